@@ -36,7 +36,7 @@ use caller::Access::{Operator, Public, User};
 use routes::{
     arrange, auth, branches, cards, characters, docs, documents, drafts, exports, health, line, lorebooks, messages,
     models, nodes, page, personas, pictures, plugins, presets, preview, search, sessions, states, summaries,
-    transcript, transfers, trash, tree, turns, worlds,
+    transcript, transfers, trash, tree, turns, workshop, worlds,
 };
 use table::{Entry, group, route};
 
@@ -266,6 +266,17 @@ fn offers() -> Vec<Entry> {
         route(GET, "/api/search", User, "Searches all branches", search::search),
         route(GET, "/api/plugins", User, "The plugins of this server", plugins::list),
         route(GET, "/api/plugins/{plugin}", User, "One plugin with its settings", plugins::read),
+        route(GET, "/api/plugins/{plugin}/files/{path:.*}", User, "One file of a plugin", workshop::read),
+        route(PUT, "/api/plugins/{plugin}/files/{path:.*}", User, "Writes a file of a plugin", workshop::write),
+        route(POST, "/api/plugins/{plugin}/check", User, "Checks a plugin, unsaved texts included", workshop::check),
+        route(
+            POST,
+            "/api/plugins/{plugin}/try",
+            User,
+            "Tries a hook on a message, writing nothing",
+            workshop::try_hook,
+        ),
+        route(POST, "/api/plugins/{plugin}/replay", User, "Runs rules again, writing nothing", workshop::replay),
         route(GET, "/api/models", User, "The models that can be asked", models::list),
     ]
 }

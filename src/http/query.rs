@@ -240,6 +240,26 @@ impl FromRequest for PluginName {
     }
 }
 
+/// The path of a file of a plugin, in a path.
+#[derive(Debug, Clone)]
+pub struct FilePath(pub String);
+
+impl FromRequest for FilePath {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let named = request.match_info().load::<NamedFile>();
+        ready(named.map(|named| Self(named.path)).map_err(|_| ApiError::not_found("the file")))
+    }
+}
+
+/// The part of a path that names a file. Read as a shape it has no escapes left.
+#[derive(Deserialize)]
+struct NamedFile {
+    path: String,
+}
+
 /// What an entry of a lorebook is known by, in a path: a number, or a word.
 #[derive(Debug, Clone)]
 pub struct EntryUid(pub String);

@@ -25,6 +25,7 @@ mod engine;
 mod error;
 mod explain;
 mod fault;
+pub mod folder;
 mod grant;
 pub mod heap;
 mod host;

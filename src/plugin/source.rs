@@ -146,6 +146,13 @@ impl Walk {
     }
 }
 
+/// Whether a plugin may have so many files of such sizes.
+pub(super) fn may_hold(source: &Source) -> io::Result<()> {
+    let bytes: u64 = source.files.values().map(|file| u64::try_from(file.len()).unwrap_or(u64::MAX)).sum();
+    let is_too_much = bytes > MAX_BYTES || source.files.len() > MAX_FILES;
+    if is_too_much { Err(too_much("more than 8 MiB or 500 files")) } else { Ok(()) }
+}
+
 fn too_much(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("the plugin's folder holds {what}"))
 }

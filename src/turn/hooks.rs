@@ -165,6 +165,12 @@ impl Hooks {
         }
     }
 
+    /// Runs `hook` of one plugin for its author, who looks: neither a strike nor a line in the log comes of it.
+    pub async fn aside(&self, hook: Hook, stage: &Stage, player: &Player, world: Arc<World>) -> Outcome {
+        let call = call(hook, stage, player, world);
+        self.host.call(Arc::clone(&player.plugin), call).await
+    }
+
     pub(super) async fn is_out(&self, session: SessionId, plugin: &str) -> bool {
         self.tally.is_out(session, plugin).await.unwrap_or_else(|error| {
             tracing::error!(%session, plugin, "what was recorded of a plugin cannot be read: {error}");

@@ -47,6 +47,7 @@ mod preview;
 mod providers;
 mod recall;
 mod recount;
+mod replay;
 mod requests;
 mod room;
 mod runner;
@@ -62,6 +63,7 @@ mod summing;
 mod trace;
 mod tried;
 mod voices;
+mod workshop;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -91,11 +93,13 @@ pub use lore::settings as lore_settings;
 pub use models::{Candidate, Choice, Models, Passed, UnknownModel, Writer};
 pub use providers::Cost;
 pub use recall::{FoundDocument, FoundDocuments};
+pub use replay::{Replay, Row};
 pub use scene::{Offered, QuickReply, Tip};
 pub use scripted::{Known as KnownScript, known as scripts};
 pub use summed::SummaryOfLine;
 pub use trace::{Rebuilt, read_trace};
 pub use tried::LoreTested;
+pub use workshop::{Trial, Tried};
 
 /// Why a turn did not begin. Nothing was written, unless it says so.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -399,6 +403,22 @@ impl Turns {
     /// Who shows the replies of one look; `None` where no plugin has a say in that.
     pub fn display(&self) -> Option<Display> {
         Display::new(&self.parts)
+    }
+
+    /// Tries a hook of a plugin on a message, perhaps with code that is not saved. Writes nothing.
+    ///
+    /// # Errors
+    /// The session or message is not there, or the database fails.
+    pub async fn try_hook(&self, caller: UserId, trial: Trial) -> Result<Tried, TurnError> {
+        workshop::try_hook(&self.parts, caller, trial).await
+    }
+
+    /// Runs the rules of a plugin again along a line, in a world beside the story's own. Writes nothing.
+    ///
+    /// # Errors
+    /// The session or a message is not there, or the database fails.
+    pub async fn replay(&self, caller: UserId, asked: Replay) -> Result<Vec<Row>, TurnError> {
+        replay::replay(&self.parts, caller, asked).await
     }
 
     /// What plugins offer at a tip.

@@ -32,6 +32,7 @@ pub mod transfers;
 pub mod trash;
 pub mod tree;
 pub mod turns;
+pub mod workshop;
 pub mod worlds;
 
 use std::sync::Arc;

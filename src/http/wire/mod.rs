@@ -30,6 +30,7 @@ pub mod trash;
 pub mod tree;
 pub mod turns;
 pub mod words;
+pub mod workshop;
 pub mod world;
 
 use std::borrow::Cow;

@@ -133,7 +133,7 @@ fn other_routes(table: &str, document: &str) -> Vec<String> {
     let is_told =
         |path: &str| path.starts_with("/api/") && !path.ends_with(".css") || path.ends_with('z') || path == "/metrics";
     let all = |text: &str, pattern: &Regex| -> Vec<String> {
-        let found = pattern.captures_iter(text).map(|found| format!("{} {}", &found[1], &found[2]));
+        let found = pattern.captures_iter(text).map(|found| format!("{} {}", &found[1], found[2].replace(":.*}", "}")));
         found.filter(|route| is_told(route.split(' ').nth(1).unwrap())).collect()
     };
     let routes = document.split("## Routes").nth(1).unwrap_or_default();

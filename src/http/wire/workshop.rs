@@ -1,0 +1,370 @@
+//! The workshop: files of plugins, checks and trials of code that is not saved.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
+
+use super::ids::{Id, NodeRef, SessionRef};
+use super::world::Change;
+use crate::http::answer::ToKeep;
+use crate::http::error::{ApiError, Code};
+use crate::plugin::folder::FileFault;
+use crate::plugin::{Answer, Entry, Hook, Injection, Loaded, Outcome, Plan, ScriptError, Usage};
+use crate::turn::{Row, Tried};
+use crate::world::{Operation, diff};
+
+/// One file of a plugin.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct PluginFile {
+    /// Its path inside the plugin's folder.
+    pub path: String,
+    /// Its text; null if it is none.
+    pub content: Option<String>,
+    /// Its length in bytes.
+    pub bytes: usize,
+}
+
+/// What a file of a plugin is to hold.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PluginFileText {
+    /// The whole text.
+    pub content: String,
+}
+
+/// What became of a plugin whose file was written.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginFileKept {
+    /// The file.
+    pub path: String,
+    /// Whether the plugin as it lies there now is in force. If not, what was there before goes on, and `error` says why.
+    pub is_in_force: bool,
+    /// What keeps it from running.
+    #[schema(value_type = Option<Object>)]
+    pub error: Option<Value>,
+    /// What is probably a mistake, though it runs.
+    #[schema(value_type = Vec<Object>)]
+    pub warnings: Vec<Value>,
+    /// The hash of the code in force.
+    pub code_hash: Option<String>,
+}
+
+impl PluginFileKept {
+    /// What became of a plugin.
+    pub fn new(path: String, entry: Option<&Entry>) -> Self {
+        let loaded = entry.and_then(|entry| entry.state.as_ref().ok());
+        let error = entry.and_then(Entry::error);
+        Self {
+            path,
+            is_in_force: loaded.is_some() && error.is_none(),
+            error: error.and_then(said),
+            warnings: loaded.map(|loaded| warnings(loaded)).unwrap_or_default(),
+            code_hash: loaded.map(|loaded| loaded.code_hash().to_owned()),
+        }
+    }
+}
+
+/// Code that is not saved.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[schema(as = PluginCheck)]
+pub struct CheckOf {
+    /// Texts in the place of files, or beside them, by path.
+    #[schema(value_type = Object)]
+    pub files: BTreeMap<String, String>,
+}
+
+/// What is wrong with a plugin.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = PluginChecked)]
+pub struct Checked {
+    /// Whether it can run.
+    pub is_ok: bool,
+    /// Why it cannot.
+    #[schema(value_type = Option<Object>)]
+    pub error: Option<Value>,
+    /// What is probably a mistake, though it runs.
+    #[schema(value_type = Vec<Object>)]
+    pub warnings: Vec<Value>,
+    /// The hooks it defines.
+    pub hooks: Vec<&'static str>,
+    /// The hash of its code.
+    pub code_hash: Option<String>,
+}
+
+impl Checked {
+    /// What came of loading it.
+    pub fn new(loaded: &Result<Loaded, Box<ScriptError>>) -> Self {
+        let ready = loaded.as_ref().ok();
+        Self {
+            is_ok: ready.is_some(),
+            error: loaded.as_ref().err().and_then(|error| said(error)),
+            warnings: ready.map(warnings).unwrap_or_default(),
+            hooks: ready.map(|loaded| loaded.hooks().map(Hook::name).collect()).unwrap_or_default(),
+            code_hash: ready.map(|loaded| loaded.code_hash().to_owned()),
+        }
+    }
+}
+
+/// A hook to be tried on a message of a session.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = PluginTry)]
+pub struct TryOf {
+    /// The session.
+    pub session_id: SessionRef,
+    /// The message: for `on_input` a user's and for `on_reply` a reply, which are then read as they were, with the same dice;
+    /// else the place at which the hook runs.
+    pub node_id: NodeRef,
+    /// The hook.
+    pub hook: String,
+    /// The entry file's text, in the place of the saved one.
+    #[serde(default)]
+    pub source: Option<String>,
+    /// Texts in the place of files, or beside them, by path.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub files: BTreeMap<String, String>,
+    /// What the hook reads, in the place of the message's text.
+    #[serde(default)]
+    pub text: Option<String>,
+}
+
+impl TryOf {
+    /// The hook, if there is one of that name; the text, if it is not too long.
+    ///
+    /// # Errors
+    /// There is none, or it is.
+    pub fn hook(&self, most: usize) -> Result<Hook, ApiError> {
+        if self.text.as_ref().is_some_and(|text| text.len() > most) {
+            let message = format!("a text has at most {most} bytes");
+            return Err(ApiError::new(Code::TooLarge, message).detail("field", "text").detail("limit", most));
+        }
+        Hook::from_name(&self.hook).ok_or_else(|| {
+            let known = Hook::ALL.map(Hook::name).join(", ");
+            ApiError::invalid("hook", format!("\"{}\" is no hook; there are {known}", self.hook))
+        })
+    }
+}
+
+/// What a hook did that was tried. Nothing of it is written.
+#[derive(Debug, Default, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = PluginTried)]
+pub struct TriedAnswer {
+    /// What it proposed, in order.
+    #[schema(value_type = Vec<Object>)]
+    pub operations: Vec<Value>,
+    /// What the fold had to bend or leave out.
+    #[schema(value_type = Vec<Object>)]
+    pub problems: Vec<Value>,
+    /// Every draw of chance; those of the message are used again.
+    #[schema(value_type = Vec<Object>)]
+    pub rolls: Vec<Value>,
+    /// Lines for under the message.
+    pub notes: Vec<String>,
+    /// Lines for the author.
+    pub warnings: Vec<String>,
+    /// What `print` and `debug` said.
+    pub log: Vec<String>,
+    /// The places of `vars` that would differ.
+    pub world: Vec<Change>,
+    /// What the hook answered: for `on_input` `{text, reply, stop}` or `{refused}`, for `narrate` the pieces of the reply, for
+    /// `quick_replies` a list of `{label, send}`, for `plan` `{inject, lore, unlore}`, for `on_display` the text; null for nothing.
+    #[schema(value_type = Value)]
+    pub result: Value,
+    /// What it cost.
+    pub usage: TriedUsage,
+    /// Why it failed; then it proposes nothing.
+    #[schema(value_type = Option<Object>)]
+    pub error: Option<Value>,
+    /// Whether this is what was kept of an answer for a repeated key: only what it cost.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    pub is_cut_short: bool,
+}
+
+impl ToKeep for TriedAnswer {
+    fn to_keep(self) -> Self {
+        Self { usage: self.usage, is_cut_short: true, ..Self::default() }
+    }
+}
+
+/// A line along which the rules of a plugin are to run again.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = PluginReplay)]
+pub struct ReplayOf {
+    /// The session.
+    pub session_id: SessionRef,
+    /// Where the line ends; HEAD if it is left out.
+    #[serde(default)]
+    pub leaf_id: Option<NodeRef>,
+    /// The message at which it begins, one of the last 200; as far back as may be if it is left out.
+    #[serde(default)]
+    pub from_node_id: Option<NodeRef>,
+    /// The entry file's text, in the place of the saved one.
+    #[serde(default)]
+    pub source: Option<String>,
+    /// Texts in the place of files, or beside them, by path.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub files: BTreeMap<String, String>,
+}
+
+/// What the rules of a plugin would have done along a line. Nothing of it is written.
+#[derive(Debug, Default, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = PluginReplayed)]
+pub struct Replayed {
+    /// The messages at which they ran, oldest first.
+    pub rows: Vec<ReplayedRow>,
+    /// Why the code does not even load.
+    #[schema(value_type = Option<Object>)]
+    pub error: Option<Value>,
+    /// Whether this is what was kept of an answer for a repeated key: nothing but that there was one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    pub is_cut_short: bool,
+}
+
+/// One message at which the rules ran again.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReplayedRow {
+    /// The message.
+    pub node_id: NodeRef,
+    /// The hook.
+    pub hook: &'static str,
+    /// What the plugin proposed there.
+    #[schema(value_type = Vec<Object>)]
+    pub old: Vec<Value>,
+    /// What it would propose.
+    #[schema(value_type = Vec<Object>)]
+    pub new: Vec<Value>,
+    /// The lines that it would say under the message.
+    pub notes: Vec<String>,
+    /// Why it would fail.
+    #[schema(value_type = Option<Object>)]
+    pub error: Option<Value>,
+    /// Where the world after the message would differ: `before` is the story's, `after` what it would be.
+    pub world: Vec<Change>,
+}
+
+impl ToKeep for Replayed {
+    fn to_keep(self) -> Self {
+        Self { is_cut_short: true, ..Self::default() }
+    }
+}
+
+impl From<&ScriptError> for Replayed {
+    fn from(error: &ScriptError) -> Self {
+        Self { error: said(error), ..Self::default() }
+    }
+}
+
+impl From<Vec<Row>> for Replayed {
+    fn from(rows: Vec<Row>) -> Self {
+        let all = |operations: &[Operation]| operations.iter().map(Operation::to_json).collect();
+        let row = |row: Row| ReplayedRow {
+            node_id: Id(row.node),
+            hook: row.hook.name(),
+            old: all(&row.old),
+            new: all(&row.new),
+            notes: row.notes,
+            error: row.error.as_ref().and_then(said),
+            world: row.world.into_iter().map(Change::from).collect(),
+        };
+        Self { rows: rows.into_iter().map(row).collect(), ..Self::default() }
+    }
+}
+
+/// What one call cost.
+#[derive(Debug, Default, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TriedUsage {
+    /// Steps of the interpreter.
+    pub operations: u64,
+    /// Microseconds of CPU.
+    pub micros: u64,
+    /// The most bytes of memory held at once.
+    pub heap_peak: u64,
+}
+
+impl From<&ScriptError> for TriedAnswer {
+    /// The code does not even load.
+    fn from(error: &ScriptError) -> Self {
+        Self { error: said(error), ..Self::default() }
+    }
+}
+
+impl From<Tried> for TriedAnswer {
+    fn from(tried: Tried) -> Self {
+        let world = diff(&tried.before, &tried.outcome.world).into_iter().map(Change::from).collect();
+        let Outcome { operations, problems, rolls, notes, warnings, log, answer, plan, usage, error, .. } =
+            tried.outcome;
+        let Usage { operations: steps, micros, heap_peak } = usage;
+        let problem = |problem: &crate::world::Problem| json!({"operation": problem.operation, "path": problem.path.to_string(), "message": problem.message});
+        Self {
+            operations: operations.iter().map(Operation::to_json).collect(),
+            problems: problems.iter().map(problem).collect(),
+            rolls: rolls.iter().filter_map(|roll| serde_json::to_value(roll).ok()).collect(),
+            notes,
+            warnings,
+            log,
+            world,
+            result: result(answer, &plan),
+            usage: TriedUsage { operations: steps, micros, heap_peak },
+            error: error.as_ref().and_then(said),
+            is_cut_short: false,
+        }
+    }
+}
+
+fn result(answer: Answer, plan: &Plan) -> Value {
+    match answer {
+        Answer::Nothing if !plan.is_empty() => {
+            let one = |one: &Injection| json!({"slot": one.slot, "text": one.text, "depth": one.depth, "priority": one.priority});
+            let named = |is_in: bool| -> Vec<&str> {
+                plan.lore.iter().filter(|wish| wish.is_in == is_in).map(|wish| wish.entry.as_str()).collect()
+            };
+            let injected: Vec<Value> = plan.injected.iter().map(one).collect();
+            json!({"inject": injected, "lore": named(true), "unlore": named(false)})
+        }
+        Answer::Display(text) => text.into(),
+        Answer::Nothing => Value::Null,
+        Answer::Input { text, reply, stop } => json!({"text": text, "reply": reply, "stop": stop}),
+        Answer::Refused(why) => json!({"refused": why}),
+        Answer::Narration(pieces) => pieces.into(),
+        Answer::QuickReplies(replies) => {
+            let one = |reply: crate::plugin::QuickReply| {
+                let pair = [("label", reply.label), ("send", reply.send)];
+                Value::Object(pair.into_iter().map(|(key, text)| (key.to_owned(), text.into())).collect::<Map<_, _>>())
+            };
+            replies.into_iter().map(one).collect()
+        }
+    }
+}
+
+fn said(error: &ScriptError) -> Option<Value> {
+    serde_json::to_value(error).ok()
+}
+
+fn warnings(loaded: &Loaded) -> Vec<Value> {
+    loaded.warnings().iter().filter_map(said).collect()
+}
+
+impl From<FileFault> for ApiError {
+    fn from(fault: FileFault) -> Self {
+        let message = fault.to_string();
+        match fault {
+            FileFault::Path(_) | FileFault::NotThere => Self::new(Code::NotFound, message),
+            FileFault::TooLarge(_) => Self::new(Code::TooLarge, message).hint("a plugin is rules, not a library"),
+            FileFault::Disk(error) => Self::internal(error),
+        }
+    }
+}

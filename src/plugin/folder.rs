@@ -1,0 +1,141 @@
+//! The files of one plugin's folder, as its author reads and writes them through the server: never outside it, never by a
+//! link, within what a plugin may have.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::limits::Limits;
+use super::source::{Source, is_inside, may_hold};
+
+/// Why a file of a plugin is not read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum FileFault {
+    /// The path names no file that a plugin may have.
+    #[error(
+        "\"{0}\" is no path inside a plugin's folder: parts without a dot in front, with \"/\" between, \
+         200 bytes and 8 parts at most"
+    )]
+    Path(String),
+    /// There is no such file.
+    #[error("the plugin has no such file")]
+    NotThere,
+    /// More than a plugin may have.
+    #[error("{0}")]
+    TooLarge(String),
+    /// The disk.
+    #[error("the plugin's folder cannot be used: {0}")]
+    Disk(#[from] io::Error),
+}
+
+/// The deepest that files may lie.
+const PARTS: usize = 8;
+
+/// Reads one file.
+///
+/// # Errors
+/// The path leads out of the folder, there is no such file, or the disk fails.
+pub fn read(folder: &Path, path: &str) -> Result<Vec<u8>, FileFault> {
+    let file = place(folder, path)?;
+    match std::fs::symlink_metadata(&file) {
+        Ok(about) if about.is_file() => Ok(std::fs::read(file)?),
+        Ok(_) => Err(FileFault::NotThere),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(FileFault::NotThere),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Writes one file, as a whole or not at all: another name first, which no reader of plugins looks at, then its own.
+///
+/// # Errors
+/// The path leads out of the folder, the plugin would hold more than it may, or the disk fails; then nothing is changed.
+pub fn write(folder: &Path, path: &str, text: &str, limits: &Limits) -> Result<(), FileFault> {
+    let file = place(folder, path)?;
+    let is_script = path.ends_with(".rhai");
+    if is_script && text.len() > limits.file {
+        let message = format!("a script file may have {} KiB", limits.file >> 10);
+        return Err(FileFault::TooLarge(message));
+    }
+    changed(&Source::read(folder)?, vec![(path.to_owned(), text.to_owned())])?;
+    if file.is_dir() {
+        return Err(FileFault::Path(path.to_owned()));
+    }
+    let parent = file.parent().unwrap_or(folder);
+    std::fs::create_dir_all(parent)?;
+    let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let aside = parent.join(format!(".{name}.new"));
+    let written = std::fs::write(&aside, text).and_then(|()| std::fs::rename(&aside, &file));
+    if written.is_err() {
+        // What could not be put in place must not stay beside it; that the disk fails is told anyway.
+        let _ = std::fs::remove_file(&aside);
+    }
+    Ok(written?)
+}
+
+/// A plugin with other texts in the place of some files, or beside them, as far as it may have them.
+///
+/// # Errors
+/// A path names no file that a plugin may have, or it would hold too much.
+pub fn changed(source: &Source, texts: Vec<(String, String)>) -> Result<Source, FileFault> {
+    if let Some((bad, _)) = texts.iter().find(|(path, _)| !is_plain(path)) {
+        return Err(FileFault::Path(bad.clone()));
+    }
+    let changed = source.with(texts);
+    may_hold(&changed).map_err(|error| FileFault::TooLarge(error.to_string()))?;
+    Ok(changed)
+}
+
+/// Whether a path may name a file of a plugin.
+fn is_plain(path: &str) -> bool {
+    let is_hidden = |part: &str| part.starts_with('.');
+    is_inside(path) && !path.split('/').any(is_hidden) && path.split('/').count() <= PARTS
+}
+
+/// Where a path leads, if it stays inside and no part of it is a link.
+fn place(folder: &Path, path: &str) -> Result<PathBuf, FileFault> {
+    let bad = || FileFault::Path(path.to_owned());
+    if !is_plain(path) {
+        return Err(bad());
+    }
+    let mut place = folder.to_owned();
+    for part in path.split('/') {
+        place.push(part);
+        if std::fs::symlink_metadata(&place).is_ok_and(|about| about.is_symlink()) {
+            return Err(bad());
+        }
+    }
+    Ok(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_outside_is_read_or_written() {
+        let temp = tempfile::tempdir().unwrap();
+        let folder = temp.path().join("mine");
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(temp.path().join("secret"), "s").unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(temp.path(), folder.join("link")).unwrap();
+        let limits = Limits::default();
+        let deep = "a/".repeat(8) + "b";
+        for bad in
+            ["../secret", "/etc/passwd", "link/secret", ".hidden", "lib/.x", "", "a//b", "a\\b", "c:x", "a\0b", &deep]
+        {
+            assert!(matches!(read(&folder, bad), Err(FileFault::Path(_))), "{bad}");
+            assert!(matches!(write(&folder, bad, "x", &limits), Err(FileFault::Path(_))), "{bad}");
+        }
+        assert_eq!(std::fs::read_to_string(temp.path().join("secret")).unwrap(), "s");
+        assert!(matches!(read(&folder, "main.rhai"), Err(FileFault::NotThere)));
+        write(&folder, "lib/语.rhai", "1", &limits).unwrap();
+        assert_eq!(read(&folder, "lib/语.rhai").unwrap(), b"1");
+        assert!(matches!(read(&folder, "lib"), Err(FileFault::NotThere)));
+        assert!(matches!(write(&folder, "lib", "x", &limits), Err(FileFault::Path(_))));
+        let large = " ".repeat(limits.file + 1);
+        assert!(matches!(write(&folder, "main.rhai", &large, &limits), Err(FileFault::TooLarge(_))));
+        assert!(matches!(write(&folder, "a.txt", &" ".repeat(9 << 20), &limits), Err(FileFault::TooLarge(_))));
+        let left: Vec<_> = std::fs::read_dir(folder.join("lib")).unwrap().collect();
+        assert_eq!(left.len(), 1, "nothing is left beside it");
+    }
+}

@@ -1,0 +1,149 @@
+//! A hook that its author tries on a message of a story: with code that is not saved, as it would run there, with the dice that
+//! fell there. Nothing is written, and what goes wrong is nobody's strike. `replay.rs` does so along a line.
+
+use std::sync::Arc;
+
+use crate::ids::{NodeId, SessionId, UserId};
+use crate::plugin::{Hook, Loaded, NodeFacts, Outcome};
+use crate::store::{PluginInForce, Reader, RulesInForce};
+use crate::tree::edit::Refusal;
+use crate::tree::{Delta, Kind, Node, Role};
+use crate::world::World;
+
+use super::hooks::{self, Player, Stage};
+use super::scene::{self, Look, Scene};
+use super::{Parts, TurnError};
+
+/// What is to be tried.
+pub struct Trial {
+    /// The plugin, perhaps with code that is in no file.
+    pub plugin: Arc<Loaded>,
+    /// The hook.
+    pub hook: Hook,
+    /// The session.
+    pub session: SessionId,
+    /// The message.
+    pub node: NodeId,
+    /// A text in the place of the message's own.
+    pub text: Option<String>,
+}
+
+/// What came of it.
+pub struct Tried {
+    /// What the hook did.
+    pub outcome: Outcome,
+    /// The world before it.
+    pub before: Arc<World>,
+}
+
+/// Tries a hook.
+///
+/// # Errors
+/// The session or message is not the caller's or not there, the settings of the session do not fit the plugin, or the
+/// database fails.
+pub async fn try_hook(parts: &Arc<Parts>, caller: UserId, trial: Trial) -> Result<Tried, TurnError> {
+    let look = Look::at(parts, caller, trial.session, trial.node);
+    let hook = trial.hook;
+    let place = parts.store.read(move |reader| place(reader, hook, &look)).await?;
+    let mut set = set(&trial.plugin, hook, &place)?;
+    let mut world = Arc::clone(&place.scene.world);
+    if place.is_read && matches!(hook, Hook::OnReply | Hook::OnEdit) {
+        world = hooks::narrated(&place.delta, world, &set.stage.rules).world;
+    }
+    if let Some(text) = trial.text {
+        set.stage.text = Arc::from(text);
+    }
+    let outcome = parts.hooks.aside(hook, &set.stage, &set.player, Arc::clone(&world)).await;
+    Ok(Tried { outcome, before: world })
+}
+
+/// A message and what is known of its place.
+pub(super) struct Place {
+    /// The message.
+    pub(super) node: Node,
+    /// What it did.
+    pub(super) delta: Delta,
+    /// Where the hook looks from: above the message, if it is the one that the hook reads; else the message itself.
+    pub(super) scene: Scene,
+    /// Whether the hook reads the message.
+    pub(super) is_read: bool,
+    /// The world before the message.
+    pub(super) before: Arc<World>,
+    /// The world after it.
+    pub(super) after: Arc<World>,
+}
+
+/// Reads the place at which a hook is tried.
+pub(super) fn place(reader: &mut Reader<'_>, hook: Hook, look: &Look) -> Result<Place, TurnError> {
+    let held = reader.session(look.caller, look.session)?.ok_or(Refusal::NotFound("the session"))?;
+    let placed = reader.node(&held, look.node)?.ok_or(Refusal::NotFound("the message"))?;
+    let (before, after) = (reader.world_before(&held, &placed)?, reader.world(&held, &placed)?);
+    let (delta, node) = (reader.delta(&placed)?, placed.node);
+    let reads = match hook {
+        Hook::OnInput => Some(Role::User),
+        Hook::OnReply | Hook::OnEdit | Hook::Narrate => Some(Role::Assistant),
+        _ => None,
+    };
+    let is_own = reads == Some(node.role) && node.kind == Kind::Message;
+    let parent = node.parent.filter(|_| is_own);
+    let look = Look { node: parent.unwrap_or(node.id), ..look.clone() };
+    let scene = scene::read_in(reader, held, &look)?;
+    // A narrator reads what it answers, which is the message above.
+    let is_read = parent.is_some() && hook != Hook::Narrate;
+    Ok(Place { node, delta, scene, is_read, before, after })
+}
+
+/// What a hook is called with.
+pub(super) struct Set {
+    pub(super) stage: Stage,
+    pub(super) player: Player,
+}
+
+/// The stage at a place for a plugin, under its own schema and with the dice that fell there.
+pub(super) fn set(plugin: &Arc<Loaded>, hook: Hook, place: &Place) -> Result<Set, TurnError> {
+    let Place { node, delta, scene, is_read, before, .. } = place;
+    let in_force = in_force(plugin, scene)?;
+    let there = scene.rules.plugins.iter().find(|other| other.id == in_force.id);
+    let from = there.map_or(in_force.state_version, |there| there.state_version);
+    let others = scene.rules.plugins.iter().filter(|other| other.id != in_force.id).cloned();
+    let together = others.chain([in_force.clone()]).collect();
+    let invalid = |message| TurnError::Invalid { field: "plugin", message };
+    let rules = RulesInForce::new(together).map_err(invalid)?;
+    let facts = if *is_read { scene.next(node.id, node.created, hook == Hook::OnInput) } else { facts(scene) };
+    let mut stage = scene.stage(&rules, facts, node.dice_seed);
+    if *is_read {
+        stage.recorded = hooks::recorded(delta);
+        stage.role = node.role.word();
+        stage.text = Arc::from(node.content.as_str());
+    } else {
+        stage.world = Arc::clone(before);
+    }
+    Ok(Set { stage, player: Player { plugin: Arc::clone(plugin), in_force, from } })
+}
+
+/// The facts of the message at which a scene is.
+fn facts(scene: &Scene) -> NodeFacts {
+    let at = &scene.at.node;
+    let count = |n: i32| u64::try_from(n).unwrap_or(0);
+    NodeFacts { id: at.id.to_string(), depth: count(at.depth), turn: count(at.turn), time: Some(at.created) }
+}
+
+/// The plugin with the settings and grants that it has there, else with its own defaults.
+fn in_force(plugin: &Loaded, scene: &Scene) -> Result<PluginInForce, TurnError> {
+    let manifest = plugin.manifest();
+    let there = scene.rules.plugins.iter().find(|other| other.id == plugin.id());
+    let config = there.map(|there| there.config.clone()).unwrap_or_default();
+    // Settings that the new code cannot take are those that it begins with.
+    let config = manifest.settings(&config).or_else(|_| manifest.settings(&serde_json::Map::new()));
+    let asked_for = || manifest.permissions.iter().map(ToString::to_string).collect();
+    Ok(PluginInForce {
+        id: plugin.id().to_owned(),
+        version: manifest.version.to_string(),
+        code_hash: plugin.code_hash().to_owned(),
+        config: config.map_err(|error| TurnError::Invalid { field: "plugin", message: error.to_string() })?,
+        grants: there.map_or_else(asked_for, |there| there.grants.clone()),
+        root: plugin.schema().map(|_| manifest.state.root.clone()),
+        schema: plugin.schema().map(|schema| schema.source().clone()),
+        state_version: manifest.state.version,
+    })
+}
