@@ -69,7 +69,7 @@ enum Command {
     },
     /// Make the search index anew, while no server runs. A server does so by itself where one is missing or of another version.
     Reindex,
-    /// What modders need: new, list, check, test.
+    /// What modders need: new, list, check, test, defs, doc.
     #[command(subcommand)]
     Plugin(plugin::Command),
 }

@@ -14,6 +14,7 @@ use clap::Subcommand;
 
 use crate::app;
 use crate::config::Config;
+use crate::plugin::reference;
 use crate::plugin::testing::{Report, blessed, test};
 use crate::plugin::{Catalogue, Limits, Loaded, Origin, Source};
 
@@ -41,6 +42,13 @@ pub enum Command {
         #[arg(long, conflicts_with = "all")]
         bless: bool,
     },
+    /// Write what scripts can call, for an editor's language server: .rhai/clotho.d.rhai in a folder of plugins.
+    Defs {
+        /// The folder; else `[plugins] dir`, else here.
+        folder: Option<PathBuf>,
+    },
+    /// Print the reference of what scripts can call (`docs/plugins/reference.md`).
+    Doc,
     /// Make the folder of a new plugin, with a schema and tests.
     New {
         /// Its id: lower-case letters, digits and "-", a letter first.
@@ -61,6 +69,11 @@ pub fn run(command: Command, config: &Config) -> Outcome {
         Command::Check { plugin } => check(&plugin, config),
         Command::Test { plugin: Some(plugin), bless, .. } => test_one(&plugin, bless, config),
         Command::Test { all, .. } => test_all(&all.unwrap_or_default()),
+        Command::Defs { folder } => defs(folder.or_else(|| config.plugins.dir.clone())),
+        Command::Doc => {
+            write::line(reference::page().trim_end());
+            Ok(ExitCode::SUCCESS)
+        }
         Command::New { id, template, into } => new::new(&id, template, into, config),
     }
 }
@@ -91,6 +104,16 @@ fn check(name: &str, config: &Config) -> Outcome {
 
 fn warnings(count: usize) -> String {
     if count == 1 { "1 warning".to_owned() } else { format!("{count} warnings") }
+}
+
+/// Writes the definitions where an editor that is open in a folder finds them; no reader of plugins looks there.
+fn defs(folder: Option<PathBuf>) -> Outcome {
+    let folder = folder.unwrap_or_else(|| PathBuf::from(".")).join(".rhai");
+    let file = folder.join("clotho.d.rhai");
+    let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&file, reference::definitions()));
+    written.with_context(|| format!("{} cannot be written", file.display()))?;
+    write::line(&file.display().to_string());
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Tests one plugin; what came of cases that expect nothing yet is written into their files first, if that is wanted.

@@ -40,6 +40,7 @@ mod modules;
 pub mod mvu;
 mod place;
 mod plan;
+pub mod reference;
 mod regexes;
 pub mod run;
 pub mod schedule;

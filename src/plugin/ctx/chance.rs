@@ -13,6 +13,7 @@ use crate::plugin::limits::Limit;
 const PARTS: u32 = 1_000_000;
 
 pub(super) fn register(surface: &mut Surface<'_>) {
+    surface.group("Chance");
     surface.add(
         "roll",
         &["ctx: Ctx", "spec: string", "Map"],

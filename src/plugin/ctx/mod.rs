@@ -170,26 +170,58 @@ impl Running {
 
 /// The module with everything that `ctx` can do.
 pub(super) fn module() -> Shared<Module> {
+    registered().0
+}
+
+/// Everything that `ctx` can do, in words, in the order in which it is registered.
+pub(super) fn described() -> Vec<Described> {
+    registered().1
+}
+
+fn registered() -> (Shared<Module>, Vec<Described>) {
     let mut module = Module::new();
     module.set_id("clotho");
     module.set_custom_type::<Ctx>("Ctx");
-    let mut surface = Surface { module: &mut module };
+    let mut surface = Surface { module: &mut module, group: "", described: Vec::new() };
     read::register(&mut surface);
     write::register(&mut surface);
     text::register(&mut surface);
     chance::register(&mut surface);
     prompt::register(&mut surface);
     out::register(&mut surface);
+    let described = surface.described;
     module.build_index();
-    module.into()
+    (module.into(), described)
+}
+
+/// One function or property, as its author registered it.
+#[derive(Debug, Clone)]
+pub(super) struct Described {
+    /// What it is about, for people.
+    pub(super) group: &'static str,
+    pub(super) name: String,
+    /// Whether it is read without brackets.
+    pub(super) is_property: bool,
+    /// `name: type`, the value before the dot first.
+    pub(super) params: Vec<String>,
+    /// The type of the result.
+    pub(super) result: String,
+    pub(super) doc: String,
 }
 
 /// Where functions are registered with their parameters and documentation.
 pub(super) struct Surface<'m> {
     module: &'m mut Module,
+    group: &'static str,
+    described: Vec<Described>,
 }
 
 impl Surface<'_> {
+    /// What the functions that come now are about, for people.
+    fn group(&mut self, name: &'static str) {
+        self.group = name;
+    }
+
     /// A function: its name, its parameters as `name: type` with the type of its result last, a line of documentation.
     pub(super) fn add<A: 'static, const N: usize, const X: bool, R, const F: bool>(
         &mut self,
@@ -200,6 +232,7 @@ impl Surface<'_> {
     ) where
         R: Variant + Clone,
     {
+        self.describe(name, false, params, doc);
         self.put(FuncRegistration::new(name), params, doc, function);
     }
 
@@ -213,7 +246,20 @@ impl Surface<'_> {
     ) where
         R: Variant + Clone,
     {
+        self.describe(name, true, &["ctx: Ctx", result], doc);
         self.put(FuncRegistration::new_getter(name), &["ctx: Ctx", result], doc, function);
+    }
+
+    fn describe(&mut self, name: &str, is_property: bool, params: &[&str], doc: &str) {
+        let Some((result, params)) = params.split_last() else { return };
+        self.described.push(Described {
+            group: self.group,
+            name: name.to_owned(),
+            is_property,
+            params: params.iter().map(|param| (*param).to_owned()).collect(),
+            result: (*result).to_owned(),
+            doc: doc.to_owned(),
+        });
     }
 
     fn put<A: 'static, const N: usize, const X: bool, R, const F: bool>(

@@ -14,6 +14,7 @@ use crate::plugin::limits::{Limit, Stop};
 const LINE: usize = 1_000;
 
 pub(super) fn register(surface: &mut Surface<'_>) {
+    surface.group("Telling people");
     surface.add(
         "note",
         &["ctx: Ctx", "text: string", "()"],

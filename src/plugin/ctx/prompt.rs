@@ -22,6 +22,7 @@ const DEEPEST: i64 = 1_000;
 const PRIORITY: i64 = 100;
 
 pub(super) fn register(surface: &mut Surface<'_>) {
+    surface.group("The prompt");
     let doc = "Puts a text into the prompt, in a slot: \"status\", \"system\" or \"note\". Only in plan.";
     surface.add(
         "inject",

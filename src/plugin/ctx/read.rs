@@ -23,6 +23,7 @@ const RECENT: usize = 50;
 const NAME: usize = 200;
 
 pub(super) fn register(surface: &mut Surface<'_>) {
+    surface.group("Reading");
     state(surface);
     facts(surface);
     people(surface);

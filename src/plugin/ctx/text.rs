@@ -11,6 +11,7 @@ use crate::plugin::mvu;
 use crate::plugin::regexes::Lookup;
 
 pub(super) fn register(surface: &mut Surface<'_>) {
+    surface.group("Looking into text");
     patterns(surface);
     blocks(surface);
 }

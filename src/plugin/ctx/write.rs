@@ -21,6 +21,7 @@ const VALUE: &str = "value: ?";
 const REASON: &str = "why: string";
 
 pub(super) fn register(surface: &mut Surface<'_>) {
+    surface.group("Writing");
     numbers_and_values(surface);
     maps(surface);
     lists(surface);

@@ -155,3 +155,25 @@ fn a_set_that_looks_like_an_add_is_warned_of() {
         "warning: the set of hp to 28 looks like an add: ctx.add(\"hp\", -12) stays true where hp is not 40\n";
     assert!(said.contains(warning) && said.ends_with("1 passed, 0 failed, 1 warning\n"), "{said}");
 }
+
+/// The reference in the papers is what the program says by now, and an editor gets the same with names and types.
+#[test]
+fn the_reference_is_fresh() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (code, said, wrong) = clotho(top, &["plugin", "doc"]);
+    assert_eq!((code, wrong.as_str()), (0, ""));
+    let page = std::fs::read_to_string(top.join("docs/plugins/reference.md")).unwrap();
+    assert!(said == page, "docs/plugins/reference.md is stale: clotho plugin doc > docs/plugins/reference.md");
+    let temp = tempfile::tempdir().unwrap();
+    let (code, said, _) = clotho(temp.path(), &["plugin", "defs"]);
+    assert_eq!((code, said.as_str()), (0, "./.rhai/clotho.d.rhai\n"));
+    let defs = std::fs::read_to_string(temp.path().join(".rhai/clotho.d.rhai")).unwrap();
+    assert!(defs.starts_with("module static;\n"), "{defs}");
+    for line in [
+        "/// Rolls dice like \"2d6+3\", \"d20\" or \"4d6kh3\": #{total, dice}.\nfn roll(ctx: Ctx, spec: String) -> Map;\n",
+        "fn get text(ctx: Ctx) -> String;\n",
+        "fn add(ctx: Ctx, path: String, n: ?, why: String) -> ();\n",
+    ] {
+        assert!(defs.contains(line), "{line}{defs}");
+    }
+}

@@ -1,0 +1,112 @@
+//! What scripts can call, made from its one registration: the page for people (`docs/plugins/reference.md`) and the file from
+//! which an editor's language server knows names, parameters and docs.
+
+use std::collections::BTreeSet;
+
+use super::call::Hook;
+use super::ctx::{self, Described};
+use super::interpolate::FUNCTION;
+use super::known::known;
+
+/// The page `docs/plugins/reference.md`.
+pub fn page() -> String {
+    let mut page = String::from(
+        "# What scripts can call\n\n\
+         Made by `clotho plugin doc` from the program itself: edit the registration, not this page. When each hook runs, \
+         and how to\nwrite one, stands in [Writing plugins](../modders.md).\n\n## Hooks\n\n| hook | may write and roll |\n| --- | --- |\n",
+    );
+    for hook in Hook::ALL {
+        let may = if hook.writes() { "yes" } else { "no" };
+        page += &format!("| `{}` | {may} |\n", hook.name());
+    }
+    let described = ctx::described();
+    let mut group = "";
+    for one in &described {
+        if one.group != group {
+            group = one.group;
+            page += &format!("\n## {group}\n\n| | gives | |\n| --- | --- | --- |\n");
+        }
+        page += &format!("| `{}` | {} | {} |\n", call(one), result(one), cell(&one.doc));
+    }
+    page += "\n## From the language\n\nWhat else can be called; [the book of Rhai](https://rhai.rs/book/) tells of each.\n\n";
+    page += &wrapped(&standard(&described));
+    page
+}
+
+/// `ctx.get(path, default)` as it is written, with types.
+fn call(one: &Described) -> String {
+    let (of_ctx, params) = match one.params.split_first() {
+        Some((first, rest)) if first.starts_with("ctx:") => ("ctx.", rest),
+        _ => ("", one.params.as_slice()),
+    };
+    if one.is_property {
+        return format!("{of_ctx}{}", one.name);
+    }
+    let params: Vec<String> = params.iter().map(|param| param.replace(": ?", "")).collect();
+    format!("{of_ctx}{}({})", one.name, params.join(", "))
+}
+
+fn result(one: &Described) -> String {
+    match one.result.as_str() {
+        "()" => String::new(),
+        "?" => "any value".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+/// A text as one cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('<', "&lt;")
+}
+
+/// The names of the standard library that a script can write out.
+fn standard(described: &[Described]) -> BTreeSet<String> {
+    let is_word = |name: &str| name.starts_with(|c: char| c.is_ascii_alphabetic());
+    let is_own = |name: &str| described.iter().any(|one| one.name == name);
+    // What is there only to say why it is not, what needs a clock, and what the host itself calls.
+    let is_refused = |name: &str| matches!(name, "sleep" | "timestamp" | "elapsed") || name == FUNCTION;
+    let names = known().iter().map(|known| known.name.as_str());
+    let names = names.filter(|name| is_word(name) && !name.contains('$') && !is_own(name) && !is_refused(name));
+    names.map(str::to_owned).collect()
+}
+
+fn wrapped(names: &BTreeSet<String>) -> String {
+    let (mut text, mut line) = (String::new(), String::new());
+    for name in names {
+        if line.len() + name.len() > 110 {
+            text += line.trim_end();
+            text.push('\n');
+            line.clear();
+        }
+        line += &format!("`{name}` ");
+    }
+    text + line.trim_end() + "\n"
+}
+
+/// The file for an editor's language server.
+pub fn definitions() -> String {
+    let mut file = String::from("module static;\n");
+    for one in ctx::described() {
+        let params: Vec<String> = one.params.iter().map(|param| typed(param)).collect();
+        let get = if one.is_property { "get " } else { "" };
+        file += &format!("\n/// {}\nfn {get}{}({}) -> {};\n", one.doc, one.name, params.join(", "), kind(&one.result));
+    }
+    file
+}
+
+/// `path: string` with the type as the language server knows it.
+fn typed(param: &str) -> String {
+    match param.split_once(": ") {
+        Some((name, of)) => format!("{name}: {}", kind(of)),
+        None => param.to_owned(),
+    }
+}
+
+fn kind(name: &str) -> &str {
+    match name {
+        "string" => "String",
+        "number" => "?",
+        map if map.starts_with("#{") => "Map",
+        other => other,
+    }
+}
