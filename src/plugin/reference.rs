@@ -13,7 +13,7 @@ pub fn page() -> String {
     let mut page = String::from(
         "# What scripts can call\n\n\
          Made by `clotho plugin doc` from the program itself: edit the registration, not this page. When each hook runs, \
-         and how to\nwrite one, stands in [Writing plugins](../modders.md).\n\n## Hooks\n\n| hook | may write and roll |\n| --- | --- |\n",
+         and how to\nwrite one, stands in `docs/modders.md`.\n\n## Hooks\n\n| hook | may write and roll |\n| --- | --- |\n",
     );
     for hook in Hook::ALL {
         let may = if hook.writes() { "yes" } else { "no" };

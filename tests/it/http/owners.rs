@@ -115,6 +115,33 @@ async fn a_strangers_nodes_are_not_there_in_ones_own_session() {
     }
 }
 
+/// Nobody tries a rule on a stranger's message, not even one that does not load.
+#[tokio::test]
+async fn the_workshop_looks_at_ids_too() {
+    let app = TestServer::start().await;
+    let stranger = app.stranger().await;
+    let sid = id(&app.session().await);
+    let foreign = stranger.greeting.to_string();
+    let (app, stranger) = (&app, &stranger);
+    let refused = |method: &'static str, path: String, body: Value| async move {
+        is_not_there(app, stranger, method, &path, Some(&body)).await;
+    };
+    let theirs = stranger.session.to_string();
+    for body in [
+        json!({"sessionId": theirs}),
+        json!({"sessionId": sid, "leafId": foreign}),
+        json!({"sessionId": sid, "fromNodeId": foreign}),
+        json!({"sessionId": sid, "fromNodeId": foreign, "source": "fn init("}),
+    ] {
+        refused("POST", "/api/plugins/combat/replay".to_owned(), body).await;
+    }
+    for (session, node, more) in [(&sid, &foreign, json!({})), (&theirs, &foreign, json!({"source": "fn init("}))] {
+        let mut body = json!({"sessionId": session, "nodeId": node, "hook": "on_reply"});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        refused("POST", "/api/plugins/combat/try".to_owned(), body).await;
+    }
+}
+
 #[tokio::test]
 async fn ids_in_bodies_and_queries_are_looked_at_too() {
     let app = TestServer::start().await;
@@ -137,20 +164,6 @@ async fn ids_in_bodies_and_queries_are_looked_at_too() {
     refused("POST", chat("message"), message(json!({"parentId": foreign}))).await;
     refused("POST", chat("message"), message(json!({"personaId": stranger.persona.to_string()}))).await;
     refused("PUT", chat("active_leaf"), json!({"nodeId": foreign})).await;
-    let theirs = stranger.session.to_string();
-    for body in [
-        json!({"sessionId": theirs}),
-        json!({"sessionId": sid, "leafId": foreign}),
-        json!({"sessionId": sid, "fromNodeId": foreign}),
-        json!({"sessionId": sid, "fromNodeId": foreign, "source": "fn init("}),
-    ] {
-        refused("POST", "/api/plugins/combat/replay".to_owned(), body).await;
-    }
-    for (session, node, more) in [(&sid, &foreign, json!({})), (&theirs, &foreign, json!({"source": "fn init("}))] {
-        let mut body = json!({"sessionId": session, "nodeId": node, "hook": "on_reply"});
-        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        refused("POST", "/api/plugins/combat/try".to_owned(), body).await;
-    }
     let updates = json!({"updates": [{"nodeId": own, "isEnabled": false}, {"nodeId": foreign, "isEnabled": false}]});
     refused("PUT", chat("nodes/state"), updates).await;
     refused("POST", "/api/sessions".into(), json!({"characterIds": [stranger.character.to_string()]})).await;
