@@ -3,7 +3,7 @@
 use rhai::{Dynamic, Map};
 
 use super::call::{Answer, Call, Hook, QuickReply};
-use super::convert::{Bytes, clean, kind_of};
+use super::convert::{Bytes, clean, from_script, kind_of};
 use super::error::ErrorKind;
 use super::fault::Fault;
 use super::grant::Permission;
@@ -24,6 +24,7 @@ pub(super) fn read(call: &Call, value: &Dynamic, limits: &Limits) -> Result<Answ
         Hook::Narrate => reader.narration(value).map(Answer::Narration),
         Hook::QuickReplies => reader.replies(value).map(Answer::QuickReplies),
         Hook::OnDisplay => reader.display(value).and_then(|answer| granted(call, answer)),
+        Hook::Tool => Ok(Answer::Value(from_script(value, limits.depth, &mut reader.bytes)?)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! One call of one hook of one plugin: what goes in, what comes out. Both are plain data, so that a script may run on
 //! another thread or in another process.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -34,10 +35,12 @@ pub enum Hook {
     QuickReplies,
     /// When a reply is shown: says how. Read only.
     OnDisplay,
+    /// When a model calls a tool while it writes. Its functions have names of their own, see [`TOOL`].
+    Tool,
 }
 
 impl Hook {
-    /// All of them.
+    /// All of them that have a function of their own.
     pub const ALL: [Self; 9] = [
         Self::Init,
         Self::Migrate,
@@ -62,6 +65,7 @@ impl Hook {
             Self::Narrate => "narrate",
             Self::QuickReplies => "quick_replies",
             Self::OnDisplay => "on_display",
+            Self::Tool => "tool",
         }
     }
 
@@ -69,6 +73,7 @@ impl Hook {
     pub const fn parameters(self) -> &'static [&'static str] {
         match self {
             Self::Migrate => &["ctx", "from"],
+            Self::Tool => &["ctx", "args"],
             _ => &["ctx"],
         }
     }
@@ -91,6 +96,20 @@ impl Hook {
             _ => self.name(),
         }
     }
+}
+
+/// What the function of a tool begins with; the tool's name follows.
+pub const TOOL: &str = "tool_";
+
+/// A tool that a model calls.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolUse {
+    /// Its name in the manifest.
+    pub name: String,
+    /// What it is called with, as the tool's schema has it.
+    pub arguments: Value,
+    /// How often the same reply has called it before: each call has dice of its own.
+    pub before: u32,
 }
 
 /// One message before the node, as `ctx.recent(n)` shows it.
@@ -122,6 +141,8 @@ pub struct NodeFacts {
 pub struct Call {
     /// Which hook.
     pub hook: Hook,
+    /// With [`Hook::Tool`], which one.
+    pub tool: Option<ToolUse>,
     /// The world as the hook finds it, with what earlier plugins of this node proposed.
     pub world: Arc<World>,
     /// The parent's world, for `ctx.before`.
@@ -159,6 +180,7 @@ impl Call {
     pub fn new(hook: Hook, world: Arc<World>, rules: Arc<Rules>) -> Self {
         Self {
             hook,
+            tool: None,
             before: Arc::clone(&world),
             world,
             rules,
@@ -174,6 +196,25 @@ impl Call {
             recorded: Arc::from([]),
             from: 1,
             language: "en".to_owned(),
+        }
+    }
+}
+
+impl Call {
+    /// The function of the script that it runs.
+    pub fn function(&self) -> Cow<'static, str> {
+        match &self.tool {
+            Some(tool) => format!("{TOOL}{}", tool.name).into(),
+            None => self.hook.name().into(),
+        }
+    }
+
+    /// The name under which its dice fall and are recorded.
+    pub fn dice(&self) -> Cow<'static, str> {
+        match &self.tool {
+            Some(tool) if tool.before > 0 => format!("{TOOL}{} {}", tool.name, u64::from(tool.before) + 1).into(),
+            Some(_) => self.function(),
+            None => self.hook.dice().into(),
         }
     }
 }
@@ -210,6 +251,8 @@ pub enum Answer {
     QuickReplies(Vec<QuickReply>),
     /// `on_display`: the text as it is shown.
     Display(String),
+    /// A tool: what the model is told.
+    Value(Value),
 }
 
 /// What one call cost.

@@ -37,7 +37,7 @@ impl<'a> Explain<'a> {
 impl Explain<'_> {
     /// A failed call.
     pub(super) fn call_error(&self, call: &Call, error: &EvalAltResult) -> ScriptError {
-        let mut said = self.error(&self.manifest.entry, call.hook.name(), error);
+        let mut said = self.error(&self.manifest.entry, &call.function(), error);
         self.place_in(call, &mut said);
         said
     }
@@ -52,7 +52,7 @@ impl Explain<'_> {
     }
 
     fn place_in(&self, call: &Call, said: &mut ScriptError) {
-        said.hook = Some(call.hook.name().to_owned());
+        said.hook = Some(call.function().into_owned());
         if !call.node.id.is_empty() {
             said.node = Some(call.node.id.clone());
             said.turn = Some(call.node.turn);

@@ -82,7 +82,7 @@ fn work(queue: &Mutex<Receiver<Job>>) {
 
 impl ScriptHost for Pool {
     fn call(&self, plugin: Arc<Loaded>, call: Call) -> Pending {
-        if !plugin.has(call.hook) {
+        if plugin.body(&call).is_none() {
             return Box::pin(std::future::ready(Outcome::nothing(call.world)));
         }
         let (jobs, places) = (self.jobs.clone(), Arc::clone(&self.places));

@@ -5,20 +5,21 @@ use std::sync::Arc;
 
 use rhai::{AST, Engine};
 
-use super::call::Hook;
+use super::call::{Call, Hook, TOOL};
 use super::check;
 use super::engine;
 use super::error::{ErrorKind, ScriptError};
 use super::explain::Explain;
 use super::kit::Kit;
 use super::limits::Limits;
-use super::manifest::{self, Manifest};
+use super::manifest::{self, Manifest, Tool};
 use super::modules::Modules;
 use super::place;
 use super::regexes::Regexes;
 use super::schedule;
 use super::script::{self, Body, Script, Scripts};
 use super::source::{Origin, Source};
+use super::suggest::did_you_mean;
 use super::thread::on_script_thread;
 use crate::world::Schema;
 
@@ -32,6 +33,8 @@ pub struct Loaded {
     code_hash: String,
     schema: Option<Arc<Schema>>,
     hooks: BTreeMap<Hook, Body>,
+    /// What the tools of its manifest do, by their names.
+    tools: BTreeMap<String, Body>,
     ast: AST,
     modules: Modules,
     source: Source,
@@ -89,10 +92,11 @@ impl Loaded {
         let ast = script::compile(&engine, entry, script).map_err(|error| explain.parse_error(entry, &error))?;
         check::imports_at_the_top(&ast, &explain)?;
         let hooks = hooks(&ast, &explain)?;
+        let tools = tools(&ast, &explain)?;
         let mut warnings = check::look(&kit, &explain, &engine);
         warnings.extend(odd_hints(&source, &kit.manifest, schema.as_deref()));
         let (code_hash, origin) = (code_hash(&source), source.origin);
-        Ok(Self { kit: Arc::new(kit), origin, code_hash, schema, hooks, ast, modules, source, warnings })
+        Ok(Self { kit: Arc::new(kit), origin, code_hash, schema, hooks, tools, ast, modules, source, warnings })
     }
 
     /// The id.
@@ -141,9 +145,12 @@ impl Loaded {
         &self.source
     }
 
-    /// What a hook does, if the script defines it.
-    pub(super) fn body(&self, hook: Hook) -> Option<&Body> {
-        self.hooks.get(&hook)
+    /// What a call runs, if the script defines it.
+    pub(super) fn body(&self, call: &Call) -> Option<&Body> {
+        match &call.tool {
+            Some(tool) => self.tools.get(&tool.name),
+            None => self.hooks.get(&call.hook),
+        }
     }
 
     pub(super) fn ast(&self) -> &AST {
@@ -253,6 +260,38 @@ fn loading_engine(limits: &Limits, modules: &Modules) -> Engine {
     let watch = super::limits::Watch::start(&Limits { deadline: limits.deadline * 20, ..limits.clone() });
     engine.on_progress(move |operations| watch.progress(operations).map(rhai::Dynamic::from));
     engine
+}
+
+/// What the tools of the manifest do: for each a function of two values, the context and the arguments.
+fn tools(ast: &AST, explain: &Explain<'_>) -> Result<BTreeMap<String, Body>, Box<ScriptError>> {
+    let mut found = BTreeMap::new();
+    for function in ast.iter_functions() {
+        let Some(name) = function.name.strip_prefix(TOOL) else { continue };
+        if !explain.manifest.tools.iter().any(|tool| tool.name == name) {
+            let known = explain.manifest.tools.iter().map(|tool| tool.name.as_str());
+            let hint = did_you_mean(name, known);
+            let message =
+                format!("the manifest offers no tool \"{name}\"{hint}: write a [[tool]] with this name there");
+            return Err(explain.at_function(&explain.manifest.entry, function.name, message));
+        }
+        let parameters @ [_, _] = function.params.as_slice() else {
+            let (name, given) = (function.name, function.params.join(", "));
+            let message =
+                format!("a tool is called with two values: write \"fn {name}(ctx, args)\", not \"fn {name}({given})\"");
+            return Err(explain.at_function(&explain.manifest.entry, name, message));
+        };
+        found.insert(name.to_owned(), Body::of(ast, function.name, parameters));
+    }
+    match explain.manifest.tools.iter().find(|tool| !found.contains_key(&tool.name)) {
+        None => Ok(found),
+        Some(Tool { name, .. }) => {
+            let message =
+                format!("the manifest offers the tool \"{name}\", but there is no \"fn {TOOL}{name}(ctx, args)\"");
+            let (id, version) = (&explain.manifest.id, explain.manifest.version.to_string());
+            let error = ScriptError::new(id, &version, ErrorKind::Parse, message);
+            Err(Box::new(error.at(&explain.manifest.entry, None, None, None)))
+        }
+    }
 }
 
 /// The hooks that a script defines, each with exactly its parameters.

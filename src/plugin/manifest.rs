@@ -4,6 +4,7 @@
 //! key: a field in `raw.rs`, its checked form here, its line in the reference.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -14,7 +15,7 @@ use super::schedule::Rule;
 use super::settings::{BadSetting, Setting};
 use super::version::{Requirement, Version};
 use super::words::Words;
-use crate::world::Pointer;
+use crate::world::{Pointer, Schema};
 
 mod raw;
 
@@ -87,8 +88,8 @@ pub struct Tool {
     pub name: String,
     /// What it does, for the model.
     pub description: String,
-    /// The JSON Schema of its arguments.
-    pub parameters: Value,
+    /// The schema of its arguments: those of a call are brought into place by it, or refused.
+    pub parameters: Arc<Schema>,
 }
 
 /// A slash command.

@@ -55,7 +55,7 @@ mod thread;
 mod version;
 mod words;
 
-pub use call::{Answer, Call, Hook, NodeFacts, Outcome, QuickReply, Recent, Usage};
+pub use call::{Answer, Call, Hook, NodeFacts, Outcome, QuickReply, Recent, TOOL, ToolUse, Usage};
 pub use catalogue::{Catalogue, Entry, order};
 pub use command::Typed;
 pub use dice::{Dice, Fall, MalformedDice, Roll, Seeds};

@@ -8,10 +8,11 @@ use rhai::{Caches, Dynamic, Engine, GlobalRuntimeState, INT, Scope, Stmt};
 
 use super::answer;
 use super::call::{Answer, Call, Outcome, Usage};
+use super::convert::to_script;
 use super::ctx::{Ctx, Running};
 use super::engine;
 use super::error::{ErrorKind, ScriptError};
-use super::fault::{Fault, Throw, stop};
+use super::fault::{Fault, Throw, stop, throw};
 use super::limits::Stop;
 use super::loaded::Loaded;
 use super::plan::Plan;
@@ -19,7 +20,7 @@ use super::plan::Plan;
 /// Runs a hook on this thread, which must have a stack of [`super::STACK`]. Whatever the script does, this returns: a
 /// panic on our side becomes an error of kind `host`.
 pub fn run(plugin: &Arc<Loaded>, call: Call) -> Outcome {
-    if !plugin.has(call.hook) {
+    if plugin.body(&call).is_none() {
         return Outcome::nothing(call.world);
     }
     let given = call.clone();
@@ -61,22 +62,29 @@ fn execute(plugin: &Arc<Loaded>, call: Call) -> Outcome {
 /// Runs the file's own statements, which bring its imports and constants, and then those of the hook. The hook is not
 /// called: of an error that nothing may catch the engine would only say where the call was, and this one comes from nowhere.
 fn evaluate(plugin: &Arc<Loaded>, running: &Arc<Running>) -> Result<Dynamic, Throw> {
-    let Some(body) = plugin.body(running.call.hook) else { return Ok(Dynamic::UNIT) };
+    let Some(body) = plugin.body(&running.call) else { return Ok(Dynamic::UNIT) };
     let (engine, ast) = (engine_for(plugin, running), plugin.ast());
     let (mut global, mut caches, mut scope) = (engine.new_global_runtime_state(), Caches::new(), Scope::new());
     global.source = Some(plugin.manifest().entry.as_str().into());
     global.lib.push(ast.shared_lib().clone());
     drop(run_all(&engine, &mut global, &mut caches, &mut scope, ast.statements())?);
     scope.rewind(0);
-    let from = INT::from(running.call.from);
-    let arguments = [Dynamic::from(Ctx(Arc::clone(running))), from.into()];
-    for (name, argument) in body.parameters.iter().zip(arguments) {
+    for (name, argument) in body.parameters.iter().zip([Dynamic::from(Ctx(Arc::clone(running))), second(running)?]) {
         scope.push_dynamic(name.clone(), argument);
     }
     // Inside a function: what is declared there is no constant of the file, and a call from there is one level deeper.
     (global.level, global.scope_level) = (1, 1);
     let value = run_all(&engine, &mut global, &mut caches, &mut scope, &body.statements)?;
     running.watch.tripped().map_or(Ok(value), |limit| Err(stop(Stop::Limit(limit))))
+}
+
+/// What a hook is called with besides the context: of a tool the arguments, of a migration the version that it comes from.
+fn second(running: &Running) -> Result<Dynamic, Throw> {
+    match &running.call.tool {
+        Some(tool) => to_script(&tool.arguments, running.limits())
+            .map_err(|_| throw(ErrorKind::Limit, "the arguments are too large".to_owned())),
+        None => Ok(INT::from(running.call.from).into()),
+    }
 }
 
 #[expect(

@@ -34,7 +34,7 @@ pub(super) fn compile(engine: &Engine, path: &str, script: &Script) -> Result<AS
     Ok(ast)
 }
 
-/// A hook as it is run: the names of its parameters, and its statements.
+/// A hook or a tool as it is run: the names of its parameters, and its statements.
 pub(super) struct Body {
     pub(super) parameters: Vec<String>,
     pub(super) statements: Vec<Stmt>,

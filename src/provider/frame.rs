@@ -28,7 +28,7 @@ pub enum Frame {
     Finish(Finish),
 }
 
-/// A tool that the model wants called. Nobody calls it: the reply says what was wanted.
+/// A tool that the model wants called.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolCall {
     /// The provider's name for this call; empty where it gives none.
@@ -65,7 +65,7 @@ pub enum Finish {
     Length,
     /// The provider held something back, and what it calls that.
     ContentFilter(String),
-    /// The model wants tools called; nobody calls them, so this is a reply like any other.
+    /// The model wants tools called before it goes on.
     ToolCalls,
     /// A reason of the provider's own, as it names it.
     Other(String),

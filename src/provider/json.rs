@@ -47,6 +47,11 @@ fn unit(escape: &str) -> Option<u16> {
     u16::from_str_radix(digits, 16).ok()
 }
 
+/// The arguments of a call as an object, for servers that want it as one; what is none becomes an empty one.
+pub(super) fn parse_object(json: &str) -> Value {
+    parse(json).ok().filter(Value::is_object).unwrap_or_else(|| Value::Object(serde_json::Map::new()))
+}
+
 /// The first of `names` that is there and not null.
 pub(super) fn present<'a>(value: &'a Value, names: &[&str]) -> Option<&'a Value> {
     names.iter().filter_map(|name| value.get(*name)).find(|field| !field.is_null())

@@ -55,7 +55,7 @@ pub use frame::{Finish, Frame, FrameStream, ToolCall, Usage};
 pub use kinds::Kind;
 pub use lane::Lane;
 pub use models::ModelInfo;
-pub use request::{Message, Request, Role};
+pub use request::{Message, Request, Role, Round};
 pub use retry::Retries;
 pub use template::{Template, Written};
 pub use tokens::{NoTokenizer, Tokenizer};

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::frame::ToolCall;
+
 /// Who says a message, in the wire's sense.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
@@ -36,6 +38,24 @@ pub struct Message {
     pub content: String,
 }
 
+/// What happened when a model wanted tools called before it went on: it said something, perhaps, and each call was answered.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Round {
+    /// What the model had said when it wanted them.
+    pub said: String,
+    /// What it wanted called, each with a name for the call.
+    pub calls: Vec<ToolCall>,
+    /// What came of each, in the same order: JSON.
+    pub answers: Vec<String>,
+}
+
+impl Round {
+    /// Each call with what came of it.
+    pub fn answered(&self) -> impl Iterator<Item = (&ToolCall, &str)> {
+        self.calls.iter().zip(self.answers.iter().map(String::as_str))
+    }
+}
+
 /// One reply to be asked for.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Request {
@@ -43,6 +63,8 @@ pub struct Request {
     pub model: String,
     /// The prompt.
     pub messages: Vec<Message>,
+    /// Tools that this reply has used so far; they stand behind the messages.
+    pub rounds: Vec<Round>,
     /// `temperature`, `max_tokens`, `stop`, `seed` and whatever else the provider takes, in OpenAI's words: other kinds
     /// rename what they know. They go over the endpoint's own `extra`; `null` takes a field out.
     pub params: Map<String, Value>,

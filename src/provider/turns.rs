@@ -81,9 +81,9 @@ fn push(parts: &mut Vec<Part>, text: &str, is_edge: bool) {
     parts.push(Part { text, is_edge });
 }
 
-/// Whether the request hands the model the beginning of its own turn.
+/// Whether the request hands the model the beginning of its own turn. After tools were called it is the player's again.
 pub(super) fn is_begun(request: &Request) -> bool {
-    request.messages.last().is_some_and(|last| last.role == Role::Assistant)
+    request.rounds.is_empty() && request.messages.last().is_some_and(|last| last.role == Role::Assistant)
 }
 
 /// The same request for a model that cannot be handed the beginning of its own turn: it is asked to go on.

@@ -8,11 +8,12 @@ use crate::provider::{self, Endpoint, Request};
 use crate::store::{Reader, StoreError};
 use crate::tree::Role;
 
-use super::fill::{self, Purpose};
+use super::fill::{self, Purpose, Wanted};
 use super::room::{Bounds, MOST};
 use super::scene::Scene;
+use super::tools::Offers;
 use super::trace::Made;
-use super::{Parts, ordered, plan};
+use super::{Parts, force, ordered, plan};
 
 /// The prompt at a scene: the world just before the model speaks.
 ///
@@ -26,6 +27,12 @@ pub fn prompt(
     purpose: &Purpose,
 ) -> Result<Made, StoreError> {
     let planned = plan::plan(parts, reader, scene)?;
+    let tools = match purpose.wanted {
+        Wanted::Reply => Offers::of(&force::players(&scene.rules.plugins, &scene.catalogue)),
+        Wanted::More(_) | Wanted::UsersMessage => Offers::default(),
+    };
+    let budget = bounds.budget.saturating_sub(tools.tokens(&bounds.measure));
+    let bounds = Bounds { budget, ..bounds };
     let sizes = Sizes { context: bounds.budget + bounds.reply, reply: bounds.reply };
     let facts = fill::facts(scene, sizes, &bounds.model, purpose);
     let mut draw = fill::chance(scene, purpose);
@@ -34,6 +41,7 @@ pub fn prompt(
     let mut made = ordered::prompt(reader, scene, bounds, (purpose, planned), &mut macros)?;
     made.filled.operations.extend(fill::operations(&scene.world, &scene.rules.rules, &macros.local));
     made.filled.noted = macros.noted;
+    made.tools = tools;
     Ok(made)
 }
 
@@ -61,7 +69,7 @@ pub fn request(
         content: sent.text.clone(),
     });
     let context = Some(made.context).filter(|context| *context > 0);
-    Request { model, messages: messages.collect(), params, stable: made.stable, context }
+    Request { model, messages: messages.collect(), rounds: Vec::new(), params, stable: made.stable, context }
 }
 
 /// What a preset says, with what was asked for over it.

@@ -185,7 +185,7 @@ async fn stream(parts: &Arc<Parts>, job: Job) -> Result<Machine, TurnError> {
         return Ok(machine);
     }
     let wish = Wish { choice: &job.choice, made: &made, params: &job.params, dice_seed: parts.ids.seed() };
-    voices::speak(parts, writing, &mut machine, &wish, |_| {}).await;
+    voices::speak(parts, writing, &mut machine, &wish, None, |_| {}).await;
     Ok(machine)
 }
 

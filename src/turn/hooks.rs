@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 use crate::ids::SessionId;
 use crate::plugin::{
     Answer, Call, ErrorKind, Hook, Loaded, NodeFacts, Outcome, Permission, Recent, Roll, ScriptError, ScriptHost,
-    Seeds, order,
+    Seeds, TOOL, ToolUse, order,
 };
 use crate::store::{PluginInForce, Reader, Store, StoreError};
 use crate::tree::{Delta, Note, Trouble};
@@ -22,7 +22,7 @@ use super::strikes::{self, Tally};
 pub const SERVER: &str = "server";
 
 /// A plugin that plays, with its settings and grants as they are in force.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Player {
     /// The plugin.
     pub plugin: Arc<Loaded>,
@@ -171,6 +171,47 @@ impl Hooks {
         self.host.call(Arc::clone(&player.plugin), call).await
     }
 
+    /// Lets a model use a tool of a plugin; what it does goes to the proposal. Answers what the model is told.
+    ///
+    /// # Errors
+    /// Why nothing was done, in words for the model.
+    pub async fn tool(
+        &self,
+        stage: &Stage,
+        player: &Player,
+        tool: ToolUse,
+        proposal: &mut Proposal,
+    ) -> Result<Value, String> {
+        let id = player.plugin.id();
+        if self.is_out(stage.session, id).await {
+            return Err("this tool is switched off".to_owned());
+        }
+        let asked = tool.arguments.clone();
+        let call = Call { tool: Some(tool), ..call(Hook::Tool, stage, player, Arc::clone(&proposal.world)) };
+        let (name, dice) = (call.function(), call.dice());
+        let outcome = self.host.call(Arc::clone(&player.plugin), call).await;
+        self.note(Hook::Tool, stage, id, &outcome);
+        let failed = outcome.error.as_ref().map(|error| error.message.clone());
+        take(Hook::Tool, stage, player, outcome, proposal);
+        let answer = match (failed, proposal.answers.pop()) {
+            (Some(why), _) => Err(why),
+            (None, Some((_, Answer::Value(value)))) => Ok(value),
+            (None, Some((_, Answer::Refused(why)))) => Err(why),
+            (None, _) => Ok(Value::Null),
+        };
+        if let Some(Value::Object(run)) = proposal.delta.runs.last_mut() {
+            run.insert("hook".into(), name.into());
+            run.insert("dice".into(), dice.into());
+            run.insert("arguments".into(), asked);
+            let (key, told) = match &answer {
+                Ok(value) => ("answer", value.clone()),
+                Err(why) => ("refused", why.as_str().into()),
+            };
+            run.insert(key.into(), told);
+        }
+        answer
+    }
+
     pub(super) async fn is_out(&self, session: SessionId, plugin: &str) -> bool {
         self.tally.is_out(session, plugin).await.unwrap_or_else(|error| {
             tracing::error!(%session, plugin, "what was recorded of a plugin cannot be read: {error}");
@@ -273,7 +314,7 @@ fn roll(roll: &Roll) -> Value {
     })
 }
 
-/// What a narrator did while it wrote a reply: it stays the deed of every edited version, because an edit changes words and
+/// What a narrator or a tool did while a reply was written: it stays the deed of every edited version, because an edit changes words and
 /// not what happened. The world after it is folded here, under the rules in force before the reply.
 pub fn narrated(old: &Delta, world: Arc<World>, rules: &Rules) -> Proposal {
     let mut proposal = Proposal { world, ..Proposal::default() };
@@ -290,8 +331,9 @@ pub fn narrated(old: &Delta, world: Arc<World>, rules: &Rules) -> Proposal {
     let (mut operations, mut told) = (of_plugins.iter(), Vec::new());
     for run in &old.runs {
         let own: Vec<Operation> = operations.by_ref().take(count(run, "ops").unwrap_or(0)).cloned().collect();
-        let is_narrators = run.get("hook").and_then(Value::as_str) == Some(Hook::Narrate.name());
-        if is_narrators && run.get("error").is_none_or(Value::is_null) {
+        let hook = run.get("hook").and_then(Value::as_str).unwrap_or_default();
+        let is_deed = hook == Hook::Narrate.name() || hook.starts_with(TOOL);
+        if is_deed && run.get("error").is_none_or(Value::is_null) {
             told.extend(own);
             proposal.delta.runs.push(run.clone());
             keep_said(old, run, count(run, "notes").unwrap_or(0), &mut proposal.delta);
@@ -301,13 +343,15 @@ pub fn narrated(old: &Delta, world: Arc<World>, rules: &Rules) -> Proposal {
     proposal
 }
 
-/// The dice and notes of one run. A narrator is the first who speaks of a reply: its notes come before those of `on_reply`.
+/// The dice and notes of one run. Who writes speaks first: these notes come before those of `on_reply`.
 fn keep_said(old: &Delta, run: &Value, notes: usize, kept: &mut Delta) {
-    let is_own = |roll: &&Value| roll.get("hook") == run.get("hook") && roll.get("plugin") == run.get("plugin");
+    let name = run.get("dice").or(run.get("hook"));
+    let is_own = |roll: &&Value| roll.get("hook") == name && roll.get("plugin") == run.get("plugin");
     kept.rolls.extend(old.rolls.iter().filter(is_own).cloned());
     let plugin = run.get("plugin").and_then(Value::as_str);
-    let said = old.notes.iter().filter(|note| Some(note.plugin.as_str()) == plugin);
-    kept.notes.extend(said.take(notes).cloned());
+    let is_said = |note: &&Note| Some(note.plugin.as_str()) == plugin;
+    let before = kept.notes.iter().filter(is_said).count();
+    kept.notes.extend(old.notes.iter().filter(is_said).skip(before).take(notes).cloned());
 }
 
 /// The rolls of a delta, to be used again.

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! waiting -> thinking -> streaming -> over
+//!     streaming: tools are wanted -> they are called -> waiting, with what was said so far
 //!     any state: cancelled, failed, timed out -> over
 //! ```
 
@@ -38,6 +39,8 @@ pub enum Action {
         /// Where the reply stands.
         phase: &'static str,
     },
+    /// Call the tools that [`Machine::wanted`] names, ask again with what came of them, and tell by [`Machine::go_on`].
+    Call,
     /// The reply is over: run the rules if [`Machine::runs_rules`], then commit.
     Finish,
 }
@@ -86,8 +89,16 @@ pub struct Machine {
     usage: Option<Usage>,
     finish: Option<Finish>,
     model: Option<String>,
-    /// Tools that the model wanted called.
+    /// Tools that the model wanted called and that are not ours to call.
     calls: Vec<ToolCall>,
+    /// Tools that the model waits for.
+    wanted: Vec<ToolCall>,
+    /// So often it may still be asked again with what came of its tools; `None` = nobody calls any.
+    rounds: Option<usize>,
+    /// Where what was said since it was asked last begins.
+    asked_from: usize,
+    /// What earlier requests for the same reply took.
+    spent: Option<Usage>,
     over: Option<Over>,
 }
 
@@ -106,15 +117,44 @@ impl Machine {
             finish: None,
             model: None,
             calls: Vec::new(),
+            wanted: Vec::new(),
+            rounds: None,
+            asked_from: 0,
+            spent: None,
             over: None,
         }
+    }
+
+    /// The tools that the model wants are called, so many times at most.
+    pub fn let_call(&mut self, rounds: usize) {
+        self.rounds = Some(rounds);
+    }
+
+    /// Whether tools were called, and the model asked more than once.
+    pub fn has_called(&self) -> bool {
+        !self.calls.is_empty()
+    }
+
+    /// The tools that the model waits for, and what it has said since it was asked last.
+    pub fn wanted(&self) -> (&[ToolCall], &str) {
+        (&self.wanted, self.content.get(self.asked_from..).unwrap_or_default())
+    }
+
+    /// The tools that the model wanted are called, and it is asked again: what it says now is told behind what it said, and
+    /// what both requests took is what the reply took.
+    pub fn go_on(&mut self) {
+        self.spent = add(self.spent.take(), self.usage.take());
+        self.finish = None;
+        self.calls.append(&mut self.wanted);
+        self.rounds = self.rounds.map(|left| left.saturating_sub(1));
+        self.asked_from = self.content.len();
     }
 
     /// Another model is asked: what the one before it told of itself is forgotten. It has said nothing.
     pub fn ask_another(&mut self) {
         (self.usage, self.finish, self.model) = (None, None, None);
         self.echo = Echo::of(self.content.get(..self.begun).unwrap_or_default());
-        self.calls.clear();
+        self.wanted.clear();
     }
 
     /// Whether nothing of a reply has come.
@@ -125,7 +165,7 @@ impl Machine {
     /// The same for a reply that goes on from a text.
     #[must_use]
     pub fn going_on_from(self, text: &str) -> Self {
-        Self { begun: text.len(), echo: Echo::of(text), content: text.to_owned(), ..self }
+        Self { begun: text.len(), asked_from: text.len(), echo: Echo::of(text), content: text.to_owned(), ..self }
     }
 
     /// Takes an event; answers with what to do. After the end nothing more is done.
@@ -139,6 +179,7 @@ impl Machine {
         }
         match event {
             Event::Frame(frame) => self.frame(frame, now),
+            Event::Ended if !self.wanted.is_empty() && self.rounds.is_some_and(|left| left > 0) => Some(Action::Call),
             Event::Ended if self.said().trim().is_empty() => {
                 let fault = self.without_text();
                 self.end(Over::Failed(fault), now)
@@ -172,11 +213,12 @@ impl Machine {
         match frame {
             Frame::Text(text) => {
                 let new = self.echo.hear(&text);
-                self.show(&new, "", now)
+                let gap = if self.is_apart(&new) { "\n\n" } else { "" };
+                self.show(&format!("{gap}{new}"), "", now)
             }
             Frame::Reasoning(text) => self.show("", &text, now),
             Frame::ToolCall(call) => {
-                self.calls.push(call);
+                self.wanted.push(call);
                 None
             }
             Frame::Usage(usage) => {
@@ -193,6 +235,13 @@ impl Machine {
             }
             Frame::Alive => None,
         }
+    }
+
+    /// Whether what is said now stands apart from what was said before tools were called.
+    fn is_apart(&self, new: &str) -> bool {
+        let is_first = self.has_called() && self.content.len() == self.asked_from;
+        let ends_open = |text: &str| !text.is_empty() && !text.ends_with(char::is_whitespace);
+        is_first && !new.is_empty() && ends_open(self.said()) && !new.starts_with(char::is_whitespace)
     }
 
     fn show(&mut self, content: &str, reasoning: &str, now: Time) -> Option<Action> {
@@ -256,9 +305,9 @@ impl Machine {
         }
     }
 
-    /// What the provider counted.
-    pub fn usage(&self) -> Option<&Usage> {
-        self.usage.as_ref()
+    /// What the provider counted, for all requests together.
+    pub fn usage(&self) -> Option<Usage> {
+        add(self.spent, self.usage)
     }
 
     /// What the node's metadata says about the ending.
@@ -283,18 +332,33 @@ impl Machine {
             put("latencyMs", ended.since(self.asked_at).into());
         }
         put("firstTokenMs", self.first_at.map(|first| first.since(self.asked_at)).into());
-        if let Some(usage) = &self.usage {
+        if let Some(usage) = self.usage() {
             put("tokenCount", json!({"prompt": usage.prompt, "completion": usage.completion}));
             put("cachedTokens", usage.cached.into());
             put("cost", usage.cost.into());
             put("costFrom", usage.cost.map(|_| "provider").into());
         }
-        if !self.calls.is_empty() {
+        let calls: Vec<&ToolCall> = self.calls.iter().chain(&self.wanted).collect();
+        if !calls.is_empty() {
             let call = |call: &ToolCall| json!({"id": call.id, "name": call.name, "arguments": call.arguments});
-            put("toolCalls", self.calls.iter().map(call).collect());
+            put("toolCalls", calls.into_iter().map(call).collect());
         }
         facts
     }
+}
+
+/// What two requests took together; what one of them did not tell is not known of both.
+fn add(one: Option<Usage>, other: Option<Usage>) -> Option<Usage> {
+    let (Some(one), Some(other)) = (one, other) else { return one.or(other) };
+    let both = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.saturating_add(b)).or(a).or(b);
+    Some(Usage {
+        prompt: one.prompt.saturating_add(other.prompt),
+        completion: one.completion.saturating_add(other.completion),
+        cached: both(one.cached, other.cached),
+        written: both(one.written, other.written),
+        reasoning: both(one.reasoning, other.reasoning),
+        cost: one.cost.zip(other.cost).map(|(a, b)| a + b),
+    })
 }
 
 #[cfg(test)]
@@ -319,6 +383,35 @@ mod tests {
         (machine, actions)
     }
 
+    /// S3-12: a model that wants tools is asked again; what it says then stands behind what it said, and both requests are
+    /// what the reply took.
+    #[test]
+    fn tools_are_called_in_between() {
+        let mut machine = Machine::new(Time(0));
+        machine.let_call(1);
+        let usage = |prompt| Event::Frame(Frame::Usage(Usage { prompt, completion: 1, ..Usage::default() }));
+        let wants =
+            || Event::Frame(Frame::ToolCall(ToolCall { id: "c".into(), name: "roll".into(), ..ToolCall::default() }));
+        for event in [text("She rolls."), wants(), usage(10)] {
+            machine.on(event, Time(1));
+        }
+        assert_eq!(machine.on(Event::Ended, Time(1)), Some(Action::Call));
+        assert_eq!((machine.is_over(), machine.wanted().1), (false, "She rolls."));
+        machine.go_on();
+        for event in [text("A six."), usage(20)] {
+            machine.on(event, Time(2));
+        }
+        assert_eq!(machine.on(Event::Ended, Time(2)), Some(Action::Finish));
+        assert_eq!((machine.content(), machine.usage().unwrap().prompt), ("She rolls.\n\nA six.", 30));
+        assert_eq!(machine.facts()["toolCalls"].as_array().unwrap().len(), 1);
+        // The last time there is nothing more to call: a reply that still wants something and says nothing has no text.
+        let mut silent = Machine::new(Time(0));
+        silent.let_call(0);
+        silent.on(wants(), Time(1));
+        silent.on(Event::Ended, Time(1));
+        assert_eq!(silent.fault().map(|fault| fault.code.as_str()), Some("empty_reply"));
+    }
+
     /// S0-36: pieces are shown as they come, and the end is one action.
     #[test]
     fn a_reply_streams_and_finishes() {
@@ -337,6 +430,7 @@ mod tests {
             .iter()
             .map(|action| match action {
                 Action::Show { phase, .. } => phase,
+                Action::Call => "call",
                 Action::Finish => "finish",
             })
             .collect();

@@ -60,6 +60,7 @@ mod start;
 mod strikes;
 mod summed;
 mod summing;
+mod tools;
 mod trace;
 mod tried;
 mod voices;

@@ -99,7 +99,11 @@ fn shown(reader: &mut Reader<'_>, held: &Held, made: Made) -> Result<Rebuilt, Tu
     let rows: Vec<i64> = made.history.iter().copied().filter(|n| *n != 0).collect();
     let history = reader.placed(held, &rows)?.into_iter().map(|placed| placed.node.id).collect();
     let fault = made.too_large.map(|too_large| runner::does_not_fit(too_large, made.has_preset()));
+    let tools = made.tools.wire();
     let mut rebuilt = Rebuilt::of(made, history);
+    if !tools.is_empty() {
+        rebuilt.head.insert("tools".into(), tools.into());
+    }
     if let Some(fault) = fault {
         let error = json!({"code": fault.code, "message": fault.message, "hint": fault.hint});
         rebuilt.head.insert("error".into(), error);

@@ -25,10 +25,11 @@ use super::recount;
 use super::requests::Request;
 use super::room::{self, Bounds};
 use super::scene::{self, Look, Scene};
+use super::tools::Toolbox;
 use super::trace::Made;
 use super::voices::{self, Attempt, Wish};
 use super::{Parts, TurnError, ends, force};
-use super::{ask, counts};
+use super::{ask, counts, tools};
 
 /// Who writes the reply.
 #[derive(Debug, Clone)]
@@ -151,13 +152,15 @@ async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
     if let Some(waited) = waited {
         known.metadata.insert("queuedMs".into(), waited.into());
     }
+    known.proposal.begin_with(written, &scene.rules.rules);
     match open(parts, &job, &scene, pen, made, &mut known).await {
         Ok(Text::Whole(pieces)) => take(parts, &job, &mut machine, pieces),
-        Ok(Text::Asked { choice, made }) => hear_one(parts, &job, &mut machine, &choice, &made, &mut known).await,
+        Ok(Text::Asked { choice, made }) => {
+            hear_one(parts, &job, &scene, &mut machine, (&choice, &made), &mut known).await;
+        }
         Err(fault) => _ = machine.on(Event::Failed(fault), parts.clock.now()),
     }
     if machine.runs_rules() {
-        known.proposal.begin_with(written, &scene.rules.rules);
         known.proposal = rules(parts, &job, &scene, &machine, known.proposal).await;
         known.proposal.delta.problems.extend(force::unlike(&scene.rules.plugins, &scene.catalogue));
     }
@@ -303,14 +306,22 @@ enum Text {
 async fn hear_one(
     parts: &Arc<Parts>,
     job: &Job,
+    scene: &Scene,
     machine: &mut Machine,
-    choice: &Choice,
-    made: &Made,
+    (choice, made): (&Choice, &Made),
     known: &mut Known,
 ) {
     let wish = Wish { choice, made, params: &job.params, dice_seed: job.draft.dice_seed };
     known.estimated = counts::estimated(&made.messages);
     let is_many = known.metadata.contains_key("alias");
+    let mut proposal = std::mem::take(&mut known.proposal);
+    let facts = scene.next(job.draft.id, job.draft.created, false);
+    let stage = scene.stage(&scene.rules, facts, job.draft.dice_seed);
+    let mut at_work = Toolbox::new(parts, &made.tools, stage, &mut proposal);
+    let at_work = (!made.tools.is_empty()).then_some(&mut at_work);
+    if at_work.is_some() {
+        machine.let_call(tools::ROUNDS);
+    }
     let note = |attempt: &Attempt<'_>| {
         let candidate = attempt.candidate;
         if is_many {
@@ -324,7 +335,8 @@ async fn hear_one(
         known.asked = Some((candidate.client.endpoint().id.clone(), candidate.model.clone()));
         known.keep(parts, job);
     };
-    voices::speak(parts, &job.running, machine, &wish, note).await;
+    voices::speak(parts, &job.running, machine, &wish, at_work, note).await;
+    known.proposal = proposal;
 }
 
 /// Takes a text that is there whole; or, where the reply was stopped before, nothing of it, since what a narrator did goes
@@ -442,10 +454,11 @@ fn ending(parts: &Parts, job: &Job, scene: &Scene, machine: &Machine, known: Kno
     let Known { proposal: Proposal { delta, .. }, mut metadata, mut trace, asked, estimated } = known;
     metadata.extend(machine.facts());
     if let (Some((provider, model)), Some(usage)) = (&asked, machine.usage()) {
-        parts.models.learn_size(provider, model, estimated, usage.prompt);
-    }
-    if let (Some((provider, model)), Some(usage)) = (&asked, machine.usage()) {
-        price(parts, &mut metadata, (provider, model), usage);
+        // Of several requests only the sum is known.
+        if !machine.has_called() {
+            parts.models.learn_size(provider, model, estimated, usage.prompt);
+        }
+        price(parts, &mut metadata, (provider, model), &usage);
     }
     for key in TRACED {
         if let Some(value) = metadata.get(key) {

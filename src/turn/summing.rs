@@ -320,7 +320,7 @@ async fn ask(
         let mut metadata = machine.facts();
         metadata.insert("model".into(), candidate.name.as_str().into());
         if let Some(usage) = machine.usage() {
-            runner::price(parts, &mut metadata, (&candidate.client.endpoint().id, &candidate.model), usage);
+            runner::price(parts, &mut metadata, (&candidate.client.endpoint().id, &candidate.model), &usage);
         }
         return Ok((machine.content().to_owned(), metadata));
     }

@@ -16,6 +16,7 @@ use crate::world::Operation;
 use super::TurnError;
 use super::chosen::By;
 use super::plan::Planned;
+use super::tools::Offers;
 
 /// What the head of a trace has where a preset made the prompt: all but the oldest.
 const ORDERED: &str = "preset";
@@ -106,6 +107,8 @@ pub struct Made {
     pub summed: Value,
     /// What was recalled and why; null where nothing is.
     pub recalled: Value,
+    /// The tools that the model may use.
+    pub tools: Offers,
     /// The blocks that may not be left out do not fit: nothing can be sent.
     pub too_large: Option<TooLarge>,
 }
@@ -192,6 +195,9 @@ impl Made {
             let told = [(SUMMED, &self.summed), ("recall", &self.recalled)].into_iter();
             head.extend(told.filter(|(_, told)| !told.is_null()).map(|(key, told)| (key.to_owned(), told.clone())));
             head.extend(self.order.as_ref().map(|order| (ORDERED.to_owned(), told_of_shape(order))));
+        }
+        if !self.tools.is_empty() {
+            head.insert("tools".into(), self.tools.names().into());
         }
         head.extend(self.lore.clone().map(|lore| ("lore".to_owned(), lore)));
         Trace { head, blocks, history: self.history.clone() }

@@ -1,4 +1,5 @@
-//! Models are asked in turn: the preferred one, and where it fails before it has said anything, the next.
+//! Models are asked in turn: the preferred one, and where it fails before it has said anything, the next. One that wants
+//! tools called is asked again with what came of them.
 
 use std::sync::Arc;
 
@@ -7,12 +8,13 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use crate::live::{Stop, Writing};
-use crate::provider::{Failure, FrameStream, Request, Written};
+use crate::provider::{Failure, FrameStream, Request, Round, Written};
 
 use super::machine::{Action, Event, Fault, Machine};
 use super::models::{Candidate, Choice, Passed};
+use super::tools::Toolbox;
 use super::trace::Made;
-use super::{Parts, ask, ends};
+use super::{Parts, ask, ends, tools};
 
 /// What is to be asked.
 pub struct Wish<'a> {
@@ -47,30 +49,60 @@ impl Attempt<'_> {
 }
 
 /// Asks one model after another until one has begun to answer, and hears it to its end. `asked` is told of each before it is
-/// asked. All of them together have the time that a reply may take.
+/// asked. All of them together, with the tools that they use, have the time that a reply may take.
 pub async fn speak<T>(
     parts: &Arc<Parts>,
     writing: &Writing<T>,
     machine: &mut Machine,
     wish: &Wish<'_>,
+    mut tools: Option<&mut Toolbox<'_>>,
     mut asked: impl FnMut(&Attempt<'_>),
 ) {
     let mut passed = wish.choice.passed.clone();
     let mut left = wish.choice.others.len();
     let deadline = Instant::now() + parts.config.limits.generation;
+    let mut rounds = Vec::new();
     for candidate in wish.choice.candidates() {
-        let request = request(wish, candidate);
+        let mut request = request(wish, candidate);
         let params = candidate.client.wire_params(&request);
         let template = candidate.client.written(&request).map(|written| told(&written));
         asked(&Attempt { candidate, params, template, passed: &passed });
         parts.learn_again(&candidate.client);
-        let frames = candidate.client.stream(&request);
-        let may_pass = left > 0;
-        let Some(failure) = stream_in(parts, writing, machine, frames, deadline, may_pass).await else { return };
+        if let Some(tools) = &tools {
+            offer(&mut request, tools);
+        }
+        let failure = loop {
+            go_on(&mut request, &rounds);
+            let frames = candidate.client.stream(&request);
+            if let Some(failure) = stream_in(parts, writing, machine, frames, deadline, left > 0).await {
+                break failure;
+            }
+            let (calls, said) = machine.wanted();
+            match &mut tools {
+                Some(tools) if !machine.is_over() => rounds.push(tools.answer(said, calls).await),
+                _ => return,
+            }
+            machine.go_on();
+        };
         tracing::warn!(model = candidate.name, code = failure.code(), "the next model is asked: {failure}");
         passed.push(Passed::failed(&candidate.name, &failure));
         left = left.saturating_sub(1);
     }
+}
+
+/// Tells a model of the tools that it may use, besides those that the request's own parameters name.
+fn offer(request: &mut Request, tools: &Toolbox<'_>) {
+    let own = request.params.shift_remove("tools");
+    let own = own.and_then(|own| if let Value::Array(own) = own { Some(own) } else { None }).unwrap_or_default();
+    request.params.insert("tools".into(), own.into_iter().chain(tools.wire()).collect());
+}
+
+/// Tells it what came of those that it has used. The last time it is asked it may use none: it has to say something.
+fn go_on(request: &mut Request, rounds: &[Round]) {
+    if rounds.len() >= tools::ROUNDS {
+        request.params.insert("tool_choice".into(), "none".into());
+    }
+    request.rounds = rounds.to_vec();
 }
 
 /// A template, as the trace tells of it.
@@ -86,7 +118,7 @@ fn request(wish: &Wish<'_>, candidate: &Candidate) -> Request {
     ask::request(wish.params, wish.dice_seed, candidate.model.clone(), wish.made, endpoint)
 }
 
-/// Feeds the machine until the text is over, and shows watchers what comes. Where another model may be asked, a failure
+/// Feeds the machine until the text is over or the model waits for its tools, and shows watchers what comes. Where another model may be asked, a failure
 /// before the first word is not the end: it is handed back.
 async fn stream_in<T>(
     parts: &Arc<Parts>,
@@ -117,7 +149,9 @@ async fn stream_in<T>(
                 None => Event::Ended,
             },
         };
-        hear(parts, writing, machine, event);
+        if hear(parts, writing, machine, event) {
+            return None;
+        }
     }
     None
 }
@@ -130,11 +164,14 @@ pub fn halt(stop: Stop) -> Event {
     }
 }
 
-/// Tells the machine, and shows what is new to whoever watches.
-pub fn hear<T>(parts: &Arc<Parts>, writing: &Writing<T>, machine: &mut Machine, event: Event) {
-    if let Some(Action::Show { content, reasoning, phase }) = machine.on(event, parts.clock.now()) {
-        parts.live.write(writing, &content, &reasoning, phase);
+/// Tells the machine, and shows what is new to whoever watches. Answers whether the model waits for its tools.
+pub fn hear<T>(parts: &Arc<Parts>, writing: &Writing<T>, machine: &mut Machine, event: Event) -> bool {
+    match machine.on(event, parts.clock.now()) {
+        Some(Action::Show { content, reasoning, phase }) => parts.live.write(writing, &content, &reasoning, phase),
+        Some(Action::Call) => return true,
+        Some(Action::Finish) | None => {}
     }
+    false
 }
 
 fn fault(failure: &Failure) -> Fault {

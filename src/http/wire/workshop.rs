@@ -336,6 +336,7 @@ fn result(answer: Answer, plan: &Plan) -> Value {
             json!({"inject": injected, "lore": named(true), "unlore": named(false)})
         }
         Answer::Display(text) => text.into(),
+        Answer::Value(value) => value,
         Answer::Nothing => Value::Null,
         Answer::Input { text, reply, stop } => json!({"text": text, "reply": reply, "stop": stop}),
         Answer::Refused(why) => json!({"refused": why}),

@@ -1,10 +1,11 @@
 //! The world at a node, what a node does to it, and why a reply exists.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::ids::{Id, NodeRef};
+use crate::plugin::TOOL;
 use crate::prompt::Sent;
 use crate::store::{Missing, RulesInForce};
 use crate::tree::{Delta, Note, Trouble};
@@ -132,10 +133,11 @@ pub struct TraceShape {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<Object>>, required = false)]
     pub plan: Option<Value>,
-    /// Reserved for the tools that a model used. Missing: none are offered yet.
+    /// The tools that plugins offered, and in `used` those that the model has called, in order: `{plugin, hook, arguments,
+    /// answer | refused}`. Missing where none was offered.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Vec<Object>>, required = false)]
-    pub tools: Option<Vec<Value>>,
+    #[schema(value_type = Option<Object>, required = false)]
+    pub tools: Option<Value>,
     /// How long it took.
     pub timings: Timings,
     /// Tokens, where the model server counted them.
@@ -259,6 +261,7 @@ impl TraceShape {
 
     fn of(mut rebuilt: Rebuilt, delta: &Delta) -> Self {
         let plan = rebuilt.head.shift_remove("plan");
+        let tools = tools(rebuilt.head.shift_remove("tools"), delta);
         let sent = rebuilt.messages.into_iter();
         let mut history: Vec<SentNode> = rebuilt.history.iter().copied().map(Id).map(SentNode::There).collect();
         for (at, missing) in rebuilt.missing {
@@ -283,12 +286,25 @@ impl TraceShape {
             rolls: delta.rolls.clone(),
             problems: delta.problems.iter().map(Trouble::to_json).collect(),
             plan,
-            tools: None,
+            tools,
             timings,
             usage,
             rest: rebuilt.head,
         }
     }
+}
+
+/// What a model was offered to use, and what it has used, in order.
+fn tools(offered: Option<Value>, delta: &Delta) -> Option<Value> {
+    let is_use = |run: &&Value| run.get("hook").and_then(Value::as_str).is_some_and(|hook| hook.starts_with(TOOL));
+    let used: Vec<&Value> = delta.runs.iter().filter(is_use).collect();
+    let told = |run: &&Value| {
+        let keys = ["plugin", "hook", "arguments", "answer", "refused"].into_iter();
+        keys.filter_map(|key| Some((key.to_owned(), run.get(key)?.clone()))).collect::<Map<String, Value>>()
+    };
+    let used: Vec<Map<String, Value>> = used.iter().map(told).collect();
+    (offered.is_some() || !used.is_empty())
+        .then(|| json!({"offered": offered.unwrap_or_else(|| json!([])), "used": used}))
 }
 
 fn head_number(head: &Map<String, Value>, key: &str) -> Option<u64> {

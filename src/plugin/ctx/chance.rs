@@ -73,8 +73,7 @@ impl Running {
 
     /// The next roll of this hook: the recorded one if this node rolled the same before, else a new one.
     fn draw(&self, name: &str, spec: String, roll: impl FnOnce(&mut SplitMix64) -> Fall) -> Result<Fall, Throw> {
-        let hook = self.call.hook;
-        if !hook.writes() {
+        if !self.call.hook.writes() {
             return Err(throw(ErrorKind::Permission, format!("{name}: this hook is read-only and may not roll")));
         }
         self.in_time()?;
@@ -87,14 +86,15 @@ impl Running {
         }
         let n = u32::try_from(done.rolls.len()).unwrap_or(u32::MAX);
         let plugin = self.plugin.manifest.id.as_str();
-        let same = |old: &&Roll| old.plugin == plugin && old.hook == hook.dice() && old.n == n && old.spec == spec;
+        let hook = self.call.dice();
+        let same = |old: &&Roll| old.plugin == plugin && old.hook == hook && old.n == n && old.spec == spec;
         let fall = match self.call.recorded.iter().find(same) {
             Some(old) => Fall { dice: old.dice.clone(), total: old.total },
-            None => roll(&mut self.call.seeds.generator(plugin, hook.dice(), n)),
+            None => roll(&mut self.call.seeds.generator(plugin, &hook, n)),
         };
         done.rolls.push(Roll {
             plugin: plugin.to_owned(),
-            hook: hook.dice().to_owned(),
+            hook: hook.clone().into_owned(),
             n,
             spec,
             dice: fall.dice.clone(),

@@ -83,8 +83,9 @@ impl Running {
     }
 
     fn fail(&self, text: &str) -> Result<(), Throw> {
-        if self.call.hook != Hook::OnInput {
-            return Err(throw(ErrorKind::Runtime, "fail: only on_input can refuse what the user wrote"));
+        if !matches!(self.call.hook, Hook::OnInput | Hook::Tool) {
+            let message = "fail: only on_input can refuse what the user wrote, and a tool what the model asks";
+            return Err(throw(ErrorKind::Runtime, message));
         }
         let line = self.line("fail", text)?;
         self.done().refused = Some(line);

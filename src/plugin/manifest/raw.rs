@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use indexmap::IndexMap;
 use serde::Deserialize;
+use serde_json::{Value, json};
 use toml::Spanned;
 
 use super::{API, Command, Manifest, State, Tool};
@@ -15,6 +17,7 @@ use crate::plugin::schedule::{self, RawRule, Rule};
 use crate::plugin::settings::{RawSetting, Setting};
 use crate::plugin::version::{Requirement, Version};
 use crate::plugin::words::Words;
+use crate::world::Schema;
 
 /// Something wrong, and where.
 pub(super) struct Fault {
@@ -93,7 +96,8 @@ struct Permissions {
 struct RawTool {
     name: Spanned<String>,
     description: String,
-    parameters: toml::Value,
+    #[serde(default)]
+    parameters: Option<Spanned<toml::Value>>,
 }
 
 #[derive(Deserialize)]
@@ -179,10 +183,20 @@ impl RawState {
 
 impl RawTool {
     fn check(self) -> Result<Tool, Fault> {
-        let parameters =
-            serde_json::to_value(&self.parameters).map_err(|_| fault(&self.name, "\"parameters\" is a JSON Schema"))?;
+        let none = || json!({"type": "object", "properties": {}});
+        let parameters = match &self.parameters {
+            None => Schema::parse(none()).map_err(|error| fault(&self.name, error.to_string()))?,
+            Some(said) => {
+                let wrong = |why: &str| fault(said, format!("\"parameters\" is a JSON Schema of an object: {why}"));
+                let schema = serde_json::to_value(said.get_ref()).map_err(|error| wrong(&error.to_string()))?;
+                if schema.get("type").and_then(Value::as_str) != Some("object") {
+                    return Err(wrong("its \"type\" is \"object\""));
+                }
+                Schema::parse(schema).map_err(|error| wrong(&error.to_string()))?
+            }
+        };
         let name = identifier(self.name, "a tool's name is lower-case letters, digits and \"_\", a letter first")?;
-        Ok(Tool { name, description: self.description, parameters })
+        Ok(Tool { name, description: self.description, parameters: Arc::new(parameters) })
     }
 }
 

@@ -84,6 +84,7 @@ fn expectation(plugin: &Loaded, outcome: &Outcome) -> String {
         Answer::Refused(why) => put("refused", why.as_str().into()),
         Answer::Narration(parts) => put("text", parts.concat().into()),
         Answer::Display(shown) => put("text", shown.as_str().into()),
+        Answer::Value(value) => put("answer", value.clone()),
         Answer::QuickReplies(replies) => {
             put("labels", replies.iter().map(|reply| reply.label.as_str()).collect());
             put("sends", replies.iter().map(|reply| reply.send.as_str()).collect());

@@ -9,11 +9,12 @@ use serde_json::{Map, Value};
 use super::expect::Expect;
 use super::{object, test_error};
 use crate::clock::Time;
-use crate::plugin::call::{Call, Hook, NodeFacts, Recent};
+use crate::plugin::call::{Call, Hook, NodeFacts, Recent, TOOL, ToolUse};
 use crate::plugin::dice::Seeds;
 use crate::plugin::error::ScriptError;
 use crate::plugin::grant::Permission;
 use crate::plugin::loaded::Loaded;
+use crate::plugin::manifest::Manifest;
 use crate::world::{Rules, World};
 
 /// One case, checked.
@@ -28,6 +29,7 @@ pub(super) struct Case {
     pub(super) expect: Expect,
     config: Arc<Map<String, Value>>,
     grants: Arc<[Permission]>,
+    tool: Option<ToolUse>,
     raw: Raw,
 }
 
@@ -44,6 +46,9 @@ struct Raw {
     seed: u64,
     #[serde(default)]
     config: toml::Table,
+    /// Of a tool: what the model calls it with.
+    #[serde(default)]
+    args: toml::Table,
     state: Option<toml::Table>,
     /// The plugin's own values before the message; without, they are those of `state`.
     before: Option<toml::Table>,
@@ -129,7 +134,8 @@ impl Case {
         if let Some(command) = &raw.command {
             raw.text = format!("/{command}");
         }
-        let hook = hook(&raw).map_err(wrong)?;
+        let hook = hook(&raw, plugin.manifest()).map_err(wrong)?;
+        let tool = tool(&raw, hook, plugin.manifest()).map_err(wrong)?;
         let grants = match &raw.grants {
             None => plugin.manifest().permissions.clone(),
             Some(words) => words
@@ -148,6 +154,7 @@ impl Case {
             expect: raw.expect.take().unwrap_or_default(),
             config: Arc::new(config),
             grants: grants.into(),
+            tool,
             raw,
         })
     }
@@ -192,6 +199,7 @@ impl Case {
             seeds: Seeds { session: raw.seed, node: raw.seed },
             from: raw.from,
             language: raw.language.clone(),
+            tool: self.tool.clone(),
             ..Call::new(self.hook, world, Arc::clone(rules))
         }
     }
@@ -202,13 +210,30 @@ fn role(hook: Hook) -> &'static str {
     match hook {
         Hook::Init | Hook::Migrate => "system",
         Hook::OnInput | Hook::Plan | Hook::Narrate => "user",
-        Hook::OnReply | Hook::OnEdit | Hook::QuickReplies | Hook::OnDisplay => "assistant",
+        Hook::OnReply | Hook::OnEdit | Hook::QuickReplies | Hook::OnDisplay | Hook::Tool => "assistant",
     }
 }
 
-fn hook(raw: &Raw) -> Result<Hook, String> {
-    let known = || Hook::ALL.map(Hook::name).join(", ");
+/// The tool that a case calls, with its arguments as the tool's schema has them.
+fn tool(raw: &Raw, hook: Hook, manifest: &Manifest) -> Result<Option<ToolUse>, String> {
+    let called = raw.hook.as_deref().and_then(|name| name.strip_prefix(TOOL)).filter(|_| hook == Hook::Tool);
+    let Some(tool) = called.and_then(|name| manifest.tools.iter().find(|tool| tool.name == name)) else {
+        return if raw.args.is_empty() {
+            Ok(None)
+        } else {
+            Err("args: only a tool is called with arguments".to_owned())
+        };
+    };
+    let mut arguments = Value::Object(object(&raw.args));
+    tool.parameters.fit(&mut arguments).map_err(|why| format!("args: {why}"))?;
+    Ok(Some(ToolUse { name: tool.name.clone(), arguments, before: 0 }))
+}
+
+fn hook(raw: &Raw, manifest: &Manifest) -> Result<Hook, String> {
+    let tools = || manifest.tools.iter().map(|tool| format!("{TOOL}{}", tool.name));
+    let known = || Hook::ALL.iter().map(|hook| hook.name().to_owned()).chain(tools()).collect::<Vec<_>>().join(", ");
     match (&raw.hook, &raw.command) {
+        (Some(name), _) if tools().any(|tool| tool == *name) => Ok(Hook::Tool),
         (Some(name), _) => Hook::from_name(name).ok_or_else(|| format!("hook: one of {} is expected", known())),
         (None, Some(_)) => Ok(Hook::OnInput),
         (None, None) => Err(format!("\"hook\" is missing; one of {} is expected", known())),

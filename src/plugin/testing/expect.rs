@@ -44,6 +44,8 @@ pub(super) struct Expect {
     labels: Option<Vec<String>>,
     /// `quick_replies`: what they send, in order.
     sends: Option<Vec<String>>,
+    /// A tool: what the model is told; of each map, the keys that are written.
+    answer: Option<toml::Value>,
     /// The hook fails with a message that contains this.
     error: Option<String>,
 }
@@ -65,7 +67,7 @@ pub(super) fn compare(plugin: &Loaded, expect: &Expect, outcome: &Outcome, ran: 
     if let Some(state) = &expect.state {
         let root = &plugin.manifest().state.root;
         let actual = outcome.world.get(root).cloned().unwrap_or(Value::Null);
-        compare.state(&from_toml(&toml::Value::Table(state.clone())), &actual, &Pointer::default());
+        compare.value("state", &from_toml(&toml::Value::Table(state.clone())), &actual, &Pointer::default());
     }
     compare.failures
 }
@@ -94,7 +96,7 @@ impl Compare {
     fn answer(&mut self, expect: &Expect, answer: &Answer) {
         let mut text = None;
         let (mut reply, mut stop, mut refused) = (None, false, None);
-        let (mut labels, mut sends) = (Vec::new(), Vec::new());
+        let (mut labels, mut sends, mut told) = (Vec::new(), Vec::new(), Value::Null);
         match answer {
             Answer::Nothing => {}
             Answer::Input { text: new, reply: own, stop: ends } => {
@@ -106,6 +108,10 @@ impl Compare {
             Answer::QuickReplies(replies) => {
                 (labels, sends) = replies.iter().map(|reply| (reply.label.clone(), reply.send.clone())).unzip();
             }
+            Answer::Value(value) => told = value.clone(),
+        }
+        if let Some(expected) = &expect.answer {
+            self.value("answer", &from_toml(expected), &told, &Pointer::default());
         }
         match (&expect.refused, &refused) {
             (Some(part), Some(why)) => self.part("refused", part, why),
@@ -180,16 +186,16 @@ impl Compare {
     }
 
     /// Every key that is written, as deep as it is written.
-    fn state(&mut self, expected: &Value, found: &Value, place: &Pointer) {
+    fn value(&mut self, of: &str, expected: &Value, found: &Value, place: &Pointer) {
         match (expected, found) {
             (Value::Object(expected), Value::Object(found)) => {
                 for (key, value) in expected {
-                    self.state(value, found.get(key).unwrap_or(&Value::Null), &place.child(key.as_str()));
+                    self.value(of, value, found.get(key).unwrap_or(&Value::Null), &place.child(key.as_str()));
                 }
             }
             _ if equal(expected, found) => {}
             _ => {
-                let what = format!("state {}", place.to_string().trim_start_matches('/'));
+                let what = format!("{of} {}", place.to_string().trim_start_matches('/'));
                 self.fail(&what, expected, found);
             }
         }

@@ -5,10 +5,10 @@
 //! own; signatures and what is encrypted are left out.
 
 use crate::provider::{
-    Endpoint, Failure, Finish, Frame, ModelInfo, Request, Usage,
+    Endpoint, Failure, Finish, Frame, ModelInfo, Request, Round, ToolCall, Usage,
     dialect::{Dialect, Reader, Said},
     hearing::{Calls, Named},
-    json::{clean, count_at, text},
+    json::{clean, count_at, parse_object, text},
     params, report,
     turns::{self, Part, Turns, turns},
     words::Scrub,
@@ -60,12 +60,16 @@ impl Dialect for Anthropic {
         let mut body = Map::new();
         body.insert("model".into(), request.model.as_str().into());
         body.insert("max_tokens".into(), TOKENS.into());
+        if !request.rounds.is_empty() {
+            // What was thought before the tools were called would have to be sent back, and is not kept.
+            params.shift_remove("thinking");
+        }
         let thinks = make_room_to_think(&mut params);
         let story = if thinks { turns(&turns::asked_to_go_on(request)) } else { turns(request) };
         if !story.system.is_empty() {
             body.insert("system".into(), system(&story, mark.as_ref()));
         }
-        body.insert("messages".into(), messages(&story, mark.as_ref()));
+        body.insert("messages".into(), messages(&story, &request.rounds, mark.as_ref()));
         body.insert("stream".into(), true.into());
         let stops: Vec<String> =
             params::take_stops(&mut params, "stop").into_iter().filter(|stop| !stop.trim().is_empty()).collect();
@@ -159,11 +163,11 @@ fn system(story: &Turns, mark: Option<&Value>) -> Value {
     story.system.iter().enumerate().map(block).collect()
 }
 
-fn messages(story: &Turns, mark: Option<&Value>) -> Value {
+fn messages(story: &Turns, rounds: &[Round], mark: Option<&Value>) -> Value {
     let last = story.turns.len().saturating_sub(1);
     let turn = |(nth, turn): (usize, &turns::Turn)| {
         // The vendor refuses white space at the end of a turn that the model is to go on with.
-        let begun = turn.is_models && nth == last;
+        let begun = turn.is_models && nth == last && rounds.is_empty();
         let end = turn.parts.len().saturating_sub(1);
         let part = |(nth, part): (usize, &Part)| {
             let text = if begun && nth == end { part.text.trim_end() } else { &part.text };
@@ -172,7 +176,26 @@ fn messages(story: &Turns, mark: Option<&Value>) -> Value {
         let content: Vec<Value> = turn.parts.iter().enumerate().map(part).collect();
         json!({"role": if turn.is_models { "assistant" } else { "user" }, "content": content})
     };
-    story.turns.iter().enumerate().map(turn).collect()
+    // The turn that tools were called in goes on where the model's own words stand last.
+    let mut all: Vec<Value> = story.turns.iter().enumerate().map(turn).collect();
+    for round in rounds {
+        let is_same = all.last().and_then(|last| text(last, "role")) == Some("assistant");
+        match all.last_mut().and_then(|last| last.get_mut("content")?.as_array_mut()).filter(|_| is_same) {
+            Some(content) => content.extend(wanted(round)),
+            None => all.push(json!({"role": "assistant", "content": wanted(round)})),
+        }
+        let answer =
+            |(call, text): (&ToolCall, &str)| json!({"type": "tool_result", "tool_use_id": call.id, "content": text});
+        all.push(json!({"role": "user", "content": round.answered().map(answer).collect::<Vec<_>>()}));
+    }
+    all.into()
+}
+
+/// What the model said and wanted called. The vendor refuses empty texts.
+fn wanted(round: &Round) -> Vec<Value> {
+    let said = Some(round.said.trim_end()).filter(|said| !said.is_empty()).map(|said| block(said, None));
+    let call = |call: &ToolCall| json!({"type": "tool_use", "id": call.id, "name": call.name, "input": parse_object(&call.arguments)});
+    said.into_iter().chain(round.calls.iter().map(call)).collect()
 }
 
 fn block(text: &str, mark: Option<&Value>) -> Value {

@@ -5,10 +5,10 @@
 //! to finish is the last thing that counts.
 
 use crate::provider::{
-    Endpoint, Failure, Finish, Frame, ModelInfo, Request, ToolCall, Usage,
+    Endpoint, Failure, Finish, Frame, ModelInfo, Request, Round, ToolCall, Usage,
     dialect::{Dialect, Reader, Said},
     hearing::Named,
-    json::{clean, count_at, text},
+    json::{clean, count_at, parse, parse_object, text},
     params, report,
     turns::{Part, turns},
     words::Scrub,
@@ -80,7 +80,7 @@ impl Dialect for Gemini {
             .turns
             .iter()
             .map(|turn| json!({"role": if turn.is_models { "model" } else { "user" }, "parts": parts(&turn.parts)}));
-        body.insert("contents".into(), contents.collect());
+        body.insert("contents".into(), contents.chain(request.rounds.iter().flat_map(round)).collect());
         if let Some(tools) = tools(&mut params) {
             body.insert("tools".into(), tools);
         }
@@ -124,6 +124,19 @@ impl Dialect for Gemini {
         };
         Some(list.iter().filter(writes).filter_map(model).collect())
     }
+}
+
+/// What the model wanted called, and what came of each.
+fn round(round: &Round) -> [Value; 2] {
+    let said = Some(round.said.as_str()).filter(|said| !said.trim().is_empty()).map(|said| json!({"text": said}));
+    let call = |call: &ToolCall| json!({"functionCall": {"name": call.name, "args": parse_object(&call.arguments)}});
+    let answer = |(call, text): (&ToolCall, &str)| {
+        let response = json!({"result": parse(text).unwrap_or_else(|_| text.into())});
+        json!({"functionResponse": {"name": call.name, "response": response}})
+    };
+    let asked: Vec<Value> = said.into_iter().chain(round.calls.iter().map(call)).collect();
+    let answers: Vec<Value> = round.answered().map(answer).collect();
+    [json!({"role": "model", "parts": asked}), json!({"role": "user", "parts": answers})]
 }
 
 fn parts(parts: &[Part]) -> Value {

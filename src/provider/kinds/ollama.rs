@@ -4,10 +4,10 @@
 //! prompt in silence. So it is told the length that the prompt was made for.
 
 use crate::provider::{
-    Endpoint, Failure, Finish, Frame, ModelInfo, Request, Usage,
+    Endpoint, Failure, Finish, Frame, ModelInfo, Request, Round, ToolCall, Usage,
     dialect::{Dialect, Framing, Reader, Said},
     hearing::{Calls, Named},
-    json::{clean, count_at, text},
+    json::{clean, count_at, parse_object, text},
     params, report,
     words::Scrub,
 };
@@ -44,8 +44,8 @@ impl Dialect for Ollama {
     fn body(&self, request: &Request, endpoint: &Endpoint) -> Value {
         let mut options = params::merged(request, endpoint, &LEFT_OUT);
         let said = request.messages.iter().filter(|message| !message.content.trim().is_empty());
-        let messages: Vec<Value> =
-            said.map(|message| json!({"role": message.role.as_str(), "content": message.content})).collect();
+        let said = said.map(|message| json!({"role": message.role.as_str(), "content": message.content}));
+        let messages: Vec<Value> = said.chain(request.rounds.iter().flat_map(round)).collect();
         let mut body = Map::new();
         body.insert("model".into(), request.model.as_str().into());
         body.insert("messages".into(), messages.into());
@@ -99,6 +99,15 @@ impl Dialect for Ollama {
         let own = params.get("options").and_then(|options| options.get("num_ctx"));
         params.get("num_ctx").or(own)?.as_u64()
     }
+}
+
+/// What the model wanted called, and what came of each.
+fn round(round: &Round) -> Vec<Value> {
+    let call = |call: &ToolCall| json!({"function": {"name": call.name, "arguments": parse_object(&call.arguments)}});
+    let calls: Vec<Value> = round.calls.iter().map(call).collect();
+    let asked = json!({"role": "assistant", "content": round.said, "tool_calls": calls});
+    let answer = |(call, text): (&ToolCall, &str)| json!({"role": "tool", "tool_name": call.name, "content": text});
+    std::iter::once(asked).chain(round.answered().map(answer)).collect()
 }
 
 /// Reads the lines of a reply, or the one of a whole reply.

@@ -60,6 +60,12 @@ pub struct Schema {
     followers: Arc<[Follower]>,
 }
 
+impl PartialEq for Schema {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash
+    }
+}
+
 impl Schema {
     /// Reads a schema.
     ///
@@ -107,6 +113,19 @@ impl Schema {
     /// The blake3 hash of its canonical JSON, in hexadecimal: the name under which a schema is kept (`domain.md` 3.2).
     pub fn hash(&self) -> &str {
         &self.hash
+    }
+
+    /// Makes a value of its own, which lies in no world, fit the schema as the fold would: numbers are brought into place.
+    ///
+    /// # Errors
+    /// Says what does not fit, and where.
+    pub fn fit(&self, value: &mut Value) -> Result<(), String> {
+        conform::Conform::new(&[], &mut Vec::new()).value(self.top(), value).map_err(|finding| {
+            match finding.path.keys() {
+                [] => finding.message,
+                _ => format!("{}: {}", finding.path, finding.message),
+            }
+        })
     }
 
     /// The rule for the root itself.

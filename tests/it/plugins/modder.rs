@@ -109,7 +109,7 @@ fn every_difference_is_named() {
     check("[expect]\nerror = \"gold\"", "error: expected gold\n       but got no error");
     check(
         "[expect]\nstaet.hp = 1",
-        "mine/tests/a.toml:4  plugin mine 1.0.0\n  unknown field \"staet\", expected one of \"ops\", \"state\", \"notes\", \"warnings\", \"rules\", \"no_warnings\", \"rolls\", \"text\", \"contains\", \"reply\", \"stop\", \"refused\", \"inject\", \"lore\", \"unlore\", \"labels\", \"sends\", \"error\"\n      2 | state = { a = { hp = 9 } }\n      3 | [expect]\n  >   4 | staet.hp = 1",
+        "mine/tests/a.toml:4  plugin mine 1.0.0\n  unknown field \"staet\", expected one of \"ops\", \"state\", \"notes\", \"warnings\", \"rules\", \"no_warnings\", \"rolls\", \"text\", \"contains\", \"reply\", \"stop\", \"refused\", \"inject\", \"lore\", \"unlore\", \"labels\", \"sends\", \"answer\", \"error\"\n      2 | state = { a = { hp = 9 } }\n      3 | [expect]\n  >   4 | staet.hp = 1",
     );
     check(
         "hook = \"on_repyl\"",

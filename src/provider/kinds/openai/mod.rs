@@ -6,7 +6,7 @@
 mod chunk;
 
 use crate::provider::{
-    Endpoint, Failure, Message, ModelInfo, Request,
+    Endpoint, Failure, Message, ModelInfo, Request, Round, ToolCall,
     dialect::{Dialect, Reader},
     models, turns,
 };
@@ -32,6 +32,7 @@ impl Dialect for OpenAi {
         if let Some(last) = messages.last_mut().filter(|_| turns::is_begun(request) && wants_prefix(endpoint)) {
             last.as_object_mut().map(|last| last.insert("prefix".into(), true.into()));
         }
+        messages.extend(request.rounds.iter().flat_map(round));
         Value::Object(body_with(request, messages, endpoint))
     }
 
@@ -93,6 +94,18 @@ fn body_with(request: &Request, messages: Vec<Value>, endpoint: &Endpoint) -> Ma
     }
     body.retain(|_, value| !value.is_null());
     body
+}
+
+/// What the model wanted called, and what came of each.
+fn round(round: &Round) -> Vec<Value> {
+    let call = |call: &ToolCall| {
+        let function = json!({"name": call.name, "arguments": call.arguments});
+        json!({"id": call.id, "type": "function", "function": function})
+    };
+    let calls: Vec<Value> = round.calls.iter().map(call).collect();
+    let asked = json!({"role": "assistant", "content": round.said, "tool_calls": calls});
+    let answer = |(call, text): (&ToolCall, &str)| json!({"role": "tool", "tool_call_id": call.id, "content": text});
+    std::iter::once(asked).chain(round.answered().map(answer)).collect()
 }
 
 fn message(message: &Message) -> Value {
