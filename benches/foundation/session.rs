@@ -59,6 +59,7 @@ impl Bench {
             grants: vec![],
             root: Some(at),
             schema: Some(schema),
+            state_version: 1,
         };
         draft.rules = Some(Arc::new(RulesInForce::new(vec![plugin]).unwrap()));
         let session = Session {
