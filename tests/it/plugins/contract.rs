@@ -480,7 +480,7 @@ fn an_error_says_what_to_do() {
     check("ctx.user.nmae", "the map has no \"nmae\" (has it? \"nmae\" in map)");
     check("ctx.text = \"x\"", "\"text\" can be read but not set");
     check("ctx.find(\"(\")", "find: the pattern is wrong: unclosed group");
-    check("ctx.fail(\"no\")", "fail: only on_input can refuse what the user wrote");
+    check("ctx.fail(\"no\")", "fail: only on_input can refuse what the user wrote, and a tool what the model asks");
     check("throw \"my own words\"", "my own words");
     check("throw #{ code: 7 }", "the script threw {\"code\":7}");
     check("let a = [1]; a[5]", "Array index 5 out of bounds: only 1 element in array");
