@@ -68,8 +68,16 @@ impl Bare {
         self.found(query, hits, |document| assert!(document.get_first(self.text).is_some()))
     }
 
+    /// One search, with what shows why if it is said what was asked.
+    pub fn look(&self, query: &dyn Query, shown: Option<(Asked, &Corpus)>, hits: usize) -> usize {
+        match shown {
+            Some((asked, corpus)) => self.search_and_show(query, asked, corpus, hits),
+            None => self.search(query, hits),
+        }
+    }
+
     /// The same, and of each the piece that shows why, cut by tantivy itself.
-    pub fn search_and_show(&self, query: &dyn Query, asked: Asked, corpus: &Corpus, hits: usize) -> usize {
+    fn search_and_show(&self, query: &dyn Query, asked: Asked, corpus: &Corpus, hits: usize) -> usize {
         let ranks = match asked {
             Asked::Word(one) | Asked::Begun(one) => vec![one],
             Asked::Both(one, other) | Asked::Either(one, other) | Asked::Phrase(one, other) => vec![one, other],
