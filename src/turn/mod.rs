@@ -6,14 +6,14 @@
 //!   one reply up to commit 2, fed by [`machine`], which is pure; `echo.rs` hears what a model only repeats. `draft.rs` lets a model write
 //!   what becomes no node; `preview.rs` shows a prompt that nobody sends, `tried.rs` what lore
 //!   would fire. `scene.rs` reads a position, `ask.rs` makes the prompt
-//!   there, `ordered.rs` in the order of a preset, `recall.rs` what of long ago it tells again and `summed.rs` what it tells summed up (`summing.rs` has that made), `fill.rs` says what macros know, `lore.rs` asks the lorebooks (`shelf.rs` keeps
+//!   there, `ordered.rs` in the order of a preset, `recall` what of long ago it tells again and `summed.rs` what it tells summed up (`summing.rs` has that made), `fill.rs` says what macros know, `lore.rs` asks the lorebooks (`shelf.rs` keeps
 //!   those that were read), `plan.rs` the plugins, `scripted.rs` has scripts change texts, `room.rs` says what both keep
 //!   to, `counts.rs` and `recount.rs` how large texts are.
 //!   `models.rs` finds who is meant by a name, `providers.rs` makes their clients, `voices.rs` asks one after another until one
-//!   answers.
+//!   answers, and `tools.rs` lets it call what plugins offer.
 //! - `input.rs` shows plugins a text before it is written, `hooks.rs` runs them, `scheduled.rs` the rules of their manifests, `force.rs` says which, `change.rs` writes
 //!   where they begin; `strikes.rs` who is switched off,
-//!   `display.rs` shows replies as they say. `keeper.rs` saves partial texts and ends what nobody holds; `ends.rs` has commit 2;
+//!   `display.rs` shows replies as they say; `workshop.rs` tries a hook and `replay.rs` runs rules again, and neither writes. `keeper.rs` saves partial texts and ends what nobody holds; `ends.rs` has commit 2;
 //!   `requests.rs` what running replies were asked with. `trace.rs` keeps why a reply exists.
 //!
 //! To add a step to the journey: its place in `start.rs` or `runner.rs`, its facts in the trace. To add a hook: see
