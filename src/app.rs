@@ -307,6 +307,11 @@ pub fn catalogue(config: &Config) -> Arc<Catalogue> {
     installed(config).now()
 }
 
+/// Whether the program itself brings a plugin of that id.
+pub fn is_bundled(id: &str) -> bool {
+    assets::plugin_ids().any(|known| known == id)
+}
+
 /// The bundled plugins, and those of the folder in the settings; a broken one is listed with its error.
 fn installed(config: &Config) -> Installed {
     let limits = ScriptLimits::default();

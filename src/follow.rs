@@ -200,7 +200,7 @@ fn shows(effect: &Effect) -> impl Iterator<Item = NodeId> {
 /// The node below which an effect changes worlds. Those are searched by where their rules say so, as they are now.
 fn moves_worlds(effect: &Effect) -> Option<NodeId> {
     match effect {
-        Effect::Muted { node, .. } | Effect::Moved { node, .. } => Some(*node),
+        Effect::Muted { node, .. } | Effect::Moved { node, .. } | Effect::Revised { node, .. } => Some(*node),
         _ => None,
     }
 }

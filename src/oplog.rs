@@ -65,6 +65,8 @@ acts! {
     State = "state",
     /// The world was changed by hand.
     Change = "change",
+    /// A plugin read what a model answered it.
+    Answer = "answer",
     /// Rules were switched on, off or configured.
     Rules = "rules",
     /// Title or settings of the session changed.
@@ -85,6 +87,8 @@ acts! {
     Merge = "merge",
     /// Messages came in that were written elsewhere.
     Import = "import",
+    /// Rules ran again along a line, and what they did this time holds.
+    Replay = "replay",
     /// Several of these at once.
     Arrange = "arrange",
     /// A step was taken back.
@@ -195,6 +199,15 @@ pub enum Effect {
         /// After: whether it is muted.
         to: bool,
     },
+    /// Another revision of a node's delta is in force.
+    Revised {
+        /// The node.
+        node: NodeId,
+        /// Before; 0 = none.
+        from: i32,
+        /// After.
+        to: i32,
+    },
     /// A reply ended where nobody looked, or has been seen.
     Unread {
         /// The node.
@@ -280,6 +293,7 @@ impl Effect {
             Self::Remembered { node, from, to } => Self::Remembered { node, from: to, to: from },
             Self::Enabled { node, to } => Self::Enabled { node, to: !to },
             Self::Muted { node, to } => Self::Muted { node, to: !to },
+            Self::Revised { node, from, to } => Self::Revised { node, from: to, to: from },
             Self::Unread { node, to } => Self::Unread { node, to: !to },
             Self::Rated { node, from, to } => Self::Rated { node, from: to, to: from },
             Self::Setting { name, from, to } => Self::Setting { name, from: to, to: from },
@@ -334,6 +348,10 @@ impl Effect {
             "remembered" => Self::Remembered { node: node("remembered")?, from: node("from"), to: node("to") },
             "enabled" => Self::Enabled { node: node("enabled")?, to: map.get("to")?.as_bool()? },
             "muted" => Self::Muted { node: node("muted")?, to: map.get("to")?.as_bool()? },
+            "revised" => {
+                let number = |key: &str| map.get(key)?.as_i64().and_then(|n| i32::try_from(n).ok());
+                Self::Revised { node: node("revised")?, from: number("from")?, to: number("to")? }
+            }
             "unread" => Self::Unread { node: node("unread")?, to: map.get("to")?.as_bool()? },
             "rated" => Self::Rated { node: node("rated")?, from: stars(map.get("from")?), to: stars(map.get("to")?) },
             "setting" => Self::Setting {
@@ -405,6 +423,11 @@ impl Serialize for Effect {
                 map.serialize_entry("muted", node)?;
                 map.serialize_entry("to", to)?;
             }
+            Self::Revised { node, from, to } => {
+                map.serialize_entry("revised", node)?;
+                map.serialize_entry("from", from)?;
+                map.serialize_entry("to", to)?;
+            }
             Self::Unread { node, to } => {
                 map.serialize_entry("unread", node)?;
                 map.serialize_entry("to", to)?;
@@ -458,6 +481,7 @@ mod tests {
             Effect::Remembered { node: a, from: None, to: Some(b) },
             Effect::Enabled { node: a, to: false },
             Effect::Muted { node: a, to: true },
+            Effect::Revised { node: a, from: 0, to: 2 },
             Effect::Unread { node: a, to: true },
             Effect::Rated { node: a, from: None, to: Some(4) },
             Effect::Setting { name: "title".into(), from: json!("x"), to: json!(null) },

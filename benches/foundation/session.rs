@@ -80,6 +80,7 @@ impl Bench {
             recall: Recall::default(),
             note: None,
             summaries: Summaries::default(),
+            values_model: None,
             plugins: vec![],
             seed: 7,
             edits: 0,

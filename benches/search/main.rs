@@ -106,9 +106,14 @@ fn main() {
     index.close().unwrap();
 }
 
-fn fill(corpus: &Corpus, folder: &std::path::Path) -> Index {
+fn open(folder: &std::path::Path) -> Index {
     let upstream = Upstream { id: Uuid::from_u128(1), newest: i64::MAX, texts: 1 };
-    let index = Index::open(folder, upstream, config::Search::default()).unwrap();
+    Index::open(folder, upstream, config::Search::default()).unwrap()
+}
+
+/// The index as a start finds it: segments are still being merged when everything can be found.
+fn fill(corpus: &Corpus, folder: &std::path::Path) -> Index {
+    let index = open(folder);
     let (mut cursor, mut longest) = (0, Duration::ZERO);
     let all = timed(|| {
         for batch in 0..corpus.messages.div_ceil(BATCH) {
@@ -120,7 +125,9 @@ fn fill(corpus: &Corpus, folder: &std::path::Path) -> Index {
     });
     let each = all.as_secs_f64() / corpus.messages as f64 * 1e6;
     println!("indexed in {:.1} s ({each:.1} us a message); the last commit took {longest:?}", all.as_secs_f64());
-    index
+    index.close().unwrap();
+    drop(index);
+    open(folder)
 }
 
 /// One search of ours; with the pieces of texts, if they are wanted.

@@ -89,6 +89,9 @@ pub struct SessionLine {
     /// Whether it sums itself up, `{enabled, every, model}`; the summaries are made anew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summaries: Option<Box<RawValue>>,
+    /// The model that keeps its values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub values_model: Option<String>,
     /// Its plugins: `[{id, enabled, config, grants}]`.
     pub plugins: Box<RawValue>,
     /// The seed of its dice.

@@ -95,7 +95,7 @@ pub fn run() -> ExitCode {
             config(line.config).and_then(|config| doctor::doctor(&config, repair, json))
         }
         Command::Reindex => config(line.config).and_then(|config| reindex::reindex(&config)),
-        Command::Plugin(command) => config(line.config).and_then(|config| plugin::run(command, &config)),
+        Command::Plugin(command) => config(line.config).and_then(|config| plugin::run(command, config)),
     };
     outcome.unwrap_or_else(|error| {
         write::error(&format!("clotho: {error:#}"));

@@ -1,9 +1,10 @@
-//! `clotho plugin …`: what modders do at night. Nothing here needs a running server or touches its data.
+//! `clotho plugin …`: what modders do at night. Nothing here needs a running server, and only a replay looks at its data.
 //!
 //! To add a command: a variant of [`Command`] and its arm in [`run`]; what is longer than a screen gets its file in
 //! `plugin/`.
 
 mod new;
+mod replay;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,7 +16,7 @@ use clap::Subcommand;
 use crate::app;
 use crate::config::Config;
 use crate::plugin::reference;
-use crate::plugin::testing::{Report, blessed, test};
+use crate::plugin::testing::{CaseReport, Report, blessed, test};
 use crate::plugin::{Catalogue, Limits, Loaded, Origin, Source};
 
 use super::{Outcome, write};
@@ -42,6 +43,8 @@ pub enum Command {
         #[arg(long, conflicts_with = "all")]
         bless: bool,
     },
+    /// Run a plugin's rules again over a story that was played, and say what they would do elsewise.
+    Replay(replay::Wanted),
     /// Write what scripts can call, for an editor's language server: .rhai/clotho.d.rhai in a folder of plugins.
     Defs {
         /// The folder; else `[plugins] dir`, else here.
@@ -63,18 +66,22 @@ pub enum Command {
 }
 
 /// Runs a command; 1 = something was found.
-pub fn run(command: Command, config: &Config) -> Outcome {
+pub fn run(command: Command, config: Config) -> Outcome {
     match command {
-        Command::List => Ok(list(&app::catalogue(config))),
-        Command::Check { plugin } => check(&plugin, config),
-        Command::Test { plugin: Some(plugin), bless, .. } => test_one(&plugin, bless, config),
+        Command::List => Ok(list(&app::catalogue(&config))),
+        Command::Check { plugin } => check(&plugin, &config),
+        Command::Test { plugin: Some(plugin), bless, .. } => test_one(&plugin, bless, &config),
         Command::Test { all, .. } => test_all(&all.unwrap_or_default()),
+        Command::Replay(wanted) => {
+            let plugin = find(&wanted.plugin, &config)?;
+            replay::replay(&wanted, plugin, config)
+        }
         Command::Defs { folder } => defs(folder.or_else(|| config.plugins.dir.clone())),
         Command::Doc => {
             write::line(reference::page().trim_end());
             Ok(ExitCode::SUCCESS)
         }
-        Command::New { id, template, into } => new::new(&id, template, into, config),
+        Command::New { id, template, into } => new::new(&id, template, into, &config),
     }
 }
 
@@ -108,7 +115,13 @@ fn warnings(count: usize) -> String {
 
 /// Writes the definitions where an editor that is open in a folder finds them; no reader of plugins looks there.
 fn defs(folder: Option<PathBuf>) -> Outcome {
-    let folder = folder.unwrap_or_else(|| PathBuf::from(".")).join(".rhai");
+    let folder = folder.unwrap_or_else(|| PathBuf::from("."));
+    let inside = std::fs::read_dir(&folder).with_context(|| format!("the folder {}", folder.display()))?;
+    let is_plugin = |folder: &Path| folder.join("plugin.toml").is_file();
+    if !is_plugin(&folder) && !inside.flatten().any(|entry| is_plugin(&entry.path())) {
+        anyhow::bail!("{} holds no plugin: neither it nor a folder in it has a plugin.toml", folder.display());
+    }
+    let folder = folder.join(".rhai");
     let file = folder.join("clotho.d.rhai");
     let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&file, reference::definitions()));
     written.with_context(|| format!("{} cannot be written", file.display()))?;
@@ -183,10 +196,10 @@ fn test_all(folder: &Path) -> Outcome {
     Ok(if broken { ExitCode::from(1) } else { code })
 }
 
-/// Runs the tests of plugins; ends with a line that counts them. No test at all is a failure: it proves nothing. So is a
+/// Runs the tests of plugins; ends with a line that counts them. No test that passes is a failure: it proves nothing. So is a
 /// warning: a hook with a wrong name passes every test, because it never runs.
 fn tests(plugins: &[Arc<Loaded>]) -> ExitCode {
-    let (mut passed, mut failed, mut warned) = (0, 0, 0);
+    let (mut passed, mut failed, mut warned, mut mute) = (0, 0, 0, 0);
     for plugin in plugins {
         warned += warn(plugin);
         let report: Report = test(plugin);
@@ -201,12 +214,18 @@ fn tests(plugins: &[Arc<Loaded>]) -> ExitCode {
             continue;
         }
         write::line(&format!("{} {}\n{report}\n", plugin.id(), plugin.manifest().version));
-        let bad = report.cases.iter().filter(|case| !case.failures.is_empty()).count();
-        failed += bad;
-        passed += report.cases.len() - bad;
+        let count = |is: fn(&CaseReport) -> bool| report.cases.iter().filter(|case| is(case)).count();
+        failed += count(|case| !case.failures.is_empty());
+        passed += count(CaseReport::passed);
+        mute += count(CaseReport::expects_nothing);
     }
+    let and_mute = match mute {
+        0 => String::new(),
+        1 => ", 1 expects nothing".to_owned(),
+        several => format!(", {several} expect nothing"),
+    };
     let and_warnings = if warned > 0 { format!(", {}", warnings(warned)) } else { String::new() };
-    write::line(&format!("{passed} passed, {failed} failed{and_warnings}"));
+    write::line(&format!("{passed} passed, {failed} failed{and_mute}{and_warnings}"));
     ExitCode::from(u8::from(failed > 0 || passed == 0 || warned > 0))
 }
 

@@ -33,8 +33,22 @@ pub struct Provider {
     pub tokenizers: IndexMap<String, String>,
     /// How messages become one text for servers that complete a text: a name, a file, or `auto`.
     pub template: String,
+    /// How its models are told of tools.
+    pub tools: ToolsBy,
     /// More parameters, sent with each request as they stand.
     pub extra: Map<String, Value>,
+}
+
+/// How the models of a server are told of tools.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ToolsBy {
+    /// In a field of the request, where servers of its kind have one; in words otherwise.
+    #[default]
+    Field,
+    /// In the prompt, and they call them in words.
+    Words,
+    /// Not at all.
+    Nothing,
 }
 
 /// What a model costs: a million tokens, in whatever currency.
@@ -172,6 +186,7 @@ fn read(table: &mut Table, reader: &mut Reader, env: &[(String, String)]) -> Pro
         tokenizer: table.text("tokenizer", "", reader),
         tokenizers: tokenizers(table, reader),
         template: table.text("template", "auto", reader),
+        tools: table.parsed("tools", "native", reader, tools),
         extra: table.json("extra", reader),
     };
     for (key, expected) in
@@ -182,6 +197,15 @@ fn read(table: &mut Table, reader: &mut Reader, env: &[(String, String)]) -> Pro
         }
     }
     provider
+}
+
+fn tools(text: &str) -> Result<ToolsBy, String> {
+    match text {
+        "native" => Ok(ToolsBy::Field),
+        "words" => Ok(ToolsBy::Words),
+        "none" => Ok(ToolsBy::Nothing),
+        _ => Err(format!("expected \"native\", \"words\" or \"none\", got {text:?}")),
+    }
 }
 
 fn read_key(table: &mut Table, reader: &mut Reader, env: &[(String, String)]) -> ApiKey {

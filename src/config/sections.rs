@@ -276,7 +276,8 @@ impl Generation {
 }
 
 /// What reasoning models, MVU cards and status-bar cards write for machines.
-const HIDE_TAGS: &[&str] = &["think", "thinking", "UpdateVariable", "JSONPatch", "StatusBlock"];
+const HIDE_TAGS: &[&str] =
+    &["think", "thinking", "UpdateVariable", "JSONPatch", "json_patch", "initvar", "StatusBlock"];
 
 impl Limits {
     pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {

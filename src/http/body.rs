@@ -173,10 +173,17 @@ fn parse_any<T: DeserializeOwned>(bytes: &[u8], max_depth: usize) -> Result<T, A
         let path = error.path().to_string();
         // What is no JSON further on is no JSON, whatever came before.
         let whole = serde_json::from_str::<serde::de::IgnoredAny>(text).err();
-        whole.map_or_else(|| from_json_error(&path, &error.into_inner()), |error| from_json_error(".", &error))
+        whole.map_or_else(|| from_value_error(&path, &error.into_inner()), |error| from_json_error(".", &error))
     })?;
     reader.end().map_err(|error| from_json_error(".", &error))?;
     Ok(value)
+}
+
+/// A refusal of what is JSON. Where one of some words belongs, the reader of JSON takes another value for no value at all.
+fn from_value_error(path: &str, error: &serde_json::Error) -> ApiError {
+    let is_no_word =
+        error.classify() == serde_json::error::Category::Syntax && error.to_string().starts_with("expected value");
+    if is_no_word { invalid(path, "a word in quotes is expected".to_owned()) } else { from_json_error(path, error) }
 }
 
 fn from_json_error(path: &str, error: &serde_json::Error) -> ApiError {

@@ -35,7 +35,7 @@ pub use server::{serve, serve_until};
 use caller::Access::{Operator, Public, User};
 use routes::{
     arrange, auth, branches, cards, characters, docs, documents, drafts, exports, health, line, lorebooks, messages,
-    models, nodes, page, personas, pictures, plugins, presets, preview, search, sessions, states, summaries,
+    models, nodes, page, personas, pictures, plugins, presets, preview, rules, search, sessions, states, summaries,
     transcript, transfers, trash, tree, turns, workshop, worlds,
 };
 use table::{Entry, group, route};
@@ -85,6 +85,11 @@ fn people() -> Vec<Entry> {
             "Gives a character another picture",
             pictures::change_characters,
         ),
+        route(GET, "/api/characters/{cid}/rules", User, "The rules that a card carries", rules::read),
+        route(PUT, "/api/characters/{cid}/rules", User, "Lets a card carry a plugin", rules::put),
+        route(DELETE, "/api/characters/{cid}/rules", User, "Takes the rules out of a card", rules::delete)
+            .answers(&[204]),
+        route(POST, "/api/characters/{cid}/rules/accept", User, "Takes the rules of a card in", rules::accept),
         route(GET, "/api/characters/{cid}", User, "One character", characters::read),
         route(PATCH, "/api/characters/{cid}", User, "Changes fields of a character", characters::change),
         route(DELETE, "/api/characters/{cid}", User, "Moves a character to the trash", characters::delete)
@@ -268,6 +273,7 @@ fn offers() -> Vec<Entry> {
         route(GET, "/api/plugins/{plugin}", User, "One plugin with its settings", plugins::read),
         route(GET, "/api/plugins/{plugin}/files/{path:.*}", User, "One file of a plugin", workshop::read),
         route(PUT, "/api/plugins/{plugin}/files/{path:.*}", User, "Writes a file of a plugin", workshop::write),
+        route(DELETE, "/api/plugins/{plugin}/files/{path:.*}", User, "Deletes a file of a plugin", workshop::delete),
         route(POST, "/api/plugins/{plugin}/check", User, "Checks a plugin, unsaved texts included", workshop::check),
         route(
             POST,

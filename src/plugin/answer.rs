@@ -19,7 +19,9 @@ const LABEL: usize = 80;
 pub(super) fn read(call: &Call, value: &Dynamic, limits: &Limits) -> Result<Answer, Fault> {
     let mut reader = Reader { hook: call.hook, bytes: Bytes::new(limits.result) };
     match call.hook {
-        Hook::Init | Hook::Migrate | Hook::Plan | Hook::OnReply | Hook::OnEdit => Ok(Answer::Nothing),
+        Hook::Init | Hook::Migrate | Hook::Plan | Hook::OnReply | Hook::OnEdit | Hook::OnAnswer | Hook::OnGreeting => {
+            Ok(Answer::Nothing)
+        }
         Hook::OnInput => reader.input(value).and_then(|answer| granted(call, answer)),
         Hook::Narrate => reader.narration(value).map(Answer::Narration),
         Hook::QuickReplies => reader.replies(value).map(Answer::QuickReplies),

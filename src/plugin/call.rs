@@ -6,12 +6,15 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::ask::{Answered, Ask};
 use super::dice::{Roll, Seeds};
 use super::error::ScriptError;
 use super::grant::Permission;
+use super::mvu::Start;
 use super::plan::Plan;
+use super::summary::Summary;
 use crate::clock::Time;
-use crate::world::{Operation, Problem, Rules, World};
+use crate::world::{Operation, Pointer, Problem, Rules, World};
 
 /// A place in a turn where a plugin may speak. To add one: a variant here, what it may return in `answer.rs`, who calls
 /// it in `turn`.
@@ -29,6 +32,10 @@ pub enum Hook {
     OnReply,
     /// In place of `on_reply`, on the new version of a reply that was edited.
     OnEdit,
+    /// When a model that was asked with `ctx.ask` has answered, or could not.
+    OnAnswer,
+    /// Once for each greeting of a story, when it begins.
+    OnGreeting,
     /// Instead of a model (`plugin:<id>`): writes the reply itself.
     Narrate,
     /// When the tip is shown: offers replies. Read only.
@@ -41,13 +48,15 @@ pub enum Hook {
 
 impl Hook {
     /// All of them that have a function of their own.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Init,
         Self::Migrate,
         Self::OnInput,
         Self::Plan,
         Self::OnReply,
         Self::OnEdit,
+        Self::OnAnswer,
+        Self::OnGreeting,
         Self::Narrate,
         Self::QuickReplies,
         Self::OnDisplay,
@@ -62,6 +71,8 @@ impl Hook {
             Self::Plan => "plan",
             Self::OnReply => "on_reply",
             Self::OnEdit => "on_edit",
+            Self::OnAnswer => "on_answer",
+            Self::OnGreeting => "on_greeting",
             Self::Narrate => "narrate",
             Self::QuickReplies => "quick_replies",
             Self::OnDisplay => "on_display",
@@ -143,7 +154,11 @@ pub struct Call {
     pub hook: Hook,
     /// With [`Hook::Tool`], which one.
     pub tool: Option<ToolUse>,
-    /// The world as the hook finds it, with what earlier plugins of this node proposed.
+    /// With [`Hook::OnAnswer`], what came of the call.
+    pub answer: Option<Answered>,
+    /// The world as the hook finds it, with what earlier plugins of this node proposed. The call takes it along and brings it
+    /// back in its outcome: one that nobody else holds is written in place, and a write costs the same in a large world as in a
+    /// small one.
     pub world: Arc<World>,
     /// The parent's world, for `ctx.before`.
     pub before: Arc<World>,
@@ -153,6 +168,10 @@ pub struct Call {
     pub config: Arc<Map<String, Value>>,
     /// What the plugin may do beyond its own root.
     pub grants: Arc<[Permission]>,
+    /// Where the values of the other plugins are that play: commands for those are theirs.
+    pub others: Arc<[Pointer]>,
+    /// Who gets the command that was typed, where this plugin has it too and runs later.
+    pub command_of: Option<String>,
     /// The text the hook is about: the user's, the reply, the tip's.
     pub text: Arc<str>,
     /// The role of that text's author.
@@ -169,6 +188,8 @@ pub struct Call {
     pub seeds: Seeds,
     /// Rolls of an earlier run of the same node: reused by (plugin, hook, n, spec).
     pub recorded: Arc<[Roll]>,
+    /// `init`: what lorebooks say that values begin with.
+    pub starts: Arc<[Start]>,
     /// `migrate`: the version of the values that are there.
     pub from: u32,
     /// The reader's language, a tag like `en` or `zh-CN`.
@@ -181,11 +202,14 @@ impl Call {
         Self {
             hook,
             tool: None,
+            answer: None,
             before: Arc::clone(&world),
             world,
             rules,
             config: Arc::default(),
             grants: Arc::from([]),
+            others: Arc::from([]),
+            command_of: None,
             text: Arc::from(""),
             role: String::new(),
             user: String::new(),
@@ -194,6 +218,7 @@ impl Call {
             recent: Arc::from([]),
             seeds: Seeds::default(),
             recorded: Arc::from([]),
+            starts: Arc::from([]),
             from: 1,
             language: "en".to_owned(),
         }
@@ -266,7 +291,7 @@ pub struct Usage {
     pub heap_peak: u64,
 }
 
-/// What one call proposes. With an [`Outcome::error`] or a refusal it proposes nothing, and `world` is the one given.
+/// What one call proposes. With an [`Outcome::error`] or a refusal it proposes nothing.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     /// The operations in order.
@@ -274,8 +299,9 @@ pub struct Outcome {
     /// What the fold said about them (clamped, rounded, refused), by position in `operations`. The turn's own fold says
     /// the same again: these are for `try` and tests.
     pub problems: Vec<Problem>,
-    /// The world with the operations folded in: what the next plugin finds.
-    pub world: Arc<World>,
+    /// The world with the operations folded in: what the next plugin finds. `None` where it proposes nothing because it failed or
+    /// refused: it may have written in the only copy.
+    pub world: Option<Arc<World>>,
     /// Every roll in order. Facts also when the call failed.
     pub rolls: Vec<Roll>,
     /// Visible lines under the node.
@@ -286,6 +312,10 @@ pub struct Outcome {
     pub log: Vec<String>,
     /// What `plan` wants of the prompt.
     pub plan: Plan,
+    /// Models that are to be asked when the turn is written.
+    pub asks: Vec<Ask>,
+    /// What it would have told of turns that were played.
+    pub summary: Option<Summary>,
     /// What the hook answered.
     pub answer: Answer,
     /// What it cost.
@@ -300,12 +330,14 @@ impl Outcome {
         Self {
             operations: Vec::new(),
             problems: Vec::new(),
-            world,
+            world: Some(world),
             rolls: Vec::new(),
             notes: Vec::new(),
             warnings: Vec::new(),
             log: Vec::new(),
             plan: Plan::default(),
+            asks: Vec::new(),
+            summary: None,
             answer: Answer::Nothing,
             usage: Usage::default(),
             error: None,

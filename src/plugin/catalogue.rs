@@ -30,6 +30,13 @@ impl Entry {
         Self { name: name.to_owned(), origin, state, fault: None }
     }
 
+    /// Tells the log what in it is probably a mistake. Takes longer than loading: for a thread that nobody waits for.
+    pub(super) fn look_through(&self) {
+        for warning in self.state.iter().flat_map(|loaded| loaded.warnings()) {
+            tracing::warn!(plugin = self.name, "plugin: {warning}");
+        }
+    }
+
     /// What is wrong with it as it lies there, whether it still runs as it was or not at all.
     pub fn error(&self) -> Option<&ScriptError> {
         self.fault.as_deref().or_else(|| self.state.as_ref().err().map(Box::as_ref))
@@ -70,13 +77,8 @@ impl Catalogue {
     }
 
     pub(super) fn put(&mut self, entry: Entry) {
-        match &entry.state {
-            Err(error) => tracing::warn!(plugin = entry.name, "plugin cannot run: {error}"),
-            Ok(loaded) => {
-                for warning in loaded.warnings() {
-                    tracing::warn!(plugin = entry.name, "plugin: {warning}");
-                }
-            }
+        if let Err(error) = &entry.state {
+            tracing::warn!(plugin = entry.name, "plugin cannot run: {error}");
         }
         self.put_quietly(entry);
     }

@@ -1,33 +1,41 @@
 //! What can be known to be wrong without running a hook: calls of functions that nobody defines, functions that hide
 //! those of `ctx`, functions that were to be hooks, files to import that are not there, notes that nobody can allow,
-//! patterns that do not compile. They are warnings: a plugin with a mistake in one rare branch still plays.
+//! patterns that do not compile, paths that the schema closes (`paths.rs`), what is spelled out and cannot be meant
+//! (`literals.rs`). They are warnings: a plugin with a mistake in
+//! one rare branch still plays.
 
 use std::collections::BTreeSet;
 
-use rhai::{AST, ASTNode, Dynamic, Engine, Expr, FnAccess, FnCallExpr, Position, Stmt};
+use rhai::{AST, ASTNode, Expr, FnAccess, FnCallExpr, Position, Stmt};
 
 use super::call::Hook;
 use super::error::{ErrorKind, ScriptError};
 use super::explain::Explain;
 use super::grant::Permission;
+use super::habits;
 use super::kit::Kit;
 use super::known::{Known, known};
+use super::literals;
 use super::modules::{file_of, outside_words};
-use super::regexes::Lookup;
-use super::script;
+use super::paths;
+use super::patterns::patterns;
+use super::script::Files;
 use super::source::is_inside;
 use super::suggest::did_you_mean;
+use crate::world::Schema;
 
 /// The most warnings of one plugin.
 const MOST: usize = 50;
 
-/// Looks through every script file.
-pub(super) fn look(kit: &Kit, explain: &Explain<'_>, engine: &Engine) -> Vec<ScriptError> {
+/// Looks through the script files.
+pub(super) fn look(kit: &Kit, explain: &Explain<'_>, files: &Files, schema: Option<&Schema>) -> Vec<ScriptError> {
     let mut warnings = Vec::new();
-    for (path, script) in &kit.scripts {
-        if let Ok(ast) = script::compile(engine, path, script) {
-            File { kit, explain, path, ast: &ast }.look(&mut warnings);
-        }
+    for (path, ast) in files {
+        let file = File { kit, explain, path, ast };
+        file.look(&mut warnings);
+        let strays = schema.map(|schema| paths::strays(ast, schema)).unwrap_or_default();
+        let slips = literals::slips(ast, &kit.manifest, schema);
+        warnings.extend(strays.into_iter().chain(slips).map(|(position, message)| file.warn(position, message)));
     }
     warnings.truncate(MOST);
     warnings
@@ -90,9 +98,10 @@ impl File<'_> {
         warnings.extend(self.imports(&seen));
         warnings.extend(self.near_hooks(&seen));
         warnings.extend(self.ungranted(&seen));
+        warnings.extend(self.unheard(&seen));
         warnings.extend(self.hiding(&seen));
         warnings.extend(self.unknown(&seen));
-        warnings.extend(self.patterns(&seen));
+        warnings.extend(self.patterns());
     }
 
     fn warn(&self, position: Position, message: String) -> ScriptError {
@@ -133,6 +142,10 @@ impl File<'_> {
         let say = |(name, args, position): &(String, usize, Position)| {
             let (has, permission) = match (name.as_str(), args) {
                 ("note", 1) => (asked.contains(&Permission::Notes), Permission::Notes.to_string()),
+                ("ask", 2) => (asked.contains(&Permission::ModelCall), Permission::ModelCall.to_string()),
+                ("propose_summary", 2 | 3) => {
+                    (asked.contains(&Permission::TreeSummarise), Permission::TreeSummarise.to_string())
+                }
                 ("lore" | "unlore", 1) => (asked.contains(&Permission::LoreSelect), Permission::LoreSelect.to_string()),
                 ("inject", 2 | 3) => {
                     let has = asked.iter().any(|asked| matches!(asked, Permission::PromptInject(_)));
@@ -144,6 +157,14 @@ impl File<'_> {
             (!has && !seen.own.contains(name)).then(|| self.warn(*position, message))
         };
         seen.methods.iter().filter_map(say).collect()
+    }
+
+    /// Models that are asked, with nobody who reads what they say.
+    fn unheard(&self, seen: &Seen) -> Option<ScriptError> {
+        let asks = seen.methods.iter().find(|(name, args, _)| name == "ask" && *args == 2);
+        let is_heard = self.path != self.kit.manifest.entry || seen.own.contains(Hook::OnAnswer.name());
+        let (_, _, position) = asks.filter(|_| !is_heard)?;
+        Some(self.warn(*position, "ctx.ask: there is no on_answer(ctx) that reads what comes".to_owned()))
     }
 
     /// The language lets a script's own function be called as a method: `fn add(path, n)` is what `ctx.add(path, n)` calls.
@@ -168,32 +189,21 @@ impl File<'_> {
     fn unknown(&self, seen: &Seen) -> Vec<ScriptError> {
         let say = |(name, position): &(String, Position)| {
             let names = known().iter().map(|known| known.name.as_str());
-            let hint = did_you_mean(name, names.chain(seen.own.iter().map(String::as_str)));
+            let near = || did_you_mean(name, names.chain(seen.own.iter().map(String::as_str)));
+            let hint = habits::of_name(name).unwrap_or_else(near);
             self.warn(*position, format!("there is no function \"{name}\"{hint}"))
         };
         seen.unknown.iter().map(say).collect()
     }
 
-    /// Compiles the constant patterns, so that the first turn does not pay for them.
-    fn patterns(&self, seen: &Seen) -> Vec<ScriptError> {
-        let constants: Vec<(String, Dynamic)> =
-            self.ast.iter_literal_variables(true, false).map(|(name, _, value)| (name.to_owned(), value)).collect();
-        let text = |pattern: &Pattern| match pattern {
-            Pattern::Text(text) => Some(text.clone()),
-            Pattern::Global(name) => {
-                let value = constants.iter().find(|(known, _)| known == name).map(|(_, value)| value)?;
-                value.as_immutable_string_ref().ok().map(|text| text.to_string())
-            }
+    /// Compiles the patterns that stand in the file, so that no turn has to.
+    fn patterns(&self) -> Vec<ScriptError> {
+        let Kit { manifest, regexes, .. } = self.kit;
+        let say = |(pattern, position): (String, Position)| {
+            let compiled = regexes.constant(&pattern)?.compiled(&pattern, &manifest.limits);
+            compiled.as_ref().err().map(|error| self.warn(position, error.message.clone()))
         };
-        let say = |(pattern, position): &(Pattern, Position)| {
-            let text = text(pattern)?;
-            let compiled = match self.kit.regexes.get(&text) {
-                Lookup::Known(known) => known,
-                Lookup::New(compile) => compile.run(&self.kit.manifest.limits),
-            };
-            compiled.err().map(|error| self.warn(*position, error.message))
-        };
-        seen.patterns.iter().filter_map(say).collect()
+        patterns(self.ast).into_iter().filter_map(say).collect()
     }
 }
 
@@ -208,14 +218,7 @@ struct Seen {
     unknown: Vec<(String, Position)>,
     /// Methods with the number of their arguments.
     methods: Vec<(String, usize, Position)>,
-    /// The first arguments of `find` and `find_all`, where they are constant.
-    patterns: Vec<(Pattern, Position)>,
     own: BTreeSet<String>,
-}
-
-enum Pattern {
-    Text(String),
-    Global(String),
 }
 
 impl Seen {
@@ -229,15 +232,6 @@ impl Seen {
         let word = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
         if !is_known && word {
             self.unknown.push((name.to_owned(), position));
-        }
-        if matches!(name, "find" | "find_all") {
-            match call.args.first() {
-                Some(Expr::StringConstant(text, at)) => self.patterns.push((Pattern::Text(text.to_string()), *at)),
-                Some(Expr::Variable(variable, _, at)) => {
-                    self.patterns.push((Pattern::Global(variable.1.to_string()), *at));
-                }
-                _ => {}
-            }
         }
     }
 }

@@ -7,10 +7,12 @@ use super::call::Call;
 use super::convert;
 use super::error::{ErrorKind, Frame, ScriptError};
 use super::fault::Fault;
+use super::habits;
 use super::kit::Kit;
 use super::known::known;
 use super::limits::{Limit, Limits, Stop};
 use super::manifest::Manifest;
+use super::plainly;
 use super::script::Scripts;
 use super::suggest::did_you_mean;
 
@@ -61,8 +63,27 @@ impl Explain<'_> {
 
     /// A file that does not parse.
     pub(super) fn parse_error(&self, path: &str, error: &ParseError) -> Box<ScriptError> {
-        let cause = parse_cause(error.err_type(), &self.manifest.limits);
+        let mut cause = parse_cause(error.err_type(), &self.manifest.limits);
+        if let Some(hint) = self.habit(path, error) {
+            cause.message = format!("{}; {hint}", cause.message);
+        }
         Box::new(self.located(cause, path, error.position()))
+    }
+
+    /// What is written here instead of a word of another language.
+    fn habit(&self, path: &str, error: &ParseError) -> Option<&'static str> {
+        let line = || {
+            let at = error.position().line()?.checked_sub(1)?;
+            self.scripts.get(path)?.text.lines().nth(at)
+        };
+        match error.err_type() {
+            ParseErrorType::BadInput(LexError::MalformedChar(_)) => Some(habits::QUOTES),
+            ParseErrorType::VariableUndefined(name) => habits::of_line(name),
+            ParseErrorType::ExprTooDeep | ParseErrorType::TooManyFunctions | ParseErrorType::LiteralTooLarge(..) => {
+                None
+            }
+            _ => habits::of_line(line()?),
+        }
     }
 
     /// A module that cannot be evaluated.
@@ -170,11 +191,15 @@ impl Explain<'_> {
             EvalAltResult::ErrorRuntime(value, _) => thrown(value),
             EvalAltResult::ErrorFunctionNotFound(signature, _) => runtime(self.unknown_function(signature)),
             EvalAltResult::ErrorPropertyNotFound(name, _) => {
-                runtime(format!("the map has no \"{name}\" (has it? \"{name}\" in map)"))
+                let hint = habits::of_name(name).unwrap_or_else(|| format!(" (has it? \"{name}\" in map)"));
+                runtime(format!("the map has no \"{name}\"{hint}"))
             }
             EvalAltResult::ErrorIndexNotFound(..) => runtime("there is no such index".to_owned()),
             EvalAltResult::ErrorDotExpr(text, _) => runtime(dot(text)),
             EvalAltResult::ErrorModuleNotFound(path, _) => runtime(self.missing_file(path)),
+            EvalAltResult::ErrorMismatchDataType(..)
+            | EvalAltResult::ErrorMismatchOutputType(..)
+            | EvalAltResult::ErrorIndexingType(..) => runtime(plainly::types(&without_place(error))),
             other => runtime(without_place(other)),
         }
     }
@@ -190,7 +215,7 @@ impl Explain<'_> {
     fn unknown_function(&self, signature: &str) -> String {
         let name = signature.split([' ', '(']).next().unwrap_or(signature);
         let own: Vec<&str> = self.functions();
-        let given = signature.strip_prefix(name).unwrap_or_default().trim();
+        let given = plainly::types(signature.strip_prefix(name).unwrap_or_default().trim());
         let same: Vec<&str> = known()
             .iter()
             .filter(|known| known.name == name && !known.signature.is_empty())
@@ -203,7 +228,8 @@ impl Explain<'_> {
             return format!("\"{name}\" cannot be called with {given}");
         }
         let names = known().iter().map(|known| known.name.as_str()).chain(own);
-        format!("there is no function \"{name}\"{}", did_you_mean(name, names))
+        let hint = habits::of_name(name).unwrap_or_else(|| did_you_mean(name, names));
+        format!("there is no function \"{name}\"{hint}")
     }
 
     /// The functions that the plugin's files seem to define.
@@ -239,7 +265,10 @@ fn dot(text: &str) -> String {
         |before: &str| text.split_once(before).and_then(|(_, rest)| rest.split_once('\'')).map(|(name, _)| name);
     let properties = ["text", "role", "command", "args", "config", "user", "char", "node", "language"];
     match (quoted("Unknown property '"), quoted("No writable property '")) {
-        (Some(name), _) => format!("there is no \"{name}\" here{}", did_you_mean(name, properties)),
+        (Some(name), _) => {
+            let hint = habits::of_name(name).unwrap_or_else(|| did_you_mean(name, properties));
+            format!("there is no \"{name}\" here{hint}")
+        }
         (None, Some(name)) => format!("\"{name}\" can be read but not set"),
         (None, None) => text.to_owned(),
     }
@@ -257,7 +286,8 @@ fn parse_cause(what: &ParseErrorType, limits: &Limits) -> Cause {
     let parse = |message: String| Cause { kind: ErrorKind::Parse, limit: None, message };
     match what {
         ParseErrorType::VariableUndefined(name) => parse(format!(
-            "there is no variable \"{name}\" here; a const of the file is seen inside functions as global::{name}"
+            "there is no variable \"{name}\" here; a function, |x| … as well, sees its parameters only (a \"for\" sees more), \
+             and a const of the file as global::{name}"
         )),
         ParseErrorType::MissingToken(token, why) => {
             parse(format!("\"{token}\" is missing {why} (it may be missing at the end of an earlier line)"))

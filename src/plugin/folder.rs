@@ -56,7 +56,8 @@ pub fn write(folder: &Path, path: &str, text: &str, limits: &Limits) -> Result<(
         return Err(FileFault::TooLarge(message));
     }
     changed(&Source::read(folder)?, vec![(path.to_owned(), text.to_owned())])?;
-    if file.is_dir() {
+    let is_below_a_file = file.ancestors().skip(1).take(PARTS).any(Path::is_file);
+    if file.is_dir() || is_below_a_file {
         return Err(FileFault::Path(path.to_owned()));
     }
     let parent = file.parent().unwrap_or(folder);
@@ -69,6 +70,26 @@ pub fn write(folder: &Path, path: &str, text: &str, limits: &Limits) -> Result<(
         let _ = std::fs::remove_file(&aside);
     }
     Ok(written?)
+}
+
+/// Deletes one file, and the folders that are empty without it.
+///
+/// # Errors
+/// The path leads out of the folder, there is no such file, or the disk fails.
+pub fn delete(folder: &Path, path: &str) -> Result<(), FileFault> {
+    let file = place(folder, path)?;
+    match std::fs::symlink_metadata(&file) {
+        Ok(about) if about.is_file() => std::fs::remove_file(&file)?,
+        Ok(_) => return Err(FileFault::NotThere),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Err(FileFault::NotThere);
+        }
+        Err(error) => return Err(error.into()),
+    }
+    let above = file.ancestors().skip(1).take_while(|above| *above != folder);
+    // One that holds something else stays, and so do those above it.
+    above.map(std::fs::remove_dir).take_while(Result::is_ok).for_each(drop);
+    Ok(())
 }
 
 /// A plugin with other texts in the place of some files, or beside them, as far as it may have them.
@@ -137,5 +158,13 @@ mod tests {
         assert!(matches!(write(&folder, "a.txt", &" ".repeat(9 << 20), &limits), Err(FileFault::TooLarge(_))));
         let left: Vec<_> = std::fs::read_dir(folder.join("lib")).unwrap().collect();
         assert_eq!(left.len(), 1, "nothing is left beside it");
+        for bad in ["../secret", "link/secret", ".hidden", ""] {
+            assert!(matches!(delete(&folder, bad), Err(FileFault::Path(_))), "{bad}");
+        }
+        for not_there in ["lib", "none", "lib/语.rhai/x"] {
+            assert!(matches!(delete(&folder, not_there), Err(FileFault::NotThere)), "{not_there}");
+        }
+        delete(&folder, "lib/语.rhai").unwrap();
+        assert!(!folder.join("lib").exists() && folder.exists() && temp.path().join("secret").exists());
     }
 }

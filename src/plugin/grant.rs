@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::plan::depth_of;
+use super::suggest::did_you_mean;
 use super::words::Words;
 use crate::world::Pointer;
 
@@ -38,10 +39,31 @@ pub enum Permission {
 /// The text is no permission.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "\"{0}\" is no permission; there are state.write:<root>, state.read:*, tree.summarise, prompt.inject:status, \
-     prompt.inject:system, prompt.inject:note, lore.select, input.rewrite, input.stop, display.rewrite, tools, model.call and notes"
+    "\"{0}\" is no permission{hint}; there are state.write:<root>, state.read:*, tree.summarise, prompt.inject:status, \
+     prompt.inject:system, prompt.inject:note, lore.select, input.rewrite, input.stop, display.rewrite, tools, model.call and notes",
+    hint = near(.0)
 )]
 pub struct UnknownPermission(String);
+
+/// The permission that was probably meant.
+fn near(word: &str) -> String {
+    const KNOWN: [&str; 13] = [
+        "state.write:<root>",
+        "state.read:*",
+        "tree.summarise",
+        "prompt.inject:status",
+        "prompt.inject:system",
+        "prompt.inject:note",
+        "lore.select",
+        "input.rewrite",
+        "input.stop",
+        "display.rewrite",
+        "model.call",
+        "tools",
+        "notes",
+    ];
+    did_you_mean(word, KNOWN)
+}
 
 impl FromStr for Permission {
     type Err = UnknownPermission;

@@ -19,7 +19,8 @@ use super::thread::STACK;
 /// A call under way. It begins when it is first awaited; dropped before that, nothing runs.
 pub type Pending = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
-/// Runs hooks somewhere, within their limits.
+/// Runs hooks somewhere, within their limits. The world that it brings back is believed: whoever runs scripts where they could
+/// reach it folds what they propose himself.
 pub trait ScriptHost: Send + Sync {
     /// Runs one hook. The future always ends with an outcome, also when the script or the host fails. A hook that the
     /// script does not define is answered at once.
@@ -87,7 +88,7 @@ impl ScriptHost for Pool {
         }
         let (jobs, places) = (self.jobs.clone(), Arc::clone(&self.places));
         Box::pin(async move {
-            let lost = (Arc::clone(&plugin), call.clone());
+            let lost = (Arc::clone(&plugin), Call { world: Arc::default(), ..call.clone() });
             let Ok(place) = places.acquire_owned().await else {
                 return run::failed(&plugin, call, "the scripts' threads have ended");
             };

@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
+use super::carried;
 use super::catalogue::{Catalogue, Entry, load};
+use super::folder::FileFault;
 use super::limits::Limits;
 use super::source::{Marks, Origin, Source};
 
@@ -67,8 +69,30 @@ impl Installed {
         self.folder.as_ref().filter(|_| is_plain).map(|folder| folder.join(name)).filter(is_one)
     }
 
-    /// Begins to look at the folder, as long as somebody has these plugins.
+    /// Puts a plugin into the folder of the settings, in the place of what lies there, and takes it in at once. Writes the disk.
+    ///
+    /// # Errors
+    /// There is no such folder, or it cannot be written; then what was there goes on.
+    pub fn install(&self, source: &Source) -> Result<(), FileFault> {
+        let folder = self.folder.as_ref().ok_or(FileFault::NotThere)?;
+        {
+            // Nobody looks at the folder while one thing in it takes the place of another.
+            let _seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            carried::install(folder, source)?;
+        }
+        self.renew(&source.name);
+        Ok(())
+    }
+
+    /// Whether there is a folder that plugins can be put into.
+    pub fn has_folder(&self) -> bool {
+        self.folder.is_some()
+    }
+
+    /// Begins to look through what is there, and then at the folder, as long as somebody has these plugins.
     pub fn begin(self: &Arc<Self>, runtime: &Handle) {
+        let catalogue = self.now();
+        runtime.spawn_blocking(move || catalogue.entries().for_each(Entry::look_through));
         if self.folder.is_none() {
             return;
         }
@@ -145,7 +169,12 @@ impl Installed {
             }
             tracing::info!(plugin = name, "its folder is gone, and so is the plugin");
         }
-        *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
+        let next = Arc::new(next);
+        *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&next);
+        // It is in force by now: whoever plays with it does not wait for this.
+        if let Some(entry) = next.entry(name).filter(|entry| entry.fault.is_none()) {
+            entry.look_through();
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! A plugin that is ready to run: everything that can be checked without running a hook has been.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
 use rhai::{AST, Engine};
 
@@ -14,10 +15,11 @@ use super::kit::Kit;
 use super::limits::Limits;
 use super::manifest::{self, Manifest, Tool};
 use super::modules::Modules;
+use super::patterns::patterns;
 use super::place;
 use super::regexes::Regexes;
 use super::schedule;
-use super::script::{self, Body, Script, Scripts};
+use super::script::{self, Body, Files, Script, Scripts};
 use super::source::{Origin, Source};
 use super::suggest::did_you_mean;
 use super::thread::on_script_thread;
@@ -36,9 +38,10 @@ pub struct Loaded {
     /// What the tools of its manifest do, by their names.
     tools: BTreeMap<String, Body>,
     ast: AST,
+    files: Files,
     modules: Modules,
     source: Source,
-    warnings: Vec<ScriptError>,
+    warnings: OnceLock<Vec<ScriptError>>,
 }
 
 impl std::fmt::Debug for Loaded {
@@ -82,21 +85,22 @@ impl Loaded {
         let scripts = scripts(&source, &manifest)?;
         let schema = schema(&source, &manifest)?;
         rules_fit(&source, &manifest, schema.as_deref())?;
-        let modules = Modules::new(&scripts);
+        let explain = Explain { manifest: &manifest, scripts: &scripts };
+        let files = compile(&explain)?;
+        let ast = files.get(&manifest.entry).cloned().ok_or_else(|| missing(&manifest))?;
+        let modules = Modules::new(&files);
         let engine = loading_engine(&manifest.limits, &modules);
-        let kit = Kit { manifest, scripts, regexes: Regexes::default() };
-        let explain = Explain::of(&kit);
-        let entry = kit.manifest.entry.as_str();
-        modules.load_all(&engine, entry).map_err(|(path, error)| explain.load_error(&path, &error))?;
-        let script = kit.scripts.get(entry).ok_or_else(|| missing(&kit.manifest))?;
-        let ast = script::compile(&engine, entry, script).map_err(|error| explain.parse_error(entry, &error))?;
+        let evaluated = modules.load_all(&engine, &manifest.entry);
+        evaluated.map_err(|(path, error)| explain.load_error(&path, &error))?;
         check::imports_at_the_top(&ast, &explain)?;
         let hooks = hooks(&ast, &explain)?;
         let tools = tools(&ast, &explain)?;
-        let mut warnings = check::look(&kit, &explain, &engine);
-        warnings.extend(odd_hints(&source, &kit.manifest, schema.as_deref()));
+        let constant = files.values().flat_map(patterns).map(|(pattern, _)| pattern);
+        let regexes = Regexes::new(constant, &manifest.limits);
+        let kit = Arc::new(Kit { manifest, scripts, regexes });
         let (code_hash, origin) = (code_hash(&source), source.origin);
-        Ok(Self { kit: Arc::new(kit), origin, code_hash, schema, hooks, tools, ast, modules, source, warnings })
+        let warnings = OnceLock::new();
+        Ok(Self { kit, origin, code_hash, schema, hooks, tools, ast, files, modules, source, warnings })
     }
 
     /// The id.
@@ -135,14 +139,45 @@ impl Loaded {
     }
 
     /// What does not keep it from running but is probably a mistake: calls of functions that nobody defines, patterns
-    /// that do not compile.
+    /// that do not compile. Looking for that takes longer than loading, so it is done when somebody first asks; by the way the
+    /// patterns that stand in the script are compiled.
     pub fn warnings(&self) -> &[ScriptError] {
-        &self.warnings
+        self.warnings.get_or_init(|| {
+            on_script_thread(|| self.look_through()).unwrap_or_else(|error| {
+                let message = format!("the plugin could not be looked through: {error}");
+                vec![ScriptError::new(self.id(), &self.manifest().version.to_string(), ErrorKind::Host, message)]
+            })
+        })
+    }
+
+    fn look_through(&self) -> Vec<ScriptError> {
+        let (schema, source, manifest) = (self.schema.as_deref(), &self.source, self.manifest());
+        let mut warnings = check::look(&self.kit, &self.explain(), &self.files, schema);
+        warnings.extend(left_out(source, manifest));
+        warnings.extend(odd_rules(source, manifest, schema));
+        warnings.extend(odd_schema(source, manifest, schema));
+        warnings
     }
 
     /// Its files.
     pub fn source(&self) -> &Source {
         &self.source
+    }
+
+    /// Whether its scripts look for the commands that models write into replies.
+    pub fn reads_commands(&self) -> bool {
+        self.mentions(&["mvu_commands", "UpdateVariable", "JSONPatch"])
+    }
+
+    /// Whether its scripts look for what lorebooks and greetings say that values begin with.
+    pub fn reads_starts(&self) -> bool {
+        self.mentions(&["mvu_start", "mvu_begin"])
+    }
+
+    fn mentions(&self, words: &[&str]) -> bool {
+        let scripts = self.source.files.keys().filter(|path| path.ends_with(".rhai"));
+        let mut texts = scripts.filter_map(|path| self.source.text(path));
+        texts.any(|text| words.iter().any(|word| text.contains(word)))
     }
 
     /// What a call runs, if the script defines it.
@@ -215,12 +250,35 @@ fn scripts(source: &Source, manifest: &Manifest) -> Result<Scripts, Box<ScriptEr
 
 /// The rules of the manifest wait for and change what the schema knows.
 fn rules_fit(source: &Source, manifest: &Manifest, schema: Option<&Schema>) -> Result<(), Box<ScriptError>> {
-    let unknown = schema.and_then(|schema| schedule::unknown_place(&manifest.rules, &manifest.state.root, schema));
-    let Some((span, message)) = unknown else { return Ok(()) };
+    let (rules, root) = (&manifest.rules, &manifest.state.root);
+    let wrong = schema.and_then(|schema| {
+        schedule::unknown_place(rules, root, schema).or_else(|| schedule::two_values(rules, root, schema))
+    });
+    wrong.map_or(Ok(()), |(span, message)| Err(Box::new(in_manifest(source, manifest, span.start, message))))
+}
+
+/// Files that are not read because they are links: what they lead to may lie outside of the folder.
+fn left_out(source: &Source, manifest: &Manifest) -> Vec<ScriptError> {
+    let one = |path: &String| {
+        let message = "a symbolic link is left out: put the file itself into the folder";
+        let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ErrorKind::Parse, message);
+        error.at(path, None, None, None)
+    };
+    source.links.iter().map(one).collect()
+}
+
+/// What of the rules can be seen to come to nothing.
+fn odd_rules(source: &Source, manifest: &Manifest, schema: Option<&Schema>) -> Vec<ScriptError> {
+    let slips = schema.map(|schema| schedule::slips(&manifest.rules, &manifest.state.root, schema));
+    let one = |(span, message): (std::ops::Range<usize>, String)| in_manifest(source, manifest, span.start, message);
+    slips.into_iter().flatten().map(one).collect()
+}
+
+fn in_manifest(source: &Source, manifest: &Manifest, offset: usize, message: String) -> ScriptError {
     let text = source.text(manifest::FILE).unwrap_or_default();
-    let (line, column) = manifest::place(text, span.start);
+    let (line, column) = manifest::place(text, offset);
     let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ErrorKind::Schema, message);
-    Err(Box::new(error.at(manifest::FILE, line, column, Some(text))))
+    error.at(manifest::FILE, line, column, Some(text))
 }
 
 fn missing(manifest: &Manifest) -> Box<ScriptError> {
@@ -231,26 +289,46 @@ fn missing(manifest: &Manifest) -> Box<ScriptError> {
 
 fn schema(source: &Source, manifest: &Manifest) -> Result<Option<Arc<Schema>>, Box<ScriptError>> {
     let Some(path) = &manifest.state.schema else { return Ok(None) };
-    let fault = |message: String, line: Option<u32>| {
-        let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ErrorKind::Schema, message);
-        Box::new(error.at(path, line, None, source.text(path)))
-    };
-    let text = source.text(path).ok_or_else(|| fault("the file is missing or not UTF-8".to_owned(), None))?;
-    let json = serde_json::from_str(text)
-        .map_err(|error| fault(format!("not JSON: {error}"), u32::try_from(error.line()).ok()))?;
-    let schema = Schema::parse(json).map_err(|error| fault(error.to_string(), place::line_of(text, &error.path)))?;
+    let missing = || Box::new(in_schema(source, manifest, path, None, "the file is missing or not UTF-8".to_owned()));
+    let text = source.text(path).ok_or_else(missing)?;
+    let json = serde_json::from_str(text).map_err(|error| {
+        let lines: usize = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+        let offset = lines.saturating_add(error.column().saturating_sub(1));
+        Box::new(in_schema(source, manifest, path, Some(offset), format!("not JSON: {error}")))
+    })?;
+    let schema = Schema::parse(json).map_err(|error| {
+        Box::new(in_schema(source, manifest, path, place::offset_of(text, &error.path), error.to_string()))
+    })?;
     Ok(Some(Arc::new(schema)))
 }
 
-/// What the schema says to those who show values, and nobody understands.
-fn odd_hints(source: &Source, manifest: &Manifest, schema: Option<&Schema>) -> Vec<ScriptError> {
+/// What of the schema cannot be meant so, though it can be used.
+fn odd_schema(source: &Source, manifest: &Manifest, schema: Option<&Schema>) -> Vec<ScriptError> {
     let (Some(schema), Some(path)) = (schema, &manifest.state.schema) else { return Vec::new() };
     let text = source.text(path).unwrap_or_default();
-    let one = |odd: crate::world::SchemaError| {
-        let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ErrorKind::Schema, odd.to_string());
-        error.at(path, place::line_of(text, &odd.path), None, Some(text))
+    let twice = place::twice(text).into_iter().map(|(key, at)| {
+        let message = format!("\"{key}\" stands here for the second time: what was said of it before is lost");
+        (Some(at), message)
+    });
+    let advice = schema.advice().into_iter().map(|odd| (place::offset_of(text, &odd.path), odd.to_string()));
+    twice.chain(advice).map(|(at, message)| in_schema(source, manifest, path, at, message)).collect()
+}
+
+fn in_schema(source: &Source, manifest: &Manifest, path: &str, offset: Option<usize>, message: String) -> ScriptError {
+    let text = source.text(path);
+    let (line, column) = offset.zip(text).map_or((None, None), |(offset, text)| manifest::place(text, offset));
+    let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ErrorKind::Schema, message);
+    error.at(path, line, column, text)
+}
+
+/// Compiles every script file.
+fn compile(explain: &Explain<'_>) -> Result<Files, Box<ScriptError>> {
+    let engine = engine::base(&explain.manifest.limits);
+    let one = |(path, script): (&String, &Arc<Script>)| {
+        let ast = script::compile(&engine, path, script).map_err(|error| explain.parse_error(path, &error))?;
+        Ok((path.clone(), ast))
     };
-    schema.advice().into_iter().map(one).collect()
+    explain.scripts.iter().map(one).collect()
 }
 
 /// The engine of the loader: as for a call, with the time that a whole load may take instead of a call's.
@@ -313,10 +391,16 @@ fn hooks(ast: &AST, explain: &Explain<'_>) -> Result<BTreeMap<Hook, Body>, Box<S
 
 fn code_hash(source: &Source) -> String {
     let mut hasher = blake3::Hasher::new();
-    for (path, bytes) in &source.files {
+    for (path, bytes) in source.files.iter().filter(|(path, _)| acts(path)) {
         for part in [path.as_bytes(), bytes] {
             hasher.update(&u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes()).update(part);
         }
     }
     hasher.finalize().to_hex().to_string()
+}
+
+/// Whether a file may change what the plugin does: not what people read, and not its tests.
+fn acts(path: &str) -> bool {
+    let is_text = Path::new(path).extension().is_some_and(|end| end.eq_ignore_ascii_case("md"));
+    !is_text && !path.starts_with("tests/")
 }

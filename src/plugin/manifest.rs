@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::error::{ErrorKind, ScriptError};
 use super::grant::Permission;
 use super::limits::Limits;
+use super::plainly;
 use super::schedule::Rule;
 use super::settings::{BadSetting, Setting};
 use super::version::{Requirement, Version};
@@ -117,14 +118,15 @@ impl Manifest {
             let (line, column) = span.map_or((None, None), |span| place(text, span.start));
             Box::new(error.at(FILE, line, column, Some(text)))
         };
-        let raw: raw::Raw = toml::from_str(text).map_err(|error| at(error.span(), tidy(error.message())))?;
+        let raw: raw::Raw = toml::from_str(text).map_err(|error| at(error.span(), plainly::said(error.message())))?;
         raw.check(server).map_err(|fault| at(fault.span, fault.message))
     }
 
-    /// The command that a word after a slash means, by name or alias.
+    /// The command that a word after a slash means, by name or alias, in capitals or not.
     pub fn command(&self, word: &str) -> Option<&Command> {
-        let means = |command: &&Command| command.name == word || command.aliases.iter().any(|alias| alias == word);
-        self.commands.iter().find(means)
+        let word = word.to_lowercase();
+        let is_it = |name: &String| name.to_lowercase() == word;
+        self.commands.iter().find(|command| is_it(&command.name) || command.aliases.iter().any(is_it))
     }
 
     /// Whether one of its rules asks how many replies there were: they have to be counted then.
@@ -159,11 +161,6 @@ pub(super) fn place(text: &str, offset: usize) -> (Option<u32>, Option<u32>) {
     let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
     (u32::try_from(line).ok(), u32::try_from(column).ok())
-}
-
-/// The parser's message as one sentence.
-fn tidy(message: &str) -> String {
-    message.trim().replace('`', "\"").replace('\n', "; ")
 }
 
 #[cfg(test)]
@@ -249,8 +246,8 @@ operations = 50000
             assert_eq!((error.file.as_deref(), error.line), (Some("plugin.toml"), Some(line)), "{error}");
             assert!(error.message.contains(message), "{message:?} is not in {:?}", error.message);
         };
-        check("license", "licence", 7, "unknown field \"licence\", expected one of");
-        check("\"1.2.0\"", "12", 4, "invalid type: integer");
+        check("license", "licence", 7, "there is no \"licence\" here (did you mean \"license\"?); there are \"id\"");
+        check("\"1.2.0\"", "12", 4, "a text is expected, not 12");
         check("\"1.2.0\"", "\"one\"", 4, "\"one\" is no version");
         check("api = \"1\"", "api = \"2\"", 5, "this program speaks api \"1\"");
         check("\"combat\"", "\"Combat!\"", 2, "an id is");
@@ -258,8 +255,10 @@ operations = 50000
         check("\"^1\"", "\"about 1\"", 15, "is no requirement");
         check("root = \"combat\"", "root = \"/\"", 20, "\"root\"");
         check("default = 40", "default = 4000", 24, "at most 999");
-        check("type = \"integer\"", "type = \"int\"", 23, "unknown variant \"int\"");
+        check("type = \"integer\"", "type = \"int\"", 23, "\"int\" is not known here");
         check("\"notes\"", "\"network\"", 30, "\"network\" is no permission");
+        check("\"notes\"", "\"note\"", 30, "\"note\" is no permission (did you mean \"notes\"?)");
+        check("[permissions]", "[permission]", 29, "no \"permission\" here (did you mean \"permissions\"?)");
         check("operations = 50000", "operations = 900000", 43, "only lower");
         check("default = \"en\"", "default = \"fr\"", 39, "\"languages\"");
         check("name = \"roll\"", "name = \"ro ll\"", 33, "a command's name");
@@ -269,7 +268,7 @@ operations = 50000
     fn what_is_no_toml_is_refused_with_its_line() {
         let error = parse("id = \"a\"\ntitle = \n").unwrap_err();
         assert_eq!(error.line, Some(2));
-        assert!(parse("").unwrap_err().message.contains("missing field \"id\""));
+        assert!(parse("").unwrap_err().message.contains("\"id\" is missing"));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! - [`ScriptHost`] runs one [`Call`] of one [`Hook`] and answers with an [`Outcome`]: operations, rolls, notes, the
 //!   hook's [`Answer`], and what it cost. A script changes nothing by itself: it proposes, the turn decides.
 //! - [`schedule`] is the rules of a manifest that need no script.
+//! - [`carried`] is a plugin inside a card: a proposal, until it is put into the folder.
 //! - [`Limits`] bound everything a call can use; [`ScriptError`] says where and why a script failed.
 //!
 //! Scripts see `ctx` (the folder of that name, one file per surface), the standard library as `standard.rs` bounds it,
@@ -14,7 +15,9 @@
 //! `ctx`: its surface's file. To add a limit: a field of [`Limits`], a row in the table of hostile scripts.
 
 mod answer;
+pub mod ask;
 mod call;
+pub mod carried;
 mod catalogue;
 mod check;
 mod command;
@@ -27,6 +30,7 @@ mod explain;
 mod fault;
 pub mod folder;
 mod grant;
+mod habits;
 pub mod heap;
 mod host;
 mod installed;
@@ -34,11 +38,15 @@ mod interpolate;
 mod kit;
 mod known;
 mod limits;
+mod literals;
 mod loaded;
 mod manifest;
 mod modules;
 pub mod mvu;
+mod paths;
+mod patterns;
 mod place;
+mod plainly;
 mod plan;
 pub mod reference;
 mod regexes;
@@ -50,11 +58,13 @@ mod source;
 mod standard;
 mod strikes;
 mod suggest;
+pub mod summary;
 pub mod testing;
 mod thread;
 mod version;
 mod words;
 
+pub use ask::{Answered, Ask};
 pub use call::{Answer, Call, Hook, NodeFacts, Outcome, QuickReply, Recent, TOOL, ToolUse, Usage};
 pub use catalogue::{Catalogue, Entry, order};
 pub use command::Typed;
@@ -66,10 +76,12 @@ pub use installed::Installed;
 pub use limits::{Limit, Limits};
 pub use loaded::Loaded;
 pub use manifest::{Command, Manifest, State, Tool};
+pub use mvu::{Start, unread_starts};
 pub use plan::{Injection, LoreWish, Plan};
 pub use settings::{BadSetting, Setting, SettingKind};
 pub use source::{Origin, Source};
 pub use strikes::Strikes;
+pub use summary::Summary;
 pub use thread::STACK;
 pub use version::{MalformedRequirement, MalformedVersion, Requirement, Version};
 pub use words::Words;

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rhai::{Engine, EvalAltResult, Module, ModuleResolver, Position, Scope, Shared};
+use rhai::{AST, Engine, EvalAltResult, Module, ModuleResolver, Position, Scope, Shared};
 
 use super::error::ErrorKind;
 use super::fault::{Throw, throw};
-use super::script::{self, Script, Scripts};
+use super::script::Files;
 use super::source::is_inside;
 
 /// The modules of one plugin by path.
@@ -17,7 +17,7 @@ pub(super) struct Modules(Arc<Mutex<BTreeMap<String, State>>>);
 
 enum State {
     /// Nobody has imported it yet.
-    Source(Arc<Script>),
+    Source(AST),
     /// Being evaluated: importing it now would be a circle.
     Busy,
     Ready(Shared<Module>),
@@ -25,8 +25,8 @@ enum State {
 
 impl Modules {
     /// Modules from the script files of a plugin.
-    pub(super) fn new(scripts: &Scripts) -> Self {
-        let states = scripts.iter().map(|(path, script)| (path.clone(), State::Source(Arc::clone(script))));
+    pub(super) fn new(files: &Files) -> Self {
+        let states = files.iter().map(|(path, ast)| (path.clone(), State::Source(ast.clone())));
         Self(Arc::new(Mutex::new(states.collect())))
     }
 
@@ -44,30 +44,25 @@ impl Modules {
     }
 
     fn find(&self, engine: &Engine, path: &str) -> Result<Shared<Module>, Throw> {
-        let script = {
+        let ast = {
             let mut states = self.states();
-            let script = match states.get(path) {
+            let ast = match states.get(path) {
                 None => return Err(EvalAltResult::ErrorModuleNotFound(path.to_owned(), Position::NONE).into()),
                 Some(State::Ready(module)) => return Ok(Shared::clone(module)),
                 Some(State::Busy) => return Err(circle(path)),
-                Some(State::Source(script)) => Arc::clone(script),
+                Some(State::Source(ast)) => ast.clone(),
             };
             states.insert(path.to_owned(), State::Busy);
-            script
+            ast
         };
-        let made = make(engine, path, &script);
+        let made = Module::eval_ast_as_new(Scope::new(), &ast, engine).map(Shared::from);
         let state = match &made {
             Ok(module) => State::Ready(Shared::clone(module)),
-            Err(_) => State::Source(script),
+            Err(_) => State::Source(ast),
         };
         self.states().insert(path.to_owned(), state);
         made
     }
-}
-
-fn make(engine: &Engine, path: &str, script: &Script) -> Result<Shared<Module>, Throw> {
-    let ast = script::compile(engine, path, script)?;
-    Module::eval_ast_as_new(Scope::new(), &ast, engine).map(Shared::from)
 }
 
 impl ModuleResolver for Modules {

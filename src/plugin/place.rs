@@ -1,14 +1,42 @@
-//! Where in a text of JSON a place stands, so that an error in a schema names its line.
+//! Where in a text of JSON a place stands, so that an error in a schema names its line and column; and keys that stand there twice.
+
+use std::collections::HashSet;
 
 use crate::world::Pointer;
 
-/// The line, counted from 1, of the key that a pointer leads to; of the last one on the way that is there.
-pub(super) fn line_of(text: &str, place: &Pointer) -> Option<u32> {
+/// Where the key stands that a pointer leads to, in bytes; the last one on the way that is there.
+pub(super) fn offset_of(text: &str, place: &Pointer) -> Option<usize> {
     let mut scan = Scan { rest: text, found: None };
     scan.go(place.keys());
-    let rest = scan.found?;
-    let before = text.len().checked_sub(rest).and_then(|at| text.get(..at))?;
-    u32::try_from(before.matches('\n').count()).ok()?.checked_add(1)
+    text.len().checked_sub(scan.found?)
+}
+
+/// Keys that stand twice in one map, each with where it stands again: the first of them would be nothing.
+pub(super) fn twice(text: &str) -> Vec<(String, usize)> {
+    let mut scan = Scan { rest: text, found: None };
+    // For each map that is open its keys so far; nothing for a list.
+    let mut open: Vec<Option<HashSet<String>>> = Vec::new();
+    let mut found = Vec::new();
+    while let Some(first) = scan.next() {
+        match first {
+            '{' | '[' => open.push((first == '{').then(HashSet::new)),
+            '}' | ']' => _ = open.pop(),
+            '"' => {
+                let at = text.len().saturating_sub(scan.rest.len());
+                let key = serde_json::from_str::<String>(scan.text()).unwrap_or_default();
+                let is_key = scan.rest.trim_start().starts_with(':');
+                if let Some(Some(known)) = open.last_mut().filter(|_| is_key)
+                    && !known.insert(key.clone())
+                {
+                    found.push((key, at));
+                }
+                continue;
+            }
+            _ => {}
+        }
+        scan.drop_first();
+    }
+    found
 }
 
 /// A look through JSON that is known to be well formed.
@@ -108,17 +136,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_have_lines() {
+    fn places_have_offsets() {
         let text = "{\n \"a\": {\"b\": [1, \"}\\\"\",\n {\"c\": 2}]},\n \"d\": null,\n \"e/f\": {\n  \"g\": true}}";
-        let check =
-            |place: &str, line: Option<u32>| assert_eq!(line_of(text, &place.parse().unwrap()), line, "{place}");
-        check("/a", Some(2));
-        check("/a/b", Some(2));
-        check("/a/b/2/c", Some(3));
-        check("/d", Some(4));
-        check("/e~1f/g", Some(6));
-        check("/e~1f/gone/x", Some(5));
+        let check = |place: &str, key: Option<&str>| {
+            let found = offset_of(text, &place.parse().unwrap());
+            assert_eq!(found, key.map(|key| text.find(key).unwrap()), "{place}");
+        };
+        check("/a", Some("\"a\""));
+        check("/a/b", Some("\"b\""));
+        check("/a/b/2/c", Some("\"c\""));
+        check("/d", Some("\"d\""));
+        check("/e~1f/g", Some("\"g\""));
+        check("/e~1f/gone/x", Some("\"e/f\""));
         check("/gone", None);
         check("", None);
+    }
+
+    #[test]
+    fn keys_that_stand_twice_are_found() {
+        let text = r#"{"a": {"b": 1, "c": ["b", "b"], "\u0062": 2}, "b": {"a": "a"}, "a": "{\"b\": 1, \"b\": 2}"}"#;
+        let again = [("b", text.find(r#""\u0062""#).unwrap()), ("a", text.rfind(r#""a": "{"#).unwrap())];
+        assert_eq!(twice(text), again.map(|(key, at)| (key.to_owned(), at)));
+        assert!(twice(r#"[{"a": 1}, {"a": 2}]"#).is_empty());
     }
 }

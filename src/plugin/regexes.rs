@@ -1,8 +1,10 @@
-//! Compiled regular expressions of one plugin. Compiling is a thousand times dearer than matching, so patterns are kept,
-//! and those that stand in the script as constants are compiled when the plugin is loaded.
+//! Compiled regular expressions of one plugin. Compiling is a thousand times dearer than matching, so patterns are kept. Those
+//! that stand in the script are the plugin's: each is compiled once, when it is first needed or while the plugin is looked
+//! through, and never at the expense of a call. How many others one call may use is counted whether or not they are known from
+//! earlier calls: what a call does must not depend on what ran before it.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use regex::{Regex, RegexBuilder};
 
@@ -17,15 +19,16 @@ pub(super) struct BadPattern {
 }
 
 /// A compiled pattern.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Pattern {
     pub(super) regex: Regex,
-    /// The most bytes of text it may be run over: the engine's time is bounded by states times characters, and a
-    /// pattern's size stands for its states.
-    pub(super) text: usize,
+    /// What [`Pattern::most_text`] found for long texts.
+    most: OnceLock<usize>,
 }
 
-type Compiled = Result<Pattern, BadPattern>;
+/// Shared, not copied: each copy of a pattern begins with room of its own to match in, and making that takes a hundred times as
+/// long as a match.
+pub(super) type Compiled = Result<Arc<Pattern>, BadPattern>;
 
 /// Bytes of pattern times bytes of text: about a tenth of a second at the worst.
 const WORK: usize = 1 << 32;
@@ -33,65 +36,99 @@ const WORK: usize = 1 << 32;
 /// The least size a pattern counts for.
 const LEAST: usize = 1 << 11;
 
+impl Pattern {
+    /// The most bytes of text it may be run over where a text has so many: the engine's time is bounded by states times
+    /// characters, and a pattern's size stands for its states. That is measured for long texts only; short ones may be
+    /// looked through by the heaviest pattern.
+    pub(super) fn most_text(&self, text: usize, limits: &Limits) -> usize {
+        let always = WORK / limits.regex.max(LEAST);
+        if text <= always {
+            return always;
+        }
+        *self.most.get_or_init(|| (WORK / weight(self.regex.as_str(), limits)).min(limits.text))
+    }
+}
+
 /// The patterns of one plugin.
 #[derive(Debug, Default)]
 pub(super) struct Regexes {
-    kept: Mutex<HashMap<String, Compiled>>,
+    constant: HashMap<String, Constant>,
+    made_up: Mutex<HashMap<String, Compiled>>,
 }
 
-/// A pattern that was looked up.
-pub(super) enum Lookup<'a> {
-    /// It was compiled before.
-    Known(Compiled),
-    /// It has to be compiled.
-    New(Compile<'a>),
-}
+/// A pattern that stands in the script.
+#[derive(Debug, Default)]
+pub(super) struct Constant(OnceLock<Compiled>);
 
-/// A pattern that has to be compiled.
-pub(super) struct Compile<'a> {
-    owner: &'a Regexes,
-    pattern: &'a str,
+impl Constant {
+    /// What was compiled already.
+    pub(super) fn known(&self) -> Option<&Compiled> {
+        self.0.get()
+    }
+
+    /// Compiles it, if nobody has.
+    pub(super) fn compiled(&self, pattern: &str, limits: &Limits) -> &Compiled {
+        self.0.get_or_init(|| compile(pattern, limits))
+    }
 }
 
 impl Regexes {
-    pub(super) fn get<'a>(&'a self, pattern: &'a str) -> Lookup<'a> {
-        match self.kept().get(pattern) {
-            Some(known) => Lookup::Known(known.clone()),
-            None => Lookup::New(Compile { owner: self, pattern }),
+    /// The patterns that stand in a plugin's script, as many as may be kept; none is compiled yet.
+    pub(super) fn new(constant: impl IntoIterator<Item = String>, limits: &Limits) -> Self {
+        let mut regexes = Self::default();
+        for pattern in constant {
+            if regexes.constant.len() < limits.regex_cache {
+                regexes.constant.entry(pattern).or_default();
+            }
         }
+        regexes
     }
 
-    fn kept(&self) -> std::sync::MutexGuard<'_, HashMap<String, Compiled>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    /// A pattern that stands in the script.
+    pub(super) fn constant(&self, pattern: &str) -> Option<&Constant> {
+        self.constant.get(pattern)
     }
-}
 
-impl Compile<'_> {
-    /// Compiles the pattern and keeps it while there is room: a script that makes patterns up cannot push the others out.
-    pub(super) fn run(self, limits: &Limits) -> Compiled {
-        let compiled = compile(self.pattern, limits);
-        let mut kept = self.owner.kept();
-        if kept.len() < limits.regex_cache {
-            kept.insert(self.pattern.to_owned(), compiled.clone());
+    /// A pattern that a call made up. It is kept while there is room: a script that makes patterns up cannot push others out.
+    pub(super) fn made_up(&self, pattern: &str, limits: &Limits) -> Compiled {
+        if let Some(known) = self.lock().get(pattern) {
+            return known.clone();
+        }
+        let compiled = compile(pattern, limits);
+        let mut kept = self.lock();
+        if kept.len() + self.constant.len() < limits.regex_cache {
+            kept.insert(pattern.to_owned(), compiled.clone());
         }
         compiled
     }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Compiled>> {
+        self.made_up.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-/// Compiles with growing room, to learn how much the pattern needs.
 fn compile(pattern: &str, limits: &Limits) -> Compiled {
-    let mut room = LEAST.min(limits.regex);
-    loop {
-        match RegexBuilder::new(pattern).size_limit(room).dfa_size_limit(limits.regex * 2).build() {
-            Ok(regex) => return Ok(Pattern { regex, text: (WORK / room).min(limits.text) }),
-            Err(regex::Error::CompiledTooBig(_)) if room < limits.regex => room = (room * 2).min(limits.regex),
-            Err(regex::Error::CompiledTooBig(most)) => {
-                let message = format!("the pattern needs more than {} KiB", most >> 10);
-                return Err(BadPattern { message, too_big: true });
-            }
-            Err(other) => return Err(BadPattern { message: one_line(&other.to_string()), too_big: false }),
+    match build(pattern, limits.regex, limits) {
+        Ok(regex) => Ok(Arc::new(Pattern { regex, most: OnceLock::new() })),
+        Err(regex::Error::CompiledTooBig(most)) => {
+            let message = format!("the pattern needs more than {} KiB", most >> 10);
+            Err(BadPattern { message, too_big: true })
         }
+        Err(other) => Err(BadPattern { message: one_line(&other.to_string()), too_big: false }),
     }
+}
+
+fn build(pattern: &str, room: usize, limits: &Limits) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(pattern).size_limit(room).dfa_size_limit(limits.regex * 2).build()
+}
+
+/// How much room a pattern needs: the library tells only whether it fits, so it is compiled with growing room.
+fn weight(pattern: &str, limits: &Limits) -> usize {
+    let mut room = LEAST;
+    while room < limits.regex && build(pattern, room, limits).is_err() {
+        room *= 2;
+    }
+    room
 }
 
 /// The last line of the library's message says what is wrong; the ones before draw it.
@@ -106,17 +143,28 @@ mod tests {
 
     #[test]
     fn patterns_are_kept_within_bounds() {
-        let limits = Limits { regex_cache: 1, ..Limits::default() };
-        let all = Regexes::default();
-        let run = |pattern: &str| match all.get(pattern) {
-            Lookup::Known(known) => (true, known),
-            Lookup::New(compile) => (false, compile.run(&limits)),
+        let limits = Limits { regex_cache: 2, ..Limits::default() };
+        let all = Regexes::new(["c+".to_owned()], &limits);
+        let is_kept = |pattern: &str| {
+            let (one, two) = (all.made_up(pattern, &limits).unwrap(), all.made_up(pattern, &limits).unwrap());
+            Arc::ptr_eq(&one, &two)
         };
-        assert!(!run("a+").0);
-        assert!(run("a+").0);
-        assert!(!run("b+").0);
-        assert!(!run("b+").0, "no room");
-        assert_eq!(run("(").1.unwrap_err().message, "the pattern is wrong: unclosed group");
-        assert!(run("\\w{9999}{99}").1.unwrap_err().too_big);
+        assert!(is_kept("a+"));
+        assert!(!is_kept("b+"), "no room");
+        let constant = all.constant("c+").unwrap();
+        assert!(constant.known().is_none());
+        let first = Arc::as_ptr(constant.compiled("c+", &limits).as_ref().unwrap());
+        assert_eq!(first, Arc::as_ptr(constant.known().unwrap().as_ref().unwrap()));
+        assert_eq!(all.made_up("(", &limits).unwrap_err().message, "the pattern is wrong: unclosed group");
+        assert!(all.made_up("\\w{9999}{99}", &limits).unwrap_err().too_big);
+    }
+
+    #[test]
+    fn heavy_patterns_take_short_texts_only() {
+        let limits = Limits::default();
+        let most = |pattern: &str, text: usize| compile(pattern, &limits).unwrap().most_text(text, &limits);
+        assert_eq!(most("\\w{5}", 100), most("a", 100));
+        assert_eq!(most("a", 64 << 10), limits.text);
+        assert!(most("\\w{5}", 64 << 10) < 64 << 10);
     }
 }

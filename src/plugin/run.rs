@@ -23,7 +23,7 @@ pub fn run(plugin: &Arc<Loaded>, call: Call) -> Outcome {
     if plugin.body(&call).is_none() {
         return Outcome::nothing(call.world);
     }
-    let given = call.clone();
+    let given = Call { world: Arc::default(), ..call.clone() };
     match catch_unwind(AssertUnwindSafe(|| execute(plugin, call))) {
         Ok(outcome) => outcome,
         Err(_) => failed(plugin, given, "the host failed while it ran the script; the log says more"),
@@ -34,13 +34,14 @@ pub fn run(plugin: &Arc<Loaded>, call: Call) -> Outcome {
 pub(super) fn failed(plugin: &Loaded, call: Call, why: &str) -> Outcome {
     let fault = Fault { kind: ErrorKind::Host, limit: None, message: why.to_owned() };
     let error = plugin.explain().call_fault(&call, &fault);
-    Outcome { error: Some(error), ..Outcome::nothing(call.world) }
+    Outcome { error: Some(error), world: None, ..Outcome::nothing(call.world) }
 }
 
 fn execute(plugin: &Arc<Loaded>, call: Call) -> Outcome {
     let running = Arc::new(Running::new(Arc::clone(plugin.kit()), call));
     let returned = evaluate(plugin, &running);
     let (mut outcome, refused) = running.take();
+    outcome.warnings.splice(0..0, running.call.command_of.iter().map(|other| yielded(other)));
     let ended = match (&refused, returned) {
         (Some(message), _) => Ok(Answer::Refused(message.clone())),
         (None, Ok(value)) => answer::read(&running.call, &value, running.limits())
@@ -49,14 +50,19 @@ fn execute(plugin: &Arc<Loaded>, call: Call) -> Outcome {
     };
     match ended {
         Ok(answer) => outcome.answer = answer,
-        Err(error) => drop_proposals(&mut outcome, &running, Some(error)),
+        Err(error) => drop_proposals(&mut outcome, Some(error)),
     }
     if refused.is_some() {
-        drop_proposals(&mut outcome, &running, None);
+        drop_proposals(&mut outcome, None);
     }
     let watch = &running.watch;
     outcome.usage = Usage { operations: watch.operations(), micros: watch.micros(), heap_peak: watch.heap_peak() };
     outcome
+}
+
+/// What the author is told whose command another plugin got.
+fn yielded(other: &str) -> String {
+    format!("the command that was typed goes to \"{other}\", which has it too and runs before: ctx.command is () here")
 }
 
 /// Runs the file's own statements, which bring its imports and constants, and then those of the hook. The hook is not
@@ -119,12 +125,14 @@ fn engine_for(plugin: &Arc<Loaded>, running: &Arc<Running>) -> Engine {
 }
 
 /// A call that failed or refused proposes nothing. Rolls stay: what has been rolled has been rolled.
-fn drop_proposals(outcome: &mut Outcome, running: &Running, error: Option<ScriptError>) {
+fn drop_proposals(outcome: &mut Outcome, error: Option<ScriptError>) {
     let dropped = outcome.operations.len();
     outcome.operations.clear();
     outcome.problems.clear();
     outcome.notes.clear();
     outcome.plan = Plan::default();
-    outcome.world = Arc::clone(&running.call.world);
+    outcome.asks.clear();
+    outcome.summary = None;
+    outcome.world = None;
     outcome.error = error.map(|error| ScriptError { ops_dropped: dropped, ..error });
 }

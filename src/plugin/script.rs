@@ -10,6 +10,9 @@ use super::interpolate::{self, Widened};
 /// The script files of a plugin by path.
 pub(super) type Scripts = BTreeMap<String, Arc<Script>>;
 
+/// The script files of a plugin as they are compiled, by path.
+pub(super) type Files = BTreeMap<String, AST>;
+
 /// One script file: as its author wrote it and as it is compiled.
 #[derive(Debug)]
 pub(super) struct Script {

@@ -24,6 +24,8 @@ pub struct Source {
     pub origin: Origin,
     /// The files.
     pub files: BTreeMap<String, Arc<[u8]>>,
+    /// What lies in the folder and is left alone because it is a symbolic link.
+    pub links: Vec<String>,
 }
 
 /// All files of one plugin may have so many bytes.
@@ -39,12 +41,13 @@ impl Source {
         files: impl IntoIterator<Item = (P, B)>,
     ) -> Self {
         let files = files.into_iter().map(|(path, bytes)| (path.into(), bytes.into())).collect();
-        Self { name: name.into(), origin, files }
+        Self { name: name.into(), origin, files, links: Vec::new() }
     }
 
-    /// A file as text; `None` if it is not there or not UTF-8.
+    /// A file as text; `None` if it is not there or not UTF-8. The mark that some editors put before a text is none of it.
     pub fn text(&self, path: &str) -> Option<&str> {
-        std::str::from_utf8(self.files.get(path)?).ok()
+        let text = std::str::from_utf8(self.files.get(path)?).ok()?;
+        Some(text.strip_prefix('\u{feff}').unwrap_or(text))
     }
 
     /// The plugin in a folder. Links and hidden files are left alone.
@@ -59,11 +62,13 @@ impl Source {
         };
         let name = named.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let mut files = BTreeMap::new();
-        Walk::default().folder(folder, "", MAX_DEPTH, &mut |path, file, _| {
+        let mut walk = Walk::default();
+        walk.folder(folder, "", MAX_DEPTH, &mut |path, file, _| {
             files.insert(path, std::fs::read(file)?.into());
             Ok(())
         })?;
-        Ok(Self { name, origin: Origin::Folder, files })
+        walk.links.sort();
+        Ok(Self { name, origin: Origin::Folder, files, links: walk.links })
     }
 
     /// The same plugin with other texts in the place of some files, or beside them.
@@ -114,6 +119,8 @@ impl Marks {
 struct Walk {
     files: usize,
     bytes: u64,
+    /// What is a symbolic link.
+    links: Vec<String>,
 }
 
 /// What is done with a file: its path inside the plugin, where it lies, what is known of it.
@@ -126,10 +133,16 @@ impl Walk {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
             let kind = entry.file_type()?;
-            if name.starts_with('.') || kind.is_symlink() {
+            if name.starts_with('.') {
                 continue;
             }
             let path = format!("{prefix}{name}");
+            if kind.is_symlink() {
+                if self.links.len() < MAX_FILES {
+                    self.links.push(path);
+                }
+                continue;
+            }
             if kind.is_dir() {
                 self.folder(&entry.path(), &format!("{path}/"), depth, visit)?;
             } else if kind.is_file() {
@@ -180,7 +193,11 @@ mod tests {
         let source = Source::read(&folder).unwrap();
         assert_eq!(source.name, "mine");
         assert_eq!(source.files.keys().collect::<Vec<_>>(), ["lib/a.rhai", "main.rhai"]);
+        #[cfg(unix)]
+        assert_eq!(source.links, ["passwd"]);
         assert_eq!(source.text("lib/a.rhai"), Some("2"));
+        std::fs::write(folder.join("main.rhai"), "\u{feff}4").unwrap();
+        assert_eq!(Source::read(&folder).unwrap().text("main.rhai"), Some("4"));
         assert_eq!(Source::read(&folder.join("lib/..")).unwrap().name, "mine");
         let all = Source::read_all(temp.path()).unwrap();
         assert_eq!(all.len(), 1);

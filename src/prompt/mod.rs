@@ -27,6 +27,7 @@ pub mod scripts;
 pub mod status;
 pub mod summaries;
 pub mod tags;
+pub mod values;
 mod weave;
 
 use serde_json::Value;

@@ -5,19 +5,75 @@ use std::borrow::Cow;
 
 use crate::tree::Role;
 
+/// Where cards made for MVU have their status panel: a place for readers, and nothing that is said.
+const PLACEHOLDER: &str = "StatusPlaceHolderImpl";
+
+/// Tags in which models think. What stands in these is acted upon by nobody where it is hidden; other hidden tags are there for
+/// rules to read.
+const THOUGHTS: [&str; 13] = [
+    "think",
+    "thinking",
+    "thought",
+    "thoughts",
+    "reasoning",
+    "reflection",
+    "analysis",
+    "scratchpad",
+    "cot",
+    "思考",
+    "思考过程",
+    "思维链",
+    "推理",
+];
+/// The thoughts that stand inside of hidden blocks, also where the tag itself is not hidden.
+const INNER: &str = "Analysis";
+
+/// The text without the blocks of these tags, and without the place of a status panel; `None` where it has neither.
+pub fn hide(text: &str, tags: &[String]) -> Option<String> {
+    let hidden = hide_blocks(text, tags);
+    without_places(hidden.as_deref().unwrap_or(text)).or(hidden)
+}
+
+/// The text without the places of a status panel, if it has any.
+pub fn without_places(text: &str) -> Option<String> {
+    let mut pieces = text.split('<');
+    let mut out = pieces.next()?.to_owned();
+    let mut found = false;
+    for piece in pieces {
+        let name = piece.strip_prefix('/').unwrap_or(piece);
+        let is_it = name.get(..PLACEHOLDER.len()).is_some_and(|name| name.eq_ignore_ascii_case(PLACEHOLDER));
+        match name.get(PLACEHOLDER.len()..).and_then(|rest| rest.split_once('>')).filter(|_| is_it) {
+            Some((inside, after)) if inside.trim_matches([' ', '/']).is_empty() => {
+                found = true;
+                out.push_str(after);
+            }
+            _ => {
+                out.push('<');
+                out.push_str(piece);
+            }
+        }
+    }
+    found.then(|| out.trim().to_owned())
+}
+
 /// The text without the blocks of these tags, whatever their case. A block that is not closed is hidden to the end; a
 /// text without such tags is returned as `None`.
-pub fn hide(text: &str, tags: &[String]) -> Option<String> {
+pub fn hide_blocks(text: &str, tags: &[String]) -> Option<String> {
+    without(text, |at| tags.iter().find_map(|tag| block(at, tag))).map(|rest| rest.trim().to_owned())
+}
+
+/// The text without the blocks that are found at its tags; `None` where there are none.
+fn without(text: &str, found_at: impl Fn(&str) -> Option<Block>) -> Option<String> {
     let mut found = false;
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find('<') {
         let (before, at) = rest.split_at(start);
         out.push_str(before);
-        match tags.iter().find_map(|tag| block(at, tag)) {
-            Some(length) => {
+        match found_at(at) {
+            Some(block) => {
                 found = true;
-                rest = at.get(length..).unwrap_or_default();
+                rest = at.get(block.whole..).unwrap_or_default();
             }
             None => {
                 out.push('<');
@@ -26,7 +82,52 @@ pub fn hide(text: &str, tags: &[String]) -> Option<String> {
         }
     }
     out.push_str(rest);
+    found.then_some(out)
+}
+
+/// A reply as rules read it: without what is hidden as thought. Blocks that are hidden because they are for rules stay, without the
+/// thoughts inside; a thought that is not closed goes as far as it is hidden from readers, and no further than its block.
+pub fn heard<'a>(role: Role, text: &'a str, tags: &[String]) -> Cow<'a, str> {
+    let heard = if role == Role::Assistant { without_thoughts(text, tags) } else { None };
+    heard.map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+fn without_thoughts(text: &str, tags: &[String]) -> Option<String> {
+    let mut found = false;
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find('<') {
+        let (before, at) = rest.split_at(start);
+        out.push_str(before);
+        let Some((tag, block)) = tags.iter().find_map(|tag| Some((tag, block(at, tag)?))) else {
+            out.push('<');
+            rest = at.get(1..).unwrap_or_default();
+            continue;
+        };
+        let whole = at.get(..block.whole).unwrap_or_default();
+        if is_thought(tag) {
+            found = true;
+        } else {
+            let inside = thoughtless(whole, tags, block.is_closed);
+            found |= inside.is_some();
+            out.push_str(inside.as_deref().unwrap_or(whole));
+        }
+        rest = at.get(block.whole..).unwrap_or_default();
+    }
+    out.push_str(rest);
     found.then(|| out.trim().to_owned())
+}
+
+fn is_thought(tag: &str) -> bool {
+    THOUGHTS.iter().any(|thought| thought.eq_ignore_ascii_case(tag))
+}
+
+/// A block without the thoughts in it. In one that is closed a thought that is not was forgotten to be: it hides nothing there.
+fn thoughtless(whole: &str, tags: &[String], is_closed: bool) -> Option<String> {
+    let inner = [INNER.to_owned()];
+    let thoughts: Vec<&String> = tags.iter().filter(|tag| is_thought(tag)).chain(&inner).collect();
+    let thought = |at: &str| thoughts.iter().find_map(|tag| block(at, tag));
+    without(whole, |at| thought(at).filter(|block| block.is_closed || !is_closed))
 }
 
 /// What a model is sent of a message. Models write for machines; what people write is meant as it stands.
@@ -35,8 +136,15 @@ pub fn sent<'a>(role: Role, text: &'a str, tags: &[String]) -> Cow<'a, str> {
     hidden.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// The length of the block of a tag that begins here.
-fn block(at: &str, tag: &str) -> Option<usize> {
+/// A block, from its tag to the end of its closing one.
+struct Block {
+    /// Its length.
+    whole: usize,
+    is_closed: bool,
+}
+
+/// The block of a tag that begins here.
+fn block(at: &str, tag: &str) -> Option<Block> {
     let inner = at.strip_prefix('<')?;
     let name = inner.get(..tag.len())?;
     let ends = inner.get(tag.len()..)?.starts_with(|c: char| c == '>' || c.is_whitespace());
@@ -47,7 +155,7 @@ fn block(at: &str, tag: &str) -> Option<usize> {
     let end = at
         .char_indices()
         .find(|(i, _)| at.get(*i..i + closing.len()).is_some_and(|candidate| candidate.eq_ignore_ascii_case(&closing)));
-    Some(end.map_or(at.len(), |(i, _)| i + closing.len()))
+    Some(Block { whole: end.map_or(at.len(), |(i, _)| i + closing.len()), is_closed: end.is_some() })
 }
 
 #[cfg(test)]
@@ -69,6 +177,45 @@ mod tests {
             assert_eq!(hide(text, &tags).as_deref(), expected, "{text}");
             assert_eq!(sent(Role::Assistant, text, &tags), expected.unwrap_or(text));
             assert_eq!(sent(Role::User, text, &tags), text, "what people write goes as it stands");
+            assert_eq!(hide_blocks(text, &tags), hide(text, &tags));
         }
+    }
+
+    /// Plugins 3.1: what is hidden as thought is read by no rule; the blocks that are for rules stay.
+    #[test]
+    fn rules_do_not_read_thoughts() {
+        let tags = ["think".to_owned(), "UpdateVariable".to_owned()];
+        for (text, expected) in [
+            ("plain", "plain"),
+            ("<Think>_.add('hp', -9);</think>She waits.", "She waits."),
+            ("<think>x<UpdateVariable>a</UpdateVariable></think>b", "b"),
+            ("a <UpdateVariable>b</UpdateVariable> c", "a <UpdateVariable>b</UpdateVariable> c"),
+            (
+                "a<UpdateVariable><Analysis>_.x</Analysis><think>y</think>b</UpdateVariable>c",
+                "a<UpdateVariable>b</UpdateVariable>c",
+            ),
+            ("a<UpdateVariable><think>b</UpdateVariable>c", "a<UpdateVariable><think>b</UpdateVariable>c"),
+            ("a<UpdateVariable>b<Analysis>c", "a<UpdateVariable>b"),
+            ("<analysis>is shown here</analysis>", "<analysis>is shown here</analysis>"),
+            ("天<think>地", "天"),
+        ] {
+            assert_eq!(heard(Role::Assistant, text, &tags), expected, "{text}");
+            assert_eq!(heard(Role::User, text, &tags), text);
+        }
+    }
+
+    /// Plugins 3.1: the place of a status panel is for readers, and never sent.
+    #[test]
+    fn the_place_of_a_panel_is_not_sent() {
+        let tags = ["think".to_owned()];
+        for (text, expected) in [
+            ("Hello.\n\n<StatusPlaceHolderImpl/>", "Hello."),
+            ("<think>x</think>Hello.<statusplaceholderimpl /> a < b", "Hello. a < b"),
+            ("<StatusPlaceHolderImpl></StatusPlaceHolderImpl>Hi", "Hi"),
+            ("<StatusPlaceHolderImplX/> <StatusPlaceHolderImpl", "<StatusPlaceHolderImplX/> <StatusPlaceHolderImpl"),
+        ] {
+            assert_eq!(sent(Role::Assistant, text, &tags), expected);
+        }
+        assert_eq!(hide_blocks("Hello.<StatusPlaceHolderImpl/>", &tags), None);
     }
 }

@@ -62,6 +62,11 @@ impl Client {
         self.kind().dialect().takes_beginnings(params, self.endpoint())
     }
 
+    /// Whether such a server is told of tools in a field of its own; one that completes a text is not.
+    pub fn knows_tools(&self) -> bool {
+        !self.kind().dialect().completes()
+    }
+
     /// The prompt as the one text that is sent, where the server completes a text.
     pub fn written(&self, request: &Request) -> Option<Written> {
         self.kind().dialect().completes().then(|| self.endpoint().template.write(&request.messages))
@@ -70,7 +75,17 @@ impl Client {
     /// Asks for a reply. The request is sent when the stream is first polled, and when the endpoint's lane has a place;
     /// dropping the stream ends it at once. Needs a tokio runtime.
     pub fn stream(&self, request: &Request) -> FrameStream {
-        let reply = Reply::new(Arc::clone(&self.line), request.clone());
+        self.stream_as(request, false)
+    }
+
+    /// Asks for an answer that nobody waits for in a story: as for a reply, but that it fails lets nobody else find the endpoint
+    /// at rest.
+    pub fn stream_aside(&self, request: &Request) -> FrameStream {
+        self.stream_as(request, true)
+    }
+
+    fn stream_as(&self, request: &Request, is_aside: bool) -> FrameStream {
+        let reply = Reply::new(Arc::clone(&self.line), request.clone(), is_aside);
         stream::unfold(reply, |mut reply| async move { reply.next().await.map(|item| (item, reply)) }).fuse().boxed()
     }
 

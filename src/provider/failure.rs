@@ -159,6 +159,20 @@ impl Failure {
         !matches!(self, Self::TooLarge { .. })
     }
 
+    /// Whether the server does not take a request that tells of tools: each says it in other words, and all of them name the thing.
+    pub fn refuses_tools(&self) -> bool {
+        let (Self::Refused { status: 400 | 404 | 422 | 501, words }
+        | Self::Failed { status: Some(500 | 501), words, .. }) = self
+        else {
+            return false;
+        };
+        let words = words.to_ascii_lowercase();
+        let is_named = words.contains("tool") || words.contains("function call");
+        let is_unfit =
+            ["support", "require", "enable", "not allowed", "not available", "unknown", "unrecognized", "unexpected"];
+        is_named && is_unfit.iter().any(|word| words.contains(word))
+    }
+
     /// Whether the model takes no beginning of its own turn. No vendor has a code for this; their words name it.
     pub(super) fn refuses_a_beginning(&self) -> bool {
         let Self::Refused { status: 400 | 422, words } = self else { return false };
@@ -181,6 +195,34 @@ impl Failure {
             429 => Self::RateLimited { words, retry_after },
             300..=499 => Self::Refused { status, words },
             _ => Self::Failed { status: Some(status), words, retry_after },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What servers say that cannot be told of tools; what they say of a prompt is something else.
+    #[test]
+    fn a_refusal_of_tools_is_told_from_others() {
+        let refused = |status: u16, words: &str| Failure::Refused { status, words: words.into() };
+        for words in [
+            "registry.ollama.ai/library/gemma3:latest does not support tools",
+            "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set",
+            "Function calling is not supported for this model",
+            "Unrecognized request argument supplied: tools",
+        ] {
+            assert!(refused(400, words).refuses_tools(), "{words}");
+        }
+        let words = || "tools param requires --jinja flag".to_owned();
+        let failed = |status| Failure::Failed { status, words: words(), retry_after: None };
+        assert!(failed(Some(500)).refuses_tools() && !failed(Some(503)).refuses_tools());
+        assert!(refused(404, "No endpoints found that support tool use").refuses_tools());
+        for (status, words) in
+            [(400, "the prompt is too long"), (404, "model 'toolace' not found"), (401, "tools need a key")]
+        {
+            assert!(!refused(status, words).refuses_tools(), "{words}");
         }
     }
 }

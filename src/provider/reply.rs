@@ -52,6 +52,8 @@ pub(super) struct Reply {
     speaking: bool,
     /// The breaker let it through and was not told yet what came of it.
     is_watched: bool,
+    /// That it fails says nothing of the endpoint to others.
+    is_aside: bool,
     /// Its place among the replies of its key.
     place: Option<OwnedSemaphorePermit>,
 }
@@ -64,7 +66,7 @@ enum Step {
 }
 
 impl Reply {
-    pub(super) fn new(line: Arc<Line>, request: Request) -> Self {
+    pub(super) fn new(line: Arc<Line>, request: Request, is_aside: bool) -> Self {
         let is_refused = turns::is_begun(&request) && line.only_whole().contains(&request.model);
         let request = if is_refused { turns::asked_to_go_on(&request) } else { request };
         Self {
@@ -76,6 +78,7 @@ impl Reply {
             failure: None,
             speaking: false,
             is_watched: false,
+            is_aside,
             place: None,
         }
     }
@@ -141,7 +144,10 @@ impl Reply {
 
     fn fail(&mut self, failure: Failure) {
         if std::mem::take(&mut self.is_watched) {
-            self.line.breaker.failed(&failure, Instant::now());
+            match self.is_aside {
+                true => self.line.breaker.given_up(),
+                false => self.line.breaker.failed(&failure, Instant::now()),
+            }
         }
         self.failure = Some(failure);
     }

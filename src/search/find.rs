@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use tantivy::collector::sort_key::{SortBySimilarityScore, SortByStaticFastValue};
+use tantivy::collector::sort_key::SortByStaticFastValue;
 use tantivy::collector::{Count, TopDocs};
-use tantivy::query::{BooleanQuery, Occur};
-use tantivy::{DocAddress, Order, Searcher, TantivyDocument, TantivyError, Term};
+use tantivy::query::{BooleanQuery, Query as Compiled};
+use tantivy::{DocAddress, Order, Score, Searcher, TantivyDocument, TantivyError, Term};
 
 use super::SearchError;
+use super::best::Best;
 use super::compile::{compile, exact, role, time, unscored};
 use super::marks::Wants;
 use super::query::{Query, Span, Words};
@@ -97,11 +98,14 @@ pub struct Page {
     pub total: u64,
 }
 
+/// How many hits there are in all, and some of them.
+type Top = (usize, Vec<(Score, DocAddress)>);
+
 /// What matches, as the index was when the search began.
 pub struct Found {
     shared: Arc<Shared>,
     searcher: Searcher,
-    query: BooleanQuery,
+    query: Box<dyn Compiled>,
     sort: Sort,
     /// What to mark in the texts.
     marks: Vec<Words>,
@@ -127,23 +131,28 @@ impl Found {
                 let total = self.searcher.search(&self.query, &Count)?;
                 return Ok(Page { hits: Vec::new(), total: count(total) });
             }
-            let top = TopDocs::with_limit(limit).and_offset(offset);
-            let by_time = SortByStaticFastValue::<i64>::for_field(TIME);
-            let (total, top): (usize, Vec<(f32, DocAddress)>) = match self.sort {
-                Sort::Best => {
-                    let top = top.order_by(((SortBySimilarityScore, Order::Desc), (by_time, Order::Desc)));
-                    let (total, top) = self.searcher.search(&self.query, &(Count, top))?;
-                    (total, top.into_iter().map(|((score, _), address)| (score, address)).collect())
-                }
-                Sort::Newest | Sort::Oldest => {
-                    let order = if self.sort == Sort::Newest { Order::Desc } else { Order::Asc };
-                    let (total, top) = self.searcher.search(&self.query, &(Count, top.order_by((by_time, order))))?;
-                    (total, top.into_iter().map(|(_, address)| (0.0, address)).collect())
-                }
+            let (total, top) = match self.sort {
+                Sort::Best => self.best(offset, limit)?,
+                Sort::Newest => self.by_time(Order::Desc, offset, limit)?,
+                Sort::Oldest => self.by_time(Order::Asc, offset, limit)?,
             };
             let hits = top.into_iter().map(|(score, address)| self.hit(score, address));
             Ok(Page { hits: hits.collect::<tantivy::Result<_>>()?, total: count(total) })
         })
+    }
+
+    fn best(&self, offset: usize, limit: usize) -> tantivy::Result<Top> {
+        let best = Best::new(offset.saturating_add(limit), self.shared.times.of(&self.searcher)?);
+        let (total, mut top) = self.searcher.search(&self.query, &best)?;
+        top.drain(..offset.min(top.len()));
+        Ok((total, top))
+    }
+
+    fn by_time(&self, order: Order, offset: usize, limit: usize) -> tantivy::Result<Top> {
+        let by_time = SortByStaticFastValue::<i64>::for_field(TIME);
+        let top = TopDocs::with_limit(limit).and_offset(offset).order_by((by_time, order));
+        let (total, top) = self.searcher.search(&self.query, &(Count, top))?;
+        Ok((total, top.into_iter().map(|(_, address)| (0.0, address)).collect()))
     }
 
     /// The piece of a hit's text that shows why it was found.
@@ -172,7 +181,7 @@ fn count(total: usize) -> u64 {
     u64::try_from(total).unwrap_or(u64::MAX)
 }
 
-fn query(request: &Request, searcher: &Searcher) -> BooleanQuery {
+fn query(request: &Request, searcher: &Searcher) -> Box<dyn Compiled> {
     let mut parts = vec![compile(&request.query.expr)];
     let owner = FIELDS.owner_term(request.owner);
     // Where everything is theirs, asking it of each hit again would only take time.
@@ -189,7 +198,11 @@ fn query(request: &Request, searcher: &Searcher) -> BooleanQuery {
     if span != Span::default() {
         parts.push(time(span));
     }
-    BooleanQuery::new(parts.into_iter().map(|part| (Occur::Must, part)).collect())
+    // One part alone is found faster than one part of which all must be.
+    match parts.pop() {
+        Some(part) if parts.is_empty() => part,
+        last => Box::new(BooleanQuery::intersection(parts.into_iter().chain(last).collect())),
+    }
 }
 
 /// Whether every document of a snapshot has a term, those included that were removed from it. What cannot be read has not.

@@ -225,3 +225,49 @@ fn has_key(searcher: &Searcher, owner: UserId, key: &str) -> tantivy::Result<boo
     let both = [FIELDS.owner_term(owner), term].map(|term| (Occur::Must, Box::new(exact(term)) as Box<_>));
     Ok(searcher.search(&BooleanQuery::new(both.into()), &Count)? > 0)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::clock::Time;
+    use crate::ids::NodeId;
+    use crate::search::Document;
+    use crate::tree::Role;
+
+    /// Segments are merged behind the last commit; searches see that without another one.
+    #[test]
+    fn merged_segments_are_searched() {
+        let temp = tempfile::tempdir().unwrap();
+        let upstream = Upstream { id: Uuid::from_u128(9), newest: 1_000, texts: 1 };
+        let settings = config::Search { commit_interval: Duration::from_secs(3_600), ..config::Search::default() };
+        let index = Index::open(temp.path(), upstream, settings).unwrap();
+        for n in 0..20_u128 {
+            let (node, from) = (NodeId::new(Uuid::from_u128(n + 1)), index.cursor());
+            let document = Document {
+                node,
+                session: SessionId::new(Uuid::from_u128(1)),
+                owner: UserId::new(Uuid::from_u128(1)),
+                character: None,
+                role: Role::User,
+                name: "Rin".into(),
+                text: "The lantern burns.".into(),
+                time: Time(0),
+                facts: Vec::new(),
+            };
+            index.send(from, vec![Change::Put(document)], from + 1).unwrap();
+            index.flush().unwrap();
+        }
+        let seen = || index.shared.reader().searcher().segment_readers().len();
+        let until = Instant::now() + Duration::from_secs(60);
+        // Eight small segments become one.
+        while seen() >= 8 || seen() != index.shared.index().searchable_segment_ids().unwrap().len() {
+            assert!(Instant::now() < until, "{} segments are searched", seen());
+            std::thread::yield_now();
+        }
+        assert_eq!(index.len(), 20);
+    }
+}

@@ -12,6 +12,7 @@
 //! - `query/`: what a person typed, as an expression; `near`: slips of the finger
 //! - `compile`, `without`: an expression as tantivy takes it, and what must not match
 //! - `find`: expression and filters to hits; the owner is always one of the filters
+//! - `best`, `times`: the best hits, of equal ones the newest; when each was said
 //! - `snippet`, `marks`: the piece of a text that shows why it was found
 //! - `schema`, `disk`: the fields; opening, checking and throwing away
 //! - `queue`, `writer`: what waits to be indexed; the one thread that writes and commits
@@ -22,6 +23,7 @@
 //! rebuilt. To add a filter: a field of [`Request`] and a line in `find.rs`. To add syntax: `query/`.
 
 mod analyse;
+mod best;
 mod compile;
 mod decimal;
 mod disk;
@@ -38,6 +40,7 @@ mod shared;
 mod snippet;
 #[cfg(test)]
 mod tests;
+mod times;
 mod values;
 mod without;
 mod writer;

@@ -20,6 +20,8 @@ pub(super) struct Batch {
 pub(super) enum Task {
     Apply(Batch),
     Commit,
+    /// See whether segments were merged meanwhile.
+    Look,
     Scour,
     Check,
     Stop,
@@ -156,18 +158,19 @@ impl Queue {
         self.done.notify_all();
     }
 
-    /// What to do next; `deadline`: when to commit at the latest.
-    pub fn next(&self, deadline: Option<Instant>) -> Task {
+    /// What to do next: when to commit at the latest, and when to look for merged segments if there is nothing else to do.
+    pub fn next(&self, commit: Option<Instant>, look: Option<Instant>) -> Task {
         let mut state = self.state();
         loop {
-            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let left = |at: Option<Instant>| at.map(|at| at.saturating_duration_since(Instant::now()));
+            let (commit, look) = (left(commit), left(look));
             if state.is_closing {
                 return Task::Stop;
             }
             if state.is_suspect {
                 return Task::Check;
             }
-            if left == Some(Duration::ZERO) {
+            if commit == Some(Duration::ZERO) {
                 return Task::Commit;
             }
             if let Some(batch) = state.queue.pop_front() {
@@ -181,7 +184,10 @@ impl Queue {
             if state.scours {
                 return Task::Scour;
             }
-            state = match left {
+            if look == Some(Duration::ZERO) {
+                return Task::Look;
+            }
+            state = match commit.into_iter().chain(look).min() {
                 None => self.work.wait(state).unwrap_or_else(PoisonError::into_inner),
                 Some(left) => self.work.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
             };

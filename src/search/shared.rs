@@ -1,22 +1,26 @@
 //! What those who search and the thread that writes have in common: the queue, and the index as it is at the moment.
 
+use std::collections::BTreeSet;
 use std::sync::{PoisonError, RwLock};
 
-use tantivy::IndexReader;
+use tantivy::index::SegmentId;
+use tantivy::{IndexReader, SegmentReader};
 
 use super::SearchError;
 use super::disk::{Open, guarded};
 use super::queue::Queue;
+use super::times::Times;
 
 /// The queue and the index.
 pub(super) struct Shared {
     pub queue: Queue,
+    pub times: Times,
     current: RwLock<(tantivy::Index, IndexReader)>,
 }
 
 impl Shared {
     pub fn new(queue: Queue, open: Open) -> Self {
-        Self { queue, current: RwLock::new((open.index, open.reader)) }
+        Self { queue, times: Times::default(), current: RwLock::new((open.index, open.reader)) }
     }
 
     pub fn index(&self) -> tantivy::Index {
@@ -25,6 +29,21 @@ impl Shared {
 
     pub fn reader(&self) -> IndexReader {
         self.current.read().unwrap_or_else(PoisonError::into_inner).1.clone()
+    }
+
+    /// Lets searches that come see the last commit.
+    pub fn reload(&self) -> tantivy::Result<()> {
+        let reader = self.reader();
+        reader.reload()?;
+        self.times.renew(&reader.searcher())
+    }
+
+    /// Lets searches that come see segments that were merged since the last commit: few large ones are searched faster than many
+    /// small ones.
+    pub fn reload_merged(&self) -> tantivy::Result<()> {
+        let seen = self.reader().searcher().segment_readers().iter().map(SegmentReader::segment_id).collect();
+        let merged: BTreeSet<SegmentId> = self.index().searchable_segment_ids()?.into_iter().collect();
+        if merged == seen { Ok(()) } else { self.reload() }
     }
 
     pub fn replace(&self, open: Open) {

@@ -19,6 +19,10 @@ const QUIET_MAX: usize = 1_000;
 /// The first and the longest rest after a failure.
 const REST: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
+/// After a commit segments are still being merged for a while: so long after it is looked for the first time whether they are, then
+/// each time four times later, and so long at most.
+const MERGING: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
+
 pub(super) struct Worker {
     place: Place,
     upstream: Upstream,
@@ -35,6 +39,8 @@ pub(super) struct Worker {
     /// When the oldest of the changes came.
     oldest: Option<Instant>,
     rest: Duration,
+    /// When to look for merged segments, and how long was waited for it.
+    merging: Option<(Instant, Duration)>,
 }
 
 impl Worker {
@@ -51,18 +57,20 @@ impl Worker {
             quiet: 0,
             oldest: None,
             rest: REST.0,
+            merging: None,
         }
     }
 
     /// Works until the queue is closed.
     pub fn run(mut self) {
         loop {
-            let deadline = self.oldest.map(|oldest| oldest + self.settings.commit_interval);
-            let task = self.shared.queue.next(deadline);
+            let commit = self.oldest.map(|oldest| oldest + self.settings.commit_interval);
+            let task = self.shared.queue.next(commit, self.merging.map(|(at, _)| at));
             let outcome = disk::guarded(|| match task {
                 Task::Stop => Ok(false),
                 Task::Apply(batch) => self.apply(batch).map(|()| true),
                 Task::Commit => self.commit().map(|()| true),
+                Task::Look => self.look().map(|()| true),
                 Task::Scour => self.scour().map(|()| true),
                 Task::Check => self.check().map(|()| true),
             });
@@ -100,11 +108,19 @@ impl Worker {
             let mut prepared = self.writer()?.prepare_commit()?;
             prepared.set_payload(&disk::payload(upstream, cursor));
             prepared.commit()?;
-            self.shared.reader().reload()?;
+            self.shared.reload()?;
+            self.merging = Some((Instant::now() + MERGING.0, MERGING.0));
         }
         (self.changes, self.quiet, self.oldest, self.rest) = (0, 0, None, REST.0);
         self.shared.queue.commit(cursor);
         Ok(())
+    }
+
+    /// Looks whether segments were merged.
+    fn look(&mut self) -> Result<(), SearchError> {
+        let wait = self.merging.take().map(|(_, waited)| waited * 4).filter(|wait| *wait <= MERGING.1);
+        self.merging = wait.map(|wait| (Instant::now() + wait, wait));
+        Ok(self.shared.reload_merged()?)
     }
 
     /// Writes every segment anew that has removed documents, without them. What is being merged already is waited for, and
@@ -120,7 +136,7 @@ impl Worker {
         }
         // Whoever knows the old segments keeps their files.
         drop(segments);
-        self.shared.reader().reload()?;
+        self.shared.reload()?;
         self.writer()?.garbage_collect_files().wait()?;
         self.writer = None;
         self.shared.queue.scoured();

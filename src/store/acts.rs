@@ -167,6 +167,7 @@ impl Tx<'_> {
             recall: recall_to_text(&session.recall),
             note: session.note.as_ref().map(|note| note.to_json().to_string()),
             summaries: summaries_to_text(&session.summaries),
+            values_model: session.values_model.clone(),
         };
         self.run(|conn| Ok(diesel::insert_into(sessions::table).values(&row).execute(conn)?))?;
         let root_row = self.insert(n, 0, None, root)?;

@@ -48,6 +48,13 @@ impl Tx<'_> {
                 self.edited.push(n);
                 Ok(())
             }
+            Effect::Revised { node, to, .. } => {
+                let n = self.n_of(held, *node)?;
+                self.set(|conn| update(nodes::table, nodes::revision.eq(*to), nodes::n.eq(n)).execute(conn))?;
+                self.memory.change_node(n, |row| row.revision = *to);
+                self.edited.push(n);
+                Ok(())
+            }
             Effect::Unread { node, to } => {
                 let n = self.n_of(held, *node)?;
                 self.set(|conn| update(nodes::table, nodes::is_unread.eq(*to), nodes::n.eq(n)).execute(conn))?;
@@ -149,6 +156,7 @@ impl Tx<'_> {
                 self.set(|conn| diesel::update(row).set(sessions::mode.eq(mode)).execute(conn))
             }
             "model" => self.set(|conn| diesel::update(row).set(sessions::model.eq(text)).execute(conn)),
+            "valuesModel" => self.set(|conn| diesel::update(row).set(sessions::values_model.eq(text)).execute(conn)),
             "preset" => self.set(|conn| diesel::update(row).set(sessions::preset.eq(text)).execute(conn)),
             "scripts" => self.set(|conn| diesel::update(row).set(sessions::scripts.eq(json)).execute(conn)),
             "recall" => {

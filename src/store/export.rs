@@ -200,6 +200,7 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
             recall: recall_to_text(&session.recall).map(raw).transpose()?,
             note: session.note.as_ref().map(|note| raw(note.to_json().to_string())).transpose()?,
             summaries: summaries_to_text(&session.summaries).map(raw).transpose()?,
+            values_model: session.values_model.clone(),
             plugins: raw(plugins_to_text(&session.plugins))?,
             seed: session.seed,
             created: session.created.0,

@@ -58,6 +58,7 @@ impl Incoming {
         may_be_set("recall", &line.recall.as_deref().map_or(Value::Null, json))?;
         may_be_set("note", &line.note.as_deref().map_or(Value::Null, json))?;
         may_be_set("summaries", &line.summaries.as_deref().map_or(Value::Null, json))?;
+        may_be_set("valuesModel", &line.values_model.as_deref().map_or(Value::Null, Value::from))?;
         may_be_set("plugins", &json(&line.plugins))
     }
 
@@ -127,6 +128,7 @@ impl Tx<'_> {
             recall: line.recall.as_ref().map(|recall| recall.get().to_owned()),
             note: line.note.as_ref().map(|note| note.get().to_owned()),
             summaries: line.summaries.as_ref().map(|summaries| summaries.get().to_owned()),
+            values_model: line.values_model.clone(),
         };
         self.run(|conn| Ok(diesel::insert_into(sessions::table).values(&row).execute(conn)?))?;
         Ok(Incoming { n })

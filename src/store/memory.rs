@@ -305,6 +305,7 @@ mod tests {
             recall: Recall::default(),
             note: None,
             summaries: Summaries::default(),
+            values_model: None,
             plugins: Vec::new(),
             seed: 7,
             edits: 0,

@@ -12,9 +12,9 @@
 //!   why a reply exists, `spent.rs` what replies took, `people.rs` users and cards, `claims.rs` keys of requests on their way to the write that acts.
 //!   `keep/` has the trash and everything else that protects from loss. `export.rs` tells a session as the lines of a file,
 //!   `import.rs` takes one in. `grow.rs` takes in messages that were written elsewhere, `sources.rs` knows from which files;
-//!   `documents.rs` has texts that are kept for prompts, `vectors.rs` what embeddings made of texts, `summaries.rs` what
+//!   `documents.rs` has texts that are kept for prompts, `vectors.rs` what embeddings made of texts, `proposed.rs` keeps summaries that plugins propose, `summaries.rs` what
 //!   models made of runs of messages.
-//!   `settings.rs` has the settings of a session by name.
+//!   `settings.rs` has the settings of a session by name, `ruled.rs` its plugins with what begins by them, `revise.rs` deltas made anew.
 //!   `destroy.rs` is where nodes and entries of the log go for good, `remains.rs` marks that their bytes may still lie in files,
 //!   `numbers.rs` has the numbers that are never given again, `naming.rs` what people call stories and branches, `below.rs`
 //!   what hangs below a node.
@@ -59,12 +59,15 @@ mod page;
 mod people;
 mod prepared;
 mod presets;
+mod proposed;
 mod read;
 mod readers;
 mod recent;
 mod remains;
 mod replies;
+mod revise;
 mod rows;
+mod ruled;
 mod rules;
 mod settings;
 mod shape;
@@ -108,14 +111,17 @@ pub use overlay::StateUpdate;
 pub use page::{Page, Show};
 pub use people::{Answer, Card, CharacterCard, Lorebook, PersonaCard, User};
 pub use presets::{Bodies, Preset, PresetHead};
+pub use proposed::ProposedSummary;
 pub use read::Reader;
 pub use remains::Remains;
 pub use replies::{Ending, Orphan};
+pub use revise::Revision;
+pub use ruled::Beginning;
 pub use rules::{PluginInForce, RulesInForce, SharedRules};
 pub use settings::{settings_of, take_settings};
 pub use shape::{Dressed, Sketch, Spot};
 pub use sources::{Source, Whereabouts};
-pub use spent::Spent;
+pub use spent::{Spent, VALUES};
 pub use summaries::{NewSummary, Sources, Summary, hash_of_rows};
 pub use traces::{Missing, Trace};
 pub use tx::{Draft, Published, Tx};

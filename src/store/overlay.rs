@@ -119,15 +119,7 @@ impl Tx<'_> {
         settings: &[(String, Value)],
     ) -> Result<i64, WriteError> {
         let mut held = self.session(actor.user, session)?;
-        let mut seen: BTreeMap<&str, Value> = BTreeMap::new();
-        let mut effects = Vec::new();
-        for (name, to) in settings {
-            may_be_set(name, to)?;
-            let from = seen.insert(name, to.clone()).unwrap_or_else(|| setting(&held.session, name));
-            if from != *to {
-                effects.push(Effect::Setting { name: name.clone(), from, to: to.clone() });
-            }
-        }
+        let mut effects = set_in(&held, settings)?;
         if effects.is_empty() {
             return Ok(held.session.op);
         }
@@ -137,6 +129,20 @@ impl Tx<'_> {
         let entry = Entry { act: Act::Session, actor: Some(actor.user), at: actor.at, step: None, effects };
         Ok(self.log(&mut held, entry)?)
     }
+}
+
+/// What becomes of the settings of a session; what is so already is left alone.
+pub(super) fn set_in(held: &Held, settings: &[(String, Value)]) -> Result<Vec<Effect>, Refusal> {
+    let mut seen: BTreeMap<&str, Value> = BTreeMap::new();
+    let mut effects = Vec::new();
+    for (name, to) in settings {
+        may_be_set(name, to)?;
+        let from = seen.insert(name, to.clone()).unwrap_or_else(|| setting(&held.session, name));
+        if from != *to {
+            effects.push(Effect::Setting { name: name.clone(), from, to: to.clone() });
+        }
+    }
+    Ok(effects)
 }
 
 impl Tx<'_> {

@@ -41,7 +41,7 @@ pub enum Show {
 
 impl Show {
     /// What is asked of a node beside that it is no placeholder.
-    const fn condition(self) -> &'static str {
+    pub(super) const fn condition(self) -> &'static str {
         // kind 0: root, 3: change.
         match self {
             Self::Enabled => " AND kind NOT IN (0, 3) AND is_enabled",

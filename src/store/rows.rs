@@ -247,6 +247,7 @@ pub struct SessionRow {
     pub recall: Option<String>,
     pub note: Option<String>,
     pub summaries: Option<String>,
+    pub values_model: Option<String>,
 }
 
 impl SessionRow {
@@ -272,6 +273,7 @@ impl SessionRow {
             recall: recall_from_text(self.recall.as_deref()).ok_or_else(bad("recall"))?,
             note: optional(self.note.as_deref(), note_from_text).ok_or_else(bad("note"))?,
             summaries: summaries_from_text(self.summaries.as_deref()).ok_or_else(bad("summaries"))?,
+            values_model: self.values_model,
             plugins: plugins_from_text(&self.plugins).ok_or_else(bad("plugins"))?,
             seed: self.seed.cast_unsigned(),
             edits: self.edits,
@@ -368,14 +370,24 @@ pub fn persona_from_text(text: &str) -> Option<PersonaRef> {
     Some(PersonaRef { id: id.parse().ok()?, hash })
 }
 
-/// The text form of plugin settings: `[{id, enabled, config, grants}]`.
+/// The text form of plugin settings.
 pub fn plugins_to_text(plugins: &[PluginSetting]) -> String {
+    plugins_to_json(plugins).to_string()
+}
+
+/// Plugin settings as the log has them: `[{id, enabled, config, grants, refused?}]`. What was refused is said where something
+/// was, so that what was written before is still the same.
+pub fn plugins_to_json(plugins: &[PluginSetting]) -> Value {
     let list = plugins.iter().map(|plugin| {
-        serde_json::json!({
+        let mut json = serde_json::json!({
             "id": plugin.id, "enabled": plugin.enabled, "config": plugin.config, "grants": plugin.grants,
-        })
+        });
+        if let Some(map) = json.as_object_mut().filter(|_| !plugin.refused.is_empty()) {
+            map.insert("refused".into(), plugin.refused.clone().into());
+        }
+        json
     });
-    Value::Array(list.collect()).to_string()
+    Value::Array(list.collect())
 }
 
 /// Reads the text form of plugin settings.
@@ -385,11 +397,14 @@ pub fn plugins_from_text(text: &str) -> Option<Vec<PluginSetting>> {
 }
 
 fn plugin_from_json(value: &Value) -> Option<PluginSetting> {
-    let grants = value.get("grants")?.as_array()?.iter().map(|grant| grant.as_str().map(str::to_owned));
+    let words = |list: &Value| -> Option<Vec<String>> {
+        list.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect()
+    };
     Some(PluginSetting {
         id: value.get("id")?.as_str()?.to_owned(),
         enabled: value.get("enabled")?.as_bool()?,
         config: value.get("config")?.as_object()?.clone(),
-        grants: grants.collect::<Option<_>>()?,
+        grants: words(value.get("grants")?)?,
+        refused: value.get("refused").map_or(Some(Vec::new()), words)?,
     })
 }

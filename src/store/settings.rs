@@ -9,7 +9,7 @@ use crate::tree::edit::Refusal;
 use crate::tree::{AllowedScripts, AuthorsNote, PersonaRef, Recall, Session, Summaries};
 
 use super::acts::may_be_kept;
-use super::rows::{persona_from_text, persona_to_text, plugins_from_text, plugins_to_text};
+use super::rows::{persona_from_text, persona_to_text, plugins_from_text, plugins_to_json};
 
 /// What goes along with a session wherever it goes.
 const TRAVELLING: [&str; 7] = ["title", "mode", "model", "params", "plugins", "scripts", "note"];
@@ -43,8 +43,9 @@ pub fn setting(session: &Session, name: &str) -> Value {
         "title" => session.title.clone().into(),
         "mode" => session.mode.clone().into(),
         "model" => session.model.clone().into(),
+        "valuesModel" => session.values_model.clone().into(),
         "params" => session.params.clone().into(),
-        "plugins" => json(plugins_to_text(&session.plugins)),
+        "plugins" => plugins_to_json(&session.plugins),
         "scripts" => json!(session.scripts),
         "preset" => session.preset.map_or(Value::Null, |id| id.to_string().into()),
         "recall" if session.recall == Recall::default() => Value::Null,
@@ -68,8 +69,11 @@ pub fn may_be_set(name: &str, to: &Value) -> Result<(), Refusal> {
         "title" => ("title", to.is_string(), "a text"),
         "mode" => ("mode", matches!(to.as_str(), Some("tree" | "linear")), "\"tree\" or \"linear\""),
         "model" => ("model", to.is_string() || to.is_null(), "a text or null"),
+        "valuesModel" => ("valuesModel", to.is_string() || to.is_null(), "a text or null"),
         "params" => ("params", to.is_object(), "an object"),
-        "plugins" => ("plugins", plugins_from_text(&json).is_some(), "a list of {id, enabled, config, grants}"),
+        "plugins" => {
+            ("plugins", plugins_from_text(&json).is_some(), "a list of {id, enabled, config, grants, refused}")
+        }
         "scripts" => ("scripts", AllowedScripts::deserialize(to).is_ok(), "{card, preset}, each true or false"),
         "preset" => ("preset", to.is_null() || to.as_str().is_some_and(is_preset), "an id or null"),
         "recall" => ("recall", Recall::from_json(to).is_some(), "{enabled, collections} or null"),
@@ -87,7 +91,7 @@ pub fn may_be_set(name: &str, to: &Value) -> Result<(), Refusal> {
     let text = to.as_str().unwrap_or_default();
     match name {
         "title" => bounds::title(text)?,
-        "model" if to.is_string() => bounds::model(text)?,
+        "model" | "valuesModel" if to.is_string() => bounds::model(text)?,
         "plugins" => bounds::plugins(to.as_array().map_or(0, Vec::len))?,
         _ => {}
     }

@@ -5,14 +5,18 @@ use diesel::connection::DefaultLoadingMode;
 use diesel::prelude::*;
 use serde_json::{Map, Number, Value};
 
-use crate::tree::Role;
+use crate::tree::{Kind, Role};
 use crate::world::number;
 
 use super::error::StoreError;
 use super::held::Held;
 use super::read::Reader;
 use super::rows::object;
+use super::summaries::PLUGIN;
 use super::tables::{nodes, summaries, texts};
+
+/// What a reply's metadata tells by of the call that kept its values.
+pub const VALUES: &str = "values";
 
 /// What the replies of a session took, wherever they are now: also in the stash, and taken back. Copies took nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,6 +25,8 @@ pub struct Spent {
     pub replies: u64,
     /// How many summaries were made of what prompts did not hold any more; their tokens, time and cost count too.
     pub summaries: u64,
+    /// How many other calls were made in the background, for plugins and for values; what they took counts too.
+    pub asides: u64,
     /// Tokens that models read.
     pub prompt: u64,
     /// Those of them that the providers had read before.
@@ -48,24 +54,36 @@ impl Reader<'_> {
         let replies = texts::table
             .inner_join(nodes::table.on(nodes::n.eq(texts::n)))
             .filter(nodes::session_n.eq(held.n))
-            .filter(nodes::role.eq(Role::Assistant.code()))
-            .select((texts::n, texts::metadata));
+            .filter(nodes::role.eq(Role::Assistant.code()).or(nodes::kind.eq(Kind::Change.code())))
+            .select((texts::n, texts::metadata, nodes::kind));
         let mut spent = Spent::default();
-        for row in replies.load_iter::<(i64, String), DefaultLoadingMode>(self.conn)? {
-            let (n, metadata) = row?;
+        for row in replies.load_iter::<(i64, String, i16), DefaultLoadingMode>(self.conn)? {
+            let (n, metadata, kind) = row?;
             let bad = StoreError::Inconsistent { table: "texts", column: "metadata", row: n };
             let known = object(&metadata).ok_or(bad)?;
             if known.contains_key("latencyMs") && !known.contains_key("provenance") {
-                spent.replies += 1;
+                if kind == Kind::Change.code() {
+                    spent.asides += 1;
+                } else {
+                    spent.replies += 1;
+                }
                 spent.take(&known);
+                if let Some(Value::Object(values)) = known.get(VALUES).filter(|own| own.get("latencyMs").is_some()) {
+                    spent.asides += 1;
+                    spent.take(values);
+                }
             }
         }
         let made = summaries::table.filter(summaries::session_n.eq(held.n)).select((summaries::n, summaries::metadata));
         for row in made.load_iter::<(i64, String), DefaultLoadingMode>(self.conn)? {
             let (n, metadata) = row?;
             let bad = StoreError::Inconsistent { table: "summaries", column: "metadata", row: n };
-            spent.summaries += 1;
-            spent.take(&object(&metadata).ok_or(bad)?);
+            let known = object(&metadata).ok_or(bad)?;
+            // What a plugin proposed took nothing by itself.
+            if !known.contains_key(PLUGIN) {
+                spent.summaries += 1;
+                spent.take(&known);
+            }
         }
         Ok(spent)
     }

@@ -24,7 +24,9 @@ use super::tx::Tx;
 /// So many rows are named in one statement.
 const PIECE: usize = 256;
 /// The level of one that is gone.
-const GONE: i16 = 0;
+pub(super) const GONE: i16 = 0;
+/// Where the metadata of one name the plugin that proposed it.
+pub const PLUGIN: &str = "plugin";
 
 /// Of which messages a summary was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +84,13 @@ pub fn hash_of_rows(rows: &[i64]) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     rows.iter().for_each(|row| _ = hasher.update(&row.to_le_bytes()));
     hasher.finalize()
+}
+
+impl Summary {
+    /// The plugin that proposed it; `None` for one that the server had made.
+    pub fn plugin(&self) -> Option<&str> {
+        self.metadata.get(PLUGIN).and_then(Value::as_str)
+    }
 }
 
 impl Reader<'_> {
@@ -301,7 +310,7 @@ fn drop_above(conn: &mut Conn, n: i64, level: i16) -> QueryResult<()> {
 }
 
 /// Destroys summaries; what they cost stays.
-fn drop_all(conn: &mut Conn, rows: &[i64]) -> QueryResult<()> {
+pub(super) fn drop_all(conn: &mut Conn, rows: &[i64]) -> QueryResult<()> {
     for some in rows.chunks(PIECE) {
         diesel::delete(summarised::table.filter(summarised::summary_n.eq_any(some))).execute(conn)?;
         diesel::update(summaries::table.filter(summaries::n.eq_any(some)))

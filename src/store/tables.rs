@@ -48,6 +48,7 @@ diesel::table! {
         recall -> Nullable<Text>,
         note -> Nullable<Text>,
         summaries -> Nullable<Text>,
+        values_model -> Nullable<Text>,
     }
 }
 diesel::table! {

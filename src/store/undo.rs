@@ -270,6 +270,7 @@ impl Tx<'_> {
             }
             Effect::Labelled { name, from, .. } => self.mark(held, name)? == *from,
             Effect::Rated { node, from, .. } => self.named(held, *node)?.rating == from.map(i16::from),
+            Effect::Revised { node, from, .. } => self.named(held, *node)?.revision == *from,
             Effect::Setting { name, from, .. } => setting(&held.session, name) == *from,
             _ => true,
         };
@@ -380,6 +381,7 @@ fn written(effect: &Effect) -> Option<NodeId> {
         | Effect::Purged { node, .. }
         | Effect::Enabled { node, .. }
         | Effect::Muted { node, .. }
+        | Effect::Revised { node, .. }
         | Effect::Rated { node, .. } => Some(*node),
         Effect::Labelled { from, to, .. } => to.or(*from).map(|mark| mark.node),
         Effect::Head { .. }

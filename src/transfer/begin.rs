@@ -78,6 +78,7 @@ impl Beginning {
             recall: Recall::default(),
             note: None,
             summaries: Summaries::default(),
+            values_model: None,
             plugins: Vec::new(),
             seed: ids.seed(),
             edits: 0,

@@ -9,6 +9,8 @@ use crate::ids::LorebookId;
 use crate::interop::book::{self, BookError};
 use crate::interop::finding::many;
 use crate::interop::{Fate, Finding};
+use crate::plugin::{Start, unread_starts};
+use crate::prompt::lore::Labels;
 use crate::store::Lorebook;
 use crate::tree::book::fits;
 use crate::tree::card::Unfit;
@@ -68,7 +70,46 @@ pub fn new_book(mut book: Map<String, Value>, called: &str, ids: &Ids, now: Time
     let id = LorebookId::new(ids.next(now));
     let n = book::entries(&book).len();
     let words = many(n, "entry", "entries");
-    let findings = if n == 0 { Vec::new() } else { vec![Finding::new(Fate::Works, "lore", words).of(n)] };
+    let mut findings = if n == 0 { Vec::new() } else { vec![Finding::new(Fate::Works, "lore", words).of(n)] };
+    let starts = starts(&book).into_iter().filter(|start| !unread_starts(std::slice::from_ref(start), "").is_empty());
+    findings.extend(unread(starts.map(|start| start.name).collect()));
     let item = Item::new("lorebook", called, id).with(findings);
     Ok((Lorebook { id, card: book, created: now, updated: now }, item))
+}
+
+/// What a book says that the values of a story begin with, macros out of the way.
+pub fn starts(book: &Map<String, Value>) -> Vec<Start> {
+    let entries = match book.get("entries") {
+        Some(Value::Object(map)) => map.values().collect::<Vec<_>>(),
+        Some(Value::Array(list)) => list.iter().collect(),
+        _ => Vec::new(),
+    };
+    let text = |entry: &Value, key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let named = entries.into_iter().map(|entry| (text(entry, "comment"), entry));
+    let begins = named.filter(|(title, _)| Labels::read(title).begins());
+    begins.map(|(name, entry)| Start { name, text: filled(&text(entry, "content")) }).collect()
+}
+
+/// A text with a word in the place of each macro: what it would be where a story begins cannot be known yet.
+pub fn filled(text: &str) -> String {
+    let (mut kept, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((before, inside)) = rest.split_once("{{") {
+        let Some((_, after)) = inside.split_once("}}") else { break };
+        kept.push_str(before);
+        kept.push('x');
+        rest = after;
+    }
+    kept.push_str(rest);
+    kept
+}
+
+/// What to say of texts that values should begin with and that cannot be read.
+pub fn unread(names: Vec<String>) -> Option<Finding> {
+    let texts = many(names.len(), "text", "texts");
+    let words = format!("{texts} with values to begin with: neither YAML nor JSON nor TOML, so nothing begins by it");
+    let named = Finding {
+        names: names.iter().take(NAMED).cloned().collect(),
+        ..Finding::new(Fate::Kept, "start_unread", words)
+    };
+    (!names.is_empty()).then(|| named.of(names.len()))
 }

@@ -1,17 +1,18 @@
 //! Cards of other programs in and out: what `interop` reads becomes a character with its files, and a character becomes what
 //! `interop` writes.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::clock::{Ids, Time};
 use crate::ids::{CharacterId, LorebookId, UserId};
 use crate::interop::card::{self, CardError, Sheet};
 use crate::interop::{Fate, Finding, book, picture};
+use crate::plugin::{carried, unread_starts};
 use crate::store::{CardFile, CharacterCard, Lorebook, Tx, WriteError};
 use crate::tree::book::{EXTRA as EXTRA_LOREBOOKS, OWN as LOREBOOK};
 use crate::tree::card::{Unfit, fits, trim};
 
-use super::books::{new_book, no_entries};
+use super::books::{filled, new_book, no_entries, starts, unread};
 use super::pictures::{picture_address, pictures};
 use super::report::Item;
 
@@ -19,6 +20,8 @@ use super::report::Item;
 const EXTENSIONS: &str = "extensions";
 /// Below this name a card says what it suggests for its sessions.
 const WISH: &str = "clotho";
+/// The plugin that keeps values in the way of MVU.
+const KEEPER: &str = "mvu";
 /// A card's own files stand below this name, so that none of them is taken for its picture.
 const BESIDE: &str = "card/";
 
@@ -80,9 +83,13 @@ pub fn arriving(file: &[u8], name: Option<&str>, id: CharacterId, ids: &Ids, now
     let book = book.map(|card_book| book_inside(card_book, &title, ids, now)).transpose()?;
     if let Some((book, _)) = &book {
         fields.insert(LOREBOOK.to_owned(), book.id.to_string().into());
+        suggest(&mut fields, book);
     }
     findings.extend(trim(&mut fields).into_iter().map(|words| Finding::new(Fate::Skipped, "too_many", words)));
     files.extend(relieve(&mut fields, &mut findings));
+    findings.extend(rules_inside(&fields));
+    let greetings = greetings(&fields).flat_map(|text| unread_starts(&[], &filled(text)));
+    findings.extend(unread(greetings.map(|_| "<initvar>".to_owned()).collect()));
     fits(&fields)?;
     let mut items = vec![Item::new("character", title, id).with(findings)];
     let book = book.map(|(book, item)| {
@@ -92,6 +99,33 @@ pub fn arriving(file: &[u8], name: Option<&str>, id: CharacterId, ids: &Ids, now
     items.iter_mut().for_each(|item| item.file = name.map(str::to_owned));
     let character = CharacterCard { id, card: fields, created: now, updated: now };
     Ok(Arriving { character, files, book, open_chat, is_favourite, items })
+}
+
+/// What is to say of rules for this program that a card brings along.
+fn rules_inside(fields: &Map<String, Value>) -> Option<Finding> {
+    let words = match carried::read(fields)? {
+        Ok(source) => format!(
+            "rules for this program, the plugin \"{}\": nothing of them runs before who runs the server looks at them and takes them in",
+            source.name
+        ),
+        Err(error) => error.to_string(),
+    };
+    Some(Finding::new(Fate::Kept, "rules", words))
+}
+
+fn greetings(fields: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    let others = fields.get("alternateGreetings").and_then(Value::as_array).into_iter().flatten();
+    fields.get("firstMessage").into_iter().chain(others).filter_map(Value::as_str)
+}
+
+/// A card whose lorebook says what values begin with suggests the plugin that keeps them, where it suggests nothing itself.
+fn suggest(fields: &mut Map<String, Value>, book: &Lorebook) {
+    if starts(&book.card).is_empty() {
+        return;
+    }
+    if let Value::Object(metadata) = fields.entry("metadata").or_insert_with(|| Map::new().into()) {
+        metadata.entry(WISH).or_insert_with(|| json!({"plugins": [{"id": KEEPER}]}));
+    }
 }
 
 /// The lorebook inside a card.

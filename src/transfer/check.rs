@@ -251,6 +251,7 @@ impl Check {
             is_disabled: line.is_disabled,
             is_muted: line.is_muted,
             rating: line.rating,
+            revision: place.revision.map(|_| line.revision),
         };
         if told != *place {
             return Err(format!("the log arranges {} otherwise", line.id));

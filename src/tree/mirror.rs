@@ -39,6 +39,8 @@ pub struct Place {
     pub is_unread: bool,
     /// Stars.
     pub rating: Option<u8>,
+    /// The revision of its delta, where the log says so: it tells what rules made anew, and not how a reply ended.
+    pub revision: Option<i32>,
 }
 
 impl Mirror {
@@ -103,6 +105,14 @@ impl Mirror {
             Effect::Remembered { node, to, .. } => self.place(*node)?.remembered = *to,
             Effect::Enabled { node, to } => self.place(*node)?.is_disabled = !to,
             Effect::Muted { node, to } => self.place(*node)?.is_muted = *to,
+            Effect::Revised { node, from, to } => {
+                let place = self.place(*node)?;
+                // What a reply ended with is no effect: the first that is said of it is believed.
+                if place.revision.is_some_and(|revision| revision != *from) {
+                    return Err(format!("revision {from} of {node} was not in force"));
+                }
+                place.revision = Some(*to);
+            }
             Effect::Unread { node, to } => self.place(*node)?.is_unread = *to,
             Effect::Rated { node, to, .. } => self.place(*node)?.rating = *to,
             Effect::Setting { .. } => {}

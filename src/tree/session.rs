@@ -47,6 +47,8 @@ pub struct Session {
     pub note: Option<AuthorsNote>,
     /// Whether it sums up what they do not hold any more.
     pub summaries: Summaries,
+    /// The model that keeps its values after each reply; `None` = whoever writes the reply does.
+    pub values_model: Option<String>,
     /// The plugins as people want them; what was in force at a node stands on the path (`domain.md` 3.2).
     pub plugins: Vec<PluginSetting>,
     /// The seed of all its dice.
@@ -105,4 +107,6 @@ pub struct PluginSetting {
     pub config: Map<String, Value>,
     /// Permissions granted, as words of the manifest; empty = none.
     pub grants: Vec<String>,
+    /// Permissions that somebody looked at and did not grant: nobody is asked for them again.
+    pub refused: Vec<String>,
 }

@@ -48,6 +48,8 @@ pub async fn go_on(turns: &Turns, caller: UserId, session: SessionId, asked: GoO
     let wish = Wish {
         generate: Some(place.generate.clone()),
         given: None,
+        asks: Vec::new(),
+        summaries: Vec::new(),
         move_head: asked.move_head,
         continued: Some(Continued { node: place.at.id, text: place.at.content.clone() }),
     };

@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value};
 
+use crate::config::ToolsBy;
 use crate::prompt::Sent;
 use crate::prompt::macros::{Macros, Sizes};
+use crate::prompt::preset::Insert;
 use crate::provider::{self, Endpoint, Request};
 use crate::store::{Reader, StoreError};
 use crate::tree::Role;
@@ -13,7 +15,10 @@ use super::room::{Bounds, MOST};
 use super::scene::Scene;
 use super::tools::Offers;
 use super::trace::Made;
-use super::{Parts, force, ordered, plan};
+use super::{Parts, force, ordered, plan, spoken};
+
+/// The slot in which a prompt tells of tools.
+const TOOLS: &str = "tools";
 
 /// The prompt at a scene: the world just before the model speaks.
 ///
@@ -26,11 +31,18 @@ pub fn prompt(
     bounds: Bounds,
     purpose: &Purpose,
 ) -> Result<Made, StoreError> {
-    let planned = plan::plan(parts, reader, scene)?;
-    let tools = match purpose.wanted {
-        Wanted::Reply => Offers::of(&force::players(&scene.rules.plugins, &scene.catalogue)),
-        Wanted::More(_) | Wanted::UsersMessage => Offers::default(),
+    let mut planned = plan::plan(parts, reader, scene)?;
+    let mut tools = match purpose.wanted {
+        Wanted::Reply if bounds.tools != ToolsBy::Nothing => {
+            Offers::of(&force::players(&scene.rules.plugins, &scene.catalogue))
+        }
+        Wanted::Reply | Wanted::More(_) | Wanted::UsersMessage => Offers::default(),
     };
+    if bounds.tools == ToolsBy::Words && !tools.is_empty() {
+        tools.are_spoken = true;
+        let text = spoken::offer(&tools.wire());
+        planned.inserts.push(Insert { slot: TOOLS.to_owned(), depth: 1, priority: 0, text });
+    }
     let budget = bounds.budget.saturating_sub(tools.tokens(&bounds.measure));
     let bounds = Bounds { budget, ..bounds };
     let sizes = Sizes { context: bounds.budget + bounds.reply, reply: bounds.reply };

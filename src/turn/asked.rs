@@ -37,12 +37,14 @@ pub struct PluginChoice {
     pub config: Map<String, Value>,
     /// Permissions granted; `None` = what its manifest asks for, which is what people are shown.
     pub grants: Option<Vec<String>>,
+    /// Permissions that were looked at and not granted; `None` = as it was.
+    pub refused: Option<Vec<String>>,
 }
 
 impl PluginChoice {
     /// A plugin switched on, with what its manifest asks for.
     pub fn on(id: &str, config: Map<String, Value>) -> Self {
-        Self { id: id.to_owned(), enabled: true, config, grants: None }
+        Self { id: id.to_owned(), enabled: true, config, grants: None, refused: None }
     }
 }
 

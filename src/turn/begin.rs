@@ -6,14 +6,19 @@ use serde_json::{Map, Value};
 
 use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};
-use crate::plugin::{Catalogue, Hook, NodeFacts, Seeds};
-use crate::prompt::Cast;
+use crate::plugin::{Catalogue, Hook, NodeFacts, Seeds, Start};
+use crate::prompt::{Cast, tags};
 use crate::store::{CharacterCard, Claim, Draft, PersonaCard, RulesInForce};
 use crate::tree::edit::Refusal;
 use crate::tree::{AllowedScripts, CardRef, Kind, PersonaRef, PluginSetting, Recall, Role, Session, Summaries};
+use crate::world::World;
 
 use super::hooks::{Proposal, Stage};
+use super::initial::{self, Whose};
 use super::{NewSession, Parts, PluginChoice, TurnError, cast, fill, force};
+
+/// The plugin that keeps values in the way of MVU.
+const KEEPER: &str = "mvu";
 
 /// Begins a session.
 pub async fn begin(parts: &Arc<Parts>, caller: UserId, new: NewSession) -> Result<SessionId, TurnError> {
@@ -22,7 +27,7 @@ pub async fn begin(parts: &Arc<Parts>, caller: UserId, new: NewSession) -> Resul
         let message = format!("\"tree\" or \"linear\" is expected, not \"{mode}\"");
         return Err(TurnError::Invalid { field: "mode", message });
     }
-    let Cards { characters, persona, globals } = cards(parts, caller, &new).await?;
+    let Cards { characters, persona, globals, starts } = cards(parts, caller, &new).await?;
     let first = characters.first().ok_or_else(|| TurnError::Invalid {
         field: "characterIds",
         message: "a session needs at least one character".into(),
@@ -31,7 +36,7 @@ pub async fn begin(parts: &Arc<Parts>, caller: UserId, new: NewSession) -> Resul
     if let Some(model) = &new.model {
         parts.models.find(model).map_err(|error| TurnError::Invalid { field: "model", message: error.to_string() })?;
     }
-    let suggested = Suggested::of(&first.card, parts);
+    let suggested = Suggested::of(&first.card, &starts, parts);
     let model = new.model.clone().or(suggested.model);
     let narrator = model.as_ref().unwrap_or(&parts.models.default);
     let plugins = settings(parts, new.plugins.clone().unwrap_or(suggested.plugins), narrator)?;
@@ -54,6 +59,7 @@ pub async fn begin(parts: &Arc<Parts>, caller: UserId, new: NewSession) -> Resul
         preset: None,
         scripts: AllowedScripts::default(),
         summaries: Summaries::default(),
+        values_model: None,
         recall: Recall::default(),
         note: None,
         plugins,
@@ -62,8 +68,21 @@ pub async fn begin(parts: &Arc<Parts>, caller: UserId, new: NewSession) -> Resul
         created: now,
         updated: now,
     };
-    let root = root(parts, &session, &cast, now).await;
-    let greetings = greetings(parts, &characters, own, &globals, now);
+    let starts = starts.into_iter().map(|start| {
+        let text = fill::greeting(&cast, &start.text, &globals, session.seed, now);
+        Start { text, ..start }
+    });
+    let starts: Arc<[Start]> = starts.collect();
+    let (mut root, mut stage) = root(parts, &session, &cast, Arc::clone(&starts), now).await;
+    let mut greetings = greetings(parts, &characters, own, &globals, &stage.world, now);
+    if greetings.is_empty() {
+        root.delta.problems.extend(initial::unread(&stage.players, &starts, ""));
+    }
+    for greeting in &mut greetings {
+        read(parts, &mut stage, greeting).await;
+        // The root is never shown: what could not be read there is told where the story begins.
+        greeting.delta.problems.extend(initial::unread(&stage.players, &starts, &greeting.content));
+    }
     write(parts, session, characters, persona, root, greetings, now).await
 }
 
@@ -73,10 +92,12 @@ struct Cards {
     persona: Option<PersonaCard>,
     /// The caller's variables of all sessions.
     globals: Map<String, Value>,
+    /// What their lorebooks say that values begin with.
+    starts: Vec<Start>,
 }
 
 async fn cards(parts: &Arc<Parts>, caller: UserId, new: &NewSession) -> Result<Cards, TurnError> {
-    let (ids, persona) = (new.character_ids.clone(), new.persona_id);
+    let (ids, persona, inside) = (new.character_ids.clone(), new.persona_id, Arc::clone(parts));
     parts
         .store
         .read(move |reader| {
@@ -88,25 +109,33 @@ async fn cards(parts: &Arc<Parts>, caller: UserId, new: &NewSession) -> Result<C
                 Some(id) => Some(reader.persona(caller, id)?.ok_or(Refusal::NotFound("the persona"))?),
                 None => None,
             };
-            Ok(Cards { characters, persona, globals: fill::globals(reader, caller)? })
+            let own: Vec<_> = characters.iter().map(|character| (character.id, &character.card)).collect();
+            let persona_id = persona.as_ref().map(|persona| persona.id);
+            let whose = Whose { owner: caller, characters: &own, persona: persona_id, session: None };
+            let starts = initial::starts(reader, &whose, &inside.shelf)?;
+            Ok(Cards { characters, persona, globals: fill::globals(reader, caller)?, starts })
         })
         .await
 }
 
 /// What a card suggests for its sessions: `metadata.clotho = {model, plugins: [{id, config}]}`. Cards travel: what this
-/// server does not have is left out. Only plugins that are installed here can be meant; code inside a card never runs.
+/// server does not have is left out. Only plugins that are installed here can be meant; code inside a card never runs. A card
+/// that says nothing of it and brings values in the way of MVU suggests the plugin that keeps them.
 struct Suggested {
     model: Option<String>,
     plugins: Vec<PluginChoice>,
 }
 
 impl Suggested {
-    fn of(card: &Map<String, Value>, parts: &Parts) -> Self {
+    fn of(card: &Map<String, Value>, starts: &[Start], parts: &Parts) -> Self {
         let clotho = card.get("metadata").and_then(|metadata| metadata.get("clotho"));
         let model = clotho.and_then(|c| c.get("model")).and_then(Value::as_str);
         let model = model.filter(|model| parts.models.find(model).is_ok()).map(str::to_owned);
         let plugins = clotho.and_then(|c| c.get("plugins")).and_then(Value::as_array);
         let catalogue = parts.catalogue.now();
+        if plugins.is_none() && model.is_none() && !starts.is_empty() && catalogue.get(KEEPER).is_some() {
+            return Self { model, plugins: vec![PluginChoice::on(KEEPER, Map::new())] };
+        }
         let plugins = plugins.into_iter().flatten().filter_map(|plugin| {
             let loaded = catalogue.get(plugin.get("id")?.as_str()?)?;
             let config = plugin.get("config").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -141,7 +170,7 @@ fn invalid(message: String) -> TurnError {
 
 /// What comes of a choice, if the plugin can run and takes its settings and grants.
 fn fitting(catalogue: &Catalogue, choice: PluginChoice) -> Result<PluginSetting, TurnError> {
-    let PluginChoice { id, enabled, config, grants } = choice;
+    let PluginChoice { id, enabled, config, grants, refused } = choice;
     let absent = || match catalogue.broken(&id) {
         Some(broken) => invalid(format!("the plugin \"{id}\" {broken}")),
         None => invalid(format!("no plugin \"{id}\" is installed")),
@@ -152,7 +181,12 @@ fn fitting(catalogue: &Catalogue, choice: PluginChoice) -> Result<PluginSetting,
     if let Some(grant) = grants.iter().flatten().find(|grant| !asked_for.contains(grant)) {
         return Err(invalid(format!("{id}: it does not ask for the permission \"{grant}\"")));
     }
-    Ok(PluginSetting { id, enabled, config, grants: grants.unwrap_or(asked_for) })
+    let (grants, refused) = (grants.unwrap_or_else(|| asked_for.clone()), refused.unwrap_or_default());
+    if let Some(name) = refused.iter().find(|name| !asked_for.contains(name) || grants.contains(name)) {
+        let why = if grants.contains(name) { "it is granted" } else { "it does not ask for it" };
+        return Err(invalid(format!("{id}: \"{name}\" is not refused: {why}")));
+    }
+    Ok(PluginSetting { id, enabled, config, grants, refused })
 }
 
 /// Whether those that are switched on can play together.
@@ -173,15 +207,18 @@ fn get_on(catalogue: &Catalogue, plugins: &[PluginSetting]) -> Result<(), TurnEr
 }
 
 /// The root: the first record of which rules are in force, with what their `init` does.
-async fn root(parts: &Arc<Parts>, session: &Session, cast: &Cast, now: Time) -> Draft {
+async fn root(parts: &Arc<Parts>, session: &Session, cast: &Cast, starts: Arc<[Start]>, now: Time) -> (Draft, Stage) {
     let mut root = Draft::new(session.root, Role::System, Kind::Root, parts.ids.seed(), now);
-    let Some(wanted) = force::wanted(&session.plugins, &RulesInForce::default(), &parts.catalogue.now()) else {
-        return root;
+    let mut wanted = force::wanted(&session.plugins, &RulesInForce::default(), &parts.catalogue.now());
+    let first = wanted.as_mut().map(|wanted| wanted.begin_in(&World::default())).unwrap_or_default();
+    let (players, rules) = match &wanted {
+        Some(wanted) => (wanted.beginning.clone(), Arc::new(wanted.rules.rules.clone())),
+        None => Default::default(),
     };
-    let stage = Stage {
+    let mut stage = Stage {
         session: session.id,
-        players: wanted.beginning,
-        rules: Arc::new(wanted.rules.rules.clone()),
+        players,
+        rules,
         world: Arc::default(),
         text: Arc::from(""),
         role: Role::System.word(),
@@ -191,13 +228,31 @@ async fn root(parts: &Arc<Parts>, session: &Session, cast: &Cast, now: Time) -> 
         recent: Arc::from([]),
         seeds: Seeds { session: session.seed, node: root.dice_seed },
         recorded: Arc::from([]),
+        answer: None,
+        starts,
         replies: 0,
+        is_aside: false,
     };
-    let proposal = parts.hooks.run(Hook::Init, &stage, Proposal::default()).await;
+    let Some(wanted) = wanted else { return (root, stage) };
+    let mut so_far = Proposal::default();
+    so_far.begin_with(first, &stage.rules);
+    let proposal = parts.hooks.run(Hook::Init, &stage, so_far).await;
     root.delta = proposal.delta;
     root.delta.problems.extend(wanted.problems);
     root.rules = Some(wanted.rules);
-    root
+    (stage.world, stage.starts) = (proposal.world, Arc::from([]));
+    (root, stage)
+}
+
+/// Lets plugins read a greeting, each from the same world: the one that the story begins with.
+async fn read(parts: &Arc<Parts>, stage: &mut Stage, greeting: &mut Draft) {
+    let heard = tags::heard(greeting.role, &greeting.content, &parts.config.generation.hide_tags);
+    (stage.text, stage.role) = (Arc::from(heard), greeting.role.word());
+    stage.character = greeting.name.clone().unwrap_or_default();
+    stage.node = NodeFacts { id: greeting.id.to_string(), depth: 1, turn: 0, time: Some(greeting.created) };
+    stage.seeds.node = greeting.dice_seed;
+    let so_far = Proposal::on(Arc::clone(&stage.world));
+    greeting.delta = parts.hooks.run(Hook::OnGreeting, stage, so_far).await.delta;
 }
 
 /// The greetings of all characters: the first messages, then the alternate ones, macros filled in. A greeting is a fact: what
@@ -207,6 +262,7 @@ fn greetings(
     characters: &[CharacterCard],
     persona: &Map<String, Value>,
     globals: &Map<String, Value>,
+    world: &World,
     now: Time,
 ) -> Vec<Draft> {
     let mut drafts = Vec::new();
@@ -217,7 +273,7 @@ fn greetings(
             let mut draft = Draft::new(id, Role::Assistant, Kind::Greeting, parts.ids.seed(), now);
             draft.character = Some(character.id);
             draft.name = Some(cast.character.clone());
-            draft.content = fill::greeting(&cast, text, globals, draft.dice_seed, now);
+            draft.content = fill::greeting_in(world, &cast, text, globals, draft.dice_seed, now);
             drafts.push(draft);
         }
     }

@@ -5,21 +5,20 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use crate::clock::Time;
 use crate::ids::{NodeId, SessionId, UserId};
 use crate::oplog::Act;
-use crate::plugin::Hook;
-use crate::store::{Actor, Claim, Draft, Reader, RulesInForce, Seen, Tx};
+use crate::plugin::{Hook, Start};
+use crate::store::{Actor, Beginning, Claim, Draft, Reader, RulesInForce, Seen, Tx};
 use crate::tree::edit::{self, Refusal};
 use crate::tree::{Kind, PluginSetting, Role};
 use crate::world::{Operation, ProblemKind, Section, fold};
 
 use super::force::{self, Wanted};
-use super::hooks::Proposal;
+use super::hooks::{Player, Proposal};
+use super::initial::{self, Whose};
 use super::scene::{self, Look, Scene};
-use super::{Parts, PluginChoice, Started, TurnError};
+use super::{Parts, PluginChoice, Started, TurnError, cast, commands, fill};
 
 /// Changes the world by hand.
 pub async fn change(
@@ -75,11 +74,14 @@ pub async fn set_plugins(
     caller: UserId,
     session: SessionId,
     plugins: Vec<PluginChoice>,
-) -> Result<i64, TurnError> {
+) -> Result<PluginsKept, TurnError> {
     let held = parts.store.read(move |reader| reader.session(caller, session)).await?;
     let held = held.ok_or(Refusal::NotFound("the session"))?;
     let model = held.session.model.as_ref().unwrap_or(&parts.models.default);
-    let plugins = super::begin::settings(parts, plugins, model)?;
+    let unsaid: Vec<String> =
+        plugins.iter().filter(|choice| choice.refused.is_none()).map(|choice| choice.id.clone()).collect();
+    let mut plugins = super::begin::settings(parts, plugins, model)?;
+    remember(&mut plugins, &unsaid, &held.session.plugins);
     parts.hooks.forgive(session);
     let now = parts.clock.now();
     let look = Look::at(parts, caller, session, held.session.head);
@@ -91,25 +93,36 @@ pub async fn set_plugins(
     let (mut scene, is_answered) = parts.store.read(read).await?;
     scene.held.session.plugins.clone_from(&plugins);
     let crossing = if is_answered { Crossing::None } else { crossing(parts, caller, &scene, now).await? };
-    let json = Value::Array(plugins.iter().map(setting_json).collect());
+    let warnings = commands::told_twice(&plugins, &parts.catalogue.now());
     let actor = Actor { user: caller, at: now, expected_leaf: None };
     let head = scene.at.node.id;
     let write = move |tx: &mut Tx<'_>| {
-        let op = tx.settings(&actor, session, &[("plugins".to_owned(), json.clone())])?;
-        let is_still_head = tx.session(caller, session)?.session.head == head;
-        match &crossing {
-            Crossing::New(draft) => Ok(tx.change(&actor, session, head, draft, Act::Rules)?.op),
-            Crossing::There(bridge) if is_still_head => Ok(tx.checkout(&actor, session, bridge.at.node.id, true)?.0),
-            Crossing::There(_) | Crossing::None => Ok(op),
-        }
+        let beginning = match &crossing {
+            Crossing::New(draft) => Beginning::New(draft),
+            Crossing::There(bridge) => Beginning::There(bridge.at.node.id),
+            Crossing::None => Beginning::Later,
+        };
+        tx.set_plugins(&actor, session, &plugins, head, beginning)
     };
-    Ok(parts.store.write(write).await?)
+    Ok(PluginsKept { op: parts.store.write(write).await?, warnings })
 }
 
-fn setting_json(plugin: &PluginSetting) -> Value {
-    serde_json::json!({
-        "id": plugin.id, "enabled": plugin.enabled, "config": plugin.config, "grants": plugin.grants,
-    })
+/// Where a choice does not say what was refused, that is as it was.
+fn remember(plugins: &mut [PluginSetting], unsaid: &[String], before: &[PluginSetting]) {
+    for plugin in plugins.iter_mut().filter(|plugin| unsaid.contains(&plugin.id)) {
+        let known = before.iter().find(|old| old.id == plugin.id).map(|old| old.refused.clone());
+        plugin.refused = known.unwrap_or_default();
+        plugin.refused.retain(|name| !plugin.grants.contains(name));
+    }
+}
+
+/// The plugins of a session as they were set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PluginsKept {
+    /// The operation.
+    pub op: i64,
+    /// What is probably not meant so, though it plays.
+    pub warnings: Vec<String>,
 }
 
 /// What lies between a place and what is written below it.
@@ -167,15 +180,49 @@ async fn record(parts: &Arc<Parts>, scene: &Scene, mut wanted: Wanted, below: Op
         (stage.text, stage.role) = (Arc::from(message.content.as_str()), message.role.word());
         stage.node.depth += 1;
     }
-    let so_far = Proposal { world: Arc::clone(&stage.world), ..Proposal::default() };
+    let mut so_far = Proposal::on(Arc::clone(&stage.world));
+    so_far.begin_with(wanted.begin_in(&stage.world), &stage.rules);
+    parts.hooks.forgive_changed(stage.session, &scene.rules.plugins, &wanted.rules.plugins);
     stage.players = std::mem::take(&mut wanted.beginning);
+    stage.starts = starts(parts, scene, &stage.players, now).await;
+    let unread = initial::unread(&stage.players, &stage.starts, "");
     let begun = parts.hooks.run(Hook::Init, &stage, so_far).await;
     stage.players.clone_from(&wanted.migrating);
     draft.delta = parts.hooks.run(Hook::Migrate, &stage, begun).await.delta;
     let (rules, problems) = wanted.after(&draft.delta);
+    draft.delta.problems.extend(unread);
     draft.delta.problems.extend(problems);
     draft.rules = Some(rules);
     draft
+}
+
+/// What the lorebooks of those who play say that values begin with, where a plugin asks for it.
+async fn starts(parts: &Arc<Parts>, scene: &Scene, beginning: &[Player], now: Time) -> Arc<[Start]> {
+    if !beginning.iter().any(|player| player.plugin.has(Hook::Init)) {
+        return Arc::from([]);
+    }
+    let (session, persona, inside) = (scene.session().clone(), scene.voice.persona, Arc::clone(parts));
+    let found = parts.store.read(move |reader| {
+        let mut cards = Vec::new();
+        for card in &session.cards {
+            let now = reader.character(session.owner, card.id)?.map(|character| character.card);
+            cards.push((card.id, now.map_or_else(|| reader.blob(&card.hash).map(|kept| cast::object(&kept)), Ok)?));
+        }
+        let cards: Vec<_> = cards.iter().map(|(id, card)| (*id, card)).collect();
+        let persona = persona.or(session.persona.as_ref().map(|persona| persona.id));
+        let whose = Whose { owner: session.owner, characters: &cards, persona, session: Some(session.id) };
+        Ok::<_, TurnError>((initial::starts(reader, &whose, &inside.shelf)?, fill::globals(reader, session.owner)?))
+    });
+    // Values that cannot be read begin nothing: what the story says by itself goes on.
+    let (starts, globals) = found.await.unwrap_or_else(|error| {
+        tracing::error!(session = %scene.session().id, "what values begin with cannot be read: {error}");
+        Default::default()
+    });
+    let filled = starts.into_iter().map(|start| Start {
+        text: fill::greeting(&scene.cast, &start.text, &globals, scene.session().seed, now),
+        ..start
+    });
+    filled.collect()
 }
 
 /// The bridge to be written below a scene, if one is, and the scene on its far side.

@@ -84,7 +84,10 @@ impl Display {
             recent: Arc::from([]),
             seeds: Seeds { session: held.session.seed, node: node.dice_seed },
             recorded: Arc::from([]),
+            answer: None,
+            starts: Arc::from([]),
             replies: 0,
+            is_aside: false,
         };
         for player in in_order(&stage.players) {
             let id = player.plugin.id();

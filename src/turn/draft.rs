@@ -23,7 +23,7 @@ use super::room::Bounds;
 use super::scene::{self, Look};
 use super::trace::{self, Made};
 use super::voices::{self, Wish};
-use super::{Generate, Impersonate, Parts, Summarise, TurnError, Turns, runner, start};
+use super::{Generate, Impersonate, Parts, Summarise, TurnError, Turns, room, runner, start};
 
 /// Begins to draft a message in the user's own voice.
 pub async fn impersonate(
@@ -185,13 +185,14 @@ async fn stream(parts: &Arc<Parts>, job: Job) -> Result<Machine, TurnError> {
         return Ok(machine);
     }
     let wish = Wish { choice: &job.choice, made: &made, params: &job.params, dice_seed: parts.ids.seed() };
-    voices::speak(parts, writing, &mut machine, &wish, None, |_| {}).await;
+    // It offers no tools, so none can be refused.
+    let _ = voices::speak(parts, writing, &mut machine, &wish, None, |_| {}).await;
     Ok(machine)
 }
 
 /// What the prompt has to keep to; only one that goes on with the story recalls anything.
 async fn bounds(parts: &Parts, job: &Job) -> Bounds {
-    let bounds = runner::bounds(parts, &job.choice, &job.params);
+    let bounds = room::bounds(parts, &job.choice, &job.params);
     let Task::Impersonate { leaf } = job.task else { return bounds };
     let place = (job.draft.writing.user, job.draft.writing.session, leaf);
     let recall = parts.memories.ask(&parts.store, parts.clock.now(), place, None).await;

@@ -4,14 +4,15 @@
 
 use crate::ids::{NodeId, SessionId, UserId};
 use crate::oplog::Act;
-use crate::store::{Draft, Message};
+use crate::store::{Draft, Message, VALUES};
 use crate::tree::Role;
 use crate::tree::edit::{self, Refusal};
 
 use super::cast::Voice;
+use super::input::{self, Input};
 use super::scene::{self, Look};
 use super::start::{self, Wish};
-use super::{Edit, Generate, Started, TurnError, Turns, input};
+use super::{Edit, Generate, Started, TurnError, Turns};
 use super::{change, force};
 
 /// Where a summary says which messages it stands for.
@@ -50,6 +51,8 @@ pub async fn edit(
     (draft.author, draft.persona, draft.character) = (Some(caller), old.persona, old.character);
     (draft.name, draft.content) = (old.name.clone(), asked.content);
     draft.metadata.insert("editedFrom".into(), old.id.to_string().into());
+    // What another model said that it changes, it still changes.
+    draft.metadata.extend(old.metadata.get(VALUES).map(|kept| (VALUES.to_owned(), kept.clone())));
     // Other words for a summary stand for the same messages.
     draft.metadata.extend(old.metadata.get(SUMMARIZED).map(|ids| (SUMMARIZED.to_owned(), ids.clone())));
     // Only who is asked for a reply begins a turn; what is carried on has been played under its own rules.
@@ -60,7 +63,8 @@ pub async fn edit(
         bridge.delta.operations.append(&mut draft.delta.operations);
     }
     let generate = generate.filter(|_| input.is_answered());
-    let wish = Wish { generate, given: input.given, move_head: asked.move_head, ..Wish::default() };
+    let Input { given, asks, summaries, .. } = input;
+    let wish = Wish { generate, given, asks, summaries, move_head: asked.move_head, ..Wish::default() };
     draft.delta.problems.extend(force::unlike(&scene.rules.plugins, &scene.catalogue));
     let replies = start::replies(parts, &scene.held.session, caller, &scene.cast.character, &wish, now)?;
     let message = Message {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use crate::ids::{NodeId, SessionId};
-use crate::store::{Ending, Trace, WriteError};
+use crate::store::{Ending, ProposedSummary, Trace, Tx, WriteError};
 use crate::tree::{Delta, Status};
 
 use super::Parts;
@@ -52,7 +52,21 @@ pub async fn commit(
     step: i64,
     ending: Ending,
 ) -> Result<(), WriteError> {
+    commit_with(parts, session, (node, step), ending, Vec::new()).await
+}
+
+/// Commit 2, with the summaries that plugins proposed at it.
+pub async fn commit_with(
+    parts: &Arc<Parts>,
+    session: SessionId,
+    (node, step): (NodeId, i64),
+    ending: Ending,
+    summaries: Vec<ProposedSummary>,
+) -> Result<(), WriteError> {
     let at = parts.clock.now();
-    parts.store.write(move |tx| tx.complete(session, node, step, at, &ending)).await?;
-    Ok(())
+    let write = move |tx: &mut Tx<'_>| {
+        tx.complete(session, node, step, at, &ending)?;
+        summaries.iter().try_for_each(|one| tx.propose_summary(session, node, one).map(drop))
+    };
+    parts.store.write(write).await
 }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::clock::{SplitMix64, Time};
 use crate::ids::UserId;
 use crate::prompt::Cast;
+use crate::prompt::lore::Call;
 use crate::prompt::macros::{Facts, Macros, Moment, Said, Sizes, Variables};
 use crate::store::{Reader, StoreError};
 use crate::tree::{Node, Role};
@@ -46,6 +47,14 @@ pub struct Purpose {
 impl Purpose {
     /// The first reply to a message.
     pub const FIRST: Self = Self { wanted: Wanted::Reply, number: 0 };
+
+    /// What the model is to write of the story's values: there is one call, which writes all of it.
+    pub const fn values(&self) -> Call {
+        match self.wanted {
+            Wanted::Reply | Wanted::More(_) => Call::Whole,
+            Wanted::UsersMessage => Call::Story,
+        }
+    }
 
     /// The word for it: `normal`, `swipe`, `continue`, `impersonate`.
     pub const fn word(&self) -> &'static str {
@@ -146,11 +155,23 @@ fn draws(seed: u64) -> impl FnMut() -> f64 + use<> {
     move || f64::from(u32::try_from(random.next_u64() >> 32).unwrap_or(0)) / 4_294_967_296.0
 }
 
-/// A greeting, filled in for good.
+/// A text of the beginning, filled in for good.
 pub fn greeting(cast: &Cast, text: &str, globals: &Map<String, Value>, seed: u64, now: Time) -> String {
+    greeting_in(&World::default(), cast, text, globals, seed, now)
+}
+
+/// The same in the world that a story begins with.
+pub fn greeting_in(
+    world: &World,
+    cast: &Cast,
+    text: &str,
+    globals: &Map<String, Value>,
+    seed: u64,
+    now: Time,
+) -> String {
     let facts =
         Facts { time: Moment { ms: now.0, ..Moment::default() }, seed, purpose: "normal".into(), ..cast.facts() };
-    Macros::new(&facts, Map::new(), globals.clone(), &mut draws(seed)).fill(text)
+    Macros::new(&facts, world.vars.clone(), globals.clone(), &mut draws(seed)).fill(text)
 }
 
 /// What was written into variables that the schemas declare, as operations.

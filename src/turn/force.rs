@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::plugin::{Catalogue, Hook, Loaded};
 use crate::store::{PluginInForce, RulesInForce};
 use crate::tree::{Delta, PluginSetting, Trouble};
+use crate::world::{Change, Operation, World};
 
 use super::hooks::Player;
 
@@ -73,6 +74,21 @@ fn carried(plugin: PluginInForce, known: Option<&PluginInForce>, problems: &mut 
 }
 
 impl Wanted {
+    /// Who begins in a world: not who comes back to the values that it left there. Answers what those begin with who have no
+    /// `init` to say it: the defaults of their schemas.
+    pub fn begin_in(&mut self, world: &World) -> Vec<Operation> {
+        self.beginning.retain(|player| world.get(&player.plugin.manifest().state.root).is_none());
+        let mut first = Vec::new();
+        for Player { plugin, .. } in self.beginning.iter().filter(|player| !player.plugin.has(Hook::Init)) {
+            let root = &plugin.manifest().state.root;
+            let values = plugin.schema().map(|schema| schema.first_values()).unwrap_or_default();
+            let begins =
+                |(key, value)| Operation::new(root.child(key), Change::Set(value), "where it begins", plugin.id());
+            first.extend(values.into_iter().map(begins));
+        }
+        first
+    }
+
     /// The rules after plugins have carried their values over; where one could not, they are what they were.
     pub fn after(mut self, migrated: &Delta) -> (Arc<RulesInForce>, Vec<Trouble>) {
         let hook = Hook::Migrate;

@@ -9,17 +9,23 @@ use tokio::runtime::Handle;
 
 use crate::ids::SessionId;
 use crate::plugin::{
-    Answer, Call, ErrorKind, Hook, Loaded, NodeFacts, Outcome, Permission, Recent, Roll, ScriptError, ScriptHost,
-    Seeds, TOOL, ToolUse, order,
+    Answer, Answered, Ask, Call, ErrorKind, Hook, Loaded, NodeFacts, Outcome, Permission, Recent, Roll, ScriptError,
+    ScriptHost, Seeds, Start, Summary, TOOL, ToolUse, Typed, order,
 };
 use crate::store::{PluginInForce, Reader, Store, StoreError};
 use crate::tree::{Delta, Note, Trouble};
 use crate::world::{Operation, Problem, Rules, World, fold};
 
+use super::meters::Meters;
 use super::strikes::{self, Tally};
 
 /// Who operations are by that the server itself makes.
 pub const SERVER: &str = "server";
+
+/// So many model calls the plugins of one message may ask for together.
+const ASKS: usize = 4;
+/// So many summaries they may propose together.
+const SUMMARIES: usize = 4;
 
 /// A plugin that plays, with its settings and grants as they are in force.
 #[derive(Debug, Clone)]
@@ -30,6 +36,13 @@ pub struct Player {
     pub in_force: PluginInForce,
     /// The version of its values as they are, where they are carried over.
     pub from: u32,
+}
+
+impl Player {
+    /// Whether it was granted a permission.
+    pub fn may(&self, permission: &Permission) -> bool {
+        self.in_force.grants.iter().any(|grant| grant.parse().as_ref() == Ok(permission))
+    }
 }
 
 /// What all hooks at one node share.
@@ -59,8 +72,14 @@ pub struct Stage {
     pub seeds: Seeds,
     /// What fell when an earlier version of the node was made: it falls the same way again.
     pub recorded: Arc<[Roll]>,
+    /// What came of a model call, where plugins read that.
+    pub answer: Option<Answered>,
+    /// What lorebooks say that values begin with; only `init` is told.
+    pub starts: Arc<[Start]>,
     /// Replies from the root to the place below which the node stands; 0 where no rule asks.
     pub replies: u64,
+    /// Whether the message is only a command that a plugin answers: rules that count turns do not count it.
+    pub is_aside: bool,
 }
 
 /// What the hooks of one node proposed together.
@@ -68,13 +87,43 @@ pub struct Stage {
 pub struct Proposal {
     /// Operations, rolls, notes, problems and the record of each run.
     pub delta: Delta,
-    /// The world after it.
+    /// The world after it. While a hook runs, the hook has it.
     pub world: Arc<World>,
+    /// The world before it.
+    begun: Arc<World>,
     /// What each plugin answered, in the order in which they ran.
     pub answers: Vec<(String, Answer)>,
+    /// The models that plugins want asked when the node is written.
+    pub asks: Vec<(String, Ask)>,
+    /// The summaries that plugins propose, to be kept with the node.
+    pub summaries: Vec<(String, Summary)>,
 }
 
 impl Proposal {
+    /// One that begins with a world.
+    pub fn on(world: Arc<World>) -> Self {
+        Self { begun: Arc::clone(&world), world, ..Self::default() }
+    }
+
+    /// Lends the world to a call.
+    fn lend(&mut self) -> Arc<World> {
+        std::mem::take(&mut self.world)
+    }
+
+    /// Takes the world back. What a call that failed has written there is of no account: the world is made once more of what was
+    /// proposed before.
+    fn take_back(&mut self, world: Option<Arc<World>>, rules: &Rules) {
+        let (world, missing): (Arc<World>, &[Operation]) = match world {
+            Some(world) => (world, &[]),
+            None => (Arc::clone(&self.begun), &self.delta.operations),
+        };
+        self.world = world;
+        // What is computed is there from the beginning, whether or not anybody has written.
+        if rules.computes() || !missing.is_empty() {
+            fold(Arc::make_mut(&mut self.world), missing, rules);
+        }
+    }
+
     /// What the server itself does before any hook, as what macros of the prompt wrote: folded as what they propose is.
     pub fn begin_with(&mut self, operations: Vec<Operation>, rules: &Rules) {
         let problems = fold(Arc::make_mut(&mut self.world), &operations, rules);
@@ -90,6 +139,8 @@ impl Proposal {
 pub struct Hooks {
     host: Arc<dyn ScriptHost>,
     tally: Tally,
+    /// What they have cost.
+    pub meters: Meters,
     /// Where those wait who cannot wait otherwise.
     runtime: Handle,
     /// Failures of read-only hooks that the log has already.
@@ -99,7 +150,7 @@ pub struct Hooks {
 impl Hooks {
     /// Hooks run by a host, for the sessions of a store.
     pub fn new(host: Arc<dyn ScriptHost>, store: Arc<Store>, runtime: Handle) -> Self {
-        Self { host, tally: Tally::new(store), runtime, told: Mutex::default() }
+        Self { host, tally: Tally::new(store), meters: Meters::default(), runtime, told: Mutex::default() }
     }
 
     /// Runs `hook` of every plugin on the stage, after what `so_far` holds already.
@@ -126,7 +177,7 @@ impl Hooks {
             }
             return;
         }
-        let call = call(hook, stage, player, Arc::clone(&proposal.world));
+        let call = call(hook, stage, player, proposal.lend());
         let outcome = self.host.call(Arc::clone(&player.plugin), call).await;
         self.note(hook, stage, &id, &outcome);
         take(hook, stage, player, outcome, proposal);
@@ -158,6 +209,7 @@ impl Hooks {
     /// Counts a call, and tells the host of its failure; of what is asked with every look once.
     fn note(&self, hook: Hook, stage: &Stage, id: &str, outcome: &Outcome) {
         self.tally.record(stage.session, id, hook, outcome.hit_limit());
+        self.meters.record(id, hook, outcome);
         if let Some(error) = &outcome.error
             && (hook.writes() || self.is_news(id, error.kind))
         {
@@ -169,6 +221,31 @@ impl Hooks {
     pub async fn aside(&self, hook: Hook, stage: &Stage, player: &Player, world: Arc<World>) -> Outcome {
         let call = call(hook, stage, player, world);
         self.host.call(Arc::clone(&player.plugin), call).await
+    }
+
+    /// Calls a tool of one plugin for its author, as quietly as [`Hooks::aside`].
+    pub async fn tool_aside(&self, tool: ToolUse, stage: &Stage, player: &Player, world: Arc<World>) -> Outcome {
+        let call = Call { tool: Some(tool), ..call(Hook::Tool, stage, player, world) };
+        self.host.call(Arc::clone(&player.plugin), call).await
+    }
+
+    /// Runs `hook` of one plugin and its rules once more for a line that is replayed, as a turn would, and is as quiet as
+    /// [`Hooks::aside`].
+    pub async fn again(
+        &self,
+        hook: Hook,
+        stage: &Stage,
+        player: &Player,
+        proposal: &mut Proposal,
+    ) -> Option<ScriptError> {
+        let mut error = None;
+        if player.plugin.has(hook) {
+            let outcome = self.aside(hook, stage, player, proposal.lend()).await;
+            error.clone_from(&outcome.error);
+            take(hook, stage, player, outcome, proposal);
+        }
+        self.scheduled(hook, stage, player, proposal).await;
+        error
     }
 
     /// Lets a model use a tool of a plugin; what it does goes to the proposal. Answers what the model is told.
@@ -187,7 +264,7 @@ impl Hooks {
             return Err("this tool is switched off".to_owned());
         }
         let asked = tool.arguments.clone();
-        let call = Call { tool: Some(tool), ..call(Hook::Tool, stage, player, Arc::clone(&proposal.world)) };
+        let call = Call { tool: Some(tool), ..call(Hook::Tool, stage, player, proposal.lend()) };
         let (name, dice) = (call.function(), call.dice());
         let outcome = self.host.call(Arc::clone(&player.plugin), call).await;
         self.note(Hook::Tool, stage, id, &outcome);
@@ -224,6 +301,13 @@ impl Hooks {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).insert((plugin.to_owned(), kind))
     }
 
+    /// Forgets the strikes of those plugins of a session whose code is another one now.
+    pub fn forgive_changed(&self, session: SessionId, before: &[PluginInForce], now: &[PluginInForce]) {
+        let is_new =
+            |plugin: &&PluginInForce| before.iter().any(|old| old.id == plugin.id && old.code_hash != plugin.code_hash);
+        now.iter().filter(is_new).for_each(|plugin| self.tally.forgive_one(session, &plugin.id));
+    }
+
     /// Forgets the strikes of a session: its plugins were set anew.
     pub fn forgive(&self, session: SessionId) {
         self.tally.forgive(session);
@@ -241,8 +325,12 @@ fn call(hook: Hook, stage: &Stage, player: &Player, world: Arc<World>) -> Call {
     let config = &player.in_force.config;
     let language = config.get("language").and_then(Value::as_str).unwrap_or("en").to_owned();
     let grants: Vec<Permission> = player.in_force.grants.iter().filter_map(|grant| grant.parse().ok()).collect();
+    let others = stage.players.iter().filter(|other| other.plugin.id() != player.plugin.id());
+    let command_of = (hook == Hook::OnInput).then(|| command_of(stage, player)).flatten();
     Call {
+        command_of,
         before: Arc::clone(&stage.world),
+        others: others.map(|other| other.plugin.manifest().state.root.clone()).collect(),
         config: Arc::new(config.clone()),
         grants: grants.into(),
         text: Arc::clone(&stage.text),
@@ -253,22 +341,40 @@ fn call(hook: Hook, stage: &Stage, player: &Player, world: Arc<World>) -> Call {
         recent: Arc::clone(&stage.recent),
         seeds: stage.seeds,
         recorded: Arc::clone(&stage.recorded),
+        answer: stage.answer.clone(),
+        starts: Arc::clone(&stage.starts),
         from: player.from,
         language,
         ..Call::new(hook, world, Arc::clone(&stage.rules))
     }
 }
 
-/// Puts an outcome into the proposal. The turn folds for itself: what a plugin says about its operations is not believed.
+/// Who gets the command that the text begins with, where another plugin has it too: the first in the order in which they run.
+fn command_of(stage: &Stage, player: &Player) -> Option<String> {
+    let typed = Typed::parse(&stage.text)?;
+    let has =
+        |player: &&Player| player.plugin.has(Hook::OnInput) && player.plugin.manifest().command(typed.word).is_some();
+    let others = stage.players.iter().filter(|other| other.plugin.id() != player.plugin.id());
+    let having: Vec<Player> = std::iter::once(player).chain(others).filter(has).cloned().collect();
+    let first = in_order(&having).first()?.plugin.id().to_owned();
+    (has(&player) && first != player.plugin.id()).then_some(first)
+}
+
+/// Puts an outcome into the proposal.
 fn take(hook: Hook, stage: &Stage, player: &Player, outcome: Outcome, proposal: &mut Proposal) {
     let id = player.plugin.id().to_owned();
-    let problems: Vec<Problem> = fold(Arc::make_mut(&mut proposal.world), &outcome.operations, &stage.rules);
     let said = outcome.notes.iter().map(|text| Note { plugin: id.clone(), text: text.clone() }).collect();
     let mut run = ran(hook, player, &outcome);
+    if let Some(Answered { name, text, error, turn }) = stage.answer.as_ref().filter(|_| hook == Hook::OnAnswer) {
+        run.insert("answer".into(), json!({"name": name, "text": text, "error": error, "turn": turn}));
+    }
+    proposal.take_back(outcome.world, &stage.rules);
     let mut own = Delta { operations: outcome.operations, notes: said, ..Delta::default() };
-    own.note_problems(&problems);
+    own.note_problems(&shown(&outcome.problems, &proposal.world, &stage.rules, &mut run));
     let counts = [("ops", own.operations.len()), ("rolls", outcome.rolls.len()), ("notes", outcome.notes.len())];
     run.extend(counts.into_iter().map(|(key, count)| (key.to_owned(), count.into())));
+    own.problems.extend(wants(player, outcome.asks, &mut run, &mut proposal.asks));
+    own.problems.extend(proposes(player, outcome.summary, &mut run, &mut proposal.summaries));
     proposal.delta.runs.push(run.into());
     own.problems.extend(outcome.error.as_ref().map(|error| failed(&id, error)));
     proposal.delta.operations.extend(own.operations);
@@ -276,6 +382,59 @@ fn take(hook: Hook, stage: &Stage, player: &Player, outcome: Outcome, proposal: 
     proposal.delta.rolls.extend(outcome.rolls.iter().map(roll));
     proposal.delta.notes.extend(own.notes);
     proposal.answers.push((id, outcome.answer));
+}
+
+/// What the fold said of what everybody may see. Of what the world hides the record of the run tells, for who makes the rules.
+pub(super) fn shown(problems: &[Problem], world: &World, rules: &Rules, run: &mut Map<String, Value>) -> Vec<Problem> {
+    let (hidden, shown): (Vec<Problem>, Vec<Problem>) =
+        problems.iter().cloned().partition(|problem| rules.hides(world, &problem.path));
+    if !hidden.is_empty() {
+        run.insert("hidden".into(), hidden.into_iter().map(|problem| Value::from(problem.message)).collect());
+    }
+    shown
+}
+
+/// Takes what a plugin wants asked, as far as one node may ask, and tells the record of the run. Answers with what is wrong.
+fn wants(
+    player: &Player,
+    asks: Vec<Ask>,
+    run: &mut Map<String, Value>,
+    all: &mut Vec<(String, Ask)>,
+) -> Option<Trouble> {
+    if asks.is_empty() {
+        return None;
+    }
+    let id = player.plugin.id();
+    let trouble = |message: String| Trouble { code: "plugin_ask".into(), message, plugin: Some(id.to_owned()) };
+    run.insert("asks".into(), asks.iter().map(Ask::to_json).collect());
+    if !player.plugin.has(Hook::OnAnswer) {
+        return Some(trouble("it asks a model and has no on_answer(ctx) to read what comes: nobody was asked".into()));
+    }
+    let surplus = (all.len() + asks.len()).saturating_sub(ASKS);
+    let taken = asks.len().saturating_sub(surplus);
+    all.extend(asks.into_iter().take(taken).map(|ask| (id.to_owned(), ask)));
+    let message = || format!("the plugins of one message may ask {ASKS} times together: {surplus} were left out");
+    (surplus > 0).then(|| trouble(message()))
+}
+
+/// Takes the summary that a plugin proposes, as far as one node may have them, and tells the record of the run. Answers with what
+/// is wrong.
+fn proposes(
+    player: &Player,
+    summary: Option<Summary>,
+    run: &mut Map<String, Value>,
+    all: &mut Vec<(String, Summary)>,
+) -> Option<Trouble> {
+    let summary = summary?;
+    run.insert("summary".into(), summary.to_json());
+    let plugin = player.plugin.id().to_owned();
+    if all.len() >= SUMMARIES {
+        let message =
+            format!("the plugins of one message may propose {SUMMARIES} summaries together: this was left out");
+        return Some(Trouble { code: "plugin_summary".into(), message, plugin: Some(plugin) });
+    }
+    all.push((plugin, summary));
+    None
 }
 
 /// The record of a run: who, what it said to its author, what it cost, how it failed.
@@ -317,7 +476,7 @@ fn roll(roll: &Roll) -> Value {
 /// What a narrator or a tool did while a reply was written: it stays the deed of every edited version, because an edit changes words and
 /// not what happened. The world after it is folded here, under the rules in force before the reply.
 pub fn narrated(old: &Delta, world: Arc<World>, rules: &Rules) -> Proposal {
-    let mut proposal = Proposal { world, ..Proposal::default() };
+    let mut proposal = Proposal::on(world);
     // What the prompt did is a fact of the prompt, whatever becomes of the words.
     let (own, of_plugins): (Vec<Operation>, Vec<Operation>) =
         old.operations.iter().cloned().partition(|operation| operation.by == SERVER);
@@ -352,6 +511,37 @@ fn keep_said(old: &Delta, run: &Value, notes: usize, kept: &mut Delta) {
     let is_said = |note: &&Note| Some(note.plugin.as_str()) == plugin;
     let before = kept.notes.iter().filter(is_said).count();
     kept.notes.extend(old.notes.iter().filter(is_said).skip(before).take(notes).cloned());
+}
+
+/// What came of the model call whose answer a plugin read at a node.
+pub fn answered(delta: &Delta, plugin: &str) -> Option<Answered> {
+    let is_own = |run: &&Value| {
+        run.get("plugin").and_then(Value::as_str) == Some(plugin)
+            && run.get("hook").and_then(Value::as_str) == Some(Hook::OnAnswer.name())
+    };
+    let answer = delta.runs.iter().find(is_own)?.get("answer")?;
+    let word = |key: &str| answer.get(key).and_then(Value::as_str).map(str::to_owned);
+    let turn = answer.get("turn").and_then(Value::as_u64).unwrap_or(0);
+    Some(Answered { name: word("name")?, text: word("text")?, error: word("error"), turn })
+}
+
+/// Marks the runs of those who answered a message that was only a command of theirs.
+pub fn mark_aside(delta: &mut Delta, by: &[String]) {
+    for run in &mut delta.runs {
+        let is_own = |id: &String| run.get("plugin").and_then(Value::as_str) == Some(id);
+        let is_input = run.get("hook").and_then(Value::as_str) == Some(Hook::OnInput.name());
+        if is_input
+            && by.iter().any(is_own)
+            && let Value::Object(run) = run
+        {
+            run.insert("answered".into(), true.into());
+        }
+    }
+}
+
+/// Whether a message was only a command that a plugin answered.
+pub fn is_aside(delta: &Delta) -> bool {
+    delta.runs.iter().any(|run| run.get("answered") == Some(&Value::Bool(true)))
 }
 
 /// The rolls of a delta, to be used again.

@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use crate::plugin::{Answer, Hook, Loaded, Roll};
+use crate::plugin::schedule::Rule;
+use crate::plugin::{Answer, Ask, Hook, Loaded, Roll, Summary, Typed};
 use crate::store::Draft;
 use crate::tree::{Delta, Kind, Role};
 
-use super::hooks::{self, Proposal, in_order};
+use super::hooks::{self, Player, Proposal, Stage, in_order};
 use super::scene::Scene;
-use super::{Parts, TurnError};
+use super::{Parts, TurnError, beside};
 
 /// What plugins made of the input.
 #[derive(Debug, Default)]
@@ -18,6 +19,10 @@ pub struct Input {
     pub given: Option<Given>,
     /// No model is asked.
     pub stop: bool,
+    /// The models that plugins want asked when it is written.
+    pub asks: Vec<(String, Ask)>,
+    /// The summaries that plugins propose.
+    pub summaries: Vec<(String, Summary)>,
 }
 
 impl Input {
@@ -46,8 +51,9 @@ pub async fn read(parts: &Parts, scene: &Scene, draft: &mut Draft, before: Optio
         return Ok(Input::default());
     }
     if draft.role == Role::Assistant {
-        draft.delta = as_reply(parts, scene, draft, before).await;
-        return Ok(Input::default());
+        let Proposal { delta, asks, summaries, .. } = as_reply(parts, scene, draft, before).await;
+        draft.delta = delta;
+        return Ok(Input { asks, summaries, ..Input::default() });
     }
     as_input(parts, scene, draft, before.map(hooks::recorded).unwrap_or_default()).await
 }
@@ -58,31 +64,68 @@ async fn as_input(parts: &Parts, scene: &Scene, draft: &mut Draft, recorded: Arc
     let mut stage = scene.stage(&scene.rules, facts, draft.dice_seed);
     stage.role = draft.role.word();
     stage.recorded = recorded;
-    let mut proposal = Proposal { world: Arc::clone(&scene.world), ..Proposal::default() };
-    let mut input = Input::default();
     let original = draft.content.clone();
-    for player in in_order(&std::mem::take(&mut stage.players)) {
-        can_read(&player.plugin, &draft.content)?;
-        stage.text = Arc::from(draft.content.as_str());
-        parts.hooks.one(Hook::OnInput, &stage, &player, &mut proposal).await;
+    let mut heard = hear(parts, scene, &mut stage, &original).await?;
+    // That a plugin answers its command is known at the end, and rules that count turns come before: all of it once more.
+    if !heard.aside.is_empty() && counts_turns(&stage.players) {
+        stage.is_aside = true;
+        heard = hear(parts, scene, &mut stage, &original).await?;
+    }
+    let Heard { text, mut input, mut proposal, aside } = heard;
+    hooks::mark_aside(&mut proposal.delta, &aside);
+    if text != original {
+        draft.metadata.insert("originalContent".into(), original.into());
+        draft.content = text;
+    }
+    draft.delta = proposal.delta;
+    input.asks = proposal.asks;
+    Ok(input)
+}
+
+/// What came of a text.
+struct Heard {
+    /// The text as plugins left it.
+    text: String,
+    input: Input,
+    proposal: Proposal,
+    /// The plugins that answered a command of their own, which the text was.
+    aside: Vec<String>,
+}
+
+async fn hear(parts: &Parts, scene: &Scene, stage: &mut Stage, original: &str) -> Result<Heard, TurnError> {
+    let proposal = Proposal::on(Arc::clone(&scene.world));
+    let mut heard = Heard { text: original.to_owned(), input: Input::default(), proposal, aside: Vec::new() };
+    let Heard { text, input, proposal, aside } = &mut heard;
+    for player in in_order(&stage.players) {
+        can_read(&player.plugin, text)?;
+        stage.text = Arc::from(text.as_str());
+        parts.hooks.one(Hook::OnInput, stage, &player, proposal).await;
         for (plugin, answer) in std::mem::take(&mut proposal.answers) {
             match answer {
                 Answer::Refused(message) => return Err(TurnError::InputRefused { plugin, message }),
-                Answer::Input { text, reply, stop } => {
-                    draft.content = text.unwrap_or_else(|| std::mem::take(&mut draft.content));
-                    input.given = reply.map(|text| Given { plugin, text }).or(input.given);
+                Answer::Input { text: other, reply, stop } => {
+                    let is_answer = reply.is_some() || stop;
+                    aside.extend((is_answer && is_command(&player.plugin, original)).then(|| plugin.clone()));
+                    *text = other.unwrap_or_else(|| std::mem::take(text));
+                    input.given = reply.map(|text| Given { plugin, text }).or(input.given.take());
                     input.stop |= stop;
                 }
                 _ => {}
             }
         }
-        parts.hooks.scheduled(Hook::OnInput, &stage, &player, &mut proposal).await;
+        parts.hooks.scheduled(Hook::OnInput, stage, &player, proposal).await;
     }
-    if draft.content != original {
-        draft.metadata.insert("originalContent".into(), original.into());
-    }
-    draft.delta = proposal.delta;
-    Ok(input)
+    Ok(heard)
+}
+
+/// Whether a text is a command of a plugin.
+fn is_command(plugin: &Loaded, text: &str) -> bool {
+    Typed::parse(text).is_some_and(|typed| plugin.manifest().command(typed.word).is_some())
+}
+
+/// Whether a rule of those who play counts messages.
+fn counts_turns(players: &[Player]) -> bool {
+    players.iter().any(|player| player.plugin.manifest().rules.iter().any(Rule::counts_messages))
 }
 
 /// A text of which a plugin sees only a part could be refused or written anew for the wrong reason.
@@ -96,17 +139,19 @@ fn can_read(plugin: &Loaded, content: &str) -> Result<(), TurnError> {
 
 /// The rules read a reply that a person wrote as they read a model's. An edited one keeps what its narrator did, and its
 /// dice are those of the version before (`docs/modders.md`).
-async fn as_reply(parts: &Parts, scene: &Scene, draft: &Draft, before: Option<&Delta>) -> Delta {
+async fn as_reply(parts: &Parts, scene: &Scene, draft: &Draft, before: Option<&Delta>) -> Proposal {
     let facts = scene.next(draft.id, draft.created, false);
     let mut stage = scene.stage(&scene.rules, facts, draft.dice_seed);
-    stage.text = Arc::from(draft.content.as_str());
+    stage.text =
+        beside::with_values(&parts.config.generation.hide_tags, Role::Assistant, &draft.content, &draft.metadata);
     stage.role = Role::Assistant.word();
     stage.recorded = before.map(hooks::recorded).unwrap_or_default();
     let mut proposal = hooks::narrated(before.unwrap_or(&Delta::default()), Arc::clone(&scene.world), &stage.rules);
+    beside::keep(&stage, &draft.metadata, &mut proposal);
     for player in in_order(&stage.players) {
         let hook = if before.is_some() && player.plugin.has(Hook::OnEdit) { Hook::OnEdit } else { Hook::OnReply };
         parts.hooks.one(hook, &stage, &player, &mut proposal).await;
         parts.hooks.scheduled(Hook::OnReply, &stage, &player, &mut proposal).await;
     }
-    proposal.delta
+    proposal
 }

@@ -97,6 +97,8 @@ pub struct Called {
     pub outlets: BTreeMap<String, String>,
     /// What is in mind from now on, and which times run.
     pub operations: Vec<Operation>,
+    /// What is said only to the model that keeps the values, where that is another one.
+    pub values: Vec<String>,
     /// What fired and what was stopped, for the trace; nothing where no book holds.
     pub told: Option<Value>,
 }
@@ -196,6 +198,7 @@ impl Lorebooks {
             outlets: outlets.collect(),
             operations: operations(scene, heard.purpose, &outcome),
             told: (!self.books.is_empty()).then(|| self.told(&outcome, similar, heard.measure)),
+            values: outcome.values,
             lore: placed(outcome.printed),
         })
     }
@@ -225,6 +228,8 @@ impl Lorebooks {
             card: cards(&scene.cast),
             injects: heard.open.to_vec(),
             trigger: heard.purpose.word().to_owned(),
+            call: heard.purpose.values(),
+            is_apart: scene.values_model().is_some(),
             who: self.who.clone(),
             prompt: heard.prompt,
             near,

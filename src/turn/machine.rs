@@ -10,6 +10,7 @@
 use serde_json::{Map, Value, json};
 
 use super::echo::Echo;
+use super::spoken::Spoken;
 use crate::clock::Time;
 use crate::provider::{Finish, Frame, ToolCall, Usage};
 use crate::tree::Status;
@@ -95,6 +96,8 @@ pub struct Machine {
     wanted: Vec<ToolCall>,
     /// So often it may still be asked again with what came of its tools; `None` = nobody calls any.
     rounds: Option<usize>,
+    /// Takes calls out of the text, where they come in words.
+    spoken: Option<Spoken>,
     /// Where what was said since it was asked last begins.
     asked_from: usize,
     /// What earlier requests for the same reply took.
@@ -119,15 +122,17 @@ impl Machine {
             calls: Vec::new(),
             wanted: Vec::new(),
             rounds: None,
+            spoken: None,
             asked_from: 0,
             spent: None,
             over: None,
         }
     }
 
-    /// The tools that the model wants are called, so many times at most.
-    pub fn let_call(&mut self, rounds: usize) {
+    /// The tools that the model wants are called, so many times at most; it may want them in words.
+    pub fn let_call(&mut self, rounds: usize, in_words: bool) {
         self.rounds = Some(rounds);
+        self.spoken = in_words.then(Spoken::default);
     }
 
     /// Whether tools were called, and the model asked more than once.
@@ -148,6 +153,7 @@ impl Machine {
         self.calls.append(&mut self.wanted);
         self.rounds = self.rounds.map(|left| left.saturating_sub(1));
         self.asked_from = self.content.len();
+        self.spoken.iter_mut().for_each(Spoken::begin_again);
     }
 
     /// Another model is asked: what the one before it told of itself is forgotten. It has said nothing.
@@ -155,6 +161,7 @@ impl Machine {
         (self.usage, self.finish, self.model) = (None, None, None);
         self.echo = Echo::of(self.content.get(..self.begun).unwrap_or_default());
         self.wanted.clear();
+        self.spoken.iter_mut().for_each(Spoken::begin_again);
     }
 
     /// Whether nothing of a reply has come.
@@ -175,7 +182,12 @@ impl Machine {
         }
         if matches!(event, Event::Ended) {
             let rest = self.echo.rest();
+            let rest = self.heard(rest);
             self.content.push_str(&rest);
+            if let Some((shown, calls)) = self.spoken.as_mut().map(Spoken::rest) {
+                self.content.push_str(&shown);
+                self.wanted.extend(calls);
+            }
         }
         match event {
             Event::Frame(frame) => self.frame(frame, now),
@@ -202,6 +214,10 @@ impl Machine {
                 let hint = "the text may be whole as it is: ask again, choose another model, or write the next message";
                 Fault::new("empty_reply", "the model added nothing to the text", hint)
             }
+            _ if !(self.calls.is_empty() && self.wanted.is_empty()) => {
+                let hint = "try again, choose another model, or switch the plugin's tools off for this one";
+                Fault::new("empty_reply", "the model called tools again and again and wrote no text", hint)
+            }
             _ => {
                 let hint = "try again, or choose another model";
                 Fault::new("empty_reply", "the model answered without any text", hint)
@@ -213,6 +229,7 @@ impl Machine {
         match frame {
             Frame::Text(text) => {
                 let new = self.echo.hear(&text);
+                let new = self.heard(new);
                 let gap = if self.is_apart(&new) { "\n\n" } else { "" };
                 self.show(&format!("{gap}{new}"), "", now)
             }
@@ -235,6 +252,14 @@ impl Machine {
             }
             Frame::Alive => None,
         }
+    }
+
+    /// A text without the calls in it.
+    fn heard(&mut self, text: String) -> String {
+        let Some(spoken) = &mut self.spoken else { return text };
+        let (shown, calls) = spoken.hear(&text);
+        self.wanted.extend(calls);
+        shown
     }
 
     /// Whether what is said now stands apart from what was said before tools were called.
@@ -388,7 +413,7 @@ mod tests {
     #[test]
     fn tools_are_called_in_between() {
         let mut machine = Machine::new(Time(0));
-        machine.let_call(1);
+        machine.let_call(1, false);
         let usage = |prompt| Event::Frame(Frame::Usage(Usage { prompt, completion: 1, ..Usage::default() }));
         let wants =
             || Event::Frame(Frame::ToolCall(ToolCall { id: "c".into(), name: "roll".into(), ..ToolCall::default() }));
@@ -406,10 +431,11 @@ mod tests {
         assert_eq!(machine.facts()["toolCalls"].as_array().unwrap().len(), 1);
         // The last time there is nothing more to call: a reply that still wants something and says nothing has no text.
         let mut silent = Machine::new(Time(0));
-        silent.let_call(0);
+        silent.let_call(0, false);
         silent.on(wants(), Time(1));
         silent.on(Event::Ended, Time(1));
-        assert_eq!(silent.fault().map(|fault| fault.code.as_str()), Some("empty_reply"));
+        let fault = silent.fault().map(|fault| (fault.code.as_str(), fault.message.contains("called tools")));
+        assert_eq!(fault, Some(("empty_reply", true)));
     }
 
     /// S0-36: pieces are shown as they come, and the end is one action.

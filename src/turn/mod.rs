@@ -6,15 +6,15 @@
 //!   one reply up to commit 2, fed by [`machine`], which is pure; `echo.rs` hears what a model only repeats. `draft.rs` lets a model write
 //!   what becomes no node; `preview.rs` shows a prompt that nobody sends, `tried.rs` what lore
 //!   would fire. `scene.rs` reads a position, `ask.rs` makes the prompt
-//!   there, `ordered.rs` in the order of a preset, `recall` what of long ago it tells again and `summed.rs` what it tells summed up (`summing.rs` has that made), `fill.rs` says what macros know, `lore.rs` asks the lorebooks (`shelf.rs` keeps
+//!   there, `ordered.rs` in the order of a preset, `recall` what of long ago it tells again and `summed.rs` what it tells summed up (`summing.rs` has that made, `proposed.rs` has those ready that plugins propose), `fill.rs` says what macros know, `lore.rs` asks the lorebooks (`shelf.rs` keeps
 //!   those that were read), `plan.rs` the plugins, `scripted.rs` has scripts change texts, `room.rs` says what both keep
 //!   to, `counts.rs` and `recount.rs` how large texts are.
 //!   `models.rs` finds who is meant by a name, `providers.rs` makes their clients, `voices.rs` asks one after another until one
-//!   answers, and `tools.rs` lets it call what plugins offer.
+//!   answers, and `tools.rs` lets it call what plugins offer, `spoken.rs` in words; `slips.rs` forgives it slips.
 //! - `input.rs` shows plugins a text before it is written, `hooks.rs` runs them, `scheduled.rs` the rules of their manifests, `force.rs` says which, `change.rs` writes
-//!   where they begin; `strikes.rs` who is switched off,
-//!   `display.rs` shows replies as they say; `workshop.rs` tries a hook and `replay.rs` runs rules again, and neither writes. `keeper.rs` saves partial texts and ends what nobody holds; `ends.rs` has commit 2;
-//!   `requests.rs` what running replies were asked with. `trace.rs` keeps why a reply exists.
+//!   where they begin; `strikes.rs` who is switched off, `meters.rs` what hooks cost,
+//!   `display.rs` shows replies as they say; `workshop.rs` tries a hook without writing, `replay.rs` runs rules again and writes what is accepted. `keeper.rs` saves partial texts and ends what nobody holds; `ends.rs` has commit 2;
+//!   `requests.rs` what running replies were asked with. `beside/` makes the calls that are no replies. `trace.rs` keeps why a reply exists.
 //!
 //! To add a step to the journey: its place in `start.rs` or `runner.rs`, its facts in the trace. To add a hook: see
 //! [`crate::plugin`], then call it here.
@@ -23,9 +23,11 @@ mod again;
 mod ask;
 mod asked;
 mod begin;
+mod beside;
 mod cast;
 mod change;
 mod chosen;
+mod commands;
 mod counts;
 mod display;
 mod draft;
@@ -35,15 +37,18 @@ mod ends;
 mod fill;
 mod force;
 mod hooks;
+mod initial;
 mod input;
 mod keeper;
 mod lore;
 pub mod machine;
+mod meters;
 mod models;
 mod note;
 mod ordered;
 mod plan;
 mod preview;
+mod proposed;
 mod providers;
 mod recall;
 mod recount;
@@ -56,6 +61,8 @@ mod scheduled;
 mod scripted;
 mod shelf;
 mod similar;
+mod slips;
+mod spoken;
 mod start;
 mod strikes;
 mod summed;
@@ -79,22 +86,24 @@ use crate::ids::{DraftId, NodeId, SessionId, SummaryId, UserId};
 use crate::live::Live;
 use crate::plugin::{Installed, ScriptHost};
 use crate::provider::{Client, Embedder};
-use crate::store::{Claim, Held, Placed, Reader, Seen, Store, StoreError, WriteError};
+use crate::store::{Arranged, Claim, Held, Placed, Reader, Seen, Store, StoreError, WriteError};
 use crate::tree::edit::Refusal;
 
 pub use asked::{
     Edit, Generate, GoOn, Impersonate, LoreTest, NewMessage, NewSession, OnStale, PluginChoice, Preview, Reroll,
     Started, Summarise,
 };
+pub use change::PluginsKept;
 pub use chosen::readable as preset;
 pub use counts::unusable_files;
 pub use display::{Display, Displayed};
 pub use keeper::Rhythm;
 pub use lore::settings as lore_settings;
+pub use meters::Meter;
 pub use models::{Candidate, Choice, Models, Passed, UnknownModel, Writer};
 pub use providers::Cost;
 pub use recall::{FoundDocument, FoundDocuments};
-pub use replay::{Replay, Row};
+pub use replay::{Replay, Replayed, Row};
 pub use scene::{Offered, QuickReply, Tip};
 pub use scripted::{Known as KnownScript, known as scripts};
 pub use summed::SummaryOfLine;
@@ -166,6 +175,8 @@ pub(crate) struct Parts {
     pub memories: recall::Memories,
     /// Who sums up.
     pub summing: summing::Summing,
+    /// Who asks models for plugins.
+    pub asking: beside::Asking,
     /// How often what runs is kept.
     pub rhythm: Rhythm,
     /// What running replies were asked with.
@@ -228,6 +239,7 @@ impl Turns {
             memories: recall::Memories::new(needs.config.recall.clone(), needs.embedder),
             models: needs.models,
             summing: summing::Summing::default(),
+            asking: beside::Asking::default(),
             shelf: Arc::default(),
             rhythm: needs.rhythm,
             config: needs.config,
@@ -237,6 +249,11 @@ impl Turns {
             is_stopping: AtomicBool::new(false),
         };
         Self { parts: Arc::new(parts), runtime }
+    }
+
+    /// What the hooks of each plugin have cost since the server began, by plugin and hook.
+    pub fn meters(&self) -> Vec<((String, &'static str), Meter)> {
+        self.parts.hooks.meters.all()
     }
 
     /// Begins a session: root with its rules, greetings, HEAD on the first greeting.
@@ -263,7 +280,11 @@ impl Turns {
     /// As [`TurnError`] says; nothing was written then.
     pub async fn reroll(&self, caller: UserId, session: SessionId, asked: Reroll) -> Result<Started, TurnError> {
         let turns = self.clone();
-        self.once(async move { again::reroll(&turns, caller, session, asked).await }).await
+        let work = async move {
+            let expected_leaf = beside::seen(&turns.parts, caller, session, asked.expected_leaf).await?;
+            again::reroll(&turns, caller, session, Reroll { expected_leaf, ..asked }).await
+        };
+        self.once(work).await
     }
 
     /// Begins another reply that goes on from the text of one.
@@ -272,7 +293,11 @@ impl Turns {
     /// It is no reply with text, a plugin writes, or as [`TurnError`] says; nothing was written then.
     pub async fn go_on(&self, caller: UserId, session: SessionId, asked: GoOn) -> Result<Started, TurnError> {
         let turns = self.clone();
-        self.once(async move { again::go_on(&turns, caller, session, asked).await }).await
+        let work = async move {
+            let expected_leaf = beside::seen(&turns.parts, caller, session, asked.expected_leaf).await?;
+            again::go_on(&turns, caller, session, GoOn { expected_leaf, ..asked }).await
+        };
+        self.once(work).await
     }
 
     /// Writes an edited version of a message beside it.
@@ -287,7 +312,11 @@ impl Turns {
         edit: Edit,
     ) -> Result<Started, TurnError> {
         let turns = self.clone();
-        self.once(async move { edit::edit(&turns, caller, session, node, edit).await }).await
+        let work = async move {
+            let expected_leaf = beside::seen(&turns.parts, caller, session, edit.expected_leaf).await?;
+            edit::edit(&turns, caller, session, node, Edit { expected_leaf, ..edit }).await
+        };
+        self.once(work).await
     }
 
     /// Changes the world by hand: a change node below `node`.
@@ -315,7 +344,7 @@ impl Turns {
         caller: UserId,
         session: SessionId,
         plugins: Vec<PluginChoice>,
-    ) -> Result<i64, TurnError> {
+    ) -> Result<PluginsKept, TurnError> {
         let parts = Arc::clone(&self.parts);
         self.own(async move { change::set_plugins(&parts, caller, session, plugins).await }).await
     }
@@ -418,8 +447,17 @@ impl Turns {
     ///
     /// # Errors
     /// The session or a message is not there, or the database fails.
-    pub async fn replay(&self, caller: UserId, asked: Replay) -> Result<Vec<Row>, TurnError> {
+    pub async fn replay(&self, caller: UserId, asked: Replay) -> Result<Replayed, TurnError> {
         replay::replay(&self.parts, caller, asked).await
+    }
+
+    /// Runs the rules of a plugin again along a line, and lets its messages do what they say now, in one step.
+    ///
+    /// # Errors
+    /// The session or a message is not there, the line was played by other rules, a rule fails, something was done in the
+    /// session meanwhile, or the database fails.
+    pub async fn accept(&self, caller: UserId, asked: Replay) -> Result<(Replayed, Arranged), TurnError> {
+        replay::accept(&self.parts, caller, asked).await
     }
 
     /// What plugins offer at a tip.

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::clock::Time;
-use crate::config::{Alias, Config, ConfigError};
+use crate::config::{Alias, Config, ConfigError, ToolsBy};
 use crate::plugin::{Hook, Installed, Loaded};
 use crate::prompt::Measure;
 use crate::provider::{Client, Embedder, Failure, Usage};
@@ -219,6 +219,17 @@ impl Models {
         }
     }
 
+    /// What to say of a name whose provider is there and does not offer such a model, as far as that is known: it may be new there,
+    /// so that it is no mistake in any case.
+    pub fn unheard(&self, name: &str) -> Option<String> {
+        let (provider, model) =
+            name.split_once('/').filter(|_| !self.aliases.iter().any(|alias| alias.name == name))?;
+        let entry = self.entry(provider)?;
+        let is_known = !entry.models.is_empty() || !entry.told().models.is_empty();
+        let why = || format!("\"{provider}\" offers no model \"{model}\", as far as it has told");
+        (is_known && !entry.offers(model)).then(why)
+    }
+
     fn entry(&self, provider: &str) -> Option<&Entry> {
         self.providers.iter().find(|entry| entry.id == provider)
     }
@@ -289,6 +300,23 @@ impl Models {
     /// What texts for a model are measured by.
     pub fn measure(&self, provider: &str, model: &str) -> Measure {
         self.entry(provider).map(|entry| entry.counters.measure(model)).unwrap_or_default()
+    }
+
+    /// How a model is told of tools.
+    pub fn tools(&self, candidate: &Candidate) -> ToolsBy {
+        self.tools_of(&candidate.client.endpoint().id, &candidate.model).unwrap_or_default()
+    }
+
+    /// How a model of a provider is told of tools; `None` where there is no such provider.
+    pub fn tools_of(&self, provider: &str, model: &str) -> Option<ToolsBy> {
+        Some(self.entry(provider)?.tools(model))
+    }
+
+    /// Remembers that a model's server refused a request that told of tools: it is told in words from now on.
+    pub fn use_words(&self, provider: &str, model: &str) {
+        if let Some(entry) = self.entry(provider) {
+            entry.use_words(model);
+        }
     }
 
     /// Learns from what a provider counted for a prompt of so many estimated tokens.

@@ -103,7 +103,7 @@ pub(super) fn prompt(
     made.filled.operations = called.operations.into_iter().chain(summed.operation).collect();
     (made.summed, made.recalled) = (summed.told, recalled.told);
     (made.samplers, made.planned) = (preset.samplers, planned);
-    Ok(Made { reply, context, hide_tags, scripts, lore: called.told, measure, ..made })
+    Ok(Made { reply, context, hide_tags, scripts, lore: called.told, values: called.values, measure, ..made })
 }
 
 const fn kind(purpose: &Purpose) -> Kind {

@@ -17,7 +17,7 @@ use super::fill::{Purpose, Wanted};
 use super::room::Bounds;
 use super::scene::{self, Look, Scene};
 use super::trace::{Made, Rebuilt};
-use super::{Generate, Parts, Preview, TurnError, draft, runner, start};
+use super::{Generate, Parts, Preview, TurnError, draft, room, runner, start};
 
 /// The prompt that a send would make.
 pub async fn preview(
@@ -30,7 +30,7 @@ pub async fn preview(
     let held = held.ok_or(Refusal::NotFound("the session"))?;
     let generate = Generate { n: 1, model: asked.model, params: asked.params, character: None };
     let choice = draft::writer(parts, &held.session, &generate)?;
-    let bounds = runner::bounds(parts, &choice, &start::params(&held.session, &generate));
+    let bounds = room::bounds(parts, &choice, &start::params(&held.session, &generate));
     let now = parts.clock.now();
     let place = (caller, session, asked.parent);
     let recall = parts.memories.ask(&parts.store, now, place, asked.content.as_deref()).await;

@@ -1,12 +1,12 @@
 //! The providers of the settings become clients: what each speaks, its key, its place in the lane of that key.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Number;
 
 use crate::clock::Time;
-use crate::config::{Config, ConfigError, Prices, Provider, Secret};
+use crate::config::{Config, ConfigError, Prices, Provider, Secret, ToolsBy};
 use crate::provider::{self, Client, Endpoint, Kind, Lane, ModelInfo, Template, Timeouts, Usage};
 
 use super::counts::Counters;
@@ -23,6 +23,9 @@ pub(super) struct Entry {
     /// How many tokens texts are to its models.
     pub counters: Counters,
     told: Mutex<Told>,
+    tools: ToolsBy,
+    /// The models whose server refused to be told of tools, while this process lives.
+    wordy: Mutex<HashSet<String>>,
 }
 
 /// What a provider has told.
@@ -47,6 +50,21 @@ pub struct Cost {
 impl Entry {
     pub fn told(&self) -> MutexGuard<'_, Told> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How a model is told of tools.
+    pub fn tools(&self, model: &str) -> ToolsBy {
+        let is_in_words = || !self.client.knows_tools() || self.wordy().contains(model);
+        if self.tools == ToolsBy::Field && is_in_words() { ToolsBy::Words } else { self.tools }
+    }
+
+    /// From now on a model is told of tools in words.
+    pub fn use_words(&self, model: &str) {
+        self.wordy().insert(model.to_owned());
+    }
+
+    fn wordy(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.wordy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether it offers a model of that name: as the settings say, or where they say nothing, as it told itself.
@@ -124,6 +142,8 @@ fn entry(provider: &Provider, config: &Config, key: Result<Option<Secret>, Strin
         prices: provider.prices.clone(),
         counters: Counters::new(provider),
         told: Mutex::default(),
+        tools: provider.tools,
+        wordy: Mutex::default(),
     }
 }
 

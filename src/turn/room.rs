@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::config;
+use crate::config::{self, ToolsBy};
 use crate::prompt::Measure;
 use crate::provider::Endpoint;
 use crate::store::{Placed, Reader, StoreError};
 use crate::tree::Role;
 
+use super::Parts;
+use super::models::{Candidate, Choice};
 use super::recall::Cue;
 use super::shelf::Shelf;
 
@@ -40,6 +42,9 @@ pub struct Bounds {
     pub measure: Measure,
     /// Whether the model can be handed the beginning of its reply.
     pub takes_beginnings: bool,
+    /// How all models that may be asked can be told of tools: where one of them can only be told in words, all are, and where
+    /// one is not told at all, none is.
+    pub tools: ToolsBy,
     /// Whether the request itself says how long a reply may be.
     pub is_reply_said: bool,
     /// Lorebooks that were read already.
@@ -64,6 +69,35 @@ pub fn room_for_reply(params: &Map<String, Value>, endpoint: &Endpoint, reply_to
 /// Whether a request or its provider says how many tokens a reply may have.
 pub fn says_reply(params: &Map<String, Value>, endpoint: &Endpoint) -> bool {
     [params, &endpoint.extra].into_iter().any(|said| MOST.iter().any(|key| said.contains_key(*key)))
+}
+
+/// What the prompt of a request has to keep to: it is made once, and fits whichever of the models answers.
+pub fn bounds(parts: &Parts, choice: &Choice, params: &Map<String, Value>) -> Bounds {
+    let generation = &parts.config.generation;
+    let tokens = |tokens: u32| usize::try_from(tokens).unwrap_or(usize::MAX);
+    let context = |candidate: &Candidate| {
+        let told = || parts.models.context_length(&candidate.client.endpoint().id, &candidate.model);
+        candidate.client.context(params).or_else(told).unwrap_or(tokens(generation.context_tokens))
+    };
+    let context = choice.candidates().map(context).min().unwrap_or_default();
+    let endpoint = choice.first.client.endpoint();
+    let reply = room_for_reply(params, endpoint, tokens(generation.reply_tokens), context);
+    Bounds {
+        budget: context.saturating_sub(reply),
+        reply,
+        context,
+        hide_tags: generation.hide_tags.clone(),
+        filler: generation.filler.clone(),
+        is_reply_said: says_reply(params, endpoint),
+        shelf: Arc::clone(&parts.shelf),
+        model: choice.first.model.clone(),
+        names: choice.names(),
+        recall: Cue::default(),
+        summaries: parts.config.summaries.clone(),
+        takes_beginnings: choice.first.client.takes_beginnings(params),
+        tools: choice.candidates().map(|candidate| parts.models.tools(candidate)).max().unwrap_or_default(),
+        measure: parts.models.measure(&endpoint.id, &choice.first.model),
+    }
 }
 
 /// The last prompt on a path.

@@ -4,32 +4,30 @@
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::ids::{SessionId, UserId};
 use crate::live::{Running, Stop};
-use crate::plugin::{Answer, Hook};
+use crate::plugin::{Answer, Hook, mvu};
 use crate::prompt::TooLarge;
-use crate::provider::{self, Frame, Usage};
-use crate::store::{Draft, Ending, Reader, Trace};
+use crate::provider::{self, Frame};
+use crate::store::{Draft, Ending, Reader, Trace, VALUES};
 use crate::tree::edit::{Asked, Refusal};
 use crate::tree::{Delta, Role};
 
 use super::fill::{Purpose, Wanted};
 use super::hooks::Proposal;
 use super::machine::{self, Event, Fault, Machine};
-use super::models::{Candidate, Choice, Writer};
-use super::providers::Cost;
-use super::recall::Cue;
+use super::models::{Choice, Writer};
 use super::recount;
 use super::requests::Request;
 use super::room::{self, Bounds};
 use super::scene::{self, Look, Scene};
 use super::tools::Toolbox;
 use super::trace::Made;
-use super::voices::{self, Attempt, Wish};
+use super::voices::{self, Attempt, ToolsRefused, Wish};
 use super::{Parts, TurnError, ends, force};
-use super::{ask, counts, tools};
+use super::{ask, beside, counts, proposed, tools};
 
 /// Who writes the reply.
 #[derive(Debug, Clone)]
@@ -122,9 +120,17 @@ struct Known {
     asked: Option<(String, String)>,
     /// What its prompt was estimated at, before anything was learned.
     estimated: usize,
+    /// What lore says to the model that keeps the values.
+    rules: Vec<String>,
 }
 
 impl Known {
+    /// Nothing yet.
+    fn of(job: &Job, scene: &Scene) -> Self {
+        let proposal = Proposal::on(Arc::clone(&scene.world));
+        Self { proposal, metadata: job.draft.metadata.clone(), ..Self::default() }
+    }
+
     /// Keeps what is known before the reply, for the case that it never ends by itself.
     fn keep(&self, parts: &Parts, job: &Job) {
         let request = Request { metadata: self.metadata.clone(), trace: self.trace.clone() };
@@ -139,39 +145,78 @@ async fn write(parts: &Arc<Parts>, job: Job) -> Result<(), TurnError> {
     }
     let mut machine = Machine::new(job.draft.created).going_on_from(&job.so_far);
     let waited = is_queued.then(|| parts.clock.now().since(job.draft.created));
-    let pen = pen(parts, &job.source);
-    let (scene, made) = read_to_fit(parts, &job, &pen).await?;
-    let written = made.as_ref().map(|made| made.filled.operations.clone()).unwrap_or_default();
-    let mut known = Known {
-        proposal: Proposal { world: Arc::clone(&scene.world), ..Proposal::default() },
-        metadata: job.draft.metadata.clone(),
-        trace: Trace::default(),
-        asked: None,
-        estimated: 0,
-    };
-    if let Some(waited) = waited {
-        known.metadata.insert("queuedMs".into(), waited.into());
-    }
-    known.proposal.begin_with(written, &scene.rules.rules);
-    match open(parts, &job, &scene, pen, made, &mut known).await {
-        Ok(Text::Whole(pieces)) => take(parts, &job, &mut machine, pieces),
-        Ok(Text::Asked { choice, made }) => {
-            hear_one(parts, &job, &scene, &mut machine, (&choice, &made), &mut known).await;
-        }
-        Err(fault) => _ = machine.on(Event::Failed(fault), parts.clock.now()),
-    }
+    let (scene, mut known) = compose(parts, &job, &mut machine, waited).await?;
     if machine.runs_rules() {
-        known.proposal = rules(parts, &job, &scene, &machine, known.proposal).await;
+        let text = with_values(parts, &job, &scene, &machine, &mut known).await;
+        known.proposal = rules(parts, &job, &scene, text, known.proposal, &known.metadata).await;
         known.proposal.delta.problems.extend(force::unlike(&scene.rules.plugins, &scene.catalogue));
     }
+    let (asks, summaries) = match machine.runs_rules() {
+        true => (std::mem::take(&mut known.proposal.asks), std::mem::take(&mut known.proposal.summaries)),
+        false => Default::default(),
+    };
+    let summaries = proposed::all(parts, summaries);
     let ending = ending(parts, &job, &scene, &machine, known);
     tell(&job, &ending);
     parts.live.close(&job.running);
-    ends::commit(parts, job.session, job.draft.id, job.step, ending).await?;
+    ends::commit_with(parts, job.session, (job.draft.id, job.step), ending, summaries).await?;
+    beside::Asking::put(parts, job.session, job.user, job.draft.id, asks);
     if scene.session().summaries.is_on {
         parts.summing.ring(job.session, job.draft.id);
     }
     Ok(())
+}
+
+/// Reads the scene and has the text written; once more, with another prompt, where a model's server refuses to be told of tools.
+async fn compose(
+    parts: &Arc<Parts>,
+    job: &Job,
+    machine: &mut Machine,
+    waited: Option<u64>,
+) -> Result<(Scene, Known), TurnError> {
+    let mut refused: Option<ToolsRefused> = None;
+    loop {
+        let pen = pen(parts, &job.source);
+        let (scene, made) = read_to_fit(parts, job, &pen).await?;
+        let written = made.as_ref().map(|made| made.filled.operations.clone()).unwrap_or_default();
+        let mut known = Known::of(job, &scene);
+        known.metadata.extend(waited.map(|waited| ("queuedMs".to_owned(), waited.into())));
+        known.proposal.begin_with(written, &scene.rules.rules);
+        match open(parts, job, &scene, pen, made, &mut known).await {
+            Ok(Text::Whole(pieces)) => take(parts, job, machine, pieces),
+            Ok(Text::Asked { choice, made }) => {
+                known.trace.head.extend(refused.as_ref().map(told_of_refusal));
+                let again = hear_one(parts, job, &scene, machine, (&choice, &made), &mut known).await;
+                if let Some(again) = again {
+                    match refused {
+                        None => {
+                            remember(parts, &again);
+                            refused = Some(again);
+                            continue;
+                        }
+                        // It was told in words by now, so this cannot be; nobody is asked for ever.
+                        Some(_) => {
+                            let fault = Fault::new("provider_refused", again.why, "set `tools = \"none\"` there");
+                            machine.on(Event::Failed(fault), parts.clock.now());
+                        }
+                    }
+                }
+            }
+            Err(fault) => _ = machine.on(Event::Failed(fault), parts.clock.now()),
+        }
+        return Ok((scene, known));
+    }
+}
+
+/// From now on the model is told of tools in words.
+fn remember(parts: &Parts, ToolsRefused { candidate, why }: &ToolsRefused) {
+    tracing::info!(model = candidate.name, "from now on it is told of tools in words: {why}");
+    parts.models.use_words(&candidate.client.endpoint().id, &candidate.model);
+}
+
+/// What the trace tells of that.
+fn told_of_refusal(ToolsRefused { candidate, why }: &ToolsRefused) -> (String, Value) {
+    ("toolsInWords".to_owned(), json!({"model": candidate.name, "why": why}))
 }
 
 /// Ends a reply whose turn never came.
@@ -209,7 +254,7 @@ async fn read(parts: &Arc<Parts>, job: &Job, pen: &Pen) -> Result<(Scene, Option
         Pen::Model { choice, .. } => {
             let place = (job.user, job.session, job.draft.id);
             let recall = parts.memories.ask(&parts.store, parts.clock.now(), place, None).await;
-            Some(Bounds { recall, ..bounds(parts, choice, &job.params) })
+            Some(Bounds { recall, ..room::bounds(parts, choice, &job.params) })
         }
         _ => None,
     };
@@ -233,34 +278,6 @@ async fn read(parts: &Arc<Parts>, job: &Job, pen: &Pen) -> Result<(Scene, Option
         .await
 }
 
-/// What the prompt of a request has to keep to: it is made once, and fits whichever of the models answers.
-pub fn bounds(parts: &Parts, choice: &Choice, params: &Map<String, Value>) -> Bounds {
-    let generation = &parts.config.generation;
-    let tokens = |tokens: u32| usize::try_from(tokens).unwrap_or(usize::MAX);
-    let context = |candidate: &Candidate| {
-        let told = || parts.models.context_length(&candidate.client.endpoint().id, &candidate.model);
-        candidate.client.context(params).or_else(told).unwrap_or(tokens(generation.context_tokens))
-    };
-    let context = choice.candidates().map(context).min().unwrap_or_default();
-    let endpoint = choice.first.client.endpoint();
-    let reply = room::room_for_reply(params, endpoint, tokens(generation.reply_tokens), context);
-    Bounds {
-        budget: context.saturating_sub(reply),
-        reply,
-        context,
-        hide_tags: generation.hide_tags.clone(),
-        filler: generation.filler.clone(),
-        is_reply_said: room::says_reply(params, endpoint),
-        shelf: Arc::clone(&parts.shelf),
-        model: choice.first.model.clone(),
-        names: choice.names(),
-        recall: Cue::default(),
-        summaries: parts.config.summaries.clone(),
-        takes_beginnings: choice.first.client.takes_beginnings(params),
-        measure: parts.models.measure(&endpoint.id, &choice.first.model),
-    }
-}
-
 /// Opens the text: of models, of a narrating plugin, or what was said already.
 async fn open(
     parts: &Arc<Parts>,
@@ -281,6 +298,7 @@ async fn open(
         (Pen::Model { name, choice }, made) => {
             let made = made.unwrap_or_default();
             known.trace = made.trace();
+            known.rules.clone_from(&made.values);
             known.proposal.delta.problems.extend(made.planned.problems.clone());
             known.trace.head.insert("model".into(), name.as_str().into());
             if let Some(too_large) = made.too_large {
@@ -302,7 +320,8 @@ enum Text {
     Asked { choice: Choice, made: Box<Made> },
 }
 
-/// Hears the one of the models that answers, and notes each that is asked before it is.
+/// Hears the one of the models that answers, and notes each that is asked before it is. Hands back that a server refused to be told
+/// of tools.
 async fn hear_one(
     parts: &Arc<Parts>,
     job: &Job,
@@ -310,7 +329,7 @@ async fn hear_one(
     machine: &mut Machine,
     (choice, made): (&Choice, &Made),
     known: &mut Known,
-) {
+) -> Option<ToolsRefused> {
     let wish = Wish { choice, made, params: &job.params, dice_seed: job.draft.dice_seed };
     known.estimated = counts::estimated(&made.messages);
     let is_many = known.metadata.contains_key("alias");
@@ -320,7 +339,7 @@ async fn hear_one(
     let mut at_work = Toolbox::new(parts, &made.tools, stage, &mut proposal);
     let at_work = (!made.tools.is_empty()).then_some(&mut at_work);
     if at_work.is_some() {
-        machine.let_call(tools::ROUNDS);
+        machine.let_call(tools::ROUNDS, made.tools.are_spoken);
     }
     let note = |attempt: &Attempt<'_>| {
         let candidate = attempt.candidate;
@@ -335,8 +354,9 @@ async fn hear_one(
         known.asked = Some((candidate.client.endpoint().id.clone(), candidate.model.clone()));
         known.keep(parts, job);
     };
-    voices::speak(parts, &job.running, machine, &wish, at_work, note).await;
+    let refused = voices::speak(parts, &job.running, machine, &wish, at_work, note).await;
     known.proposal = proposal;
+    refused
 }
 
 /// Takes a text that is there whole; or, where the reply was stopped before, nothing of it, since what a narrator did goes
@@ -400,12 +420,48 @@ pub fn does_not_fit(TooLarge { needed, budget }: TooLarge, has_preset: bool) -> 
     Fault::new("prompt_too_large", message, hint)
 }
 
-/// `on_reply` of every plugin in force, on the finished text.
-async fn rules(parts: &Arc<Parts>, job: &Job, scene: &Scene, machine: &Machine, proposal: Proposal) -> Proposal {
+/// The text as rules read it: where the session wants its values kept by another model, with what that says. Who stops the reply by
+/// then stops only that.
+async fn with_values(parts: &Arc<Parts>, job: &Job, scene: &Scene, machine: &Machine, known: &mut Known) -> Arc<str> {
+    let plain = machine.content();
+    let hide_tags = &parts.config.generation.hide_tags;
+    let read = |metadata: &Map<String, Value>| beside::with_values(hide_tags, Role::Assistant, plain, metadata);
+    let Some(model) = scene.values_model() else { return read(&known.metadata) };
+    parts.live.write(&job.running, "", "", "values");
+    let kept = tokio::select! {
+        biased;
+        _ = job.running.stopped() => beside::Kept::none(model, "it was stopped"),
+        kept = beside::keep_values(parts, scene, (&known.rules, &known.proposal.world), model, plain) => kept,
+    };
+    let mut traced = kept.told.clone();
+    traced.insert("messages".into(), kept.messages.into());
+    traced.extend(kept.answer.map(|answer| ("answer".to_owned(), answer.into())));
+    let own = mvu::commands_in(plain);
+    if own > 0 {
+        let told = format!("the commands of the reply itself ({own}) count for nothing: {model} keeps the values");
+        traced.insert("ignored".into(), told.into());
+    }
+    known.trace.head.insert(VALUES.into(), traced.into());
+    known.metadata.insert(VALUES.into(), kept.told.into());
+    known.proposal.delta.problems.extend(kept.trouble);
+    read(&known.metadata)
+}
+
+/// `on_reply` of every plugin in force, on the finished text, after what the model that keeps the values says of those that do not
+/// read it.
+async fn rules(
+    parts: &Arc<Parts>,
+    job: &Job,
+    scene: &Scene,
+    text: Arc<str>,
+    mut proposal: Proposal,
+    metadata: &Map<String, Value>,
+) -> Proposal {
     let facts = scene.next(job.draft.id, job.draft.created, false);
     let mut stage = scene.stage(&scene.rules, facts, job.draft.dice_seed);
-    stage.text = Arc::from(machine.content());
+    stage.text = text;
     stage.role = Role::Assistant.word();
+    beside::keep(&stage, metadata, &mut proposal);
     parts.hooks.run(Hook::OnReply, &stage, proposal).await
 }
 
@@ -439,26 +495,15 @@ const TRACED: [&str; 15] = [
     "error",
 ];
 
-/// Says what a text cost, where the model server did not.
-pub fn price(parts: &Parts, metadata: &mut Map<String, Value>, (provider, model): (&str, &str), usage: &Usage) {
-    let is_unknown = metadata.get("cost").is_some_and(Value::is_null);
-    let Some(Cost { cost, saved, from }) = parts.models.cost(provider, model, usage).filter(|_| is_unknown) else {
-        return;
-    };
-    metadata.insert("cost".into(), Value::Number(cost));
-    metadata.insert("costFrom".into(), from.into());
-    metadata.extend(saved.map(|saved| ("saved".to_owned(), Value::Number(saved))));
-}
-
 fn ending(parts: &Parts, job: &Job, scene: &Scene, machine: &Machine, known: Known) -> Ending {
-    let Known { proposal: Proposal { delta, .. }, mut metadata, mut trace, asked, estimated } = known;
+    let Known { proposal: Proposal { delta, .. }, mut metadata, mut trace, asked, estimated, .. } = known;
     metadata.extend(machine.facts());
     if let (Some((provider, model)), Some(usage)) = (&asked, machine.usage()) {
         // Of several requests only the sum is known.
         if !machine.has_called() {
             parts.models.learn_size(provider, model, estimated, usage.prompt);
         }
-        price(parts, &mut metadata, (provider, model), &usage);
+        beside::price(parts, &mut metadata, (provider, model), &usage);
     }
     for key in TRACED {
         if let Some(value) = metadata.get(key) {

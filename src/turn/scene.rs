@@ -53,6 +53,11 @@ impl Scene {
         &self.held.session
     }
 
+    /// The model that keeps the values here beside the one that tells the story, where rules read them.
+    pub fn values_model(&self) -> Option<&str> {
+        self.session().values_model.as_deref().filter(|_| !self.rules.plugins.is_empty())
+    }
+
     /// The stage for hooks that run *after* this position, for a node that comes next below it.
     pub fn stage(&self, rules: &RulesInForce, next: NodeFacts, dice_seed: u64) -> Stage {
         Stage {
@@ -68,7 +73,10 @@ impl Scene {
             recent: Arc::clone(&self.recent),
             seeds: Seeds { session: self.session().seed, node: dice_seed },
             recorded: Arc::from([]),
+            answer: None,
+            starts: Arc::from([]),
             replies: self.replies,
+            is_aside: false,
         }
     }
 
@@ -140,7 +148,7 @@ pub fn read_in(reader: &mut Reader<'_>, held: Held, look: &Look) -> Result<Scene
         false => Page::default(),
     };
     let last = page.nodes.last().filter(|_| at.node.kind == Kind::Change).unwrap_or(&at);
-    let said = (Arc::from(last.node.content.as_str()), last.node.role.word());
+    let said = (Arc::from(tags::heard(last.node.role, &last.node.content, &look.hide_tags)), last.node.role.word());
     let sent = || page.nodes.iter().map(|placed| &placed.node).filter(|node| node.is_sent());
     let voice = look.voice.clone().unwrap_or_else(|| newest_voice(sent()));
     let cast = cast::read(reader, &held.session, look.speaker, &voice)?;
@@ -243,7 +251,7 @@ pub(super) async fn offered(parts: &Parts, tip: Tip) -> Offered {
     // The messages before the tip: not the tip itself.
     let earlier = scene.recent.len() - usize::from(at.is_sent() && !scene.recent.is_empty());
     stage.recent = scene.recent.iter().take(earlier).cloned().collect();
-    let so_far = Proposal { world: Arc::clone(&scene.world), ..Proposal::default() };
+    let so_far = Proposal::on(Arc::clone(&scene.world));
     let proposal = parts.hooks.run(Hook::QuickReplies, &stage, so_far).await;
     let mut replies = Vec::new();
     for (plugin, answer) in proposal.answers {

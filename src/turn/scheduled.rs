@@ -1,13 +1,15 @@
 //! The rules of a manifest, which need no script, after the hook of their plugin: each that fires is recorded as a run of its
 //! own.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::plugin::schedule::{Fired, Occasion, RULE, fire};
 use crate::plugin::{Hook, Permission};
 use crate::tree::{Delta, Note, Trouble};
 
-use super::hooks::{Hooks, Player, Proposal, Stage};
+use crate::world::{Rules, World};
+
+use super::hooks::{Hooks, Player, Proposal, Stage, shown};
 
 impl Hooks {
     /// Lets the rules of one plugin act on what a message has done so far. Only what is said moves them: a message before it is
@@ -29,6 +31,7 @@ impl Hooks {
             rules: &manifest.rules,
             before: &stage.world,
             is_reply,
+            is_aside: stage.is_aside,
             turn: stage.node.turn,
             replies: stage.replies.saturating_add(u64::from(is_reply)),
             schemas: &stage.rules,
@@ -39,7 +42,8 @@ impl Hooks {
         let troubles = ran.troubles();
         let version = manifest.version.to_string();
         for fired in ran.fired {
-            take(&manifest.id, &version, fired, &mut proposal.delta);
+            let about = (manifest.id.as_str(), version.as_str());
+            take(about, fired, (&proposal.world, &stage.rules), &mut proposal.delta);
         }
         let told = troubles.into_iter().map(|(code, message)| {
             let plugin = Some(manifest.id.clone());
@@ -50,15 +54,26 @@ impl Hooks {
 }
 
 /// Puts what a rule did into a delta.
-fn take(plugin: &str, version: &str, fired: Fired, delta: &mut Delta) {
+fn take((plugin, version): (&str, &str), fired: Fired, (world, rules): (&World, &Rules), delta: &mut Delta) {
     let said = fired.notes.iter().map(|text| Note { plugin: plugin.to_owned(), text: text.clone() }).collect();
     let mut own = Delta { operations: fired.operations, notes: said, ..Delta::default() };
-    own.note_problems(&fired.problems);
-    delta.runs.push(json!({
-        "plugin": plugin, "version": version, "hook": format!("{RULE}{}", fired.rule), "because": fired.because,
-        "ops": own.operations.len(), "rolls": 0, "notes": fired.notes.len(), "warnings": fired.warnings, "log": [],
-        "micros": 0, "operations": 0, "error": null,
-    }));
+    let told = [
+        ("plugin", json!(plugin)),
+        ("version", json!(version)),
+        ("hook", json!(format!("{RULE}{}", fired.rule))),
+        ("because", json!(fired.because)),
+        ("ops", json!(own.operations.len())),
+        ("rolls", json!(0)),
+        ("notes", json!(fired.notes.len())),
+        ("warnings", json!(fired.warnings)),
+        ("log", json!([])),
+        ("micros", json!(0)),
+        ("operations", json!(0)),
+        ("error", Value::Null),
+    ];
+    let mut run: Map<String, Value> = told.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    own.note_problems(&shown(&fired.problems, world, rules, &mut run));
+    delta.runs.push(run.into());
     delta.operations.extend(own.operations);
     delta.problems.extend(own.problems);
     delta.notes.extend(own.notes);

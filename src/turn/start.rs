@@ -10,16 +10,17 @@ use crate::clock::Time;
 use crate::ids::{NodeId, SessionId, UserId};
 use crate::live::Live;
 use crate::oplog::Act;
+use crate::plugin::{Ask, Summary};
 use crate::store::{Actor, Claim, Draft, Held, Message, Reader, Seen};
 use crate::tree::edit::{self, Refusal};
 use crate::tree::{Kind, Role, Session, Status};
 
 use super::cast::Voice;
-use super::input::{self, Given};
+use super::input::{self, Given, Input};
 use super::models::Writer;
 use super::runner::{Job, Source};
 use super::scene::{self, Look, Scene};
-use super::{Generate, NewMessage, OnStale, Parts, Started, TurnError, Turns, begin, change};
+use super::{Generate, NewMessage, OnStale, Parts, Started, TurnError, Turns, begin, beside, change, proposed};
 
 /// What the replies are to be.
 #[derive(Default)]
@@ -28,6 +29,10 @@ pub struct Wish {
     pub generate: Option<Generate>,
     /// What a plugin has said in place of a model.
     pub given: Option<Given>,
+    /// The models that plugins want asked when the message is written.
+    pub asks: Vec<(String, Ask)>,
+    /// The summaries that they propose at it.
+    pub summaries: Vec<(String, Summary)>,
     /// Whether HEAD follows the first of them.
     pub move_head: bool,
     /// The reply that each goes on from.
@@ -77,16 +82,20 @@ async fn send(
         return Err(TurnError::Invalid { field: "generate", message });
     }
     let scene = scene_for(parts, caller, session, new).await?;
-    stale(&scene.held, new.expected_leaf)?;
-    edit::may_be_parent(&scene.at.node)?;
     let parent = scene.at.node.id;
+    // An answer to a plugin came in between, and the message goes below it.
+    let came = |seen: Seen| if seen == Seen::Leaf(new.parent) { Seen::Leaf(parent) } else { seen };
+    let expected_leaf = new.expected_leaf.map(came);
+    stale(&scene.held, expected_leaf)?;
+    edit::may_be_parent(&scene.at.node)?;
     let now = parts.clock.now();
     let (bridge, scene) = change::cross(parts, caller, scene, now).await?;
     can_answer(parts, scene.session(), new.generate.as_ref(), &new.content)?;
     let mut draft = draft(parts, caller, &scene, new, now);
     let input = input::read(parts, &scene, &mut draft, None).await?;
     let generate = new.generate.clone().filter(|_| input.is_answered());
-    let wish = Wish { generate, given: input.given, move_head: new.move_head, ..Wish::default() };
+    let Input { given, asks, summaries, .. } = input;
+    let wish = Wish { generate, given, asks, summaries, move_head: new.move_head, ..Wish::default() };
     let replies = replies(parts, scene.session(), caller, &scene.cast.character, &wish, now)?;
     let message = Message {
         session,
@@ -99,7 +108,7 @@ async fn send(
         move_head: new.move_head,
         act: Act::Message,
     };
-    commit(turns, actor(caller, now, new.expected_leaf), message, scene.session(), wish).await
+    commit(turns, actor(caller, now, expected_leaf), message, scene.session(), wish).await
 }
 
 async fn scene_for(
@@ -115,7 +124,9 @@ async fn scene_for(
         if let Some(persona) = persona {
             reader.persona(caller, persona)?.ok_or(Refusal::NotFound("the persona"))?;
         }
-        scene::read(reader, &look)
+        let held = reader.session(caller, session)?.ok_or(Refusal::NotFound("the session"))?;
+        let look = Look { node: beside::newest(reader, &held, look.node)?, ..look };
+        scene::read_in(reader, held, &look)
     };
     parts.store.read(read).await
 }
@@ -303,6 +314,7 @@ pub async fn commit(
     }
     let claim = Claim::present();
     let mut made = Started { node, generations: nodes.clone(), op: 0 };
+    let summaries = proposed::all(parts, wish.summaries);
     let written = parts
         .store
         .write(move |tx| {
@@ -314,6 +326,9 @@ pub async fn commit(
                 return Ok(None);
             }
             let written = tx.message(&actor, &message)?;
+            if let Some(node) = node {
+                summaries.iter().try_for_each(|one| tx.propose_summary(session_id, node, one).map(drop))?;
+            }
             made.op = written.op;
             tx.act_for(claim.as_ref(), &made)?;
             Ok(Some(written))
@@ -321,6 +336,9 @@ pub async fn commit(
         .await?;
     let Some(written) = written else { return Ok(None) };
     unclaimed.nodes.clear();
+    if let Some(node) = node {
+        beside::Asking::put(parts, session_id, actor.user, node, wish.asks);
+    }
     let generate = wish.generate.unwrap_or_default();
     for (i, (draft, running)) in drafts.into_iter().zip(running).enumerate() {
         let source = match &wish.given {

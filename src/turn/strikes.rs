@@ -102,6 +102,13 @@ impl Tally {
         }
     }
 
+    /// Begins anew with one plugin of a session: its code is another one.
+    pub fn forgive_one(&self, session: SessionId, plugin: &str) {
+        if let Some(plugins) = self.lock().get_mut(&session) {
+            plugins.remove(plugin);
+        }
+    }
+
     /// Begins anew with a session: its plugins were set.
     pub fn forgive(&self, session: SessionId) {
         self.lock().insert(session, HashMap::new());

@@ -10,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use crate::ids::{NodeId, SummaryId};
+use crate::plugin::Permission;
 use crate::prompt::preset::Piece;
 use crate::prompt::summaries::{self, Span};
 use crate::prompt::{Measure, Sent};
@@ -79,15 +80,29 @@ impl Known {
         Ok(Self { rows, places, all, spans })
     }
 
-    /// Those of a scene whose session sums itself up.
+    /// Those of a scene whose session sums itself up; of another one those that plugins proposed which may and play there.
     ///
     /// # Errors
     /// The database fails.
     pub fn at(reader: &mut Reader<'_>, scene: &Scene, measure: &Measure) -> Result<Option<Self>, StoreError> {
-        if !scene.session().summaries.is_on {
+        if scene.session().summaries.is_on {
+            return Self::on(reader, &scene.held, &scene.at, measure).map(Some);
+        }
+        let word = Permission::TreeSummarise.to_string();
+        let proposes = scene.rules.plugins.iter().filter(|plugin| plugin.grants.contains(&word));
+        let proposers: Vec<&str> = proposes.map(|plugin| plugin.id.as_str()).collect();
+        if proposers.is_empty() {
             return Ok(None);
         }
-        Self::on(reader, &scene.held, &scene.at, measure).map(Some)
+        let known = Self::on(reader, &scene.held, &scene.at, measure)?;
+        Ok(Some(known.only(|one| one.plugin().is_some_and(|plugin| proposers.contains(&plugin)))))
+    }
+
+    /// Without those that are not wanted.
+    fn only(self, is_wanted: impl Fn(&Summary) -> bool) -> Self {
+        let both = self.all.into_iter().zip(self.spans).filter(|(one, _)| is_wanted(one));
+        let (all, spans) = both.unzip();
+        Self { all, spans, ..self }
     }
 
     /// Tokens of a prompt that are kept free for them, of so many.

@@ -10,10 +10,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, Semaphore};
-use tokio::time::Instant;
 
 use crate::ids::{NodeId, SessionId, SummaryId};
 use crate::prompt::recall::beginning;
@@ -21,12 +19,11 @@ use crate::prompt::{self, Line, Sent, summaries, tags};
 use crate::store::{Held, NewSummary, Placed, Reader, Show, StoreError};
 use crate::tree::Session;
 
-use super::machine::{Event, Fault, Machine};
-use super::models::{Candidate, Choice};
+use super::models::Choice;
 use super::room::{Bounds, Last};
 use super::summed::Known;
 use super::trace::{Made, SUMMED};
-use super::{Generate, Parts, ask, draft, room, runner, start, trace};
+use super::{Generate, Parts, beside, draft, room, start, trace};
 
 /// So many calls run at once for all sessions together.
 const AT_ONCE: usize = 2;
@@ -178,7 +175,7 @@ async fn step(parts: &Arc<Parts>, session: SessionId, leaf: NodeId) -> Result<bo
     let session = parts.store.read::<_, StoreError, _>(read).await.map_err(told)?;
     let Some(session) = session.filter(|session| session.summaries.is_on) else { return Ok(false) };
     let (choice, params) = who(parts, &session)?;
-    let bounds = runner::bounds(parts, &choice, &params);
+    let bounds = room::bounds(parts, &choice, &params);
     let id = session.id;
     let look = bounds.clone();
     let task = parts.store.read::<_, StoreError, _>(move |reader| task(reader, id, leaf, &look)).await.map_err(told)?;
@@ -188,7 +185,7 @@ async fn step(parts: &Arc<Parts>, session: SessionId, leaf: NodeId) -> Result<bo
     let reply = bounds.reply.min(most.max(SHORTEST));
     let made = Made { messages, reply, context: bounds.context, ..Made::default() };
     let _place = parts.summing.places.acquire().await.map_err(told)?;
-    let (content, metadata) = ask(parts, &choice, &params, &made).await?;
+    let (content, metadata) = beside::ask(parts, &choice, &params, &made).await?;
     let content = tags::hide(&content, &bounds.hide_tags).unwrap_or(content).trim().to_owned();
     let created = parts.clock.now();
     let new = NewSummary { id: SummaryId::new(parts.ids.next(created)), level, rows, content, metadata, created };
@@ -300,53 +297,4 @@ fn of_summaries(known: &Known, bounds: &Bounds) -> Option<Task> {
     let texts: Vec<String> = texts.filter(|text| !text.trim().is_empty()).collect();
     let level = spans().next()?.level + 1;
     (!texts.is_empty()).then(|| Task { level, rows, messages: summaries::ask_for_chapter(&texts) })
-}
-
-/// The answer of the first model that gives one, and what is known of it.
-async fn ask(
-    parts: &Arc<Parts>,
-    choice: &Choice,
-    params: &Map<String, Value>,
-    made: &Made,
-) -> Result<(String, Map<String, Value>), String> {
-    let deadline = Instant::now() + parts.config.limits.generation;
-    let mut why = "no model can be asked".to_owned();
-    for candidate in choice.candidates() {
-        let machine = hear(parts, candidate, params, made, deadline).await;
-        if let Some(Fault { message, .. }) = machine.fault() {
-            why = format!("{}: {message}", candidate.name);
-            continue;
-        }
-        let mut metadata = machine.facts();
-        metadata.insert("model".into(), candidate.name.as_str().into());
-        if let Some(usage) = machine.usage() {
-            runner::price(parts, &mut metadata, (&candidate.client.endpoint().id, &candidate.model), &usage);
-        }
-        return Ok((machine.content().to_owned(), metadata));
-    }
-    Err(why)
-}
-
-/// Hears one model to its end.
-async fn hear(
-    parts: &Arc<Parts>,
-    candidate: &Candidate,
-    params: &Map<String, Value>,
-    made: &Made,
-    deadline: Instant,
-) -> Machine {
-    let endpoint = candidate.client.endpoint();
-    let request = ask::request(params, parts.ids.seed(), candidate.model.clone(), made, endpoint);
-    let mut machine = Machine::new(parts.clock.now());
-    let mut frames = candidate.client.stream(&request);
-    while !machine.is_over() {
-        let event = match tokio::time::timeout_at(deadline, frames.next()).await {
-            Ok(Some(Ok(frame))) => Event::Frame(frame),
-            Ok(Some(Err(failure))) => Event::Failed(Fault::new(failure.code(), failure.to_string(), failure.hint())),
-            Ok(None) => Event::Ended,
-            Err(_) => Event::Failed(Fault::new("provider_timeout", "it took too long", "ask for less")),
-        };
-        machine.on(event, parts.clock.now());
-    }
-    machine
 }

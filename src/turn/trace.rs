@@ -101,6 +101,8 @@ pub struct Made {
     pub scripts: Vec<Value>,
     /// What lorebooks called up, and what was stopped; nothing where none holds.
     pub lore: Option<Value>,
+    /// What lore says only to the model that keeps the values, where that is another one.
+    pub values: Vec<String>,
     /// What plugins planned.
     pub planned: Planned,
     /// What was told summed up; null where the session does not sum itself up.
@@ -321,6 +323,7 @@ fn source(slot: &str) -> &'static str {
         "worldInfoBefore" | "worldInfoAfter" | "lore" => "lore",
         "authorsNote" => "session",
         "history" => "history",
+        "tools" => "plugin",
         plugin if plugin.starts_with("plugin:") => "plugin",
         "filler" => "settings",
         _ => "preset",

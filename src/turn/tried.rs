@@ -24,7 +24,7 @@ use super::room::Bounds;
 use super::scene::{self, Look};
 use super::scripted::Scripted;
 use super::similar::Found;
-use super::{Generate, Parts, TurnError, draft, ordered, plan, preview, runner, start};
+use super::{Generate, Parts, TurnError, draft, ordered, plan, preview, room, start};
 
 /// Of each list so many entries are told.
 const MOST_TOLD: usize = 1_000;
@@ -112,7 +112,7 @@ async fn cue(parts: &Arc<Parts>, caller: UserId, asked: &LoreTest) -> Result<Cue
 fn bounds(parts: &Parts, session: &Session) -> Result<Bounds, TurnError> {
     let generate = Generate { n: 1, model: None, params: Map::new(), character: None };
     let choice = draft::writer(parts, session, &generate)?;
-    Ok(runner::bounds(parts, &choice, &start::params(session, &generate)))
+    Ok(room::bounds(parts, &choice, &start::params(session, &generate)))
 }
 
 /// A text that nobody said anywhere: no story, no world, no times.

@@ -14,7 +14,7 @@ use super::machine::{Action, Event, Fault, Machine};
 use super::models::{Candidate, Choice, Passed};
 use super::tools::Toolbox;
 use super::trace::Made;
-use super::{Parts, ask, ends, tools};
+use super::{Parts, ask, ends, spoken, tools};
 
 /// What is to be asked.
 pub struct Wish<'a> {
@@ -48,8 +48,17 @@ impl Attempt<'_> {
     }
 }
 
+/// A model whose server refused the request because it tells of tools. Nothing has been said.
+pub struct ToolsRefused {
+    /// Who.
+    pub candidate: Candidate,
+    /// The server's words.
+    pub why: String,
+}
+
 /// Asks one model after another until one has begun to answer, and hears it to its end. `asked` is told of each before it is
-/// asked. All of them together, with the tools that they use, have the time that a reply may take.
+/// asked. All of them together, with the tools that they use, have the time that a reply may take. Where a server refuses to be
+/// told of tools, that is handed back: the prompt has to be another one.
 pub async fn speak<T>(
     parts: &Arc<Parts>,
     writing: &Writing<T>,
@@ -57,7 +66,7 @@ pub async fn speak<T>(
     wish: &Wish<'_>,
     mut tools: Option<&mut Toolbox<'_>>,
     mut asked: impl FnMut(&Attempt<'_>),
-) {
+) -> Option<ToolsRefused> {
     let mut passed = wish.choice.passed.clone();
     let mut left = wish.choice.others.len();
     let deadline = Instant::now() + parts.config.limits.generation;
@@ -68,19 +77,25 @@ pub async fn speak<T>(
         let template = candidate.client.written(&request).map(|written| told(&written));
         asked(&Attempt { candidate, params, template, passed: &passed });
         parts.learn_again(&candidate.client);
-        if let Some(tools) = &tools {
-            offer(&mut request, tools);
+        if let Some(wire) = tools.as_ref().and_then(|tools| tools.wire()) {
+            offer(&mut request, wire);
         }
+        let prompt = request.messages.len();
         let failure = loop {
-            go_on(&mut request, &rounds);
+            go_on(&mut request, &rounds, prompt, tools.as_deref());
             let frames = candidate.client.stream(&request);
-            if let Some(failure) = stream_in(parts, writing, machine, frames, deadline, left > 0).await {
+            let is_told = rounds.is_empty() && tools.as_ref().is_some_and(|tools| tools.wire().is_some());
+            let may = Handing { on: left > 0, back: is_told };
+            if let Some(failure) = stream_in(parts, writing, machine, frames, deadline, may).await {
+                if may.hands_back(&failure) {
+                    return Some(ToolsRefused { candidate: candidate.clone(), why: failure.to_string() });
+                }
                 break failure;
             }
             let (calls, said) = machine.wanted();
             match &mut tools {
                 Some(tools) if !machine.is_over() => rounds.push(tools.answer(said, calls).await),
-                _ => return,
+                _ => return None,
             }
             machine.go_on();
         };
@@ -88,18 +103,44 @@ pub async fn speak<T>(
         passed.push(Passed::failed(&candidate.name, &failure));
         left = left.saturating_sub(1);
     }
+    None
+}
+
+/// What may become of a failure before the first word.
+#[derive(Clone, Copy)]
+struct Handing {
+    /// Another model may be asked.
+    on: bool,
+    /// The same may be asked without being told of tools in a field of the request.
+    back: bool,
+}
+
+impl Handing {
+    fn hands_back(self, failure: &Failure) -> bool {
+        self.back && failure.refuses_tools()
+    }
+
+    fn takes(self, failure: &Failure) -> bool {
+        self.hands_back(failure) || (self.on && failure.is_elsewhere_better())
+    }
 }
 
 /// Tells a model of the tools that it may use, besides those that the request's own parameters name.
-fn offer(request: &mut Request, tools: &Toolbox<'_>) {
+fn offer(request: &mut Request, tools: Vec<Value>) {
     let own = request.params.shift_remove("tools");
     let own = own.and_then(|own| if let Value::Array(own) = own { Some(own) } else { None }).unwrap_or_default();
-    request.params.insert("tools".into(), own.into_iter().chain(tools.wire()).collect());
+    request.params.insert("tools".into(), own.into_iter().chain(tools).collect());
 }
 
 /// Tells it what came of those that it has used. The last time it is asked it may use none: it has to say something.
-fn go_on(request: &mut Request, rounds: &[Round]) {
-    if rounds.len() >= tools::ROUNDS {
+fn go_on(request: &mut Request, rounds: &[Round], prompt: usize, tools: Option<&Toolbox<'_>>) {
+    let is_last = rounds.len() >= tools::ROUNDS;
+    if tools.is_some_and(|tools| tools.wire().is_none()) {
+        request.messages.truncate(prompt);
+        request.messages.extend(spoken::messages(rounds, is_last));
+        return;
+    }
+    if is_last {
         request.params.insert("tool_choice".into(), "none".into());
     }
     request.rounds = rounds.to_vec();
@@ -118,15 +159,15 @@ fn request(wish: &Wish<'_>, candidate: &Candidate) -> Request {
     ask::request(wish.params, wish.dice_seed, candidate.model.clone(), wish.made, endpoint)
 }
 
-/// Feeds the machine until the text is over or the model waits for its tools, and shows watchers what comes. Where another model may be asked, a failure
-/// before the first word is not the end: it is handed back.
+/// Feeds the machine until the text is over or the model waits for its tools, and shows watchers what comes. Where somebody may be asked
+/// instead, a failure before the first word is not the end: it is handed back.
 async fn stream_in<T>(
     parts: &Arc<Parts>,
     writing: &Writing<T>,
     machine: &mut Machine,
     mut frames: FrameStream,
     deadline: Instant,
-    may_pass: bool,
+    may: Handing,
 ) -> Option<Failure> {
     let limit = parts.config.limits.generation;
     let late = tokio::time::sleep_until(deadline);
@@ -141,7 +182,7 @@ async fn stream_in<T>(
             }
             frame = frames.next() => match frame {
                 Some(Ok(frame)) => Event::Frame(frame),
-                Some(Err(failure)) if may_pass && machine.is_silent() && failure.is_elsewhere_better() => {
+                Some(Err(failure)) if machine.is_silent() && may.takes(&failure) => {
                     machine.ask_another();
                     return Some(failure);
                 }

@@ -1,10 +1,12 @@
-//! A hook that its author tries on a message of a story: with code that is not saved, as it would run there, with the dice that
+//! A hook or tool that its author tries on a message of a story: with code that is not saved, as it would run there, with the dice that
 //! fell there. Nothing is written, and what goes wrong is nobody's strike. `replay.rs` does so along a line.
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::ids::{NodeId, SessionId, UserId};
-use crate::plugin::{Hook, Loaded, NodeFacts, Outcome};
+use crate::plugin::{Answer, Answered, Hook, Loaded, NodeFacts, Outcome, Permission, ToolUse};
 use crate::store::{PluginInForce, Reader, RulesInForce};
 use crate::tree::edit::Refusal;
 use crate::tree::{Delta, Kind, Node, Role};
@@ -12,7 +14,7 @@ use crate::world::World;
 
 use super::hooks::{self, Player, Stage};
 use super::scene::{self, Look, Scene};
-use super::{Parts, TurnError};
+use super::{Parts, TurnError, beside, tools};
 
 /// What is to be tried.
 pub struct Trial {
@@ -20,6 +22,8 @@ pub struct Trial {
     pub plugin: Arc<Loaded>,
     /// The hook.
     pub hook: Hook,
+    /// With [`Hook::Tool`], which one, and what it is called with.
+    pub tool: Option<(String, Value)>,
     /// The session.
     pub session: SessionId,
     /// The message.
@@ -36,11 +40,11 @@ pub struct Tried {
     pub before: Arc<World>,
 }
 
-/// Tries a hook.
+/// Tries a hook or tool.
 ///
 /// # Errors
-/// The session or message is not the caller's or not there, the settings of the session do not fit the plugin, or the
-/// database fails.
+/// The session or message is not the caller's or not there, the plugin has no such tool, the settings of the session do not fit
+/// the plugin, or the database fails.
 pub async fn try_hook(parts: &Arc<Parts>, caller: UserId, trial: Trial) -> Result<Tried, TurnError> {
     let look = Look::at(parts, caller, trial.session, trial.node);
     let hook = trial.hook;
@@ -53,8 +57,47 @@ pub async fn try_hook(parts: &Arc<Parts>, caller: UserId, trial: Trial) -> Resul
     if let Some(text) = trial.text {
         set.stage.text = Arc::from(text);
     }
-    let outcome = parts.hooks.aside(hook, &set.stage, &set.player, Arc::clone(&world)).await;
+    if hook == Hook::OnAnswer {
+        let (text, turn) = (set.stage.text.to_string(), set.stage.node.turn);
+        let said = || Answered { text, turn, ..Answered::default() };
+        set.stage.answer = Some(hooks::answered(&place.delta, trial.plugin.id()).unwrap_or_else(said));
+    }
+    let outcome = match trial.tool {
+        Some((name, arguments)) => called(parts, &set, &name, arguments, &world).await?,
+        None => parts.hooks.aside(hook, &set.stage, &set.player, Arc::clone(&world)).await,
+    };
     Ok(Tried { outcome, before: world })
+}
+
+/// Calls a tool as a model would. Arguments that it does not take are refused in the words that the model would be told.
+async fn called(
+    parts: &Parts,
+    set: &Set,
+    name: &str,
+    mut arguments: Value,
+    world: &Arc<World>,
+) -> Result<Outcome, TurnError> {
+    let manifest = set.player.plugin.manifest();
+    let tool = manifest.tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
+        let known: Vec<&str> = manifest.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let there = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        TurnError::Invalid { field: "tool", message: format!("the plugin has no tool \"{name}\"; there are: {there}") }
+    })?;
+    let mut outcome = Outcome::nothing(Arc::clone(world));
+    let mut lines = Vec::new();
+    match tools::fit(tool, &mut arguments) {
+        Ok(mended) => {
+            lines.extend(tools::mended_lines(&mended));
+            let called = ToolUse { name: tool.name.clone(), arguments, before: 0 };
+            outcome = parts.hooks.tool_aside(called, &set.stage, &set.player, Arc::clone(world)).await;
+        }
+        Err(why) => outcome.answer = Answer::Refused(why),
+    }
+    if !set.player.may(&Permission::Tools) {
+        lines.push("no model is offered this tool here: the story does not grant \"tools\"".to_owned());
+    }
+    outcome.warnings.splice(0..0, lines);
+    Ok(outcome)
 }
 
 /// A message and what is known of its place.
@@ -65,6 +108,8 @@ pub(super) struct Place {
     pub(super) delta: Delta,
     /// Where the hook looks from: above the message, if it is the one that the hook reads; else the message itself.
     pub(super) scene: Scene,
+    /// Tags whose blocks nobody is shown.
+    hide_tags: Vec<String>,
     /// Whether the hook reads the message.
     pub(super) is_read: bool,
     /// The world before the message.
@@ -81,16 +126,18 @@ pub(super) fn place(reader: &mut Reader<'_>, hook: Hook, look: &Look) -> Result<
     let (delta, node) = (reader.delta(&placed)?, placed.node);
     let reads = match hook {
         Hook::OnInput => Some(Role::User),
-        Hook::OnReply | Hook::OnEdit | Hook::Narrate => Some(Role::Assistant),
+        Hook::OnReply | Hook::OnEdit | Hook::OnGreeting | Hook::Narrate | Hook::Tool => Some(Role::Assistant),
         _ => None,
     };
-    let is_own = reads == Some(node.role) && node.kind == Kind::Message;
+    let kind = if hook == Hook::OnGreeting { Kind::Greeting } else { Kind::Message };
+    let is_own = reads == Some(node.role) && node.kind == kind;
     let parent = node.parent.filter(|_| is_own);
+    let hide_tags = look.hide_tags.clone();
     let look = Look { node: parent.unwrap_or(node.id), ..look.clone() };
     let scene = scene::read_in(reader, held, &look)?;
     // A narrator reads what it answers, which is the message above.
     let is_read = parent.is_some() && hook != Hook::Narrate;
-    Ok(Place { node, delta, scene, is_read, before, after })
+    Ok(Place { node, delta, scene, hide_tags, is_read, before, after })
 }
 
 /// What a hook is called with.
@@ -101,7 +148,7 @@ pub(super) struct Set {
 
 /// The stage at a place for a plugin, under its own schema and with the dice that fell there.
 pub(super) fn set(plugin: &Arc<Loaded>, hook: Hook, place: &Place) -> Result<Set, TurnError> {
-    let Place { node, delta, scene, is_read, before, .. } = place;
+    let Place { node, delta, scene, hide_tags, is_read, before, .. } = place;
     let in_force = in_force(plugin, scene)?;
     let there = scene.rules.plugins.iter().find(|other| other.id == in_force.id);
     let from = there.map_or(in_force.state_version, |there| there.state_version);
@@ -113,9 +160,13 @@ pub(super) fn set(plugin: &Arc<Loaded>, hook: Hook, place: &Place) -> Result<Set
     let mut stage = scene.stage(&rules, facts, node.dice_seed);
     if *is_read {
         stage.recorded = hooks::recorded(delta);
+        stage.is_aside = hooks::is_aside(delta);
+    }
+    // A tool is called while the reply is written: what it reads is the message above.
+    if *is_read && hook != Hook::Tool {
         stage.role = node.role.word();
-        stage.text = Arc::from(node.content.as_str());
-    } else {
+        stage.text = beside::with_values(hide_tags, node.role, &node.content, &node.metadata);
+    } else if !*is_read {
         stage.world = Arc::clone(before);
     }
     Ok(Set { stage, player: Player { plugin: Arc::clone(plugin), in_force, from } })

@@ -25,6 +25,8 @@ struct Part {
     negated: bool,
     variable: Variable,
     than: Option<(Compare, Value)>,
+    /// Whether what it is compared with stands there without quotes.
+    is_bare: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +37,19 @@ enum Compare {
     AtMost,
     More,
     AtLeast,
+}
+
+/// A variable beside what it is compared with.
+#[derive(Debug, Clone, Copy)]
+pub struct Comparison<'c> {
+    /// The variable.
+    pub variable: &'c Variable,
+    /// `==`, `!=`, `<`, `<=`, `>` or `>=`.
+    pub sign: &'static str,
+    /// What it is compared with.
+    pub than: &'c Value,
+    /// Whether that stands there without quotes.
+    pub is_bare: bool,
 }
 
 const SIGNS: [(&str, Compare); 7] = [
@@ -75,6 +90,15 @@ impl Condition {
         self.0.iter().any(|all| all.iter().all(|part| part.holds(variable(&part.variable).as_ref())))
     }
 
+    /// Every comparison in it.
+    pub fn comparisons(&self) -> impl Iterator<Item = Comparison<'_>> {
+        self.0.iter().flatten().filter_map(|part| {
+            let (compare, than) = part.than.as_ref()?;
+            let (sign, _) = SIGNS.iter().find(|(_, known)| known == compare)?;
+            Some(Comparison { variable: &part.variable, sign, than, is_bare: part.is_bare })
+        })
+    }
+
     /// Every variable that it names.
     pub fn variables(&self) -> impl Iterator<Item = &Variable> {
         self.0.iter().flatten().map(|part| &part.variable)
@@ -84,7 +108,7 @@ impl Condition {
 impl Part {
     fn holds(&self, value: Option<&Value>) -> bool {
         let holds = match &self.than {
-            None => truth(value),
+            None => value.and_then(count).map_or_else(|| truth(value), |held| held > 0),
             Some((compare, than)) => compared(value, *compare, than),
         };
         holds != self.negated
@@ -104,9 +128,23 @@ fn compared(value: Option<&Value>, compare: Compare, than: &Value) -> bool {
     }
 }
 
-/// Numbers by size, also in quotes; texts by letter; whatever else only if it is the same.
+/// How many a list or a map holds.
+fn count(value: &Value) -> Option<u32> {
+    let held = match value {
+        Value::Array(list) => list.len(),
+        Value::Object(map) => map.len(),
+        _ => return None,
+    };
+    Some(u32::try_from(held).unwrap_or(u32::MAX))
+}
+
+/// Numbers by size, also in quotes, and lists and maps by how many they hold; texts by letter; whatever else only if it is the
+/// same.
 fn order(value: &Value, than: &Value) -> Option<std::cmp::Ordering> {
-    let own = |value: &Value| if value.is_boolean() { None } else { number(Some(value)) };
+    let own = |value: &Value| match value {
+        Value::Bool(_) => None,
+        other => count(other).map(f64::from).or_else(|| number(Some(other))),
+    };
     match (own(value), own(than)) {
         (Some(value), Some(than)) => value.partial_cmp(&than),
         _ => match (value, than) {
@@ -139,14 +177,19 @@ fn words(text: &str) -> Result<Vec<Word>, String> {
             let (inside, after) = rest
                 .strip_prefix(first)
                 .and_then(|rest| rest.split_once(first))
-                .ok_or_else(|| format!("a text in `when` is not closed: {rest}"))?;
+                .ok_or_else(|| format!("a text is not closed: {rest}"))?;
             found.push(Word::Quoted(inside.to_owned()));
             after
         } else {
             let end = rest.find(|c: char| c.is_whitespace() || "=!<>\"'".contains(c)).unwrap_or(rest.len());
             let (word, after) = rest.split_at(end);
             if word.is_empty() {
-                return Err(format!("`when` cannot be read at: {rest}"));
+                return Err(format!("this cannot be read: {rest}"));
+            }
+            if is_bracketed(word) {
+                return Err(
+                    "a condition has no brackets: `and` binds before `or`, and `not` stands before one part".to_owned()
+                );
             }
             found.push(Word::Bare(word.to_owned()));
             after
@@ -156,16 +199,23 @@ fn words(text: &str) -> Result<Vec<Word>, String> {
     Ok(found)
 }
 
+/// Whether brackets stand in a word that are not a name's own, as those of `sword(2)` are.
+fn is_bracketed(word: &str) -> bool {
+    let count = |brackets: [char; 2]| word.matches(brackets).count();
+    word.starts_with(['(', '（']) || word.starts_with("not(") || count(['(', '（']) != count([')', '）'])
+}
+
 fn part(words: &[Word]) -> Result<Part, String> {
     let negated = words.first().is_some_and(|word| is_word(word, "not"));
     let words = if negated { words.get(1..).unwrap_or_default() } else { words };
     let (name, than) = match words {
         [Word::Bare(name)] => (name, None),
         [Word::Bare(name), Word::Sign(compare), than] => (name, Some((*compare, literal(than)?))),
-        _ => return Err("`when` takes parts like `affinity >= 20`, joined by `and` and `or`".to_owned()),
+        _ => return Err("a condition has parts like `affinity >= 20`, joined by `and` and `or`".to_owned()),
     };
-    let variable = Variable::read(name).ok_or_else(|| format!("`{name}` in `when` is no name of a variable"))?;
-    Ok(Part { negated, variable, than })
+    let variable = Variable::read(name).ok_or_else(|| format!("`{name}` is no name of a variable"))?;
+    let is_bare = matches!(words, [_, _, Word::Bare(_)]);
+    Ok(Part { negated, variable, than, is_bare })
 }
 
 impl Variable {
@@ -203,7 +253,7 @@ fn literal(word: &Word) -> Result<Value, String> {
     match word {
         Word::Quoted(text) => Ok(text.as_str().into()),
         Word::Bare(word) => Ok(serde_json::from_str(word).unwrap_or_else(|_| word.as_str().into())),
-        Word::Sign(_) => Err("`when` has two signs in a row".to_owned()),
+        Word::Sign(_) => Err("two signs stand in a row".to_owned()),
     }
 }
 
@@ -213,8 +263,7 @@ mod tests {
     use serde_json::json;
 
     fn holds(text: &str) -> bool {
-        let world =
-            json!({"affinity": 20, "combat": {"over": false, "hp": "7"}, "place": "quay", "鍵": [1], "none": null});
+        let world = json!({"affinity": 20, "combat": {"over": false, "hp": "7"}, "place": "quay", "鍵": [1], "none": null, "pack": {"rope": 2, "oil": 1}, "spent": [], "bare": {}});
         Condition::read(text).unwrap().holds(|path| world.pointer(&format!("/{}", path.join("/"))).cloned())
     }
 
@@ -239,6 +288,11 @@ mod tests {
             ("none == null", true),
             ("affinity == \"20\"", true),
             ("place > 3", false),
+            ("pack", true),
+            ("pack >= 2 and pack < 3", true),
+            ("鍵 == 1", true),
+            ("spent or bare", false),
+            ("not bare and spent == 0", true),
         ] {
             assert_eq!(holds(text), expected, "{text}");
         }

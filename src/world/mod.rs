@@ -8,6 +8,7 @@
 //! in `op.rs`, its arm in `fold/edit.rs`, and a line in the fold's table of tests. To add a schema keyword: see
 //! `schema/mod.rs`; every keyword that is not known is refused when the schema is read, so that none passes silently.
 
+mod alike;
 pub mod canonical;
 pub mod condition;
 pub mod diff;
@@ -22,6 +23,7 @@ pub mod schema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+pub use alike::alike;
 pub use condition::Condition;
 pub use diff::{PathChange, diff};
 pub use differences::Differences;

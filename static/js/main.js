@@ -3,13 +3,12 @@ import { effect, h, render, untracked } from "../vendor/preact.js";
 import { runKeys } from "./actions/commands.js";
 import { readHosts, readLibrary } from "./actions/library.js";
 import { arrive } from "./actions/travel.js";
-import { here, readWorld } from "./actions/world.js";
 import { messageOf } from "./lib/focus.js";
 import { chooseLocale, setLocale, t } from "./lib/i18n.js";
 import { recall } from "./lib/storage.js";
 import { age } from "./model/deltas.js";
 import { letRearrange, route, setTheme, theme } from "./model/page.js";
-import { byHand, line, peekNode, session, unread } from "./model/story.js";
+import { byHand, here, line, peekNode, session, unread } from "./model/story.js";
 import { me } from "./net/api.js";
 import { App, loadAhead } from "./views/app.js";
 
@@ -32,13 +31,23 @@ effect(() => {
   });
 });
 
+let wasInWorld = false;
+
+/** The world is no part of the first page: it comes with the first story. @param {string | null} nid */
+async function followWorld(nid) {
+  if (!nid && !wasInWorld) return;
+  wasInWorld = true;
+  const { readWorld } = await import("./actions/world.js");
+  await readWorld(nid);
+}
+
 effect(() => {
   const nid = here();
   // A line that changed has messages whose doings nobody knows yet, or carries another world to the same place.
   void line.value;
   void byHand.value;
   void age.value;
-  untracked(() => void readWorld(nid));
+  untracked(() => void followWorld(nid));
 });
 
 effect(() => {

@@ -2,10 +2,11 @@
 //! restart. Properties, bounds and traps have files of their own.
 
 use clotho::clock::Time;
-use clotho::ids::{CharacterId, PersonaId, UserId};
+use clotho::ids::{CharacterId, NodeId, PersonaId, UserId};
 use clotho::oplog::{Act, Effect};
 use clotho::store::{
-    Actor, Answer, CharacterCard, Ending, Message, PersonaCard, Seen, Show, StateUpdate, Trace, User, WriteError,
+    Actor, Answer, CharacterCard, Ending, Message, PersonaCard, Revision, Seen, Show, StateUpdate, Trace, User,
+    WriteError,
 };
 use clotho::tree::edit::Refusal;
 use clotho::tree::mirror::Mirror;
@@ -196,6 +197,43 @@ fn store_switches_what_counts_and_rates() {
     assert_eq!(hp(&store.world(session, u2)), Some(70));
 }
 
+/// A delta made anew is in force from then on, across keyframes and on every branch below it; undo puts the old one back, and what
+/// was seen before something else was done is refused.
+#[test]
+fn store_revises_what_nodes_do() {
+    let mut store = TestStore::with(|settings| settings.keyframe_every = 4);
+    let Begun { session, greetings, .. } = keep(&store);
+    let mut line = vec![greetings[0]];
+    for _ in 0..20 {
+        let mut hit = store.draft(Role::Assistant, Kind::Message, "It bites.");
+        hit.delta = delta([add("/combat/hp", -1)]);
+        line.push(store.append(session, *line.last().unwrap(), hit));
+    }
+    let other = store.append(session, line[10], store.said("Another way."));
+    let worlds = |store: &TestStore| [line[2], line[3], line[20], other].map(|node| hp(&store.world(session, node)));
+    assert_eq!(worlds(&store), [Some(98), Some(97), Some(80), Some(90)]);
+    let revise = |seen: i64, deltas: Vec<(NodeId, Delta)>| {
+        let (actor, revision) = (store.actor(), Revision { seen, deltas });
+        store.write(move |tx| tx.revise(&actor, session, &revision))
+    };
+    let seen = store.held(session).session.op;
+    let wanted = vec![(line[3], delta([add("/combat/hp", -30)])), (line[5], Delta::default())];
+    let op = revise(seen, wanted.clone()).unwrap().op;
+    assert_eq!(op, seen + 1);
+    assert_eq!(worlds(&store), [Some(98), Some(68), Some(52), Some(62)]);
+    assert!(matches!(refused(revise(seen, wanted)), Refusal::Conflict(_)), "something was done since");
+    assert_eq!(revise(op, Vec::new()).unwrap().op, op, "nothing is no operation");
+    store.is_well();
+    let actor = store.actor();
+    store.write(move |tx| tx.undo(&actor, session)).unwrap();
+    assert_eq!(worlds(&store), [Some(98), Some(97), Some(80), Some(90)]);
+    let actor = store.actor();
+    store.write(move |tx| tx.redo(&actor, session)).unwrap();
+    store.reopen();
+    assert_eq!(worlds(&store), [Some(98), Some(68), Some(52), Some(62)]);
+    store.is_well();
+}
+
 /// S3-23, S1-16, S4-44, C23: what does not fit is refused by its name and changes nothing.
 #[test]
 fn store_refuses_what_does_not_fit() {
@@ -358,6 +396,7 @@ fn store_keeps_the_settings_of_a_session() {
         enabled: true,
         config: object(json!({"hp": 7})),
         grants: vec!["dice".into()],
+        refused: vec![],
     }];
     assert_eq!(kept.plugins, plugins);
 }

@@ -4,7 +4,10 @@ import { describe, test } from "node:test";
 import { nested } from "../../static/js/lib/chapters.js";
 import { keysIn, keywordsOf } from "../../static/js/lib/keywords.js";
 import { inRounds } from "../../static/js/lib/rounds.js";
-import { groupsOf } from "../../static/js/lib/schema.js";
+import { rulesOf } from "../../static/js/lib/manifest.js";
+import { groupsOf, isConcealed } from "../../static/js/lib/schema.js";
+import { bare, linesBetween, titlesOf, visible } from "../../static/js/lib/judged.js";
+import { growing, quoted } from "../../static/js/lib/tags.js";
 
 /** More than enough for whatever follows from what has happened. */
 const settled = () => steps(12);
@@ -109,5 +112,66 @@ describe("the rows of a world", () => {
     assert.deepEqual(rowsOf([]), all);
     assert.deepEqual(rowsOf(undefined), all);
     assert.deepEqual(rowsOf(["/mine/secret", "/mine/place/trap"]), ["/mine/love", "/mine/place", "/mine/place/room"]);
+  });
+
+  test("of maps and lists of things that have parts, hidden parts are seen nowhere: not in a row, not as a text, not by name", () => {
+    const person = { title: "A person", properties: { love: { type: "integer", minimum: 0, maximum: 9 }, plan: { type: "string", "x-visible": false }, diary: { type: "string" } } };
+    const properties = { people: { type: "object", additionalProperties: { $ref: "#/$defs/person" } }, listed: { type: "object", "x-ui": "list", additionalProperties: person }, met: { type: "array", items: person } };
+    const one = { love: 3, plan: "poison", diary: "dear" };
+    const at = { world: { vars: { mine: { people: { rin: one }, listed: { rin: one }, met: [one] } } }, schemas: [{ plugin: "mine", root: "/mine", schema: { properties, $defs: { person } }, hidden: ["/mine/people/rin/diary", "/mine/listed/rin/diary"] }] };
+    const [group] = groupsOf(at, "en");
+    const [people, listed, met] = group.rows;
+    assert.deepEqual([people.kind, people.rows.map(({ label, kind, rows }) => [label, kind, rows.map((row) => [row.path, row.kind])])], ["group", [["Rin", "group", [["/mine/people/rin/love", "bar"]]]]]);
+    assert.deepEqual([listed.kind, listed.seen, met.kind, met.seen], ["map", { rin: { love: 3 } }, "list", [{ love: 3, diary: "dear" }]]);
+    for (const path of ["/mine/people/rin/plan", "/mine/people/tomas/plan", "/mine/people/rin/diary", "/mine/met/0/plan"]) assert.ok(isConcealed(at, path), path);
+    for (const path of ["/mine/people/rin/love", "/mine/people/tomas", "/mine/met/0/diary", "/other/plan"]) assert.ok(!isConcealed(at, path), path);
+  });
+});
+
+describe("what is written for machines", () => {
+  const whole = 'Snow <b>falls</b>, 3 < 4.\n\n<think>a secret</THINK>\n\nShe nods. <thinker>\n<updatevariable a=1>\n_.set("hp", 1);\n</UpdateVariable>\n<StatusPlaceHolderImpl/>\nThe end';
+
+  test("S3-18: nothing of it is shown while a text grows, however it is cut, and what is shown stays", () => {
+    let before = "";
+    for (let n = 0; n <= whole.length; n += 1) {
+      const now = growing(whole.slice(0, n));
+      assert.ok(now.startsWith(before), `${JSON.stringify(before)} went away at ${JSON.stringify(now)}`);
+      assert.ok(!/<t?h?i?n?k?$|<thi?n?k?[> ]|secret|update|_\.set|hp|status/i.test(now.replace("</b>", "")), now);
+      before = now;
+    }
+    assert.equal(before, "Snow <b>falls</b>, 3 < 4.\n\n\n\nShe nods. <thinker>\n\n\nThe end");
+    for (const [text, shown] of [["<think>hm", ""], ["<think>hm</think>\n\nHello", "Hello"], ["Hello <initvar>\nnever closed", "Hello "], ["a < b", "a < b"], ["天<think>x</THINK>地", "天地"], ["  plain", "  plain"]]) assert.equal(growing(text), shown);
+  });
+
+  test("a quotation has nothing of it either, also where it was cut within", () => {
+    assert.equal(quoted("**Hello**\n\n<StatusPlaceHol"), "Hello");
+    assert.equal(quoted("Hi.\n<UpdateVariable>\n_.se"), "Hi.");
+  });
+});
+
+describe("what a stranger wrote", () => {
+  test("signs that nobody sees are not in titles, and are seen in code", () => {
+    assert.equal(bare("Tide\u202e\u0007 gnp\u200b.exe"), "Tide gnp.exe");
+    assert.equal(visible("a\u202eb\tc\r\n\u200b"), "a⟨U+202E⟩b\tc\n⟨U+200B⟩");
+    assert.equal(visible("人物 👩\u200d🚀"), "人物 👩\u200d🚀");
+    assert.deepEqual([...titlesOf([{ id: "a", title: "Tide" }, { id: "b", title: "Ti\u202ede" }, { id: "c", title: "Sun" }, { id: "d" }]).values()], ["Tide (a)", "Tide (b)", "Sun", "d"]);
+  });
+
+  test("two texts are told line by line", () => {
+    const told = (before, after) => linesBetween(before, after).map(({ sign, text }) => `${sign}${text}`).join("|");
+    assert.equal(told("a\nb\nc\nd", "a\nx\nc\ny\nd"), "a|-b|+x|c|+y|d");
+    assert.equal(told("a", "a"), "a");
+    assert.equal(told("a\nb", "b"), "-a|b");
+    assert.equal(told("a\na", "a\na\na"), "a|a|+a");
+    const long = (sign) => Array.from({ length: 3000 }, (_, i) => `${sign}${i}`).join("\n");
+    assert.equal(linesBetween(long("a"), long("b")).length, 6000);
+  });
+});
+
+describe("the rules of a manifest", () => {
+  test("are listed with what makes them fire", () => {
+    const text = 'id = "a"\n[[rule]]\nname = "friends" # unique\nwhen = "affinity >= 20" # once\nonce = true\ndo = [\n  { op = "set", path = "met", value = true },\n]\n[[rule]]\nname = \'wages\'\nevery = 10\n[permissions]\nwhen = "no"\n';
+    assert.deepEqual(rulesOf(text), [{ name: "friends", when: "when affinity >= 20, once true" }, { name: "wages", when: "every 10" }]);
+    assert.deepEqual(rulesOf(""), []);
   });
 });

@@ -74,6 +74,21 @@ describe("what lorebooks do", () => {
     await form.getByRole("button", { name: "As usual" }).click();
     await until(async () => (await clotho.api("GET", "/api/lorebooks/settings")).scanDepth === 2, "it is as usual");
     assert.deepEqual(await called(path, "The kingdom!"), []);
+    // What somebody else has set meanwhile is not written over unasked.
+    await form.getByRole("spinbutton", { name: /^Messages to look at Keys/ }).fill("3");
+    await clotho.api("PUT", "/api/lorebooks/settings", { scanDepth: 7 });
+    await form.getByRole("button", { name: "Save" }).click();
+    await shelf(page).getByText("They were set elsewhere meanwhile.").waitFor();
+    await check(page, "two who set how lorebooks are read");
+    assert.equal((await clotho.api("GET", "/api/lorebooks/settings")).scanDepth, 7);
+    await shelf(page).getByRole("button", { name: "Save mine all the same" }).click();
+    await until(async () => (await clotho.api("GET", "/api/lorebooks/settings")).scanDepth === 3, "mine are kept");
+    await clotho.api("PUT", "/api/lorebooks/settings", { scanDepth: 8 });
+    await form.getByRole("button", { name: "Save" }).click();
+    await shelf(page).getByRole("button", { name: "Show me theirs" }).click();
+    await until(async () => (await form.getByRole("spinbutton", { name: /^Messages to look at Keys/ }).inputValue()) === "8", "theirs are shown");
+    await form.getByRole("button", { name: "As usual" }).click();
+    await until(async () => (await clotho.api("GET", "/api/lorebooks/settings")).scanDepth === 2, "it is as usual again");
     // An entry that is marked comes without its key.
     await shelf(page).getByRole("article", { name: "Kings" }).getByRole("button", { name: "Open" }).click();
     const book = page.getByRole("dialog", { name: "Kings" });

@@ -38,6 +38,11 @@ try {
   await picture("adventure", english, { viewport: WIDE });
   await picture("adventure-dark", english, { viewport: WIDE, colorScheme: "dark" });
   await picture("phone", english, { viewport: PHONE, hasTouch: true, isMobile: true });
+  if (isWanted("tree")) {
+    const grown = await story("en");
+    await grow(grown);
+    await picture("tree", grown, { viewport: WIDE }, openTree);
+  }
   if (isWanted("chinese")) {
     const chinese = await story("zh");
     await rollAgain(chinese);
@@ -113,6 +118,26 @@ async function branch(path) {
   return look.node.id;
 }
 
+/** Lets lines grow out of the end of a story, which stays where it was. @param {string} path */
+async function grow(path) {
+  const chat = chatOf(path);
+  const { items, leafId } = await clotho.api("GET", `${chat}/projection`);
+  const made = { parentId: items.at(-1).parentId, role: "assistant", content: "You go on the third step, and the stones hold.", generate: false };
+  await clotho.api("POST", `${chat}/message`, made);
+  const say = async (/** @type {string} */ parentId, /** @type {string[]} */ ...words) => {
+    let at = parentId;
+    for (const [n, content] of words.entries()) at = (await clotho.api("POST", `${chat}/message`, { parentId: at, role: n % 2 === 0 ? "user" : "assistant", content, generate: false })).node.id;
+    return at;
+  };
+  const stair = await say(leafId, "I bind the knee and climb the stair.", "The stair is wet. Above, somebody turns a page.");
+  await say(stair, "I call up to them.", "“Come up, then,” says a voice that is older than the tower.");
+  await say(stair, "I wait, and listen.", "A page, and another. It is reading aloud, in a whisper.");
+  const wall = await say(leafId, "I go along the wall instead.", "The wall ends at a shutter. It hangs by one nail.");
+  await say(wall, "I open it.", "The nail gives. So does the shutter.", "I hold on.");
+  await clotho.api("PUT", `${chat}/tree/edit`, { operations: [{ op: "label", nodeId: wall, name: "Along the wall", following: true }] });
+  await clotho.api("PUT", `${chat}/active_leaf`, { nodeId: leafId, exact: true });
+}
+
 /** Takes the second line and the names away again. @param {string} path @param {string} look */
 async function clear(path, look) {
   const names = ["Over the gap", "A good look first"].map((name) => ({ op: "unlabel", name }));
@@ -153,6 +178,14 @@ async function openCompare(page) {
   await page.getByRole("button", { name: "Compare", exact: true }).click();
   await page.locator(".compare table").waitFor();
   await page.locator(".compare .parting").waitFor();
+}
+
+/** @param {import("playwright-core").Page} page */
+async function openTree(page) {
+  await page.getByRole("button", { name: "Story tree" }).first().click();
+  await page.locator("tree-canvas").waitFor();
+  await page.getByRole("button", { name: "Fold side branches" }).click();
+  await page.getByRole("button", { name: "All of it" }).click();
 }
 
 /** @param {string} chat @param {string} id */

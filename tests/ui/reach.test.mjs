@@ -87,3 +87,19 @@ describe("a server that rearranges nothing", () => {
     await close();
   });
 });
+
+describe("how models are told of tools", () => {
+  test("stands beside those that are not told in their own way", async () => {
+    const provider = (/** @type {string} */ id, /** @type {string} */ how) => `[[providers]]\nid = "${id}"\nbase_url = "${model.url}"\nmodels = ["m"]\n${how}\n`;
+    const server = await startClotho([provider("own", ""), provider("told", 'tools = "words"'), provider("bare", 'tools = "none"')].join("\n"));
+    own.push(server);
+    const { page, close } = await reader(browser);
+    await page.goto(server.base);
+    const models = page.getByRole("region", { name: "Connect a model" });
+    await models.getByRole("listitem").filter({ hasText: "told/m" }).waitFor();
+    const said = (await models.locator(".model-list li").allInnerTexts()).map((one) => one.replace(/\s+/g, " ")).sort();
+    assert.deepEqual(said, ["bare/m no tools", "own/m", "told/m tools in words"]);
+    await check(page, "models and tools");
+    await close();
+  });
+});

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
+import { purseStory } from "./support/purse.mjs";
 import { startClotho } from "./support/server.mjs";
 import { browser, check, chooseFromPage, clotho, last, model, newStory, open, own, replyIsThere, say, session, use } from "./support/stage.mjs";
 
@@ -104,7 +105,25 @@ describe("memory", () => {
     await first.getByText("They set out.", { exact: true }).waitFor();
     await first.getByText("Corrected").waitFor();
     await check(page, "what is summed up");
+    // What somebody else wrote meanwhile is not written over unasked.
+    await first.getByRole("button", { name: "Correct it" }).click();
+    await first.getByLabel("Text").fill("They set out early.");
+    const id = (await server.api("GET", `/api/sessions/${made.id}/summaries`)).items.find(({ content }) => content === "They set out.").id;
+    await server.api("PATCH", `/api/sessions/${made.id}/summaries/${id}`, { content: "They set out late." });
+    await first.getByRole("button", { name: "Keep it" }).click();
+    await first.getByText("It was changed elsewhere since you began.").waitFor();
+    await first.getByText("They set out late.", { exact: true }).waitFor();
+    await check(page, "two who correct one summary");
+    await first.getByRole("button", { name: "Write mine over it" }).click();
+    await first.getByText("They set out early.", { exact: true }).waitFor();
+    // What is there goes only after a question.
     await first.getByRole("button", { name: "Make it anew" }).click();
+    await first.getByText("What you wrote there goes for good").waitFor();
+    await check(page, "the question before a summary is made anew");
+    await first.getByRole("button", { name: "Keep it" }).click();
+    await first.getByText("They set out early.", { exact: true }).waitFor();
+    await first.getByRole("button", { name: "Make it anew" }).click();
+    await first.getByRole("button", { name: "Throw it away" }).click();
     await first.getByText("Yes.", { exact: true }).waitFor();
     await first.getByText(/^From “Hello\.” to “|^From “Mile 0, past|^“/).waitFor();
     await first.getByRole("button", { name: "Its last message" }).click();
@@ -165,6 +184,28 @@ describe("memory", () => {
     // The chapter is made anew of what its parts say now.
     await until(async () => (await summed()).items.some(({ content, isEdited }) => isEdited && content === "Two lines,\nhalf written"), "it is kept");
     await dialog.getByText("half written").first().waitFor({ state: "attached" });
+    await close();
+  });
+
+  test("S3-09: a summary that a plugin proposed names it, and is destroyed after a question", async () => {
+    const files = {
+      "plugin.toml": 'id = "scribe"\ntitle = "Scribe"\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["tree.summarise"]\n',
+      "main.rhai": 'fn on_reply(ctx) { ctx.propose_summary(`Seen: ${ctx.text}`, 1); }\n',
+    };
+    const { server, path } = await purseStory(model, { replies: ["She finds a gate."], plugins: [{ id: "scribe" }], files, id: "scribe" });
+    own.push(server);
+    const { page, close } = await reader(browser);
+    await page.goto(`${server.base}${path}`);
+    await chooseFromPage(page, "Memory");
+    const dialog = page.getByRole("dialog", { name: "Memory", exact: true });
+    const one = dialog.getByRole("article", { name: "3 messages", exact: true });
+    await one.getByText("Seen: She finds a gate.").waitFor();
+    await one.getByText("Proposed by the plugin scribe").waitFor();
+    await check(page, "a summary that a plugin proposed");
+    await one.getByRole("button", { name: "Destroy it" }).click();
+    await one.getByText("What it says goes for good").waitFor();
+    await one.getByRole("button", { name: "Throw it away" }).click();
+    await one.waitFor({ state: "detached" });
     await close();
   });
 

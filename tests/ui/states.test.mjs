@@ -38,6 +38,29 @@ describe("the states of a reply", () => {
     await close();
   });
 
+  test("S3-18: thoughts and commands in the text are not to be read while they come", async () => {
+    const { page, close } = await open(await newStory());
+    const shown = async () => (await last(page).locator(".prose").innerText()).trim();
+    const held = model.hold(["<thi", "nk>A plan.", "</think>\n\nShe no", "ds. <Upd", "ateVariable>\n_.set('hp', 1, 2);", "\n</UpdateVariable>", " Done."]);
+    await say(page, "And?");
+    held.next(2);
+    await isCalled(last(page), "Thinking");
+    assert.equal(await shown(), "");
+    held.next();
+    await last(page).locator(".live", { hasText: "She no" }).waitFor();
+    held.next();
+    await last(page).locator(".live", { hasText: "She nods." }).waitFor();
+    held.next();
+    await page.reload();
+    await last(page).locator(".live", { hasText: "She nods." }).waitFor();
+    assert.equal(await shown(), "She nods.");
+    held.open();
+    await last(page).locator(".prose", { hasText: "Done." }).waitFor();
+    await replyIsThere(page);
+    assert.equal((await shown()).replace(/\s+/g, " "), "She nods. Done.");
+    await close();
+  });
+
   test("S4-11: in the line, interrupted", async () => {
     const server = await startClotho(`
 [limits]
@@ -125,6 +148,8 @@ describe("letters", () => {
     await page.getByRole("textbox").last().fill("等多久？");
     await page.keyboard.press("Enter");
     await until(async () => (await texts(page)).at(-1)?.startsWith("他说") ?? false, "the reply came");
+    // What is still being written is drawn anew when it is complete.
+    await replyIsThere(page);
     const chinese = await last(page).locator("article").getAttribute("data-node");
     assert.equal(await width(chinese), "normal");
     await close();

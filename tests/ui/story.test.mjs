@@ -355,8 +355,22 @@ describe("a story with a model", () => {
     await replyIsThere(page);
     await last(page).getByText("Stopped before its end.").waitFor();
     assert.equal((await texts(page)).at(-1), "Kept words.");
+    // The field is never seen without its draft: who types at once would lose it. What it holds is noted before anything is painted.
+    await page.addInitScript(() => {
+      const watch = new MutationObserver(async () => {
+        const box = /** @type {HTMLTextAreaElement | null} */ (document.querySelector("form.composer textarea"));
+        if (!box) return;
+        watch.disconnect();
+        for (let turn = 0; turn < 20; turn += 1) await null;
+        document.documentElement.dataset.begunWith = box.value;
+      });
+      watch.observe(document, { childList: true, subtree: true });
+    });
     await page.reload();
-    await until(async () => (await composer(page).inputValue()) === "half a thought", "the draft is back");
+    await composer(page).waitFor();
+    await page.locator("html[data-begun-with]").waitFor();
+    assert.equal(await page.locator("html").getAttribute("data-begun-with"), "half a thought");
+    assert.equal(await composer(page).inputValue(), "half a thought");
     await close();
     held.open();
   });

@@ -227,6 +227,7 @@ describe("the keyboard", () => {
     held.open();
     await replyIsThere(page);
     await has(await newest(), "and afterwards");
+    await tool(last(page), "Edit").waitFor();
     await page.keyboard.press("e");
     await page.getByRole("textbox", { name: "Edit" }).fill("Never.");
     await page.keyboard.press("Escape");
@@ -445,7 +446,7 @@ describe("what a schema expects", () => {
     ];
     const found = await page.evaluate(async (rows) => {
       const main = /** @type {HTMLScriptElement} */ (document.querySelector("script[type=module]")).src;
-      const { fault } = await import(new URL("lib/schema.js", main).href);
+      const { fault } = await import(new URL("lib/fields.js", main).href);
       return rows.map(([schema, value]) => [schema, value, fault(schema, value)?.key ?? null]);
     }, table);
     assert.deepEqual(found, table);

@@ -1,5 +1,5 @@
 //! `clotho plugin new`: a folder that checks and passes its tests at once. To add a template: a folder under `templates/`, its
-//! line in [`Template::files`]. `@ID@` and `@TITLE@` in its files stand for the plugin's own.
+//! line in [`Template::files`]. `@ID@` and `@TITLE@` in its files stand for the plugin's own, `@FOLDER@` for what commands call it.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -45,14 +45,17 @@ impl Template {
 /// Writes the folder of a new plugin: into `into`, else where the settings look for plugins, else here.
 pub fn new(id: &str, template: Template, into: Option<PathBuf>, config: &Config) -> Outcome {
     let title = title(id);
-    let fill = |text: &str| text.replace("@ID@", id).replace("@TITLE@", &title);
+    let looked_at = config.plugins.dir.as_deref();
+    let parent = into.unwrap_or_else(|| looked_at.unwrap_or(Path::new(".")).to_owned());
+    let folder = parent.join(id);
+    let is_looked_at = looked_at.is_some_and(|looked_at| looked_at == parent);
+    // Where plugins are looked for, the id is enough.
+    let named = if is_looked_at { id.to_owned() } else { shown(&folder) };
+    let fill = |text: &str| text.replace("@ID@", id).replace("@TITLE@", &title).replace("@FOLDER@", &named);
     let files: Vec<(&str, String)> = template.files().iter().map(|(path, text)| (*path, fill(text))).collect();
     // An id that is none is said by who reads manifests, before anything is written.
     let source = Source::new(id, Origin::Folder, files.iter().map(|(path, text)| (*path, text.as_bytes().to_vec())));
     Loaded::load(source, &Limits::patient()).map_err(|error| anyhow::anyhow!("{}", error.message))?;
-    let looked_at = config.plugins.dir.as_deref();
-    let parent = into.unwrap_or_else(|| looked_at.unwrap_or(Path::new(".")).to_owned());
-    let folder = parent.join(id);
     std::fs::create_dir_all(&parent).with_context(|| format!("the folder {}", parent.display()))?;
     std::fs::create_dir(&folder).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {
@@ -65,11 +68,21 @@ pub fn new(id: &str, template: Template, into: Option<PathBuf>, config: &Config)
         write::line(&folder.join(path).display().to_string());
     }
     write::line(&format!("\nclotho plugin test {}", folder.display()));
-    if looked_at.is_none_or(|looked_at| looked_at != parent) {
+    if crate::app::is_bundled(id) {
+        write::line(&format!("A plugin \"{id}\" comes with the program: in [plugins] dir this one takes its place."));
+    }
+    if !is_looked_at {
         let parent = parent.canonicalize().unwrap_or(parent);
         write::line(&format!("To play it: [plugins] dir = \"{}\" in config.toml.", parent.display()));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A folder as a shell reads it.
+fn shown(folder: &Path) -> String {
+    let path = folder.display().to_string();
+    let path = path.strip_prefix("./").unwrap_or(&path);
+    if path.contains(char::is_whitespace) { format!("\"{path}\"") } else { path.to_owned() }
 }
 
 fn put(file: &Path, text: &str) -> Result<(), anyhow::Error> {

@@ -12,6 +12,7 @@ use crate::http::answer::{Answer, Reply, write};
 use crate::http::error::ApiError;
 use crate::http::shared::Shared;
 use crate::http::wire::host::Health;
+use crate::turn::Meter;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -61,6 +62,18 @@ fn part(works: bool, otherwise: &str) -> Value {
     if works { "ok".into() } else { otherwise.into() }
 }
 
+/// What is told of each hook of each plugin.
+type PluginFigure = (&'static str, &'static str, fn(&Meter) -> u64);
+
+const PLUGINS: [PluginFigure; 6] = [
+    ("plugin_calls_total", "Calls of the hooks of plugins.", |meter| meter.calls),
+    ("plugin_failures_total", "Calls that failed, those that ended by a limit included.", |meter| meter.failures),
+    ("plugin_limits_total", "Calls that ended by a limit.", |meter| meter.limits),
+    ("plugin_micros_total", "Microseconds of CPU that hooks took.", |meter| meter.micros),
+    ("plugin_operations_total", "Steps of the interpreter that hooks took.", |meter| meter.operations),
+    ("plugin_proposed_total", "Operations on worlds that hooks proposed.", |meter| meter.proposed),
+];
+
 /// Counters in the text form of Prometheus.
 ///
 /// # Errors
@@ -78,7 +91,7 @@ pub async fn metrics(app: Program, shared: Data<Shared>) -> Result<HttpResponse,
     let answers: Vec<(String, u64)> =
         shared.meters.answers().map(|(digit, n)| (format!("{{status=\"{digit}xx\"}}"), n)).collect();
     let (frames, replayed) = shared.meters.others();
-    let progress = app.search.progress();
+    let (progress, meters) = (app.search.progress(), app.turns.meters());
     put("http_answers_total", "counter", "Answers by the first digit of their status.", &answers);
     put("http_replayed_total", "counter", "Answers that were kept for a repeated key.", &one(replayed));
     put("ws_frames_total", "counter", "Frames sent over WebSockets.", &one(frames));
@@ -88,6 +101,11 @@ pub async fn metrics(app: Program, shared: Data<Shared>) -> Result<HttpResponse,
     put("sessions_watched", "gauge", "Sessions that somebody watches.", &count(app.live.watched().0));
     put("deltas_folded_total", "counter", "Deltas folded into worlds.", &one(app.store.deltas_folded()));
     put("search_documents", "gauge", "Messages that can be found.", &one(app.search.len()));
+    for (name, help, of) in PLUGINS {
+        let labels = |(plugin, hook): &(String, &str)| format!("{{plugin=\"{plugin}\",hook=\"{hook}\"}}");
+        let rows: Vec<(String, u64)> = meters.iter().map(|(key, meter)| (labels(key), of(meter))).collect();
+        put(name, "counter", help, &rows);
+    }
     if let Some(embedding) = &app.embedding {
         let [embedded, failures, left_out] = embedding.counts();
         put("embeddings_total", "counter", "Texts that got vectors.", &one(embedded));

@@ -6,6 +6,7 @@ use actix_web::HttpRequest;
 use futures_util::future::join_all;
 
 use super::{Program, language};
+use crate::config::ToolsBy;
 use crate::http::answer::{Answer, Reply};
 use crate::http::caller::Caller;
 use crate::http::wire::host::{Model, Models, ProviderProblem};
@@ -56,6 +57,8 @@ pub async fn list(app: Program, request: HttpRequest, _: Caller) -> Answer<Model
     for item in &mut items {
         let is_named_so = !is_alias && item.name == *default && item.provider != "plugin";
         item.is_default = item.id == *default || is_named_so;
+        let server = item.id.split_once('/').filter(|_| item.provider != "models");
+        item.tools = server.and_then(|(provider, model)| app.models.tools_of(provider, model)).map(word);
     }
     Reply::ok(&Models { items, next: None, default_model: default.clone(), problems })
 }
@@ -72,6 +75,15 @@ async fn ask(client: &Client) -> Result<Vec<ModelInfo>, ProviderProblem> {
     }
 }
 
+/// As the settings name it.
+const fn word(tools: ToolsBy) -> &'static str {
+    match tools {
+        ToolsBy::Field => "native",
+        ToolsBy::Words => "words",
+        ToolsBy::Nothing => "none",
+    }
+}
+
 fn model(id: String, provider: &str, name: &str, info: Option<&ModelInfo>) -> Model {
     Model {
         id,
@@ -82,6 +94,7 @@ fn model(id: String, provider: &str, name: &str, info: Option<&ModelInfo>) -> Mo
         completion_price: info.and_then(|info| info.completion_price),
         is_default: false,
         stands_for: Vec::new(),
+        tools: None,
         unusable: None,
     }
 }

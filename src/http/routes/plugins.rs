@@ -2,6 +2,7 @@
 
 use actix_web::HttpRequest;
 
+use super::workshop::files_of;
 use super::{Program, held, language};
 use crate::http::answer::{Answer, Reply};
 use crate::http::caller::Caller;
@@ -29,7 +30,8 @@ pub async fn list(app: Program, request: HttpRequest, _: Caller, query: Query<Pa
 pub async fn read(app: Program, request: HttpRequest, _: Caller, name: PluginName) -> Answer<PluginDetail> {
     let catalogue = app.catalogue.now();
     let entry = catalogue.entry(&name.0).ok_or_else(|| ApiError::not_found("the plugin"))?;
-    Reply::ok(&PluginDetail::new(entry, &language(&request)))
+    let files = files_of(&app, entry).await?;
+    Reply::ok(&PluginDetail::new(entry, files, &language(&request)))
 }
 
 /// The slash commands of a session's plugins.

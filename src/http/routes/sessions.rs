@@ -89,6 +89,15 @@ pub async fn change(app: Program, caller: Caller, sid: Sid, body: Body<SessionCh
     if let Some(Some(model)) = &body.0.model {
         app.models.find(model).map_err(|error| ApiError::invalid("model", error.to_string()))?;
     }
+    if let Some(Some(model)) = &body.0.values_model {
+        let writer = app.models.find(model).map_err(|error| ApiError::invalid("valuesModel", error.to_string()))?;
+        if matches!(writer, turn::Writer::Narrator(_)) {
+            let why = format!("\"{model}\" is a plugin and writes replies only: name a model");
+            return Err(ApiError::invalid("valuesModel", why));
+        }
+    }
+    let named = [body.0.model.clone().flatten(), body.0.values_model.clone().flatten()];
+    let warnings = named.into_iter().flatten().filter_map(|model| app.models.unheard(&model)).collect();
     let summaries = body.0.summaries.clone();
     if let Some(model) = summaries.as_ref().and_then(|summaries| summaries.model.as_ref()) {
         app.models.find(model).map_err(|error| ApiError::invalid("summaries.model", error.to_string()))?;
@@ -120,7 +129,7 @@ pub async fn change(app: Program, caller: Caller, sid: Sid, body: Body<SessionCh
     if summaries.is_some_and(|summaries| summaries.enabled) {
         app.turns.sum_up(sid.0, session.active_leaf_id.0);
     }
-    Reply::ok(&session)
+    Reply::ok(&Session { warnings, ..session })
 }
 
 /// The settings by their names in the log.
@@ -133,6 +142,7 @@ fn settings(change: SessionChange) -> Vec<(String, Value)> {
         preset_id,
         recall,
         summaries,
+        values_model,
         regex_scripts,
         authors_note,
         persona_id: _,
@@ -141,6 +151,7 @@ fn settings(change: SessionChange) -> Vec<(String, Value)> {
         ("title", title.map(Value::from)),
         ("mode", mode.map(Mode::word).map(Value::from)),
         ("model", model.map(Value::from)),
+        ("valuesModel", values_model.map(Value::from)),
         ("params", params.map(Value::from)),
         ("preset", preset_id.map(|id| id.map(|id| id.0.to_string())).map(Value::from)),
         ("scripts", regex_scripts.map(|allowed| json!(allowed))),
@@ -186,9 +197,9 @@ pub async fn delete(app: Program, caller: Caller, sid: Sid) -> Answer<Nothing> {
 pub async fn set_plugins(app: Program, caller: Caller, sid: Sid, body: ListBody<PluginSetting>) -> Answer<PluginsSet> {
     plugins(&body.0)?;
     let wanted = body.0.into_iter().map(Into::into).collect();
-    let op = app.turns.set_plugins(caller.0, sid.0, wanted).await?;
+    let turn::PluginsKept { op, warnings } = app.turns.set_plugins(caller.0, sid.0, wanted).await?;
     let session = load(&app, caller, sid).await?;
-    Reply::ok(&PluginsSet { op, plugins: session.plugins })
+    Reply::ok(&PluginsSet { op, plugins: session.plugins, warnings })
 }
 
 async fn load(app: &App, caller: Caller, sid: Sid) -> Result<Session, ApiError> {

@@ -18,19 +18,27 @@ use crate::http::wire::workshop::{
     CheckOf, Checked, PluginFile, PluginFileKept, PluginFileText, ReplayOf, Replayed, TriedAnswer, TryOf,
 };
 use crate::ids::{NodeId, SessionId};
-use crate::plugin::{Limits, Loaded, ScriptError, Source, folder};
+use crate::plugin::{Entry, Limits, Loaded, ScriptError, Source, folder};
 use crate::store::Reader;
 use crate::turn::{Replay, Trial};
 
-/// One file of a plugin of the folder.
+/// The file that says what a plugin is.
+const MANIFEST: &str = "plugin.toml";
+
+/// One file of a plugin: of the folder as it lies there, of a bundled one as it is inside the program.
 ///
 /// # Errors
-/// The caller may not install plugins, the plugin is not in the folder, or there is no such file.
+/// The caller may not install plugins, there is no such plugin, or it has no such file.
 pub async fn read(app: Program, caller: Caller, name: PluginName, path: FilePath) -> Answer<PluginFile> {
     may_install(&app, caller).await?;
-    let (place, path) = (place(&app, &name.0)?, path.0);
-    let file = path.clone();
-    let bytes = web::block(move || folder::read(&place, &file)).await.map_err(ApiError::internal)??;
+    let path = path.0;
+    let bytes = match app.catalogue.folder_of(&name.0) {
+        Some(place) => {
+            let file = path.clone();
+            web::block(move || folder::read(&place, &file)).await.map_err(ApiError::internal)??
+        }
+        None => bundled(&app, &name.0, &path)?,
+    };
     let length = bytes.len();
     Reply::ok(&PluginFile { path, content: String::from_utf8(bytes).ok(), bytes: length })
 }
@@ -60,6 +68,37 @@ pub async fn write(
     Reply::ok(&PluginFileKept::new(path, app.catalogue.now().entry(&name.0)))
 }
 
+/// Deletes a file of a plugin of the folder, and takes the plugin in at once if it can run without it. If it cannot, what was
+/// there before goes on.
+///
+/// # Errors
+/// The caller may not install plugins, the plugin is not in the folder, it has no such file, or it is none without it.
+pub async fn delete(app: Program, caller: Caller, name: PluginName, path: FilePath) -> Answer<PluginFileKept> {
+    may_install(&app, caller).await?;
+    let (place, path) = (place(&app, &name.0)?, path.0);
+    let entry = main_file(&app, &name.0);
+    if path == MANIFEST || path == entry {
+        let error = ApiError::new(Code::Conflict, format!("without \"{path}\" this is no plugin"));
+        return Err(error.hint("write another text into it, or remove the plugin's folder from `[plugins] dir`"));
+    }
+    let (installed, file, id) = (Arc::clone(&app.catalogue), path.clone(), name.0.clone());
+    let deleted = web::block(move || {
+        folder::delete(&place, &file)?;
+        installed.renew(&id);
+        Ok::<_, folder::FileFault>(())
+    });
+    deleted.await.map_err(ApiError::internal)??;
+    tracing::info!(plugin = name.0, file = path, "a file of a plugin was deleted");
+    Reply::ok(&PluginFileKept::new(path, app.catalogue.now().entry(&name.0)))
+}
+
+/// The file that a plugin begins with, as its code in force says.
+fn main_file(app: &App, name: &str) -> String {
+    let catalogue = app.catalogue.now();
+    let loaded = catalogue.entry(name).and_then(|entry| entry.state.as_ref().ok());
+    loaded.map_or("main.rhai", |loaded| loaded.manifest().entry.as_str()).to_owned()
+}
+
 /// Reads, compiles and checks a plugin, with texts in the place of its files.
 ///
 /// # Errors
@@ -72,17 +111,17 @@ pub async fn check(app: Program, caller: Caller, name: PluginName, body: Body<Ch
     Reply::ok(&Checked::new(&loaded))
 }
 
-/// Tries a hook on a message of one of the caller's sessions, perhaps with code that is not saved. Writes nothing.
+/// Tries a hook or tool on a message of one of the caller's sessions, perhaps with code that is not saved. Writes nothing.
 ///
 /// # Errors
-/// The caller may not bring code, the plugin, session or message is not there, or there is no such hook.
+/// The caller may not bring code, the plugin, session or message is not there, or there is no such hook or tool.
 pub async fn try_hook(app: Program, caller: Caller, name: PluginName, body: Body<TryOf>) -> Answer<TriedAnswer> {
     let asked = body.0;
-    let hook = asked.hook(app.config.limits.message_bytes)?;
+    let (hook, tool) = asked.wanted(app.config.limits.message_bytes)?;
     let (session, node) = (asked.session_id.0, asked.node_id.0);
     match plugin(&app, caller, name.0, asked.source, asked.files).await? {
         Ok(plugin) => {
-            let trial = Trial { plugin, hook, session, node, text: asked.text };
+            let trial = Trial { plugin, hook, tool, session, node, text: asked.text };
             Reply::ok_in_short(TriedAnswer::from(app.turns.try_hook(caller.0, trial).await?))
         }
         Err(error) => {
@@ -93,18 +132,28 @@ pub async fn try_hook(app: Program, caller: Caller, name: PluginName, body: Body
 }
 
 /// Runs the rules of a plugin again along a line of one of the caller's sessions, perhaps with code that is not saved. Writes
-/// nothing.
+/// nothing, unless it is accepted: then the messages do what the rules say now, as one step that can be taken back.
 ///
 /// # Errors
-/// The caller may not bring code, or the plugin, the session or a message is not there.
+/// The caller may not bring code, or the plugin, the session or a message is not there. Accepted: the code is not the one in
+/// force, the line was played by other rules, a rule fails, or something was done in the session meanwhile.
 pub async fn replay(app: Program, caller: Caller, name: PluginName, body: Body<ReplayOf>) -> Answer<Replayed> {
     let asked = body.0;
     let session = asked.session_id.0;
     let (leaf, from) = (asked.leaf_id.map(|id| id.0), asked.from_node_id.map(|id| id.0));
+    if asked.accept && (asked.source.is_some() || !asked.files.is_empty()) {
+        let error = ApiError::invalid("accept", "only what the saved code does can be accepted");
+        return Err(error.hint("save the files first, then accept without source and files"));
+    }
     match plugin(&app, caller, name.0, asked.source, asked.files).await? {
+        Ok(plugin) if asked.accept => {
+            let (made, arranged) = app.turns.accept(caller.0, Replay { plugin, session, leaf, from }).await?;
+            let op = Some(arranged.op);
+            Ok(Reply::ok_in_short(Replayed { op, ..Replayed::from(made.rows) })?.at(arranged.op))
+        }
         Ok(plugin) => {
-            let rows = app.turns.replay(caller.0, Replay { plugin, session, leaf, from }).await?;
-            Reply::ok_in_short(Replayed::from(rows))
+            let made = app.turns.replay(caller.0, Replay { plugin, session, leaf, from }).await?;
+            Reply::ok_in_short(Replayed::from(made.rows))
         }
         Err(error) => {
             are_theirs(&app, caller, session, [leaf, from]).await?;
@@ -173,6 +222,29 @@ async fn load(
     })
 }
 
+/// A file of a plugin that is inside the program.
+fn bundled(app: &App, name: &str, path: &str) -> Result<Vec<u8>, ApiError> {
+    let catalogue = app.catalogue.now();
+    let entry = catalogue.entry(name).ok_or_else(|| ApiError::not_found("the plugin"))?;
+    let file = entry.state.as_ref().ok().and_then(|loaded| loaded.source().files.get(path));
+    Ok(file.ok_or(folder::FileFault::NotThere)?.to_vec())
+}
+
+/// What files a plugin has: of one in the folder those that lie there, also while it is broken.
+///
+/// # Errors
+/// The server is shutting down.
+pub(super) async fn files_of(app: &App, entry: &Entry) -> Result<Vec<String>, ApiError> {
+    let names = |source: &Source| source.files.keys().cloned().collect();
+    let loaded = entry.state.as_ref().ok().map(|loaded| names(loaded.source()));
+    let Some(folder) = app.catalogue.folder_of(&entry.name).filter(|_| loaded.is_none()) else {
+        return Ok(loaded.unwrap_or_default());
+    };
+    let read = web::block(move || Source::read(&folder)).await.map_err(ApiError::internal)?;
+    // What keeps it from being read is the error that it is listed with.
+    Ok(read.as_ref().map(names).unwrap_or_default())
+}
+
 /// The folder of a plugin, where it has one.
 fn place(app: &App, name: &str) -> Result<PathBuf, ApiError> {
     app.catalogue.folder_of(name).ok_or_else(|| match app.catalogue.now().entry(name) {
@@ -183,7 +255,7 @@ fn place(app: &App, name: &str) -> Result<PathBuf, ApiError> {
 }
 
 /// Plugins are installed by who runs the server.
-async fn may_install(app: &App, caller: Caller) -> Result<(), ApiError> {
+pub(super) async fn may_install(app: &App, caller: Caller) -> Result<(), ApiError> {
     let users = app.store.read::<_, ApiError, _>(|reader| Ok(reader.users()?)).await?;
     let is_one = users.iter().any(|user| user.id == caller.0 && matches!(user.role.as_str(), "owner" | "admin"));
     if is_one { Ok(()) } else { Err(ApiError::new(Code::Forbidden, "only who runs the server installs plugins")) }

@@ -5,7 +5,9 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::ids::UserRef;
+use crate::plugin::schedule::{Rule, Trigger};
 use crate::plugin::{Entry, Loaded, Manifest, Origin, Permission, Setting, SettingKind};
+use crate::world::Operation;
 
 /// Who is calling.
 #[derive(Debug, Serialize, ToSchema)]
@@ -156,6 +158,8 @@ pub struct Model {
     pub is_default: bool,
     /// The models that a name of the settings stands for, the preferred one first; empty for a model itself.
     pub stands_for: Vec<String>,
+    /// How it is told of tools: `native`, `words` or `none`; null where no server is asked or several may be.
+    pub tools: Option<&'static str>,
     /// Why it cannot be used; null = it can.
     pub unusable: Option<String>,
 }
@@ -225,8 +229,8 @@ impl PluginInfo {
 }
 
 impl PluginDetail {
-    /// A plugin with everything about it, in a reader's language.
-    pub fn new(entry: &Entry, language: &str) -> Self {
+    /// A plugin with everything about it, in a reader's language; `files`: what lies in its folder.
+    pub fn new(entry: &Entry, files: Vec<String>, language: &str) -> Self {
         let loaded: Option<&Loaded> = entry.state.as_deref().ok();
         let manifest = loaded.map(Loaded::manifest);
         let fields = manifest.map(|manifest| manifest.config.as_slice()).unwrap_or_default();
@@ -236,12 +240,13 @@ impl PluginDetail {
             config: fields.iter().map(|(name, setting)| ConfigField::new(name, setting, language)).collect(),
             schema: loaded.and_then(|loaded| loaded.schema()).map(|schema| schema.source().clone()),
             code_hash: loaded.map(|loaded| loaded.code_hash().to_owned()),
-            files: loaded.map(|loaded| loaded.source().files.keys().cloned().collect()).unwrap_or_default(),
+            files,
         }
     }
 }
 
-fn permissions(manifest: &Manifest, language: &str) -> Vec<PermissionInfo> {
+/// What a plugin asks for, in words.
+pub(super) fn permissions(manifest: &Manifest, language: &str) -> Vec<PermissionInfo> {
     let info =
         |one: &Permission| PermissionInfo { name: one.to_string(), words: one.in_words().get(language).to_owned() };
     manifest.permissions.iter().map(info).collect()
@@ -264,7 +269,28 @@ fn manifest_json(manifest: &Manifest, language: &str) -> Value {
         "commands": commands(manifest, language).iter().map(|one| json!(one)).collect::<Vec<_>>(),
         "tools": manifest.tools.iter().map(|tool| json!({"name": tool.name, "description": tool.description}))
             .collect::<Vec<_>>(),
+        "rules": manifest.rules.iter().map(|rule| rule_json(rule, language)).collect::<Vec<_>>(),
     })
+}
+
+/// A rule of the manifest: what it waits for as it is written there, and what it does.
+fn rule_json(rule: &Rule, language: &str) -> Value {
+    let mut told = Map::new();
+    told.insert("name".into(), json!(rule.name));
+    match &rule.trigger {
+        Trigger::Every { n, of } => {
+            told.insert("every".into(), json!(n));
+            told.insert("of".into(), json!(of));
+        }
+        Trigger::Crosses(wanted) => _ = told.insert("when".into(), json!(wanted.text)),
+        Trigger::Changes { text, .. } => _ = told.insert("on".into(), json!(text)),
+    }
+    told.insert("if".into(), json!(rule.guard.as_ref().map(|guard| &guard.text)));
+    told.insert("once".into(), json!(rule.once));
+    told.insert("cooldown".into(), json!(rule.cooldown));
+    told.insert("do".into(), rule.effects.iter().map(Operation::to_json).collect());
+    told.insert("note".into(), json!(rule.note.as_ref().map(|note| note.get(language))));
+    Value::Object(told)
 }
 
 /// The commands of a plugin, in a reader's language.

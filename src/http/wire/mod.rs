@@ -22,6 +22,7 @@ pub mod note;
 pub mod presets;
 pub mod preview;
 pub mod report;
+pub mod rules;
 pub mod search;
 pub mod sessions;
 pub mod summaries;

@@ -230,6 +230,11 @@ impl Look {
                 node.display = text.filter(|text| *text != node.content).or(node.display);
                 node.problems.extend(problems.into_iter().map(Trouble::from));
             }
+            // Where nobody drew a panel, its place is nothing to read.
+            if node.role == Role::Assistant {
+                let shown = node.display.as_deref().unwrap_or(&node.content);
+                node.display = tags::without_places(shown).or(node.display);
+            }
             Ok(node)
         };
         dressed.into_iter().map(one).collect()
@@ -237,7 +242,7 @@ impl Look {
 
     /// The text as shown, where it differs.
     pub fn display(&self, content: &str) -> Option<String> {
-        tags::hide(content, &self.hide_tags).filter(|shown| shown != content)
+        tags::hide_blocks(content, &self.hide_tags).filter(|shown| shown != content)
     }
 
     /// How a text begins as readers see it, on one line; at most `most` characters.

@@ -59,6 +59,8 @@ pub struct Session {
     pub authors_note: Option<AuthorsNote>,
     /// Whether it sums up what its prompts do not hold any more.
     pub summaries: SummarySettings,
+    /// The model that keeps its values after each reply; null = whoever writes the reply does.
+    pub values_model: Option<String>,
     /// Its plugins.
     pub plugins: Vec<PluginSetting>,
     /// How much there is.
@@ -70,6 +72,10 @@ pub struct Session {
     pub created_at: String,
     /// When it last changed.
     pub updated_at: String,
+    /// What is probably not meant so of what was just set: models that their provider does not offer, as far as is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub warnings: Vec<String>,
 }
 
 /// Which regex scripts of others change what is sent in a session; one's own always do.
@@ -161,6 +167,9 @@ pub struct PluginSetting {
     /// Permissions; `[]` = none. Left out = what its manifest asks for.
     #[serde(default)]
     pub grants: Option<Vec<String>>,
+    /// Permissions that somebody looked at and did not grant, so that nobody is asked for them again. Left out = as it was.
+    #[serde(default)]
+    pub refused: Option<Vec<String>>,
 }
 
 const fn yes() -> bool {
@@ -226,6 +235,10 @@ pub struct SessionChange {
     /// Whether it sums itself up from now on.
     #[serde(default, deserialize_with = "some_object")]
     pub summaries: Option<SummarySettings>,
+    /// The model that keeps its values from now on; null = whoever writes the reply does.
+    #[serde(deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    pub values_model: Option<Option<String>>,
 }
 
 /// Whether a session sums up what its prompts do not hold any more, in the background.
@@ -285,6 +298,8 @@ pub struct PluginsSet {
     pub op: i64,
     /// The plugins.
     pub plugins: Vec<PluginSetting>,
+    /// What is probably not meant so, though it plays: commands that several of them have.
+    pub warnings: Vec<String>,
 }
 
 /// What the replies of a session took, wherever they are now: also in the stash, and taken back. Copies took nothing.
@@ -295,6 +310,8 @@ pub struct Spent {
     pub replies: u64,
     /// How many summaries were made in the background; their tokens, time and cost count too.
     pub summaries: u64,
+    /// How many other calls were made in the background, for plugins and for values; theirs count too.
+    pub asides: u64,
     /// Tokens, as the model servers counted them.
     pub token_count: Tokens,
     /// Tokens of the prompts that the model servers had read before.
@@ -327,12 +344,13 @@ pub struct Tokens {
 impl Spent {
     /// What was added up, as of an operation.
     pub fn new(spent: store::Spent, op: i64) -> Self {
-        let store::Spent { replies, summaries, prompt, cached, completion, latency_ms, .. } = spent;
+        let store::Spent { replies, summaries, asides, prompt, cached, completion, latency_ms, .. } = spent;
         let store::Spent { cost, saved, without_cost, beyond_cost, .. } = spent;
         let token_count = Tokens { prompt, completion };
         Self {
             replies,
             summaries,
+            asides,
             token_count,
             cached_tokens: cached,
             latency_ms,
@@ -368,11 +386,13 @@ impl Session {
             recall: Recall::from(&session.recall),
             authors_note: session.note.as_ref().map(AuthorsNote::from),
             summaries: SummarySettings::from(&session.summaries),
+            values_model: session.values_model.clone(),
             plugins: session.plugins.iter().map(PluginSetting::from).collect(),
             counts,
             preview: None,
             created_at: session.created.to_string(),
             updated_at: session.updated.to_string(),
+            warnings: Vec::new(),
         }
     }
 }
@@ -411,6 +431,7 @@ impl SessionChange {
         if let Some(every) = self.summaries.as_ref().and_then(|summaries| summaries.every) {
             bounds::every(every)?;
         }
+        model(self.values_model.as_ref().and_then(|model| model.as_deref()))?;
         model(self.model.as_ref().and_then(|model| model.as_deref()))
     }
 }
@@ -442,12 +463,19 @@ impl From<&tree::PluginSetting> for PluginSetting {
             enabled: plugin.enabled,
             config: plugin.config.clone(),
             grants: Some(plugin.grants.clone()),
+            refused: Some(plugin.refused.clone()),
         }
     }
 }
 
 impl From<PluginSetting> for PluginChoice {
     fn from(plugin: PluginSetting) -> Self {
-        Self { id: plugin.id, enabled: plugin.enabled, config: plugin.config, grants: plugin.grants }
+        Self {
+            id: plugin.id,
+            enabled: plugin.enabled,
+            config: plugin.config,
+            grants: plugin.grants,
+            refused: plugin.refused,
+        }
     }
 }

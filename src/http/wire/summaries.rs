@@ -53,6 +53,8 @@ pub struct SummaryShape {
     pub is_stale: bool,
     /// Whether somebody has corrected it.
     pub is_edited: bool,
+    /// The plugin that proposed it; null for one that the server had made.
+    pub plugin: Option<String>,
     /// What is known of how it was made: `model`, `tokenCount`, `cost` and what else a reply has.
     #[schema(value_type = Object)]
     pub metadata: Map<String, Value>,
@@ -91,6 +93,7 @@ impl Summaries {
 impl From<SummaryOfLine> for SummaryShape {
     fn from(found: SummaryOfLine) -> Self {
         let SummaryOfLine { summary, nodes, is_stale } = found;
+        let plugin = summary.plugin().map(str::to_owned);
         Self {
             id: Id(summary.id),
             level: summary.sources.level,
@@ -100,6 +103,7 @@ impl From<SummaryOfLine> for SummaryShape {
             node_ids: refs(&nodes),
             is_stale,
             is_edited: summary.is_edited,
+            plugin,
             metadata: summary.metadata,
             created_at: summary.created.to_string(),
         }

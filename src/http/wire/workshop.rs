@@ -11,7 +11,7 @@ use super::world::Change;
 use crate::http::answer::ToKeep;
 use crate::http::error::{ApiError, Code};
 use crate::plugin::folder::FileFault;
-use crate::plugin::{Answer, Entry, Hook, Injection, Loaded, Outcome, Plan, ScriptError, Usage};
+use crate::plugin::{Answer, Entry, Hook, Injection, Loaded, Outcome, Plan, ScriptError, TOOL, Usage};
 use crate::turn::{Row, Tried};
 use crate::world::{Operation, diff};
 
@@ -110,7 +110,7 @@ impl Checked {
     }
 }
 
-/// A hook to be tried on a message of a session.
+/// A hook or tool to be tried on a message of a session.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = PluginTry)]
@@ -118,10 +118,18 @@ pub struct TryOf {
     /// The session.
     pub session_id: SessionRef,
     /// The message: for `on_input` a user's and for `on_reply` a reply, which are then read as they were, with the same dice;
-    /// else the place at which the hook runs.
+    /// for a tool the reply in which it is called; else the place at which the hook runs.
     pub node_id: NodeRef,
-    /// The hook.
-    pub hook: String,
+    /// The hook; left out where a tool is named.
+    #[serde(default)]
+    pub hook: Option<String>,
+    /// The tool, by its name in the manifest.
+    #[serde(default)]
+    pub tool: Option<String>,
+    /// What the tool is called with.
+    #[serde(default)]
+    #[schema(value_type = Option<Object>)]
+    pub arguments: Option<Map<String, Value>>,
     /// The entry file's text, in the place of the saved one.
     #[serde(default)]
     pub source: Option<String>,
@@ -135,20 +143,36 @@ pub struct TryOf {
 }
 
 impl TryOf {
-    /// The hook, if there is one of that name; the text, if it is not too long.
+    /// The hook, if there is one of that name, or the tool with what it is called with; the text, if it is not too long.
     ///
     /// # Errors
-    /// There is none, or it is.
-    pub fn hook(&self, most: usize) -> Result<Hook, ApiError> {
+    /// There is none, or it is; both are named, or neither.
+    pub fn wanted(&self, most: usize) -> Result<(Hook, Option<(String, Value)>), ApiError> {
         if self.text.as_ref().is_some_and(|text| text.len() > most) {
             let message = format!("a text has at most {most} bytes");
             return Err(ApiError::new(Code::TooLarge, message).detail("field", "text").detail("limit", most));
         }
-        Hook::from_name(&self.hook).ok_or_else(|| {
-            let known = Hook::ALL.map(Hook::name).join(", ");
-            ApiError::invalid("hook", format!("\"{}\" is no hook; there are {known}", self.hook))
-        })
+        match (&self.hook, &self.tool) {
+            (Some(hook), None) if self.arguments.is_some() => {
+                Err(ApiError::invalid("arguments", format!("{hook} takes none: name a tool")))
+            }
+            (Some(hook), None) => Ok((known(hook)?, None)),
+            (None, Some(tool)) => {
+                let arguments = self.arguments.clone().unwrap_or_default();
+                Ok((Hook::Tool, Some((tool.clone(), arguments.into()))))
+            }
+            (Some(_), Some(_)) => Err(ApiError::invalid("tool", "a hook or a tool is tried, not both")),
+            (None, None) => Err(ApiError::invalid("hook", "a hook or a tool is expected")),
+        }
     }
+}
+
+fn known(name: &str) -> Result<Hook, ApiError> {
+    Hook::from_name(name).ok_or_else(|| {
+        let known = Hook::ALL.map(Hook::name).join(", ");
+        let error = ApiError::invalid("hook", format!("\"{name}\" is no hook; there are {known}"));
+        if name.starts_with(TOOL) { error.hint("a tool is named in `tool`, without `tool_`") } else { error }
+    })
 }
 
 /// What a hook did that was tried. Nothing of it is written.
@@ -173,8 +197,14 @@ pub struct TriedAnswer {
     pub log: Vec<String>,
     /// The places of `vars` that would differ.
     pub world: Vec<Change>,
+    /// What models would be asked: `{name, messages, maxTokens, model}`.
+    pub asks: Vec<Value>,
+    /// The summary that it proposes: `{text, turns, upto}`; null for none.
+    #[schema(value_type = Option<Object>)]
+    pub summary: Option<Value>,
     /// What the hook answered: for `on_input` `{text, reply, stop}` or `{refused}`, for `narrate` the pieces of the reply, for
-    /// `quick_replies` a list of `{label, send}`, for `plan` `{inject, lore, unlore}`, for `on_display` the text; null for nothing.
+    /// `quick_replies` a list of `{label, send}`, for `plan` `{inject, lore, unlore}`, for `on_display` the text, for a tool what
+    /// the model is told, or `{refused}`; null for nothing.
     #[schema(value_type = Value)]
     pub result: Value,
     /// What it cost.
@@ -214,9 +244,13 @@ pub struct ReplayOf {
     #[serde(default)]
     #[schema(value_type = Object)]
     pub files: BTreeMap<String, String>,
+    /// Whether the messages are to do what the rules say now: one step of the session, that undo takes back. Only with the
+    /// code that is in force.
+    #[serde(default)]
+    pub accept: bool,
 }
 
-/// What the rules of a plugin would have done along a line. Nothing of it is written.
+/// What the rules of a plugin would have done along a line. Nothing of it is written, unless it was accepted.
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = PluginReplayed)]
@@ -226,7 +260,9 @@ pub struct Replayed {
     /// Why the code does not even load.
     #[schema(value_type = Option<Object>)]
     pub error: Option<Value>,
-    /// Whether this is what was kept of an answer for a repeated key: nothing but that there was one.
+    /// The operation of the session in which it was accepted; null for one that was only looked at.
+    pub op: Option<i64>,
+    /// Whether this is what was kept of an answer for a repeated key: only the operation, if there was one.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schema(required = false)]
     pub is_cut_short: bool,
@@ -248,6 +284,9 @@ pub struct ReplayedRow {
     pub new: Vec<Value>,
     /// The lines that it would say under the message.
     pub notes: Vec<String>,
+    /// The summary that it would propose: `{text, turns, upto}`; null for none.
+    #[schema(value_type = Option<Object>)]
+    pub summary: Option<Value>,
     /// Why it would fail.
     #[schema(value_type = Option<Object>)]
     pub error: Option<Value>,
@@ -257,7 +296,7 @@ pub struct ReplayedRow {
 
 impl ToKeep for Replayed {
     fn to_keep(self) -> Self {
-        Self { is_cut_short: true, ..Self::default() }
+        Self { op: self.op, is_cut_short: true, ..Self::default() }
     }
 }
 
@@ -276,6 +315,7 @@ impl From<Vec<Row>> for Replayed {
             old: all(&row.old),
             new: all(&row.new),
             notes: row.notes,
+            summary: row.summary.as_ref().map(crate::plugin::Summary::to_json),
             error: row.error.as_ref().and_then(said),
             world: row.world.into_iter().map(Change::from).collect(),
         };
@@ -304,9 +344,23 @@ impl From<&ScriptError> for TriedAnswer {
 
 impl From<Tried> for TriedAnswer {
     fn from(tried: Tried) -> Self {
-        let world = diff(&tried.before, &tried.outcome.world).into_iter().map(Change::from).collect();
-        let Outcome { operations, problems, rolls, notes, warnings, log, answer, plan, usage, error, .. } =
-            tried.outcome;
+        let after = tried.outcome.world.as_ref().unwrap_or(&tried.before);
+        let world = diff(&tried.before, after).into_iter().map(Change::from).collect();
+        let Outcome {
+            operations,
+            problems,
+            rolls,
+            notes,
+            warnings,
+            log,
+            answer,
+            plan,
+            asks,
+            summary,
+            usage,
+            error,
+            ..
+        } = tried.outcome;
         let Usage { operations: steps, micros, heap_peak } = usage;
         let problem = |problem: &crate::world::Problem| json!({"operation": problem.operation, "path": problem.path.to_string(), "message": problem.message});
         Self {
@@ -317,6 +371,8 @@ impl From<Tried> for TriedAnswer {
             warnings,
             log,
             world,
+            asks: asks.iter().map(crate::plugin::Ask::to_json).collect(),
+            summary: summary.as_ref().map(crate::plugin::Summary::to_json),
             result: result(answer, &plan),
             usage: TriedUsage { operations: steps, micros, heap_peak },
             error: error.as_ref().and_then(said),
@@ -351,7 +407,8 @@ fn result(answer: Answer, plan: &Plan) -> Value {
     }
 }
 
-fn said(error: &ScriptError) -> Option<Value> {
+/// An error of a plugin as it is told.
+pub(super) fn said(error: &ScriptError) -> Option<Value> {
     serde_json::to_value(error).ok()
 }
 

@@ -250,6 +250,7 @@ fn states(reader: &mut Reader<'_>, held: &Held, operation: &Operation) -> Result
         match effect {
             Effect::Enabled { node, .. }
             | Effect::Muted { node, .. }
+            | Effect::Revised { node, .. }
             | Effect::Rated { node, .. }
             | Effect::Unread { node, .. }
                 if !ids.contains(node) =>

@@ -219,7 +219,8 @@ pub fn write(sheet: &Sheet<'_>) -> Value {
     data.extend(beside.shift_remove("data").and_then(|apart| apart.as_object().cloned()).unwrap_or_default());
     if let Some(extensions) = data.get_mut("extensions").and_then(Value::as_object_mut) {
         extensions.insert("fav".to_owned(), sheet.is_favourite.into());
-        extensions.extend(wish.map(|wish| ("clotho".to_owned(), wish)));
+        let came = extensions.shift_remove("clotho");
+        extensions.extend(together(came, wish).map(|wish| ("clotho".to_owned(), wish)));
     }
     beside.insert("spec".to_owned(), "chara_card_v3".into());
     beside.insert("spec_version".to_owned(), "3.0".into());
@@ -235,6 +236,21 @@ pub fn write(sheet: &Sheet<'_>) -> Value {
     beside.extend(talks.map(|talks| ("talkativeness".to_owned(), talks)));
     beside.insert("data".to_owned(), data.into());
     beside.into()
+}
+
+/// What a card said to this program when it came, with what was said to it here. Of two words for one thing the newer counts; the
+/// plugins of both are suggested.
+fn together(came: Option<Value>, own: Option<Value>) -> Option<Value> {
+    let (Some(Value::Object(mut came)), Some(Value::Object(mut own))) = (came.clone(), own.clone()) else {
+        return own.or(came);
+    };
+    if let (Some(Value::Array(theirs)), Some(Value::Array(ours))) = (came.get("plugins"), own.get_mut("plugins")) {
+        let known: Vec<Value> = ours.iter().filter_map(|plugin| plugin.get("id").cloned()).collect();
+        let is_new = |plugin: &&Value| plugin.get("id").is_none_or(|id| !known.contains(id));
+        ours.extend(theirs.iter().filter(is_new).cloned());
+    }
+    came.extend(own);
+    Some(came.into())
 }
 
 #[cfg(test)]
@@ -283,6 +299,18 @@ mod tests {
         assert_eq!((&out["data"]["clotho"], &out["data"]["card"]), (&json!({"model": "x"}), &json!(5)));
         assert_eq!(out["data"]["extensions"], json!({"third": {"a": 1.50}, "fav": false}));
         assert_eq!(read.findings.iter().filter(|finding| finding.code == "odd_field").count(), 1);
+    }
+
+    /// S4-2: what a card said to this program when it came goes out again, beside what was said to it here.
+    #[test]
+    fn what_it_says_to_this_program_goes_out_again() {
+        let theirs = json!({"rules": {"files": {}}, "plugins": [{"id": "tide"}], "model": "x"});
+        let read = read(json!({"data": {"name": "Rin", "extensions": {"clotho": theirs}}})).unwrap();
+        let mut card = read.card;
+        card["metadata"]["clotho"] = json!({"plugins": [{"id": "mvu"}], "model": "y"});
+        let out = write(&Sheet { card, ..Sheet::default() });
+        let both = json!({"rules": {"files": {}}, "plugins": [{"id": "mvu"}, {"id": "tide"}], "model": "y"});
+        assert_eq!(out["data"]["extensions"]["clotho"], both);
     }
 
     #[test]

@@ -57,11 +57,7 @@ fn in_texts(texts: &[&str], kept: &mut impl FnMut(&'static str, usize, String)) 
     kept("html_scripts", n, many(n, "script", "scripts") + " in texts: shown as nothing, run by nobody");
     let n =
         all("<UpdateVariable>") + texts.iter().filter(|text| text.to_ascii_lowercase().contains("[initvar]")).count();
-    kept(
-        "mvu",
-        n,
-        many(n, "place", "places") + " with variables in the way of MVU: a plugin's `mvu` functions read such replies",
-    );
+    kept("mvu", n, many(n, "place", "places") + " with variables in the way of MVU: the plugin mvu keeps them");
     let names = macros(texts);
     let n = names.len();
     let some = names.iter().take(TOLD).map(|name| format!("{{{{{name}}}}}")).collect::<Vec<_>>().join(", ");

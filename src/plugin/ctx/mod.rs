@@ -1,14 +1,16 @@
 //! `ctx`: the one value a hook gets (`docs/modders.md`). A handle, so that a call costs the same with fifty variables and
 //! with five thousand; what a script writes becomes operations.
 //!
-//! One file per surface: `read.rs`, `write.rs`, `text.rs`, `chance.rs`, `prompt.rs`, `out.rs`. Each has one `register` that tests and
+//! One file per surface: `read.rs`, `write.rs`, `text.rs`, `chance.rs`, `prompt.rs`, `ask.rs`, `summary.rs`, `out.rs`. Each has one `register` that tests and
 //! production share. To add a function: [`Surface::add`] with its parameters and one line of documentation, in the file of
 //! its surface; the editor's definitions and the reference are made from that.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rhai::{FuncRegistration, Module, RhaiNativeFunc, Shared, Variant};
 
+use super::ask::Ask;
 use super::call::{Call, Outcome};
 use super::convert::Bytes;
 use super::dice::Roll;
@@ -18,13 +20,16 @@ use super::grant::Permission;
 use super::kit::Kit;
 use super::limits::{Limits, Watch};
 use super::plan::Plan;
+use super::summary::Summary;
 use crate::world::pointer::MAX_DEPTH;
 use crate::world::{Operation, Pointer, Problem, World};
 
+mod ask;
 mod chance;
 mod out;
 mod prompt;
 mod read;
+mod summary;
 mod text;
 mod write;
 
@@ -51,16 +56,21 @@ pub(super) struct Done {
     pub(super) log: Vec<String>,
     pub(super) log_left: usize,
     pub(super) plan: Plan,
+    pub(super) asks: Vec<Ask>,
+    pub(super) summary: Option<Summary>,
     pub(super) bytes: Bytes,
     pub(super) refused: Option<String>,
-    pub(super) fresh_regexes: usize,
+    /// Patterns that do not stand in the script.
+    pub(super) made_up: HashSet<String>,
+    /// Commands that were not understood.
+    pub(super) skipped: usize,
 }
 
 impl Running {
-    pub(super) fn new(plugin: Arc<Kit>, call: Call) -> Self {
+    pub(super) fn new(plugin: Arc<Kit>, mut call: Call) -> Self {
         let limits = &plugin.manifest.limits;
         let done = Done {
-            world: Arc::clone(&call.world),
+            world: std::mem::take(&mut call.world),
             operations: Vec::new(),
             problems: Vec::new(),
             rolls: Vec::new(),
@@ -69,9 +79,12 @@ impl Running {
             log: Vec::new(),
             log_left: limits.log,
             plan: Plan::default(),
+            asks: Vec::new(),
+            summary: None,
             bytes: Bytes::new(limits.result),
             refused: None,
-            fresh_regexes: 0,
+            made_up: HashSet::new(),
+            skipped: 0,
         };
         Self { watch: Watch::start(limits), done: Mutex::new(done), plugin, call }
     }
@@ -104,7 +117,7 @@ impl Running {
     /// Takes what was done; the outcome of a call that ended well.
     pub(super) fn take(&self) -> (Outcome, Option<String>) {
         let mut done = self.done();
-        let mut outcome = Outcome::nothing(Arc::clone(&done.world));
+        let mut outcome = Outcome::nothing(std::mem::take(&mut done.world));
         outcome.operations = std::mem::take(&mut done.operations);
         outcome.problems = std::mem::take(&mut done.problems);
         outcome.rolls = std::mem::take(&mut done.rolls);
@@ -112,6 +125,8 @@ impl Running {
         outcome.warnings = std::mem::take(&mut done.warnings);
         outcome.log = std::mem::take(&mut done.log);
         outcome.plan = std::mem::take(&mut done.plan);
+        outcome.asks = std::mem::take(&mut done.asks);
+        outcome.summary = done.summary.take();
         (outcome, done.refused.take())
     }
 
@@ -188,6 +203,8 @@ fn registered() -> (Shared<Module>, Vec<Described>) {
     text::register(&mut surface);
     chance::register(&mut surface);
     prompt::register(&mut surface);
+    ask::register(&mut surface);
+    summary::register(&mut surface);
     out::register(&mut surface);
     let described = surface.described;
     module.build_index();

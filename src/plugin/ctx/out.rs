@@ -30,7 +30,7 @@ pub(super) fn register(surface: &mut Surface<'_>) {
     surface.add(
         "fail",
         &["ctx: Ctx", "text: string", "()"],
-        "Refuses the user's input with a message and ends the hook. Only in on_input.",
+        "Refuses the user's input, or a model's call, with a message and ends the hook. Only in on_input and tools.",
         |ctx: &mut Ctx, text: &str| ctx.0.fail(text),
     );
     let doc = "The value, but not below a and not above b.";

@@ -98,11 +98,11 @@ fn facts(surface: &mut Surface<'_>) {
     surface.get(
         "command",
         "string",
-        "The slash command the user typed, by its name in the manifest; () if it is none.",
-        |ctx: &mut Ctx| -> Dynamic { ctx.0.command() },
+        "The slash command of this plugin that the user typed, by its name in the manifest; () if it is none, or goes to a plugin that has it too and runs before.",
+        |ctx: &mut Ctx| ctx.0.command().map_or(Dynamic::UNIT, |(name, _)| name.into()),
     );
     surface.get("args", "string", "What stands after the slash command.", |ctx: &mut Ctx| -> ImmutableString {
-        ctx.0.typed().map(|typed| typed.args.into()).unwrap_or_default()
+        ctx.0.command().map(|(_, args)| args.into()).unwrap_or_default()
     });
     surface.get("node", "Map", "The node: id, depth, turn and its stored time in milliseconds.", |ctx: &mut Ctx| {
         node(&ctx.0)
@@ -207,18 +207,11 @@ impl Running {
         }
     }
 
-    fn typed(&self) -> Option<Typed<'_>> {
-        (self.call.hook == Hook::OnInput).then(|| Typed::parse(&self.call.text)).flatten()
-    }
-
-    fn command(&self) -> Dynamic {
-        match self.typed() {
-            None => Dynamic::UNIT,
-            Some(typed) => match self.plugin.manifest.command(typed.word) {
-                Some(command) => command.name.as_str().into(),
-                None => typed.word.into(),
-            },
-        }
+    /// The command of this plugin that was typed, and what stands after it. Others are somebody else's, or mean nothing.
+    fn command(&self) -> Option<(&str, &str)> {
+        let is_own = self.call.hook == Hook::OnInput && self.call.command_of.is_none();
+        let typed = is_own.then(|| Typed::parse(&self.call.text)).flatten()?;
+        Some((self.plugin.manifest.command(typed.word)?.name.as_str(), typed.args))
     }
 }
 

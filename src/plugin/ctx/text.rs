@@ -1,6 +1,9 @@
 //! Looking into texts: regular expressions, tagged blocks, MVU commands, keys for paths.
 
+use std::sync::Arc;
+
 use rhai::{Array, Dynamic, ImmutableString, Map};
+use serde_json::Value;
 
 use super::{Ctx, Running, Surface};
 use crate::plugin::convert::to_script;
@@ -8,7 +11,8 @@ use crate::plugin::error::ErrorKind;
 use crate::plugin::fault::{Throw, over, throw};
 use crate::plugin::limits::Limit;
 use crate::plugin::mvu;
-use crate::plugin::regexes::Lookup;
+use crate::plugin::regexes::{Compiled, Pattern};
+use crate::world::{Change, Pointer, World};
 
 pub(super) fn register(surface: &mut Surface<'_>) {
     surface.group("Looking into text");
@@ -65,6 +69,24 @@ fn blocks(surface: &mut Surface<'_>) {
         |ctx: &mut Ctx| ctx.0.mvu_commands(),
     );
     surface.add(
+        "mvu_skipped",
+        &["ctx: Ctx", "int"],
+        "How many commands the last ctx.mvu_commands() did not understand; the trace names them.",
+        |ctx: &mut Ctx| -> rhai::INT { rhai::INT::try_from(ctx.0.done().skipped).unwrap_or(rhai::INT::MAX) },
+    );
+    surface.add(
+        "mvu_start",
+        &["ctx: Ctx", "Map"],
+        "What values begin with: in init the [initvar] entries of lorebooks, everywhere the <initvar> block of the text.",
+        |ctx: &mut Ctx| ctx.0.mvu_start(),
+    );
+    surface.add(
+        "mvu_begin",
+        &["ctx: Ctx", "why: string", "bool"],
+        "Puts what ctx.mvu_start() says below the plugin's root, in the order of its authors; whether there is anything.",
+        |ctx: &mut Ctx, why: &str| ctx.0.mvu_begin(why),
+    );
+    surface.add(
         "key",
         &["ctx: Ctx", "text: string", "string"],
         "A text as one part of a path: a slash in it does not divide.",
@@ -74,56 +96,66 @@ fn blocks(surface: &mut Surface<'_>) {
 
 impl Running {
     fn find_first(&self, pattern: &str, text: &str) -> Result<Dynamic, Throw> {
-        let regex = self.regex("find", pattern, text)?;
-        let found = regex.captures(text);
-        found.map_or(Ok(Dynamic::UNIT), |captures| Ok(groups(&regex, &captures).into()))
+        let pattern = self.regex("find", pattern, text)?;
+        let found = pattern.regex.captures(text);
+        found.map_or(Ok(Dynamic::UNIT), |captures| Ok(groups(&pattern.regex, &captures).into()))
     }
 
     fn find_every(&self, pattern: &str, text: &str) -> Result<Array, Throw> {
-        let regex = self.regex("find_all", pattern, text)?;
+        let pattern = self.regex("find_all", pattern, text)?;
         let mut all = Array::new();
         let mut bytes = self.limits().string;
-        for captures in regex.captures_iter(text).take(self.limits().matches) {
+        for captures in pattern.regex.captures_iter(text).take(self.limits().matches) {
             bytes = bytes.saturating_sub(captures.iter().flatten().map(|group| group.len()).sum());
             if bytes == 0 || self.watch.late() {
                 self.in_time()?;
                 return Err(over(Limit::Size, "find_all: the matches are too long for one list"));
             }
-            all.push(groups(&regex, &captures).into());
+            all.push(groups(&pattern.regex, &captures).into());
         }
         Ok(all)
     }
 
     /// A compiled pattern that may be run over this text.
-    fn regex(&self, function: &str, pattern: &str, text: &str) -> Result<regex::Regex, Throw> {
+    fn regex(&self, function: &str, pattern: &str, text: &str) -> Result<Arc<Pattern>, Throw> {
         self.in_time()?;
-        let compiled = match self.plugin.regexes.get(pattern) {
-            Lookup::Known(known) => known,
-            Lookup::New(compile) => {
-                self.count_fresh(function)?;
-                compile.run(self.limits())
-            }
-        };
-        let pattern = compiled.map_err(|why| match why.too_big {
+        let limits = self.limits();
+        let pattern = self.compiled(function, pattern)?.map_err(|why| match why.too_big {
             true => over(Limit::Regex, format!("{function}: {}", why.message)),
             false => throw(ErrorKind::Runtime, format!("{function}: {}", why.message)),
         })?;
-        if text.len() <= pattern.text {
-            return Ok(pattern.regex);
+        let most = pattern.most_text(text.len(), limits);
+        if text.len() <= most {
+            return Ok(pattern);
         }
-        let most = pattern.text >> 10;
+        let most = most >> 10;
         let what = format!("this pattern is too heavy for a text of more than {most} KiB; [a-z] is lighter than \\w");
         Err(over(Limit::Regex, format!("{function}: {what}")))
     }
 
-    fn count_fresh(&self, function: &str) -> Result<(), Throw> {
+    /// One that stands in the script is compiled for all calls, and no call pays for it.
+    fn compiled(&self, function: &str, pattern: &str) -> Result<Compiled, Throw> {
+        let (regexes, limits) = (&self.plugin.regexes, self.limits());
+        let Some(constant) = regexes.constant(pattern) else {
+            self.count_made_up(function, pattern)?;
+            return Ok(regexes.made_up(pattern, limits));
+        };
+        let known = constant.known();
+        Ok(known.unwrap_or_else(|| self.watch.aside(|| constant.compiled(pattern, limits))).clone())
+    }
+
+    fn count_made_up(&self, function: &str, pattern: &str) -> Result<(), Throw> {
         let most = self.limits().regex_fresh;
         let mut done = self.done();
-        if done.fresh_regexes >= most {
-            let what = format!("{function}: one call may use {most} patterns that were not used before");
+        if done.made_up.contains(pattern) {
+            return Ok(());
+        }
+        if done.made_up.len() >= most {
+            let what =
+                format!("{function}: one call may make up {most} patterns; those that stand in the script are free");
             return Err(over(Limit::Regex, what));
         }
-        done.fresh_regexes += 1;
+        done.made_up.insert(pattern.to_owned());
         Ok(())
     }
 
@@ -145,19 +177,63 @@ impl Running {
 
     fn mvu_commands(&self) -> Result<Array, Throw> {
         let text = self.bounded("mvu_commands", &self.call.text)?;
-        let parsed = mvu::parse(text, self.limits().matches);
+        let mut parsed = mvu::parse(text, self.limits().matches);
+        let root = &self.plugin.manifest.state.root;
         let mut done = self.done();
-        for skipped in &parsed.skipped {
-            if done.warnings.len() < self.limits().warnings {
-                done.warnings.push(skipped.to_string());
-            }
-        }
+        let world = Arc::clone(&done.world);
+        parsed.commands.retain(|command| !self.is_others(command, &world));
+        let mended = parsed.commands.iter_mut().filter_map(|command| mvu::mend(command, root, &world));
+        let told = parsed.skipped.iter().map(ToString::to_string).chain(mended);
+        // Half of the room is left to the script.
+        let room = (self.limits().warnings / 2).saturating_sub(done.warnings.len());
+        done.warnings.extend(told.take(room));
+        done.skipped = parsed.skipped.len();
         drop(done);
         let maps = parsed.commands.iter().map(|command| {
             let value = to_script(&command.to_json(), self.limits());
             value.map_err(|_| over(Limit::Size, "mvu_commands: a value is too large for a script"))
         });
         maps.collect()
+    }
+
+    /// Whether a command is about the values of another plugin, which this one neither has under that name nor may write.
+    fn is_others(&self, command: &mvu::Command, world: &World) -> bool {
+        let place = command.place(&Pointer::default());
+        let is_own = || {
+            let root = &self.plugin.manifest.state.root;
+            let first = place.keys().first().map(|key| root.child(key.clone()));
+            place.below(root).is_some() || first.is_some_and(|first| world.get(&first).is_some())
+        };
+        self.call.others.iter().any(|other| place.below(other).is_some()) && !self.may_write(&place) && !is_own()
+    }
+
+    fn mvu_start(&self) -> Result<Dynamic, Throw> {
+        let values = self.start_values("mvu_start")?;
+        to_script(&Value::Object(values), self.limits())
+            .map_err(|_| over(Limit::Size, "mvu_start: the values are too large for a script"))
+    }
+
+    fn mvu_begin(&self, why: &str) -> Result<bool, Throw> {
+        let values = self.start_values("mvu_begin")?;
+        if values.is_empty() {
+            return Ok(false);
+        }
+        let there = self.done().world.get(&self.plugin.manifest.state.root).cloned();
+        let mut places = Vec::new();
+        mvu::join_places(there.as_ref(), "", Value::Object(values), &mut places);
+        for (path, value) in places {
+            self.propose("mvu_begin", &path, why, Change::Set(value))?;
+        }
+        Ok(true)
+    }
+
+    fn start_values(&self, function: &str) -> Result<serde_json::Map<String, Value>, Throw> {
+        let text = self.bounded(function, &self.call.text)?;
+        let (values, unread) = mvu::start_values(&self.call.starts, text);
+        let mut done = self.done();
+        let room = (self.limits().warnings / 2).saturating_sub(done.warnings.len());
+        done.warnings.extend(unread.into_iter().take(room));
+        Ok(values)
     }
 }
 

@@ -171,7 +171,7 @@ impl Running {
     }
 
     /// Records an operation and folds it into what the script sees.
-    fn propose(&self, name: &str, path: &str, why: &str, change: Change) -> Result<(), Throw> {
+    pub(super) fn propose(&self, name: &str, path: &str, why: &str, change: Change) -> Result<(), Throw> {
         let place = self.writable(name, path)?;
         let why: String = why.chars().filter(|c| *c != '\0').take(WHY).collect();
         self.leaving_text(name, path, path)?;

@@ -36,6 +36,29 @@ pub(super) fn read(text: &str, most: usize, parsed: &mut Parsed) {
     }
 }
 
+/// The text without its calls.
+pub(super) fn without(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("_.") {
+        let (before, call) = rest.split_at(at);
+        out.push_str(before);
+        let after = call.get(2..).unwrap_or_default();
+        let end = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
+        let (name, opened) = after.split_at(end);
+        let read = opened.strip_prefix('(').filter(|_| !name.is_empty()).and_then(arguments);
+        rest = match read {
+            Some((_, after)) => reason(after).1,
+            None => {
+                out.push_str("_.");
+                after
+            }
+        };
+    }
+    out.push_str(rest);
+    out
+}
+
 /// The arguments up to the closing bracket, and what follows it.
 fn arguments(text: &str) -> Option<(Vec<&str>, &str)> {
     let mut args = Vec::new();
@@ -81,7 +104,8 @@ fn reason(text: &str) -> (&str, &str) {
     match after.trim_start_matches([' ', '\t']).strip_prefix("//") {
         None => ("", after),
         Some(comment) => {
-            let end = comment.find('\n').unwrap_or(comment.len());
+            // The tag around the commands may close on the same line.
+            let end = ["\n", "</"].iter().filter_map(|sign| comment.find(sign)).min().unwrap_or(comment.len());
             let (reason, rest) = comment.split_at(end);
             (reason.trim(), rest)
         }
@@ -167,6 +191,7 @@ mod tests {
         assert_eq!(one("_.unset('a.b');"), json!({"op": "remove", "path": "a/b", "value": null, "reason": ""}));
         assert_eq!(one("_.remove('bag', 'rope');")["value"], json!("rope"));
         assert_eq!(one("_.set('q', \"a, (b) 'c'\");")["value"], json!("a, (b) 'c'"));
+        assert_eq!(one("_.set('a', 1);//why</UpdateVariable>")["reason"], json!("why"));
         assert_eq!(one("_.set('x', [1, [2, 3]], [4]);//r\nrest")["value"], json!([4]));
     }
 

@@ -4,18 +4,29 @@
 //! `_.set('a.b', 1);//why` and `<JSONPatch>[{"op": "delta", "path": "/a/b", "value": 1}]</JSONPatch>` both become
 //! `Command`s in the order of the text. One bad command drops only itself and is listed with the reason.
 //! `commands.rs` reads the calls, `patch.rs` the patches, `value.rs` the values as people and models write them.
-//! `replay.rs` carries the commands of a chat that comes from elsewhere out.
+//! `replay.rs` carries the commands of a chat that comes from elsewhere out, `start.rs` reads what values begin with,
+//! `mend.rs` finds the place that a path with a slip in it means,
+//! `keep.rs` does what a model that keeps values says to those whose plugins read no commands.
 
 mod commands;
+mod keep;
+mod mend;
 mod patch;
 mod replay;
+mod start;
 mod value;
 
 use std::fmt;
 
 use serde_json::{Map, Value};
 
+use crate::world::Pointer;
+
+pub use keep::{Holder, Kept, commands_in, keep};
+pub(super) use mend::mend;
 pub use replay::{Replayed, replay};
+pub use start::{Start, unread as unread_starts};
+pub(super) use start::{places as join_places, values as start_values};
 
 /// What a command does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +64,11 @@ pub(super) struct Command {
 }
 
 impl Command {
+    /// Where it is meant, below a root.
+    pub(super) fn place(&self, root: &Pointer) -> Pointer {
+        replay::place(root, &self.path)
+    }
+
     /// The form that scripts see; what is absent is left out, `value` and `reason` excepted.
     pub(super) fn to_json(&self) -> Value {
         let mut map = Map::new();
@@ -79,7 +95,8 @@ pub(super) struct Skipped {
 
 impl Skipped {
     fn new(text: &str, why: &'static str) -> Self {
-        Self { text: text.chars().take(80).collect(), why }
+        let own = text.split_inclusive([';', '\n']).next().unwrap_or_default().trim_end();
+        Self { text: own.chars().take(80).collect(), why }
     }
 }
 
@@ -110,20 +127,58 @@ impl Parsed {
 }
 
 const PATCH_TAGS: [&str; 2] = ["JSONPatch", "json_patch"];
+/// Thoughts among commands are none.
+const THOUGHTS: [&str; 3] = ["Analysis", "think", "thinking"];
+/// Everything that holds commands.
+const UPDATE_TAGS: [&str; 3] = ["UpdateVariable", "JSONPatch", "json_patch"];
 
 /// Every command of a text, in order; reading ends after `most`.
 pub(super) fn parse(text: &str, most: usize) -> Parsed {
     let mut parsed = Parsed::default();
-    let mut rest = text;
+    let thoughtless = THOUGHTS.iter().fold(text.to_owned(), |text, tag| strip_closed(&text, tag));
+    let mut rest = thoughtless.as_str();
     while parsed.len() < most {
-        let patch = PATCH_TAGS.iter().filter_map(|tag| find_block(rest, tag)).min_by_key(|block| block.start);
-        let until = patch.as_ref().map_or(rest.len(), |block| block.start);
-        commands::read(rest.get(..until).unwrap_or_default(), most, &mut parsed);
-        let Some(block) = patch else { break };
-        patch::read(rest.get(block.inside.clone()).unwrap_or_default(), most, &mut parsed);
+        let Some(block) = first_block(rest, &["UpdateVariable"]) else { break };
+        pieces(rest.get(..block.start).unwrap_or_default(), most, &mut parsed, commands::read);
+        pieces(rest.get(block.inside.clone()).unwrap_or_default(), most, &mut parsed, bare);
         rest = rest.get(block.end..).unwrap_or_default();
     }
+    pieces(rest, most, &mut parsed, commands::read);
     parsed
+}
+
+/// Reads patches, and lets `between` read what stands between them.
+fn pieces(text: &str, most: usize, parsed: &mut Parsed, between: fn(&str, usize, &mut Parsed)) {
+    let mut rest = text;
+    while parsed.len() < most {
+        let patch = first_block(rest, &PATCH_TAGS);
+        let until = patch.as_ref().map_or(rest.len(), |block| block.start);
+        between(rest.get(..until).unwrap_or_default(), most, parsed);
+        let Some(block) = patch else { break };
+        patch::read(rest.get(block.inside.clone()).unwrap_or_default(), most, parsed);
+        rest = rest.get(block.end..).unwrap_or_default();
+    }
+}
+
+/// Reads what stands in a block for updates: calls, and patches that nothing marks as such.
+fn bare(text: &str, most: usize, parsed: &mut Parsed) {
+    let mut rest = text;
+    while let Some(at) = patch::beginning(rest).filter(|_| parsed.len() < most) {
+        let (before, patch) = rest.split_at(at);
+        commands::read(before, most, parsed);
+        rest = patch::read_bare(patch, most, parsed);
+    }
+    commands::read(rest, most, parsed);
+}
+
+fn first_block(text: &str, tags: &[&str]) -> Option<Block> {
+    tags.iter().filter_map(|tag| find_block(text, tag)).min_by_key(|block| block.start)
+}
+
+/// The text without its commands, and without the blocks in which they stand.
+pub fn without_commands(text: &str) -> String {
+    let bare = UPDATE_TAGS.iter().fold(text.to_owned(), |text, tag| strip(&text, tag));
+    commands::without(&bare)
 }
 
 /// What stands in the first `<tag>…</tag>`; a block that is not closed goes to the end of the text, since models stop in
@@ -137,6 +192,18 @@ pub(super) fn strip(text: &str, tag: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(block) = find_block(rest, tag) {
+        out.push_str(rest.get(..block.start).unwrap_or_default());
+        rest = rest.get(block.end..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The text without its `<tag>…</tag>` blocks; one that is not closed stays.
+fn strip_closed(text: &str, tag: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(block) = find_block(rest, tag).filter(|block| block.end > block.inside.end) {
         out.push_str(rest.get(..block.start).unwrap_or_default());
         rest = rest.get(block.end..).unwrap_or_default();
     }
@@ -221,6 +288,22 @@ mod tests {
                 json!({"op": "add", "path": "rin/affinity", "value": 2, "reason": "again"}),
             ]
         );
+    }
+
+    /// Plugins 3.1: a patch that nothing marks is read where commands stand, and thoughts nowhere.
+    #[test]
+    fn bare_patches_are_read_and_thoughts_are_not() {
+        let op = "[{\"op\": \"delta\", \"path\": \"/a\", \"value\": 1},\n{\"op\": \"replace\", \"path\": \"/b\", \"value\": {\"c\": 2}}]";
+        let fenced = format!(
+            "x<UpdateVariable><Analysis>_.set('z', 1);</Analysis>\n```json\n{op}\n```\n_.set('d', {{e: 3}});</UpdateVariable>"
+        );
+        let paths =
+            |text: &str| commands(text).iter().map(|one| one["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+        assert_eq!(paths(&fenced), ["a", "b", "d"]);
+        assert_eq!(paths(&format!("<updatevariable>{op}")), ["a", "b"]);
+        assert_eq!(paths(&format!("She writes {op}")), [""; 0]);
+        assert_eq!(paths("<UpdateVariable>_.set('a',\n[{\"op\": 1, \"path\": 2}]);\n</UpdateVariable>"), ["a"]);
+        assert_eq!(without_commands("a _.b <JSONPatch>[]</JSONPatch>_.add('x', 1);//y\nc"), "a _.b \nc");
     }
 
     #[test]

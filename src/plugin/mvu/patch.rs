@@ -26,6 +26,45 @@ pub(super) fn read(text: &str, most: usize, parsed: &mut Parsed) {
     }
 }
 
+/// Where a patch begins that nothing marks as one: a list of operations, or one by itself, at the beginning of a line.
+pub(super) fn beginning(text: &str) -> Option<usize> {
+    let mut at = 0;
+    let mut depth = 0_i64;
+    for line in text.split_inclusive('\n') {
+        let trimmed = line.trim_start();
+        let start = at + (line.len() - trimmed.len());
+        if depth <= 0 && trimmed.starts_with(['[', '{']) && is_patch(text.get(start..).unwrap_or_default()) {
+            return Some(start);
+        }
+        // What stands inside of a call is its argument.
+        depth += line.chars().map(|c| i64::from(c == '(') - i64::from(c == ')')).sum::<i64>();
+        at += line.len();
+    }
+    None
+}
+
+fn is_patch(text: &str) -> bool {
+    let text = text.strip_prefix('[').unwrap_or(text).trim_start();
+    text.starts_with('{') && value::object(text).is_some_and(|(map, _)| is_operation(&map))
+}
+
+fn is_operation(map: &Map<String, Value>) -> bool {
+    map.contains_key("op") && map.contains_key("path")
+}
+
+/// Reads the operations at the beginning of a text, and answers what follows them.
+pub(super) fn read_bare<'t>(text: &'t str, most: usize, parsed: &mut Parsed) -> &'t str {
+    let mut rest = text.strip_prefix('[').unwrap_or(text);
+    while parsed.len() < most {
+        let next = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ',');
+        let Some((map, after)) = value::object(next).filter(|(map, _)| is_operation(map)) else { break };
+        let object = next.get(..next.len() - after.len()).unwrap_or_default();
+        parsed.put(command(&map).map_err(|why| Skipped::new(object, why)));
+        rest = after;
+    }
+    rest
+}
+
 fn command(map: &Map<String, Value>) -> Result<Command, &'static str> {
     let text = |key: &str| map.get(key).and_then(Value::as_str);
     let mut keys = text("path").and_then(pointer).ok_or("it names no path")?;

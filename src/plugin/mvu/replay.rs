@@ -60,7 +60,7 @@ fn operations(command: &Command, root: &Pointer, world: &World) -> Vec<Operation
     }
 }
 
-fn place(root: &Pointer, path: &str) -> Pointer {
+pub(super) fn place(root: &Pointer, path: &str) -> Pointer {
     let unescaped = |key: &str| key.replace("~1", "/").replace("~0", "~");
     let below = path.split('/').filter(|key| !key.is_empty()).map(unescaped);
     Pointer::from_keys(root.keys().iter().cloned().chain(below))
@@ -77,7 +77,7 @@ fn value_of(path: Pointer, world: &World) -> Pointer {
 }
 
 /// Puts a value into what stands at a place: at the end of a list, under a key, or key by key.
-fn inserted(command: &Command, path: &Pointer, value: &Value, world: &World) -> Vec<(Pointer, Change)> {
+pub(super) fn inserted(command: &Command, path: &Pointer, value: &Value, world: &World) -> Vec<(Pointer, Change)> {
     match (world.get(path), &command.key, value) {
         (Some(Value::Array(list)), Some(key), _) => {
             let mut list = list.clone();
@@ -98,7 +98,7 @@ fn inserted(command: &Command, path: &Pointer, value: &Value, world: &World) -> 
 
 /// Where something lies in what stands at a place: in a list by its position or by what it is, in a map by its key or by
 /// its position.
-fn inside(path: &Pointer, what: &Value, world: &World) -> Option<Pointer> {
+pub(super) fn inside(path: &Pointer, what: &Value, world: &World) -> Option<Pointer> {
     let position = what.as_u64().and_then(|position| usize::try_from(position).ok());
     match world.get(path)? {
         Value::Array(list) => {
@@ -114,7 +114,7 @@ fn inside(path: &Pointer, what: &Value, world: &World) -> Option<Pointer> {
 }
 
 /// Takes a value away. A list without it is put anew: nothing takes a position out of a list.
-fn removed(path: &Pointer, world: &World) -> Option<(Pointer, Change)> {
+pub(super) fn removed(path: &Pointer, world: &World) -> Option<(Pointer, Change)> {
     let (above, key) = path.split_last()?;
     match world.get(&above) {
         Some(Value::Array(list)) => {

@@ -1,10 +1,13 @@
 //! Rules against the schema: a place that it does not declare is a slip of the hand, and a rule that waits for it never fires.
+//! So is a comparison of two values, and what is refused or never holds whatever the story does is warned of.
 
 use std::ops::Range;
 
 use super::{Rule, raw};
 use crate::plugin::suggest::did_you_mean;
-use crate::world::{Node, Pointer, Schema};
+use crate::world::condition::{Comparison, Variable};
+use crate::world::schema::{Kind, TWO_VALUES, is_second_value};
+use crate::world::{Change, Node, Operation, Pointer, Schema};
 
 /// The first place of the rules that the schema of the plugin's root does not know.
 pub(in crate::plugin) fn unknown_place(
@@ -23,6 +26,100 @@ pub(in crate::plugin) fn unknown_place(
             Some((at, format!("the schema knows no \"{}\"{why}", keys.join("/"))))
         })
     })
+}
+
+/// The first comparison of the rules that has a value on both sides.
+pub(in crate::plugin) fn two_values(rules: &[Rule], root: &Pointer, schema: &Schema) -> Option<(Range<usize>, String)> {
+    let seen = Seen { root, schema };
+    let is_one = |comparison: &Comparison<'_>| {
+        let node = seen.declared(comparison.variable);
+        is_second_value(node, comparison, |variable| seen.declared(variable).is_some())
+    };
+    let found =
+        rules.iter().flat_map(Rule::conditions).find(|(condition, _)| condition.comparisons().any(|one| is_one(&one)));
+    found.map(|(_, at)| (at, TWO_VALUES.to_owned()))
+}
+
+/// What of the rules cannot be meant so, though they run: comparisons that never hold, operations that the schema bends or
+/// refuses.
+pub(in crate::plugin) fn slips(rules: &[Rule], root: &Pointer, schema: &Schema) -> Vec<(Range<usize>, String)> {
+    let seen = Seen { root, schema };
+    let mut found = Vec::new();
+    for rule in rules {
+        for (condition, at) in rule.conditions() {
+            let odd = condition.comparisons().filter_map(|comparison| seen.odd(&comparison));
+            found.extend(odd.map(|message| (at.clone(), message)));
+        }
+        for (operation, at) in rule.writes() {
+            let slips = seen.effect(operation).into_iter();
+            found.extend(slips.map(|message| (at.clone(), format!("the rule \"{}\": {message}", rule.name))));
+        }
+    }
+    found
+}
+
+/// The values of a plugin as its schema declares them.
+struct Seen<'s> {
+    root: &'s Pointer,
+    schema: &'s Schema,
+}
+
+impl<'s> Seen<'s> {
+    fn declared(&self, variable: &Variable) -> Option<&'s Node> {
+        let place = super::place_of(self.root, variable);
+        self.schema.top().declares(place.below(self.root)?)
+    }
+
+    fn odd(&self, comparison: &Comparison<'_>) -> Option<String> {
+        let place = super::place_of(self.root, comparison.variable);
+        let keys = place.below(self.root)?.to_vec();
+        let variable = Variable { is_from_top: false, keys };
+        self.schema.top().odd_comparison(&Comparison { variable: &variable, ..*comparison }, |_| false)
+    }
+
+    /// What the schema makes of an operation that is the same each time.
+    fn effect(&self, operation: &Operation) -> Vec<String> {
+        let mut places = raw::places(operation).filter_map(|place| place.below(self.root));
+        if let Some(why) = places.find_map(|keys| self.no_place(keys)) {
+            return vec![why];
+        }
+        let Some(keys) = operation.path.below(self.root) else { return Vec::new() };
+        let Some(node) = self.schema.at(keys) else { return Vec::new() };
+        let name = keys.join("/");
+        let lacks = |kinds: &[Kind]| !node.kinds().is_empty() && !node.kinds().iter().any(|kind| kinds.contains(kind));
+        let what = || node.kinds().iter().map(|kind| kind.word()).collect::<Vec<_>>().join(" or ");
+        let wrong = |does: &str| vec![format!("nothing can be {does} \"{name}\": the schema has it as {}", what())];
+        match &operation.change {
+            Change::Add(_) if lacks(&[Kind::Integer, Kind::Number]) => wrong("added to"),
+            Change::Append(_) if lacks(&[Kind::Array]) => wrong("appended to"),
+            Change::Take(_) if lacks(&[Kind::Array]) => wrong("taken from"),
+            Change::Insert { .. } if lacks(&[Kind::Object]) => wrong("inserted into"),
+            Change::Set(value) => self.schema.judge(keys, value),
+            Change::Insert { key, value } => self.schema.judge(&[keys, std::slice::from_ref(key)].concat(), value),
+            Change::Append(value) => self.schema.judge(&[keys, &["0".to_owned()]].concat(), value),
+            Change::Remove if self.must_stay(keys) => vec![format!("\"{name}\" must stay: the schema requires it")],
+            Change::Add(_) | Change::Take(_) | Change::Remove | Change::Move { .. } => Vec::new(),
+        }
+    }
+
+    /// Why nothing can be written at a place: it is computed, or lies inside of what has no inside.
+    fn no_place(&self, keys: &[String]) -> Option<String> {
+        let name = keys.join("/");
+        if self.schema.is_computed(keys) {
+            return Some(format!("\"{name}\" is computed: change what it follows from"));
+        }
+        let above = (0..keys.len()).filter_map(|depth| keys.get(..depth));
+        let holds = |node: &Node| {
+            node.kinds().is_empty() || node.kinds().iter().any(|kind| matches!(kind, Kind::Array | Kind::Object))
+        };
+        let flat = above.into_iter().find(|above| self.schema.at(above).is_some_and(|node| !holds(node)))?;
+        Some(format!("\"{name}\" lies inside of \"{}\", which is no map or list", flat.join("/")))
+    }
+
+    fn must_stay(&self, keys: &[String]) -> bool {
+        let Some((last, above)) = keys.split_last() else { return false };
+        self.schema.at(above).is_some_and(|node| node.requires(last))
+    }
 }
 
 /// Why keys lead to nothing that is declared: what might have been meant. `None` where they do, or where anything may stand.

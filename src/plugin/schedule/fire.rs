@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Counter, Rule, Trigger, may_read, may_write, place_of, raw, text};
+use super::{Counter, Rule, Trigger, Wanted, may_read, may_write, place_of, raw, text};
 use crate::plugin::grant::Permission;
 use crate::world::condition::Variable;
 use crate::world::{Change, Operation, Pointer, Problem, Rules, Section, World, fold, number};
@@ -29,6 +29,8 @@ pub struct Occasion<'a> {
     pub before: &'a Arc<World>,
     /// Whether the message is a reply; else somebody wrote it.
     pub is_reply: bool,
+    /// Whether it was only a command, which a plugin has answered: nothing has happened in the story, so no count fires.
+    pub is_aside: bool,
     /// Turns of its line, with it.
     pub turn: u64,
     /// Replies of its line, with it.
@@ -131,16 +133,16 @@ impl Occasion<'_> {
             condition.holds_where(|variable| self.value(variable, world))
         };
         let because = match &rule.trigger {
-            Trigger::Every { n, of } if depth == 0 => self.counted(*n, *of)?,
+            Trigger::Every { n, of } if depth == 0 && !self.is_aside => self.counted(*n, *of)?,
             Trigger::Every { .. } => return None,
-            Trigger::Crosses { condition, text } => {
+            Trigger::Crosses(Wanted { condition, text }) => {
                 (holds(condition, now) && !holds(condition, before)).then(|| text.clone())?
             }
             Trigger::Changes { place, text } => {
                 (!same(before.get(place), now.get(place))).then(|| format!("{text} changed"))?
             }
         };
-        let is_wanted = rule.guard.as_ref().is_none_or(|guard| holds(guard, now));
+        let is_wanted = rule.guard.as_ref().is_none_or(|guard| holds(&guard.condition, now));
         (is_wanted && !self.rests(rule, now)).then_some(because)
     }
 

@@ -21,7 +21,7 @@ use super::words::Words;
 use crate::world::condition::Variable;
 use crate::world::{Condition, Operation, Pointer};
 
-pub(super) use check::unknown_place;
+pub(super) use check::{slips, two_values, unknown_place};
 pub use fire::{Fired, Occasion, Ran, fire, kept_at};
 pub(super) use raw::{Owner, RawRule, rules};
 
@@ -43,7 +43,7 @@ pub struct Rule {
     /// What it waits for.
     pub trigger: Trigger,
     /// What must hold besides.
-    pub guard: Option<Condition>,
+    pub guard: Option<Wanted>,
     /// Whether it fires only once on a line.
     pub once: bool,
     /// So many turns must lie between two times; 0 = none.
@@ -67,12 +67,7 @@ pub enum Trigger {
         of: Counter,
     },
     /// That a condition did not hold before the message and holds after it.
-    Crosses {
-        /// The condition.
-        condition: Condition,
-        /// As it is written.
-        text: String,
-    },
+    Crosses(Wanted),
     /// That a value is another one after the message.
     Changes {
         /// The place.
@@ -82,8 +77,17 @@ pub enum Trigger {
     },
 }
 
+/// A condition, and how it is written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wanted {
+    /// The condition.
+    pub condition: Condition,
+    /// As it is written.
+    pub text: String,
+}
+
 /// Which messages of a line are counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Counter {
     /// Those of people: turns.
@@ -114,12 +118,14 @@ fn below(root: &Pointer, keys: impl Iterator<Item = String>) -> Pointer {
     Pointer::from_keys(root.keys().iter().cloned().chain(keys))
 }
 
-fn may_write(root: &Pointer, grants: &[Permission], place: &Pointer) -> bool {
+/// Whether a plugin that asks for these may write at a place.
+pub(super) fn may_write(root: &Pointer, grants: &[Permission], place: &Pointer) -> bool {
     let covers = |grant: &Permission| matches!(grant, Permission::StateWrite(other) if place.below(other).is_some());
     !place.is_root() && (place.below(root).is_some() || grants.iter().any(covers))
 }
 
-fn may_read(root: &Pointer, grants: &[Permission], place: &Pointer) -> bool {
+/// Whether it may read there.
+pub(super) fn may_read(root: &Pointer, grants: &[Permission], place: &Pointer) -> bool {
     grants.contains(&Permission::StateRead) || may_write(root, grants, place)
 }
 
@@ -129,6 +135,23 @@ impl Rule {
         matches!(self.trigger, Trigger::Every { of: Counter::Model | Counter::Total, .. })
     }
 
+    /// Whether it waits for messages to be counted.
+    pub fn counts_messages(&self) -> bool {
+        matches!(self.trigger, Trigger::Every { .. })
+    }
+
+    /// Its conditions, each with where it stands in the manifest.
+    fn conditions(&self) -> Vec<(&Condition, Range<usize>)> {
+        let trigger = match &self.trigger {
+            Trigger::Crosses(wanted) => Some((&wanted.condition, self.places.trigger.clone())),
+            Trigger::Every { .. } | Trigger::Changes { .. } => None,
+        };
+        trigger
+            .into_iter()
+            .chain(self.guard.iter().map(|guard| (&guard.condition, self.places.guard.clone())))
+            .collect()
+    }
+
     /// Every place that it reads, each with where it stands in the manifest.
     fn reads(&self, root: &Pointer) -> Vec<(Pointer, Range<usize>)> {
         let of = |condition: &Condition, at: &Range<usize>| -> Vec<(Pointer, Range<usize>)> {
@@ -136,10 +159,10 @@ impl Rule {
         };
         let mut reads = match &self.trigger {
             Trigger::Every { .. } => Vec::new(),
-            Trigger::Crosses { condition, .. } => of(condition, &self.places.trigger),
+            Trigger::Crosses(wanted) => of(&wanted.condition, &self.places.trigger),
             Trigger::Changes { place, .. } => vec![(place.clone(), self.places.trigger.clone())],
         };
-        reads.extend(self.guard.iter().flat_map(|guard| of(guard, &self.places.guard)));
+        reads.extend(self.guard.iter().flat_map(|guard| of(&guard.condition, &self.places.guard)));
         let told = self.note.iter().flat_map(text::all).flat_map(text::variables);
         reads.extend(told.map(|variable| (place_of(root, &variable), self.places.note.clone())));
         reads

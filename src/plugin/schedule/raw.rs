@@ -6,8 +6,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use toml::Spanned;
 
-use super::{Counter, LONGEST_NOTE, MOST_EFFECTS, MOST_RULES, Places, Rule, Trigger, below, may_read, may_write, text};
+use super::{
+    Counter, LONGEST_NOTE, MOST_EFFECTS, MOST_RULES, Places, Rule, Trigger, Wanted, below, may_read, may_write, text,
+};
 use crate::plugin::grant::Permission;
+use crate::plugin::suggest::did_you_mean;
 use crate::plugin::words::Words;
 use crate::world::condition::Variable;
 use crate::world::{Condition, Operation, Pointer};
@@ -77,7 +80,7 @@ impl RawRule {
         if self.effects.len() > MOST_EFFECTS {
             return Err((at, format!("a rule does at most {MOST_EFFECTS} things")));
         }
-        let guard = self.guard.map(|guard| condition(&guard)).transpose()?.map(|(guard, _, at)| {
+        let guard = self.guard.map(|guard| condition(&guard, "if")).transpose()?.map(|(guard, at)| {
             places.guard = at;
             guard
         });
@@ -125,8 +128,8 @@ fn trigger(
             Ok((Trigger::Every { n, of: of.map(Spanned::into_inner).unwrap_or_default() }, every.span()))
         }
         (None, Some(when), None) => {
-            let (condition, text, at) = condition(&when)?;
-            Ok((Trigger::Crosses { condition, text }, at))
+            let (wanted, at) = condition(&when, "when")?;
+            Ok((Trigger::Crosses(wanted), at))
         }
         (None, None, Some(on)) => {
             let Some(variable) = Variable::read(on.get_ref()) else {
@@ -139,9 +142,13 @@ fn trigger(
     }
 }
 
-fn condition(text: &Spanned<String>) -> Result<(Condition, String, Range<usize>), Wrong> {
-    let condition = Condition::read(text.get_ref()).map_err(|why| (text.span(), why.replace('`', "\"")))?;
-    Ok((condition, text.get_ref().clone(), text.span()))
+/// A condition that stands in a key.
+fn condition(text: &Spanned<String>, key: &str) -> Result<(Wanted, Range<usize>), Wrong> {
+    let condition = Condition::read(text.get_ref()).map_err(|why| {
+        let why = why.replace('`', "\"");
+        (text.span(), format!("\"{key}\": {why}"))
+    })?;
+    Ok((Wanted { condition, text: text.get_ref().clone() }, text.span()))
 }
 
 /// One thing that a rule does: an operation, its paths seen from the plugin's root.
@@ -152,6 +159,11 @@ fn effect(table: Spanned<toml::Table>, rule: &str, owner: &Owner<'_>) -> Result<
     let Value::Object(mut map) = json else { return Err(wrong("an operation is expected".to_owned())) };
     if let Some(word) = ["in", "by"].into_iter().find(|word| map.contains_key(*word)) {
         return Err(wrong(format!("\"{word}\" is not said here: a rule changes the plugin's own values")));
+    }
+    const KEYS: [&str; 6] = ["op", "path", "value", "key", "from", "why"];
+    if let Some(odd) = map.keys().find(|key| !KEYS.contains(&key.as_str())) {
+        let hint = did_you_mean(odd, KEYS);
+        return Err(wrong(format!("this is no operation: there is no \"{odd}\" in one{hint}")));
     }
     for key in ["path", "from"] {
         absolute(&mut map, key, owner.root).map_err(&wrong)?;

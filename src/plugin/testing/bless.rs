@@ -11,14 +11,16 @@ use crate::plugin::call::{Answer, Outcome};
 use crate::plugin::loaded::Loaded;
 use crate::plugin::plan::Injection;
 
-/// The text of a case's file with what came of it; `None` where it expects something already, or did not pass.
+/// The text of a case's file with what came of it, be it a refusal or an error; `None` where it expects something already, or
+/// where another time something else might come.
 pub fn blessed(plugin: &Loaded, case: &CaseReport) -> Option<String> {
     let text = plugin.source().text(&case.file)?;
-    let outcome = case.outcome.as_ref().filter(|_| case.failures.is_empty())?;
+    let outcome = case.outcome.as_ref().filter(|_| case.is_steady)?;
     let file: toml::Table = toml::from_str(text).ok()?;
-    let lines = expectation(plugin, outcome);
+    let nl = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let lines = expectation(plugin, outcome).replace('\n', nl);
     match file.get("expect") {
-        None => Some(format!("{}\n\n[expect]\n{lines}", text.trim_end())),
+        None => Some(format!("{}{nl}{nl}[expect]{nl}{lines}", text.trim_end())),
         Some(toml::Value::Table(expect)) if expect.is_empty() => below_header(text, &lines),
         Some(_) => None,
     }
@@ -29,11 +31,13 @@ fn below_header(text: &str, lines: &str) -> Option<String> {
     let is_header = |line: &str| line.split('#').next().unwrap_or_default().trim() == "[expect]";
     let mut out = String::new();
     let mut found = false;
-    for line in text.lines() {
+    for line in text.split_inclusive('\n') {
         out.push_str(line);
-        out.push('\n');
         if is_header(line) && !found {
             found = true;
+            if !line.ends_with('\n') {
+                out.push_str(if text.contains("\r\n") { "\r\n" } else { "\n" });
+            }
             out.push_str(lines);
         }
     }
@@ -43,6 +47,9 @@ fn below_header(text: &str, lines: &str) -> Option<String> {
 /// The lines of `[expect]`.
 fn expectation(plugin: &Loaded, outcome: &Outcome) -> String {
     let mut lines = String::new();
+    if let Some(error) = &outcome.error {
+        return format!("error = {}\n", quoted(&error.message));
+    }
     operations(plugin, outcome, &mut lines);
     let mut put = |name: &str, value: Value| {
         if let Some(text) = inline(&value) {
@@ -61,6 +68,12 @@ fn expectation(plugin: &Loaded, outcome: &Outcome) -> String {
     if !outcome.plan.injected.is_empty() {
         let text = |one: &Injection| json!({"slot": one.slot, "text": one.text});
         put("inject", outcome.plan.injected.iter().map(text).collect());
+    }
+    if !outcome.asks.is_empty() {
+        put("asks", outcome.asks.iter().map(|ask| json!({"name": ask.name, "maxTokens": ask.max_tokens})).collect());
+    }
+    if let Some(summary) = &outcome.summary {
+        put("summary", summary.to_json());
     }
     for (name, is_in) in [("lore", true), ("unlore", false)] {
         let named = outcome.plan.lore.iter().filter(|wish| wish.is_in == is_in);

@@ -5,16 +5,22 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use toml::Spanned;
 
 use super::expect::Expect;
+use super::odd::is_for_rules;
 use super::{object, test_error};
 use crate::clock::Time;
+use crate::plugin::ask::Answered;
 use crate::plugin::call::{Call, Hook, NodeFacts, Recent, TOOL, ToolUse};
 use crate::plugin::dice::Seeds;
 use crate::plugin::error::ScriptError;
 use crate::plugin::grant::Permission;
 use crate::plugin::loaded::Loaded;
-use crate::plugin::manifest::Manifest;
+use crate::plugin::manifest::{Manifest, place};
+use crate::plugin::mvu::Start;
+use crate::plugin::plainly;
+use crate::plugin::suggest::did_you_mean;
 use crate::world::{Rules, World};
 
 /// One case, checked.
@@ -27,6 +33,10 @@ pub(super) struct Case {
     pub(super) vars: Map<String, Value>,
     pub(super) graft: bool,
     pub(super) expect: Expect,
+    /// Whether anything stands in its `[expect]`.
+    pub(super) expects: bool,
+    /// Why the tool's schema refuses what it is called with: nothing is called then, as in a story.
+    pub(super) unfit: Option<String>,
     config: Arc<Map<String, Value>>,
     grants: Arc<[Permission]>,
     tool: Option<ToolUse>,
@@ -37,7 +47,7 @@ pub(super) struct Case {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Raw {
-    hook: Option<String>,
+    hook: Option<Spanned<String>>,
     /// `roll 2d6` = the text `/roll 2d6` in `on_input`.
     command: Option<String>,
     #[serde(default)]
@@ -49,6 +59,8 @@ struct Raw {
     /// Of a tool: what the model calls it with.
     #[serde(default)]
     args: toml::Table,
+    /// `on_answer`: what came of the model call.
+    answer: Option<RawAnswer>,
     state: Option<toml::Table>,
     /// The plugin's own values before the message; without, they are those of `state`.
     before: Option<toml::Table>,
@@ -74,6 +86,9 @@ struct Raw {
     node: RawNode,
     #[serde(default)]
     recent: Vec<RawRecent>,
+    /// The texts of `[initvar]` entries, for `ctx.mvu_start()` in `init`.
+    #[serde(default)]
+    initvar: Vec<String>,
     #[serde(default)]
     expect: Option<Expect>,
 }
@@ -83,10 +98,22 @@ struct Raw {
 struct RawNode {
     id: String,
     depth: u64,
-    turn: u64,
+    /// With this message, if it is one of a person.
+    turn: Option<u64>,
     /// Replies from the root, with this one if it is one.
     replies: u64,
     time: Option<i64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawAnswer {
+    name: String,
+    #[serde(default)]
+    text: String,
+    error: Option<String>,
+    /// The turn of the message that asked; without, that of the node.
+    turn: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -128,14 +155,23 @@ impl Case {
         let mut raw: Raw = toml::from_str(text).map_err(|error| {
             let line = error.span().map(|span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
             let line = line.and_then(|line| u32::try_from(line).ok());
-            let message = error.message().replace('`', "\"");
+            let message = plainly::said(error.message());
             Box::new(test_error(plugin, message).at(file, line, None, Some(text)))
         })?;
         if let Some(command) = &raw.command {
             raw.text = format!("/{command}");
         }
-        let hook = hook(&raw, plugin.manifest()).map_err(wrong)?;
-        let tool = tool(&raw, hook, plugin.manifest()).map_err(wrong)?;
+        let hook = hook(&raw, plugin).map_err(|message| {
+            let at = raw.hook.as_ref().map_or((None, None), |hook| place(text, hook.span().start));
+            Box::new(test_error(plugin, message).at(file, at.0, at.1, Some(text)))
+        })?;
+        let (tool, unfit) = tool(&raw, hook, plugin.manifest()).map_err(wrong)?;
+        if raw.answer.is_some() != (hook == Hook::OnAnswer) {
+            return Err(wrong("answer: on_answer gets what came of a call as [answer], and no other hook does".into()));
+        }
+        if let Some(answer) = raw.answer.as_ref().filter(|_| raw.text.is_empty()) {
+            raw.text.clone_from(&answer.text);
+        }
         let grants = match &raw.grants {
             None => plugin.manifest().permissions.clone(),
             Some(words) => words
@@ -152,6 +188,8 @@ impl Case {
             vars: object(&raw.vars),
             graft: raw.graft,
             expect: raw.expect.take().unwrap_or_default(),
+            expects: expects(text),
+            unfit,
             config: Arc::new(config),
             grants: grants.into(),
             tool,
@@ -169,6 +207,11 @@ impl Case {
         self.raw.fired.iter().map(|(rule, turn)| (rule.as_str(), *turn))
     }
 
+    /// The command that it types, with its slash.
+    pub(super) fn command(&self) -> Option<&str> {
+        self.raw.command.as_ref().map(|_| self.raw.text.as_str())
+    }
+
     /// Replies from the root.
     pub(super) fn replies(&self) -> u64 {
         self.raw.node.replies
@@ -182,6 +225,8 @@ impl Case {
             name: message.name.clone(),
             text: message.text.clone(),
         });
+        let turn = raw.node.turn.unwrap_or(first_turn(self.hook));
+        let start = |text: &String| Start { name: "[initvar]".to_owned(), text: text.clone() };
         Call {
             config: Arc::clone(&self.config),
             grants: Arc::clone(&self.grants),
@@ -189,17 +234,19 @@ impl Case {
             role: role(self.hook).to_owned(),
             user: raw.user.clone(),
             character: raw.char.clone(),
-            node: NodeFacts {
-                id: raw.node.id.clone(),
-                depth: raw.node.depth,
-                turn: raw.node.turn,
-                time: raw.node.time.map(Time),
-            },
+            node: NodeFacts { id: raw.node.id.clone(), depth: raw.node.depth, turn, time: raw.node.time.map(Time) },
             recent: recent.collect(),
             seeds: Seeds { session: raw.seed, node: raw.seed },
+            starts: raw.initvar.iter().map(start).collect(),
             from: raw.from,
             language: raw.language.clone(),
             tool: self.tool.clone(),
+            answer: raw.answer.as_ref().map(|answer| Answered {
+                name: answer.name.clone(),
+                text: answer.text.clone(),
+                error: answer.error.clone(),
+                turn: answer.turn.unwrap_or(turn),
+            }),
             ..Call::new(self.hook, world, Arc::clone(rules))
         }
     }
@@ -210,32 +257,69 @@ fn role(hook: Hook) -> &'static str {
     match hook {
         Hook::Init | Hook::Migrate => "system",
         Hook::OnInput | Hook::Plan | Hook::Narrate => "user",
-        Hook::OnReply | Hook::OnEdit | Hook::QuickReplies | Hook::OnDisplay | Hook::Tool => "assistant",
+        Hook::OnReply
+        | Hook::OnEdit
+        | Hook::OnAnswer
+        | Hook::OnGreeting
+        | Hook::QuickReplies
+        | Hook::OnDisplay
+        | Hook::Tool => "assistant",
     }
 }
 
-/// The tool that a case calls, with its arguments as the tool's schema has them.
-fn tool(raw: &Raw, hook: Hook, manifest: &Manifest) -> Result<Option<ToolUse>, String> {
-    let called = raw.hook.as_deref().and_then(|name| name.strip_prefix(TOOL)).filter(|_| hook == Hook::Tool);
+/// Before somebody has written, nobody reads or answers what he wrote.
+const fn first_turn(hook: Hook) -> u64 {
+    if matches!(hook, Hook::OnInput | Hook::OnReply) { 1 } else { 0 }
+}
+
+/// Whether a file says what it expects.
+fn expects(text: &str) -> bool {
+    let file: Option<toml::Table> = toml::from_str(text).ok();
+    let expect = file.as_ref().and_then(|file| file.get("expect")?.as_table());
+    expect.is_some_and(|expect| !expect.is_empty())
+}
+
+/// The tool that a case calls, with its arguments as the tool's schema has them, or why it refuses them.
+fn tool(raw: &Raw, hook: Hook, manifest: &Manifest) -> Result<(Option<ToolUse>, Option<String>), String> {
+    let called = raw.hook.as_ref().and_then(|name| name.get_ref().strip_prefix(TOOL)).filter(|_| hook == Hook::Tool);
     let Some(tool) = called.and_then(|name| manifest.tools.iter().find(|tool| tool.name == name)) else {
         return if raw.args.is_empty() {
-            Ok(None)
+            Ok((None, None))
         } else {
             Err("args: only a tool is called with arguments".to_owned())
         };
     };
     let mut arguments = Value::Object(object(&raw.args));
-    tool.parameters.fit(&mut arguments).map_err(|why| format!("args: {why}"))?;
-    Ok(Some(ToolUse { name: tool.name.clone(), arguments, before: 0 }))
+    let unfit = tool.parameters.fit(&mut arguments).err().map(|why| format!("the arguments do not fit: {why}"));
+    Ok((Some(ToolUse { name: tool.name.clone(), arguments, before: 0 }), unfit))
 }
 
-fn hook(raw: &Raw, manifest: &Manifest) -> Result<Hook, String> {
-    let tools = || manifest.tools.iter().map(|tool| format!("{TOOL}{}", tool.name));
-    let known = || Hook::ALL.iter().map(|hook| hook.name().to_owned()).chain(tools()).collect::<Vec<_>>().join(", ");
-    match (&raw.hook, &raw.command) {
-        (Some(name), _) if tools().any(|tool| tool == *name) => Ok(Hook::Tool),
-        (Some(name), _) => Hook::from_name(name).ok_or_else(|| format!("hook: one of {} is expected", known())),
-        (None, Some(_)) => Ok(Hook::OnInput),
-        (None, None) => Err(format!("\"hook\" is missing; one of {} is expected", known())),
+/// The hook of a case, which the plugin must have: one that it lacks does nothing, and would pass every test.
+fn hook(raw: &Raw, plugin: &Loaded) -> Result<Hook, String> {
+    let tools: Vec<String> = plugin.manifest().tools.iter().map(|tool| format!("{TOOL}{}", tool.name)).collect();
+    let hooks = || Hook::ALL.iter().filter(|hook| **hook != Hook::Tool).map(|hook| hook.name());
+    let known = || hooks().chain(tools.iter().map(String::as_str));
+    let all = || known().collect::<Vec<_>>().join(", ");
+    let hook = match (&raw.hook, &raw.command) {
+        (Some(name), _) if tools.contains(name.get_ref()) => return Ok(Hook::Tool),
+        (Some(name), _) => {
+            let name = name.get_ref();
+            let found = Hook::from_name(name).filter(|hook| *hook != Hook::Tool);
+            found.ok_or_else(|| {
+                let what = if name.starts_with(TOOL) { "the manifest has no tool for" } else { "there is no hook" };
+                format!("{what} \"{name}\"{}: one of {} is expected", did_you_mean(name, known()), all())
+            })?
+        }
+        (None, Some(_)) => Hook::OnInput,
+        (None, None) => return Err(format!("\"hook\" is missing; one of {} is expected", all())),
+    };
+    let is_read_by_rules = is_for_rules(hook) && !plugin.manifest().rules.is_empty();
+    if plugin.has(hook) || is_read_by_rules {
+        return Ok(hook);
     }
+    let mut own: Vec<&str> = plugin.hooks().map(Hook::name).collect();
+    own.extend(tools.iter().map(String::as_str));
+    let hint = did_you_mean(hook.name(), own.iter().copied());
+    let has = if own.is_empty() { "no hook at all".to_owned() } else { own.join(", ") };
+    Err(format!("the plugin has no \"{}\"{hint}; it has {has}", hook.name()))
 }

@@ -4,10 +4,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::from_toml;
+use crate::plugin::ask::Ask;
 use crate::plugin::call::{Answer, Outcome};
 use crate::plugin::loaded::Loaded;
 use crate::plugin::plan::Injection;
 use crate::plugin::schedule::Ran;
+use crate::plugin::summary::Summary;
 use crate::world::{Pointer, ProblemKind};
 
 /// `[expect]`.
@@ -40,6 +42,10 @@ pub(super) struct Expect {
     lore: Option<Vec<String>>,
     /// `plan`: those that it keeps out.
     unlore: Option<Vec<String>>,
+    /// The models that are to be asked, in order; of each, the fields that are written.
+    asks: Option<Vec<toml::Table>>,
+    /// The summary that it proposes; of it, the fields that are written. `false` for none.
+    summary: Option<toml::Value>,
     /// `quick_replies`: the labels in order.
     labels: Option<Vec<String>>,
     /// `quick_replies`: what they send, in order.
@@ -66,7 +72,7 @@ pub(super) fn compare(plugin: &Loaded, expect: &Expect, outcome: &Outcome, ran: 
     compare.equal("rules", expect.rules.as_ref(), &ran.fired.iter().map(|fired| fired.rule.clone()).collect());
     if let Some(state) = &expect.state {
         let root = &plugin.manifest().state.root;
-        let actual = outcome.world.get(root).cloned().unwrap_or(Value::Null);
+        let actual = outcome.world.as_ref().and_then(|world| world.get(root)).cloned().unwrap_or(Value::Null);
         compare.value("state", &from_toml(&toml::Value::Table(state.clone())), &actual, &Pointer::default());
     }
     compare.failures
@@ -176,6 +182,13 @@ impl Compare {
                 json!({"slot": slot, "text": text, "depth": depth, "priority": priority})
             };
             self.list("inject", expected, &outcome.plan.injected.iter().map(one).collect::<Vec<_>>());
+        }
+        if let Some(expected) = &expect.asks {
+            self.list("asks", expected, &outcome.asks.iter().map(Ask::to_json).collect::<Vec<_>>());
+        }
+        if let Some(expected) = &expect.summary {
+            let found = outcome.summary.as_ref().map_or(Value::Bool(false), Summary::to_json);
+            self.value("summary", &from_toml(expected), &found, &Pointer::default());
         }
         let named = |is_in: bool| {
             let wishes = outcome.plan.lore.iter().filter(|wish| wish.is_in == is_in);

@@ -3,12 +3,13 @@
 //!
 //! Each case runs twice, and again on a grafted base, where every number of the state is another one and other keys stand
 //! beside: what a rule *meant* must be the same there (`graft.rs`). `case.rs` reads a file, `ruled.rs` lets the rules of the
-//! manifest follow the hook, `expect.rs` compares, `bless.rs` writes down what came.
+//! manifest follow the hook, `expect.rs` compares, `bless.rs` writes down what came, `odd.rs` says what no case can mean.
 
 mod bless;
 mod case;
 mod expect;
 mod graft;
+mod odd;
 mod ruled;
 
 use std::fmt;
@@ -16,12 +17,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::call::{Call, Outcome};
+use super::call::{Answer, Call, Outcome};
 use super::error::{ErrorKind, ScriptError};
 use super::loaded::Loaded;
 use super::run;
 use super::thread::on_script_thread;
-use crate::world::{Change, Operation, Pointer, Rules, World, fold};
+use crate::world::{Change, Operation, Pointer, ProblemKind, Rules, World, fold};
 pub use bless::blessed;
 use case::Case;
 
@@ -39,14 +40,31 @@ pub struct CaseReport {
     pub file: String,
     /// What is not as expected; empty = passed.
     pub failures: Vec<String>,
-    /// What is probably a mistake though nothing differs: a `set` that looks like an `add`.
+    /// What is probably a mistake though nothing differs: an operation that the schema refuses, a `set` that looks like an
+    /// `add`.
     pub warnings: Vec<String>,
     /// What the hook did, if it could be run.
     pub outcome: Option<Outcome>,
+    /// Whether its file says what is expected. A case that expects nothing proves nothing.
+    pub expects: bool,
+    /// Whether nothing but that the hook failed or refused is not as expected, and whatever came would come again.
+    pub is_steady: bool,
+}
+
+impl CaseReport {
+    /// Whether all is as expected, and something was expected.
+    pub fn passed(&self) -> bool {
+        self.expects && self.failures.is_empty()
+    }
+
+    /// Whether nothing is expected, and nothing went wrong.
+    pub fn expects_nothing(&self) -> bool {
+        !self.expects && self.failures.is_empty()
+    }
 }
 
 impl Report {
-    /// Whether every test passed.
+    /// Whether no test failed.
     pub fn passed(&self) -> bool {
         self.cases.iter().all(|case| case.failures.is_empty())
     }
@@ -55,8 +73,15 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for case in &self.cases {
-            let mark = if case.failures.is_empty() { "ok  " } else { "FAIL" };
+            let mark = match case.failures.is_empty() {
+                true if case.expects => "ok  ",
+                true => "none",
+                false => "FAIL",
+            };
             write!(f, "{mark} {}", case.file)?;
+            if case.expects_nothing() {
+                write!(f, "  expects nothing: run with --bless")?;
+            }
             if let Some(outcome) = &case.outcome {
                 write!(f, "  ({} steps, {} operations)", outcome.usage.operations, outcome.operations.len())?;
             }
@@ -69,7 +94,12 @@ impl fmt::Display for Report {
             }
         }
         let failed = self.cases.iter().filter(|case| !case.failures.is_empty()).count();
-        write!(f, "{} tests, {failed} failed", self.cases.len())
+        write!(f, "{} tests, {failed} failed", self.cases.len())?;
+        match self.cases.iter().filter(|case| case.expects_nothing()).count() {
+            0 => Ok(()),
+            1 => write!(f, ", 1 expects nothing"),
+            several => write!(f, ", {several} expect nothing"),
+        }
     }
 }
 
@@ -85,6 +115,8 @@ fn test_file(plugin: &Arc<Loaded>, file: &str) -> CaseReport {
         failures: vec![message],
         warnings: Vec::new(),
         outcome: None,
+        expects: true,
+        is_steady: false,
     };
     let case = match Case::read(plugin, file) {
         Ok(case) => case,
@@ -92,9 +124,14 @@ fn test_file(plugin: &Arc<Loaded>, file: &str) -> CaseReport {
     };
     let ran = on_script_thread(|| Bench::new(plugin, &case).run());
     match ran {
-        Ok(Ran { outcome, failures, warnings }) => {
-            CaseReport { file: file.to_owned(), failures, warnings, outcome: Some(outcome) }
-        }
+        Ok(Ran { outcome, failures, warnings, is_steady }) => CaseReport {
+            file: file.to_owned(),
+            failures,
+            warnings,
+            outcome: Some(outcome),
+            expects: case.expects,
+            is_steady,
+        },
         Err(error) => failed(format!("the test could not be run: {error}")),
     }
 }
@@ -104,6 +141,7 @@ struct Ran {
     outcome: Outcome,
     failures: Vec<String>,
     warnings: Vec<String>,
+    is_steady: bool,
 }
 
 /// One case with what it runs on.
@@ -125,14 +163,22 @@ impl<'a> Bench<'a> {
             Ok(base) => base,
             Err(outcome) => {
                 let failures = outcome.error.iter().map(ToString::to_string).collect();
-                return Ran { outcome: *outcome, failures, warnings: Vec::new() };
+                return Ran { outcome: *outcome, failures, warnings: self.odd(), is_steady: false };
             }
         };
+        if let Some(why) = &self.case.unfit {
+            let outcome = Outcome { answer: Answer::Refused(why.clone()), ..Outcome::nothing(base) };
+            let failures = expect::compare(self.plugin, &self.case.expect, &outcome, &super::schedule::Ran::default());
+            return Ran { outcome, failures, warnings: self.odd(), is_steady: true };
+        }
         let alone = self.call(&base);
         let (fired, outcome) = self.with_rules(alone.clone());
         let mut failures = expect::compare(self.plugin, &self.case.expect, &outcome, &fired);
+        // All that a case which expects nothing is compared with is that the hook neither fails nor refuses.
+        let only_this = failures.len();
         let again = self.call(&base);
-        let is_other = alone.answer != again.answer || alone.plan != again.plan;
+        let later = |outcome: &Outcome| (outcome.plan.clone(), outcome.asks.clone(), outcome.summary.clone());
+        let is_other = alone.answer != again.answer || later(&alone) != later(&again);
         if !same(&alone, &again) || is_other || self.with_rules(again).0 != fired {
             failures.push("the second run did something else than the first".to_owned());
         }
@@ -140,11 +186,14 @@ impl<'a> Bench<'a> {
         if self.case.graft && outcome.error.is_none() {
             failures.extend(graft::differs(self, &base, &alone));
         }
-        let warnings = match failures.is_empty() && outcome.error.is_none() {
-            true => graft::sets_that_look_like_adds(self, &base, &alone),
-            false => Vec::new(),
-        };
-        Ran { outcome, failures, warnings }
+        let is_steady =
+            failures.len() == only_this && !matches!(&outcome.error, Some(error) if error.kind == ErrorKind::Host);
+        let mut warnings = self.odd();
+        if failures.is_empty() && outcome.error.is_none() {
+            warnings.extend(refused(&outcome));
+            warnings.extend(graft::sets_that_look_like_adds(self, &base, &alone));
+        }
+        Ran { outcome, failures, warnings, is_steady }
     }
 
     /// The world before the hook: the case's state, or where it gives none, what `init` makes.
@@ -161,8 +210,10 @@ impl<'a> Bench<'a> {
         if self.case.hook == init || !self.plugin.has(init) {
             return Ok(Arc::new(world));
         }
-        let outcome = run::run(self.plugin, Call { hook: init, ..self.case.call(Arc::new(world), &self.rules) });
-        if outcome.error.is_some() { Err(Box::new(outcome)) } else { Ok(outcome.world) }
+        // A case of a tool begins with what `init` makes as well: the call is of `init` then, and of no tool.
+        let call = Call { hook: init, tool: None, ..self.case.call(Arc::new(world), &self.rules) };
+        let outcome = run::run(self.plugin, call);
+        outcome.world.clone().ok_or_else(|| Box::new(outcome))
     }
 
     fn call(&self, base: &Arc<World>) -> Outcome {
@@ -181,6 +232,12 @@ impl<'a> Bench<'a> {
 
 fn put(world: &mut World, place: &Pointer, value: Value) {
     fold(world, &[Operation::new(place.clone(), Change::Set(value), "", "")], &Rules::default());
+}
+
+/// What the schema did not let through: the rule does not do what its operations say.
+fn refused(outcome: &Outcome) -> Vec<String> {
+    let refused = outcome.problems.iter().filter(|problem| problem.kind == ProblemKind::Refused);
+    refused.map(|problem| format!("the schema refuses {}: {}", problem.path, problem.message)).collect()
 }
 
 /// Whether two runs propose the same. Reasons may differ: they tell people amounts.

@@ -3,9 +3,18 @@
 use serde_json::json;
 
 use super::Bench;
-use crate::plugin::call::{Hook, Outcome};
+use super::odd::is_for_rules;
+use crate::plugin::call::{Answer, Hook, Outcome};
+use crate::plugin::command::Typed;
+use crate::plugin::manifest::Manifest;
 use crate::plugin::schedule::{Occasion, Ran, fire, kept_at};
 use crate::world::{Change, Operation, Rules, Section, World, fold};
+
+/// Whether a text is a command of a plugin, which it answers itself.
+fn is_answered(text: &str, manifest: &Manifest, answer: &Answer) -> bool {
+    let is_command = || Typed::parse(text).is_some_and(|typed| manifest.command(typed.word).is_some());
+    matches!(answer, Answer::Input { reply, stop, .. } if reply.is_some() || *stop) && is_command()
+}
 
 impl Bench<'_> {
     /// The rules that have fired already.
@@ -21,7 +30,7 @@ impl Bench<'_> {
     /// What the rules of the manifest do after the hook, as in a story: and all of it together.
     pub(super) fn with_rules(&self, mut outcome: Outcome) -> (Ran, Outcome) {
         let hook = self.case.hook;
-        if !matches!(hook, Hook::OnInput | Hook::OnReply | Hook::OnEdit) || outcome.error.is_some() {
+        if !is_for_rules(hook) || outcome.error.is_some() {
             return (Ran::default(), outcome);
         }
         // Before the message is what was there when the hook began.
@@ -34,13 +43,14 @@ impl Bench<'_> {
             rules: &manifest.rules,
             before: &call.before,
             is_reply: hook != Hook::OnInput,
+            is_aside: hook == Hook::OnInput && is_answered(&call.text, manifest, &outcome.answer),
             turn: call.node.turn,
             replies: self.case.replies(),
             schemas: &self.rules,
             grants: &call.grants,
             language: &call.language,
         };
-        let ran = fire(&occasion, &mut outcome.world);
+        let ran = outcome.world.as_mut().map(|world| fire(&occasion, world)).unwrap_or_default();
         for fired in &ran.fired {
             let own = fired.operations.iter().filter(|operation| operation.section == Section::Vars);
             outcome.operations.extend(own.cloned());

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::keys::Key;
+use super::label::Labels;
 use super::value::{choice, count, number, text, texts, truth, whole};
 use super::why::{Verdict, Why};
 use crate::world::Condition;
@@ -97,6 +98,8 @@ pub struct Entry {
     pub uid: String,
     /// What its author calls it.
     pub title: String,
+    /// What its title says to the program.
+    pub labels: Labels,
     /// Its text, without the lines that speak to the program.
     pub content: String,
     /// The text forces it on or off.
@@ -170,6 +173,7 @@ impl Entry {
         let (sticky, cooldown) = (lasting("sticky"), lasting("cooldown"));
         Self {
             uid,
+            labels: Labels::read(text(entry, "comment")),
             title: text(entry, "comment").to_owned(),
             content,
             force,
@@ -295,7 +299,7 @@ fn condition(when: Option<&Value>) -> Option<Result<Condition, String>> {
     match when? {
         Value::Null => None,
         Value::String(when) if when.trim().is_empty() => None,
-        Value::String(when) => Some(Condition::read(when)),
+        Value::String(when) => Some(Condition::read(when).map_err(|why| format!("`when`: {why}"))),
         _ => Some(Err("`when` is a text like `affinity >= 20`".to_owned())),
     }
 }

@@ -52,7 +52,7 @@ impl<'a> Passes<'a> {
     fn look(&mut self, at: usize, own: &'a Entry, phase: Phase) -> Result<Why, Why> {
         match self.wishes.get(&at) {
             Some(why) if !why.is_active() => return Err(why.clone()),
-            Some(why) if !own.disabled => return Ok(why.clone()),
+            Some(why) if !own.disabled && own.labels.belongs(self.scanned.call) => return Ok(why.clone()),
             _ => self.allows(at, own, phase)?,
         }
         match own.force {
@@ -82,6 +82,9 @@ impl<'a> Passes<'a> {
     fn allows(&mut self, at: usize, own: &'a Entry, phase: Phase) -> Result<(), Why> {
         if own.disabled {
             return Err(Why::Disabled);
+        }
+        if !own.labels.belongs(self.scanned.call) {
+            return Err(Why::Trigger);
         }
         if !own.triggers.is_empty() && !own.triggers.contains(&self.scanned.trigger) {
             return Err(Why::Trigger);

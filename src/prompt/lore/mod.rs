@@ -22,6 +22,7 @@ mod entry;
 mod finder;
 mod groups;
 mod keys;
+mod label;
 mod look;
 mod passes;
 mod print;
@@ -37,6 +38,7 @@ use serde_json::Value;
 
 pub use book::{Book, Bound, Scope};
 pub use entry::{Entry, Position};
+pub use label::{Call, Labels};
 pub use print::{AtDepth, Printed};
 pub use scan::{Fired, Near, Outcome, Scanned, Who, Wish, scan};
 pub use settings::{Settings, Similar, Strategy};

@@ -9,6 +9,7 @@ use super::count::Counted;
 use super::effort::{Effort, MOST_NOTES};
 use super::entry::Entry;
 use super::finder::{Part, Sight, fold};
+use super::label::Call;
 use super::print::{Printed, depth_of};
 use super::scan::{Fired, Outcome, Scanned, is_worth_telling};
 use super::settings::Settings;
@@ -364,9 +365,12 @@ impl<'a> Passes<'a> {
         let mut sorted: Vec<(&'a Entry, String)> =
             active.iter().filter_map(|at| Some((self.entry(*at)?, texts.remove(at)?))).collect();
         sorted.sort_by(|(a, _), (b, _)| b.order.total_cmp(&a.order));
+        let is_told = |(entry, _): &(&Entry, String)| !self.scanned.is_apart || entry.labels.belongs(Call::Story);
+        let (told, values): (Vec<_>, Vec<_>) = sorted.into_iter().partition(is_told);
         let stopped = self.stopped();
         Outcome {
-            printed: Printed::of(sorted),
+            printed: Printed::of(told),
+            values: values.into_iter().map(|(_, text)| text).filter(|text| !text.is_empty()).rev().collect(),
             silent: self.list.len() - fired.len() - stopped.len(),
             active: fired,
             timers: self.timers,

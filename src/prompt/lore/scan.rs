@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::Around;
 use super::book::Bound;
+use super::label::Call;
 use super::passes::Passes;
 use super::print::Printed;
 use super::settings::Settings;
@@ -61,6 +62,10 @@ pub struct Scanned {
     pub wishes: Vec<Wish>,
     /// What is asked for: `normal`, `continue`, `impersonate`, `swipe`, `regenerate`, `quiet`.
     pub trigger: String,
+    /// What the model is to write of the story's values.
+    pub call: Call,
+    /// Whether another call writes the values: what is only for that stands apart.
+    pub is_apart: bool,
     /// The character.
     pub who: Who,
     /// Tokens that the whole prompt may take.
@@ -89,6 +94,8 @@ pub struct Outcome {
     pub active: Vec<Fired>,
     /// Where the texts go.
     pub printed: Printed,
+    /// The texts that are only for the call that writes the values, where that is another one.
+    pub values: Vec<String>,
     /// The times that run from now on.
     pub timers: Timers,
     /// The tokens that lore might take.

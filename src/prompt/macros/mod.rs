@@ -4,7 +4,7 @@
 //!
 //! - `head` and `read` make pieces of a text, `scope` pairs what opens and closes.
 //! - `run` walks the pieces; the rows of `table/` say what each macro does.
-//! - `variables`, `number`, `chance`, `moment` and `span` are what the rows need.
+//! - `variables`, `number`, `chance`, `moment`, `span` and `yaml` are what the rows need.
 //!
 //! To add a macro: a row in the fitting file of `table/` (names, how many arguments, what it does), a line in the table of
 //! `docs/prompts.md`, a case in the tests. What a macro knows is a field of [`Facts`], set where they are gathered.
@@ -23,6 +23,7 @@ mod scope;
 mod span;
 mod table;
 mod variables;
+mod yaml;
 
 use std::collections::BTreeMap;
 

@@ -3,6 +3,7 @@
 //! A new word of the language gets a line in the tables of `language.rs`, and a variant in `reference.rs`, which holds random
 //! searches against a matcher of its own.
 
+mod best;
 mod language;
 mod reference;
 

@@ -55,7 +55,14 @@ impl<'w, 'r> Edit<'w, 'r> {
             Found::Blocked(_) => &zero,
         };
         let sum = number::add(base, amount).map_err(|too_big| refusal(path, &too_big.to_string()))?;
-        self.put(path, Value::Number(sum))
+        let before = matches!(sight.found, Found::Value(_)).then(|| Value::Number(base.clone()));
+        let told = self.notes.len();
+        self.put(path, Value::Number(sum))?;
+        // That a number stays at its bound is no news: who is told so once need not hear it with every message.
+        if before.is_some_and(|before| path.find(self.section).is_some_and(|now| same(now, &before))) {
+            self.notes.truncate(told);
+        }
+        Ok(())
     }
 
     fn remove(&mut self, path: &Pointer) -> Result<(), Finding> {

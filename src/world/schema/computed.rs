@@ -101,7 +101,9 @@ fn case(source: &Value) -> Result<(Option<Condition>, Value), String> {
 fn when(map: &Map<String, Value>) -> Result<Option<Condition>, String> {
     match map.get("when") {
         None => Ok(None),
-        Some(Value::String(text)) => Condition::read(text).map(Some).map_err(|why| why.replace('`', "\"")),
+        Some(Value::String(text)) => {
+            Condition::read(text).map(Some).map_err(|why| format!("\"when\": {}", why.replace('`', "\"")))
+        }
         Some(_) => Err("\"when\" is a condition like \"affinity >= 20\"".to_owned()),
     }
 }
@@ -322,7 +324,7 @@ mod tests {
         check(json!([{"when": "a"}]), "needs an \"is\"");
         check(json!([{"is": [1]}]), "needs an \"is\"");
         check(json!([{"if": "a", "is": 1}]), "no \"if\"");
-        check(json!([{"when": "a >", "is": 1}]), "takes parts like");
+        check(json!([{"when": "a >", "is": 1}]), "has parts like");
         check(json!(""), "the sum ends");
         check(json!("1 +"), "the sum ends");
         check(json!("1 2"), "cannot be read at: 2");

@@ -6,6 +6,7 @@ use super::follow::meant;
 use super::node::{Node, Others, Seen};
 use super::{SchemaError, keywords};
 use crate::world::Pointer;
+use crate::world::condition::Variable;
 
 /// The outermost places, seen from the root, that nobody but scripts may see while the values are these.
 pub(super) fn places(top: &Node, state: &Value) -> Vec<Pointer> {
@@ -65,11 +66,7 @@ fn within(top: &Node, node: &Node, at: &Pointer) -> Result<(), SchemaError> {
     if !node.conceals {
         return Ok(());
     }
-    let properties = node.properties.iter().map(|(key, child)| (child, at.child("properties").child(key)));
-    let like =
-        if let Others::Like(like) = &node.others { Some((like, at.child("additionalProperties"))) } else { None };
-    let items = node.items.as_ref().map(|items| (items, at.child("items")));
-    for (child, at) in properties.chain(like).chain(items) {
+    for (child, at) in inside(node, at) {
         if let Seen::When(condition) = &child.seen {
             for variable in condition.variables() {
                 let from = if variable.is_from_top { top } else { node };
@@ -84,4 +81,31 @@ fn within(top: &Node, node: &Node, at: &Pointer) -> Result<(), SchemaError> {
         within(top, child, &at)?;
     }
     Ok(())
+}
+
+/// What is declared inside a place, each with where in the schema.
+fn inside<'n>(node: &'n Node, at: &Pointer) -> Vec<(&'n Node, Pointer)> {
+    let properties = node.properties.iter().map(|(key, child)| (child.as_ref(), at.child("properties").child(key)));
+    let like = if let Others::Like(like) = &node.others {
+        Some((like.as_ref(), at.child("additionalProperties")))
+    } else {
+        None
+    };
+    let items = node.items.as_ref().map(|items| (items.as_ref(), at.child("items")));
+    properties.chain(like).chain(items).collect()
+}
+
+/// Comparisons of conditions that cannot be meant.
+pub(super) fn advice(top: &Node, node: &Node, at: &Pointer, found: &mut Vec<SchemaError>) {
+    for (child, at) in inside(node, at).into_iter().filter(|_| node.conceals) {
+        if let Seen::When(condition) = &child.seen {
+            for comparison in condition.comparisons() {
+                let from = |variable: &Variable| if variable.is_from_top { top } else { node };
+                let message = from(comparison.variable)
+                    .odd_comparison(&comparison, |variable| from(variable).declares(&variable.keys).is_some());
+                found.extend(message.map(|message| SchemaError { path: at.child("x-visible"), message }));
+            }
+        }
+        advice(top, child, &at, found);
+    }
 }

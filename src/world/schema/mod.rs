@@ -18,21 +18,25 @@ mod concealed;
 mod conform;
 mod follow;
 mod hints;
+mod hopeless;
 mod keywords;
+mod lenient;
 mod node;
 mod read;
 mod rules;
+mod slips;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Pointer, canonical};
 
 pub(super) use conform::{Conform, Finding, Name, counted, read_only_kept};
 pub(super) use follow::{Follower, Step, meant};
+pub use hopeless::{TWO_VALUES, is_second_value};
 pub(super) use node::Spot;
 pub use node::{Kind, Node};
 pub use rules::Rules;
@@ -80,9 +84,13 @@ impl Schema {
         Ok(Self { hash: canonical::digest(&text), source, top, followers })
     }
 
-    /// What else is odd about it, though it can be used: hints that nobody understands.
+    /// What else is odd about it, though it can be used: hints that nobody understands, keys that must be there and that nobody
+    /// declares, choices of another type, conditions that never hold.
     pub fn advice(&self) -> Vec<SchemaError> {
-        hints::advice(&self.source)
+        let mut found = hints::advice(&self.source);
+        found.extend(slips::advice(&self.source));
+        concealed::advice(&self.top, &self.top, &Pointer::default(), &mut found);
+        found
     }
 
     /// The outermost places, seen from the root, that players and models may not see while its values are these.
@@ -96,7 +104,7 @@ impl Schema {
     }
 
     /// Whether the place that these keys lead to, or one above it, is computed.
-    pub(super) fn is_computed(&self, keys: &[String]) -> bool {
+    pub fn is_computed(&self, keys: &[String]) -> bool {
         let mut node = Some(self.top());
         !self.followers.is_empty()
             && keys.iter().any(|key| {
@@ -115,17 +123,33 @@ impl Schema {
         &self.hash
     }
 
+    /// Gives what is named nearly as it is declared its name, where only one can be meant: models write `Item` and `how-many`. Answers
+    /// with what was read as what.
+    pub fn mend(&self, value: &mut Value) -> Vec<(String, String)> {
+        let mut mended = Vec::new();
+        lenient::rename(self.top(), value, &mut mended);
+        mended
+    }
+
     /// Makes a value of its own, which lies in no world, fit the schema as the fold would: numbers are brought into place.
+    /// Models write such values, so their slips are put right first (`lenient.rs`), and what is left out has its `default`.
     ///
     /// # Errors
     /// Says what does not fit, and where.
     pub fn fit(&self, value: &mut Value) -> Result<(), String> {
-        conform::Conform::new(&[], &mut Vec::new()).value(self.top(), value).map_err(|finding| {
-            match finding.path.keys() {
-                [] => finding.message,
-                _ => format!("{}: {}", finding.path, finding.message),
-            }
+        lenient::settle(self.top(), value);
+        let found = conform::Conform::new(&[], &mut Vec::new()).value(self.top(), value);
+        found.map_err(|finding| match finding.path.keys() {
+            // It is no world that something is missing in.
+            [] => finding.message.trim_start_matches("the world: ").to_owned(),
+            [_] => finding.message,
+            _ => format!("{}: {}", finding.path, finding.message),
         })
+    }
+
+    /// What the root begins with where nobody says it: every default that is declared, and those inside.
+    pub fn first_values(&self) -> Map<String, Value> {
+        read::defaults(self.top())
     }
 
     /// The rule for the root itself.
@@ -137,6 +161,18 @@ impl Schema {
     /// all others, or the items of a list. `None` where the schema says nothing or allows nothing.
     pub fn at(&self, keys: &[String]) -> Option<&Node> {
         keys.iter().try_fold(self.top(), |node, key| node.below(key))
+    }
+
+    /// What the fold would say of a value that is put there: numbers brought into place, and why it is refused.
+    pub fn judge(&self, keys: &[String], value: &Value) -> Vec<String> {
+        let Some(node) = self.at(keys) else { return Vec::new() };
+        let mut notes = Vec::new();
+        let refused = conform::Conform::new(keys, &mut notes).value(node, &mut value.clone()).err();
+        // What entries begin with is filled in before they are looked at.
+        let above = keys.split_last().and_then(|(_, above)| self.at(above));
+        let begins = above.is_some_and(Node::has_prototypes) || node.has_prototypes();
+        let findings = notes.into_iter().chain(refused.filter(|_| !begins));
+        findings.map(|finding| finding.message).collect()
     }
 
     /// The declared leaves in document order, with their paths seen from the root. A leaf is what declares no

@@ -304,7 +304,7 @@ fn prototype(node: &Node, begins: &Value, at: &Trail<'_>) -> Result<Map<String, 
 }
 
 /// The defaults of the declared keys, and of those inside.
-fn defaults(node: &Node) -> Map<String, Value> {
+pub(super) fn defaults(node: &Node) -> Map<String, Value> {
     let one = |(key, child): (&String, &Arc<Node>)| {
         let inner = || Some(Value::Object(defaults(child))).filter(|inner| inner != &Value::Object(Map::new()));
         let value = child.default.clone().or_else(inner).filter(|_| !child.is_computed())?;
@@ -320,7 +320,7 @@ fn seen(value: &Value, at: &Trail<'_>) -> Result<Seen, SchemaError> {
         Value::Bool(false) => Ok(Seen::Never),
         Value::String(text) => match Condition::read(text) {
             Ok(condition) => Ok(Seen::When(Arc::new(condition))),
-            Err(why) => at.fails(why.replace('`', "\"").replace("\"when\"", "\"x-visible\"")),
+            Err(why) => at.fails(why.replace('`', "\"")),
         },
         _ => at.fails("true, false, or a condition like \"affinity >= 20\" is expected"),
     }

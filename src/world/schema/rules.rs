@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::{Schema, SchemaError};
-use crate::world::Pointer;
+use crate::world::{Pointer, World};
 
 /// The schemas in force at a node, each governing exactly its own root; roots do not nest.
 #[derive(Debug, Clone, Default)]
@@ -37,6 +39,15 @@ impl Rules {
     pub fn governing(&self, path: &Pointer) -> Option<(&Pointer, &Schema)> {
         let (root, schema) = self.roots.iter().find(|(root, _)| path.below(root).is_some())?;
         Some((root, schema))
+    }
+
+    /// Whether players may not see a place of a world, always or as its values are now (`x-visible`).
+    pub fn hides(&self, world: &World, place: &Pointer) -> bool {
+        let governing = self.roots.iter().find_map(|(root, schema)| Some((root, place.below(root)?, schema)));
+        let Some((root, keys, schema)) = governing else { return false };
+        let keys = Pointer::from_keys(keys.iter().cloned());
+        let hidden = schema.concealed(world.get(root).unwrap_or(&Value::Null));
+        hidden.iter().any(|hidden| keys.below(hidden).is_some())
     }
 
     /// Whether any value follows from others.

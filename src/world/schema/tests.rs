@@ -154,7 +154,7 @@ fn what_follows_from_nothing_is_refused_with_its_place() {
         json!({"additionalProperties": like, "x-prototype": {"mp": 1}}),
         "/x-prototype/mp: it breaks the schema of an entry",
     );
-    check(json!({"x-visible": "a >"}), "/x-visible: \"x-visible\" takes parts like");
+    check(json!({"x-visible": "a >"}), "/x-visible: a condition has parts like");
     check(json!({"x-visible": 1}), "/x-visible: true, false, or a condition");
     check(
         json!({"properties": {"love": {}, "secret": {"x-visible": "lvoe > 3"}}}),

@@ -1,7 +1,7 @@
 // What an edit did besides what was asked for: to the world, and to other timelines.
 import { t } from "../lib/i18n.js";
 import { head } from "../model/story.js";
-import { labelOf, nameOf, rows } from "../model/world.js";
+import { isThere, labelOf, nameOf, rows, seenOf } from "../model/world.js";
 
 /** @import { Arranged, WorldChange } from "../lib/wire.d.ts" */
 
@@ -19,8 +19,9 @@ function refusedWords(refused) {
   return [t("arranged.refused", { n: refused.length }), names.join(", ")].filter(Boolean).join(" ");
 }
 
-/** @param {WorldChange[]} changes at HEAD, at names and where something hangs now */
-function worldWords(changes) {
+/** @param {WorldChange[]} changed at HEAD, at names and where something hangs now */
+function worldWords(changed) {
+  const changes = changed.map(seenOf).filter(isThere);
   if (changes.length === 0) return "";
   const here = changes.filter(({ nodeId }) => nodeId === head.peek());
   const told = here.length > 0 ? here : changes;

@@ -79,7 +79,7 @@ const MOST_STEPS = 500;
 
 /** The way back that the tab remembers is one as long as nobody did a step since. @param {Id} id */
 async function takeUpTrail(id) {
-  const since = trail.takeUp(id);
+  const since = trail.takeUp(id, story.head.peek());
   if (since === null) return;
   const log = await api.operations(id, { since, limit: MOST_STEPS }).catch(() => null);
   if (openSid !== id) return;
@@ -235,6 +235,7 @@ function go(nid, exact, isRemembered) {
 /** @param {Id} id @param {Id} nid @param {boolean} exact @param {boolean} isRemembered */
 async function move(id, nid, exact, isRemembered) {
   const from = story.head.peek();
+  if (isRemembered && from) trail.setOut(from, story.op);
   const moved = await attempt(() => api.checkout(id, nid, exact));
   if (!moved || openSid !== id) return null;
   if (isRemembered && from) trail.went({ from, to: moved.leafId, op: moved.op });

@@ -75,6 +75,7 @@ export async function begin(character, choice = {}) {
   if (choice.personaId) wanted.personaId = choice.personaId;
   const session = await attempt(() => api.createSession(wanted));
   if (session) navigate(`/s/${session.id}`);
+  return session?.id;
 }
 
 /** @param {PluginChoice} choice @returns {PluginChoice} */

@@ -107,8 +107,17 @@ export const readHolders = (holds) =>
 
 export const readRules = () => attempt(api.rules);
 
-/** What is left out is as usual. @param {Partial<LoreRules>} rules */
-export const setRules = (rules) => attempt(() => api.setRules(rules));
+/**
+ * Sets the house rules, unless they are others by now than when they were read. What is left out is as usual.
+ * @param {Partial<LoreRules>} rules @param {LoreRules | null} was null: whatever they are
+ * @returns {Promise<{kept: LoreRules} | {theirs: LoreRules} | undefined>}
+ */
+export const setRules = (rules, was) =>
+  attempt(async () => {
+    const now = was && (await api.rules());
+    if (now && JSON.stringify(now) !== JSON.stringify(was)) return { theirs: now };
+    return { kept: await api.setRules(rules) };
+  });
 
 // Entries
 

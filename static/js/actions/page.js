@@ -2,7 +2,8 @@
 import { focusedMessage } from "../lib/focus.js";
 import { locale, setLocale } from "../lib/i18n.js";
 import { remember } from "../lib/storage.js";
-import { dialog, dismiss, notices, openDialog, setTheme, theme } from "../model/page.js";
+import { dialog, dismiss, notices, openDialog, pane, setTheme, showPane, showWorldBeside, theme, worldBeside } from "../model/page.js";
+import { session } from "../model/story.js";
 import * as api from "../net/api.js";
 import { register } from "./commands.js";
 
@@ -34,6 +35,19 @@ register({
   scope: "page",
   keys: ["mod+shift+p", "?"],
   run: () => openDialog({ kind: "search", text: ">", at: focusedMessage() }),
+});
+
+register({
+  id: "page.world",
+  label: "command.world",
+  icon: "world",
+  scope: "page",
+  keys: ["mod+i"],
+  enabled: () => session.value !== null,
+  run: () => {
+    showWorldBeside(!worldBeside.peek());
+    showPane(pane.peek() === "world" ? "chat" : "world");
+  },
 });
 
 register({

@@ -35,8 +35,21 @@ export async function readTold() {
   return (made && made.summaries?.texts?.map(({ id }) => id)) || [];
 }
 
-/** Gives a summary another text. @param {Id} id @param {string} content */
-export const correct = (id, content) => attempt(async () => (await api.correctSummary(story.session.peek()?.id ?? "", id, content), true));
+/**
+ * Gives a summary another text, unless it says something else by now than when it was read.
+ * @param {Id} id @param {string} content @param {string | null} was null: whatever it says
+ * @returns {Promise<true | {theirs: string} | undefined>}
+ */
+export const correct = (id, content, was) =>
+  attempt(async () => {
+    const sid = story.session.peek()?.id ?? "";
+    if (was !== null) {
+      const now = (await api.summaries(sid, story.line.peek().at(-1))).items.find((one) => one.id === id);
+      if (now && now.content !== was) return { theirs: now.content };
+    }
+    await api.correctSummary(sid, id, content);
+    return true;
+  });
 
 /** Has a summary made anew. @param {Id} id */
 export const anew = (id) => attempt(async () => (await api.dropSummary(story.session.peek()?.id ?? "", id), true));

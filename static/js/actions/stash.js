@@ -102,17 +102,21 @@ async function settingName(which, before) {
   return made.model === other.model ? "" : t("act.model");
 }
 
+/** A command is written as the sentence that it stands for: sent again, that would be a throw of dice that never fell. @param {ChatNode} node @returns {string} */
+const wordsTyped = ({ content, metadata }) => (typeof metadata?.originalContent === "string" ? metadata.originalContent : content);
+
 /** What was typed is in the field again when it is taken back, in the place of what followed it, and out of it when it is brought back. @param {"undo" | "redo"} which @param {(ChatNode | null)[]} before */
 function keepText(which, before) {
   const line = story.line.peek();
   const draft = story.draft.peek();
   const gone = before.find((node) => node?.role === "user" && !line.includes(node.id));
   if (which === "undo" && gone && returned.isReturned(draft)) {
-    returned.putWords(gone.content, draft);
-    writeDraft(gone.content);
+    const typed = wordsTyped(gone);
+    returned.putWords(typed, draft);
+    writeDraft(typed);
   }
   const back = line.map(story.peekNode).find((node) => node?.role === "user" && !before.some((old) => old?.id === node.id));
-  if (which === "redo" && back?.content === draft) writeDraft(returned.takeWords(draft));
+  if (which === "redo" && back && wordsTyped(back) === draft) writeDraft(returned.takeWords(draft));
 }
 
 for (const which of /** @type {const} */ (["undo", "redo"])) {

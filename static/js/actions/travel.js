@@ -30,7 +30,8 @@ export async function arrive(to) {
   if (to.page === "library") return closeStory();
   if (story.session.peek()?.id !== to.sid && !(await openStory(to.sid))) return;
   if (to.nid) await lookAt(to.nid);
-  else if (story.peek.peek() !== null) await leaveLook();
+  // Under the tree the chat stays at what it shows.
+  else if (!to.isTree && story.peek.peek() !== null) await leaveLook();
 }
 
 /** So many pages are read at most to see whether a linked message lies further up the line. */

@@ -1,5 +1,5 @@
 // Reads the world where the reader stands, and changes it by hand.
-import { t } from "../lib/i18n.js";
+import { said, t } from "../lib/i18n.js";
 import { sentence } from "../lib/text.js";
 import { offerHint } from "../model/page.js";
 import * as deltas from "../model/deltas.js";
@@ -8,7 +8,6 @@ import * as story from "../model/story.js";
 import * as model from "../model/world.js";
 import * as api from "../net/api.js";
 import { ApiError } from "../net/api.js";
-import { register } from "./commands.js";
 import { attempt } from "./failure.js";
 import { refresh, sid } from "./follow.js";
 
@@ -35,16 +34,28 @@ export async function readWorld(nid) {
   }
   const age = deltas.age.peek();
   const known = model.known.peek();
-  if (known?.nid === nid && known.age === age) return void readDeltas();
+  if (known?.nid === nid && known.age === age) return void readDeltas().then(() => weigh(nid));
   try {
     const [at] = await Promise.all([api.world(session.id, nid), readDeltas()]);
-    if (here() !== nid) return;
+    if (story.here() !== nid) return;
     model.putWorld({ nid, at, turn: turnTo(nid), age });
-    if (story.peekNode(nid)?.role === "assistant" && model.lostDearly()) offerHint("hint.goBack", nid);
+    weighed = null;
+    weigh(nid);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    if (here() === nid) model.worldFailed(error);
+    if (story.here() === nid) model.worldFailed(error);
   }
+}
+
+/** The message of which it is known whether its dice cost dearly. @type {Id | null} */
+let weighed = null;
+
+/** A hint where they did. The story may stand at a reply before the page has heard that it is complete: then it is weighed when its doings are told. @param {Id} nid */
+function weigh(nid) {
+  const node = story.peekNode(nid);
+  if (weighed === nid || story.here() !== nid || node?.status !== "complete" || deltas.untold([nid]).length > 0) return;
+  weighed = nid;
+  if (node.role === "assistant" && model.lostDearly()) offerHint("hint.goBack", nid);
 }
 
 /** @type {Promise<void> | null} */
@@ -74,30 +85,14 @@ function quietly(error) {
   if (!(error instanceof ApiError)) throw error;
 }
 
-/** The node whose world is shown. */
-export const here = () => story.peek.value ?? story.head.value;
-
-/** @param {string} path @param {Json} value @returns {Promise<boolean>} */
-export async function setValue(path, value) {
+/** @param {{op: string, path: string, value?: Json}[]} operations @returns {Promise<boolean>} */
+export async function change(operations) {
   const nid = story.head.peek();
   if (!nid) return false;
-  const changed = await attempt(() => api.changeWorld(sid(), nid, [{ op: "set", path, value }]));
+  const changed = await attempt(() => api.changeWorld(sid(), nid, operations));
   if (!changed) return false;
   await refresh();
   const [refused] = changed.node?.problems ?? [];
-  if (refused) page.tell({ tone: "error", text: t("world.refused"), hint: sentence(refused.message) });
+  if (refused) page.tell({ tone: "error", text: t("world.refused"), hint: sentence(said(refused.message)) });
   return !refused;
 }
-
-register({
-  id: "page.world",
-  label: "command.world",
-  icon: "world",
-  scope: "page",
-  keys: ["mod+i"],
-  enabled: () => story.session.value !== null,
-  run: () => {
-    page.showWorldBeside(!page.worldBeside.peek());
-    page.showPane(page.pane.peek() === "world" ? "chat" : "world");
-  },
-});

@@ -24,5 +24,8 @@ export function openMenu(id) {
 /** Whether what had the focus is gone. */
 export const isFocusLost = () => document.activeElement === null || document.activeElement === document.body;
 
+/** What can be given the focus later: an entry of a menu goes with the menu, the button that opened it stays. @param {Element | null} element */
+export const keeperOf = (element) => element?.closest("[popover]")?.previousElementSibling ?? element;
+
 /** Waits until what changed is on screen. */
 export const drawn = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));

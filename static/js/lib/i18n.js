@@ -20,9 +20,12 @@ let words = english;
 /** What the server says, by code, in a language that the server does not speak. @type {Record<string, string>} */
 let servers = {};
 
+/** How sentences of the server are built, and the same in a language that it does not speak. @type {[RegExp, string | ((...found: string[]) => string)][]} */
+let sentences = [];
+
 /** @param {Locale} next */
 export async function setLocale(next) {
-  ({ default: words, servers } = next === "zh" ? await import("./strings/zh.js") : { default: english, servers: {} });
+  ({ default: words, servers, sentences } = next === "zh" ? await import("./strings/zh.js") : { default: english, servers: {}, sentences: [] });
   locale.value = next;
   document.documentElement.lang = next === "zh" ? "zh-CN" : "en";
 }
@@ -49,6 +52,13 @@ export function t(key, vars = {}) {
 export function wordFor(key, vars) {
   void locale.value;
   return key in words ? t(/** @type {Key} */ (key), vars) : (servers[key] ?? "");
+}
+
+/** A sentence of the server about the world, in the reader's language where the page knows how it is built. @param {string} sentence */
+export function said(sentence) {
+  void locale.value;
+  const found = sentences.find(([pattern]) => pattern.test(sentence));
+  return found ? sentence.replace(found[0], /** @type {string} */ (found[1])) : sentence;
 }
 
 /** @param {string} iso @returns {string} HH:mm */

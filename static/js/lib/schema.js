@@ -1,5 +1,5 @@
 // From a plugin's state schema and a world to rows that can be drawn. Pure.
-import { escapeStep, humanise, steps } from "./text.js";
+import { escapeStep, humanise, steps, valueAt } from "./text.js";
 
 /** @import { Change, Delta, Json, Schema, UiHint, WorldAt } from "./wire.d.ts" */
 
@@ -12,59 +12,155 @@ import { escapeStep, humanise, steps } from "./text.js";
  * @property {Kind} kind
  * @property {Schema} schema
  * @property {Json | undefined} value
+ * @property {Json | undefined} [seen] the value without what is not to be shown of it
  * @property {Row[]} rows of a group
+ * @property {boolean} [isPair] its value stands first in a list, and its description behind it
+ * @property {boolean} [isSecret] the world hides it from those who play in it
  * @typedef {{plugin: string, title: string, rows: Row[]}} Group
  * @typedef {{path: string, before: Json | undefined, after: Json | undefined, why: string}} Turn
  */
 
-/** @param {WorldAt} at @param {string} locale @returns {Group[]} */
-export function groupsOf(at, locale) {
+/** How a schema is looked at: what `$ref` points into, the reader's language, the places that the world hides for now, and whether they are shown all the same. @typedef {{whole: Schema, locale: string, hidden: Set<string>, isAll?: boolean}} View */
+
+/** @param {WorldAt} at @param {string} locale @param {boolean} [isAll] with what the world hides @returns {Group[]} */
+export function groupsOf(at, locale, isAll = false) {
   const vars = at.world.vars ?? {};
   const governed = new Set();
   const groups = (at.schemas ?? []).map(({ plugin, root, schema, title, hidden }) => {
     const path = root.startsWith("/") ? root : `/${escapeStep(root)}`;
     const name = steps(path)[0] ?? root;
     governed.add(name);
-    const row = rowOf(schema, schema, vars[name], path, name, locale);
-    return { plugin, title: worded(schema, locale) || title || humanise(plugin), rows: shown(row ? row.rows : [], new Set(hidden ?? [])) };
+    const row = rowOf({ whole: schema, locale, hidden: new Set(hidden ?? []), isAll }, schema, vars[name], path, name);
+    return { plugin, title: worded(schema, locale) || title || humanise(plugin), rows: row ? row.rows : [] };
   });
   const free = Object.entries(vars).filter(([name]) => !governed.has(name));
-  const rows = free.map(([name, value]) => rowOf({}, {}, value, `/${escapeStep(name)}`, name, locale));
-  if (free.length) groups.push({ plugin: "", title: "", rows: rows.filter((row) => row !== null) });
+  const own = (/** @type {string} */ name, /** @type {Json} */ value) => rowOf({ whole: {}, locale, hidden: new Set() }, {}, value, `/${escapeStep(name)}`, name);
+  const rows = free.filter(([name]) => name !== MVU).map(([name, value]) => own(name, value));
+  const cards = !governed.has(MVU) && vars[MVU] !== undefined ? own(MVU, vars[MVU]) : null;
+  if (cards) groups.push({ plugin: MVU, title: "", rows: cards.kind === "group" ? cards.rows : [cards] });
+  if (rows.length) groups.push({ plugin: "", title: "", rows: rows.filter((row) => row !== null) });
   return groups.filter((group) => group.rows.length > 0);
 }
 
-/** The rows without those that the world hides for now. @param {Row[]} rows @param {Set<string>} hidden @returns {Row[]} */
-const shown = (rows, hidden) => (hidden.size === 0 ? rows : rows.filter(({ path }) => !hidden.has(path)).map((row) => ({ ...row, rows: shown(row.rows, hidden) })));
+/** Where cards made for MVU keep their values. */
+export const MVU = "stat_data";
+
+/** Whether a path is of such a card's values. @param {string} path */
+const isOfCard = (path) => path === `/${MVU}` || path.startsWith(`/${MVU}/`);
+
+/** Whether a value is one with its description, `[80, "how well she is"]`, as cards made for MVU write them. @param {Json | undefined} value @returns {value is [Json, string]} */
+export const isDescribed = (value) => Array.isArray(value) && value.length === 2 && typeof value[1] === "string" && !isObject(value[0]);
+
+/** A value without its description, where it is one of a card's. @param {string} path @param {Json | undefined} value */
+export const undescribed = (path, value) => (isOfCard(path) && isDescribed(value) ? value[0] : value);
+
+/** The place of a row's own value: that of a described one is inside. @param {Row} row */
+export const placeOf = ({ path, isPair }) => (isPair ? `${path}/0` : path);
+
+/** Whether nobody says what a value is. @param {Schema} schema */
+export const isUndeclared = ({ type, enum: choices, properties, additionalProperties, items, "x-ui": hint }) =>
+  [type, choices, properties, additionalProperties, items].every((part) => part === undefined) && (typeof hint === "string" ? hint : (hint?.as ?? "")) === "";
+
+/** @param {Json | undefined} value @returns {value is {[key: string]: Json}} */
+const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+
+/** @param {View} view @param {Schema} schema its parts resolved @param {string} path */
+export const isHidden = ({ hidden }, schema, path) => schema["x-visible"] === false || hintOf(schema).as === "hidden" || hidden.has(path);
+
+/** What a schema says of what is below it. @param {View} view @param {Schema} schema @param {string} name @returns {Schema} */
+export function partOf({ whole }, schema, name) {
+  const { properties = {}, additionalProperties: others, items } = schema;
+  const part = properties[name] ?? (typeof others === "object" ? others : undefined) ?? items ?? {};
+  return withParts(whole, resolved(whole, part));
+}
+
+/** What a world says of a place of `vars`: its schema, and whether it, or one around it, is not to be shown now. @param {WorldAt} at @param {string} path */
+export function lookedAt(at, path) {
+  const [root = "", ...below] = steps(path);
+  const found = at.schemas?.find((one) => (steps(one.root.startsWith("/") ? one.root : `/${one.root}`)[0] ?? "") === root);
+  if (!found) return null;
+  const view = { whole: found.schema, locale: "", hidden: new Set(found.hidden ?? []) };
+  let schema = withParts(found.schema, found.schema);
+  let place = `/${escapeStep(root)}`;
+  let isOut = false;
+  for (const name of below) {
+    schema = partOf(view, schema, name);
+    place += `/${escapeStep(name)}`;
+    isOut ||= isHidden(view, schema, place);
+  }
+  return { view, schema, isOut, plugin: found.plugin };
+}
+
+/** Whether a place of `vars`, or one around it, is not to be shown now. @param {WorldAt} at @param {string} path */
+export const isConcealed = (at, path) => lookedAt(at, path)?.isOut ?? false;
+
+/** What of a value at a place of `vars` is to be shown. @param {WorldAt} at @param {string} path @param {Json | undefined} value */
+export function seenAt(at, path, value) {
+  const found = lookedAt(at, path);
+  return found ? seenOf(found.view, found.schema, value, path) : value;
+}
+
+/** What a card keeps for itself. @param {string} path @param {string} name */
+const isForNobody = (path, name) => name.startsWith("$") && isOfCard(path);
+
+/** A value without what is not to be shown of it. @param {View} view @param {Schema} schema @param {Json | undefined} value @param {string} path @returns {Json | undefined} */
+function seenOf(view, schema, value, path) {
+  if (value === null || typeof value !== "object") return value;
+  const isList = Array.isArray(value);
+  const kept = Object.entries(value).flatMap(([name, inner]) => {
+    const part = partOf(view, schema, name);
+    const place = `${path}/${escapeStep(name)}`;
+    if (isForNobody(place, name)) return [];
+    return !view.isAll && isHidden(view, part, place) ? [] : [[name, seenOf(view, part, inner, place)]];
+  });
+  return isList ? kept.map(([, inner]) => /** @type {Json} */ (inner)) : Object.fromEntries(kept);
+}
 
 /**
- * @param {Schema} whole the schema that `$ref` points into
+ * @param {View} view
  * @param {Schema} part
- * @param {Json | undefined} value
+ * @param {Json | undefined} found the value
  * @param {string} path
  * @param {string} key
- * @param {string} locale
- * @returns {Row | null} null where the schema hides it
+ * @param {boolean} [isInSecret] what is around it is hidden
+ * @returns {Row | null} null where the schema or the world hides it
  */
-function rowOf(whole, part, value, path, key, locale) {
+function rowOf(view, part, found, path, key, isInSecret = false) {
+  const { whole, locale } = view;
   const schema = withParts(whole, resolved(whole, part));
-  if (schema["x-visible"] === false || hintOf(schema).as === "hidden") return null;
+  const isSecret = isInSecret || isHidden(view, schema, path);
+  if (isSecret && !view.isAll) return null;
   const label = worded(schema, locale) || humanise(key);
-  const kind = kindOf(schema, value);
-  const rows = kind === "group" ? inner(whole, schema, value, path, locale) : [];
-  return { path, label, about: hintOf(schema).description?.[locale] ?? schema.description ?? "", kind, schema, value, rows };
+  const isFree = isUndeclared(schema);
+  const isPair = isFree && isOfCard(path) && isDescribed(found);
+  const value = isPair ? found[0] : found;
+  const kind = isFree && isObject(value) && Object.keys(value).length > 0 ? "group" : kindOf(schema, value);
+  const rows = kind === "group" ? inner(view, schema, value, path, isSecret) : [];
+  const about = isPair ? String(found[1]) : (hintOf(schema).description?.[locale] ?? schema.description ?? "");
+  return { path, label, about, kind, schema, value, seen: seenOf(view, schema, value, path), rows, ...(isPair && { isPair }), ...(isSecret && { isSecret }) };
 }
 
-/** @param {Schema} whole @param {Schema} schema @param {Json | undefined} value @param {string} path @param {string} locale */
-function inner(whole, schema, value, path, locale) {
+/** @param {View} view @param {Schema} schema @param {Json | undefined} value @param {string} path @param {boolean} isSecret */
+function inner(view, schema, value, path, isSecret) {
   const object = value !== null && typeof value === "object" && !Array.isArray(value) ? value : {};
-  const declared = schema.properties ?? {};
-  const extra = typeof schema.additionalProperties === "object" ? schema.additionalProperties : {};
-  const names = new Set([...Object.keys(declared), ...Object.keys(object)]);
+  const names = new Set([...Object.keys(schema.properties ?? {}), ...Object.keys(object)]);
   return [...names]
-    .map((name) => rowOf(whole, declared[name] ?? extra, object[name], `${path}/${escapeStep(name)}`, name, locale))
+    .filter((name) => !isForNobody(path, name))
+    .map((name) => rowOf(view, named(partOf(view, schema, name), schema, name), object[name], `${path}/${escapeStep(name)}`, name, isSecret))
     .filter((row) => row !== null);
 }
+
+/** Of like things each is called by its own name, and not by what all of them are. @param {Schema} part @param {Schema} schema @param {string} name @returns {Schema} */
+function named(part, schema, name) {
+  if (schema.properties?.[name] !== undefined) return part;
+  return { ...part, title: "", "x-ui": { ...hintOf(part), title: {} } };
+}
+
+/** Whether things can be added to a group: it is a map of like things. @param {Schema} schema */
+export const isOpen = (schema) => schema.properties === undefined && typeof schema.additionalProperties === "object";
+
+/** Whether the schema wants a value as a chip. @param {Schema} schema */
+export const isChip = (schema) => hintOf(schema).as === "chip";
 
 /** @param {Schema} whole @param {Schema} part @returns {Schema} */
 function resolved(whole, part) {
@@ -108,81 +204,14 @@ export function kindOf(schema, value) {
     return hint !== "chip" && isRange(schema) ? "bar" : "number";
   }
   if (type === "array" || Array.isArray(value)) return "list";
-  if (type === "object" || (value !== null && typeof value === "object")) return schema.properties ? "group" : "map";
+  if (type === "object" || (value !== null && typeof value === "object")) return schema.properties || areThings(schema, value) ? "group" : "map";
   return "text";
 }
 
-/** What a new value of a schema begins as. @param {Schema} schema @returns {Json} */
-export function startValue(schema) {
-  if (schema.default !== undefined) return schema.default;
-  if (schema.enum?.length) return schema.enum[0] ?? null;
-  switch (kindOf(schema, undefined)) {
-    case "bar":
-    case "number":
-      return Math.min(schema.maximum ?? 1, Math.max(schema.minimum ?? 1, 1));
-    case "flag":
-      return false;
-    case "list":
-      return [];
-    case "map":
-    case "group":
-      return {};
-    default:
-      return "";
-  }
-}
-
-/** What was expected of a value, as the end of a key of the page's words, with what fills them. @typedef {{key: string, vars?: Record<string, string | number>}} Fault */
-
-/** What is wrong with a value that was put in by hand, as far as a field can let it happen. @param {Schema} schema @param {Json | Error} value @returns {Fault | null} */
-export function fault(schema, value) {
-  if (value instanceof Error) return { key: value.message };
-  if (Array.isArray(value)) return listFault(schema, value) ?? firstFault(schema.items, value);
-  if (value !== null && typeof value === "object") return firstFault(schema.additionalProperties, Object.values(value));
-  if (typeof value === "string") return textFault(schema, value);
-  return typeof value === "number" ? numberFault(schema, value) : null;
-}
-
-/** @param {Schema | boolean | undefined} schema @param {Json[]} values */
-const firstFault = (schema, values) => values.map((value) => fault(typeof schema === "object" ? schema : {}, value)).find((found) => found !== null) ?? null;
-
-/** @param {Schema} schema @param {Json[]} value @returns {Fault | null} */
-function listFault({ minItems = 0, maxItems = Infinity, uniqueItems = false }, value) {
-  if (value.length > maxItems) return { key: "items", vars: { n: maxItems } };
-  if (value.length < minItems) return { key: "itemsLeast", vars: { n: minItems } };
-  return uniqueItems && new Set(value.map((item) => JSON.stringify(item))).size < value.length ? { key: "unique" } : null;
-}
-
-/** @param {Schema} schema @param {string} value @returns {Fault | null} */
-function textFault({ minLength = 0, maxLength = Infinity, pattern }, value) {
-  const length = [...value].length;
-  if (length > maxLength) return { key: "length", vars: { n: maxLength } };
-  if (length < minLength) return { key: "lengthLeast", vars: { n: minLength } };
-  return pattern !== undefined && isOther(pattern, value) ? { key: "pattern", vars: { pattern } } : null;
-}
-
-/** Whether a text surely does not follow a pattern; the server reads some that a browser cannot. @param {string} pattern @param {string} value */
-function isOther(pattern, value) {
-  try {
-    return !new RegExp(pattern, "u").test(value);
-  } catch {
-    return false;
-  }
-}
-
-/** The bounds of a number as a field knows them: those that exclude their own value only for whole numbers. @param {Schema} schema */
-export function boundsOf({ type, minimum, maximum, exclusiveMinimum, exclusiveMaximum }) {
-  const one = type === "integer" ? 1 : 0;
-  return { min: minimum ?? (exclusiveMinimum === undefined ? undefined : exclusiveMinimum + one), max: maximum ?? (exclusiveMaximum === undefined ? undefined : exclusiveMaximum - one) };
-}
-
-/** @param {Schema} schema @param {number} value @returns {Fault | null} */
-function numberFault(schema, value) {
-  const { min, max } = boundsOf(schema);
-  const isWhole = schema.type === "integer";
-  if (value >= (min ?? -Infinity) && value <= (max ?? Infinity) && (!isWhole || Number.isInteger(value))) return null;
-  const bounds = min !== undefined && max !== undefined ? "Between" : min !== undefined ? "Least" : max !== undefined ? "Most" : "";
-  return { key: `${isWhole ? "integer" : "number"}${bounds}`, vars: { min: min ?? "", max: max ?? "" } };
+/** Whether a value is a map of things that have parts of their own. @param {Schema} schema @param {Json | undefined} value */
+function areThings({ additionalProperties: others }, value) {
+  const hasSome = value !== null && typeof value === "object" && Object.keys(value).length > 0;
+  return hasSome && typeof others === "object" && others.properties !== undefined;
 }
 
 /** @param {Schema} schema */
@@ -247,10 +276,28 @@ function reasons(delta, change) {
   return [...new Set(touching.map((o) => o.why).filter(Boolean))].join("; ");
 }
 
-/** A change at the row itself or below it. @param {Map<string, Turn>} turns @param {string} path */
+/**
+ * What has to be done to make one value of another: of what nobody declared only what differs, at its own place.
+ * @param {string} path @param {Json | undefined} before @param {Json} after
+ * @returns {{op: "set" | "remove", path: string, value?: Json}[]}
+ */
+export function stepsBetween(path, before, after) {
+  if (JSON.stringify(before) === JSON.stringify(after)) return [];
+  if (isDescribed(before) && isDescribed(after) && before[1] === after[1]) return stepsBetween(`${path}/0`, before[0], after[0]);
+  if (!isObject(before) || !isObject(after)) return [{ op: "set", path, value: after }];
+  const gone = Object.keys(before).filter((name) => !(name in after));
+  return [...gone.map((name) => ({ op: /** @type {const} */ ("remove"), path: `${path}/${escapeStep(name)}` })), ...Object.entries(after).flatMap(([name, value]) => stepsBetween(`${path}/${escapeStep(name)}`, before[name], value))];
+}
+
+/** A change at the row itself, below it, or around it. @param {Map<string, Turn>} turns @param {string} path */
 export function changeAt(turns, path) {
   const own = turns.get(path);
   if (own) return own;
+  const around = [...turns.values()].find((turn) => path.startsWith(`${turn.path}/`));
+  if (around) {
+    const [before, after] = [around.before, around.after].map((value) => valueAt(value, path.slice(around.path.length)));
+    return JSON.stringify(before) === JSON.stringify(after) ? null : { path, before, after, why: around.why };
+  }
   const below = [...turns.values()].filter((turn) => turn.path.startsWith(`${path}/`));
-  return below.length ? { path, before: undefined, after: undefined, why: below.map((turn) => turn.why).filter(Boolean).join("; ") } : null;
+  return below.length ? { path, before: undefined, after: undefined, why: [...new Set(below.map((turn) => turn.why).filter(Boolean))].join("; ") } : null;
 }

@@ -1,5 +1,5 @@
 // What the server says of a model server that did not answer, in the reader's language where the page has words for it.
-import { addEnglish, t } from "./i18n.js";
+import { addEnglish, t, wordFor } from "./i18n.js";
 import words from "./strings/en-why.js";
 import { isWestern, sentence } from "./text.js";
 
@@ -41,12 +41,16 @@ function inWords(message) {
   return undefined;
 }
 
-/** A sentence about a model server; the name of a model before it stays. @param {string | null | undefined} message */
-export function served(message) {
+/**
+ * A sentence about a model server; the name of a model before it stays.
+ * @param {string | null | undefined} message
+ * @param {string} [code] what kind of failure it is, where the server says so: of a sentence that nobody knows it is told at least that
+ */
+export function served(message, code = "") {
   const said = (message ?? "").trim();
   const [, model = "", rest = said] = /^(\S+): (the .*)$/s.exec(said) ?? [];
   const own = inWords(rest);
-  if (own === undefined) return sentence(said);
+  if (own === undefined) return [wordFor(`failure.${code}`), sentence(said)].filter(Boolean).join(" ");
   const whole = isWestern(own) ? sentence(own) : own.replace(/[.。]?$/, "。");
   return model ? `${model}: ${whole}` : whole;
 }

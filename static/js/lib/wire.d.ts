@@ -34,7 +34,7 @@ export interface ChatNode {
 
 export interface NodeMetadata {
   model?: string | null;
-  phase?: "queued" | "waiting" | "thinking" | "streaming" | null;
+  phase?: "queued" | "waiting" | "thinking" | "streaming" | "values" | null;
   queuePosition?: number | null;
   isTruncated?: boolean | null;
   finishReason?: string | null;
@@ -44,8 +44,12 @@ export interface NodeMetadata {
   summarizedFrom?: Id[];
   /** The end of the line that a merge brought something over from. */
   mergedFrom?: Id;
+  /** What was typed, where a plugin made other words of it. */
+  originalContent?: string;
   /** The version that it was made of by an edit. */
   editedFrom?: Id | null;
+  /** Of a step that a plugin took when a model had answered it: what it had asked, and at which message. */
+  answers?: { plugin: string; name: string; nodeId: Id };
   /** What it is a copy of; or where in a file of another program it stood. */
   provenance?: { sessionId: Id; nodeId: Id; file?: undefined } | { file: string; line?: number | null; sessionId?: undefined };
 }
@@ -83,6 +87,22 @@ export interface Projection {
   problems?: Problem[];
 }
 
+/** The outline of a whole tree, in columns; parents come before their children. */
+export interface Skeleton {
+  activeLeafId: Id;
+  op: number;
+  ids: Id[];
+  /** Where each one's parent stands; -1 for the root. */
+  parents: number[];
+  roles: number[];
+  kinds: number[];
+  statuses: number[];
+  flags: number[];
+  previews: string[];
+  /** What the numbers mean; flags are bits in this order. */
+  legend: { roles: string[]; kinds: string[]; statuses: string[]; flags: string[] };
+}
+
 export interface Session {
   id: Id;
   title: string;
@@ -104,6 +124,10 @@ export interface Session {
   authorsNote?: AuthorsNote | null;
   /** Whether it sums up what its prompts do not hold any more. */
   summaries?: SummarySettings;
+  /** The model that keeps its values; null: whoever tells it. */
+  valuesModel?: string | null;
+  /** Its rules, as they are set. */
+  plugins?: PluginChoice[];
   counts?: { nodes: number; branches: number; turns: number };
   /** How the newest message begins; only in the list. */
   preview?: string;
@@ -153,6 +177,8 @@ export interface Summary {
   nodeIds: Id[];
   isStale: boolean;
   isEdited: boolean;
+  /** The plugin that proposed it; null: the server had it made. */
+  plugin: string | null;
 }
 
 export interface Collection {
@@ -169,7 +195,13 @@ export interface Document {
 
 export interface PluginChoice {
   id: string;
+  /** true unless said. */
+  enabled?: boolean;
   config?: { [key: string]: Json };
+  /** What it may do; what it asks for unless said. */
+  grants?: string[];
+  /** What was looked at and not allowed; as it was unless said. */
+  refused?: string[];
 }
 
 export interface Character {
@@ -181,7 +213,8 @@ export interface Character {
   creatorNotes?: string;
   tags?: string[];
   avatar?: string | null;
-  metadata?: { clotho?: { plugins?: PluginChoice[]; model?: string | null } };
+  /** `rules`: those that the card carries. */
+  metadata?: { clotho?: { plugins?: PluginChoice[]; model?: string | null; rules?: object } };
 }
 
 /** All that a character says. */
@@ -405,6 +438,8 @@ export interface ModelInfo {
   isDefault?: boolean;
   /** The models that a name of the settings stands for. */
   standsFor?: string[];
+  /** How it is told of tools; null where that is not one way. */
+  tools?: "native" | "words" | "none" | null;
   /** Why it cannot be used. */
   unusable?: string | null;
 }
@@ -424,6 +459,158 @@ export interface PluginInfo {
   narrates?: boolean;
   /** What it asks for, in the reader's words. */
   permissions?: { name: string; words: string }[];
+}
+
+/** A plugin with everything about it. */
+export interface PluginDetail extends PluginInfo {
+  version?: string | null;
+  /** `bundled`: it is inside the program. */
+  origin?: "bundled" | "folder";
+  error?: ScriptError | null;
+  warnings?: ScriptError[];
+  hooks?: string[];
+  manifest?: {
+    authors?: string[];
+    license?: string;
+    requires?: { [id: string]: string };
+    state?: { root: string; version: number };
+    commands?: { name: string; aliases: string[]; args: string; help: string }[];
+    tools?: { name: string; description: string }[];
+  } | null;
+  config?: ConfigField[];
+  schema?: Schema | null;
+  codeHash?: string | null;
+  /** By path; none while it cannot be read. */
+  files?: string[];
+}
+
+/** One setting of a plugin. */
+export interface ConfigField {
+  name: string;
+  type: "integer" | "number" | "boolean" | "text" | "list";
+  default: Json;
+  label: string;
+  help: string;
+  min?: number;
+  max?: number;
+  /** Of a text: none = any. */
+  choices?: string[];
+}
+
+/** What is wrong with a script, a manifest or a schema, and where. */
+export interface ScriptError {
+  message: string;
+  file?: string | null;
+  line?: number | null;
+  column?: number | null;
+  hook?: string | null;
+  /** The calls that led there, innermost first. */
+  stack?: { function: string; file: string; line?: number | null; column?: number | null }[];
+  /** So many proposals of the call were not applied. */
+  opsDropped?: number;
+}
+
+/** Texts of files that are not saved, by path. */
+export interface Texts {
+  [path: string]: string;
+}
+
+export interface PluginFile {
+  path: string;
+  /** null: it is no text. */
+  content: string | null;
+}
+
+export interface PluginFileKept {
+  /** Whether the plugin as it lies there now is in force; else what was there before goes on. */
+  isInForce: boolean;
+  error?: ScriptError | null;
+}
+
+export interface PluginChecked {
+  isOk: boolean;
+  error?: ScriptError | null;
+  warnings: ScriptError[];
+  hooks: string[];
+}
+
+export interface PluginTry {
+  sessionId: Id;
+  nodeId: Id;
+  /** A hook, or a tool with what it is called with. */
+  hook?: string;
+  tool?: string;
+  arguments?: Record<string, Json>;
+  files: Texts;
+  text?: string;
+}
+
+/** What a hook did that was tried; nothing of it is written. */
+export interface PluginTried {
+  operations: Operation[];
+  problems: { operation?: number; path?: string; message: string }[];
+  rolls: Roll[];
+  notes: string[];
+  warnings: string[];
+  log: string[];
+  world: Change[];
+  result: Json;
+  /** What models would be asked. */
+  asks?: { name: string }[];
+  usage: { operations: number; micros: number; heapPeak: number };
+  error?: ScriptError | null;
+}
+
+export interface PluginReplay {
+  sessionId: Id;
+  files: Texts;
+  leafId?: Id;
+  fromNodeId?: Id;
+  /** The messages are to do what the rules say now. */
+  accept?: boolean;
+}
+
+export interface PluginReplayed {
+  rows: ReplayedRow[];
+  /** The step of the session in which it was accepted. */
+  op?: number | null;
+  /** Why the code does not even load. */
+  error?: ScriptError | null;
+}
+
+/** One message at which the rules ran again. `world`: where the story's differs from what it would be. */
+export interface ReplayedRow {
+  nodeId: Id;
+  hook: string;
+  old: Operation[];
+  new: Operation[];
+  notes: string[];
+  error?: ScriptError | null;
+  world: Change[];
+}
+
+/** The plugin that a card carries, beside what is installed under its id. */
+export interface CardRules {
+  id: string | null;
+  title: string;
+  description: string;
+  version: string | null;
+  codeHash: string | null;
+  state: "none" | "broken" | "new" | "same" | "newer" | "older" | "other" | "bundled";
+  installedVersion: string | null;
+  installedHash: string | null;
+  error?: ScriptError | null;
+  warnings: ScriptError[];
+  permissions: { name: string; words: string }[];
+  asksMore: string[];
+  files: CardRulesFile[];
+}
+
+export interface CardRulesFile {
+  path: string;
+  change: "same" | "added" | "changed" | "removed";
+  before: string | null;
+  after: string | null;
 }
 
 export interface Page<T> {
@@ -494,6 +681,12 @@ export interface RuleRun {
   ops?: Json;
   warnings?: Json[];
   micros?: number;
+  /** Of a tool: with what the model called it, and what came of it. */
+  arguments?: Json;
+  answer?: Json;
+  refused?: string;
+  /** What it has a model asked. */
+  asks?: { name: string }[];
   error?: { message: string; file?: string | null; line?: number | null } | null;
 }
 
@@ -593,6 +786,10 @@ export interface Trace {
   rules?: RuleRun[];
   /** What plugins planned before the prompt was made; missing where none plans. */
   plan?: RuleRun[];
+  /** The tools that plugins offered, and those that the model called; missing where none was offered. */
+  tools?: { offered: string[]; used: { plugin: string; hook: string }[] };
+  /** How another model was asked to keep the values; missing where the same one does. */
+  values?: { model: string; text?: string; error?: string; tries?: number; messages?: { role: string; content: string }[] };
   historyCut?: { why: string; through: Id } | null;
   /** Regex scripts that changed something or were left out. */
   scripts?: ScriptRun[];

@@ -14,6 +14,9 @@ export const age = signal(0);
 /** null: it did nothing, or nobody knows yet. @param {Id} id @returns {Delta | null} */
 export const deltaOf = (id) => told.value.get(id)?.delta ?? null;
 
+/** All that is known, of whatever message. */
+export const everyDelta = () => [...told.value.values()].flatMap(({ delta }) => delta ?? []);
+
 /** Which of these messages have to be asked for. @param {Id[]} ids */
 export const untold = (ids) =>
   ids.filter((id) => {

@@ -32,6 +32,9 @@ export type Dialog =
   | { kind: "stories" }
   | { kind: "plot" }
   | { kind: "git" }
+  | { kind: "history"; path: string }
+  | { kind: "rules" }
+  | { kind: "workshop"; pluginId: string | null }
   | { kind: "purge"; nid: Id }
   | { kind: "keepLore"; passage: Passage }
   | { kind: "lore"; bookId: Id | null; uid: string | null };

@@ -1,22 +1,27 @@
 // What the page itself remembers: where it stands, how it looks, what it has to say. Nothing of a story.
-import { signal } from "../../vendor/preact.js";
+import { computed, signal } from "../../vendor/preact.js";
 import { recall, remember } from "../lib/storage.js";
 
 /** @import { Key } from "../lib/i18n.js" */
 /** @import { Id } from "../lib/wire.d.ts" */
 /** @typedef {import("./dialog.d.ts").Dialog} Dialog */
 
-/** @typedef {{page: "library"} | {page: "story", sid: Id, nid: Id | null}} Route */
+/** @typedef {{page: "library"} | {page: "story", sid: Id, nid: Id | null, isTree: boolean}} Route `isTree`: the whole tree is on screen */
 /** @typedef {"chat" | "world"} Pane */
 /** @typedef {"auto" | "light" | "dark"} Theme */
 
 /** @param {string} path @returns {Route} */
 export function routeOf(path) {
   const [, kind, sid, nid] = path.split("/");
-  return kind === "s" && sid ? { page: "story", sid, nid: nid || null } : { page: "library" };
+  if (kind !== "s" || !sid) return { page: "library" };
+  const isTree = nid === "tree";
+  return { page: "story", sid, nid: isTree ? null : nid || null, isTree };
 }
 
 export const route = signal(routeOf(location.pathname));
+
+/** Whether the whole tree of the story is on screen, over its chat. */
+export const inTree = computed(() => route.value.page === "story" && route.value.isTree);
 
 /** @param {string} path */
 export function setRoute(path) {
@@ -47,6 +52,15 @@ export function setTheme(next) {
   theme.value = next;
   document.documentElement.dataset["theme"] = next;
   remember("theme", next === "auto" ? null : next);
+}
+
+/** Whether the reader makes worlds, and sees what they hide from those who play in them. */
+export const seesAll = signal(recall("sees") === "all");
+
+/** @param {boolean} all */
+export function letSeeAll(all) {
+  seesAll.value = all;
+  remember("sees", all ? "all" : null);
 }
 
 /** Whether the server rearranges trees. */

@@ -25,6 +25,8 @@ export const loadingOlder = signal(false);
 export const head = signal(/** @type {Id | null} */ (null));
 /** The leaf that is looked at without standing there. */
 export const peek = signal(/** @type {Id | null} */ (null));
+/** The node whose world is shown. */
+export const here = () => peek.value ?? head.value;
 /** A generation shown at the end of the line although HEAD is not there: it is being written, or it failed. */
 export const watched = signal(/** @type {Id | null} */ (null));
 /** Replies that were finished elsewhere and that the reader has not seen, the newest last. */

@@ -5,7 +5,7 @@ import { recall, remember } from "../lib/storage.js";
 /** @import { Id } from "../lib/wire.d.ts" */
 
 /** HEAD was somewhere and went somewhere else, by this operation. @typedef {{from: Id, to: Id, op: number}} Move */
-/** Moves that can be taken back, and those that were; the next one stands last. @typedef {{undo: Move[], redo: Move[]}} Moves */
+/** Moves that can be taken back, and those that were; the next one stands last. `begun`: asked for, and not answered yet. @typedef {{undo: Move[], redo: Move[], begun?: Omit<Move, "to">}} Moves */
 
 /** @type {Moves} */
 let moves = { undo: [], redo: [] };
@@ -19,7 +19,7 @@ let story = "";
 /** @param {Moves} next */
 function put(next) {
   moves = next;
-  const isEmpty = next.undo.length + next.redo.length === 0;
+  const isEmpty = next.undo.length + next.redo.length === 0 && !next.begun;
   if (story) remember(`trail.${story}`, isEmpty ? null : JSON.stringify(next), "sessionStorage");
 }
 
@@ -30,25 +30,30 @@ export function forget() {
   put({ undo: [], redo: [] });
 }
 
-/** Takes up what the tab remembers of a story. @param {Id} sid @returns {number | null} since which operation the log has to be looked at for steps; null: nothing is remembered */
-export function takeUp(sid) {
+/** Takes up what the tab remembers of a story. @param {Id} sid @param {Id | null} head where it stands @returns {number | null} since which operation the log has to be looked at for steps; null: nothing is remembered */
+export function takeUp(sid, head) {
   story = sid;
   moves = JSON.parse(recall(`trail.${sid}`, "sessionStorage") ?? "null") ?? moves;
+  // The tab was gone before the answer: where HEAD stands now is where that move led to.
+  if (moves.begun && head) went({ ...moves.begun, to: head });
   const ops = [...moves.undo, ...moves.redo].map(({ op }) => op);
   return ops.length > 0 ? Math.min(...ops) : null;
 }
 
+/** The reader asks to move HEAD. @param {Id} from @param {number} op the newest operation that the page knows of */
+export const setOut = (from, op) => put({ ...moves, begun: { from, op } });
+
 /** The reader moved HEAD. A step may have been heard of before the answer to the move. @param {Move} move */
 export function went(move) {
-  if (move.from === move.to || move.op < newest) return;
-  put({ undo: [...moves.undo, move], redo: [] });
+  const { undo, redo } = moves;
+  put(move.from === move.to || move.op < newest ? { undo, redo } : { undo: [...undo, move], redo: [] });
 }
 
 /** Somebody did a step: from then on the moves before it are history like the rest. @param {number} op */
 export function stepped(op) {
   newest = Math.max(newest, op);
   const since = (/** @type {Move[]} */ some) => some.filter((move) => move.op > op);
-  put({ undo: since(moves.undo), redo: since(moves.redo) });
+  put({ ...moves, undo: since(moves.undo), redo: since(moves.redo) });
 }
 
 /** The move that is next to be taken back or made again, where HEAD still stands at its end. @param {"undo" | "redo"} which @param {Id | null} head */
@@ -64,5 +69,5 @@ export function retraced(which, op) {
   const move = moves[which].at(-1);
   if (!move) return;
   const again = which === "undo" ? "redo" : "undo";
-  put({ .../** @type {Moves} */ ({ [which]: moves[which].slice(0, -1), [again]: [...moves[again], { ...move, op }] }) });
+  put({ ...moves, [which]: moves[which].slice(0, -1), [again]: [...moves[again], { ...move, op }] });
 }

@@ -1,12 +1,13 @@
 // The world at the place on screen, and what the turn that led there changed.
 import { computed, signal } from "../../vendor/preact.js";
-import { locale } from "../lib/i18n.js";
-import { changesOf, groupsOf, isGrave, rowsByPath, valueName } from "../lib/schema.js";
+import { locale, t } from "../lib/i18n.js";
+import { MVU, changesOf, groupsOf, isConcealed, isGrave, rowsByPath, seenAt, undescribed, valueName } from "../lib/schema.js";
 import { brief, escapeStep, humanise, steps } from "../lib/text.js";
 import { deltaOf } from "./deltas.js";
+import { seesAll } from "./page.js";
 
 /** @import { Row } from "../lib/schema.js" */
-/** @import { Delta, Id, Json, WorldAt } from "../lib/wire.d.ts" */
+/** @import { Delta, Id, Json, Operation, WorldAt } from "../lib/wire.d.ts" */
 /** @import { ApiError } from "../net/api.js" */
 
 /** `turn`: the nodes of the turn that led here; `age`: of the knowledge, see `model/deltas.js`. @typedef {{nid: Id, at: WorldAt, turn: Id[], age: number}} Known */
@@ -25,12 +26,12 @@ export function worldFailed(error) {
   failed.value = error;
 }
 
-export const groups = computed(() => (known.value ? groupsOf(known.value.at, locale.value) : []));
+export const groups = computed(() => (known.value ? groupsOf(known.value.at, locale.value, seesAll.value) : []));
 /** Every row that is drawn, by its path. */
 export const rows = computed(() => rowsByPath(groups.value));
 
 const deltas = computed(() => /** @type {Delta[]} */ ((known.value?.turn ?? []).map(deltaOf).filter((delta) => delta !== null)));
-export const turn = computed(() => changesOf(deltas.value));
+export const turn = computed(() => changesOf(deltas.value.map(seenDelta)));
 export const rolls = computed(() => deltas.value.flatMap((delta) => delta.rolls ?? []));
 
 /** Whether the dice of this turn cost dearly: the moment to learn that one can go back. */
@@ -40,7 +41,9 @@ export const lostDearly = () => rolls.peek().length > 0 && [...turn.peek().value
 
 /** The name a reader knows a path by; null where the schema hides it. @param {string} path */
 export function labelOf(path) {
+  if (isWithheld(path)) return null;
   const parts = steps(path);
+  if (isOfCard(path)) return cardLabel(path);
   for (let n = parts.length; n > 0; n -= 1) {
     const row = rows.value.get(`/${parts.slice(0, n).map(escapeStep).join("/")}`);
     if (row) return [row.label, ...parts.slice(n).map(humanise)].join(" · ");
@@ -48,11 +51,66 @@ export function labelOf(path) {
   return null;
 }
 
-/** The name of a path, also of one that the world on screen has not or hides. @param {string} path */
-export const placeName = (path) => labelOf(path) ?? steps(path).map(humanise).join(" · ");
+/** Whether a path is of the values of a card made for MVU, which no schema tells of. @param {string} path */
+const isOfCard = (path) => steps(path)[0] === MVU && !known.value?.at.schemas?.some(({ root }) => root.replace(/^\//, "") === MVU);
 
-/** A value in the schema's words for the reader's language, where it has some. @param {Row | undefined} row @param {Json | undefined} value */
-export function nameOf(row, value) {
+/** "Rin · Mood": such a card's values are known by all that is around them; the place inside a described one is no name; null: it is for nobody. @param {string} path */
+function cardLabel(path) {
+  const inner = steps(path).slice(1);
+  if (inner.some((name) => name.startsWith("$"))) return null;
+  const around = rows.value.get(path.slice(0, path.lastIndexOf("/")));
+  const names = around?.isPair && inner.at(-1) === "0" ? inner.slice(0, -1) : inner;
+  return names.map(humanise).join(" · ") || t("world.card");
+}
+
+// What a reader may see. A world that is not known yet may hide anything.
+
+/** Whether the world on screen hides a place, whoever looks. @param {string} path */
+const isHidden = (path) => known.value !== null && isConcealed(known.value.at, path);
+
+/** Whether a place is shown to this reader alone, and not to those who play. @param {string} path */
+export const isSecret = (path) => seesAll.value && isHidden(path);
+
+/** Whether a place is kept from this reader. @param {string} path */
+export const isWithheld = (path) => !seesAll.value && isHidden(path);
+
+/** @param {Json | undefined} one @param {Json | undefined} two */
+const isSame = (one, two) => JSON.stringify(one) === JSON.stringify(two);
+
+/** A change without what is not to be shown of its values; null where nothing of it is. @template {{path: string, before?: Json | undefined, after?: Json | undefined}} C @param {C} change @returns {C | null} */
+export function seenOf(change) {
+  if (seesAll.value) return change;
+  const at = known.value?.at;
+  if (!at || isConcealed(at, change.path)) return null;
+  const [before, after] = [change.before, change.after].map((value) => seenAt(at, change.path, value));
+  if (isSame(before, after) && !isSame(change.before, change.after)) return null;
+  return { ...change, ...("before" in change && { before }), ...("after" in change && { after }) };
+}
+
+/** An operation without what is not to be shown of its value; null where it is about what is not. @template {Operation} O @param {O} operation @returns {O | null} */
+export function seenOperation(operation) {
+  const { in: section = "vars", path, key, from, value } = operation;
+  if (section !== "vars" || seesAll.value) return operation;
+  const seen = from !== undefined && isWithheld(from) ? null : seenOf({ path: key === undefined ? path : `${path}/${escapeStep(key)}`, after: value });
+  return seen && { ...operation, ...(value !== undefined && { value: seen.after ?? null }) };
+}
+
+/** @template T @param {T | null} it @returns {it is T} */
+export const isThere = (it) => it !== null;
+
+/** What a reader may see of what was done. @template {Delta} D @param {D} delta @returns {D} */
+export function seenDelta(delta) {
+  if (seesAll.value) return delta;
+  const { changes, operations } = delta;
+  return { ...delta, ...(changes && { changes: changes.map(seenOf).filter(isThere) }), ...(operations && { operations: operations.map(seenOperation).filter(isThere) }) };
+}
+
+/** The name of a path, also of one that the world on screen has not or hides. @param {string} path */
+export const placeName = (path) => labelOf(path) ?? (isOfCard(path) ? steps(path).slice(1) : steps(path)).map(humanise).join(" · ");
+
+/** A value in the schema's words for the reader's language, where it has some. @param {Row | undefined} row @param {Json | undefined} stored */
+export function nameOf(row, stored) {
+  const value = row?.isPair ? undescribed(row.path, stored) : stored;
   const own = row && valueName(row.schema, value, locale.value);
   if (own) return own;
   return typeof value === "string" && /^[a-z]+([_ '-][a-z]+)*$/.test(value) ? humanise(value) : brief(value);

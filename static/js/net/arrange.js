@@ -13,6 +13,9 @@ export const arrange = (sid, operations) => call("PUT", `${chat(sid)}/tree/edit`
 export const purge = (sid, piece, seen) =>
   call("PUT", `${chat(sid)}/tree/edit`, seen === undefined ? { operations: [{ op: "purge", ...piece }] } : { operations: [{ op: "purge", ...piece, confirm: true }], expectedOp: seen });
 
+/** The outline of the whole tree, in columns. @param {Wire.Id} sid @returns {Promise<Wire.Skeleton>} */
+export const skeleton = (sid) => call("GET", `${chat(sid)}/tree${query({ shape: "skeleton" })}`);
+
 /** Sets how many messages stand, in one step. @param {Wire.Id} sid @param {Wire.Id[]} ids @param {Omit<Wire.NodeState, "id">} state @returns {Promise<{worldChanges: Wire.WorldChange[], op: number}>} */
 export const setStates = (sid, ids, state) => call("PUT", `${chat(sid)}/nodes/state`, { updates: ids.map((nodeId) => ({ nodeId, ...state })) });
 

@@ -36,6 +36,8 @@ export const sendForeign = (file, { name, dryRun, utcOffset }, sending) =>
  */
 async function sendFile(path, type, file, { sent, signal }) {
   const { csrf } = await me();
+  // Who cancelled while that was asked is heard too.
+  signal?.throwIfAborted();
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open("POST", path);

@@ -1,7 +1,7 @@
 // What the branches of a story are called.
 import { excerpt } from "../lib/excerpt.js";
 import { t } from "../lib/i18n.js";
-import { plain } from "../lib/text.js";
+import { quoted } from "../lib/tags.js";
 import { labelsOf } from "../model/arrangement.js";
 
 /** @import { Branch, Id } from "../lib/wire.d.ts" */
@@ -17,7 +17,7 @@ export function namesOf(branches, most) {
   /** @type {Map<string, number>} */
   const seen = new Map();
   return new Map(branches.map(({ leafId, preview }) => {
-    const name = labelsOf(leafId)[0]?.name ?? (excerpt(plain(preview), most) || t("stash.nameless"));
+    const name = labelsOf(leafId)[0]?.name ?? (excerpt(quoted(preview), most) || t("stash.nameless"));
     const n = (seen.get(name) ?? 0) + 1;
     seen.set(name, n);
     return [leafId, n === 1 ? name : t("branches.alike", { name, n })];

@@ -4,7 +4,7 @@ import { run } from "../actions/commands.js";
 import { speakIn } from "../actions/page.js";
 import { navigate } from "../actions/travel.js";
 import { LOCALES, locale, t } from "../lib/i18n.js";
-import { dialog, opened, pane, route, setTheme, showPane, spoken, theme, worldBeside } from "../model/page.js";
+import { dialog, inTree, opened, pane, route, setTheme, showPane, spoken, theme, worldBeside } from "../model/page.js";
 import { loading, online, session } from "../model/story.js";
 import { Library } from "./library.js";
 import { CommandButton, Menu, Notices, icon, later } from "./parts.js";
@@ -26,7 +26,7 @@ export const loadAhead = () => Promise.all([story(), dialogs()]);
 export function App() {
   const inStory = route.value.page === "story";
   const isWhole = inStory && loading.value.state !== "failed";
-  const look = `app ${inStory ? "in-story" : "in-library"} ${worldBeside.value && isWhole ? "world-beside" : ""} pane-${isWhole ? pane.value : "chat"}`;
+  const look = `app ${inStory ? "in-story" : "in-library"} ${inTree.value ? "in-tree" : ""} ${worldBeside.value && isWhole ? "world-beside" : ""} pane-${isWhole ? pane.value : "chat"}`;
   return html`<div class=${look}>${h(Header, {})}
     ${inStory && !online.value && loading.value.state === "ready" && html`<p class="offline" role="status">${icon("warning")}${t("offline")}</p>`}
     ${h(Notices, { inDialog: false })}
@@ -61,9 +61,13 @@ function BottomBar() {
   const inStory = route.value.page === "story" && loading.value.state !== "failed";
   const tab = (/** @type {boolean} */ on, /** @type {string} */ symbol, /** @type {string} */ label, /** @type {() => unknown} */ act) =>
     html`<button type="button" aria-current=${on ? "page" : null} onClick=${act}>${icon(symbol)}<span>${label}</span></button>`;
+  const show = (/** @type {"chat" | "world"} */ which) => {
+    if (inTree.peek()) run("page.tree");
+    showPane(which);
+  };
   return html`<nav class="bottom" aria-label=${t("panes")}>
     ${tab(route.value.page === "library", "book", t("command.library"), () => navigate("/"))}
-    ${inStory && tab(pane.value === "chat", "chat", t("pane.chat"), () => showPane("chat"))}
-    ${inStory && tab(pane.value === "world", "world", t("world.title"), () => showPane("world"))}
+    ${inStory && tab(pane.value === "chat" && !inTree.value, "chat", t("pane.chat"), () => show("chat"))}
+    ${inStory && tab(pane.value === "world" && !inTree.value, "world", t("world.title"), () => show("world"))}
     ${tab(dialog.value?.kind === "search", "search", t("search.short"), () => run("page.search"))}</nav>`;
 }

@@ -5,11 +5,12 @@ import { attempt } from "../actions/failure.js";
 import { askMerge } from "../actions/merge.js";
 import { t } from "../lib/i18n.js";
 import { excerpt } from "../lib/excerpt.js";
-import { brief, plain, signed } from "../lib/text.js";
+import { quoted } from "../lib/tags.js";
+import { brief, signed } from "../lib/text.js";
 import { labelsOf } from "../model/arrangement.js";
 import { mayRearrange } from "../model/page.js";
 import { head, purges, session } from "../model/story.js";
-import { nameOf as nameOfValue, placeName, rows } from "../model/world.js";
+import { nameOf as nameOfValue, isThere, placeName, rows, seenOf, seenOperation } from "../model/world.js";
 import { ApiError } from "../net/api.js";
 import { namesOf } from "../tree/branches.js";
 import { Labels } from "./label.js";
@@ -18,6 +19,7 @@ import { Modal, Waiting, icon } from "./parts.js";
 import { Failed, useReading } from "./reading.js";
 import { reasonsOf } from "./reasons.js";
 import { Text } from "./run.js";
+import { Withheld, secretMark } from "./secret.js";
 
 /** @import { Branch, ChatNode, Diff, DiffSide, Difference, Id, Json } from "../lib/wire.d.ts" */
 
@@ -57,7 +59,7 @@ export function Branches() {
 
 /** @param {{branch: Branch, name: string, parting: ChatNode | null, isChosen: boolean, turn: () => void}} props */
 function Row({ branch: { leafId, preview, turns, timestamp, isTrunk, status }, name, parting, isChosen, turn }) {
-  const title = labelsOf(leafId).length > 0 ? excerpt(plain(preview)) || t("stash.nameless") : name;
+  const title = labelsOf(leafId).length > 0 ? excerpt(quoted(preview)) || t("stash.nameless") : name;
   return html`<li class="fragment branch"><article aria-label=${name}><label class="check"><input type="checkbox" checked=${isChosen} aria-label=${t("branches.pick", { name })} onChange=${turn} /></label>
     <div><h3>${title}</h3><p class="aside">${h(Labels, { nid: leafId })}${isTrunk && html`<span class="chip">${icon("here")}${t("branches.current")}</span> `}${status !== "complete" && html`<span class="chip">${icon(status === "error" ? "warning" : "edit")}${t(`branches.${status}`)}</span> `}<span>${t("library.turns", { n: turns })} · ${h(Ago, { timestamp })}</span>${h(Parting, { node: parting })}</p></div>
     ${!isTrunk && status === "complete" && html`<button type="button" onClick=${() => goTo(leafId)}>${icon("right")}<span>${t("branches.go")}</span></button>`}</article></li>`;
@@ -94,8 +96,16 @@ const kindOf = ({ from, to }) => (from === undefined ? "added" : to === undefine
 
 const SIDES = /** @type {const} */ (["from", "to"]);
 
+/** What of a difference is to be seen. @param {Difference} row @returns {Difference | null} */
+function seenDifference({ path, from, to, operations }) {
+  const seen = seenOf({ path, ...(from !== undefined && { before: from }), ...(to !== undefined && { after: to }) });
+  const done = (/** @type {Difference["operations"]["from"]} */ list) => list.map(seenOperation).filter(isThere);
+  return seen && { path, ...(seen.before !== undefined && { from: seen.before }), ...(seen.after !== undefined && { to: seen.after }), operations: { ...operations, from: done(operations.from), to: done(operations.to) } };
+}
+
 /** @param {{world: Difference[]}} props */
-function Worlds({ world }) {
+function Worlds({ world: all }) {
+  const world = all.map(seenDifference).filter(isThere);
   const value = (/** @type {string} */ path, /** @type {Json | undefined} */ it) => {
     if (it === undefined) return html`<span class="aside">${t("compare.notThere")}</span>`;
     if (typeof it === "boolean") return t(it ? "yes" : "no");
@@ -103,6 +113,7 @@ function Worlds({ world }) {
   };
   const why = (/** @type {Difference} */ { path, operations }) =>
     SIDES.map((side, i) => ({ n: i + 1, reasons: reasonsOf(operations[side], path) })).map(({ n, reasons }) => reasons && html`<p key=${n}><b>${t("compare.line", { n })}:</b> ${reasons}</p>`);
-  return html`<div class="table" tabindex="0"><table><thead><tr><th>${t("compare.value")}</th><th>${t("compare.line", { n: 1 })}</th><th>${t("compare.line", { n: 2 })}</th><th>${t("compare.direction")}</th><th>${t("why.reason")}</th></tr></thead>
-    <tbody>${world.map((row) => html`<tr key=${row.path}><th title=${row.path}>${placeName(row.path)}</th><td>${value(row.path, row.from)}</td><td>${value(row.path, row.to)}</td><td>${t(`compare.${kindOf(row)}`)}${typeof row.from === "number" && typeof row.to === "number" && html` <b>${signed(row.to - row.from)}</b>`}</td><td>${why(row)}</td></tr>`)}</tbody></table></div>`;
+  if (world.length === 0) return h(Withheld, {});
+  return html`${world.length < all.length && h(Withheld, {})}<div class="table" tabindex="0"><table><thead><tr><th>${t("compare.value")}</th><th>${t("compare.line", { n: 1 })}</th><th>${t("compare.line", { n: 2 })}</th><th>${t("compare.direction")}</th><th>${t("why.reason")}</th></tr></thead>
+    <tbody>${world.map((row) => html`<tr key=${row.path}><th title=${row.path}>${placeName(row.path)}${secretMark(row.path)}</th><td>${value(row.path, row.from)}</td><td>${value(row.path, row.to)}</td><td>${t(`compare.${kindOf(row)}`)}${typeof row.from === "number" && typeof row.to === "number" && html` <b>${signed(row.to - row.from)}</b>`}</td><td>${why(row)}</td></tr>`)}</tbody></table></div>`;
 }

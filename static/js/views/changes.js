@@ -3,25 +3,27 @@ import { h, html } from "../../vendor/preact.js";
 import { run } from "../actions/commands.js";
 import { clock, locale, t } from "../lib/i18n.js";
 import { brief, signed } from "../lib/text.js";
-import { changesOf } from "../lib/schema.js";
+import { changesOf, isDescribed, undescribed } from "../lib/schema.js";
 import { deltaOf } from "../model/deltas.js";
 import { nodeOf } from "../model/story.js";
-import { labelOf, nameOf, rows } from "../model/world.js";
+import { labelOf, nameOf, rows, seenDelta } from "../model/world.js";
 import { askedFor, handsAfter, isAnswered } from "../tree/line.js";
 import { icon } from "./parts.js";
+import { secretMark } from "./secret.js";
 
 /** @import { Turn } from "../lib/schema.js" */
-/** @import { Delta, Id, Json, Operation, Roll } from "../lib/wire.d.ts" */
+/** @import { ChatNode, Delta, Id, Json, Operation, Roll } from "../lib/wire.d.ts" */
 
 /** "−12" for numbers, else the new value; the old one in front where it is short. @param {Turn} change */
-export function differenceOf({ path, before, after }) {
+export function differenceOf({ path, before: was, after: now }) {
   const row = rows.value.get(path);
+  const [before, after] = isDescribed(now) ? [was, now].map((value) => undescribed(path, value)) : [was, now];
   if (typeof before === "number" && typeof after === "number") return signed(after - before);
   if (Array.isArray(before) && Array.isArray(after)) return listDifference(before, after);
   if (after === undefined || after === null) return t("change.gone");
   if (typeof after === "boolean") return t(after ? "yes" : "no");
-  const [was, is] = [nameOf(row, before), nameOf(row, after)];
-  return before === undefined || before === null || was.length + is.length > 40 ? is : `${was} → ${is}`;
+  const [old, is] = [nameOf(row, before), nameOf(row, after)];
+  return before === undefined || before === null || old.length + is.length > 40 ? is : `${old} → ${is}`;
 }
 
 /** @param {Json[]} before @param {Json[]} after */
@@ -48,15 +50,16 @@ export const RollChip = ({ roll }) =>
 
 /** What a reader can see of some deltas. @param {Delta[]} deltas */
 function visible(deltas) {
-  const all = [...changesOf(deltas).values()].map((change) => ({ change, label: labelOf(change.path) }));
+  const all = [...changesOf(deltas.map(seenDelta)).values()].map((change) => ({ change, label: labelOf(change.path) }));
   return { rolls: deltas.flatMap((delta) => delta.rolls ?? []), changes: all.filter(({ label }) => label !== null) };
 }
 
 /** What a message would do to the world if it counted: what it asked for, as nothing was changed. @param {Id | null} id */
 function uncounted(id) {
   if (nodeOf(id)?.effects !== "muted") return [];
-  const asked = (deltaOf(id ?? "")?.operations ?? []).filter((one) => (one.in ?? "vars") === "vars");
-  return asked.map((one) => ({ label: labelOf(one.path), words: wishOf(one) })).filter(({ label }) => label !== null);
+  const delta = deltaOf(id ?? "");
+  const asked = (delta ? (seenDelta(delta).operations ?? []) : []).filter((one) => (one.in ?? "vars") === "vars");
+  return asked.map((one) => ({ path: one.path, label: labelOf(one.path), words: wishOf(one) })).filter(({ label }) => label !== null);
 }
 
 /** @param {Operation} operation */
@@ -72,7 +75,7 @@ function ChangeChip({ change, label }) {
   const difference = differenceOf(change);
   // A reason that says the same once more is none.
   const why = difference.toLowerCase().includes(change.why.toLowerCase()) ? "" : change.why;
-  return html`<li class=${`chip ${toneOf(change)}`}><span>${label}</span><b>${difference}</b>${why && html`<small>${why}</small>`}</li>`;
+  return html`<li class=${`chip ${toneOf(change)}`}><span>${label}</span>${secretMark(change.path)}<b>${difference}</b>${why && html`<small>${why}</small>`}</li>`;
 }
 
 /** What the turn that ends with this message changed, and what was changed by hand after it. @param {{nid: Id}} props */
@@ -85,12 +88,15 @@ export function TurnChanges({ nid }) {
   return html`${rolls.length + changes.length + without.length > 0 && html`<ul class="changes" aria-label=${t("turn.changes")}>
       ${rolls.map((roll, i) => h(RollChip, { key: i, roll }))}
       ${changes.map(({ change, label }) => h(ChangeChip, { key: change.path, change, label }))}
-      ${without.map(({ label, words }, i) => html`<li key=${`without-${i}`} class="chip without"><span>${label}</span><s>${words}</s><small>${t("change.notCounted")}</small></li>`)}</ul>`}
+      ${without.map(({ path, label, words }, i) => html`<li key=${`without-${i}`} class="chip without"><span>${label}</span>${secretMark(path)}<s>${words}</s><small>${t("change.notCounted")}</small></li>`)}</ul>`}
     ${handsAfter(nid).map((id) => h(ByHand, { key: id, id }))}`;
 }
 
 /** Whether a reader made a change; the others come with new rules. @param {Delta} delta */
 export const isByHand = (delta) => (delta.operations ?? []).some(({ by }) => by === "user");
+
+/** What a step between two messages is. @param {ChatNode | null} node @param {Delta} delta */
+export const besideTitle = (node, delta) => t(isByHand(delta) ? "change.byHand" : node?.metadata?.answers ? "change.answer" : "change.rules");
 
 /** A change by hand: no message, but a step of the story like one. @param {{id: Id}} props */
 function ByHand({ id }) {
@@ -99,7 +105,7 @@ function ByHand({ id }) {
   if (!node || !delta) return null;
   const { changes } = visible([delta]);
   if (changes.length === 0) return null;
-  return html`<div class="by-hand">${icon("edit")}<span>${t(isByHand(delta) ? "change.byHand" : "change.rules")}</span><time datetime=${node.timestamp}>${clock(node.timestamp)}</time>
+  return html`<div class="by-hand">${icon("edit")}<span>${besideTitle(node, delta)}</span><time datetime=${node.timestamp}>${clock(node.timestamp)}</time>
     <ul>${changes.map(({ change, label }) => h(ChangeChip, { key: change.path, change, label }))}</ul>
     <button type="button" class="round" aria-label=${t("change.why")} title=${t("change.why")} onClick=${() => run("message.why", node)}>${icon("why")}</button></div>`;
 }

@@ -4,6 +4,7 @@ import { changeCharacter, readCharacter } from "../actions/cards.js";
 import { addEnglish, t } from "../lib/i18n.js";
 import words from "../lib/strings/en-cards.js";
 import { openDialog } from "../model/page.js";
+import { CardRules } from "./card-rules.js";
 import { Avatar, Modal, Waiting, icon } from "./parts.js";
 
 /** @import { Signal } from "../../vendor/preact.js" */
@@ -48,6 +49,7 @@ function Form({ character }) {
     ${TEXTS.map(field)}${h(Greetings, { greetings })}
     <label>${t("character.tags")}<input name="tags" defaultValue=${character.tags.join(", ")} /><small>${t("character.tagsHint")}</small></label>
     <details><summary>${t("character.more")}</summary>${MORE.map(field)}</details>
+    ${h(CardRules, { characterId: character.id })}
     <div class="actions"><button type="button" onClick=${() => openDialog(null)}>${t("cancel")}</button><button class="primary">${t("save")}</button></div></form>`;
 }
 

@@ -5,13 +5,15 @@ import "../actions/draft.js";
 import { passUnread, visit } from "../actions/follow.js";
 import { readSlashCommands, recallDraft, send, writeDraft } from "../actions/turn.js";
 import { locale, t } from "../lib/i18n.js";
+import { isWestern } from "../lib/text.js";
 import { drafting } from "../model/drafting.js";
+import { seenProblems } from "../model/secrets.js";
 import { draft, fieldWanted, focusField, focusOn, online, problems, quickReplies, sending, session, slashCommands, unread } from "../model/story.js";
 import { writing } from "../tree/line.js";
 import { CommandButton, ProblemLine, icon } from "./parts.js";
 
 /** @import { Drafting } from "../model/drafting.js" */
-/** @import { SlashCommand } from "../lib/wire.d.ts" */
+/** @import { QuickReply, SlashCommand } from "../lib/wire.d.ts" */
 
 /** On touch screens Enter is a new line, because there is no Shift beside it. */
 const TOUCH = matchMedia("(pointer: coarse)");
@@ -19,13 +21,14 @@ const TOUCH = matchMedia("(pointer: coarse)");
 export function Composer() {
   const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   const sid = session.value?.id ?? "";
-  useEffect(() => {
+  // Before the field is painted: a letter typed into an empty field would take the place of what was kept.
+  useLayoutEffect(() => {
     recallDraft(sid);
     if (!TOUCH.matches && document.activeElement === document.body) field.current?.focus({ preventScroll: true });
   }, [sid]);
   const wanted = fieldWanted.value;
   const heard = useRef(wanted);
-  useEffect(() => {
+  useLayoutEffect(() => {
     // On a touch screen the focus would bring up the keyboard.
     if (heard.current !== wanted && !TOUCH.matches) field.current?.focus({ preventScroll: true });
     heard.current = wanted;
@@ -106,18 +109,32 @@ function Unread() {
 
 /** A rule that could not make its suggestions says so where they would stand. */
 function Hindered() {
-  if (writing.value || problems.value.length === 0) return null;
-  return html`<details class="aside problems hindered"><summary>${t("composer.hindered", { n: problems.value.length })}</summary>${problems.value.map((problem, i) => h(ProblemLine, { key: i, problem }))}</details>`;
+  const told = seenProblems(problems.value);
+  if (writing.value || told.length === 0) return null;
+  return html`<details class="aside problems hindered"><summary>${t("composer.hindered", { n: told.length })}</summary>${told.map((problem, i) => h(ProblemLine, { key: i, problem }))}</details>`;
+}
+
+/** Whether a suggestion is a deed of rules: a command, or a move in a story that its plugin tells. Anything else is the reader's to change. @param {QuickReply} reply */
+const isDeed = ({ plugin, send: text }) => /^\/\S/.test(text) || session.value?.model === `plugin:${plugin}`;
+
+/** What was typed stays, with the suggestion behind it. @param {string} typed @param {string} text */
+function joined(typed, text) {
+  const before = typed.trimEnd();
+  if (before === "" || before.endsWith(text)) return before || text;
+  return `${before}${isWestern(before.slice(-1) + text.slice(0, 1)) ? " " : ""}${text}`;
 }
 
 function QuickReplies() {
   if (writing.value || sending.value || quickReplies.value.length === 0) return null;
-  const choose = (/** @type {string} */ text) => {
-    writeDraft(text);
+  const choose = (/** @type {QuickReply} */ reply) => {
+    const begun = draft.peek().trim() !== "";
+    const isSent = isDeed(reply);
+    // What is sent stands in the field until it has arrived, unless something else was begun there.
+    if (!isSent || !begun) writeDraft(isSent ? reply.send : joined(draft.peek(), reply.send));
     focusField();
-    void send(text);
+    if (isSent) void send(reply.send);
   };
   return html`<ul class="replies" aria-label=${t("composer.replies")}>${quickReplies.value.map(
-    (reply) => html`<li key=${reply.label}><button type="button" onClick=${() => choose(reply.send)}>${reply.label}</button></li>`,
+    (reply) => html`<li key=${reply.label}><button type="button" title=${t(isDeed(reply) ? "composer.sends" : "composer.puts", { text: reply.send })} onClick=${() => choose(reply)}>${reply.label}</button></li>`,
   )}</ul>`;
 }

@@ -1,7 +1,9 @@
 // The dialogs that need only a field or a question; search and "why?" have their own files.
-import { h, html, useRef } from "../../vendor/preact.js";
+import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { broughtRules } from "../actions/card-rules.js";
 import { begin, changeModel, createCharacter, remove, rename } from "../actions/library.js";
 import { rerollWith } from "../actions/replies.js";
+import { withRefused } from "../actions/rules.js";
 import { addEnglish, t } from "../lib/i18n.js";
 import edits from "../lib/strings/en-edit.js";
 import lore from "../lib/strings/en-lore.js";
@@ -13,7 +15,7 @@ import { Search } from "./search.js";
 import { Models } from "./library.js";
 import { Modal, Waiting, later } from "./parts.js";
 
-/** @import { PluginInfo } from "../lib/wire.d.ts" */
+/** @import { PluginChoice } from "../lib/wire.d.ts" */
 /** @import { Dialog } from "../model/page.js" */
 
 addEnglish(words);
@@ -63,6 +65,12 @@ export function OpenDialog({ open }) {
       return h(Plot, {});
     case "git":
       return h(GitWords, {});
+    case "history":
+      return h(HistoryOf, { key: open.path, path: open.path });
+    case "rules":
+      return h(Rules, {});
+    case "workshop":
+      return h(Workshop, { pluginId: open.pluginId });
     case "purge":
       return h(PurgeMessage, { key: open.nid, nid: open.nid });
     case "trash":
@@ -109,6 +117,11 @@ const Summarise = later(() => import("./summarise.js").then((module) => module.S
 const Stories = later(() => import("./stories.js").then((module) => module.Stories), 0);
 const Plot = later(() => import("./plot.js").then((module) => module.Plot), 0);
 const GitWords = later(() => import("./git.js").then((module) => module.GitWords), 0);
+const HistoryOf = later(() => import("./history.js").then((module) => module.HistoryOf), 0);
+const rules = () => import("./rules.js");
+const Rules = later(() => rules().then((module) => module.Rules), 0);
+const Choices = later(() => rules().then((module) => module.Choices), 2);
+const Workshop = later(() => import("./workshop.js").then((module) => module.Workshop), 0);
 const Trash = later(() => import("./trash.js").then((module) => module.Trash), 0);
 const PurgeMessage = later(() => import("./purge.js").then((module) => module.PurgeMessage), 0);
 const Stash = later(() => import("./stash.js").then((module) => module.Stash), 0);
@@ -159,34 +172,32 @@ function ChooseModel({ title, now, hint, label, choose }) {
     <p class="aside">${hint}</p>${h(Actions, { label })}</form>`);
 }
 
-/** What a plugin may do once it is switched on. @param {PluginInfo} plugin */
-const asks = ({ permissions = [] }) =>
-  permissions.length > 0 && html`<small>${t("start.asks", { what: permissions.map((one) => one.words).join(t("start.and")) })}</small>`;
-
 /** @param {{characterId: string}} props */
 function Start({ characterId }) {
   const character = characterById(characterId);
   const busy = useRef(false);
+  const chosen = useRef(/** @type {PluginChoice[] | null} */ (null));
+  /** The rules that its card brought here; null: not known yet. */
+  const brought = useSignal(/** @type {PluginChoice[] | null} */ (null));
+  useEffect(() => void (character && broughtRules(character).then((rules) => (brought.value = rules))), [character?.id]);
   if (!character) return null;
   const list = spokenModels.value;
-  if (models.value === null) return h(Modal, { title: character.name }, h(Waiting, { rows: 3 }));
-  const rules = plugins.value.filter((plugin) => !plugin.narrates && plugin.isOk !== false);
+  if (models.value === null || brought.value === null) return h(Modal, { title: character.name }, h(Waiting, { rows: 3 }));
+  const all = plugins.value.filter((plugin) => !plugin.narrates && plugin.isOk !== false);
+  const wish = [...(character.metadata?.clotho?.plugins ?? []), ...brought.value].filter(({ id }, i, both) => all.some((plugin) => plugin.id === id) && both.findIndex((one) => one.id === id) === i);
   const start = async (/** @type {Event} */ event) => {
     const form = submitted(event);
     if (busy.current) return;
     busy.current = true;
-    const chosen = form.getAll("plugin").map((id) => ({ id: String(id) }));
     const personaId = text(form, "persona");
-    await begin(character, { model: text(form, "model"), ...(personaId && { personaId }), ...(rules.length ? { plugins: chosen } : {}) });
+    await begin(character, { model: text(form, "model"), ...(personaId && { personaId }), ...(all.length ? { plugins: withRefused(all, chosen.current ?? wish) } : {}) });
     busy.current = false;
   };
   if (list.length === 0) return h(Modal, { title: character.name }, html`<p>${t("start.noModel")}</p>${h(Models, {})}`);
   return h(Modal, { title: character.name }, html`<form onSubmit=${start}><p class="long">${character.description}</p>
     <label>${t("start.model")}<select name="model">${list.map((model) => html`<option key=${model.id} value=${model.id} selected=${model.isDefault}>${model.id}</option>`)}</select></label>
     ${h(PlayedBy, {})}
-    ${rules.length > 0 && html`<fieldset><legend>${t("start.rules")}</legend>${rules.map(
-      (plugin) => html`<label key=${plugin.id} class="check"><input type="checkbox" name="plugin" value=${plugin.id} /><span>${plugin.title || plugin.id}<small>${plugin.description}</small>${asks(plugin)}</span></label>`,
-    )}</fieldset>`}${h(Actions, { label: t("start.begin") })}</form>`);
+    ${all.length > 0 && html`<fieldset><legend>${t("start.rules")}</legend>${h(Choices, { all, begin: wish, isStart: true, put: (next) => void (chosen.current = next) })}</fieldset>`}${h(Actions, { label: t("start.begin") })}</form>`);
 }
 
 function NewCharacter() {

@@ -1,9 +1,10 @@
 // A value of the world, changed by hand: the field that its schema asks for, and what is expected when an input does not fit.
-import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { setValue } from "../actions/world.js";
+import { h, html, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { change } from "../actions/world.js";
 import { drawn } from "../lib/focus.js";
 import { t } from "../lib/i18n.js";
-import { boundsOf, fault, kindOf, startValue } from "../lib/schema.js";
+import { boundsOf, fault, fieldKind, startValue } from "../lib/fields.js";
+import { isUndeclared, kindOf, placeOf, stepsBetween } from "../lib/schema.js";
 import { nameOf } from "../model/world.js";
 import { icon } from "./parts.js";
 
@@ -14,16 +15,21 @@ import { icon } from "./parts.js";
 /** @param {{row: Row, close: () => void}} props */
 export function EditValue({ row, close }) {
   const form = useRef(/** @type {HTMLFormElement | null} */ (null));
-  const value = useRef(/** @type {Json | Error} */ (row.value ?? startValue(row.schema)));
+  // Of what nobody declared only what was changed is written, each at its own place; the rest may change meanwhile.
+  const isFree = isUndeclared(row.schema);
+  const before = isFree ? row.seen : row.value;
+  const value = useRef(/** @type {Json | Error} */ (before ?? startValue(row.schema)));
   const wrong = useSignal("");
   const begin = () => /** @type {HTMLElement | null | undefined} */ (form.current?.querySelector("input, select, textarea") ?? form.current?.querySelector("button"))?.focus();
-  useEffect(begin, []);
+  useLayoutEffect(begin, []);
   const save = async (/** @type {Event} */ event) => {
     event.preventDefault();
     const found = fault(row.schema, value.current);
     wrong.value = found ? t(/** @type {import("../lib/i18n.js").Key} */ (`expected.${found.key}`), found.vars) : "";
     if (found) return begin();
-    if (JSON.stringify(value.current) === JSON.stringify(row.value) || (await setValue(row.path, /** @type {Json} */ (value.current)))) close();
+    const after = /** @type {Json} */ (value.current);
+    const isSame = JSON.stringify(after) === JSON.stringify(before);
+    if (isSame || (await change(isFree ? stepsBetween(placeOf(row), before, after) : [{ op: "set", path: row.path, value: after }]))) close();
   };
   const keys = (/** @type {KeyboardEvent} */ event) => {
     if (event.key !== "Escape") return;
@@ -32,7 +38,7 @@ export function EditValue({ row, close }) {
   };
   const put = (/** @type {Json | Error} */ next) => void (value.current = next);
   return html`<form ref=${form} class="edit-value" novalidate onSubmit=${save} onKeyDown=${keys}>
-    ${h(Field, { row, kind: row.kind, schema: row.schema, value: value.current, name: row.label, put })}
+    ${h(Field, { row, kind: fieldKind(row), schema: row.schema, value: value.current, name: row.label, put })}
     ${wrong.value && html`<p class="hint bad" role="alert">${wrong.value}</p>`}
     <div class="actions"><button type="button" onClick=${close}>${t("cancel")}</button><button class="primary">${t("world.set")}</button></div></form>`;
 }
@@ -80,8 +86,9 @@ function NumberField({ schema, value, name, put }) {
   const step = (/** @type {1 | -1} */ way) => {
     const input = field.current;
     if (!input) return;
-    if (way > 0) input.stepUp();
-    else input.stepDown();
+    // A field that takes any number has no step of its own.
+    const next = Number(((Number.isNaN(input.valueAsNumber) ? 0 : input.valueAsNumber) + way).toPrecision(12));
+    input.valueAsNumber = Math.min(max ?? Infinity, Math.max(min ?? -Infinity, next));
     put(input.valueAsNumber);
   };
   const heard = () => {

@@ -56,8 +56,8 @@ function Form({ passage, read }) {
   // What stands there at first is no draft.
   const isFirst = useRef(true);
   useLayoutEffect(() => keys.subscribe(() => (isFirst.current ? (isFirst.current = false) : keep())), []);
-  // Who leaves has saved it or does not want it; a reload is neither, and comes by without this.
-  useEffect(() => () => putKeeping(passage, null), []);
+  // Who leaves has saved it or does not want it, however soon; a reload is neither, and comes by without this.
+  useLayoutEffect(() => () => putKeeping(passage, null), []);
   const save = async (/** @type {Event} */ event) => {
     event.preventDefault();
     if (busy.current) return;

@@ -1,5 +1,5 @@
 // The keys of a lore entry: each by itself, to be taken away; a field for more; and words that offer themselves.
-import { html, useEffect, useRef } from "../../vendor/preact.js";
+import { html, useLayoutEffect, useRef } from "../../vendor/preact.js";
 import { t } from "../lib/i18n.js";
 import { keysIn } from "../lib/keywords.js";
 import { icon } from "./parts.js";
@@ -22,7 +22,7 @@ export function Keys({ keys, before, suggested = [] }) {
   };
   /** While the pointer is down nothing moves away from under it: what was typed becomes a key once it is up. */
   const isDown = useRef(false);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const form = field.current?.form;
     const down = () => void (isDown.current = true);
     const up = () => {

@@ -10,7 +10,7 @@ import { characterById, loading, models, moreSessions, sessions, spokenModels } 
 import { openDialog, tell } from "../model/page.js";
 import { Avatar, Blank, CommandButton, Menu, Waiting, icon, later } from "./parts.js";
 
-/** @import { Character, Session } from "../lib/wire.d.ts" */
+/** @import { Character, ModelInfo, Session } from "../lib/wire.d.ts" */
 
 const Transfers = later(() => import("./transfers.js").then((module) => module.Transfers), 0);
 const Years = later(() => import("./transfers.js").then((module) => module.Years), 0);
@@ -90,6 +90,9 @@ function CharacterCard({ character }) {
     <strong>${character.name}</strong><span>${character.description || character.scenario || character.creatorNotes}</span></button>`;
 }
 
+/** How a model is told of the tools of rules, where that is not its own way. @param {ModelInfo} model */
+const toolsOf = ({ tools }) => (tools === "words" || tools === "none") && html` <small>${t(`models.tools.${tools}`)}</small>`;
+
 export function Models() {
   const list = spokenModels.value;
   const problems = models.value?.problems ?? [];
@@ -97,7 +100,7 @@ export function Models() {
     ${models.value === null
       ? html`<p>${t("loading")}</p>`
       : list.length > 0
-      ? html`<p>${t("models.have", { n: list.length })}</p><ul class="model-list">${list.slice(0, 12).map((model) => html`<li key=${model.id} class="chip">${model.id}</li>`)}</ul>`
+      ? html`<p>${t("models.have", { n: list.length })}</p><ul class="model-list">${list.slice(0, 12).map((model) => html`<li key=${model.id} class="chip">${model.id}${toolsOf(model)}</li>`)}</ul>`
       : html`<p>${t("models.none")}</p>`}
     ${problems.map(({ provider, message }) => html`<p key=${provider} class="problem">${icon("warning")}<span><b>${provider}</b> ${t("models.problem")} ${sentence(message)}</span></p>`)}
     <details open=${models.value !== null && list.length === 0}><summary>${t("models.how")}</summary><p>${t("models.howText")}</p>

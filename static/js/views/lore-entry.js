@@ -1,5 +1,5 @@
 // One entry of a lorebook, being written. What is typed outlasts a reload, and nobody's text is written over without a word.
-import { h, html, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { h, html, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { addEntry, writeEntry } from "../actions/lore.js";
 import { t } from "../lib/i18n.js";
 import { keyring } from "../lib/once.js";
@@ -47,7 +47,7 @@ export function EntryForm({ bookId, entry, done }) {
   useLayoutEffect(() => (draft ? fill(draft.mine) : undefined), []);
   useLayoutEffect(() => keys.subscribe(keep), []);
   // Who leaves the form has saved it or does not want it; a reload is neither, and comes by without this.
-  useEffect(() => () => keepDraft(bookId, uid, null), []);
+  useLayoutEffect(() => () => keepDraft(bookId, uid, null), []);
   const leave = (/** @type {LoreEntry | null} */ written) => {
     keepDraft(bookId, uid, null);
     done(written);

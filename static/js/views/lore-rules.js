@@ -47,17 +47,25 @@ export function Rules() {
     const isOpen = /** @type {HTMLDetailsElement} */ (event.currentTarget).open;
     if (isOpen && rules.peek() === null) void readRules().then((came) => (rules.value = came ?? null));
   };
+  /** What somebody else has set meanwhile, and what was to be set. */
+  const other = useSignal(/** @type {{theirs: LoreRules, mine: Partial<LoreRules>} | null} */ (null));
   /** What is left out is as usual. */
-  const keep = async (/** @type {Partial<LoreRules>} */ wanted) => {
+  const keep = async (/** @type {Partial<LoreRules>} */ wanted, /** @type {boolean} */ isSure = false) => {
     if (busy.current) return;
     busy.current = true;
-    const kept = await setRules(wanted);
-    if (kept) rules.value = kept;
-    isKept.value = kept !== undefined;
+    const came = await setRules(wanted, isSure ? null : rules.peek());
+    other.value = came && "theirs" in came ? { theirs: came.theirs, mine: wanted } : null;
+    if (came && "kept" in came) rules.value = came.kept;
+    isKept.value = came !== undefined && "kept" in came;
     busy.current = false;
   };
+  const look = () => {
+    if (other.peek()) rules.value = other.peek()?.theirs ?? null;
+    other.value = null;
+  };
   return html`<details class="holds lore-rules" onToggle=${open}><summary>${t("rules.title")}</summary>
-    <p class="aside">${t("rules.text")}</p>${rules.value && h(Form, { rules: rules.value, keep, isKept: isKept.value, heard: () => (isKept.value = false) })}</details>`;
+    <p class="aside">${t("rules.text")}</p>${rules.value && h(Form, { rules: rules.value, keep, isKept: isKept.value, heard: () => (isKept.value = false) })}
+    ${other.value && html`<div class="theirs" role="alert"><p>${t("rules.changed")}</p><div class="actions start"><button type="button" onClick=${look}>${t("rules.look")}</button><button type="button" onClick=${() => other.value && keep(other.value.mine, true)}>${t("rules.over")}</button></div></div>`}</details>`;
 }
 
 /** @param {LoreRules} rules @param {string} field */

@@ -32,6 +32,8 @@ export function Book({ id, opened, back }) {
   const query = useSignal("");
   const most = useSignal(PAGE);
   const isHere = useRef(true);
+  /** How often something was changed here: what was asked for before that is old when it comes. */
+  const changes = useRef(0);
   const read = () => {
     reading.value = "on";
     void readAll(readEntries, id, (page) => {
@@ -43,8 +45,11 @@ export function Book({ id, opened, back }) {
   const lookAgain = () => {
     if (reading.peek() !== "done" || editing.peek() !== null) return;
     const all = /** @type {LoreEntry[]} */ ([]);
+    const asked = changes.current;
     void readAll(seeEntries, id, (page) => all.push(...page.items) >= 0 && isHere.current).then((isWhole) => {
-      if (isWhole && editing.peek() === null) entries.value = all;
+      if (!isWhole || editing.peek() !== null) return;
+      if (asked !== changes.current) return lookAgain();
+      entries.value = all;
     });
   };
   useEffect(() => {
@@ -56,12 +61,14 @@ export function Book({ id, opened, back }) {
     };
   }, []);
   const put = (/** @type {LoreEntry} */ changed) => {
+    changes.current += 1;
     const known = entries.peek().some(({ uid }) => uid === changed.uid);
     entries.value = known ? entries.peek().map((entry) => (entry.uid === changed.uid ? changed : entry)) : [...entries.peek(), changed];
   };
   const first = useRef(/** @type {HTMLElement | null} */ (null));
   const drop = async (/** @type {LoreEntry} */ entry) => {
     if (!(await removeEntry(id, entry, titleOf(entry), put))) return;
+    changes.current += 1;
     entries.value = entries.peek().filter(({ uid }) => uid !== entry.uid);
     // The button that was pressed goes with it.
     first.current?.focus();

@@ -4,11 +4,11 @@ import { h, html, useSignal } from "../../vendor/preact.js";
 import { readDiff } from "../actions/branches.js";
 import { merge, readBoth } from "../actions/merge.js";
 import { t } from "../lib/i18n.js";
-import { fault } from "../lib/schema.js";
+import { fault } from "../lib/fields.js";
 import { valueAt } from "../lib/text.js";
 import { openDialog } from "../model/page.js";
 import { head } from "../model/story.js";
-import { labelOf, nameOf, rows } from "../model/world.js";
+import { isWithheld, labelOf, nameOf, rows } from "../model/world.js";
 import { ApiError } from "../net/api.js";
 import { Field } from "./edit-value.js";
 import { Labels } from "./label.js";
@@ -111,12 +111,13 @@ function Choice({ open, wrong, put }) {
   const own = useSignal(false);
   const row = rowOf(open);
   const value = (/** @type {Json | undefined} */ it) => (it === undefined ? (path.startsWith("/") ? t("change.gone") : "") : nameOf(row, it));
+  const isOut = isWithheld(path);
   const side = (/** @type {"ours" | "theirs"} */ which, /** @type {Json | undefined} */ it) =>
-    html`<label class="check"><input type="radio" name=${path} defaultChecked=${which === "ours"} onChange=${() => ((own.value = false), put(which))} /><span>${t(`merge.${which}`)} <b>${value(it)}</b><small>${reasonsOf(conflict[which], path)}</small></span></label>`;
+    html`<label class="check"><input type="radio" name=${path} defaultChecked=${which === "ours"} onChange=${() => ((own.value = false), put(which))} /><span>${t(`merge.${which}`)} ${!isOut && html`<b>${value(it)}</b><small>${reasonsOf(conflict[which], path)}</small>`}</span></label>`;
   // A word that is typed is a value, also where it reads like one of the two sides.
   const typed = (/** @type {Json | Error} */ next) => put({ value: next });
   return html`<fieldset class="conflict"><legend>${labelOf(path) ?? t("merge.hidden")}</legend>${side("ours", ours)}${side("theirs", theirs)}
-    ${isPlain(ours) && isPlain(theirs) && html`<label class="check"><input type="radio" name=${path} onChange=${() => ((own.value = true), put({ value: ours ?? null }))} /><span>${t("merge.own")}</span></label>
+    ${!isOut && isPlain(ours) && isPlain(theirs) && html`<label class="check"><input type="radio" name=${path} onChange=${() => ((own.value = true), put({ value: ours ?? null }))} /><span>${t("merge.own")}</span></label>
       ${own.value && html`<div class="own edit-value" ref=${focusWithin}>${h(Field, { row, kind: row.kind, schema: row.schema, value: ours ?? null, name: t("merge.ownValue", { name: row.label }), put: typed })}</div>`}`}
     ${wrong && html`<p class="hint bad" role="alert">${wrong}</p>`}</fieldset>`;
 }

@@ -4,11 +4,13 @@ import { canArrange } from "../actions/arrange.js";
 import { pick } from "../actions/choose.js";
 import { run } from "../actions/commands.js";
 import { readVersions, toSibling } from "../actions/travel.js";
-import { clock, moment, t, wordFor } from "../lib/i18n.js";
+import { clock, moment, said, t, wordFor } from "../lib/i18n.js";
 import { LiveProse, prose, typed } from "../lib/markdown.js";
+import { growing } from "../lib/tags.js";
 import { isWestern, sentence } from "../lib/text.js";
 import { chosen } from "../model/arrangement.js";
 import { characterById } from "../model/library.js";
+import { seenNotes, seenProblems } from "../model/secrets.js";
 import { editing, familyOf, nodeOf, unread } from "../model/story.js";
 import { streamOf } from "../model/stream.js";
 import { isLinear, placeAmongSiblings, wentOnFrom } from "../tree/line.js";
@@ -62,7 +64,7 @@ const toolsOf = (node) => (node.status === "error" ? TOOLS.slice(1) : TOOLS);
 // The text
 
 /** @param {{node: ChatNode}} props */
-function Body({ node }) {
+export function Body({ node }) {
   if (node.status === "generating") return h(LiveBody, { key: node.id, node });
   // What others wrote is shown without its machine parts; one's own words just as they were typed.
   const isOwn = node.role === "user";
@@ -71,7 +73,7 @@ function Body({ node }) {
     ${text && h(Prose, { text, isOwn })}
     ${node.status === "error" && h(Failure, { node })}
     ${node.metadata?.isTruncated && node.status === "complete" && html`<p class="aside">${t("message.cut")}</p>`}
-    ${node.notes?.map((note, i) => html`<p key=${i} class="aside note" title=${note.plugin}>${note.text}</p>`)}
+    ${seenNotes(node.notes ?? []).map((note, i) => html`<p key=${i} class="aside note" title=${note.plugin}>${said(note.text)}</p>`)}
     ${h(Problems, { node })}`;
 }
 
@@ -79,18 +81,22 @@ function Body({ node }) {
 function LiveBody({ node }) {
   const stream = streamOf(node);
   const host = useRef(/** @type {HTMLElement | null} */ (null));
-  const begun = useSignal(stream.text !== "");
+  const begun = useSignal(growing(stream.text) !== "");
+  // What has come may all be for nobody to read.
+  const isComing = useSignal(stream.text !== "");
   const thoughts = useSignal(stream.reasoning);
   const live = useRef(/** @type {LiveProse | null} */ (null));
   useSignalEffect(() => {
     void stream.shown.value;
-    begun.value = stream.text !== "";
+    const text = growing(stream.text);
+    begun.value = text !== "";
+    isComing.value = stream.text !== "";
     thoughts.value = stream.reasoning;
-    if (host.current && stream.text) (live.current ??= new LiveProse(host.current)).show(stream.text);
+    if (host.current && text) (live.current ??= new LiveProse(host.current)).show(text);
   });
   return html`${thoughts.value && h(Thinking, { text: thoughts.value, live: !begun.value })}
     <div class="prose live" ref=${host}></div>
-    ${!begun.value && html`<p class="aside phase">${phaseOf(node)}</p>`}`;
+    ${(!begun.value || node.metadata?.phase === "values") && html`<p class="aside phase">${phaseOf(node, isComing.value)}</p>`}`;
 }
 
 /** The text of a message that is only read. @param {{node: ChatNode}} props */
@@ -103,11 +109,12 @@ function Prose({ text, isOwn }) {
   return html`<div class=${`prose ${isWestern(text) ? "western" : ""}`} ref=${ref}></div>`;
 }
 
-/** @param {ChatNode} node */
-function phaseOf(node) {
+/** @param {ChatNode} node @param {boolean} isComing */
+function phaseOf(node, isComing) {
   const { phase, queuePosition } = node.metadata ?? {};
   if (phase === "queued") return t("phase.queued", { n: queuePosition ?? 1 });
-  return t(phase === "thinking" ? "phase.thinking" : "phase.waiting");
+  if (phase === "values") return t("phase.values");
+  return t(phase === "thinking" || isComing ? "phase.thinking" : "phase.waiting");
 }
 
 /** @param {{text: string, live: boolean}} props */
@@ -141,13 +148,18 @@ function after(message, title) {
 /** What only brought a value into its rules; anything else means that a rule did not do its work. */
 const HARMLESS = new Set(["clamped", "rounded", "nothing_there"]);
 
+const UNKEPT = "values_failed";
+
 /** @param {{node: ChatNode}} props */
 function Problems({ node }) {
-  const all = node.problems ?? [];
+  const all = seenProblems(node.problems ?? []);
   const harmless = all.filter(({ code }) => HARMLESS.has(code));
-  const broken = all.filter(({ code }) => !HARMLESS.has(code));
+  // Another model that did not keep the values is no rule.
+  const unkept = all.filter(({ code }) => code === UNKEPT);
+  const broken = all.filter(({ code }) => !HARMLESS.has(code) && code !== UNKEPT);
   const list = (/** @type {typeof all} */ some) => some.map((problem, i) => h(ProblemLine, { key: i, problem }));
-  return html`${broken.length > 0 && html`<details class="aside problems broken" open><summary>${t("message.broken", { n: broken.length })}</summary>${list(broken)}</details>`}
+  return html`${unkept.length > 0 && html`<details class="aside problems broken" open><summary>${t("message.unkept")}</summary>${list(unkept)}</details>`}
+    ${broken.length > 0 && html`<details class="aside problems broken" open><summary>${t("message.broken", { n: broken.length })}</summary>${list(broken)}</details>`}
     ${harmless.length > 0 && html`<details class="aside problems"><summary>${t("message.adjusted", { n: harmless.length })}</summary>${list(harmless)}</details>`}`;
 }
 

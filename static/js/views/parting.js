@@ -3,7 +3,7 @@ import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
 import { readPartings } from "../actions/branches.js";
 import { excerpt } from "../lib/excerpt.js";
 import { ago, moment, t } from "../lib/i18n.js";
-import { plain } from "../lib/text.js";
+import { quoted } from "../lib/tags.js";
 
 /** @import { ChatNode, Id } from "../lib/wire.d.ts" */
 
@@ -13,7 +13,7 @@ const BEGINNING = 48;
 /** @param {{node: ChatNode | null}} props the last message that two lines share; null: there is none, or nobody knows yet */
 export function Parting({ node }) {
   if (node === null) return null;
-  const text = excerpt(plain(node.display ?? node.content), BEGINNING);
+  const text = excerpt(quoted(node.display ?? node.content), BEGINNING);
   return html`<span class="parting">${text ? t("branches.parted", { text }) : t("branches.fromStart")}</span>`;
 }
 

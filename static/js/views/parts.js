@@ -1,8 +1,8 @@
 // Small pieces that every view uses: icons, buttons of commands, avatars, menus, dialogs.
 import { h, html, signal, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { canRun, command, isWaiting, run } from "../actions/commands.js";
-import { focusMessage, isFocusLost, messageOf } from "../lib/focus.js";
-import { t, wordFor } from "../lib/i18n.js";
+import { focusMessage, isFocusLost, keeperOf, messageOf } from "../lib/focus.js";
+import { said, t, wordFor } from "../lib/i18n.js";
 import { spelled } from "../lib/keys.js";
 import { initial, sentence } from "../lib/text.js";
 import { dialog, dismiss, notices, openDialog } from "../model/page.js";
@@ -111,9 +111,10 @@ export function Modal({ title, class: look = "", keeps = false, children }) {
   // The browser tells of a closing later: another dialog may be open by then.
   const mine = useRef(dialog.peek()).current;
   const close = () => dialog.peek() === mine && openDialog(null);
-  useEffect(() => {
+  // Before it is painted: a key pressed in between would still go to the page.
+  useLayoutEffect(() => {
     const box = ref.current;
-    const from = document.activeElement;
+    const from = keeperOf(document.activeElement);
     box?.showModal();
     return () => {
       box?.close();
@@ -183,7 +184,7 @@ function NoticeBox({ notice: { id, tone, stays, text, hint, act, go } }) {
 /** One thing that a rule did not do, in the reader's words where the page has some. @param {{problem: Problem}} props */
 export function ProblemLine({ problem: { plugin, code, message } }) {
   const own = wordFor(`problem.${code}`);
-  return html`<p class="aside problem-line">${plugin && html`<b>${plugin}</b> `}${own && html`${own} `}${sentence(message)}</p>`;
+  return html`<p class="aside problem-line">${plugin && html`<b>${plugin}</b> `}${own && html`${own} `}${sentence(said(message))}</p>`;
 }
 
 /** The designed answer to nothing-there, waiting and failing. @param {{symbol: string, title: string, hint?: string, children?: ComponentChildren}} props */

@@ -1,5 +1,5 @@
 // Presets: by kind, found, looked into, edited, named, taken along, deleted, brought in. Loaded when first opened.
-import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { h, html, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { doneWithErrors } from "../actions/done-with.js";
 import { bringPreset, readPreset, readPresets, removePreset, renamePreset, takePreset, usePreset } from "../actions/presets.js";
 import { chooser } from "../lib/chooser.js";
@@ -151,7 +151,7 @@ function Row({ preset: { id, kind, name, file, models = [], updatedAt }, heldBy,
   const looking = useSignal(isOpened);
   const rename = useRef(/** @type {HTMLElement | null} */ (null));
   const box = useRef(/** @type {HTMLElement | null} */ (null));
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isOpened) box.current?.scrollIntoView({ block: "nearest" });
   }, []);
   const done = () => {

@@ -2,7 +2,7 @@
 import { h, html } from "../../vendor/preact.js";
 import { excerpt } from "../lib/excerpt.js";
 import { clock, t } from "../lib/i18n.js";
-import { plain } from "../lib/text.js";
+import { quoted } from "../lib/tags.js";
 import { nameOf } from "../tree/speaker.js";
 import { ReadOnly } from "./message.js";
 import { icon } from "./parts.js";
@@ -13,7 +13,7 @@ import { icon } from "./parts.js";
 const BEGINNING = 60;
 
 /** Messages that say the same differ by their number and their time. @param {ChatNode} node @param {number} i */
-const titleOf = (node, i) => `${i + 1}. ${nameOf(node)}, ${clock(node.timestamp)}: ${excerpt(plain(node.display ?? node.content), BEGINNING)}`;
+const titleOf = (node, i) => `${i + 1}. ${nameOf(node)}, ${clock(node.timestamp)}: ${excerpt(quoted(node.display ?? node.content), BEGINNING)}`;
 
 /** The messages from the first to the last of a run. @param {ChatNode[]} nodes @param {Id} first @param {Id} last */
 export function runOf(nodes, first, last) {

@@ -1,5 +1,5 @@
 // One box: words find messages in every story and branch; a leading ">" finds commands.
-import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { h, html, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { canRun, commandsOf, run } from "../actions/commands.js";
 import { wordsFor } from "../actions/failure.js";
 import { search } from "../actions/page.js";
@@ -34,7 +34,8 @@ export function Search({ text, focused }) {
   const forCommands = wanted.startsWith(">");
   const gone = purges.value;
   const seen = useRef(gone);
-  useEffect(() => {
+  // Before it is painted: an arrow pressed right after a letter would be taken back.
+  useLayoutEffect(() => {
     chosen.value = 0;
     if ((!wanted && !narrows(filter.value)) || forCommands) return void (answer.value = { state: "idle" });
     const abort = new AbortController();

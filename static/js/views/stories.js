@@ -4,7 +4,7 @@ import { readMoreSessions } from "../actions/library.js";
 import { carryTo } from "../actions/move.js";
 import { excerpt } from "../lib/excerpt.js";
 import { t } from "../lib/i18n.js";
-import { plain } from "../lib/text.js";
+import { quoted } from "../lib/tags.js";
 import { loading, moreSessions, sessions } from "../model/library.js";
 import { session } from "../model/story.js";
 import { Ago } from "./parting.js";
@@ -22,6 +22,6 @@ export function Stories() {
 /** @param {{session: Session}} props */
 function Row({ session: { id, title, preview = "", counts, updatedAt } }) {
   const length = [counts && t("library.turns", { n: counts.turns }), counts && counts.branches > 1 && t("library.branches", { n: counts.branches })].filter(Boolean).join(" · ");
-  return html`<li class="fragment branch"><article aria-label=${title}><span class="aside">${icon("book")}</span><div><h3>${title}</h3><p class="aside">${preview && html`<span>${excerpt(plain(preview), 80)}</span>`}<span>${length && `${length} · `}${h(Ago, { timestamp: updatedAt })}</span></p></div>
+  return html`<li class="fragment branch"><article aria-label=${title}><span class="aside">${icon("book")}</span><div><h3>${title}</h3><p class="aside">${preview && html`<span>${excerpt(quoted(preview), 80)}</span>`}<span>${length && `${length} · `}${h(Ago, { timestamp: updatedAt })}</span></p></div>
     <button type="button" onClick=${() => carryTo(id)}>${icon("right")}<span>${t("stories.choose")}</span></button></article></li>`;
 }

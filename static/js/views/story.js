@@ -1,12 +1,16 @@
 // The page of a story: the chat and the world beside it. Loaded apart from the first page.
-import { h, html } from "../../vendor/preact.js";
+import { h, html, useEffect } from "../../vendor/preact.js";
+import { askForMore } from "../actions/rules.js";
 import { addEnglish } from "../lib/i18n.js";
 import files from "../lib/strings/en-cards.js";
 import edits from "../lib/strings/en-edit.js";
 import lore from "../lib/strings/en-lore.js";
 import words from "../lib/strings/en-story.js";
-import { loading } from "../model/story.js";
+import { deltaOf } from "../model/deltas.js";
+import { inTree } from "../model/page.js";
+import { head, loading, session } from "../model/story.js";
 import { Chat } from "./chat.js";
+import { later } from "./parts.js";
 import { StoryMenu, StoryTools } from "./story-menu.js";
 import { World } from "./world.js";
 
@@ -15,7 +19,19 @@ addEnglish(edits);
 addEnglish(files);
 addEnglish(lore);
 
+const Overview = later(() => import("./overview.js").then((module) => module.Overview), 0);
+
 /** A story that cannot be read has no world either. */
-export const Story = () => (loading.value.state === "failed" ? h(Chat, {}) : html`${h(Chat, {})}${h(World, {})}`);
+export const Story = () => (loading.value.state === "failed" ? h(Chat, {}) : html`${h(Chat, {})}${h(World, {})}${h(Asking, {})}${inTree.value && h(Overview, {})}`);
+
+/** Asks where new code of a plugin wants more than the story allows it: when the story is opened, and when something was not allowed. */
+function Asking() {
+  const id = loading.value.state === "ready" ? session.value?.id : null;
+  const denied = (deltaOf(head.value ?? "")?.problems ?? []).some(({ code }) => code === "plugin_permission") ? head.value : null;
+  useEffect(() => {
+    if (id) void askForMore();
+  }, [id, denied]);
+  return null;
+}
 
 export { StoryMenu, StoryTools };

@@ -12,7 +12,7 @@ import { begunUnder, keepBegun } from "../model/begun.js";
 import { session } from "../model/story.js";
 import { fieldsOf, fillIn, useBegun } from "./begun.js";
 import { Blank, Waiting, icon } from "./parts.js";
-import { takeFocus } from "./sure.js";
+import { Sure, takeFocus } from "./sure.js";
 
 /** @import { Chapter } from "../lib/chapters.js" */
 /** @import { Id, Summaries, Summary } from "../lib/wire.d.ts" */
@@ -80,15 +80,26 @@ function One({ chapter, told, begun, read }) {
     if (isSaved) await read();
     button.current?.focus();
   };
-  const again = async () => (await anew(one.id)) && (await read());
-  const marks = [one.isStale && t("summaries.stale"), one.isEdited && t("summaries.edited")].filter(Boolean).join(" · ");
+  const asking = useSignal(false);
+  const first = useRef(/** @type {HTMLElement | null} */ (null));
+  const keep = () => {
+    asking.value = false;
+    first.current?.focus();
+  };
+  const again = async () => {
+    asking.value = false;
+    if (await anew(one.id)) await read();
+    first.current?.focus();
+  };
+  const marks = [one.plugin && t("summaries.by", { plugin: one.plugin }), one.isStale && t("summaries.stale"), one.isEdited && t("summaries.edited")].filter(Boolean).join(" · ");
   const turn = (/** @type {Event} */ event) => (isOpen.value = /** @type {HTMLDetailsElement} */ (event.currentTarget).open);
   return html`<li class="fragment"><article aria-label=${name}><h4>${name}${told.has(one.id) && html` <span class="chip on">${t("summaries.told")}</span>`}</h4>${h(Ends, { one })}${marks && html`<p class="aside">${marks}</p>`}
     ${writing.value ? h(Correction, { one, done }) : html`<p class="long">${one.content || t("summaries.empty")}</p>`}
     <div class="actions">${one.firstId && html`<button type="button" onClick=${() => goTo(/** @type {string} */ (one.firstId), false)}>${icon("eye")}<span>${t("summaries.first")}</span></button>`}
       ${one.lastId && html`<button type="button" onClick=${() => goTo(/** @type {string} */ (one.lastId), false)}>${icon("eye")}<span>${t("summaries.last")}</span></button>`}
       ${!writing.value && html`<button type="button" ref=${button} onClick=${() => (writing.value = true)}>${icon("edit")}<span>${t("summaries.correct")}</span></button>`}
-      <button type="button" onClick=${again}>${icon("reroll")}<span>${t("summaries.anew")}</span></button></div>
+      ${!writing.value && html`<button type="button" ref=${first} aria-expanded=${asking.value} onClick=${() => (asking.value = !asking.peek())}>${icon(one.plugin ? "shred" : "reroll")}<span>${t(one.plugin ? "summaries.destroy" : "summaries.anew")}</span></button>`}</div>
+    ${asking.value && !writing.value && h(Sure, { text: t(one.plugin ? "summaries.destroyText" : one.isEdited ? "summaries.anewOwn" : "summaries.anewText"), yes: t("summaries.anewYes"), no: t("recall.removeNo"), act: again, keep })}
     ${parts.length > 0 && html`<details class="section-fold" open=${isOpen.value} onToggle=${turn}><summary>${t("summaries.parts", { n: parts.length })}</summary>${isOpen.value && html`<ul>${parts.map((part) => h(One, { key: part.one.id, chapter: part, told, begun, read }))}</ul>`}</details>`}</article></li>`;
 }
 
@@ -114,9 +125,16 @@ function Correction({ one: { id, content }, done }) {
   }, []);
   const text = () => fieldsOf(/** @type {HTMLFormElement} */ (form.current))["content"]?.replaceAll("\r\n", "\n") ?? "";
   const keep = () => keepBegun(BEGUN + id, text() === start ? null : fieldsOf(/** @type {HTMLFormElement} */ (form.current)));
-  const save = async (/** @type {Event} */ event) => {
-    event.preventDefault();
-    if (await correct(id, text())) await done(true);
+  /** What somebody else wrote there meanwhile. */
+  const theirs = useSignal(/** @type {string | null} */ (null));
+  const write = async (/** @type {boolean} */ isSure) => {
+    const kept = await correct(id, text(), isSure ? null : start);
+    theirs.value = kept && kept !== true ? kept.theirs : null;
+    if (kept === true) await done(true);
   };
-  return html`<form ref=${form} onSubmit=${save} onInput=${keep}><label>${t("summaries.text")}<textarea name="content" rows="5" defaultValue=${start} ref=${takeFocus}></textarea></label><div class="actions"><button class="primary">${t("summaries.save")}</button><button type="button" onClick=${() => done(false)}>${t("cancel")}</button></div></form>`;
+  const save = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    void write(false);
+  };
+  return html`<form ref=${form} onSubmit=${save} onInput=${keep}><label>${t("summaries.text")}<textarea name="content" rows="5" defaultValue=${start} ref=${takeFocus}></textarea></label>${theirs.value !== null && html`<div class="theirs" role="alert"><p>${t("summaries.changed")}</p><p class="long">${theirs.value || t("summaries.empty")}</p><div class="actions start"><button type="button" onClick=${() => write(true)}>${t("summaries.over")}</button></div></div>`}<div class="actions"><button class="primary">${t("summaries.save")}</button><button type="button" onClick=${() => done(false)}>${t("cancel")}</button></div></form>`;
 }

@@ -1,5 +1,5 @@
 // A summary of a run: which messages, and the text, which a model can draft. Loaded when first opened.
-import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { h, html, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { canArrange } from "../actions/arrange.js";
 import { canDraft, draftSummary, readFurther, summarise } from "../actions/summarise.js";
 import { t } from "../lib/i18n.js";
@@ -19,7 +19,7 @@ export function Summarise({ first, last }) {
   const text = useSignal("");
   const drafting = useSignal(/** @type {Growing | null} */ (null));
   const end = useRef(() => {});
-  useEffect(() => () => end.current(), []);
+  useLayoutEffect(() => () => end.current(), []);
   const ids = runOf(nodes, run.value.first, run.value.last).map((node) => node.id);
   const stop = () => {
     end.current();

@@ -1,6 +1,6 @@
 // What comes in from files on the first page: the ways to bring it, how far each is, what is wrong with those that cannot come, and
 // where the report is. Loaded apart from the page.
-import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { h, html, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { run } from "../actions/commands.js";
 import { openReport, putAllAway, putAway } from "../actions/foreign.js";
 import "../actions/lore.js";
@@ -8,12 +8,14 @@ import "../actions/personas.js";
 import "../actions/presets.js";
 import "../actions/takeout.js";
 import { bringDropped, goOn } from "../actions/transfers.js";
+import "../actions/workshop.js";
 import { addEnglish, t } from "../lib/i18n.js";
 import { bytes, rate, span } from "../lib/measure.js";
 import cards from "../lib/strings/en-cards.js";
 import words from "../lib/strings/en-edit.js";
 import lore from "../lib/strings/en-lore.js";
 import presets from "../lib/strings/en-presets.js";
+import workshop from "../lib/strings/en-workshop.js";
 import { dialog } from "../model/page.js";
 import { incoming } from "../model/transfers.js";
 import { CommandButton, icon } from "./parts.js";
@@ -25,9 +27,10 @@ addEnglish(words);
 addEnglish(cards);
 addEnglish(lore);
 addEnglish(presets);
+addEnglish(workshop);
 
 /** What else is kept here. */
-const ROOMS = ["page.lore", "page.personas", "page.presets"];
+const ROOMS = ["page.lore", "page.personas", "page.presets", "page.workshop"];
 const WAYS = ["page.importFolder", "page.importForeign", "page.importCard", "page.import", "page.exportAll"];
 
 /** @param {string} id */
@@ -39,7 +42,7 @@ export function Transfers() {
   const newest = rows.at(-1)?.n;
   useEffect(goOn, []);
   // It may have been asked for from the top of a long page.
-  useEffect(() => list.current?.lastElementChild?.scrollIntoView({ block: "nearest" }), [newest]);
+  useLayoutEffect(() => list.current?.lastElementChild?.scrollIntoView({ block: "nearest" }), [newest]);
   return html`${rows.length > 0 && html`<ul ref=${list} class="incoming" aria-label=${t("import.list")}>${rows.map((one) => h(Row, { key: one.n, one }))}</ul>`}
     ${rows.filter(({ arrived }) => arrived).length > 1 && html`<button type="button" onClick=${putAllAway}>${icon("close")}<span>${t("bring.closeAll")}</span></button>`}
     ${ROOMS.map(button)}${WAYS.map(button)}${h(DropPlace, {})}`;

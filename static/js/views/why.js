@@ -3,17 +3,21 @@ import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
 import { readWhy } from "../actions/page.js";
 import { readParts } from "../actions/preset-edit.js";
 import { addEnglish, clock, t, wordFor } from "../lib/i18n.js";
+import { causesOf, inputsOf } from "../lib/causes.js";
 import { changesOf } from "../lib/schema.js";
 import { served } from "../lib/served.js";
 import words from "../lib/strings/en-preset-edit.js";
-import { brief, humanise, sentence } from "../lib/text.js";
+import { brief, escapeStep, humanise, sentence } from "../lib/text.js";
+import { maySee, seenIn, seenProblems } from "../model/secrets.js";
 import { nodeOf, session } from "../model/story.js";
-import { placeName } from "../model/world.js";
+import { isWithheld, placeName, rows, seenDelta } from "../model/world.js";
 import { ApiError } from "../net/api.js";
 import { askedFor, handsAfter } from "../tree/line.js";
-import { RollChip, differenceOf, isByHand, toneOf } from "./changes.js";
+import { deedOf, isTool } from "./causes.js";
+import { RollChip, besideTitle, differenceOf, isByHand, toneOf } from "./changes.js";
 import { Modal, ProblemLine, Waiting } from "./parts.js";
 import { Failed, useReading } from "./reading.js";
+import { Withheld, secretMark } from "./secret.js";
 import { slotName, sourceName } from "./slots.js";
 
 /** @import { Block, ChatNode, Delta, Id, Json, LoreTold, LoreVerdict, Operation, PresetPart, RuleRun, ScriptRun, Trace } from "../lib/wire.d.ts" */
@@ -31,17 +35,46 @@ export function Why({ nid }) {
 }
 
 /** @param {{nid: Id, trace: Trace, delta: Delta, others: (Delta | null)[], hands: Id[]}} props */
-function Contents({ nid, trace, delta, others: [asked = null, ...after], hands }) {
+function Contents({ nid, trace, delta: all, others, hands }) {
   const node = nodeOf(nid);
+  const delta = toldOf(all);
+  const [asked = null, ...after] = others.map((one) => one && toldOf(one));
   const title = node?.kind === "change" ? handTitle(node, delta) : t("why.changes");
-  return html`<section><h3>${title}</h3>${h(Changes, { delta })}</section>
+  const isLess = !mayRead(trace.messages ?? []) || [all, ...others].some((one, i) => one && isCut(one, [delta, asked, ...after][i] ?? one));
+  return html`${isLess && h(Withheld, {})}<section><h3>${title}</h3>${h(Changes, { delta })}</section>
     ${h(Rules, { rules: [...(trace.plan ?? []), ...(trace.rules?.length ? trace.rules : (delta.rules ?? []))] })}
     ${asked && !isNothing(asked) && html`<section><h3>${t("why.asked")}</h3>${h(Changes, { delta: asked })}${h(Rules, { rules: asked.rules ?? [] })}</section>`}
     ${hands.map((id, i) => after[i] && html`<section key=${id}><h3>${handTitle(nodeOf(id), after[i])}</h3>${h(Changes, { delta: after[i] })}</section>`)}
     ${h(Origin, { node })}
+    ${trace.tools && h(Offered, { tools: trace.tools })}
     ${trace.lore && h(Lore, { lore: trace.lore })}
-    ${h(Prompt, { trace })}`;
+    ${h(Prompt, { trace })}
+    ${trace.values && h(ValuesKept, { values: trace.values })}`;
 }
+
+/** How another model was asked to keep the values, and what it said. @param {{values: NonNullable<Trace["values"]>}} props */
+function ValuesKept({ values: { model, text = "", error, tries = 1, messages = [] } }) {
+  return html`<section><h3>${t("why.kept")}</h3><dl><div><dt>${t("why.model")}</dt><dd>${model}</dd></div>${tries > 1 && html`<div><dt>${t("why.keptTries")}</dt><dd>${tries}</dd></div>`}</dl>
+    ${error ? html`<p class="aside bad">${served(error)}</p>` : maySee(text) ? html`<div class="sent"><b>${t("why.keptAnswer")}</b><pre tabindex="0">${text || "–"}</pre></div>` : h(Withheld, {})}
+    ${messages.length > 0 && mayRead(messages) && html`<details><summary>${t("why.messages", { n: messages.length })}</summary>${messages.map(
+      (m, i) => html`<div key=${i} class="sent"><b>${m.role}</b><pre tabindex="0">${m.content}</pre></div>`,
+    )}</details>`}</section>`;
+}
+
+/** Whether nothing that is hidden stands in what the model was sent. @param {NonNullable<Trace["messages"]>} messages */
+const mayRead = (messages) => messages.every(({ content }) => maySee(content));
+
+/** What a reader may be told of what was done. @param {Delta} delta @returns {Delta} */
+function toldOf(delta) {
+  const seen = seenDelta(delta);
+  return { ...seen, ...(seen.problems && { problems: seenProblems(seen.problems) }) };
+}
+
+/** @param {Delta} all @param {Delta} told */
+const isCut = (all, told) => /** @type {const} */ (["changes", "operations", "problems"]).some((part) => (told[part]?.length ?? 0) < (all[part]?.length ?? 0));
+
+/** Which tools the model could have called; what it called is among the rules. @param {{tools: NonNullable<Trace["tools"]>}} props */
+const Offered = ({ tools: { offered, used } }) => html`<section><h3>${t("why.tools")}</h3><p>${t(used.length > 0 ? "why.toolsUsed" : "why.toolsUnused", { names: offered.join(", "), n: used.length })}</p></section>`;
 
 /** The file of another program that a message came in from. @param {{node: ChatNode | null}} props */
 function Origin({ node }) {
@@ -55,7 +88,7 @@ const fileOf = (node) => (node?.metadata?.provenance?.file ? node.metadata.prove
 
 /** @param {ChatNode | null} node @param {Delta} delta */
 function handTitle(node, delta) {
-  const title = t(isByHand(delta) ? "why.byHand" : "change.rules");
+  const title = isByHand(delta) ? t("why.byHand") : besideTitle(node, delta);
   return node ? `${title}, ${clock(node.timestamp)}` : title;
 }
 
@@ -72,12 +105,20 @@ function Changes({ delta }) {
   const operations = all.filter((one) => one.in !== "lore" && one.in !== "summary");
   const summaries = all.filter((one) => one.in === "summary");
   return html`${rows.length + all.length - all.filter((one) => one.in === "lore").length + rolls.length === 0 && html`<p class="aside">${t("why.noChanges")}</p>`}
-    ${rows.length > 0 && html`<ul class="changes">${rows.map((row) => html`<li key=${row.path} class=${`chip ${toneOf(row)}`}><span title=${row.path}>${placeName(row.path)}</span><b>${differenceOf(row)}</b>
-      <small>${brief(row.before)} → ${brief(row.after)}</small></li>`)}</ul>`}
+    ${rows.length > 0 && html`<ul class="changes">${rows.map((row) => html`<li key=${row.path} class=${`chip ${toneOf(row)}`}><span title=${row.path}>${placeName(row.path)}</span>${secretMark(row.path)}<b>${differenceOf(row)}</b>
+      <small>${brief(row.before)} → ${brief(row.after)}${h(Computed, { delta, path: row.path })}</small></li>`)}</ul>`}
     ${rolls.length > 0 && html`<ul class="changes">${rolls.map((roll, i) => h(RollChip, { key: i, roll }))}</ul>`}
     ${operations.length > 0 && h(Operations, { operations })}
     ${summaries.map((one, i) => h(Summarised, { key: i, text: typeof one.value === "string" ? one.value : "" }))}
     ${problems.map((problem, i) => h(ProblemLine, { key: i, problem }))}`;
+}
+
+/** Of a value that nobody writes: from which others it follows. @param {{delta: Delta, path: string}} props */
+function Computed({ delta, path }) {
+  const schema = rows.value.get(path)?.schema;
+  if (schema?.["x-computed"] === undefined || causesOf(delta, path).length > 0) return null;
+  const names = inputsOf(schema, path).filter((input) => !isWithheld(input)).map(placeName);
+  return names.length > 0 ? html` · ${t("why.follows", { names: names.join(", ") })}` : null;
 }
 
 /** The world has another summary of what the prompt does not hold any more. @param {{text: string}} props */
@@ -87,8 +128,20 @@ const Summarised = ({ text }) => (text.trim() ? html`<div class="summarised"><p>
 function Rules({ rules }) {
   if (rules.length === 0) return null;
   return html`<section><h3>${t("why.rules")}</h3><table><thead><tr><th>${t("why.rule")}</th><th>${t("why.operations")}</th><th>${t("why.time")}</th></tr></thead><tbody>
-    ${rules.map((rule, i) => html`<tr key=${i}><td>${rule.plugin} · <code>${rule.hook}</code> <small>${wordFor(`hook.${rule.hook.split(":")[0]}`, { why: rule.because ?? "" })}</small>${rule.error && html`<p class="aside bad">${sentence(rule.error.message)} ${placeOf(rule.error)}</p>`}${rule.warnings?.map((w, j) => html`<p key=${j} class="aside">${brief(w)}</p>`)}</td>
+    ${rules.map((rule, i) => html`<tr key=${i}><td>${rule.plugin === "server" ? t("why.server") : rule.plugin} · ${isTool(rule) ? "" : html`<code>${rule.hook}</code> `}<small>${deedOf(maySee(rule.because ?? "") ? rule : { ...rule, because: "" })}</small>${h(Called, { call: rule })}${rule.error && html`<p class="aside bad">${maySee(rule.error.message) ? sentence(rule.error.message) : ""} ${placeOf(rule.error)}</p>`}${rule.warnings?.map(brief).filter(maySee).map((warning, j) => html`<p key=${j} class="aside">${warning}</p>`)}</td>
       <td>${count(rule.ops)}</td><td>${rule.micros === undefined ? "–" : `${(rule.micros / 1000).toFixed(1)} ms`}</td></tr>`)}</tbody></table></section>`;
+}
+
+/** What a call had a model asked, what it heard, or with what a tool was called and what it answered. @param {{call: RuleRun}} props */
+function Called({ call: { plugin, hook, arguments: args, answer, refused, asks = [] } }) {
+  if (asks.length > 0) return html`<dl class="called"><div><dt>${t("why.asks")}</dt><dd>${asks.map(({ name }) => name).join(", ")}</dd></div></dl>`;
+  if (hook === "on_answer" && answer !== null && typeof answer === "object" && !Array.isArray(answer)) {
+    const { name, text, error } = answer;
+    return html`<dl class="called"><div><dt>${t(error ? "why.noAnswer" : "why.heard", { name: brief(name) })}</dt><dd>${error ? served(brief(error)) : brief(seenIn(plugin, text ?? ""))}</dd></div></dl>`;
+  }
+  if (args === undefined) return null;
+  return html`<dl class="called"><div><dt>${t("why.calledWith")}</dt><dd><code>${JSON.stringify(seenIn(plugin, args))}</code></dd></div>
+    <div><dt>${t(refused === undefined ? "why.answered" : "why.refusedIt")}</dt><dd>${refused === undefined ? html`<code>${JSON.stringify(seenIn(plugin, answer ?? null))}</code>` : maySee(refused) ? sentence(refused) : "…"}</dd></div></dl>`;
 }
 
 /** "main.rhai:4" @param {NonNullable<RuleRun["error"]>} error */
@@ -100,7 +153,7 @@ const count = (ops) => (Array.isArray(ops) ? ops.length : typeof ops === "number
 /** @param {{operations: Operation[]}} props */
 const Operations = ({ operations }) =>
   html`<table><thead><tr><th>${t("why.operation")}</th><th>${t("why.value")}</th><th>${t("why.reason")}</th><th>${t("why.by")}</th></tr></thead><tbody>${operations.map(
-    (o, i) => html`<tr key=${i}><td><code>${o.op} ${o.path}${o.key ? ` · ${o.key}` : ""}${o.from ? ` ← ${o.from}` : ""}</code></td><td>${o.value === undefined ? "" : brief(o.value)}</td><td>${o.why}</td><td>${o.by === "user" ? t("you") : o.by === "server" ? t("why.server") : o.by}</td></tr>`,
+    (o, i) => html`<tr key=${i}><td><code>${o.op} ${o.path}${o.key ? ` · ${o.key}` : ""}${o.from ? ` ← ${o.from}` : ""}</code>${(o.in ?? "vars") === "vars" && secretMark(o.key === undefined ? o.path : `${o.path}/${escapeStep(o.key)}`)}</td><td>${o.value === undefined ? "" : brief(o.value)}</td><td>${o.why}</td><td>${o.by === "user" ? t("you") : o.by === "server" ? t("why.server") : o.by}</td></tr>`,
   )}</tbody></table>`;
 
 /** Which entries of lorebooks were called up, which were stopped, and why. @param {{lore: LoreTold}} props */
@@ -125,7 +178,7 @@ function Prompt({ trace }) {
   const isCounted = /^(tiktoken|file) /.test(tokens?.by ?? "");
   const facts = [
     [t("why.model"), alias ? `${model} (${alias})` : model],
-    [t("why.passedOver"), passedOver.map((one) => `${one.model}: ${served(one.message)}`).join(" ")],
+    [t("why.passedOver"), passedOver.map((one) => `${one.model}: ${served(one.message, one.code)}`).join(" ")],
     [t("why.firstToken"), timings?.firstToken == null ? null : `${timings.firstToken} ms`],
     [t("why.total"), timings?.total == null ? null : `${timings.total} ms`],
     [t("why.size"), tokens ? sizeOf(tokens) : null],
@@ -140,7 +193,7 @@ function Prompt({ trace }) {
   return html`${facts.length > 0 && html`<section><h3>${t("why.call")}</h3><dl>${facts.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl></section>`}
     ${blueprint.length > 0 && html`<section><h3>${t("why.prompt")}</h3><ol class="blocks">${blueprint.map((block, i) => h(PromptBlock, { key: i, block, parts: parts.value, isCounted }))}</ol>${historyCut && html`<p class="aside">${t("why.historyCut")}</p>`}</section>`}
     ${scripts.length > 0 && html`<section><h3>${t("why.scripts")}</h3><ul>${scripts.map((one, i) => h(ScriptLine, { key: i, one }))}</ul></section>`}
-    ${messages.length > 0 && html`<details><summary>${t("why.messages", { n: messages.length })}</summary>${messages.map(
+    ${messages.length > 0 && mayRead(messages) && html`<details><summary>${t("why.messages", { n: messages.length })}</summary>${messages.map(
       (m, i) => html`<div key=${i} class="sent"><b>${m.role}${m.name ? ` · ${m.name}` : ""}</b><pre tabindex="0">${m.content}</pre></div>`,
     )}</details>`}`;
 }

@@ -13,8 +13,11 @@
 //! [`play::Play`] is a session in few words. Every answer is held to the document by the client itself.
 
 mod again;
+mod asks;
+mod begins;
 mod branches;
 mod cards;
+mod carried;
 mod codes;
 mod continued;
 mod contract;
@@ -38,6 +41,7 @@ mod lorebooks;
 mod macros;
 mod memory;
 mod models;
+mod mvu;
 mod nearest;
 mod note;
 mod off;
@@ -56,6 +60,7 @@ mod searches;
 mod sockets;
 mod spent;
 mod summaries;
+mod summaries_proposed;
 mod templates;
 mod tokens;
 mod tools;
@@ -63,6 +68,7 @@ mod transcripts;
 mod transfers;
 mod trash;
 mod unread;
+mod values;
 mod views;
 mod waiting;
 mod whole;

@@ -45,6 +45,8 @@ fn body(entry: &Entry, stranger: &Stranger) -> Option<Value> {
         ("PUT", "state") => json!({"isEnabled": false}),
         ("PUT", "edit") => json!({"operations": [{"op": "prune", "nodeId": node}]}),
         ("PUT", "plugins") => json!([]),
+        ("PUT", "rules") => json!({"plugin": "combat"}),
+        ("POST", "accept") => json!({"codeHash": "0"}),
         ("PUT", "holds") => json!({"everything": true}),
         ("POST", "entries") | ("PATCH", "{uid}") => json!({"entry": {"content": "Mine now"}}),
         ("PATCH", "{mid}") => json!({"content": "Mine now"}),

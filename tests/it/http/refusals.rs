@@ -261,6 +261,9 @@ async fn wrong_types_name_their_field() {
     check("PUT", chat("active_leaf"), json!({}), "nodeId").await;
     // S4-28: enums are enums.
     check("PUT", node("state"), json!({"effects": "off"}), "effects").await;
+    check("PUT", node("state"), json!({"effects": true}), "effects").await;
+    let several = json!({"updates": [{"nodeId": parent, "effects": 1}]});
+    check("PUT", chat("nodes/state"), several, "updates[0].effects").await;
     check("PUT", node("state"), json!({"isEnabled": 1}), "isEnabled").await;
     check("PUT", node("state"), json!({}), "isEnabled").await;
     check("PUT", node("state"), json!({"rating": 6}), "rating").await;

@@ -10,7 +10,7 @@ use crate::support::wait::until;
 const HEAD: &str = "What happened before the messages that follow";
 
 /// A preset with a context so short that little of a story fits.
-fn narrow() -> Value {
+pub(super) fn narrow() -> Value {
     let on = |id: &str| json!({"identifier": id, "enabled": true});
     json!({
         "openai_max_context": 700, "openai_max_tokens": 60, "new_chat_prompt": "", "new_example_chat_prompt": "",
@@ -102,7 +102,7 @@ impl Telling {
 }
 
 /// What a prompt tells summed up; empty for nothing.
-fn told(request: &Value) -> String {
+pub(super) fn told(request: &Value) -> String {
     let messages = request["messages"].as_array().unwrap();
     let mut texts = messages.iter().map(|message| message["content"].as_str().unwrap());
     texts.find(|text| text.starts_with(HEAD)).unwrap_or_default().to_owned()

@@ -37,6 +37,34 @@ async fn files_are_read_and_written() {
     assert_eq!(app.get(&file("picture.png")).await, json!({"path": "picture.png", "content": null, "bytes": 2}));
 }
 
+/// A file is deleted where the plugin can be without it; what cannot run then is told, and what was there before goes on.
+#[tokio::test]
+async fn files_are_deleted() {
+    let play = purse().await;
+    let app = &play.app;
+    let delete = async |path: &str| app.ask("DELETE", &format!("/api/plugins/purse/files/{path}")).send().await;
+    app.put("/api/plugins/purse/files/lib/words.rhai", &json!({"content": "fn gold() { 1 }"})).await;
+    let using = format!("import \"lib/words\" as words;\n{SCRIPT}");
+    let kept = app.put("/api/plugins/purse/files/main.rhai", &json!({"content": using})).await;
+    assert_eq!((&kept["isInForce"], &kept["error"]), (&json!(true), &Value::Null));
+    let gone = delete("lib/words.rhai").await.json();
+    assert_eq!((&gone["path"], &gone["isInForce"]), (&json!("lib/words.rhai"), &json!(false)));
+    assert!(gone["error"].is_object() && gone["codeHash"] == kept["codeHash"], "{gone}");
+    let kept = app.put("/api/plugins/purse/files/main.rhai", &json!({"content": SCRIPT})).await;
+    assert_eq!(kept["isInForce"], json!(true));
+    assert_eq!(app.get("/api/plugins/purse").await["files"], json!(["main.rhai", "plugin.toml"]));
+    assert!(!app.inside().home().join("plugins/purse/lib").exists());
+    for path in ["lib/words.rhai", "lib", "..%2Fsecret.txt", ""] {
+        delete(path).await.refused("not_found");
+    }
+    for path in ["plugin.toml", "main.rhai"] {
+        assert!(delete(path).await.refused("conflict")["hint"].as_str().unwrap().contains("folder"));
+    }
+    app.ask("DELETE", "/api/plugins/combat/files/words.rhai").send().await.refused("forbidden");
+    app.ask("DELETE", "/api/plugins/nobody/files/words.rhai").send().await.refused("not_found");
+    assert_eq!(app.get("/api/plugins/purse/files/main.rhai").await["content"], SCRIPT);
+}
+
 /// What cannot run is kept, and what was there before goes on.
 #[tokio::test]
 async fn what_cannot_run_is_kept_and_not_in_force() {
@@ -78,12 +106,69 @@ async fn nothing_else_is_read_or_written() {
         play.app.ask("GET", &address).send().await.refused("not_found");
         play.app.ask("PUT", &address).json(&content).send().await.refused("not_found");
     }
-    let bundled = play.app.ask("GET", "/api/plugins/combat/files/main.rhai").send().await.refused("forbidden");
+    let there = "/api/plugins/combat/files/main.rhai";
+    let inside = play.app.get(there).await["content"].clone();
+    assert!(inside.as_str().unwrap().contains("fn on_reply(ctx)"), "{inside}");
+    play.app.ask("GET", "/api/plugins/combat/files/none").send().await.refused("not_found");
+    let bundled = play.app.ask("PUT", there).json(&content).send().await.refused("forbidden");
+    assert_eq!(play.app.get(there).await["content"], inside);
     assert!(bundled["hint"].as_str().unwrap().contains("[plugins] dir"), "{bundled}");
     let large = json!({"content": "/".repeat(200 << 10)});
     play.app.ask("PUT", "/api/plugins/purse/files/main.rhai").json(&large).send().await.refused("too_large");
     assert_eq!(std::fs::read_to_string(home.join("plugins/secret.txt")).unwrap(), "s");
     assert_eq!(play.app.get("/api/plugins/purse/files/main.rhai").await["content"], SCRIPT);
+}
+
+/// What a plugin does without code is told with the rest of its manifest, and the files of a broken one are, too.
+#[tokio::test]
+async fn rules_and_files_are_listed() {
+    let rule = "[[rule]]\nname = \"tired\"\nevery = 3\nif = \"gold > 2\"\ncooldown = 4\n\
+                do = [{ op = \"add\", path = \"gold\", value = -1 }]\nnote = { en = \"Tired.\", zh = \"累了。\" }\n\
+                [[rule]]\nname = \"poor\"\nwhen = \"gold < 1\"\nonce = true\nnote = \"Poor.\"\n\
+                [[rule]]\nname = \"news\"\non = \"gold\"\nnote = \"Gold.\"\n";
+    let files = [("plugin.toml", format!("{MANIFEST}{rule}")), ("main.rhai", SCRIPT.to_owned())];
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    let broken = [("plugin.toml", MANIFEST), ("main.rhai", "fn on_reply(ctx) {")];
+    let setup = TestApp::with().plugin("purse", &files).plugin("broken", &broken);
+    let app = Play::with(setup, json!({})).await.app;
+    let listed = app.ask("GET", "/api/plugins/purse").header("accept-language", "zh").send().await.json();
+    let effect = json!({"op": "add", "path": "/purse/gold", "value": -1, "why": "rule tired", "by": "purse"});
+    let common = json!({"if": null, "once": false, "cooldown": 0, "do": []});
+    let with = |more: Value| {
+        let mut rule = common.as_object().unwrap().clone();
+        rule.extend(more.as_object().unwrap().clone());
+        Value::Object(rule)
+    };
+    let tired = json!({"name": "tired", "every": 3, "of": "user", "if": "gold > 2", "cooldown": 4, "do": [effect], "note": "累了。"});
+    let poor = json!({"name": "poor", "when": "gold < 1", "once": true, "note": "Poor."});
+    let news = json!({"name": "news", "on": "gold", "note": "Gold."});
+    assert_eq!(listed["manifest"]["rules"], json!([with(tired), with(poor), with(news)]));
+    let broken = app.get("/api/plugins/broken").await;
+    assert_eq!((&broken["isOk"], &broken["files"]), (&json!(false), &json!(["main.rhai", "plugin.toml"])));
+}
+
+/// Whoever runs the server sees what the hooks of each plugin cost.
+#[tokio::test]
+async fn what_hooks_cost_is_told_to_the_host() {
+    let play = purse().await;
+    play.say("Hello.").await;
+    let told = play.app.ask("GET", "/metrics").send_raw().await.text();
+    let figure = |name: &str, hook: &str| {
+        let head = format!("clotho_plugin_{name}_total{{plugin=\"purse\",hook=\"{hook}\"}} ");
+        let line = told.lines().find_map(|line| line.strip_prefix(&head)).unwrap_or_else(|| panic!("{head}: {told}"));
+        line.parse::<u64>().unwrap()
+    };
+    assert_eq!((figure("calls", "on_input"), figure("calls", "on_reply"), figure("proposed", "on_reply")), (1, 1, 2));
+    assert_eq!((figure("failures", "on_reply"), figure("limits", "on_reply")), (0, 0));
+    assert!(figure("operations", "on_reply") > 0);
+    play.app
+        .ask("POST", &format!("/api/chat/{}/message", play.sid))
+        .json(&json!({"parentId": play.head().await, "content": "no", "role": "user"}))
+        .send()
+        .await
+        .refused("input_refused");
+    let told = play.app.ask("GET", "/metrics").send_raw().await.text();
+    assert!(told.contains("clotho_plugin_calls_total{plugin=\"purse\",hook=\"on_input\"} 2\n"), "{told}");
 }
 
 #[tokio::test]
@@ -193,4 +278,70 @@ async fn rules_run_again_along_a_line() {
     assert_eq!((late["rows"].as_array().unwrap().len(), &late["rows"][1]["new"][0]["value"]), (2, &json!(-1)));
     assert_eq!(replay(json!({"source": "fn on_reply("})).await["error"]["kind"], "parse");
     assert_eq!((play.session().await, play.nodes().await), before, "nothing is written");
+}
+
+/// An accepted replay: the messages of the line do what the saved rules say now, as one step that undo takes back and redo
+/// brings back; other branches below it follow, the dice stay, and what was written stays.
+#[tokio::test]
+async fn an_accepted_replay_is_one_step() {
+    let play = purse().await;
+    let save = async |script: &str| {
+        play.app.put("/api/plugins/purse/files/main.rhai", &json!({"content": script})).await;
+    };
+    let quiet = SCRIPT.replace("#{ reply: ctx.text }", "");
+    save(&quiet).await;
+    let (first, second) = (play.say("One.").await, play.say("Two.").await);
+    let gold =
+        async |node: &str| play.get(&format!("node/{node}/world")).await["world"]["vars"]["purse"]["gold"].clone();
+    let body = json!({"sessionId": play.sid, "accept": true});
+    let accept = async || play.app.post("/api/plugins/purse/replay", &body).await;
+    let same = accept().await;
+    assert_eq!(same["op"], play.session().await["op"], "nothing to change is no operation");
+    let dear = quiet.replace("-ctx.config.price", "-5");
+    let unsaved = json!({"sessionId": play.sid, "accept": true, "source": dear});
+    let refused = play.app.ask("POST", "/api/plugins/purse/replay").json(&unsaved).send().await.refused("invalid");
+    assert_eq!(refused["details"]["field"], "accept");
+    let before = play.get(&format!("node/{}/delta", second.reply)).await;
+    save(&dear).await;
+    let made = accept().await;
+    assert_eq!(made["op"], play.session().await["op"]);
+    assert_eq!(made["rows"][1]["world"], json!([{"path": "/purse/gold", "before": 7, "after": 5}]));
+    assert_eq!([gold(&first.reply).await, gold(&second.reply).await], [5, 0]);
+    let after = play.get(&format!("node/{}/delta", second.reply)).await;
+    assert_eq!((&after["rolls"], &after["operations"][0]["value"]), (&before["rolls"], &json!(-5)));
+    let again = accept().await;
+    assert_eq!(again["op"], made["op"], "the same once more changes nothing");
+    let undone = play.post("undo", json!({})).await;
+    assert_eq!(undone["kind"], "replay");
+    assert_eq!([gold(&first.reply).await, gold(&second.reply).await], [7, 4]);
+    assert_eq!(play.get(&format!("node/{}/delta", second.reply)).await, before);
+    play.post("redo", json!({})).await;
+    assert_eq!(gold(&second.reply).await, 0);
+}
+
+/// What cannot hold is not accepted: rules that fail, and messages that were played without them.
+#[tokio::test]
+async fn a_replay_that_cannot_hold_is_refused() {
+    let play = purse().await;
+    play.app
+        .put("/api/plugins/purse/files/main.rhai", &json!({"content": SCRIPT.replace("#{ reply: ctx.text }", "")}))
+        .await;
+    let said = play.say("One.").await;
+    let refused = async |body: Value| {
+        play.app.ask("POST", "/api/plugins/purse/replay").json(&body).send().await.refused("conflict")
+    };
+    play.app
+        .put(
+            "/api/plugins/purse/files/main.rhai",
+            &json!({"content": "fn on_reply(ctx) { ctx.add(\"gold\", 1); nothing(); }"}),
+        )
+        .await;
+    let told = refused(json!({"sessionId": play.sid, "accept": true})).await;
+    assert!(told["message"].as_str().unwrap().contains(&said.reply), "{told}");
+    play.app.put("/api/plugins/purse/files/main.rhai", &json!({"content": SCRIPT})).await;
+    play.app.put(&format!("/api/sessions/{}/plugins", play.sid), &json!([])).await;
+    let alone = play.say("Two.").await;
+    play.app.put(&format!("/api/sessions/{}/plugins", play.sid), &json!([{"id": "purse"}])).await;
+    let told = refused(json!({"sessionId": play.sid, "accept": true, "fromNodeId": alone.user})).await;
+    assert!(told["message"].as_str().unwrap().contains("fromNodeId"), "{told}");
 }

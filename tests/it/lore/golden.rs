@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use clotho::prompt::lore::{Around, Book, Bound, Outcome, Said, Scanned, Scope, Settings, Timer, Timers, Who, scan};
+use clotho::prompt::lore::{
+    Around, Book, Bound, Call, Outcome, Said, Scanned, Scope, Settings, Timer, Timers, Who, scan,
+};
 use serde_json::{Map, Value, json};
 
 const FAMILIES: [(&str, &str); 14] = [
@@ -118,6 +120,8 @@ impl<'a> Story<'a> {
             .rev()
             .collect();
         let scanned = Scanned {
+            call: Call::default(),
+            is_apart: false,
             near: Vec::new(),
             wishes: Vec::new(),
             count: messages.len() as u64,

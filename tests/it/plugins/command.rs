@@ -76,6 +76,8 @@ fn a_new_plugin_checks_and_passes_its_tests() {
         assert_eq!((code, wrong.as_str()), (0, ""), "{said}");
         assert!(said.ends_with(&format!("{tests} passed, 0 failed\n")), "{said}");
     }
+    let readme = std::fs::read_to_string(temp.path().join("my-counter").join("README.md")).unwrap();
+    assert!(readme.contains("\nclotho plugin check my-counter\n"), "{readme}");
     let script = temp.path().join("my-counter/main.rhai");
     std::fs::write(&script, "// mine\n").unwrap();
     let (code, said, wrong) = clotho(temp.path(), &["plugin", "new", "my-counter"]);
@@ -89,6 +91,10 @@ fn a_new_plugin_checks_and_passes_its_tests() {
     }
     let (code, said, _) = clotho(temp.path(), &["plugin", "new", "deep", "--into", "plugins/of/mine"]);
     assert!(code == 0 && temp.path().join("plugins/of/mine/deep/tests/begin.toml").is_file(), "{said}");
+    let readme = std::fs::read_to_string(temp.path().join("plugins/of/mine/deep").join("README.md")).unwrap();
+    assert!(readme.contains("\nclotho plugin test plugins/of/mine/deep\n") && !said.contains("comes with"), "{readme}");
+    let (code, said, _) = clotho(temp.path(), &["plugin", "new", "combat"]);
+    assert!(code == 0 && said.contains("\"combat\" comes with the program"), "{said}");
 }
 
 /// What came of a case that expects nothing is written into its file, once; what its author wrote stays.
@@ -165,6 +171,13 @@ fn the_reference_is_fresh() {
     let page = std::fs::read_to_string(top.join("docs/plugins/reference.md")).unwrap();
     assert!(said == page, "docs/plugins/reference.md is stale: clotho plugin doc > docs/plugins/reference.md");
     let temp = tempfile::tempdir().unwrap();
+    for folder in [vec![], vec!["nowhere"]] {
+        let (code, said, wrong) = clotho(temp.path(), &[vec!["plugin", "defs"], folder].concat());
+        assert_eq!((code, said.as_str()), (1, ""), "{wrong}");
+    }
+    assert!(!temp.path().join(".rhai").exists() && !temp.path().join("nowhere").exists());
+    std::fs::create_dir(temp.path().join("purse")).unwrap();
+    std::fs::write(temp.path().join("purse/plugin.toml"), "").unwrap();
     let (code, said, _) = clotho(temp.path(), &["plugin", "defs"]);
     assert_eq!((code, said.as_str()), (0, "./.rhai/clotho.d.rhai\n"));
     let defs = std::fs::read_to_string(temp.path().join(".rhai/clotho.d.rhai")).unwrap();

@@ -43,7 +43,7 @@ fn operations_come_out_as_they_were_meant() {
             {"op": "add", "path": "/mine/by name/a~1b~0c", "value": 1, "by": "mine"},
         ])
     );
-    let vars = Value::Object(outcome.world.vars.clone());
+    let vars = Value::Object(world_of(&outcome).vars.clone());
     assert_eq!(vars["mine"]["hp"], json!(28));
     assert_eq!(vars["mine"]["pack"], json!({"rope": 1, "a/b": true}));
     assert_eq!(vars["mine"]["belt"], json!(1));
@@ -66,7 +66,7 @@ fn reads_see_writes_and_nothing_else() {
     let bench = Bench::new();
     for _ in 0..2 {
         let outcome = bench.reply(&plugin, json!({"hp": 40, "pack": ["a", "b"]}), "");
-        let mine = &outcome.world.vars["mine"];
+        let mine = &world_of(&outcome).vars["mine"];
         assert_eq!(mine["seen"], json!([33, 40, null, 3, 5]), "{:?}", outcome.error);
         assert_eq!(mine["keys"], json!(["hp", "pack", "seen"]));
         assert_eq!(mine["list"], json!([0, 1]));
@@ -74,14 +74,56 @@ fn reads_see_writes_and_nothing_else() {
     }
 }
 
+/// A command is one that the plugin has, in capitals or not: others are somebody else's.
+#[test]
+fn only_its_own_commands_are_a_plugins() {
+    let manifest =
+        format!("{MANIFEST}[[command]]\nname = \"drink\"\naliases = [\"喝\"]\nargs = \"what\"\nhelp = \"Drinks.\"\n");
+    let script = r#"fn on_input(ctx) { ctx.set("seen", [ctx.command, ctx.args]); }"#;
+    let plugin = try_plugin(&manifest, &[("main.rhai", script)]).unwrap();
+    for (text, command, args) in [
+        ("/Drink it all", json!("drink"), "it all"),
+        ("／喝 药", json!("drink"), "药"),
+        ("/me bows", Value::Null, ""),
+        ("drink", Value::Null, ""),
+    ] {
+        let outcome = Bench::new().call(&plugin, call(Hook::OnInput, json!({}), text));
+        assert_eq!(world_of(&outcome).vars["mine"]["seen"], json!([command, args]), "{text}");
+    }
+}
+
+/// What a call may do does not depend on what ran before it: patterns that are made up count each time.
+#[test]
+fn patterns_that_are_made_up_count_in_every_call() {
+    let script = |most: u32| {
+        format!(
+            "fn on_reply(ctx) {{ for i in 0..{most} {{ ctx.find(`word${{i}}`); }} ctx.find(\"free\"); ctx.find(\"word0\"); ctx.add(\"n\", 1); }}"
+        )
+    };
+    let (few, many) = (plugin(&script(16)), plugin(&script(18)));
+    for _ in 0..3 {
+        let outcome = Bench::new().reply(&few, json!({}), "word1 word15");
+        assert_eq!((&outcome.error, outcome.operations.len()), (&None, 1));
+        let outcome = Bench::new().reply(&many, json!({}), "word1 word15");
+        assert_eq!(outcome.error.and_then(|error| error.limit), Some(Limit::Regex));
+    }
+}
+
 #[test]
 fn the_facts_of_the_call_are_there() {
-    let plugin = plugin(
-        r#"fn on_input(ctx) {
+    let manifest =
+        format!("{MANIFEST}[[command]]\nname = \"drink\"\naliases = [\"喝\"]\nargs = \"what\"\nhelp = \"Drinks.\"\n");
+    let plugin = try_plugin(
+        &manifest,
+        &[(
+            "main.rhai",
+            r#"fn on_input(ctx) {
             ctx.set("seen", [ctx.text, ctx.role, ctx.command, ctx.args, ctx.user.name, ctx.char.name, ctx.language,
                 ctx.node.id, ctx.node.depth, ctx.node.turn, ctx.node.time, ctx.config.max_hp, ctx.recent(2)]);
         }"#,
-    );
+        )],
+    )
+    .unwrap();
     let mut call = call(Hook::OnInput, json!({}), "/drink the red one");
     call.role = "user".into();
     call.config = Arc::new(json!({"max_hp": 40}).as_object().unwrap().clone());
@@ -94,7 +136,7 @@ fn the_facts_of_the_call_are_there() {
     assert_eq!(outcome.error, None);
     let message = |text: &str| json!({"role": "assistant", "name": "Rin", "text": text});
     assert_eq!(
-        outcome.world.vars["mine"]["seen"],
+        world_of(&outcome).vars["mine"]["seen"],
         json!([
             "/drink the red one",
             "user",
@@ -132,7 +174,7 @@ fn texts_are_looked_through() {
     let text = "Alice takes 3 and Bob takes 4 <note>hm</note>_.add('rin.affinity', 2);//smile";
     let outcome = Bench::new().reply(&plugin, json!({}), text);
     assert_eq!(outcome.error, None);
-    let mine = &outcome.world.vars["mine"];
+    let mine = &world_of(&outcome).vars["mine"];
     assert_eq!(mine["first"], json!(["Alice", "3", "Alice takes 3"]));
     assert_eq!(mine["all"], json!(["3", "4"]));
     assert_eq!(mine["none"], Value::Null);
@@ -182,8 +224,8 @@ fn recorded_dice_win() {
     let outcome = bench.call(&plugin, given);
     assert_eq!((&outcome.rolls[0], &outcome.rolls[3]), (&recorded[0], &recorded[2]));
     assert_eq!(outcome.rolls[1].spec, "1d20", "another spec is another roll");
-    assert_eq!(outcome.world.vars["mine"]["rolls"][0], json!(5));
-    assert_eq!(outcome.world.vars["mine"]["rolls"][3], json!("c"));
+    assert_eq!(world_of(&outcome).vars["mine"]["rolls"][0], json!(5));
+    assert_eq!(world_of(&outcome).vars["mine"]["rolls"][3], json!("c"));
 }
 
 /// S3-20: the schema clamps in the fold, and the operation keeps what was meant.
@@ -198,7 +240,7 @@ fn the_schema_bends_the_world_not_the_operation() {
     let given = Call { rules: Arc::new(rules), ..call(Hook::OnReply, json!({"hp": 25}), "") };
     let outcome = Bench::new().call(&plugin, given);
     assert_eq!(outcome.error, None);
-    assert_eq!(outcome.world.vars["mine"], json!({"hp": 0, "seen": 0}));
+    assert_eq!(world_of(&outcome).vars["mine"], json!({"hp": 0, "seen": 0}));
     assert_eq!(operations(&outcome)[0]["value"], json!(-99));
     let problems: Vec<usize> = outcome.problems.iter().map(|problem| problem.operation).collect();
     assert_eq!((outcome.operations.len(), problems), (3, vec![0, 1]));
@@ -317,7 +359,7 @@ fn a_failed_call_proposes_nothing() {
     assert_eq!((error.kind, error.ops_dropped), (ErrorKind::Runtime, 1));
     assert!(outcome.operations.is_empty() && outcome.notes.is_empty());
     assert_eq!((outcome.rolls.len(), outcome.warnings.len(), outcome.log), (1, 1, vec!["1".to_owned()]));
-    assert_eq!(outcome.world.vars["mine"]["hp"], json!(1));
+    assert_eq!(outcome.world, None);
 }
 
 #[test]
@@ -452,7 +494,7 @@ fn a_hook_has_its_file_around_it() {
         fn on_reply(it) {\n    const B = 10;\n    let list = [];\n    for n in 0..3 {\n        if n == 2 { it.set(\"n\", n + global::A + two() + lib::three() + B); return; }\n    }\n    it.set(\"n\", 0);\n}";
     let loaded = try_plugin(MANIFEST, &[("main.rhai", script), ("lib.rhai", "fn three() { 3 }")]).unwrap();
     let outcome = Bench::new().reply(&loaded, json!({}), "");
-    assert_eq!((outcome.error, &outcome.world.vars["mine"]["n"]), (None, &json!(18)));
+    assert_eq!((&outcome.error, &world_of(&outcome).vars["mine"]["n"]), (&None, &json!(18)));
     let leaking = plugin("fn b() { global::B }\nfn on_reply(ctx) { const B = 10; ctx.set(\"n\", b()); }");
     assert!(Bench::new().reply(&leaking, json!({}), "").error.is_some(), "a constant of a hook is its own");
 }
@@ -467,7 +509,7 @@ fn an_error_says_what_to_do() {
     check("ctx.get(\"mana\")", "state has no \"mana\" (give a default: ctx.get(\"mana\", 0))");
     check("ctx.get(\"pack/rop\")", "state has no \"pack/rop\" (did you mean \"pack/rope\"?)");
     check("ctx.rol(\"d6\")", "there is no function \"rol\" (did you mean \"roll\"?)");
-    check("ctx.roll(6)", "\"roll\" cannot be called with (Ctx, i64); there is ctx.roll(spec: string)");
+    check("ctx.roll(6)", "\"roll\" cannot be called with (Ctx, number); there is ctx.roll(spec: string)");
     check("ctx.roll(\"sword\")", "roll: \"sword\" is no roll; write \"d20\", \"2d6+3\" or \"4d6kh3\"");
     check("ctx.add(\"hp\", \"much\")", "add(\"hp\"): a number is expected, not a text");
     check(
@@ -485,14 +527,14 @@ fn an_error_says_what_to_do() {
     check("throw #{ code: 7 }", "the script threw {\"code\":7}");
     check("let a = [1]; a[5]", "Array index 5 out of bounds: only 1 element in array");
     check("parse_int(\"x\")", "Error parsing integer number 'x': invalid digit found in string");
-    check("chance(1)", "\"chance\" cannot be called with (i64); there is ctx.chance(p: float), ctx.chance(p: int)");
+    check("chance(1)", "\"chance\" cannot be called with (number); there is ctx.chance(p: float), ctx.chance(p: int)");
 }
 
 #[test]
 fn our_refusals_can_be_caught_and_read() {
     let script = "fn on_reply(ctx) { try { ctx.roll(\"sword\") } catch (e) { ctx.set(\"why\", `${e}`) } }";
     let outcome = Bench::new().reply(&plugin(script), json!({}), "");
-    let why = outcome.world.vars["mine"]["why"].as_str().unwrap();
+    let why = world_of(&outcome).vars["mine"]["why"].as_str().unwrap();
     assert!(why.starts_with("roll: \"sword\" is no roll"), "{why}");
 }
 
@@ -518,7 +560,7 @@ fn calls_do_not_see_each_other() {
         .collect();
     for (step, outcome) in (1..=200_i64).zip(waiting) {
         let outcome = runtime.block_on(outcome).unwrap();
-        assert_eq!(outcome.world.vars["mine"]["n"], json!(200 * step), "{:?}", outcome.error);
+        assert_eq!(world_of(&outcome).vars["mine"]["n"], json!(200 * step), "{:?}", outcome.error);
     }
 }
 
@@ -545,5 +587,47 @@ fn long_texts_are_cut_not_refused() {
         ..call(Hook::OnReply, json!({}), &format!("{}needle", "猫".repeat(60_000)))
     };
     let outcome = Bench::new().call(&plugin(script), given);
-    assert_eq!(outcome.world.vars["mine"]["seen"], json!([65_535, true, 50, 32_766]), "{:?}", outcome.error);
+    assert_eq!(world_of(&outcome).vars["mine"]["seen"], json!([65_535, true, 50, 32_766]), "{:?}", outcome.error);
+}
+
+/// What is proposed as a summary is checked where it is proposed.
+#[test]
+fn a_summary_is_of_turns_that_there_are() {
+    let propose = |hook: &str, arguments: &str, grants: Vec<Permission>| {
+        let plugin = plugin(&format!("fn {hook}(ctx) {{ ctx.propose_summary({arguments}); }}"));
+        let node = NodeFacts { turn: 12, ..NodeFacts::default() };
+        let call = Call { node, grants: grants.into(), ..call(Hook::from_name(hook).unwrap(), json!({}), "") };
+        Bench::new().call(&plugin, call)
+    };
+    let allowed = || vec![Permission::TreeSummarise];
+    let summary = |arguments: &str| {
+        let outcome = propose("on_reply", arguments, allowed());
+        assert_eq!(outcome.error, None);
+        outcome.summary.unwrap().to_json()
+    };
+    assert_eq!(summary("\" Long ago. \", 10"), json!({"text": "Long ago.", "turns": 10, "upto": 12}));
+    assert_eq!(summary("\"Long ago.\", 4, 7"), json!({"text": "Long ago.", "turns": 4, "upto": 7}));
+    let long = format!("\"{}\", 1", "x".repeat(8_001));
+    for (hook, arguments, grants, kind, part) in [
+        ("on_reply", "\"a\", 0", allowed(), ErrorKind::Runtime, "\"turns\" is a whole number from 1, not 0"),
+        ("on_reply", "\"a\", -3", allowed(), ErrorKind::Runtime, "from 1, not -3"),
+        ("on_reply", "\"a\", 13", allowed(), ErrorKind::Runtime, "there are 12 turns up to there"),
+        ("on_reply", "\"a\", 5, 4", allowed(), ErrorKind::Runtime, "there are 4 turns up to there"),
+        ("on_reply", "\"a\", 1, 13", allowed(), ErrorKind::Runtime, "\"upto\" is a turn of this line, from 1 to 12"),
+        ("on_reply", "\" \", 1", allowed(), ErrorKind::Runtime, "the text is empty"),
+        ("on_reply", &long, allowed(), ErrorKind::Runtime, "at most 8000 characters, and this has 8001"),
+        ("on_reply", "\"a\", 1", Vec::new(), ErrorKind::Permission, "needs the permission \"tree.summarise\""),
+        ("plan", "\"a\", 1", allowed(), ErrorKind::Permission, "this hook is read-only"),
+        ("on_input", "\"a\", 1", allowed(), ErrorKind::Runtime, "only on_reply, on_edit and on_answer"),
+        ("on_reply", "\"a\", 1); ctx.propose_summary(\"b\", 2", allowed(), ErrorKind::Limit, "one summary"),
+    ] {
+        let outcome = propose(hook, arguments, grants);
+        let error = outcome.error.unwrap();
+        assert_eq!((error.kind, error.line), (kind, Some(1)), "{error}");
+        assert!(error.message.contains(part), "{error}");
+        assert_eq!(outcome.summary, None);
+    }
+    let said = plugin("fn on_reply(ctx) { ctx.propose_sumary(\"a\", 1); }");
+    let error = Bench::new().reply(&said, json!({}), "").error.unwrap();
+    assert!(error.message.contains("propose_summary"), "{error}");
 }

@@ -9,6 +9,11 @@ use clotho::plugin::{ErrorKind, Hook, Limit, Limits, Loaded, Origin, Outcome, ST
 use serde_json::json;
 
 use super::{MANIFEST, call, plugin, without_deadline};
+use rows::nested;
+
+#[macro_use]
+#[path = "hostile_rows.rs"]
+mod rows;
 
 /// What ended a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,11 +80,6 @@ fn with_limits(script: &str, limits: &Limits) -> std::sync::Arc<Loaded> {
 /// Memory that a call may reach before the budget is looked at again: one native call's worth above it.
 const MOST_HEAP: u64 = (16 << 20) + (12 << 20);
 
-/// Blocks in blocks around a statement: each one is a frame of the interpreter.
-fn nested(depth: usize, inner: &str) -> String {
-    format!("{}{inner}{}", "if true { ".repeat(depth), " }".repeat(depth))
-}
-
 macro_rules! hostile {
     ($($(#[$doc:meta])* $name:ident: $body:expr => $end:pat,)*) => {$(
         $(#[$doc])*
@@ -101,100 +101,7 @@ macro_rules! hostile {
 use End::{By, Error, Well};
 use Limit::{CallLevels, Chatter, Deadline, Heap, Modules, Operations, Regex, Result as Out, Size, Variables};
 
-hostile! {
-    endless_loop: "loop {}" => By(Operations),
-    endless_for: "let y = 0; for x in 0..9223372036854775807 { y = x; }" => By(Operations),
-    endless_recursion: "fn_a(ctx);} fn fn_a(ctx) { fn_a(ctx);" => By(CallLevels),
-    mutual_recursion: "fn_a(1);} fn fn_a(n) { fn_b(n + 1); } fn fn_b(n) { fn_a(n + 1);" => By(CallLevels),
-    deep_recursion: nested(8, "fn_a(ctx)") + "} fn fn_a(ctx) { " + &nested(8, "fn_a(ctx)") => By(CallLevels),
-    recursion_through_natives: "fn_a([1]);} fn fn_a(a) { a.map(|x| a_b(x)); } fn a_b(x) { [x].filter(|y| { fn_a([y]); true });" => By(CallLevels),
-    recursion_in_comparisons: "let a = [3, 2, 1]; a.sort(|x, y| fn_a(x, y));} fn fn_a(x, y) { let a = [x, y]; a.sort(|p, q| fn_a(p, q)); 1" => Well | By(CallLevels),
-    deep_import: "fn_a(ctx);} fn fn_a(ctx) { import \"nothing\" as n; fn_a(ctx);" => Error,
-    caught_heap: "let m = #{}; let i = 0; loop { try { let s = `${i}`; s.pad(60000, \"x\"); m[`k${i}`] = s; i += 1; } catch {} }" => By(Heap),
-    caught_deadline: "loop { try { ctx.find_all(\"[ab ]*[ac ][ab ]{60}x\"); } catch {} }" => By(Deadline),
-    caught_refusal: "loop { try { throw 1; } catch (e) { try { throw e; } catch {} } }" => By(Operations),
-    caught_loop: "try { loop {} } catch {}" => By(Operations),
-    loop_of_caught_loops: "loop { try { loop {} } catch (e) { print(e); } }" => By(Operations),
-    caught_recursion: "loop { try { fn_a(ctx); } catch {} }} fn fn_a(ctx) { fn_a(ctx);" => By(CallLevels),
-    growing_text: "let s = \"\"; loop { s += \"0123456789abcdef\"; }" => By(Size),
-    doubling_text: "let s = \"x\"; loop { s += s; }" => By(Size),
-    doubling_by_interpolation: "let s = \"x\"; loop { s = `${s}${s}`; }" => By(Size),
-    padded_text: "let s = \"\"; s.pad(250000, \"x\");" => By(Size),
-    padded_often: "loop { let s = \"\"; s.pad(60000, \"x\"); }" => By(Deadline) | By(Operations),
-    replaced_text: "let s = \"\"; s.pad(60000, \"a\"); let t = s; s.replace(\"a\", t);" => By(Size),
-    replaced_characters: "let s = \"\"; s.pad(60000, \"a\"); let t = s; s.replace('a', t);" => By(Size),
-    growing_list: "let a = []; loop { a.push(1); }" => By(Size) | By(Deadline),
-    padded_list: "let a = []; a.pad(1000000000, 1);" => By(Size),
-    nested_list: "let a = []; loop { a = [a]; }" => By(Size) | By(Deadline),
-    doubled_list: "let a = [1]; loop { a += a; }" => By(Size),
-    split_text: "let s = \"\"; s.pad(60000, \"a\"); s.split(\"\")" => By(Size),
-    split_often: "let s = \"\"; s.pad(60000, \"a \"); loop { s.split(\"b\"); s.to_upper(); }" => By(Deadline) | By(Operations),
-    big_blob: "blob(4000000000)" => By(Size),
-    growing_map: "let m = #{}; let i = 0; loop { m[`k${i}`] = i; i += 1; }" => By(Operations) | By(Deadline),
-    map_of_maps: "let m = #{}; loop { m = #{ m: m }; }" => By(Size) | By(Deadline),
-    indexed_maps: "let m = #{}; loop { let n = #{}; n[\"x\"] = m; m = n; }" => By(Operations) | By(Deadline) | By(Size),
-    moved_maps: "let m = #{}; loop { let n = #{}; n[\"x\"] = take(m); m = take(n); }" => By(Operations) | By(Deadline) | By(Size) | Error,
-    shuffled_maps: "let h = #{ m: #{} }; loop { h[\"n\"] = #{}; h[\"n\"][\"x\"] = h.remove(\"m\"); h[\"m\"] = h.remove(\"n\"); }"
-        => By(Operations) | By(Deadline) | By(Size),
-    shuffled_lists: "let h = [[]]; loop { let n = [0]; n[0] = h.pop(); h.push(n); }" => By(Size) | By(Deadline),
-    held_texts: "let m = #{}; let i = 0; loop { let s = `${i}`; s.pad(60000, \"x\"); m[`k${i}`] = s; i += 1; }" => By(Heap),
-    map_as_json: "let m = #{}; let s = \"\"; s.pad(60000, \"x\"); for i in 0..2500 { m[`k${i}`] = s; } m.to_json()" => By(Size) | By(Out),
-    map_as_text: "let m = #{}; let s = \"\"; s.pad(60000, \"x\"); for i in 0..2500 { m[`k${i}`] = s; } m.to_string()" => By(Size),
-    map_in_text: "let m = #{}; let s = \"\"; s.pad(60000, \"x\"); for i in 0..2500 { m[`k${i}`] = s; } `${m}`" => By(Size),
-    map_added_to_text: "let m = #{}; let s = \"\"; s.pad(60000, \"x\"); for i in 0..2500 { m[`k${i}`] = s; } \"\" + m" => By(Size),
-    map_printed: "let m = #{}; let s = \"\"; s.pad(60000, \"x\"); for i in 0..2500 { m[`k${i}`] = s; } print(m)" => By(Size),
-    map_debugged: "let m = #{}; let s = \"\"; s.pad(60000, \"x\"); for i in 0..2500 { m[`k${i}`] = s; } debug(m)" => By(Size),
-    map_compared: "let m = #{}; let s = \"\"; s.pad(60000, \"x\"); for i in 0..2500 { m[`k${i}`] = s; } m == m" => By(Size),
-    map_switched: "let m = #{}; let s = \"\"; s.pad(60000, \"x\"); loop { for i in 0..2500 { m[`k${i}`] = s; } switch m { 1 => 2, _ => 3 } }" => By(Operations) | By(Deadline),
-    map_looked_for: "let m = #{}; let s = \"\"; s.pad(60000, \"x\"); for i in 0..2500 { m[`k${i}`] = s; } let a = [1]; m in a" => Well | By(Size),
-    list_around_a_map: "let a = [#{}]; let s = \"\"; s.pad(60000, \"x\"); for i in 0..2500 { a[0][`k${i}`] = s; } `${a}`" => By(Size),
-    this_map_in_text: "let m = #{}; m.grow();} fn grow() { let s = \"\"; s.pad(60000, \"x\"); for i in 0..2500 { this[`k${i}`] = s; } `${this}`" => By(Size),
-    map_in_text_at_the_last_step: (0..60).map(|n| format!("let v{n} = {n};")).collect::<String>() + "let m = #{}; let s = \"\"; s.pad(60000, \"x\"); for i in 0..2500 { m[`k${i}`] = s; } loop { try { `${m}` } catch {} }" => By(Size),
-    map_thrown: "let m = #{}; let s = \"\"; s.pad(60000, \"x\"); for i in 0..2500 { m[`k${i}`] = s; } throw m;" => Error,
-    map_of_values: "let m = #{}; let s = \"\"; s.pad(60000, \"x\"); for i in 0..2500 { m[`k${i}`] = s; } m.values()" => By(Size),
-    map_proposed: "let m = #{}; let s = \"\"; s.pad(60000, \"x\"); for i in 0..2500 { m[`k${i}`] = s; } ctx.set(\"m\", m)" => By(Out) | By(Size),
-    map_returned: "let m = #{}; let s = \"\"; s.pad(60000, \"x\"); for i in 0..2500 { m[`k${i}`] = s; } m" => By(Size) | Well,
-    sleeping: "sleep(5);" => Error,
-    sleeping_in_parts: "loop { try { sleep(0.5); } catch {} }" => By(Operations),
-    asking_the_time: "timestamp();" => Error,
-    called_eval: "Fn(\"eval\").call(\"loop {}\")" => Error,
-    lying_sort: "let a = []; for i in 0..500 { a.push(i * 7919 % 503); } a.sort(|x, y| 1); a.sort(|x, y| if (x + y) % 3 == 0 { -1 } else { 1 });" => Well | Error,
-    throwing_sort: "let a = [3, 1, 2]; a.sort(|x, y| throw \"no\");" => Well | Error,
-    endless_sort: "let a = [3, 1, 2]; a.sort(|x, y| { loop {} });" => By(Operations),
-    deep_json: "parse_json(\"[\".repeat_text(20000));} fn repeat_text(n) { let s = \"\"; s.pad(n, this); s" => Error,
-    many_variables: (0..200).map(|n| format!("let v{n} = {n};")).collect::<String>() => By(Variables),
-    overflow: "let n = 9223372036854775807; n + 1" => Error,
-    division: "1 / 0" => Error,
-    shifts: "1 << 100000000" => Error | Well,
-    powers: "2 ** 100000" => Error,
-    deep_throw: "let a = []; for i in 0..200 { a = [a]; } throw a;" => Error,
-    stashed_ctx: "let m = #{}; for i in 0..2500 { m[`k${i}`] = ctx; } m" => Well,
-    printing: "loop { print(\"spam spam spam spam\"); }" => By(Operations),
-    debugging: "let s = \"\"; s.pad(60000, \"x\"); loop { debug(s); }" => By(Operations) | By(Deadline),
-    many_operations: "loop { ctx.add(\"n\", 1); }" => By(Out),
-    caught_operations: "loop { try { ctx.add(\"n\", 1); } catch {} }" => By(Operations) | By(Deadline),
-    deep_operation: "let a = []; for i in 0..40 { a = [a]; } ctx.set(\"a\", a);" => By(Out),
-    large_operations: "let s = \"\"; s.pad(30000, \"x\"); for i in 0..3 { ctx.set(`k${i}`, s); }" => By(Out),
-    long_paths: "let s = \"\"; s.pad(60000, \"x\"); loop { ctx.set(s, 1); }" => By(Out),
-    long_reasons: "let s = \"\"; s.pad(60000, \"x\"); for i in 0..200 { ctx.add(\"n\", 1, s); }" => Well,
-    many_notes: "loop { ctx.note(\"n\"); }" => By(Chatter),
-    many_warnings: "loop { ctx.warn(\"n\"); }" => By(Chatter),
-    many_rolls: "loop { ctx.roll(\"100d1000\"); }" => By(Chatter),
-    big_roll: "ctx.roll(\"999999d999999\")" => Error,
-    big_regex: "ctx.find(\"\\\\w{500}{500}\")" => By(Regex),
-    many_regexes: "let i = 0; loop { ctx.find(`a${i}`); i += 1; }" => By(Regex) | By(Deadline),
-    caught_regexes: "let i = 0; loop { try { ctx.find(`a${i}`); } catch {} i += 1; }" => By(Operations) | By(Deadline),
-    nested_regex: "ctx.find(\"(a+)+$\"); ctx.find_all(\"(a|a)*b\");" => Well,
-    empty_regex: "loop { ctx.find_all(\"\"); }" => By(Deadline) | By(Operations),
-    heavy_regex: "loop { ctx.find_all(\"[ab ]*[ac ][ab ]{60}x\"); }" => By(Deadline),
-    heavier_regex: "loop { ctx.find(\"(?:[ab ]*[ac ][ab ]{200}){1}x|(\\\\w+\\\\W+){50}y\"); }" => By(Deadline) | By(Regex),
-    mvu_over_and_over: "loop { ctx.mvu_commands(); }" => By(Deadline) | By(Operations),
-    strip_over_and_over: "loop { ctx.block(\"x\"); }" => By(Deadline) | By(Operations),
-    everything_recent: "loop { ctx.recent(50); }" => By(Operations) | By(Deadline),
-    imports_in_a_loop: "loop { import \"nothing\" as n; print(n::f()); }" => Error,
-    unknown_everything: "ctx.teleport(1); ctx.nothing" => Error,
-    wrong_ctx: "ctx = 1; ctx.get(\"a\")" => Error,
-}
+every_kind!(hostile);
 
 #[test]
 fn imports_are_counted() {
@@ -231,6 +138,21 @@ fn a_heavy_pattern_gets_a_short_text() {
     let (limit, message) = find("[abc]*a[abc]{900}[^a-z]", &text).unwrap();
     assert_eq!(limit, Some(Regex));
     assert_eq!(message, "find: this pattern is too heavy for a text of more than 32 KiB; [a-z] is lighter than \\w");
+}
+
+/// What stands in the script is compiled for all calls: the first to need it pays nothing, neither memory nor time.
+#[test]
+fn a_pattern_of_the_script_is_no_call_s_burden() {
+    let limits = Limits { heap: 600 << 10, ..without_deadline() };
+    let run = |end: &str| {
+        let finds = ["a", "b", "c", "d", "e", "f"].map(|c| format!("ctx.find(\"{c}\\\\w{{4}}\"{end});")).concat();
+        let loaded = with_limits(&format!("fn on_reply(ctx) {{ {finds} }}"), &limits);
+        run::run(&loaded, call(Hook::OnReply, json!({}), ""))
+    };
+    let constant = run("");
+    assert_eq!(constant.error, None);
+    assert!(constant.usage.heap_peak < 600 << 10);
+    assert_eq!(run(" + ctx.text").error.and_then(|error| error.limit), Some(Heap), "made up, they are the call's");
 }
 
 /// Moving values into each other is the way to the deepest nesting: it must fit the stack also when all steps are used.

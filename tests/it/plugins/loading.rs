@@ -21,7 +21,8 @@ fn scripts_are_checked_before_they_run() {
     };
     check(
         "\n\nfn on_reply(ctx) { gold }",
-        "3 there is no variable \"gold\" here; a const of the file is seen inside functions as global::gold",
+        "3 there is no variable \"gold\" here; a function, |x| … as well, sees its parameters \
+         only (a \"for\" sees more), and a const of the file as global::gold",
     );
     check("fn on_reply() {}", "1 the hook is called with one value: write \"fn on_reply(ctx)\", not \"fn on_reply()\"");
     check(
@@ -36,7 +37,8 @@ fn scripts_are_checked_before_they_run() {
     check("let f = Fn(\"a\"); f.curry(1);", "1 expecting name of a property");
     check(
         "let gold = 1; let f = |x| x + gold;",
-        "1 there is no variable \"gold\" here; a const of the file is seen inside functions as global::gold",
+        "1 there is no variable \"gold\" here; a function, |x| … as well, sees its parameters \
+         only (a \"for\" sees more), and a const of the file as global::gold",
     );
     check("fn clotho_text(x) { x }", "0 \"clotho_text\" is a reserved word");
     check("let match = 1;", "1 \"match\" is a reserved word");
@@ -97,7 +99,7 @@ fn imports_stay_inside_the_folder() {
     )
     .unwrap();
     let outcome = Bench::new().reply(&good, json!({}), "");
-    assert_eq!(outcome.world.vars["mine"]["n"], json!(4), "{:?}", outcome.error);
+    assert_eq!(world_of(&outcome).vars["mine"]["n"], json!(4), "{:?}", outcome.error);
 
     for path in ["../other/main", "/etc/passwd", "lib/../../x", "C:\\x"] {
         let script = format!("fn on_reply(ctx) {{ import {path:?} as x; x::f() }}");
@@ -154,7 +156,8 @@ fn what_was_to_be_a_hook_is_a_warning() {
     let warnings = |script: &str| -> Vec<String> {
         plugin(script).warnings().iter().map(|w| format!("{}: {}", w.line.unwrap(), w.message)).collect()
     };
-    let hooks = "the hooks are init, migrate, on_input, plan, on_reply, on_edit, narrate, quick_replies, on_display";
+    let hooks = "the hooks are init, migrate, on_input, plan, on_reply, on_edit, on_answer, on_greeting, narrate, quick_replies, \
+        on_display";
     let check = |script: &str, name: &str, hint: &str| {
         assert_eq!(warnings(script), [format!("2: \"{name}\" is no hook, and nothing calls it{hint}; {hooks}")]);
     };
@@ -179,6 +182,15 @@ fn notes_have_to_be_asked_for() {
     assert_eq!((warning.line, warning.message.as_str()), (Some(2), words));
     let asking = format!("{MANIFEST}[permissions]\nrequest = [\"notes\"]\n");
     assert_eq!(try_plugin(&asking, &[("main.rhai", script)]).unwrap().warnings(), []);
+}
+
+/// Who has a model asked asks for that, and reads what comes.
+#[test]
+fn who_asks_hears() {
+    let script = "fn on_reply(ctx) {\n    ctx.ask(\"n\", #{messages: \"Hm?\"});\n}";
+    let said: Vec<String> = plugin(script).warnings().iter().map(|warning| warning.message.clone()).collect();
+    let ungranted = "ctx.ask needs \"model.call\" in the manifest's [permissions] request";
+    assert_eq!(said, [ungranted, "ctx.ask: there is no on_answer(ctx) that reads what comes"]);
 }
 
 /// A file that is not there is found before anything runs: every hook needs what the entry imports first, so that this is
@@ -278,7 +290,7 @@ fn the_bundled_plugins_are_in_order() {
         assert_eq!(plugin.warnings(), [], "{}", entry.name);
         found.push(entry.name.as_str());
     }
-    assert_eq!(found, ["affinity", "combat", "lantern-keep"]);
+    assert_eq!(found, ["affinity", "combat", "lantern-keep", "mvu", "quest-log", "summariser"]);
 }
 
 /// What a binding throws is the host's own opaque refusal, so that "the script threw" and "the host refused" stay apart.

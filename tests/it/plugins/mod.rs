@@ -10,6 +10,7 @@ use clotho::plugin::{Call, Hook, Limits, Loaded, Origin, Outcome, Permission, Po
 use clotho::world::{Rules, World};
 use serde_json::{Value, json};
 
+mod cases;
 mod command;
 mod contract;
 mod hostile;
@@ -17,6 +18,7 @@ mod loading;
 mod modder;
 mod plans;
 mod scheduled;
+mod slips;
 
 const MANIFEST: &str = "id = \"mine\"\ntitle = \"Mine\"\nversion = \"1.0.0\"\napi = \"1\"\n";
 
@@ -38,6 +40,11 @@ fn without_deadline() -> Limits {
 
 fn world(vars: Value) -> Arc<World> {
     Arc::new(World { vars: vars.as_object().unwrap().clone(), ..World::default() })
+}
+
+/// The world that a call left.
+fn world_of(outcome: &Outcome) -> &World {
+    outcome.world.as_ref().unwrap_or_else(|| panic!("{:?}", outcome.error))
 }
 
 /// A pool of one thread and a runtime to wait for it.

@@ -42,8 +42,8 @@ proptest! {
             let call = clotho::plugin::Call { config: Arc::new(config), world, rules: Arc::new(rules), ..call };
             bench.call(combat, call)
         });
-        prop_assert_eq!(outcome.error, None, "{}", text);
-        let hp = outcome.world.vars["combat"]["hp"].as_i64().unwrap();
+        prop_assert_eq!(&outcome.error, &None, "{}", text);
+        let hp = super::world_of(&outcome).vars["combat"]["hp"].as_i64().unwrap();
         prop_assert!((0..=40).contains(&hp), "{hp}");
     }
 }
@@ -109,7 +109,7 @@ fn every_difference_is_named() {
     check("[expect]\nerror = \"gold\"", "error: expected gold\n       but got no error");
     check(
         "[expect]\nstaet.hp = 1",
-        "mine/tests/a.toml:4  plugin mine 1.0.0\n  unknown field \"staet\", expected one of \"ops\", \"state\", \"notes\", \"warnings\", \"rules\", \"no_warnings\", \"rolls\", \"text\", \"contains\", \"reply\", \"stop\", \"refused\", \"inject\", \"lore\", \"unlore\", \"labels\", \"sends\", \"answer\", \"error\"\n      2 | state = { a = { hp = 9 } }\n      3 | [expect]\n  >   4 | staet.hp = 1",
+        "mine/tests/a.toml:4  plugin mine 1.0.0\n  there is no \"staet\" here (did you mean \"state\"?); there are \"ops\", \"state\", \"notes\", \"warnings\", \"rules\", \"no_warnings\", \"rolls\", \"text\", \"contains\", \"reply\", \"stop\", \"refused\", \"inject\", \"lore\", \"unlore\", \"asks\", \"summary\", \"labels\", \"sends\", \"answer\", \"error\"\n      2 | state = { a = { hp = 9 } }\n      3 | [expect]\n  >   4 | staet.hp = 1",
     );
     check(
         "hook = \"on_repyl\"",
@@ -143,4 +143,28 @@ fn a_set_that_looks_like_an_add_fails() {
         said(clamped, "hook = \"on_reply\"\nstate = { hp = 40 }\n")
             .starts_with("on another base (hp 41 instead of 40)")
     );
+}
+
+/// What the schema refuses is told though nothing was expected of it, and a case of a tool begins with what `init` makes.
+#[test]
+fn a_refused_operation_is_warned_of_and_tools_begin_with_init() {
+    let manifest = format!(
+        "{}\n[state]\nschema = \"s.json\"\n[permissions]\nrequest = [\"tools\"]\n\
+         [[tool]]\nname = \"pay\"\ndescription = \"Pays.\"\n",
+        super::MANIFEST
+    );
+    let schema = r#"{"properties": {"gold": {"type": "integer"}}, "additionalProperties": false}"#;
+    let script = "fn init(ctx) { ctx.set(\"gold\", 9); } fn on_reply(ctx) { ctx.add(\"glod\", 1); }\n\
+                  fn tool_pay(ctx, args) { ctx.add(\"gold\", -1); ctx.get(\"gold\") }";
+    let tests =
+        [("tests/a.toml", "hook = \"on_reply\""), ("tests/b.toml", "hook = \"tool_pay\"\n[expect]\nanswer = 8")];
+    let files = [&[("main.rhai", script), ("s.json", schema)], tests.as_slice()].concat();
+    let plugin = super::try_plugin(&manifest, &files).unwrap();
+    let said: Vec<String> = plugin.warnings().iter().map(|warning| warning.message.clone()).collect();
+    assert_eq!(said, ["the schema knows no \"glod\" (did you mean \"gold\"?)"], "and it is said before anything runs");
+    let report = testing::test(&plugin);
+    assert!(report.passed(), "{report}");
+    let [typo, tool] = &*report.cases else { panic!("{report}") };
+    assert_eq!(tool.warnings, [""; 0]);
+    assert!(typo.warnings[0].starts_with("the schema refuses /mine/glod: "), "{:?}", typo.warnings);
 }

@@ -39,6 +39,7 @@ impl Message {
             rules: &manifest.rules,
             before,
             is_reply: self.is_reply,
+            is_aside: false,
             turn: self.turn,
             replies: self.replies,
             schemas: &Rules::default(),
@@ -66,14 +67,18 @@ fn what_is_wrong_with_a_rule_is_said_with_its_line() {
         assert_eq!((error.file.as_deref(), error.line), (Some("plugin.toml"), Some(line)), "{error}");
         assert!(error.message.contains(message), "{message:?} is not in {:?}", error.message);
     };
-    check("[[rule]]\nname = \"a\"\nwhen = \"x > 1\"\nnoet = \"b\"", 10, "unknown field \"noet\"");
+    check(
+        "[[rule]]\nname = \"a\"\nwhen = \"x > 1\"\nnoet = \"b\"",
+        10,
+        "there is no \"noet\" here (did you mean \"note\"?)",
+    );
     check("[[rule]]\nname = \"A b\"\nwhen = \"x\"\nnote = \"b\"", 8, "a rule's name is");
     check("[[rule]]\nname = \"a\"\nnote = \"b\"", 8, "waits for one thing");
     check("[[rule]]\nname = \"a\"\nwhen = \"x\"\non = \"y\"\nnote = \"b\"", 8, "waits for one thing");
     check("[[rule]]\nname = \"a\"\nwhen = \"x\"", 8, "does nothing");
-    check("[[rule]]\nname = \"a\"\nwhen = \"x >\"\nnote = \"b\"", 9, "takes parts like");
+    check("[[rule]]\nname = \"a\"\nwhen = \"x >\"\nnote = \"b\"", 9, "has parts like");
     check("[[rule]]\nname = \"a\"\nevery = 0\nnote = \"b\"", 9, "\"every\" is from 1");
-    check("[[rule]]\nname = \"a\"\nevery = 2\nof = \"all\"\nnote = \"b\"", 10, "unknown variant \"all\"");
+    check("[[rule]]\nname = \"a\"\nevery = 2\nof = \"all\"\nnote = \"b\"", 10, "\"all\" is not known here");
     check("[[rule]]\nname = \"a\"\nwhen = \"x\"\nof = \"user\"\nnote = \"b\"", 10, "what \"every\" counts");
     check("[[rule]]\nname = \"a\"\nwhen = \"/other/x\"\nnote = \"b\"", 9, "\"state.read:*\"");
     check("[[rule]]\nname = \"a\"\nwhen = \"x\"\nnote = \"{{/other/x}}\"", 10, "\"state.read:*\"");

@@ -31,8 +31,13 @@ fn story(store: &TestStore, player: CharacterId, title: &str, texts: &[&str]) ->
     let greeting = store.draft(Role::Assistant, Kind::Greeting, "Good evening.");
     let mut session = store.session(root.id);
     session.title = title.into();
-    session.plugins =
-        vec![PluginSetting { id: "lamp".into(), enabled: true, config: Map::new(), grants: vec!["dice".into()] }];
+    session.plugins = vec![PluginSetting {
+        id: "lamp".into(),
+        enabled: true,
+        config: Map::new(),
+        grants: vec!["dice".into()],
+        refused: vec![],
+    }];
     let (id, at, owner) = (session.id, store.now(), store.owner);
     let mut nodes = vec![greeting.id];
     let card = store.read(move |reader| reader.character(owner, player)).unwrap().card;

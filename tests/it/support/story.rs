@@ -310,7 +310,8 @@ impl<'a> Story<'a> {
 
     /// Sets the plugins that play.
     pub async fn plugins(&self, ids: &[&str]) -> Result<i64, TurnError> {
-        self.app.turns.set_plugins(self.user, self.id, ids.iter().map(|id| on(id)).collect()).await
+        let set = self.app.turns.set_plugins(self.user, self.id, ids.iter().map(|id| on(id)).collect()).await;
+        set.map(|set| set.op)
     }
 
     /// A reply that is being written.

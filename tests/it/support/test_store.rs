@@ -218,6 +218,7 @@ impl TestStore {
             recall: Recall::default(),
             note: None,
             summaries: Summaries::default(),
+            values_model: None,
             plugins: Vec::new(),
             seed: self.ids.seed(),
             edits: 0,

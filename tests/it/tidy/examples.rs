@@ -60,12 +60,12 @@ fn gold_after(document: &str, reply: &str) -> (Option<String>, Vec<String>) {
     let rules = Arc::new(Rules::new(vec![(plugin.manifest().state.root.clone(), schema)]).unwrap());
     let begun = run::run(&plugin, Call::new(Hook::Init, World::default().into(), Arc::clone(&rules)));
     assert_eq!(begun.error, None);
-    let mut call = Call::new(Hook::OnReply, begun.world, rules);
+    let mut call = Call::new(Hook::OnReply, begun.world.unwrap(), rules);
     call.text = reply.into();
     call.grants = plugin.manifest().permissions.clone().into();
     let done = run::run(&plugin, call);
     assert_eq!(done.error, None);
-    let gold = done.world.vars.get("purse").and_then(|purse| purse.get("gold")).map(ToString::to_string);
+    let gold = done.world.unwrap().vars.get("purse").and_then(|purse| purse.get("gold")).map(ToString::to_string);
     (gold, done.notes)
 }
 

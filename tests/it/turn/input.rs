@@ -111,6 +111,36 @@ async fn an_edited_message_keeps_its_dice() {
     assert_ne!(other.content, rolled.content, "another message has others");
 }
 
+/// A command that two plugins have goes to the one that runs first; the other is told, and so is who sets them.
+#[tokio::test]
+async fn a_command_goes_to_one_plugin() {
+    let manifest = |id: &str, word: &str| {
+        format!(
+            "id = \"{id}\"\ntitle = \"t\"\nversion = \"1.0.0\"\napi = \"1\"\n\
+             [[command]]\nname = \"{word}\"\naliases = [\"throw\"]\nhelp = \"Rolls.\"\n"
+        )
+    };
+    let script = "fn on_input(ctx) { if ctx.command != () { ctx.add(\"n\", 1); } }";
+    let (first, second) = (manifest("aa", "roll"), manifest("bb", "Throw").replace("aliases = [\"throw\"]\n", ""));
+    let setup = TestApp::with()
+        .plugin("aa", &[("plugin.toml", &first), ("main.rhai", script)])
+        .plugin("bb", &[("plugin.toml", &second), ("main.rhai", script)]);
+    let app = setup.start().await;
+    let story = Story::begin(&app, &[]).await;
+    let set = app.turns.set_plugins(story.user, story.id, vec![on("bb"), on("aa")]).await.unwrap();
+    assert_eq!(set.warnings, ["/Throw: aa gets it, bb does not"]);
+    let turn = story.say("/THROW 2d6").await;
+    let n = async |id: &str| story.var(turn.user, &format!("/{id}/n")).await;
+    assert_eq!((n("aa").await, n("bb").await), (json!(1), json!(null)));
+    let delta = story.delta(turn.user).await;
+    let warnings: Vec<&Value> = delta.runs.iter().map(|run| &run["warnings"]).collect();
+    assert_eq!(warnings[0], &json!([]));
+    assert!(warnings[1][0].as_str().unwrap().contains("goes to \"aa\""), "{warnings:?}");
+    let alone = app.turns.set_plugins(story.user, story.id, vec![on("bb")]).await.unwrap();
+    assert!(alone.warnings.is_empty());
+    assert_eq!(story.var(story.say("/throw").await.user, "/bb/n").await, json!(1), "alone it has its command");
+}
+
 /// Plugins run in the order of `after`, then of their ids, whatever the order of the settings; each sees what those before
 /// it made of text and world.
 #[tokio::test]

@@ -112,6 +112,35 @@ async fn a_record_is_used_again() {
     assert_eq!((story.head().await, story.children(place).await.len()), (record, 1));
 }
 
+/// Setting the plugins and what begins by it are one step: taken back, the list and the world are as they were.
+#[tokio::test]
+async fn setting_plugins_is_one_step() {
+    let app = with_counter().start().await;
+    let story = Story::begin(&app, &[]).await;
+    let (place, before) = (story.head().await, story.log().await.len());
+    story.plugins(&["counter"]).await.unwrap();
+    let (record, log) = (story.head().await, story.log().await);
+    assert_eq!((log.len(), log.last().unwrap().kind), (before + 1, Act::Rules));
+    let (actor, id) = (story.actor(), story.id);
+    let is_on = |session: Session| !session.plugins.is_empty();
+    for _ in 0..2 {
+        let undone = app.store.write(move |tx| tx.undo(&actor, id)).await.unwrap();
+        assert_eq!((undone.kind, undone.head, is_on(story.session().await)), (Act::Rules, place, false));
+        let redone = app.store.write(move |tx| tx.redo(&actor, id)).await.unwrap();
+        assert_eq!((redone.head, is_on(story.session().await)), (record, true));
+        assert_eq!(n(&story, record).await, json!(0));
+    }
+    // Where the record is there already, setting and moving there are one step too.
+    app.store.write(move |tx| tx.undo(&actor, id)).await.unwrap();
+    app.store.write(move |tx| tx.redo(&actor, id)).await.unwrap();
+    story.plugins(&[]).await.unwrap();
+    story.checkout(place).await;
+    story.plugins(&["counter"]).await.unwrap();
+    assert_eq!((story.head().await, story.children(place).await.len()), (record, 1));
+    let undone = app.store.write(move |tx| tx.undo(&actor, id)).await.unwrap();
+    assert_eq!((undone.kind, undone.head, is_on(story.session().await)), (Act::Rules, place, false));
+}
+
 /// Settings are a part of the rules: other settings are another record, and `init` does not run again.
 #[tokio::test]
 async fn other_settings_are_other_rules() {
@@ -209,6 +238,30 @@ async fn no_grants_are_no_grants() {
         );
         assert_eq!(delta.notes.len(), usize::from(problem.is_none()));
     }
+}
+
+/// What somebody looked at and did not grant stays known, until it is granted; what cannot be meant so is refused.
+#[tokio::test]
+async fn what_was_refused_is_remembered() {
+    let app = TestApp::with().script("crier", "fn on_reply(ctx) { }").start().await;
+    let story = Story::begin(&app, &["crier"]).await;
+    let words = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+    let choice = |grants, refused| vec![PluginChoice { grants, refused, ..on("crier") }];
+    let set = async |choice| app.turns.set_plugins(story.user, story.id, choice).await;
+    let kept = async || story.session().await.plugins[0].refused.clone();
+    assert!(kept().await.is_empty());
+    set(choice(words(&["input.stop"]), words(&["notes", "input.rewrite"]))).await.unwrap();
+    assert_eq!(kept().await, ["notes", "input.rewrite"]);
+    let (head, log) = (story.head().await, story.log().await.len());
+    set(choice(words(&["input.stop"]), words(&["notes"]))).await.unwrap();
+    assert_eq!((story.head().await, story.log().await.len()), (head, log + 1), "no rules begin by it");
+    set(choice(words(&[]), None)).await.unwrap();
+    assert_eq!(kept().await, ["notes"], "it is as it was");
+    for (grants, refused) in [(words(&["notes"]), words(&["notes"])), (words(&[]), words(&["dice"]))] {
+        assert!(matches!(set(choice(grants, refused)).await, Err(TurnError::Invalid { field: "plugins", .. })));
+    }
+    set(choice(None, None)).await.unwrap();
+    assert!(kept().await.is_empty(), "all is granted");
 }
 
 /// A plugin that is there and cannot run is called broken, with the place, and not missing.

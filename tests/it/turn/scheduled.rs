@@ -55,3 +55,31 @@ async fn rules_fire_along_the_path_and_rewind() {
         (vec!["friend".to_owned()], json!("friend"))
     );
 }
+
+/// A command that some plugin answers itself is no turn for rules that count, whichever plugin has them; one that goes on to
+/// the model is. What is replayed later is what was played.
+#[tokio::test]
+async fn an_answered_command_is_no_turn() {
+    let commands = "[[command]]\nname = \"hp\"\nhelp = \"How it is.\"\n";
+    let script = "fn on_input(ctx) { if ctx.command == () { return; } ctx.roll(\"1d6\");\n\
+                  switch ctx.args { \"stop\" => #{ stop: true }, \"on\" => \"I look.\", _ => #{ reply: \"10\" } } }";
+    let quiet = "[[rule]]\nname = \"silence\"\nevery = 1\ndo = [{ op = \"add\", path = \"quiet\", value = 1 }]\n";
+    let app = TestApp::with().script_with("aa", quiet, "").script_with("zz", commands, script).start().await;
+    let story = Story::begin(&app, &["aa", "zz"]).await;
+    let quiet = async |node: NodeId| story.var(node, "/aa/quiet").await;
+    let one = story.say("One.").await;
+    assert_eq!(quiet(one.user).await, json!(1));
+    let asked = story.say("/hp").await;
+    assert_eq!((asked.reply.content.as_str(), quiet(asked.reply.id).await), ("10", json!(1)));
+    let delta = story.delta(asked.user).await;
+    assert_eq!((delta.runs.len(), delta.rolls.len(), &delta.runs[0]["answered"]), (1, 1, &json!(true)), "{delta:?}");
+    let gone_on = story.say("/hp on").await;
+    assert_eq!((quiet(gone_on.reply.id).await, app.mock.requests().len()), (json!(2), 2));
+    let unasked = NewMessage { generate: None, ..message(story.head().await, "/hp stop") };
+    assert_eq!(quiet(story.send(unasked).await.unwrap().node.unwrap()).await, json!(2));
+    let plugin = app.catalogue.now().get("aa").cloned().unwrap();
+    let replay = Replay { plugin, session: story.id, leaf: None, from: None };
+    let rows = app.turns.replay(story.user, replay).await.unwrap().rows;
+    let changed: Vec<_> = rows.iter().filter(|row| row.old != row.new).map(|row| (&row.old, &row.new)).collect();
+    assert!(!rows.is_empty() && changed.is_empty(), "{changed:?}");
+}

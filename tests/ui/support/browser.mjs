@@ -28,20 +28,30 @@ export function limitRun() {
 /** Puts away what a test that failed half-way left open. @param {import("playwright-core").Browser} browser */
 export const closePages = (browser) => Promise.all(browser.contexts().map((context) => context.close()));
 
+/** What waits for a frame comes late, as on a slow machine; what is pressed does not. @param {number} ms */
+function lateFrames(ms) {
+  const wait = window.setTimeout.bind(window);
+  window.requestAnimationFrame = (then) => wait(() => then(performance.now()), ms);
+  window.cancelAnimationFrame = (id) => clearTimeout(id);
+  // The libraries of the page do not wait longer than this for a frame.
+  window.setTimeout = /** @type {any} */ ((/** @type {() => void} */ then, /** @type {number} */ pause, ...more) => wait(then, pause === 35 ? ms : pause, ...more));
+}
+
 /**
  * A fresh reader.
  * @param {import("playwright-core").Browser} browser
- * @param {import("playwright-core").BrowserContextOptions & {expected?: RegExp}} [options] `expected`: errors that belong to the test
+ * @param {import("playwright-core").BrowserContextOptions & {expected?: RegExp, late?: number}} [options] `expected`: errors that belong to the test; `late`: frames are, by so many milliseconds
  */
-export async function reader(browser, { expected, ...options } = {}) {
+export async function reader(browser, { expected, late = 0, ...options } = {}) {
   const context = await browser.newContext({ locale: "en-GB", viewport: { width: 1280, height: 860 }, reducedMotion: "reduce", ...options });
+  if (late > 0) await context.addInitScript(lateFrames, late);
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
   const wrong = [];
   await page.addInitScript(() => {
     addEventListener("securitypolicyviolation", (event) => console.error(`content policy: ${event.violatedDirective} ${event.blockedURI}`));
   });
-  page.on("console", (message) => message.type() === "error" && wrong.push(message.text()));
+  page.on("console", (message) => message.type() === "error" && wrong.push(`${message.text()} ${message.location().url}`));
   page.on("pageerror", (error) => wrong.push(String(error.stack)));
   const close = async () => {
     await context.close();

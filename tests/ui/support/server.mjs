@@ -144,7 +144,7 @@ export async function startModel() {
       all.push(held);
       return held;
     },
-    /** @param {(string | {reasoning: string} | null)[]} pieces of the next reply, sent at once; null: the connection breaks */
+    /** @param {(string | {reasoning: string} | {call: {name: string, arguments: object}} | null)[]} pieces of the next reply, sent at once; null: the connection breaks */
     say(pieces) {
       waiting.push(reply(pieces).open());
     },
@@ -173,6 +173,9 @@ function reply(pieces) {
   return held;
 }
 
+/** @param {{name: string, arguments: object}} call of a tool @param {number} index */
+const calling = (call, index) => ({ tool_calls: [{ index, id: `c${index}`, function: { name: call.name, arguments: JSON.stringify(call.arguments) } }] });
+
 /** @param {import("node:http").ServerResponse} response @param {ReturnType<typeof reply>} held */
 async function answer(response, held) {
   response.writeHead(200, { "Content-Type": "text/event-stream" });
@@ -181,9 +184,9 @@ async function answer(response, held) {
     await held.allows(index);
     if (response.destroyed) return;
     if (piece === null) return void response.write(": what was said has gone out\n\n", () => response.destroy());
-    send({ delta: typeof piece === "string" ? { content: piece } : { reasoning_content: piece.reasoning } });
+    send({ delta: typeof piece === "string" ? { content: piece } : piece.call ? calling(piece.call, index) : { reasoning_content: piece.reasoning } });
   }
   await held.allows(held.pieces.length);
-  send({ delta: {}, finish_reason: "stop" });
+  send({ delta: {}, finish_reason: held.pieces.some((piece) => piece?.call) ? "tool_calls" : "stop" });
   response.end("data: [DONE]\n\n");
 }

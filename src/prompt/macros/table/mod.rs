@@ -1,12 +1,13 @@
 //! What each macro does, one row each: its names, how many arguments it takes, and what becomes of it.
 //!
-//! One file for each kind: `names` (who plays), `said` (what was said), `texts` (texts, conditions, chance), `time`, `variables`.
+//! One file for each kind: `names` (who plays), `said` (what was said), `texts` (texts, conditions, chance), `time`, `values`, `variables`.
 //! To add a macro: its row in the file of its kind, its line in `docs/prompts.md`, its name in `interop::card`'s list.
 
 mod names;
 mod said;
 mod texts;
 mod time;
+mod values;
 mod variables;
 
 use std::collections::HashMap;
@@ -84,13 +85,13 @@ impl Row {
 }
 
 static TABLE: LazyLock<HashMap<String, &'static Row>> = LazyLock::new(|| {
-    let all = [names::ROWS, said::ROWS, texts::ROWS, time::ROWS, variables::ROWS].into_iter().flatten();
+    let all = [names::ROWS, said::ROWS, texts::ROWS, time::ROWS, values::ROWS, variables::ROWS].into_iter().flatten();
     all.flat_map(|row| row.names.iter().map(move |name| (name.to_ascii_lowercase(), row))).collect()
 });
 
 /// The names of all macros, each as it is written in the table.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    let all = [names::ROWS, said::ROWS, texts::ROWS, time::ROWS, variables::ROWS].into_iter().flatten();
+    let all = [names::ROWS, said::ROWS, texts::ROWS, time::ROWS, values::ROWS, variables::ROWS].into_iter().flatten();
     all.flat_map(|row| row.names.iter().copied())
 }
 
@@ -109,7 +110,8 @@ mod tests {
 
     #[test]
     fn no_name_means_two_things() {
-        let all = || [names::ROWS, said::ROWS, texts::ROWS, time::ROWS, variables::ROWS].into_iter().flatten();
+        let all =
+            || [names::ROWS, said::ROWS, texts::ROWS, time::ROWS, values::ROWS, variables::ROWS].into_iter().flatten();
         assert_eq!(TABLE.len(), all().map(|row| row.names.len()).sum::<usize>());
         assert!(all().all(|row| row.args.0 <= row.args.1));
     }

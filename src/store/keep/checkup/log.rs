@@ -114,6 +114,7 @@ fn compare(patient: &Patient, row: &NodeRow, place: &Place, notes: &mut Notes) {
         is_muted: row.is_muted,
         is_unread: row.is_unread,
         rating: row.rating.and_then(|stars| u8::try_from(stars).ok()),
+        revision: place.revision.map(|_| row.revision),
     };
     if stored != *place {
         notes.name(Check::Arrangement, id(row), differing("the log", &told(&stored, place)));
@@ -121,7 +122,7 @@ fn compare(patient: &Patient, row: &NodeRow, place: &Place, notes: &mut Notes) {
 }
 
 /// How a node is arranged, in words: as it is and as it must be.
-fn told(is: &Place, must: &Place) -> [(&'static str, String, String); 8] {
+fn told(is: &Place, must: &Place) -> [(&'static str, String, String); 9] {
     let both = |what, say: &dyn Fn(&Place) -> String| (what, say(is), say(must));
     let word = |holds: bool, yes: &str, no: &str| if holds { yes.to_owned() } else { no.to_owned() };
     let fragment = |of: &Place| of.fragment.map_or_else(|| "none".to_owned(), |id| id.to_string());
@@ -134,6 +135,7 @@ fn told(is: &Place, must: &Place) -> [(&'static str, String, String); 8] {
         both("effect on the world", &|of| word(of.is_muted, "muted", "on")),
         both("state", &|of| word(of.is_unread, "unread", "read")),
         both("rating", &|of| of.rating.map_or_else(|| "none".to_owned(), |stars| stars.to_string())),
+        both("revision", &|of| of.revision.map_or_else(|| "none".to_owned(), |revision| revision.to_string())),
     ]
 }
 

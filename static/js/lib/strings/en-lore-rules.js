@@ -39,4 +39,7 @@ export default {
   "rules.characterFirst": "of the character",
   "rules.globalFirst": "for everything",
   "rules.evenly": "of both, in one order",
+  "rules.changed": "They were set elsewhere meanwhile. Yours are not saved yet.",
+  "rules.look": "Show me theirs",
+  "rules.over": "Save mine all the same",
 };

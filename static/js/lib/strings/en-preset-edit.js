@@ -141,6 +141,9 @@ export default {
   "presetEdit.sample": "(Your next message)",
   "presetEdit.left": "Not sent:",
 
+  "why.kept": "The values, kept by another model",
+  "why.keptTries": "Asked so many times",
+  "why.keptAnswer": "Its commands",
   "why.slot.authorsNote": "Author's note",
   "why.slot.lore": "Lore",
   "why.slot.cardDepth": "Note of the character",

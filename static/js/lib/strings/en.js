@@ -77,6 +77,8 @@ export default {
   "models.howSmall": "No model at hand? scripts/local-model.sh in Clotho’s folder brings a very small one (150 MB) and says what to put into the file.",
   "models.copy": "Copy the lines",
   "models.problem": "Its models cannot be listed:",
+  "models.tools.words": "tools in words",
+  "models.tools.none": "no tools",
   "models.keyComment": "the variable that holds the key, if one is needed",
   "models.listComment": "empty: all that the server has; or",
   "models.again": "Look again",

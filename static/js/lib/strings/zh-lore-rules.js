@@ -40,4 +40,7 @@ export default {
   "rules.characterFirst": "角色的",
   "rules.globalFirst": "对全部有效的",
   "rules.evenly": "两者混排",
+  "rules.changed": "它们刚才在别处被改过。你的还没有保存。",
+  "rules.look": "看看那边的",
+  "rules.over": "仍然保存我的",
 };

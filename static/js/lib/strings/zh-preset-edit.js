@@ -142,6 +142,9 @@ export default {
   "presetEdit.sample": "（你的下一条消息）",
   "presetEdit.left": "没有发送：",
 
+  "why.kept": "由另一个模型更新的数值",
+  "why.keptTries": "问了几次",
+  "why.keptAnswer": "它的命令",
   "why.slot.authorsNote": "作者注释",
   "why.slot.lore": "世界书",
   "why.slot.cardDepth": "角色的注释",

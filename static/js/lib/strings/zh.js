@@ -2,28 +2,37 @@
 import cards from "./zh-cards.js";
 import edit from "./zh-edit.js";
 import findings from "./zh-findings.js";
+import history from "./zh-history.js";
 import lore from "./zh-lore.js";
 import note from "./zh-note.js";
 import loreRules from "./zh-lore-rules.js";
+import overview from "./zh-overview.js";
 import presetEdit from "./zh-preset-edit.js";
 import presets from "./zh-presets.js";
 import recall from "./zh-recall.js";
+import rules from "./zh-rules.js";
+export { default as sentences } from "./zh-said.js";
 import story from "./zh-story.js";
 import why from "./zh-why.js";
+import workshop from "./zh-workshop.js";
 
 /** @type {Record<import("./keys.d.ts").Key, string>} */
 export default {
   ...cards,
   ...edit,
   ...findings,
+  ...history,
   ...lore,
   ...note,
   ...loreRules,
+  ...overview,
   ...presetEdit,
   ...presets,
   ...recall,
+  ...rules,
   ...story,
   ...why,
+  ...workshop,
   title: "Clotho",
   menu: "菜单",
   panes: "面板",
@@ -98,6 +107,8 @@ export default {
   "models.howSmall": "手边没有模型？Clotho 文件夹里的 scripts/local-model.sh 会取来一个很小的模型（150 MB，英文），并告诉你该写什么。",
   "models.copy": "复制这几行",
   "models.problem": "列不出它的模型：",
+  "models.tools.words": "工具用文字说明",
+  "models.tools.none": "不用工具",
   "models.keyComment": "如果要密钥：存放密钥的环境变量",
   "models.listComment": "留空：服务器上的全部；或者",
   "models.again": "再看一次",

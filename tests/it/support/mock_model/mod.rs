@@ -101,6 +101,8 @@ struct State {
     /// Texts with this word get no vector.
     poison: Option<String>,
     template: Option<String>,
+    /// What requests get that tell of tools.
+    no_tools: Option<Reply>,
     seen: Vec<Seen>,
     connections: usize,
     aborted: usize,
@@ -145,6 +147,7 @@ impl MockModel {
             embeddings: None,
             poison: None,
             template: None,
+            no_tools: None,
             seen: Vec::new(),
             connections: 0,
             aborted: 0,
@@ -201,6 +204,11 @@ impl MockModel {
     /// From now on no request with this word in a text gets vectors.
     pub fn refuse_to_embed(&self, word: &str) {
         self.shared.state().poison = Some(word.to_owned());
+    }
+
+    /// Refuses requests that tell of tools in a field of their own.
+    pub fn refuse_tools(&self, status: u16, words: &str) {
+        self.shared.change(|state| state.no_tools = Some(Reply::error(status, words)));
     }
 
     /// The instruct template that `GET /props` tells.
@@ -299,6 +307,9 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) -> io::Result<()> {
 fn choose(shared: &Shared, seen: &Seen) -> Reply {
     let mut state = shared.state();
     match seen.line.as_str() {
+        line if Protocol::of(line).is_some() && state.no_tools.is_some() && !seen.body["tools"].is_null() => {
+            state.no_tools.clone().unwrap()
+        }
         line if Protocol::of(line).is_some() => state.queue.pop_front().unwrap_or_else(|| state.otherwise.clone()),
         "GET /v1/models" => state.models.clone(),
         EMBEDDINGS if state.poison.as_ref().is_some_and(|word| seen.body["input"].to_string().contains(word)) => {

@@ -137,6 +137,37 @@ impl Protocol {
         }
     }
 
+    /// A tool that the model wants called.
+    pub(super) fn call(self, request: &Value, nth: usize, name: &str, arguments: &Value) -> Vec<Value> {
+        match self {
+            Self::Anthropic => {
+                let block = json!({"type": "tool_use", "id": format!("t{nth}"), "name": name, "input": {}});
+                let input = json!({"type": "input_json_delta", "partial_json": arguments.to_string()});
+                vec![
+                    json!({"type": "content_block_start", "index": nth + 2, "content_block": block}),
+                    json!({"type": "content_block_delta", "index": nth + 2, "delta": input}),
+                    json!({"type": "content_block_stop", "index": nth + 2}),
+                ]
+            }
+            Self::Gemini => {
+                let parts = json!([{"functionCall": {"name": name, "args": arguments}}]);
+                vec![
+                    json!({"candidates": [{"content": {"role": "model", "parts": parts}, "index": 0}], "modelVersion": "mock"}),
+                ]
+            }
+            Self::Ollama => {
+                let calls = json!([{"function": {"name": name, "arguments": arguments}}]);
+                vec![
+                    json!({"model": request["model"], "message": {"role": "assistant", "content": "", "tool_calls": calls}, "done": false}),
+                ]
+            }
+            Self::OpenAi | Self::KoboldCpp | Self::LlamaCpp => {
+                let call = json!({"name": name, "arguments": arguments});
+                vec![self.piece(request, &format!("<tool_call>{call}</tool_call> And then"), false)]
+            }
+        }
+    }
+
     /// What comes at a proper end.
     pub(super) fn end(self, request: &Value, last: &Last<'_>) -> Vec<Value> {
         let (prompt, completion) = (last.count("prompt_tokens"), last.count("completion_tokens"));

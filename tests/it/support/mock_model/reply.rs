@@ -64,6 +64,7 @@ pub struct Reply {
     status: u16,
     headers: Vec<String>,
     thoughts: Vec<String>,
+    calls: Vec<(String, Value)>,
     dialect: Dialect,
     finish: Option<String>,
     usage: Option<Value>,
@@ -124,6 +125,7 @@ impl Reply {
             status: 200,
             headers: Vec::new(),
             thoughts: Vec::new(),
+            calls: Vec::new(),
             dialect: Dialect::Reasoning,
             finish: Some("stop".to_owned()),
             usage: None,
@@ -207,6 +209,13 @@ impl Reply {
     pub fn reasoning<S: Into<String>>(mut self, dialect: Dialect, pieces: impl IntoIterator<Item = S>) -> Self {
         self.dialect = dialect;
         self.thoughts = pieces.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Tools that the model wants called after its words, in the words of other kinds than OpenAI's; a server that completes a text is
+    /// told nothing of tools, and has them among its words.
+    pub fn calling(mut self, name: &str, arguments: Value) -> Self {
+        self.calls.push((name.to_owned(), arguments));
         self
     }
 
@@ -364,6 +373,9 @@ impl Reply {
         for chunk in thoughts.chain(pieces.iter().map(|words| protocol.piece(request, words, false))) {
             steps.extend(self.gate.iter().cloned().map(Step::Pass));
             steps.push(wire(&chunk));
+        }
+        for (nth, (name, arguments)) in self.calls.iter().enumerate() {
+            steps.extend(protocol.call(request, nth, name, arguments).iter().map(wire));
         }
         if let Body::Endless(piece) = &self.body {
             steps.push(Step::Repeat(self.http_chunks(&protocol.framed(&protocol.piece(request, piece, false)))));

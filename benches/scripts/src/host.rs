@@ -1,0 +1,94 @@
+//! What a rule in another language is given: the same work behind each function as behind `ctx`, done with the program's own
+//! fold, dice and patterns, so that the difference is the language and how it is kept within its limits.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use clotho::plugin::{Dice, Seeds};
+use clotho::world::{Change, Operation, Pointer, Rules, World, go_on};
+use regex::Regex;
+use serde_json::{Number, Value};
+
+/// A match: its named groups.
+pub type Match = Vec<(String, String)>;
+
+thread_local! {
+    /// Patterns are compiled once, as ours are.
+    static PATTERNS: RefCell<HashMap<String, Rc<Regex>>> = RefCell::default();
+}
+
+/// One call's work.
+pub struct Host {
+    pub world: Arc<World>,
+    rules: Arc<Rules>,
+    text: Arc<str>,
+    rolls: u32,
+    operations: Vec<Operation>,
+    notes: Vec<String>,
+}
+
+/// Shared by the functions that a script sees.
+pub type Shared = Rc<RefCell<Host>>;
+
+impl Host {
+    pub fn new(world: Arc<World>, rules: &Arc<Rules>, text: &Arc<str>) -> Self {
+        Self {
+            world,
+            rules: Arc::clone(rules),
+            text: Arc::clone(text),
+            rolls: 0,
+            operations: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    pub fn find_all(&self, pattern: &str) -> Vec<Match> {
+        let regex = PATTERNS.with_borrow_mut(|known| match known.get(pattern) {
+            Some(regex) => Rc::clone(regex),
+            None => known.entry(pattern.to_owned()).or_insert_with(|| Rc::new(Regex::new(pattern).unwrap())).clone(),
+        });
+        let names: Vec<&str> = regex.capture_names().flatten().collect();
+        let groups = |found: regex::Captures<'_>| {
+            names.iter().filter_map(|name| Some(((*name).to_owned(), found.name(name)?.as_str().to_owned()))).collect()
+        };
+        regex.captures_iter(&self.text).map(groups).collect()
+    }
+
+    pub fn get(&self, path: &str, default: i64) -> i64 {
+        self.world.get(&place(path)).and_then(Value::as_i64).unwrap_or(default)
+    }
+
+    pub fn add(&mut self, path: &str, n: i64, why: &str) {
+        self.put(path, Change::Add(Number::from(n)), why);
+    }
+
+    pub fn set(&mut self, path: &str, value: bool, why: &str) {
+        self.put(path, Change::Set(Value::Bool(value)), why);
+    }
+
+    fn put(&mut self, path: &str, change: Change, why: &str) {
+        let operation = Operation::new(place(path), change, why, "rule");
+        go_on(Arc::make_mut(&mut self.world), std::slice::from_ref(&operation), &self.rules);
+        self.operations.push(operation);
+    }
+
+    pub fn roll(&mut self, spec: &str) -> i64 {
+        let mut random = Seeds { session: 1, node: 2 }.generator("rule", "on_reply", self.rolls);
+        self.rolls += 1;
+        Dice::parse(spec).unwrap().roll(&mut random).total
+    }
+
+    pub fn note(&mut self, text: &str) {
+        self.notes.push(text.to_owned());
+    }
+
+    pub fn take(&mut self) -> Vec<Operation> {
+        std::mem::take(&mut self.operations)
+    }
+}
+
+fn place(path: &str) -> Pointer {
+    format!("/rule/{path}").parse().unwrap()
+}

@@ -1,0 +1,254 @@
+//! What a rule costs, beside the same rule in other languages:
+//! `cargo run --release --locked --manifest-path benches/scripts/Cargo.toml [-- NAME…]`.
+//!
+//! `hook` runs a rule of some thirty lines in Rhai, in Lua 5.4 and on QuickJS, each with its limits, over the same fold, dice
+//! and patterns, with few and with many values; `parallel` runs the hooks of 64 sessions at once, on one thread and on a thread
+//! a core; `load` compiles each bundled plugin and switches it on; `hostile` runs every kind of script that means harm with the
+//! limits of a server. A package of its own: two more interpreters are worth their compile time only to who compares them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a bench that cannot go on stops, and its numbers are for reading"
+)]
+
+mod host;
+mod js;
+mod lua;
+#[macro_use]
+#[path = "../../../tests/it/plugins/hostile_rows.rs"]
+mod rows;
+#[path = "../../foundation/table.rs"]
+#[allow(dead_code, reason = "the other benches need more of it")]
+mod table;
+
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use clotho::plugin::{Call, Hook, Limits, Loaded, Origin, Outcome, Permission, Pool, STACK, ScriptHost, Seeds, Source, run};
+use clotho::world::{Operation, Rules, World};
+use futures_util::future::join_all;
+use serde_json::{Map, Value, json};
+
+use host::Host;
+use rows::nested;
+use table::{head, median, micros, ratio, row, timed};
+
+/// What a hook may take, whatever the size of the world.
+const HOOK: Duration = Duration::from_micros(50);
+/// What compiling a plugin and switching it on may take.
+const LOAD: Duration = Duration::from_millis(5);
+/// What a hostile script may take from a turn.
+const HOSTILE: Duration = Duration::from_millis(100);
+const SESSIONS: usize = 64;
+
+const TEXT: &str = "The ogre roars. Alice takes 38 damage and picks up a rusty key. Bob takes 4 damage. The ogre swings once \
+    more, and Alice takes 25 damage; she recovers 3 hp with her last bandage, while the rain goes on and on over the hills.";
+
+/// The figures, by their names.
+const FIGURES: [(&str, fn()); 4] = [("hook", hook), ("parallel", parallel), ("load", load), ("hostile", hostile)];
+
+fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    for (name, figure) in FIGURES {
+        if wanted.is_empty() || wanted.iter().any(|one| one == name) {
+            thread::scope(|scope| {
+                thread::Builder::new().stack_size(STACK).spawn_scoped(scope, figure).unwrap().join().unwrap()
+            });
+        }
+    }
+}
+
+/// A world with so many values below the plugin's root.
+fn world(values: usize) -> Arc<World> {
+    let things: Map<String, Value> = (0..values).map(|n| (format!("thing number {n}"), json!(n))).collect();
+    let rule = json!({"hp": 60, "armour": {"mail": 2, "shield": 1}, "pack": {}, "things": things});
+    Arc::new(World { vars: Map::from_iter([("rule".to_owned(), rule)]), ..World::default() })
+}
+
+/// A call on a world that it may write in, as a turn gives it; `before` is that of the message above.
+fn call(world: Arc<World>, before: &Arc<World>) -> Call {
+    let text = Arc::from(TEXT);
+    let seeds = Seeds { session: 1, node: 2 };
+    let grants = Arc::from([Permission::Notes]);
+    Call { text, seeds, grants, before: Arc::clone(before), ..Call::new(Hook::OnReply, world, Arc::default()) }
+}
+
+fn rule() -> Arc<Loaded> {
+    let files =
+        [("plugin.toml", include_str!("../rule/plugin.toml")), ("main.rhai", include_str!("../rule/main.rhai"))];
+    let source = Source::new("rule", Origin::Folder, files.map(|(path, text)| (path, text.as_bytes().to_vec())));
+    Arc::new(Loaded::load(source, &Limits::default()).unwrap())
+}
+
+/// So many calls in a row are one measured time.
+const BATCH: u32 = 100;
+const ROUNDS: usize = 41;
+
+fn hook() {
+    let columns = ["values", "in", "state of the interpreter", "a call", "limit", "beside Rhai"];
+    head("A rule of thirty lines, with its limits", &columns);
+    for values in [50, 5_000] {
+        let (world, rules, text) = (world(values), Arc::new(Rules::default()), Arc::from(TEXT));
+        let (rhai, lua, js) = (rule(), lua::Script::new(), js::Script::new());
+        let host = |own: Arc<World>| Host::new(own, &rules, &text);
+        let ours = |own: Arc<World>| run::run(&rhai, call(own, &world));
+        let copy = || Arc::new(World::clone(&world));
+        let expected = done(ours(copy()));
+        assert_eq!(lua.call(host(copy())).take(), expected);
+        assert_eq!(js.call(host(copy())).take(), expected);
+        let mut ways: [(&str, &str, Way<'_>, Vec<Duration>); 6] = [
+            ("Rhai", "of this call", &|own| ours(own).world.unwrap(), Vec::new()),
+            ("Lua 5.4", "of this call", &|own| lua::Script::new().call(host(own)).world, Vec::new()),
+            ("QuickJS", "of this call", &|own| js::Script::new().call(host(own)).world, Vec::new()),
+            ("Lua 5.4", "kept for all", &|own| lua.call(host(own)).world, Vec::new()),
+            ("QuickJS", "kept for all", &|own| js.call(host(own)).world, Vec::new()),
+            ("(nothing)", "the world given back", &|own| own, Vec::new()),
+        ];
+        let mut copied = Vec::new();
+        for _ in 0..ROUNDS {
+            for (_, _, once, times) in &mut ways {
+                // A message makes a world of its own, once, whatever runs on it: that is the last row, and not timed here.
+                let mut worlds = Vec::new();
+                copied.push(timed(|| worlds.extend((0..BATCH).map(|_| copy()))) / BATCH);
+                times.push(timed(|| worlds.iter_mut().for_each(|own| *own = once(std::mem::take(own)))) / BATCH);
+            }
+        }
+        let ours = median(&mut ways[0].3);
+        for (name, state, _, times) in &mut ways {
+            let time = median(times);
+            let limit = if *name == "Rhai" { micros(HOOK) } else { String::new() };
+            row(&[values.to_string(), (*name).to_owned(), (*state).to_owned(), micros(time), limit, ratio(time, ours)]);
+        }
+        let time = median(&mut copied);
+        let what = ["the world copied", "once a message", &micros(time), "", &ratio(time, ours)];
+        row(&[values.to_string()].into_iter().chain(what.map(str::to_owned)).collect::<Vec<_>>());
+    }
+}
+
+/// Runs the rule on a world of its own, and gives that back.
+type Way<'a> = &'a dyn Fn(Arc<World>) -> Arc<World>;
+
+fn done(outcome: Outcome) -> Vec<Operation> {
+    assert_eq!(outcome.error, None);
+    assert!(!outcome.rolls.is_empty(), "the whole rule ran");
+    outcome.operations
+}
+
+/// Turns of each session.
+const TURNS: usize = 100;
+
+fn parallel() {
+    let cores = thread::available_parallelism().unwrap().get();
+    let columns = ["threads", "calls/s", "beside one thread", "limit", "slowest session / quickest"];
+    head("The hooks of 64 sessions at once", &columns);
+    let (plugin, world) = (rule(), world(50));
+    let mut alone = None;
+    for threads in [1, cores] {
+        let mut times: Vec<(Duration, f64)> = (0..5).map(|_| at_once(&plugin, &world, threads)).collect();
+        times.sort_by_key(|(time, _)| *time);
+        let (time, spread) = times[times.len() / 2];
+        let base = *alone.get_or_insert(time);
+        let limit = if threads == 1 {
+            String::new()
+        } else {
+            format!(">= {:.1}", 0.8 * f64::from(u32::try_from(cores).unwrap()))
+        };
+        let rate = f64::from(u32::try_from(SESSIONS * TURNS).unwrap()) / time.as_secs_f64();
+        row(&[threads.to_string(), format!("{rate:.0}"), ratio(base, time), limit, format!("{spread:.2}")]);
+    }
+}
+
+/// How long all take, and how much longer the last one took than the first.
+fn at_once(plugin: &Arc<Loaded>, world: &Arc<World>, threads: usize) -> (Duration, f64) {
+    let pool = Pool::new(threads).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let start = std::time::Instant::now();
+    let session = |_| async {
+        for _ in 0..TURNS {
+            let outcome = pool.call(Arc::clone(plugin), call(Arc::new(World::clone(world)), world)).await;
+            assert_eq!(outcome.error, None);
+        }
+        start.elapsed()
+    };
+    let ends = runtime.block_on(join_all((0..SESSIONS).map(session)));
+    let (first, last) = (ends.iter().min().unwrap(), ends.iter().max().unwrap());
+    (*last, last.as_secs_f64() / first.as_secs_f64())
+}
+
+fn load() {
+    head("A bundled plugin compiled and switched on", &["plugin", "lines", "compiled", "`init`", "both", "limit", "looked through after"]);
+    let mut folders: Vec<PathBuf> = std::fs::read_dir(bundled()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    folders.sort();
+    for folder in folders.iter().filter(|folder| folder.join("plugin.toml").is_file()) {
+        let source = Source::read(folder).unwrap();
+        let (mut compiled, mut begun, mut looked) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            let mut loaded = None;
+            compiled.push(timed(|| loaded = Some(Arc::new(Loaded::load(source.clone(), &Limits::default()).unwrap()))));
+            let plugin = loaded.unwrap();
+            let config = plugin.manifest().settings(&Map::new()).unwrap();
+            let world = Arc::new(World::default());
+            let call = Call { config: Arc::new(config), ..Call::new(Hook::Init, world, Arc::default()) };
+            begun.push(timed(|| assert_eq!(run::run(&plugin, call).error, None)));
+            looked.push(timed(|| assert!(plugin.warnings().is_empty())));
+        }
+        let (compiled, begun, looked) = (median(&mut compiled), median(&mut begun), median(&mut looked));
+        let lines: usize = source
+            .files
+            .keys()
+            .filter(|path| path.ends_with(".rhai"))
+            .filter_map(|path| source.text(path))
+            .map(|text| text.lines().count())
+            .sum();
+        row(&[
+            source.name.clone(),
+            lines.to_string(),
+            micros(compiled),
+            micros(begun),
+            micros(compiled + begun),
+            micros(LOAD),
+            micros(looked),
+        ]);
+    }
+}
+
+fn bundled() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins")
+}
+
+macro_rules! scripts {
+    ($($(#[$doc:meta])* $name:ident: $body:expr => $end:pat,)*) => {
+        vec![$((stringify!($name), format!("fn on_reply(ctx) {{ {} }}", $body)),)*]
+    };
+}
+
+fn hostile() {
+    let text: Arc<str> = "ab ".repeat((256 << 10) / 3).into();
+    let mut times: Vec<(Duration, &str)> =
+        every_kind!(scripts).into_iter().map(|(name, script)| (slowest(&script, &text), name)).collect();
+    times.sort();
+    let within = times.iter().filter(|(time, _)| *time < HOSTILE).count();
+    let title =
+        format!("{} kinds of script that mean harm, {within} of them below {} ms", times.len(), HOSTILE.as_millis());
+    head(&title, &["script", "the slowest of five", "of the limit"]);
+    for (time, name) in times.iter().rev().take(10) {
+        row(&[(*name).to_owned(), micros(*time), ratio(*time, HOSTILE)]);
+    }
+    row(&[
+        "the one in the middle".to_owned(),
+        micros(times[times.len() / 2].0),
+        ratio(times[times.len() / 2].0, HOSTILE),
+    ]);
+}
+
+fn slowest(script: &str, text: &Arc<str>) -> Duration {
+    let files = [("plugin.toml", include_str!("../rule/plugin.toml")), ("main.rhai", script)];
+    let source = Source::new("rule", Origin::Folder, files.map(|(path, text)| (path, text.as_bytes().to_vec())));
+    let plugin = Arc::new(Loaded::load(source, &Limits::default()).unwrap());
+    let world = Arc::new(World::default());
+    let given = || Call { text: Arc::clone(text), ..call(Arc::default(), &world) };
+    (0..5).map(|_| timed(|| drop(black_box(run::run(&plugin, given()))))).max().unwrap()
+}

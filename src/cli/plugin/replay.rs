@@ -1,0 +1,107 @@
+//! `clotho plugin replay`: rules over a line that was played, and what they would do elsewise. The data directory is its own
+//! meanwhile; beside a server that runs, the workshop of the page does the same.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use serde_json::Value;
+
+use crate::app::App;
+use crate::clock::{Ids, SystemClock};
+use crate::config::Config;
+use crate::ids::{NodeId, SessionId};
+use crate::plugin::Loaded;
+use crate::turn::{Replay, Replayed, Row};
+use crate::world::Operation;
+
+use crate::cli::{Outcome, write};
+
+/// What is replayed.
+#[derive(Debug, Args)]
+pub struct Wanted {
+    /// The plugin: its id, or the path of its folder.
+    pub plugin: String,
+    /// The session, as its address in the browser names it.
+    #[arg(long)]
+    session: SessionId,
+    /// The message at which the line ends; else where the story stands.
+    #[arg(long, value_name = "MESSAGE")]
+    leaf: Option<NodeId>,
+    /// The message at which it begins; else as far back as may be.
+    #[arg(long, value_name = "MESSAGE")]
+    from: Option<NodeId>,
+    /// Let the messages do what the rules say now. It can be undone in the story.
+    #[arg(long)]
+    accept: bool,
+}
+
+/// Replays a line and says where it differs; 1 = a rule fails.
+pub fn replay(wanted: &Wanted, plugin: Arc<Loaded>, config: Config) -> Outcome {
+    let ids = Arc::new(Ids::from_entropy().context("the system has no randomness to give")?);
+    let app = App::build(config, Arc::new(SystemClock), ids)?;
+    let outcome = actix_web::rt::System::new().block_on(run(&app, wanted, plugin));
+    app.close();
+    let Replayed { rows, plays, .. } = outcome.map_err(in_words)?;
+    if !plays {
+        bail!("the plugin \"{}\" does not play in this session: switch it on there first", wanted.plugin);
+    }
+    rows.iter().filter(|row| says_else(row)).for_each(show);
+    let (differ, failed) =
+        (rows.iter().filter(|row| says_else(row)).count(), rows.iter().any(|row| row.error.is_some()));
+    let accepted = match wanted.accept {
+        true if differ == 0 => "; there is nothing to accept",
+        true => "; the story follows the rules now, undo takes it back",
+        false => "",
+    };
+    write::line(&format!("{} messages, {differ} differ{accepted}", rows.len()));
+    Ok(ExitCode::from(u8::from(failed)))
+}
+
+async fn run(app: &App, wanted: &Wanted, plugin: Arc<Loaded>) -> Result<Replayed, anyhow::Error> {
+    let session = wanted.session;
+    let held = app.store.read(move |reader| reader.any_session(session)).await?;
+    let owner = held.with_context(|| format!("there is no session {session}"))?.session.owner;
+    let asked = Replay { plugin, session, leaf: wanted.leaf, from: wanted.from };
+    if !wanted.accept {
+        return Ok(app.turns.replay(owner, asked).await?);
+    }
+    let installed = app.catalogue.now();
+    let hash = installed.get(asked.plugin.id()).map(|known| known.code_hash().to_owned());
+    if hash.as_deref() != Some(asked.plugin.code_hash()) {
+        bail!("only what an installed plugin does can be accepted: put the folder into [plugins] dir first");
+    }
+    Ok(app.turns.accept(owner, asked).await?.0)
+}
+
+/// What the interface for programs calls `fromNodeId` is an option here.
+fn in_words(error: anyhow::Error) -> anyhow::Error {
+    let said = format!("{error:#}");
+    if said.contains("fromNodeId") { anyhow::anyhow!(said.replace("fromNodeId", "--from")) } else { error }
+}
+
+fn says_else(row: &Row) -> bool {
+    row.old != row.new || row.error.is_some() || !row.world.is_empty()
+}
+
+/// One message: what no longer happens, what happens now, and where the world differs for it.
+fn show(row: &Row) {
+    write::line(&format!("{} {}", row.node, row.hook.name()));
+    let told = |sign: char, operation: &Operation| {
+        let Value::Object(map) = operation.to_json() else { return };
+        let word =
+            |key: &str| map.get(key).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+        let parts = ["op", "path", "value", "why"].into_iter().filter_map(word).filter(|part| !part.is_empty());
+        write::line(&format!("  {sign} {}", parts.collect::<Vec<_>>().join(" ")));
+    };
+    row.old.iter().filter(|operation| !row.new.contains(operation)).for_each(|operation| told('-', operation));
+    row.new.iter().filter(|operation| !row.old.contains(operation)).for_each(|operation| told('+', operation));
+    let value = |value: &Option<Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), Value::to_string);
+    for change in &row.world {
+        write::line(&format!("    {} {} -> {}", change.path, value(&change.before), value(&change.after)));
+    }
+    if let Some(error) = &row.error {
+        write::error(&format!("  ! {error}"));
+    }
+}

@@ -1,0 +1,145 @@
+//! The rules that a card carries: looked at by whose card it is, taken in by who runs the server.
+
+use std::sync::Arc;
+
+use actix_web::{HttpRequest, web};
+
+use super::workshop::{files_of, may_install};
+use super::{Program, characters, language};
+use crate::app::App;
+use crate::http::answer::{Answer, Nothing, Reply};
+use crate::http::body::Body;
+use crate::http::caller::Caller;
+use crate::http::error::{ApiError, Code};
+use crate::http::query::Cid;
+use crate::http::wire::host::PluginDetail;
+use crate::http::wire::rules::{AcceptOf, CardRules, CarryOf};
+use crate::plugin::carried::{self, NotCarried};
+use crate::plugin::{Limits, Loaded, ScriptError, Source};
+use crate::store::CharacterCard;
+
+/// What a card carries, beside what is installed under its id. Nothing of it has run.
+///
+/// # Errors
+/// The character is not there.
+pub async fn read(app: Program, request: HttpRequest, caller: Caller, id: Cid) -> Answer<CardRules> {
+    let language = language(&request);
+    let card = characters::load(&app, caller, id).await?;
+    let source = match carried::read(&card.card) {
+        None => return Reply::ok(&CardRules::none()),
+        Some(Err(error)) => return Reply::ok(&CardRules::malformed(error.to_string())),
+        Some(Ok(source)) => source,
+    };
+    let loaded = load(source.clone()).await?;
+    let catalogue = app.catalogue.now();
+    let installed = catalogue.get(&source.name);
+    Reply::ok(&CardRules::new(&source, &loaded, installed.map(Arc::as_ref), &language))
+}
+
+/// Lets a card carry an installed plugin with its schema and tests, in the place of what it carried: whoever gets the card has
+/// the rules with it.
+///
+/// # Errors
+/// The character or plugin is not there, the caller may not read the plugin's files, or they are no texts or too large.
+pub async fn put(
+    app: Program,
+    request: HttpRequest,
+    caller: Caller,
+    id: Cid,
+    body: Body<CarryOf>,
+) -> Answer<CardRules> {
+    may_install(&app, caller).await?;
+    let card = characters::load(&app, caller, Cid(id.0)).await?;
+    let catalogue = app.catalogue.now();
+    let missing = || ApiError::not_found("the plugin").detail("field", "plugin");
+    let source = catalogue.get(&body.0.plugin).ok_or_else(missing)?.source().clone();
+    change(&app, caller, card, move |card| carried::put(&mut card.card, &source)).await?;
+    read(app, request, caller, id).await
+}
+
+/// Takes the rules out of a card; what is installed stays.
+///
+/// # Errors
+/// The character is not there.
+pub async fn delete(app: Program, caller: Caller, id: Cid) -> Answer<Nothing> {
+    let card = characters::load(&app, caller, id).await?;
+    change(&app, caller, card, |card| {
+        carried::remove(&mut card.card);
+        Ok(())
+    })
+    .await?;
+    Ok(Reply::done())
+}
+
+/// Takes the rules of a card into the folder of plugins, as they were seen. Sessions choose them as any other plugin; those that
+/// play an older version go on to this one with their next turn, and what they played keeps the rules it was played by.
+///
+/// # Errors
+/// The caller may not install plugins, the card carries none or another one than was seen, it cannot run, its id belongs to a
+/// plugin inside the program, another one is installed than was seen, or the server has no folder of plugins.
+pub async fn accept(
+    app: Program,
+    request: HttpRequest,
+    caller: Caller,
+    id: Cid,
+    body: Body<AcceptOf>,
+) -> Answer<PluginDetail> {
+    may_install(&app, caller).await?;
+    let card = characters::load(&app, caller, id).await?;
+    let none = || ApiError::new(Code::Conflict, "the card carries no rules");
+    let source = carried::read(&card.card).ok_or_else(none)?.map_err(broken)?;
+    let loaded = load(source.clone()).await?.map_err(|error| {
+        ApiError::new(Code::Conflict, format!("the rules of the card cannot run: {}", error.message))
+    })?;
+    if loaded.code_hash() != body.0.code_hash {
+        let message = "the card carries other rules by now than those that were looked at";
+        return Err(ApiError::new(Code::Conflict, message).detail("codeHash", loaded.code_hash()));
+    }
+    may_take_the_place(&app, &loaded, body.0.installed_hash.as_deref())?;
+    let (installed, name) = (Arc::clone(&app.catalogue), source.name.clone());
+    web::block(move || installed.install(&source)).await.map_err(ApiError::internal)??;
+    tracing::info!(plugin = name, "the rules of a card were taken in");
+    let catalogue = app.catalogue.now();
+    let entry = catalogue.entry(&name).ok_or_else(|| ApiError::not_found("the plugin"))?;
+    let files = files_of(&app, entry).await?;
+    Reply::ok(&PluginDetail::new(entry, files, &language(&request)))
+}
+
+fn may_take_the_place(app: &App, loaded: &Loaded, seen: Option<&str>) -> Result<(), ApiError> {
+    if !app.catalogue.has_folder() {
+        let error = ApiError::new(Code::Conflict, "this server has no folder of plugins");
+        return Err(error.hint("name one: dir in [plugins] of config.toml"));
+    }
+    let catalogue = app.catalogue.now();
+    let installed = catalogue.get(loaded.id());
+    if installed.is_some_and(|installed| installed.origin() == crate::plugin::Origin::Bundled) {
+        let message = format!("\"{}\" is the id of a plugin inside the program", loaded.id());
+        return Err(ApiError::new(Code::Conflict, message).hint("the card's author gives his plugin another id"));
+    }
+    let hash = installed.map(|installed| installed.code_hash());
+    if hash != seen {
+        let message = "another plugin is installed under this id by now than was looked at";
+        return Err(ApiError::new(Code::Conflict, message).detail("installedHash", hash));
+    }
+    Ok(())
+}
+
+async fn load(source: Source) -> Result<Result<Loaded, Box<ScriptError>>, ApiError> {
+    web::block(move || Loaded::load(source, &Limits::default())).await.map_err(ApiError::internal)
+}
+
+async fn change(
+    app: &App,
+    caller: Caller,
+    mut card: CharacterCard,
+    work: impl FnOnce(&mut CharacterCard) -> Result<(), NotCarried>,
+) -> Result<(), ApiError> {
+    work(&mut card).map_err(broken)?;
+    card.updated = app.clock.now();
+    Ok(app.store.write(move |tx| tx.update_character(caller.0, &card)).await?)
+}
+
+fn broken(error: NotCarried) -> ApiError {
+    let code = if matches!(error, NotCarried::TooLarge(_)) { Code::TooLarge } else { Code::Invalid };
+    ApiError::new(code, error.to_string())
+}

@@ -1,0 +1,72 @@
+//! What titles of entries say to the program, as cards with variables in the way of MVU use them: `[initvar]` holds what
+//! values begin with and is sent to nobody; `[mvu_update]` is for the call that writes the values, `[mvu_plot]` for the one
+//! that tells the story. Where one call does both, it gets both.
+
+/// What is asked of a model, as far as values of the story go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Call {
+    /// The story, and in it the commands that change values.
+    #[default]
+    Whole,
+    /// The story alone: another call writes the values.
+    Story,
+    /// The values alone.
+    Values,
+}
+
+const START: &str = "[initvar]";
+const UPDATE: &str = "[mvu_update]";
+const PLOT: &str = "[mvu_plot]";
+
+fn says(title: &str, label: &str) -> bool {
+    title.as_bytes().windows(label.len()).any(|part| part.eq_ignore_ascii_case(label.as_bytes()))
+}
+
+/// What a title says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Labels {
+    begins: bool,
+    update: bool,
+    plot: bool,
+}
+
+impl Labels {
+    /// Reads a title.
+    pub fn read(title: &str) -> Self {
+        Self { begins: says(title, START), update: says(title, UPDATE), plot: says(title, PLOT) }
+    }
+
+    /// Whether the entry says what values begin with.
+    pub const fn begins(self) -> bool {
+        self.begins
+    }
+
+    /// Whether the entry belongs to a call.
+    pub fn belongs(self, call: Call) -> bool {
+        let is_for_one = self.update != self.plot;
+        let is_wanted = match call {
+            Call::Whole => true,
+            Call::Story => self.plot,
+            Call::Values => self.update,
+        };
+        !self.begins && (is_wanted || !is_for_one)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Plugins 3.1: two prompts, one lorebook.
+    #[test]
+    fn which_call_an_entry_belongs_to() {
+        let calls =
+            |title: &str| [Call::Whole, Call::Story, Call::Values].map(|call| Labels::read(title).belongs(call));
+        assert_eq!(calls("The harbour"), [true, true, true]);
+        assert_eq!(calls("[mvu_update] rules"), [true, false, true]);
+        assert_eq!(calls("The harbour [MVU_Plot]"), [true, true, false]);
+        assert_eq!(calls("[mvu_update][mvu_plot] both"), [true, true, true]);
+        assert_eq!(calls("变量 [InitVar] [mvu_update]"), [false, false, false]);
+        assert_eq!(calls(""), [true, true, true]);
+    }
+}

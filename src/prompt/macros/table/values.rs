@@ -1,0 +1,112 @@
+//! Values of the story as cards made for MVU ask for them: `{{get_message_variable::stat_data.rin.mood}}` and, as YAML,
+//! `{{format_message_variable::stat_data}}`. They are those of the world at the message that is answered, on its own line.
+
+use serde_json::Value;
+
+use super::super::{Macros, yaml};
+use super::{Call, Row};
+
+const LOCAL: bool = false;
+const GLOBAL: bool = true;
+/// What begins so is for nobody who reads.
+const HIDDEN: char = '$';
+
+/// The rows.
+pub const ROWS: &[Row] = &[
+    Row::with(&["get_message_variable", "get_chat_variable"], (1, 1), |m, call| Some(plain(&found::<LOCAL>(m, &call)))),
+    Row::with(&["get_global_variable"], (1, 1), |m, call| Some(plain(&found::<GLOBAL>(m, &call)))),
+    Row::with(&["format_message_variable", "format_chat_variable"], (1, 1), |m, call| {
+        Some(yaml::write(&found::<LOCAL>(m, &call)))
+    }),
+    Row::with(&["format_global_variable"], (1, 1), |m, call| Some(yaml::write(&found::<GLOBAL>(m, &call)))),
+];
+
+/// A text as it is, all else as JSON; nothing where there is nothing.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// What stands at the path of a macro, without what is hidden.
+fn found<const KIND: bool>(m: &mut Macros<'_>, call: &Call<'_>) -> Value {
+    let map = m.kind(KIND).map();
+    let mut keys = keys(call.arg(0)).into_iter();
+    let first = keys.next().and_then(|first| map.get(&first));
+    let value = keys.try_fold(first, |inside, key| {
+        Some(match inside? {
+            Value::Object(map) => map.get(&key),
+            Value::Array(list) => list.get(key.parse::<usize>().ok()?),
+            _ => None,
+        })
+    });
+    let mut value = value.flatten().cloned().unwrap_or_default();
+    hide(&mut value);
+    value
+}
+
+/// `a.b[0]["c d"]` as keys; what does not close is a key as it stands.
+fn keys(path: &str) -> Vec<String> {
+    let mut keys = Vec::new();
+    let mut rest = path.trim();
+    while !rest.is_empty() {
+        let bracketed = rest.strip_prefix('[').and_then(|inner| inner.split_once(']'));
+        let (key, after) = match bracketed {
+            Some((key, after)) => (key.trim().trim_matches(['"', '\'', '`']), after),
+            None => {
+                let from_second = rest.chars().next().map_or(0, char::len_utf8);
+                let end =
+                    rest.get(from_second..).and_then(|tail| tail.find(['.', '[', '/'])).map(|at| at + from_second);
+                rest.split_at(end.unwrap_or(rest.len()))
+            }
+        };
+        keys.push(key.to_owned());
+        rest = after.strip_prefix(['.', '/']).unwrap_or(after);
+    }
+    keys
+}
+
+fn hide(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.retain(|key, _| !key.starts_with(HIDDEN));
+            map.values_mut().for_each(hide);
+        }
+        Value::Array(list) => list.iter_mut().for_each(hide),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, json};
+
+    use super::super::super::Facts;
+    use super::*;
+
+    #[test]
+    fn values_are_read_by_path_and_written_as_yaml() {
+        let vars = json!({"stat_data": {
+            "Rin": {"mood": ["calm", "how she feels"], "hp": 40, "$seen": 1, "note": "a: b"},
+            "理": {"好感度": 12}, "a b": {"c.d": true}, "bag": [], "none": null,
+        }});
+        let (facts, mut draw) = (Facts::default(), || 0.0);
+        let mut macros = Macros::new(&facts, vars.as_object().unwrap().clone(), Map::new(), &mut draw);
+        let mut check = |text: &str, expected: &str| assert_eq!(macros.fill(text), expected, "{text}");
+        check("{{get_message_variable::stat_data.Rin.mood[0]}}", "calm");
+        check("{{get_message_variable::stat_data.Rin.mood}}", "[\"calm\",\"how she feels\"]");
+        check("{{get_message_variable::stat_data.理.好感度}}", "12");
+        check("{{get_message_variable::stat_data['a b'][\"c.d\"]}}", "true");
+        check("{{get_chat_variable::/stat_data/Rin/hp}}{{get_message_variable::stat_data.nobody.x}}", "");
+        check("{{get_message_variable::stat_data/Rin/hp}}", "40");
+        check("{{get_message_variable::stat_data[}}|{{get_message_variable::}}", "|");
+        check(
+            "{{format_message_variable::stat_data.Rin}}",
+            "mood:\n  - calm\n  - how she feels\nhp: 40\nnote: \"a: b\"",
+        );
+        check("{{format_message_variable::stat_data.bag}}{{get_global_variable::x}}", "[]");
+        check("{{get_message_variable}}", "{{get_message_variable}}");
+    }
+}

@@ -1,0 +1,162 @@
+//! Values as YAML, the way people would write them: for models, which read it with fewer tokens than JSON.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+/// A value as YAML, without a break at its end.
+pub fn write(value: &Value) -> String {
+    let mut out = String::new();
+    match value {
+        Value::Null => {}
+        Value::String(words) => return words.clone(),
+        Value::Object(_) | Value::Array(_) => below(value, 0, &mut out),
+        other => scalar(other, 0, &mut out),
+    }
+    out.truncate(out.trim_end().len());
+    out
+}
+
+fn below(value: &Value, depth: usize, out: &mut String) {
+    match value {
+        Value::Object(map) if !map.is_empty() => {
+            for (key, value) in map {
+                indent(depth, out);
+                text(key, out);
+                out.push(':');
+                inside(value, depth, out);
+            }
+        }
+        Value::Array(list) if !list.is_empty() => {
+            for value in list {
+                indent(depth, out);
+                out.push('-');
+                inside(value, depth, out);
+            }
+        }
+        Value::Object(_) => out.push_str("{}\n"),
+        Value::Array(_) => out.push_str("[]\n"),
+        other => scalar(other, depth, out),
+    }
+}
+
+/// What stands behind a key or a dash.
+fn inside(value: &Value, depth: usize, out: &mut String) {
+    let is_nested = match value {
+        Value::Object(map) => !map.is_empty(),
+        Value::Array(list) => !list.is_empty(),
+        _ => false,
+    };
+    match is_nested {
+        true => {
+            out.push('\n');
+            below(value, depth + 1, out);
+        }
+        false => {
+            out.push(' ');
+            below(value, depth + 1, out);
+        }
+    }
+}
+
+fn indent(depth: usize, out: &mut String) {
+    (0..depth).for_each(|_| out.push_str("  "));
+}
+
+fn scalar(value: &Value, depth: usize, out: &mut String) {
+    match value {
+        Value::String(words) if words.contains('\n') && is_block(words) => {
+            out.push_str("|-\n");
+            for line in words.lines() {
+                indent(depth, out);
+                out.push_str(line);
+                out.push('\n');
+            }
+        }
+        Value::String(words) => {
+            text(words, out);
+            out.push('\n');
+        }
+        // Writing into a text does not fail.
+        other => _ = writeln!(out, "{other}"),
+    }
+}
+
+/// Whether lines stand in a block as they are.
+fn is_block(words: &str) -> bool {
+    let is_odd = |c: char| c.is_control() && c != '\n';
+    !words.contains(is_odd) && words.lines().all(|line| line.trim_end() == line && !line.is_empty()) && {
+        !words.starts_with(char::is_whitespace) && !words.ends_with('\n')
+    }
+}
+
+/// A text on one line: bare where nobody takes it for something else, else in quotes.
+fn text(words: &str, out: &mut String) {
+    const SIGNS: &[char] =
+        &['-', '?', ':', ',', '[', ']', '{', '}', '#', '&', '*', '!', '|', '>', '\'', '"', '%', '@', '`', '~', '='];
+    let lower = words.to_ascii_lowercase();
+    let is_word = matches!(lower.as_str(), "" | "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "---");
+    let is_number = lower.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '+'));
+    let is_bare = !is_word
+        && !is_number
+        && !words.starts_with(SIGNS)
+        && !words.contains(|c: char| c.is_control())
+        && !words.contains(": ")
+        && !words.contains(" #")
+        && !words.ends_with(':')
+        && words.trim() == words;
+    match is_bare {
+        true => out.push_str(words),
+        // A text of JSON is one of YAML.
+        false => _ = write!(out, "{}", Value::from(words)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn as_people_write_it() {
+        let check = |value: Value, expected: &str| assert_eq!(write(&value), expected);
+        check(
+            json!({"Rin": {"mood": "calm", "bag": [{"rope": 1}, [], "x"], "none": null}, "hp": 40}),
+            "Rin:\n  mood: calm\n  bag:\n    -\n      rope: 1\n    - []\n    - x\n  none: null\nhp: 40",
+        );
+        check(json!("two words"), "two words");
+        check(json!(null), "");
+        check(json!({}), "{}");
+        check(
+            json!({"a": "1", "b": "no", "c: d": "- x", "e": "one\ntwo"}),
+            "a: \"1\"\nb: \"no\"\n\"c: d\": \"- x\"\ne: |-\n  one\n  two",
+        );
+    }
+
+    fn value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(json!(true)),
+            any::<i64>().prop_map(Value::from),
+            "[a-zA-Z0-9:#'\" \\n\\-猫.,{}\\[\\]&*!|>%@`~=?+\\\\]{0,12}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 30, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::vec(("[a-z:# \\-0-9猫]{1,6}", inner), 0..4)
+                    .prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        /// What is written is read as what it was.
+        #[test]
+        fn it_says_what_it_was_made_of(inner in value()) {
+            let whole = json!({"all": inner});
+            let text = write(&whole);
+            prop_assert_eq!(serde_saphyr::from_str::<Value>(&text).unwrap(), whole, "{}", text);
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Model calls that plugins ask for, and their answers.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Map, Value, json};
+use tokio::sync::Semaphore;
+
+use crate::ids::{NodeId, SessionId, UserId};
+use crate::oplog::Act;
+use crate::plugin::{Answered, Ask, Hook};
+use crate::prompt::{Sent, tags};
+use crate::store::{Actor, Draft, Placed, Reader, Seen, StoreError, WriteError};
+use crate::tree::edit::Refusal;
+use crate::tree::{Kind, Role, Session, Status};
+
+use super::super::hooks::Proposal;
+use super::super::models::{Choice, Writer};
+use super::super::room::{self, MOST};
+use super::super::scene::{self, Look, Scene};
+use super::super::trace::Made;
+use super::super::{Parts, TurnError, force, proposed};
+use super::{ANSWERS, call};
+
+/// So many calls run at once for all sessions together.
+const AT_ONCE: usize = 4;
+/// So many calls of one session wait or run at most.
+const OF_A_SESSION: usize = 16;
+/// How often it is tried to write down what an answer did, when HEAD moves meanwhile.
+const TRIES: usize = 64;
+/// Characters of an answer; what is longer is cut.
+const LONGEST: usize = 16 << 10;
+
+/// Who asks for plugins.
+#[derive(Debug)]
+pub struct Asking {
+    /// How many calls of each session wait or run.
+    waiting: Mutex<HashMap<SessionId, usize>>,
+    places: Semaphore,
+}
+
+impl Default for Asking {
+    fn default() -> Self {
+        Self { waiting: Mutex::default(), places: Semaphore::new(AT_ONCE) }
+    }
+}
+
+/// The message that asked.
+#[derive(Debug, Clone, Copy)]
+struct Asker {
+    session: SessionId,
+    user: UserId,
+    node: NodeId,
+}
+
+/// What came of a call: the words, and what is known of it; or why there are none.
+type Came = Result<(String, Map<String, Value>), String>;
+
+impl Asking {
+    /// Has the calls made that the plugins of a message ask for: one after the other, in the order in which they asked. The message
+    /// is written by now.
+    pub fn put(parts: &Arc<Parts>, session: SessionId, user: UserId, node: NodeId, asks: Vec<(String, Ask)>) {
+        if asks.is_empty() {
+            return;
+        }
+        let (parts, asker) = (Arc::clone(parts), Asker { session, user, node });
+        let mut now = asks;
+        let late = parts.asking.take_places(session, &mut now);
+        tokio::spawn(async move {
+            for (plugin, ask) in now {
+                one(&parts, asker, &plugin, &ask).await;
+                parts.asking.give_back(session);
+            }
+            for (plugin, ask) in late {
+                let why = format!("{OF_A_SESSION} calls of this session wait already");
+                land(&parts, asker, &plugin, &ask, Err(why)).await;
+            }
+        });
+    }
+
+    /// Takes a place for each call that has room in its session, and takes those out that have none.
+    fn take_places(&self, session: SessionId, asks: &mut Vec<(String, Ask)>) -> Vec<(String, Ask)> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = waiting.entry(session).or_default();
+        let late = asks.split_off(asks.len().min(OF_A_SESSION.saturating_sub(*count)));
+        *count += asks.len();
+        late
+    }
+
+    fn give_back(&self, session: SessionId) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = waiting.get(&session).copied().unwrap_or_default().saturating_sub(1);
+        if left == 0 {
+            waiting.remove(&session);
+        } else {
+            waiting.insert(session, left);
+        }
+    }
+}
+
+/// Makes one call, and lets the plugin read what came.
+async fn one(parts: &Arc<Parts>, asker: Asker, plugin: &str, ask: &Ask) {
+    let came = {
+        let Ok(_place) = parts.asking.places.acquire().await else { return };
+        if parts.is_stopping.load(Ordering::SeqCst) {
+            return;
+        }
+        let Asker { session, user, node } = asker;
+        let read = move |reader: &mut Reader<'_>| {
+            let Some(held) = reader.session(user, session)? else { return Ok(None) };
+            Ok(reader.node(&held, node)?.map(|_| held.session))
+        };
+        match parts.store.read::<_, StoreError, _>(read).await {
+            // Who asked is gone: nobody waits for an answer.
+            Ok(None) => return,
+            Ok(Some(session)) => make(parts, &session, ask).await,
+            Err(error) => Err(error.to_string()),
+        }
+    };
+    if let Err(why) = &came {
+        let (session, node, name) = (asker.session, asker.node, &ask.name);
+        tracing::warn!(%session, %node, plugin, name, "a model that a plugin asked gave no answer: {why}");
+    }
+    land(parts, asker, plugin, ask, came).await;
+}
+
+/// Asks the model.
+async fn make(parts: &Arc<Parts>, session: &Session, ask: &Ask) -> Came {
+    let choice = who(parts, session, ask)?;
+    // What the session says to its model goes with it; how long an answer may be, the plugin says.
+    let mut params = if ask.model.is_none() { session.params.clone() } else { Map::new() };
+    MOST.iter().for_each(|key| _ = params.shift_remove(*key));
+    let bounds = room::bounds(parts, &choice, &params);
+    let messages: Vec<Sent> = ask.messages.iter().map(sent).collect();
+    let needed: usize = messages.iter().map(|sent| bounds.measure.message(&sent.text)).sum();
+    if needed > bounds.budget {
+        return Err(format!("the messages take about {needed} tokens, and the model has room for {}", bounds.budget));
+    }
+    let reply = usize::try_from(ask.max_tokens).unwrap_or(usize::MAX).min(bounds.context.saturating_sub(needed));
+    let made = Made { messages, reply, context: bounds.context, ..Made::default() };
+    let (content, metadata) = call::ask(parts, &choice, &params, &made).await?;
+    let content = tags::hide(&content, &bounds.hide_tags).unwrap_or(content);
+    let content = crate::prompt::recall::beginning(content.trim(), LONGEST).to_owned();
+    if content.is_empty() { Err("the model answered without any text".to_owned()) } else { Ok((content, metadata)) }
+}
+
+fn who(parts: &Parts, session: &Session, ask: &Ask) -> Result<Choice, String> {
+    let named = ask.model.as_ref().or(session.model.as_ref()).unwrap_or(&parts.models.default);
+    match parts.models.find(named) {
+        Ok(Writer::Model(choice)) => Ok(choice),
+        Ok(Writer::Narrator(_)) => Err(format!("\"{named}\" is a plugin and writes replies only: name a model")),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn sent(line: &crate::plugin::ask::Line) -> Sent {
+    let role = Role::from_word(&line.role).unwrap_or(Role::User);
+    Sent { role, name: None, text: line.text.clone() }
+}
+
+/// Where an answer lands.
+enum Place {
+    /// Nowhere: what asked for it is gone.
+    Gone,
+    /// Something is being written there.
+    Busy,
+    /// With the turn of the message that asked.
+    At(Box<Scene>, u64),
+}
+
+/// Lets the plugin read what came, and writes down what it does. It waits for as long as the end of the line is being written.
+async fn land(parts: &Arc<Parts>, asker: Asker, plugin: &str, ask: &Ask, came: Came) {
+    let mut counting = parts.live.counting();
+    let mut tries = 0;
+    while tries < TRIES {
+        if parts.is_stopping.load(Ordering::SeqCst) {
+            return;
+        }
+        counting.borrow_and_update();
+        let look = Look::at(parts, asker.user, asker.session, asker.node);
+        let written = match parts.store.read(move |reader| place(reader, &look)).await {
+            Ok(Place::Gone) => return,
+            Ok(Place::Busy) => {
+                if counting.changed().await.is_err() {
+                    return;
+                }
+                continue;
+            }
+            Ok(Place::At(scene, turn)) => write(parts, asker, (&scene, turn), plugin, ask, &came).await,
+            Err(error) => Err(error),
+        };
+        match written {
+            Ok(()) => return,
+            Err(TurnError::Refused(Refusal::HeadMoved { .. } | Refusal::Generating)) => tries += 1,
+            Err(TurnError::Refused(refusal)) => {
+                let (session, node) = (asker.session, asker.node);
+                tracing::info!(%session, %node, plugin, "an answer came to nothing: {refusal}");
+                return;
+            }
+            Err(error) => {
+                let (session, node) = (asker.session, asker.node);
+                tracing::error!(%session, %node, plugin, "what an answer did could not be written: {error}");
+                return;
+            }
+        }
+    }
+}
+
+/// The end of the line on which the asking message stands: HEAD, or the one last visited below it.
+fn place(reader: &mut Reader<'_>, look: &Look) -> Result<Place, TurnError> {
+    let Some(held) = reader.session(look.caller, look.session)? else { return Ok(Place::Gone) };
+    let Some(asking) = reader.node(&held, look.node)? else { return Ok(Place::Gone) };
+    let head = held.session.head;
+    let turn = u64::try_from(asking.node.turn).unwrap_or(0);
+    let mut at: Placed = asking;
+    if reader.is_on_path(&held, at.node.id, head)? {
+        at = reader.node(&held, head)?.ok_or(Refusal::NotFound("HEAD"))?;
+    } else {
+        while let Some(child) = at.node.remembered
+            && let Some(below) = reader.node(&held, child)?
+        {
+            at = below;
+        }
+    }
+    // Nothing goes on from a reply that failed.
+    while at.node.status == Status::Error
+        && let Some(parent) = at.node.parent
+        && let Some(above) = reader.node(&held, parent)?
+    {
+        at = above;
+    }
+    if at.node.status == Status::Generating || reader.is_answered_now(&at)? {
+        return Ok(Place::Busy);
+    }
+    let look = Look { node: at.node.id, ..look.clone() };
+    Ok(Place::At(Box::new(scene::read_in(reader, held, &look)?), turn))
+}
+
+/// Runs `on_answer` at a scene and writes a node below it.
+async fn write(
+    parts: &Arc<Parts>,
+    asker: Asker,
+    (scene, asked_at): (&Scene, u64),
+    plugin: &str,
+    ask: &Ask,
+    came: &Came,
+) -> Result<(), TurnError> {
+    let now = parts.clock.now();
+    let mut draft = Draft::new(NodeId::new(parts.ids.next(now)), Role::System, Kind::Change, parts.ids.seed(), now);
+    let answered = Answered {
+        name: ask.name.clone(),
+        text: came.as_ref().map(|(text, _)| text.clone()).unwrap_or_default(),
+        error: came.as_ref().err().cloned(),
+        turn: asked_at,
+    };
+    let mut stage = scene.stage(&scene.rules, scene.next(draft.id, now, false), draft.dice_seed);
+    (stage.text, stage.role) = (Arc::from(answered.text.as_str()), Role::Assistant.word());
+    stage.answer = Some(answered);
+    let player = stage.players.iter().find(|player| player.plugin.id() == plugin).cloned();
+    // It was switched off meanwhile: its answer has no reader, and its values none who keeps them.
+    let player = player.ok_or(Refusal::NotFound("the plugin, in force there"))?;
+    let mut proposal = Proposal::on(Arc::clone(&stage.world));
+    parts.hooks.one(Hook::OnAnswer, &stage, &player, &mut proposal).await;
+    draft.delta = proposal.delta;
+    draft.delta.problems.extend(force::unlike(&scene.rules.plugins, &scene.catalogue));
+    let mut told = json!({"plugin": plugin, "name": ask.name, "nodeId": asker.node.to_string()});
+    match (came, told.as_object_mut()) {
+        (Err(why), Some(told)) => _ = told.insert("error".into(), why.as_str().into()),
+        (Ok((_, known)), _) => draft.metadata.clone_from(known),
+        _ => {}
+    }
+    draft.metadata.insert(ANSWERS.into(), told);
+    let head = scene.session().head;
+    let actor = Actor { user: asker.user, at: now, expected_leaf: Some(Seen::Leaf(head)) };
+    let (session, parent) = (asker.session, scene.at.node.id);
+    let summaries = proposed::all(parts, proposal.summaries);
+    let write = move |tx: &mut crate::store::Tx<'_>| {
+        tx.change(&actor, session, parent, &draft, Act::Answer)?;
+        summaries.iter().try_for_each(|one| tx.propose_summary(session, draft.id, one).map(drop))?;
+        Ok::<_, WriteError>(())
+    };
+    Ok(parts.store.write(write).await?)
+}

@@ -1,0 +1,74 @@
+//! One call of a model whose answer nobody watches, heard to its end.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+
+use super::super::Parts;
+use super::super::machine::{Event, Fault, Machine};
+use super::super::models::{Candidate, Choice};
+use super::super::providers::Cost;
+use super::super::trace::Made;
+use crate::provider::Usage;
+
+/// The answer of the first model that gives one, and what is known of it.
+pub async fn ask(
+    parts: &Arc<Parts>,
+    choice: &Choice,
+    params: &Map<String, Value>,
+    made: &Made,
+) -> Result<(String, Map<String, Value>), String> {
+    let deadline = Instant::now() + parts.config.limits.generation;
+    let mut why = "no model can be asked".to_owned();
+    for candidate in choice.candidates() {
+        let machine = hear(parts, candidate, params, made, deadline).await;
+        if let Some(Fault { message, .. }) = machine.fault() {
+            why = format!("{}: {message}", candidate.name);
+            continue;
+        }
+        let mut metadata = machine.facts();
+        metadata.insert("model".into(), candidate.name.as_str().into());
+        if let Some(usage) = machine.usage() {
+            price(parts, &mut metadata, (&candidate.client.endpoint().id, &candidate.model), &usage);
+        }
+        return Ok((machine.content().to_owned(), metadata));
+    }
+    Err(why)
+}
+
+/// Hears one model to its end.
+async fn hear(
+    parts: &Arc<Parts>,
+    candidate: &Candidate,
+    params: &Map<String, Value>,
+    made: &Made,
+    deadline: Instant,
+) -> Machine {
+    let endpoint = candidate.client.endpoint();
+    let request = super::super::ask::request(params, parts.ids.seed(), candidate.model.clone(), made, endpoint);
+    let mut machine = Machine::new(parts.clock.now());
+    let mut frames = candidate.client.stream_aside(&request);
+    while !machine.is_over() {
+        let event = match tokio::time::timeout_at(deadline, frames.next()).await {
+            Ok(Some(Ok(frame))) => Event::Frame(frame),
+            Ok(Some(Err(failure))) => Event::Failed(Fault::new(failure.code(), failure.to_string(), failure.hint())),
+            Ok(None) => Event::Ended,
+            Err(_) => Event::Failed(Fault::new("provider_timeout", "it took too long", "ask for less")),
+        };
+        machine.on(event, parts.clock.now());
+    }
+    machine
+}
+
+/// Says what a text cost, where the model server did not.
+pub fn price(parts: &Parts, metadata: &mut Map<String, Value>, (provider, model): (&str, &str), usage: &Usage) {
+    let is_unknown = metadata.get("cost").is_some_and(Value::is_null);
+    let Some(Cost { cost, saved, from }) = parts.models.cost(provider, model, usage).filter(|_| is_unknown) else {
+        return;
+    };
+    metadata.insert("cost".into(), Value::Number(cost));
+    metadata.insert("costFrom".into(), from.into());
+    metadata.extend(saved.map(|saved| ("saved".to_owned(), Value::Number(saved))));
+}

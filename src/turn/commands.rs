@@ -1,0 +1,24 @@
+//! Slash commands that several plugins of one story have: the first in the order in which they run gets them.
+
+use std::sync::Arc;
+
+use crate::plugin::{Catalogue, Hook, Loaded, order};
+use crate::tree::PluginSetting;
+
+/// What is said of each command that another plugin gets.
+pub fn told_twice(plugins: &[PluginSetting], catalogue: &Catalogue) -> Vec<String> {
+    let on = plugins.iter().filter(|plugin| plugin.enabled).filter_map(|plugin| catalogue.get(&plugin.id));
+    let playing: Vec<Arc<Loaded>> = on.filter(|plugin| plugin.has(Hook::OnInput)).cloned().collect();
+    let playing = order(&playing);
+    let mut told = Vec::new();
+    for (n, later) in playing.iter().enumerate() {
+        let commands = later.manifest().commands.iter();
+        for word in commands.flat_map(|command| std::iter::once(&command.name).chain(&command.aliases)) {
+            let mut before = playing.iter().take(n);
+            if let Some(first) = before.find(|first| first.manifest().command(word).is_some()) {
+                told.push(format!("/{word}: {} gets it, {} does not", first.id(), later.id()));
+            }
+        }
+    }
+    told
+}

@@ -1,0 +1,123 @@
+//! Comparisons that hold never, or only by accident, whatever the story does: the schema knows which values there can be.
+
+use serde_json::{Number, Value};
+
+use super::keywords::guess;
+use super::node::{Kind, Node};
+use crate::world::condition::{Comparison, Variable, number};
+use crate::world::number::{compare, same};
+
+/// Two values beside each other.
+pub const TWO_VALUES: &str = "the right side is a text or a number; two values cannot be compared";
+
+impl Node {
+    /// The place inside that declared keys lead to, the first of them by its own name.
+    pub fn declares(&self, keys: &[String]) -> Option<&Self> {
+        let is_named = keys.first().is_some_and(|first| self.properties.contains_key(first));
+        keys.iter().try_fold(self, |node, key| node.below(key)).filter(|_| is_named)
+    }
+
+    /// What is wrong with a comparison in a condition whose names are seen from here: two values, or one that cannot be meant.
+    pub fn odd_comparison(
+        &self,
+        comparison: &Comparison<'_>,
+        is_declared: impl Fn(&Variable) -> bool,
+    ) -> Option<String> {
+        let node = self.declares(&comparison.variable.keys);
+        if is_second_value(node, comparison, is_declared) {
+            return Some(TWO_VALUES.to_owned());
+        }
+        let why = node?.hopeless(comparison)?;
+        Some(format!("\"{} {} {}\": {why}", comparison.variable.keys.join("."), comparison.sign, comparison.than))
+    }
+
+    /// Why a comparison with a value of this place cannot be meant.
+    fn hopeless(&self, comparison: &Comparison<'_>) -> Option<String> {
+        let than = comparison.than;
+        self.unknown_choice(comparison).or_else(|| self.other_kind(than)).or_else(|| self.out_of_reach(comparison))
+    }
+
+    /// A text that is none of those that may stand there.
+    fn unknown_choice(&self, comparison: &Comparison<'_>) -> Option<String> {
+        let choices = self.choices.as_ref()?;
+        let is_equality = matches!(comparison.sign, "==" | "!=");
+        let is_near = |choice: &Value| {
+            same(choice, comparison.than)
+                || number(Some(choice)).is_some_and(|n| number(Some(comparison.than)) == Some(n))
+        };
+        if !is_equality || choices.iter().any(is_near) {
+            return None;
+        }
+        let texts = || choices.iter().filter_map(Value::as_str);
+        let guess = comparison.than.as_str().map(|than| guess(than, texts())).unwrap_or_default();
+        let all: Vec<String> = choices.iter().take(12).map(ToString::to_string).collect();
+        Some(format!(
+            "it is never {}{guess}{} It is one of {}",
+            comparison.than,
+            super::keywords::stop(&guess),
+            all.join(", ")
+        ))
+    }
+
+    /// A text beside a number and the like.
+    fn other_kind(&self, than: &Value) -> Option<String> {
+        let is_number = number(Some(than)).is_some() && !than.is_boolean();
+        let fits = |kind: &Kind| match kind {
+            Kind::Integer | Kind::Number | Kind::Array | Kind::Object => is_number,
+            Kind::String => than.is_string(),
+            Kind::Boolean => than.is_boolean(),
+            Kind::Null => than.is_null(),
+        };
+        // `none == null` is a way to ask whether something is there.
+        if self.kinds.is_empty() || than.is_null() || self.kinds.iter().any(fits) {
+            return None;
+        }
+        if is_number && self.kinds.contains(&Kind::String) {
+            return Some(format!("it is a text, and compares with {than} only where it is a number in quotes"));
+        }
+        let own: Vec<&str> = self.kinds.iter().map(|kind| kind.phrase()).collect();
+        Some(format!("it is {}, and never compares with {than}", own.join(" or ")))
+    }
+
+    /// A number that the value never gets to.
+    fn out_of_reach(&self, comparison: &Comparison<'_>) -> Option<String> {
+        let than = match comparison.than {
+            Value::Number(than) => than.clone(),
+            Value::String(text) => text.trim().parse::<Number>().ok()?,
+            _ => return None,
+        };
+        let beyond = |bound: Option<&Number>, is_over: bool| {
+            bound
+                .map(|bound| compare(&than, bound))
+                .is_some_and(|order| if is_over { order.is_gt() } else { order.is_lt() })
+        };
+        let at = |bound: Option<&Number>| bound.is_some_and(|bound| compare(&than, bound).is_eq());
+        let (low, high) = (self.minimum(), self.maximum());
+        let never = match comparison.sign {
+            "==" => beyond(high, true) || beyond(low, false),
+            ">=" => beyond(high, true),
+            ">" => beyond(high, true) || at(high),
+            "<=" => beyond(low, false),
+            "<" => beyond(low, false) || at(low),
+            _ => false,
+        };
+        let range = match (low, high) {
+            (Some(low), Some(high)) => format!("from {low} to {high}"),
+            (Some(low), None) => format!("at least {low}"),
+            (None, Some(high)) => format!("at most {high}"),
+            (None, None) => return None,
+        };
+        never.then(|| format!("that never holds: it is {range}"))
+    }
+}
+
+/// Whether what stands on the right without quotes is the name of a value, and none of the texts that the left may be.
+pub fn is_second_value(
+    node: Option<&Node>,
+    comparison: &Comparison<'_>,
+    is_declared: impl Fn(&Variable) -> bool,
+) -> bool {
+    let is_choice = node.and_then(Node::choices).is_some_and(|choices| choices.contains(comparison.than));
+    let name = comparison.than.as_str().filter(|_| comparison.is_bare && !is_choice);
+    name.and_then(Variable::read).is_some_and(|variable| is_declared(&variable))
+}

@@ -1,0 +1,97 @@
+// The page that shows the whole tree: reading its outline, reading a message in it, folding, going there. Loaded with it.
+import { inRounds } from "../lib/rounds.js";
+import * as overview from "../model/overview.js";
+import * as story from "../model/story.js";
+import { ApiError, oneNode } from "../net/api.js";
+import * as api from "../net/arrange.js";
+import { outlineOf } from "../tree/outline.js";
+import { drawn, shownFor } from "../tree/overview.js";
+import { goTo } from "./branches.js";
+import { attempt } from "./failure.js";
+import { hear, sid } from "./follow.js";
+
+/** @import { Frame } from "../lib/wire.d.ts" */
+
+const readings = inRounds(async () => {
+  const id = story.session.peek()?.id;
+  if (!id) return;
+  try {
+    const skeleton = await api.skeleton(id);
+    if (story.session.peek()?.id === id) overview.putOutline(id, outlineOf(skeleton));
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    overview.outlineFailed(id, error);
+  }
+});
+
+/** Reads the outline; calls during a reading lead to one more. */
+export const readOutline = readings.ask;
+
+/** What changes a tree, or what stands in it. @type {Set<Frame["type"]>} */
+const CHANGES = new Set(["node.created", "node.completed", "node.state.updated", "tree.changed"]);
+
+/** Keeps the outline in step with the story. @returns {() => void} ends it */
+export function followOutline() {
+  void readOutline();
+  return hear(({ type }) => void (CHANGES.has(type) && readOutline()));
+}
+
+/** The keyboard goes to a message. @param {number} n */
+export function moveTo(n) {
+  const nid = drawn.peek()?.outline.ids[n];
+  if (nid) overview.putCursor(nid);
+}
+
+export const stopReading = () => overview.read(null);
+
+/** Reads a message beside the tree; what is not known of it yet is asked for first. @param {number} n */
+export async function readMessage(n) {
+  const nid = drawn.peek()?.outline.ids[n];
+  if (!nid) return;
+  overview.putCursor(nid);
+  const known = story.peekNode(nid);
+  if (n === 0 || known) overview.read(n === 0 ? null : nid);
+  if (n === 0 || known?.status === "generating") return;
+  const id = sid();
+  const node = await attempt(() => oneNode(id, nid));
+  if (story.session.peek()?.id !== id) return;
+  if (node) story.putNode(node);
+  // Who went on to another message meanwhile reads that one.
+  if (node && overview.cursor.peek() === nid) overview.read(nid);
+}
+
+/** The story goes on from there: where messages end, behind what was changed by hand as well. @param {number} n */
+export function goThere(n) {
+  const { ids = [], ends } = drawn.peek()?.outline ?? {};
+  const nid = ends?.get(n) ?? ids[n];
+  if (nid && n > 0) void goTo(nid);
+}
+
+/** What a message hides comes out, or goes: its run, or its side branches. @param {number} n */
+export function turnFold(n) {
+  const tree = drawn.peek();
+  const nid = tree?.outline.ids[n];
+  if (!tree || !nid) return;
+  const card = tree.cards.cardOf[n] ?? -1;
+  if ((tree.cards.count[card] ?? 1) > 1) overview.openRun(nid);
+  else if (tree.cards.foldable[card] === 1) overview.flip(nid);
+  keepCursor();
+}
+
+/** The keyboard stays on a message that is there. */
+function keepCursor() {
+  const tree = drawn.peek();
+  if (!tree) return;
+  const n = tree.outline.at.get(overview.cursor.peek() ?? "");
+  if (n !== undefined) overview.putCursor(tree.outline.ids[shownFor(tree, n)] ?? "");
+}
+
+export function turnSides() {
+  overview.foldSides(!overview.sides.peek());
+  keepCursor();
+}
+
+export function turnRuns() {
+  overview.foldRuns(!overview.runs.peek());
+  keepCursor();
+}

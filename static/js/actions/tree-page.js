@@ -1,0 +1,43 @@
+// Coming to the whole tree of a story and going back. What it shows is loaded with the first use.
+import { isFocusLost } from "../lib/focus.js";
+import { chosen, moving } from "../model/arrangement.js";
+import { inTree, openDialog } from "../model/page.js";
+import * as story from "../model/story.js";
+import { isLinear } from "../tree/line.js";
+import { register } from "./commands.js";
+import { sid } from "./follow.js";
+import { navigate } from "./travel.js";
+
+/** What had the keyboard before the tree came. @type {Element | null} */
+let before = null;
+
+/** The chat stays as it is beneath, with what is typed in it and where it is scrolled to. */
+function open() {
+  before = document.activeElement;
+  openDialog(null);
+  navigate(`/s/${sid()}/tree`);
+  history.replaceState({ isBelow: true }, "");
+}
+
+/** Back to what was read before. */
+export function leaveTree() {
+  if (history.state?.isBelow) history.back();
+  else navigate(`/s/${sid()}`, true);
+}
+
+/** Gives the keyboard back to what had it, or to the field, unless something has it by now. */
+export function giveBackFocus() {
+  if (!isFocusLost()) return;
+  if (before instanceof HTMLElement && before.isConnected) before.focus();
+  if (isFocusLost()) story.focusField();
+}
+
+register({
+  id: "page.tree",
+  label: "command.overview",
+  icon: "tree",
+  scope: "page",
+  keys: ["mod+b", "t"],
+  enabled: () => story.session.value !== null && !isLinear.value && moving.value === null && chosen.value === null,
+  run: () => (inTree.peek() ? leaveTree() : open()),
+});

@@ -1,0 +1,28 @@
+// English for the rules of a story.
+
+export default {
+  "command.rules": "Rules of this story",
+  "storyRules.choice.always": "always",
+  "storyRules.choice.never": "never",
+  "storyRules.choice.placeholder": "at its placeholder",
+  "storyRules.text": "Rules keep count, roll dice and remember, beside the story. What you change here holds from the next message on; what came before keeps the rules that it had.",
+  "storyRules.none": "There are no rules here.",
+  "storyRules.noneHint": "A server without plugins has none to offer.",
+  "storyRules.asks": "It asks to be allowed to",
+  "storyRules.notAllowed": "not allowed so far",
+  "storyRules.without": "What is not allowed it cannot do; the rest of it plays.",
+  "storyRules.settings": "Settings",
+  "storyRules.defaults": "As the plugin has them",
+  "storyRules.range": "{min} to {max}.",
+  "storyRules.list": "One on each line.",
+  "storyRules.missing": "It cannot run on this server now. Switched off, it goes out of the story with the next Save; its values stay.",
+  "storyRules.teller": "It tells this story.",
+  "storyRules.valuesBy": "Values are kept by",
+  "storyRules.valuesByTeller": "the model that tells the story",
+  "storyRules.valuesByHint": "Another model is asked after each reply what it changes: a call of its own, with tokens of its own. If it fails, the reply stands. Holds at once.",
+  "storyRules.kept": "The rules hold from the next message on.",
+  "storyRules.changed": "The rules of this story were changed elsewhere meanwhile.",
+  "storyRules.again": "Look at them as they are now",
+  "storyRules.wantsMore": "Rules ask for more than this story allows them: {names}.",
+  "storyRules.look": "Look",
+};

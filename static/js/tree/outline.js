@@ -1,0 +1,106 @@
+// The whole shape of a story, from the columns that the server sends to columns that can be walked. Pure.
+// Numbers stand for messages here: a parent has a smaller number than its children, and a child that has no elder ones
+// comes right after its parent. So everything that follows is a loop, however deep a story is.
+
+/** @import { Id, Skeleton } from "../lib/wire.d.ts" */
+
+/** What is known of a message besides its place; bits of `flags`. */
+export const FLAG = { disabled: 1, muted: 2, mine: 4, writing: 8, failed: 16, unread: 32, summary: 64, merge: 128 };
+
+/**
+ * @typedef {object} Outline
+ * @property {number} size messages, and the root, which is number 0
+ * @property {Id[]} ids
+ * @property {Int32Array} parent -1 for the root
+ * @property {Uint8Array} flags
+ * @property {string[]} previews how each begins
+ * @property {Map<Id, number>} at where each is; a change by hand is where the message is that it follows
+ * @property {Map<number, Id>} ends of messages that only changes by hand follow: the last of those
+ */
+
+/** @type {Record<string, number>} */
+const FROM_LEGEND = { disabled: FLAG.disabled, muted: FLAG.muted, unread: FLAG.unread, user: FLAG.mine, generating: FLAG.writing, error: FLAG.failed, summary: FLAG.summary, merge: FLAG.merge };
+
+/** @param {string | undefined} word */
+const flagOf = (word) => FROM_LEGEND[word ?? ""] ?? 0;
+
+/** @param {Skeleton} skeleton @param {number} i */
+function flagsOf({ roles, kinds, statuses, flags, legend }, i) {
+  const own = legend.flags.reduce((sum, word, bit) => ((flags[i] ?? 0) & (1 << bit) ? sum | flagOf(word) : sum), 0);
+  return own | flagOf(legend.roles[roles[i] ?? -1]) | flagOf(legend.kinds[kinds[i] ?? -1]) | flagOf(legend.statuses[statuses[i] ?? -1]);
+}
+
+/**
+ * The children of each as a chain: `first` child, then `next`, the youngest first.
+ * @param {ArrayLike<number>} parents @param {number} size
+ */
+function chained(parents, size) {
+  const first = new Int32Array(size).fill(-1);
+  const next = new Int32Array(size).fill(-1);
+  for (let i = 0; i < size; i += 1) {
+    const parent = parents[i] ?? -1;
+    if (parent < 0 || parent >= size || parent === i) continue;
+    next[i] = first[parent] ?? -1;
+    first[parent] = i;
+  }
+  return { first, next };
+}
+
+/** Changes by hand are no messages: what hangs below one hangs below the message before it. @param {Skeleton} skeleton @returns {Outline} */
+export function outlineOf(skeleton) {
+  const count = skeleton.ids.length;
+  const change = skeleton.legend.kinds.indexOf("change");
+  const { first, next } = chained(skeleton.parents, count);
+  const place = new Int32Array(count).fill(-1);
+  const parent = new Int32Array(count).fill(-1);
+  const flags = new Uint8Array(count);
+  /** @type {Outline} */
+  const out = { size: 0, ids: [], parent, flags, previews: [], at: new Map(), ends: new Map() };
+  const open = count > 0 ? [Math.max(0, skeleton.parents.indexOf(-1))] : [];
+  for (let i = open.pop(); i !== undefined; i = open.pop()) {
+    const above = place[skeleton.parents[i] ?? -1] ?? -1;
+    const id = skeleton.ids[i] ?? "";
+    if (skeleton.kinds[i] === change && above >= 0) {
+      place[i] = above;
+      out.ends.set(above, id);
+    } else {
+      const n = (place[i] = out.size);
+      parent[n] = above;
+      flags[n] = flagsOf(skeleton, i);
+      out.ids.push(id);
+      out.previews.push(skeleton.previews[i] ?? "");
+      out.ends.delete(above);
+      out.size += 1;
+    }
+    out.at.set(id, place[i] ?? 0);
+    for (let child = first[i] ?? -1; child >= 0; child = next[child] ?? -1) open.push(child);
+  }
+  return { ...out, parent: parent.slice(0, out.size), flags: flags.slice(0, out.size), ends: withoutFollowers(out) };
+}
+
+/** A message that another one follows has no changes by hand at its end. @param {Outline} outline */
+function withoutFollowers({ size, parent, ends }) {
+  for (let n = 1; n < size; n += 1) ends.delete(parent[n] ?? -1);
+  return ends;
+}
+
+/** The messages from the root to one, marked. @param {Outline} outline @param {number} end @returns {Uint8Array} */
+export function trunkTo({ size, parent }, end) {
+  const trunk = new Uint8Array(size);
+  for (let n = end; n >= 0 && n < size; n = parent[n] ?? -1) trunk[n] = 1;
+  return trunk;
+}
+
+/** How many messages hang below each. @param {Outline} outline */
+export function countsBelow({ size, parent }) {
+  const below = new Int32Array(size);
+  for (let n = size - 1; n > 0; n -= 1) below[parent[n] ?? 0] = (below[parent[n] ?? 0] ?? 0) + (below[n] ?? 0) + 1;
+  return below;
+}
+
+/** The children of a message, the eldest first. @param {Outline} outline @param {number} of @returns {number[]} */
+export function childrenOf({ size, parent }, of) {
+  const found = [];
+  for (let n = of + 1; n < size; n += 1) if (parent[n] === of) found.push(n);
+  return found;
+}

@@ -1,0 +1,67 @@
+// The cards of the open story, as they stand now: what is drawn and what is walked through are the same ones.
+import { computed } from "../../vendor/preact.js";
+import { quoted } from "../lib/tags.js";
+import { labels, labelsOf } from "../model/arrangement.js";
+import { flipped, openRuns, outline, runs, sides } from "../model/overview.js";
+import { head } from "../model/story.js";
+import { cardsOf, layOut } from "./layout.js";
+import { FLAG, trunkTo } from "./outline.js";
+
+/** @import { Id } from "../lib/wire.d.ts" */
+/** @import { Cards, Layout } from "./layout.js" */
+/** @import { Outline } from "./outline.js" */
+/** @typedef {{outline: Outline, cards: Cards, layout: Layout, head: number}} Drawn `head`: the message that HEAD is at */
+
+/** The numbers of messages that are there. @param {Outline} of @param {Iterable<Id>} ids */
+const numbersOf = ({ at }, ids) => new Set([...ids].flatMap((id) => at.get(id) ?? []));
+
+/** What a reader looks for is never part of a run. */
+const KEPT = FLAG.writing | FLAG.failed | FLAG.unread | FLAG.summary | FLAG.merge;
+
+export const drawn = computed(() => {
+  const of = outline.value;
+  if (!of) return null;
+  const at = of.at.get(head.value ?? "") ?? 0;
+  const trunk = trunkTo(of, at);
+  const named = numbersOf(of, labels.value.map(({ nodeId }) => nodeId));
+  const keeps = (/** @type {number} */ n) => n === at || named.has(n) || ((of.flags[n] ?? 0) & KEPT) !== 0;
+  const folding = { trunk, sides: sides.value, flipped: numbersOf(of, flipped.value), runs: runs.value, openRuns: numbersOf(of, openRuns.value), keeps };
+  const cards = cardsOf(of, folding);
+  return /** @type {Drawn} */ ({ outline: of, cards, layout: layOut(cards), head: at });
+});
+
+/** The message that stands for one that may be folded away: itself, the beginning of its run, or the nearest one above. @param {Drawn} tree @param {number} n */
+export function shownFor({ outline: { parent }, cards }, n) {
+  let at = n;
+  while (at > 0 && (cards.cardOf[at] ?? -1) < 0) at = parent[at] ?? 0;
+  return cards.node[cards.cardOf[at] ?? 0] ?? 0;
+}
+
+/** Who is one step away: the message above, those beside it from left to right, and those below. @param {Drawn} tree @param {number} n */
+export function around({ cards, layout }, n) {
+  const card = cards.cardOf[n] ?? 0;
+  const above = cards.parent[card] ?? -1;
+  /** @type {[number[], number[]]} */
+  const [beside, below] = [[], []];
+  for (let i = 0; i < cards.size; i += 1) {
+    if (i === card || (above >= 0 && cards.parent[i] === above)) beside.push(i);
+    if (cards.parent[i] === card) below.push(i);
+  }
+  const inOrder = (/** @type {number[]} */ list) => list.sort((a, b) => (layout.column[a] ?? 0) - (layout.column[b] ?? 0)).map((i) => cards.node[i] ?? 0);
+  return { above: above < 0 ? null : (cards.node[above] ?? 0), beside: inOrder(beside), below: inOrder(below) };
+}
+
+/** The name of the place of a message, also where it is on a change by hand at its end. @param {Outline} of @param {number} n */
+export const placeName = (of, n) => labelsOf(of.ids[n] ?? "")[0]?.name ?? labelsOf(of.ends.get(n) ?? "")[0]?.name ?? "";
+
+/** The beginnings that were asked for: taking out what is written for machines costs more than drawing it. @type {WeakMap<Outline, Map<number, string>>} */
+const beginnings = new WeakMap();
+
+/** How a message begins. @param {Outline} of @param {number} n */
+export function beginningOf(of, n) {
+  let known = beginnings.get(of);
+  if (!known) beginnings.set(of, (known = new Map()));
+  let text = known.get(n);
+  if (text === undefined) known.set(n, (text = quoted(of.previews[n] ?? "")));
+  return text;
+}

@@ -1,0 +1,175 @@
+// The page that shows the whole tree of a story, over its chat. Loaded when first opened.
+import { h, html, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { followOutline, goThere, readMessage, readOutline, stopReading, turnFold, turnRuns, turnSides } from "../actions/overview.js";
+import { giveBackFocus, leaveTree } from "../actions/tree-page.js";
+import { drawn as onScreen, isFocusLost } from "../lib/focus.js";
+import { addEnglish, clock, locale, moment, t } from "../lib/i18n.js";
+import words from "../lib/strings/en-overview.js";
+import { chosen, labels, moving } from "../model/arrangement.js";
+import { cursor, failure, reading, runs, sides } from "../model/overview.js";
+import { editing, loading, nodeOf, purges, session } from "../model/story.js";
+import { isLinear } from "../tree/line.js";
+import { beginningOf, drawn, placeName } from "../tree/overview.js";
+import { nameOf } from "../tree/speaker.js";
+import { Labels } from "./label.js";
+import { Body } from "./message.js";
+import { MessageMenu } from "./message-menu.js";
+import { Blank, CommandButton, Waiting, icon } from "./parts.js";
+import { Failed } from "./reading.js";
+import "./tree-canvas.js";
+import { STATES, Walk, placeOf } from "./tree-walk.js";
+
+/** @import { Key } from "../lib/i18n.js" */
+/** @import { Drawn } from "../tree/overview.js" */
+/** @import { TreeCanvas } from "./tree-canvas.js" */
+/** @import { Scene } from "./tree-paint.js" */
+
+addEnglish(words);
+
+export function Overview() {
+  const sid = session.value?.id;
+  const isOpen = loading.value.state === "ready";
+  const texts = purges.value;
+  useEffect(() => (isOpen ? followOutline() : undefined), [sid, isOpen, texts]);
+  // What goes on in the chat is shown there.
+  const isElsewhere = isOpen && (isLinear.value || moving.value !== null || chosen.value !== null || editing.value !== null);
+  useEffect(() => {
+    if (isElsewhere) leaveTree();
+  }, [isElsewhere]);
+  useEffect(() => () => void onScreen().then(giveBackFocus), []);
+  return html`<section class="overview" aria-label=${t("command.overview")}><h1 class="hidden">${t("command.overview")}</h1>${h(Content, {})}</section>`;
+}
+
+function Content() {
+  const tree = drawn.value;
+  if (tree && tree.outline.size > 1) return h(Whole, { key: session.value?.id, tree });
+  const rest = tree
+    ? h(Blank, { symbol: "tree", title: t("tree.empty"), hint: t("tree.emptyHint") })
+    : failure.value
+      ? html`${h(Failed, { error: failure.value })}<div class="actions"><button type="button" onClick=${readOutline}>${t("retry")}</button></div>`
+      : h(Waiting, { rows: 6 });
+  return html`<div class="overview-bar">${h(BackButton, {})}</div><div class="overview-rest">${rest}</div>`;
+}
+
+const BackButton = () => html`<button type="button" class="tree-back" aria-label=${t("tree.back")} title=${`${t("tree.back")} (Esc)`} onClick=${leaveTree}>${icon("back")}<span>${t("tree.back")}</span></button>`;
+
+/** What a tree looks like now. @param {Drawn} tree @returns {Scene} */
+function sceneOf(tree) {
+  const { outline, cards, layout, head } = tree;
+  return {
+    outline,
+    cards,
+    layout,
+    head: cards.cardOf[head] ?? -1,
+    cursor: cards.cardOf[placeOf(tree)] ?? -1,
+    words: (n) => beginningOf(outline, n) || t("tree.wordless"),
+    label: (n) => placeName(outline, n),
+    runText: (n) => t("tree.run", { n }),
+    beginning: t("tree.beginning"),
+  };
+}
+
+/** @param {{tree: Drawn}} props */
+function Whole({ tree }) {
+  const ref = useRef(/** @type {TreeCanvas | null} */ (null));
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  const legend = useSignal(false);
+  const at = placeOf(tree);
+  const focusTree = () => /** @type {HTMLElement | null | undefined} */ (box.current?.querySelector("[role=tree]"))?.focus({ preventScroll: true });
+  const menu = async (/** @type {number} */ n) => {
+    await readMessage(n);
+    await onScreen();
+    /** @type {HTMLElement | null | undefined} */ (box.current?.querySelector(".tree-message .more"))?.click();
+  };
+  const enter = async (/** @type {number} */ n) => {
+    await readMessage(n);
+    await onScreen();
+    /** @type {HTMLElement | null | undefined} */ (box.current?.querySelector(".tree-message"))?.focus();
+  };
+  useLayoutEffect(() => {
+    const canvas = ref.current;
+    if (!canvas) return;
+    canvas.hooks = { pick: (n) => (focusTree(), pick(n)), go: goThere, fold: (n) => (focusTree(), turnFold(n)), menu: (n) => void menu(n) };
+    canvas.show(sceneOf(tree), placeOf(tree));
+    canvas.center(tree.head);
+    if (isFocusLost() || !box.current?.contains(document.activeElement)) focusTree();
+  }, []);
+  const named = labels.value;
+  const language = locale.value;
+  useLayoutEffect(() => ref.current?.show(sceneOf(tree), at), [tree, at, named, language]);
+  const place = cursor.value;
+  const isRead = reading.value;
+  useEffect(() => {
+    if (place === null) return;
+    let isOver = false;
+    // The place that the text beside it takes is known when it is drawn.
+    void onScreen().then(() => isOver || ref.current?.reveal(at));
+    return () => void (isOver = true);
+  }, [place, isRead]);
+  useEffect(() => {
+    if (isRead === null && isFocusLost()) focusTree();
+  }, [isRead]);
+  const hidden = tree.outline.size - 1 - shownIn(tree);
+  return html`<div class="overview-whole" ref=${box}>
+    <div class="overview-bar">${h(BackButton, {})}
+      <p class="aside tree-count">${t("tree.count", { n: tree.outline.size - 1 })}${hidden > 0 && html`<span> · ${t("tree.folded", { n: hidden })}</span>`}</p>
+      ${h(Tools, { canvas: () => ref.current, head: tree.head, legend: () => (stopReading(), (legend.value = !legend.peek())) })}</div>
+    <div class="tree-field"><tree-canvas ref=${ref} aria-hidden="true"></tree-canvas>${h(Walk, { tree, canvas: () => ref.current, enter, menu })}</div>
+    <aside class=${`tree-beside ${isRead === null && !legend.value ? "is-idle" : ""}`} aria-label=${t(isRead === null ? "tree.legend" : "tree.reading")}>
+      ${isRead === null ? h(Legend, {}) : h(Reading, { key: isRead, tree, back: () => (stopReading(), focusTree()) })}</aside></div>`;
+}
+
+/** A card of several messages opens, one of a single message is read. @param {number} n */
+function pick(n) {
+  const { cards } = drawn.peek() ?? {};
+  if ((cards?.count[cards.cardOf[n] ?? 0] ?? 1) > 1) turnFold(n);
+  else void readMessage(n);
+}
+
+/** How many messages are on cards of their own or in runs. @param {Drawn} tree */
+const shownIn = ({ cards }) => cards.count.reduce((sum, count) => sum + count, 0) - 1;
+
+/** @param {{canvas: () => TreeCanvas | null, head: number, legend: () => void}} props */
+function Tools({ canvas, head, legend }) {
+  const tool = (/** @type {Key} */ label, /** @type {string} */ symbol, /** @type {() => unknown} */ act, /** @type {boolean | null} */ on = null) =>
+    html`<button type="button" class="round" aria-label=${t(label)} title=${t(label)} aria-pressed=${on} onClick=${act}>${icon(symbol)}</button>`;
+  return html`<div class="tree-tools" role="group" aria-label=${t("tree.tools")}>
+    ${tool("tree.sides", "sides", turnSides, sides.value)}${tool("tree.runs", "summarise", turnRuns, runs.value)}<i></i>
+    ${tool("tree.farther", "line", () => canvas()?.farther())}${tool("tree.closer", "plus", () => canvas()?.closer())}${tool("tree.fit", "fit", () => canvas()?.fit())}${tool("tree.home", "here", () => canvas()?.center(head))}<i></i>
+    ${tool("tree.legend", "help", legend)}</div>`;
+}
+
+/** Commands of a message that need the chat around it; of those beside the line also what is about runs of it. */
+const APART = ["message.choose", "message.goOn", "message.otherModel"];
+const BESIDE = [...APART, "message.summarise"];
+
+/** @param {{tree: Drawn, back: () => void}} props */
+function Reading({ tree, back }) {
+  const node = nodeOf(reading.value);
+  const n = tree.outline.at.get(reading.value ?? "") ?? -1;
+  const keys = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key !== "Escape" || document.querySelector(":popover-open")) return;
+    event.preventDefault();
+    back();
+  };
+  if (!node || n < 0) return h(Waiting, { rows: 3 });
+  const flags = tree.outline.flags[n] ?? 0;
+  const card = tree.cards.cardOf[n] ?? -1;
+  const isTrunk = tree.cards.trunk[card] === 1;
+  const isFolded = (tree.cards.hidden[card] ?? 0) > 0;
+  return html`<article class="tree-message" tabindex="-1" aria-label=${t("message.by", { name: nameOf(node), time: clock(node.timestamp) })} onKeyDown=${keys}>
+    <header><b>${nameOf(node)}</b><time datetime=${node.timestamp} title=${moment(node.timestamp)}>${clock(node.timestamp)}</time>
+      <button type="button" class="round" aria-label=${t("tree.close")} title=${`${t("tree.close")} (Esc)`} onClick=${back}>${icon("close")}</button></header>
+    <p class="tree-states">${h(Labels, { nid: node.id })}${n === tree.head && html`<span class="chip on">${t("tree.isHere")}</span>`}${STATES.filter(([flag]) => (flags & flag) !== 0).map(([, key]) => html`<span key=${key} class="chip">${t(key)}</span>`)}</p>
+    <div class="tree-text" tabindex="0" role="group" aria-label=${t("tree.text")}>${h(Body, { node })}</div>
+    <footer class="actions">${n !== tree.head && node.status === "complete" && html`<button type="button" class="primary" onClick=${() => goThere(n)}>${icon("right")}<span>${t("branches.go")}</span></button>`}
+      ${tree.cards.foldable[card] === 1 && html`<button type="button" onClick=${() => turnFold(n)}>${icon(isFolded ? "branches" : "sides")}<span>${t(isFolded ? "tree.unfold" : "tree.fold")}</span></button>`}
+      <span class="tree-more">${h(CommandButton, { id: "message.why", node })}${node.status !== "generating" && h(MessageMenu, { node, without: isTrunk ? APART : BESIDE })}</span></footer></article>`;
+}
+
+/** How each thing looks. @type {[string, Key][]} */
+const SIGNS = [["head", "tree.sign.head"], ["trunk", "tree.sign.trunk"], ["side", "tree.sign.side"], ["out", "tree.sign.out"], ["writing", "tree.sign.writing"], ["failed", "tree.sign.failed"], ["unread", "tree.sign.unread"], ["folded", "tree.sign.folded"], ["run", "tree.sign.run"]];
+const WORDS = /** @type {Record<string, string>} */ ({ folded: "+3", run: "···", failed: "!" });
+
+const Legend = () => html`<div class="tree-legend"><p>${t("tree.choose")}</p><h2>${t("tree.legend")}</h2>
+  <ul>${SIGNS.map(([sign, key]) => html`<li key=${sign}><span class=${`sign sign-${sign}`} aria-hidden="true">${WORDS[sign] ?? ""}</span><span>${t(key)}</span></li>`)}</ul></div>`;

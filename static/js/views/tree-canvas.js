@@ -1,0 +1,378 @@
+// `<tree-canvas>`: a whole tree on a canvas, with a small map beside it. It pans, zooms and says what was pointed at; what
+// that means its owner knows. Nothing is drawn unless something has changed. For those who do not see it there is a tree of
+// the page's own (tree-walk.js); this one is hidden from them.
+import { cardAt } from "../tree/layout.js";
+import { CARD, badgeBox, badgeOf, boxOf, leftOf, paint, paintMap, topOf } from "./tree-paint.js";
+
+/** @import { Camera, Look, Scene } from "./tree-paint.js" */
+/** @typedef {{pick: (n: number) => void, go: (n: number) => void, fold: (n: number) => void, menu: (n: number) => void}} Hooks called with a message */
+
+const ZOOM = { least: 0.01, most: 2.5, step: 1.25 };
+/** So far a finger or a mouse may slip and still have clicked. */
+const SLIP = 5;
+const EDGE = 28;
+/** So much of the tree is always in view. */
+const KEPT = 60;
+const MAP = { wide: 110, column: 9, margin: 12 };
+/** A badge is pointed at with a thumb, too. */
+const REACH = 4;
+const FOUND_ROOM = 24;
+
+const COLOURS = /** @type {const} */ ({ page: "--page", raised: "--raised", line: "--border", strong: "--line-strong", text: "--text", muted: "--muted", faint: "--faint", accent: "--accent", soft: "--accent-soft", onAccent: "--on-accent", bad: "--bad" });
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+const dark = matchMedia("(prefers-color-scheme: dark)");
+
+/** Colours and fonts as the style sheets have them: a property of its own does not tell what `light-dark()` comes to, a colour does. @param {HTMLElement} host @returns {Look} */
+function lookOf(host) {
+  const probe = host.appendChild(document.createElement("i"));
+  const read = (/** @type {"color" | "fontFamily"} */ what, /** @type {string} */ name) => {
+    probe.style[what] = `var(${name})`;
+    return getComputedStyle(probe)[what];
+  };
+  const colours = Object.fromEntries(Object.entries(COLOURS).map(([role, name]) => [role, read("color", name)]));
+  const look = /** @type {Look} */ ({ ...colours, sans: read("fontFamily", "--sans"), serif: read("fontFamily", "--serif") });
+  probe.remove();
+  return look;
+}
+
+/** @param {number} value @param {number} low @param {number} high */
+const between = (value, low, high) => Math.min(Math.max(value, low), Math.max(low, high));
+
+export class TreeCanvas extends HTMLElement {
+  /** @type {Scene | null} */
+  scene = null;
+  /** @type {Hooks | null} */
+  hooks = null;
+  /** @type {Camera} */
+  camera = { x: 0, y: 0, zoom: 1 };
+  /** Frames that were drawn: none are, while nothing changes. */
+  frames = 0;
+  wide = 0;
+  tall = 0;
+  #waiting = 0;
+  #dash = 0;
+  /** What is to be brought into view as soon as there is a view. @type {(() => void) | null} */
+  #wish = null;
+  /** @type {Look | null} */
+  #look = null;
+  /** @type {Map<string, string[]>} */
+  #fitted = new Map();
+  #field = document.createElement("canvas");
+  #map = document.createElement("canvas");
+  /** The tree on the small map; drawn anew when the tree is another. @type {HTMLCanvasElement | null} */
+  #small = null;
+  /** @type {Map<number, {x: number, y: number}>} */
+  #pointers = new Map();
+  #hasMoved = false;
+  #ends = new AbortController();
+
+  connectedCallback() {
+    this.#ends = new AbortController();
+    const { signal } = this.#ends;
+    this.#map.className = "tree-map";
+    this.replaceChildren(this.#field, this.#map);
+    const field = this.#field;
+    field.addEventListener("pointerdown", (event) => this.#press(event), { signal });
+    field.addEventListener("pointermove", (event) => this.#move(event), { signal });
+    field.addEventListener("pointerup", (event) => this.#lift(event), { signal });
+    field.addEventListener("pointercancel", (event) => void this.#pointers.delete(event.pointerId), { signal });
+    field.addEventListener("dblclick", (event) => this.#hit(event, "go"), { signal });
+    field.addEventListener("contextmenu", (event) => (event.preventDefault(), this.#hit(event, "menu")), { signal });
+    field.addEventListener("wheel", (event) => this.#wheel(event), { signal, passive: false });
+    for (const type of /** @type {const} */ (["pointerdown", "pointermove"])) this.#map.addEventListener(type, (event) => this.#aim(event), { signal });
+    const sizes = new ResizeObserver(() => this.#resize());
+    sizes.observe(this);
+    const themes = new MutationObserver(() => this.#restyle());
+    themes.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme", "lang"] });
+    dark.addEventListener("change", () => this.#restyle(), { signal });
+    still.addEventListener("change", () => this.redraw(), { signal });
+    void document.fonts.ready.then(() => this.#restyle());
+    signal.addEventListener("abort", () => (sizes.disconnect(), themes.disconnect()));
+    this.#resize();
+  }
+
+  disconnectedCallback() {
+    this.#ends.abort();
+    cancelAnimationFrame(this.#waiting);
+    this.#waiting = 0;
+  }
+
+  /** Shows a tree. What stood at `hold`, a message, stays where it was on the screen. @param {Scene} scene @param {number} hold */
+  show(scene, hold) {
+    const old = this.scene;
+    const isSameTree = old?.layout === scene.layout;
+    const [was, is] = [old?.cards.cardOf[hold] ?? -1, scene.cards.cardOf[hold] ?? -1];
+    if (old && !isSameTree && was >= 0 && is >= 0) {
+      this.camera.x += (leftOf(old.layout, was) - leftOf(scene.layout, is)) * this.camera.zoom;
+      this.camera.y += (topOf(old.layout, was) - topOf(scene.layout, is)) * this.camera.zoom;
+    }
+    this.scene = scene;
+    if (!isSameTree || old?.outline !== scene.outline) this.#small = null;
+    this.redraw();
+  }
+
+  redraw() {
+    if (this.#waiting === 0 && this.isConnected) this.#waiting = requestAnimationFrame(() => this.#draw());
+  }
+
+  // The view
+
+  /** The tree in its extent. */
+  #extent() {
+    const { columns = 1, rows = 1 } = this.scene?.layout ?? {};
+    return { wide: columns * CARD.stepX - (CARD.stepX - CARD.wide), tall: rows * CARD.stepY - (CARD.stepY - CARD.tall) };
+  }
+
+  /** @param {Camera} camera */
+  #put({ x, y, zoom }) {
+    const { wide, tall } = this.#extent();
+    const inView = (/** @type {number} */ at, /** @type {number} */ size, /** @type {number} */ room) => between(at, KEPT - size * zoom, room - KEPT);
+    this.camera = { zoom, x: inView(x, wide, this.wide), y: inView(y, tall, this.tall) };
+    this.redraw();
+  }
+
+  /** @param {number} dx @param {number} dy */
+  pan(dx, dy) {
+    const { x, y, zoom } = this.camera;
+    this.#put({ x: x + dx, y: y + dy, zoom });
+  }
+
+  /** Zooms around a place, the middle unless said. @param {number} factor @param {number} [x] @param {number} [y] */
+  zoom(factor, x = this.wide / 2, y = this.tall / 2) {
+    const { camera } = this;
+    const zoom = between(camera.zoom * factor, ZOOM.least, ZOOM.most);
+    const turn = zoom / camera.zoom;
+    this.#put({ zoom, x: x - (x - camera.x) * turn, y: y - (y - camera.y) * turn });
+  }
+
+  closer = () => this.zoom(ZOOM.step);
+  farther = () => this.zoom(1 / ZOOM.step);
+
+  /** All of it in view. */
+  fit() {
+    this.#soon(() => {
+      const { wide, tall } = this.#extent();
+      const zoom = between(Math.min((this.wide - 2 * EDGE) / wide, (this.tall - 2 * EDGE) / tall), ZOOM.least, 1);
+      this.#put({ zoom, x: (this.wide - wide * zoom) / 2, y: (this.tall - tall * zoom) / 2 });
+    });
+  }
+
+  /** A message in the middle, at a size at which it can be read. @param {number} n */
+  center(n) {
+    this.#soon(() => {
+      const card = this.scene?.cards.cardOf[n] ?? -1;
+      if (!this.scene || card < 0) return;
+      const zoom = this.camera.zoom < 0.7 ? 1 : this.camera.zoom;
+      const { wide } = this.#extent();
+      const { x, y } = boxOf(this.scene, card);
+      const fits = wide * zoom <= this.wide - 2 * EDGE;
+      this.#put({ zoom, x: fits ? (this.wide - wide * zoom) / 2 : this.wide * 0.4 - (x + CARD.wide / 2) * zoom, y: this.tall * 0.6 - (y + CARD.tall / 2) * zoom });
+    });
+  }
+
+  /** A message in view, with as little moving as that takes. @param {number} n */
+  reveal(n) {
+    this.#soon(() => {
+      const box = this.boxOf(n);
+      if (!box) return;
+      const by = (/** @type {number} */ at, /** @type {number} */ size, /** @type {number} */ room) => (at < FOUND_ROOM ? FOUND_ROOM - at : at + size > room - FOUND_ROOM ? Math.max(room - FOUND_ROOM - at - size, FOUND_ROOM - at) : 0);
+      const [dx, dy] = [by(box.x, box.wide, this.wide), by(box.y, box.tall, this.tall)];
+      if (dx !== 0 || dy !== 0) this.pan(dx, dy);
+    });
+  }
+
+  /** Where the card of a message, or its badge, is in this element. @param {number} n @param {boolean} [badge] */
+  boxOf(n, badge = false) {
+    const card = this.scene?.cards.cardOf[n] ?? -1;
+    if (!this.scene || card < 0 || (badge && badgeOf(this.scene, card) === "")) return null;
+    const { x, y, wide, tall } = (badge ? badgeBox : boxOf)(this.scene, card);
+    const { zoom, x: left, y: top } = this.camera;
+    return { x: x * zoom + left, y: y * zoom + top, wide: wide * zoom, tall: tall * zoom };
+  }
+
+  /** @param {() => void} act */
+  #soon(act) {
+    if (this.wide > 0 && this.scene) act();
+    else this.#wish = act;
+  }
+
+  #resize() {
+    const { clientWidth: wide, clientHeight: tall } = this;
+    if (wide === 0 || tall === 0) return;
+    const { x, y, zoom } = this.camera;
+    // What was in the middle stays there.
+    if (this.wide > 0) this.camera = { zoom, x: x + (wide - this.wide) / 2, y: y + (tall - this.tall) / 2 };
+    [this.wide, this.tall] = [wide, tall];
+    this.#small = null;
+    this.redraw();
+  }
+
+  #restyle() {
+    this.#look = this.#small = null;
+    this.#fitted.clear();
+    this.redraw();
+  }
+
+  // Drawing
+
+  #draw() {
+    this.#waiting = 0;
+    if (!this.scene || this.wide === 0 || this.scene.cards.size === 0) return;
+    const wish = this.#wish;
+    this.#wish = null;
+    wish?.();
+    cancelAnimationFrame(this.#waiting);
+    this.#waiting = 0;
+    const ratio = Math.min(devicePixelRatio || 1, 3);
+    const ctx = sized(this.#field, this.wide, this.tall, ratio);
+    this.#look ??= lookOf(this);
+    if (!ctx) return;
+    this.frames += 1;
+    const { scene, camera, wide, tall } = this;
+    const moves = paint(ctx, { scene, look: this.#look, camera, wide, tall, dash: this.#dash, fitted: this.#fitted }, ratio);
+    this.#drawMap(ratio);
+    if (!moves || still.matches) return;
+    this.#dash = (this.#dash + 0.35) % 16;
+    this.redraw();
+  }
+
+  /** As wide as there are columns, and as tall as the view. @param {Scene} scene */
+  #mapSize({ layout }) {
+    const tall = Math.min(this.tall - 2 * MAP.margin, layout.rows * CARD.stepY * 0.2);
+    return { wide: between(layout.columns * MAP.column, MAP.column, MAP.wide), tall: Math.max(tall, MAP.column) };
+  }
+
+  /** @param {number} ratio */
+  #drawMap(ratio) {
+    const { scene, camera } = this;
+    const all = this.#extent();
+    const isWhole = all.wide * camera.zoom <= this.wide && all.tall * camera.zoom <= this.tall;
+    this.#map.hidden = isWhole || this.wide < 480;
+    if (this.#map.hidden || !scene || !this.#look) return;
+    const size = this.#mapSize(scene);
+    const ctx = sized(this.#map, size.wide, size.tall, ratio);
+    if (!ctx) return;
+    ctx.setTransform(1, 0, 0, 1, 0, 0);
+    ctx.clearRect(0, 0, this.#map.width, this.#map.height);
+    ctx.drawImage((this.#small ??= smallMap(scene, this.#look, size, ratio)), 0, 0);
+    ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const [across, down] = [size.wide / (scene.layout.columns * CARD.stepX * camera.zoom), size.tall / (scene.layout.rows * CARD.stepY * camera.zoom)];
+    const [x, y] = [between(-camera.x * across, 0, size.wide - 4), between(-camera.y * down, 0, size.tall - 4)];
+    const [right, end] = [between((this.wide - camera.x) * across, x + 4, size.wide), between((this.tall - camera.y) * down, y + 4, size.tall)];
+    ctx.strokeStyle = this.#look.text;
+    ctx.lineWidth = 1.5;
+    ctx.strokeRect(x + 0.75, y + 0.75, right - x - 1.5, end - y - 1.5);
+  }
+
+  // Pointers
+
+  /** @param {MouseEvent} event */
+  #at(event) {
+    const { left, top } = this.#field.getBoundingClientRect();
+    return { x: event.clientX - left, y: event.clientY - top };
+  }
+
+  /** @param {PointerEvent} event */
+  #press(event) {
+    if (event.button > 0) return;
+    this.#field.setPointerCapture(event.pointerId);
+    if (this.#pointers.size === 0) this.#hasMoved = false;
+    this.#pointers.set(event.pointerId, this.#at(event));
+  }
+
+  /** @param {PointerEvent} event */
+  #move(event) {
+    const before = this.#pointers.get(event.pointerId);
+    const now = this.#at(event);
+    if (!before) return this.#point(now);
+    const other = [...this.#pointers].find(([id]) => id !== event.pointerId)?.[1];
+    const [dx, dy] = [now.x - before.x, now.y - before.y];
+    if (!this.#hasMoved && !other && Math.hypot(dx, dy) < SLIP) return;
+    this.#hasMoved = true;
+    this.#pointers.set(event.pointerId, now);
+    if (!other) return this.pan(dx, dy);
+    const apart = (/** @type {{x: number, y: number}} */ at) => Math.max(10, Math.hypot(at.x - other.x, at.y - other.y));
+    this.pan(dx / 2, dy / 2);
+    this.zoom(apart(now) / apart(before), (now.x + other.x) / 2, (now.y + other.y) / 2);
+  }
+
+  /** @param {PointerEvent} event */
+  #lift(event) {
+    const wasDown = this.#pointers.delete(event.pointerId);
+    if (wasDown && !this.#hasMoved && this.#pointers.size === 0) this.#hit(event, "pick");
+  }
+
+  /** @param {{x: number, y: number}} at */
+  #point(at) {
+    this.#field.classList.toggle("over", this.#found(at) !== null);
+  }
+
+  /** The card at a place, and whether it is its badge. @param {{x: number, y: number}} at */
+  #found({ x: px, y: py }) {
+    const { scene, camera } = this;
+    if (!scene) return null;
+    const [x, y] = [(px - camera.x) / camera.zoom, (py - camera.y) / camera.zoom];
+    const column = Math.floor(x / CARD.stepX);
+    const card = cardAt(scene.layout, Math.floor(y / CARD.stepY), column);
+    if (card < 0) return null;
+    if (badgeOf(scene, card) !== "" && isIn(badgeBox(scene, card), x, y, REACH)) return { card, isBadge: true };
+    return isIn(boxOf(scene, card), x, y, 0) ? { card, isBadge: false } : null;
+  }
+
+  /** @param {MouseEvent} event @param {"pick" | "go" | "menu"} what */
+  #hit(event, what) {
+    const found = this.#found(this.#at(event));
+    const n = found && this.scene?.cards.node[found.card];
+    if (!found || n == null) return;
+    if (!found.isBadge) this.hooks?.[what](n);
+    else if (what === "pick") this.hooks?.fold(n);
+  }
+
+  /** @param {WheelEvent} event */
+  #wheel(event) {
+    event.preventDefault();
+    const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 20 : event.deltaMode === WheelEvent.DOM_DELTA_PAGE ? this.tall : 1;
+    const [dx, dy] = event.shiftKey && event.deltaX === 0 ? [event.deltaY, 0] : [event.deltaX, event.deltaY];
+    if (!event.ctrlKey) return this.pan(-dx * unit, -dy * unit);
+    const { x, y } = this.#at(event);
+    this.zoom(Math.exp(-between(dy * unit, -60, 60) * 0.006), x, y);
+  }
+
+  /** What is pointed at on the small map comes into the middle. @param {PointerEvent} event */
+  #aim(event) {
+    if (event.type === "pointerdown") this.#map.setPointerCapture(event.pointerId);
+    else if (!this.#map.hasPointerCapture(event.pointerId)) return;
+    if (!this.scene) return;
+    const { left, top, width, height } = this.#map.getBoundingClientRect();
+    const { columns, rows } = this.scene.layout;
+    const { zoom } = this.camera;
+    const x = ((event.clientX - left) / width) * columns * CARD.stepX * zoom;
+    const y = ((event.clientY - top) / height) * rows * CARD.stepY * zoom;
+    const isNarrow = this.#extent().wide * zoom <= this.wide;
+    this.#put({ zoom, x: isNarrow ? this.camera.x : this.wide / 2 - x, y: this.tall / 2 - y });
+  }
+}
+
+/** @param {{x: number, y: number, wide: number, tall: number}} box @param {number} x @param {number} y @param {number} more */
+const isIn = (box, x, y, more) => x >= box.x - more && x <= box.x + box.wide + more && y >= box.y - more && y <= box.y + box.tall + more;
+
+/** @param {Scene} scene @param {Look} look @param {{wide: number, tall: number}} size @param {number} ratio */
+function smallMap(scene, look, size, ratio) {
+  const canvas = document.createElement("canvas");
+  const ctx = sized(canvas, size.wide, size.tall, ratio);
+  ctx?.setTransform(ratio, 0, 0, ratio, 0, 0);
+  if (ctx) paintMap(ctx, scene, look, size);
+  return canvas;
+}
+
+/** A canvas as sharp as the screen. @param {HTMLCanvasElement} canvas @param {number} wide @param {number} tall @param {number} ratio */
+function sized(canvas, wide, tall, ratio) {
+  const [width, height] = [Math.round(wide * ratio), Math.round(tall * ratio)];
+  if (canvas.width !== width) canvas.width = width;
+  if (canvas.height !== height) canvas.height = height;
+  canvas.style.width = `${wide}px`;
+  canvas.style.height = `${tall}px`;
+  return canvas.getContext("2d");
+}
+
+customElements.define("tree-canvas", TreeCanvas);

@@ -1,0 +1,112 @@
+// The tree of the page for those who walk it by keys or hear it read: one element that has the keyboard, and in it the
+// message it is at with those one step away, however many there are in all.
+import { h, html } from "../../vendor/preact.js";
+import { goThere, moveTo, stopReading, turnFold } from "../actions/overview.js";
+import { leaveTree } from "../actions/tree-page.js";
+import { t } from "../lib/i18n.js";
+import { cursor, reading } from "../model/overview.js";
+import { FLAG } from "../tree/outline.js";
+import { around, beginningOf, placeName, shownFor } from "../tree/overview.js";
+
+/** @import { Key } from "../lib/i18n.js" */
+/** @import { Drawn } from "../tree/overview.js" */
+/** @import { TreeCanvas } from "./tree-canvas.js" */
+
+/** The message that the keyboard is at. @param {Drawn} tree */
+export const placeOf = (tree) => shownFor(tree, tree.outline.at.get(cursor.value ?? "") ?? tree.head);
+
+/** @typedef {{tree: Drawn, canvas: () => TreeCanvas | null, enter: (n: number) => void, menu: (n: number) => void}} Props `enter`: reads it, and goes there with the keyboard */
+
+/** @param {Props} props */
+export function Walk({ tree, canvas, enter, menu }) {
+  const at = placeOf(tree);
+  const { above, beside, below } = around(tree, at);
+  const level = (tree.layout.row[tree.cards.cardOf[at] ?? 0] ?? 0) + 1;
+  const item = (/** @type {number} */ n, /** @type {number} */ depth, /** @type {number[]} */ family) => h(Item, { key: n, tree, n, level: depth, place: family.indexOf(n) + 1, count: family.length });
+  const keys = (/** @type {KeyboardEvent} */ event) => {
+    const act = keyed(event, { tree, at, above, beside, below, canvas: canvas(), enter, menu });
+    if (!act) return;
+    event.preventDefault();
+    act();
+  };
+  return html`<div class="tree-walk" role="tree" tabindex="0" aria-label=${t("tree.label")} aria-description=${t("tree.about")}
+    aria-activedescendant=${`tree-item-${at}`} onKeyDown=${keys} onContextMenu=${(/** @type {Event} */ event) => event.preventDefault()}>
+    ${above !== null && item(above, level - 1, [above])}${beside.map((n) => item(n, level, beside))}${below.map((n) => item(n, level + 1, below))}</div>`;
+}
+
+/** What a key does. @param {KeyboardEvent} event @param {Omit<Props, "canvas"> & {at: number, above: number | null, beside: number[], below: number[], canvas: TreeCanvas | null}} here @returns {(() => unknown) | null} */
+function keyed(event, { tree, at, above, beside, below, canvas, enter, menu }) {
+  const step = (/** @type {number | null | undefined} */ n) => () => n != null && moveTo(n);
+  const isMod = event.ctrlKey || event.metaKey;
+  if (event.altKey || (isMod && event.key !== "Enter")) return null;
+  const place = beside.indexOf(at);
+  const isRun = (tree.cards.count[tree.cards.cardOf[at] ?? 0] ?? 1) > 1;
+  switch (event.key) {
+    case "ArrowUp":
+      return step(above);
+    case "ArrowDown":
+      return step(below[0]);
+    case "ArrowLeft":
+      return step(beside[place - 1]);
+    case "ArrowRight":
+      return step(beside[place + 1]);
+    case "Home":
+      return step(0);
+    case "End":
+      return step(shownFor(tree, tree.head));
+    case "Enter":
+      return () => (isMod ? goThere(at) : isRun ? turnFold(at) : enter(at));
+    case " ":
+      return () => turnFold(at);
+    case "+":
+    case "=":
+      return () => canvas?.closer();
+    case "-":
+      return () => canvas?.farther();
+    case "0":
+      return () => canvas?.fit();
+    case "m":
+    case "ContextMenu":
+      return () => menu(at);
+    case "F10":
+      return event.shiftKey ? () => menu(at) : null;
+    case "Escape":
+      return () => (reading.peek() === null ? leaveTree() : stopReading());
+    default:
+      return null;
+  }
+}
+
+/** What is known of a message, in words. @type {[number, Key][]} */
+export const STATES = [
+  [FLAG.writing, "tree.isWriting"],
+  [FLAG.failed, "tree.hasFailed"],
+  [FLAG.disabled, "tree.isOut"],
+  [FLAG.muted, "tree.isMuted"],
+  [FLAG.unread, "tree.isUnread"],
+  [FLAG.summary, "tree.isSummary"],
+  [FLAG.merge, "tree.isMerge"],
+];
+
+/** A message as it is read aloud. @param {Drawn} tree @param {number} n */
+function spoken({ outline, cards, head }, n) {
+  const card = cards.cardOf[n] ?? 0;
+  const count = cards.count[card] ?? 1;
+  const words = beginningOf(outline, n) || t("tree.wordless");
+  const flags = outline.flags[n] ?? 0;
+  const what = n === 0 ? t("tree.beginning") : count > 1 ? t("tree.run", { n: count }) : flags & FLAG.mine ? t("tree.mine", { text: words }) : words;
+  const states = count > 1 ? [] : STATES.flatMap(([flag, key]) => (flags & flag ? [t(key)] : []));
+  const trunk = n === head ? [t("tree.isHere")] : cards.trunk[card] === 1 ? [t("tree.onTrunk")] : [];
+  const hidden = cards.hidden[card] ?? 0;
+  return [what, placeName(outline, n), ...trunk, ...states, hidden > 0 ? t("tree.hides", { n: hidden }) : ""].filter(Boolean).join(", ");
+}
+
+/** @param {{tree: Drawn, n: number, level: number, place: number, count: number}} props */
+function Item({ tree, n, level, place, count }) {
+  const { cards, outline, head } = tree;
+  const card = cards.cardOf[n] ?? 0;
+  const isRun = (cards.count[card] ?? 1) > 1;
+  const expanded = isRun ? "false" : cards.foldable[card] === 1 ? String((cards.hidden[card] ?? 0) === 0) : null;
+  return html`<div id=${`tree-item-${n}`} role="treeitem" aria-level=${level} aria-posinset=${place} aria-setsize=${count} aria-expanded=${expanded}
+    aria-selected=${String(outline.ids[n] === reading.value)} aria-current=${n === head ? "true" : null}>${spoken(tree, n)}</div>`;
+}

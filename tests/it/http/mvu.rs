@@ -1,0 +1,170 @@
+//! Cards made for MVU: a card of our own comes in, its values begin the story, replies change them, and each branch tells
+//! the model its own.
+
+use super::play::Play;
+use super::*;
+
+const CARD: &[u8] = include_bytes!("../../fixtures/mvu/lamplighter.json");
+
+/// A session with the card, as the page begins one: nobody chooses a plugin.
+async fn play() -> Play {
+    let app = TestServer::with(TestApp::with()).await;
+    let came = app.ask("POST", "/api/characters/import").bytes(CARD, "application/json").send().await.expect(201);
+    assert_eq!(came["metadata"]["clotho"], json!({"plugins": [{"id": "mvu"}]}), "what the page offers to switch on");
+    let sid = id(&app.post("/api/sessions", &json!({"characterIds": [id(&came)]})).await);
+    Play { app, sid }
+}
+
+async fn values(play: &Play, node: &str) -> Value {
+    play.get(&format!("node/{node}/world")).await["world"]["vars"]["stat_data"].clone()
+}
+
+fn sent(play: &Play) -> String {
+    let messages = play.app.mock().requests().last().unwrap()["messages"].clone();
+    let text = |one: &Value| one["content"].as_str().unwrap().to_owned();
+    messages.as_array().unwrap().iter().map(text).collect::<Vec<_>>().join("\n")
+}
+
+const GLAD: &str = "She nods.\n<UpdateVariable><Analysis>kind</Analysis>\n\
+    _.add('stat_data.Ilse.trust', 3);//a kind word\n_.set('ilse.Mood', 'calm', 'glad');\n_.set('Ilse.height', 9);\n\
+    </UpdateVariable>\n<StatusPlaceHolderImpl/>";
+const COLD: &str = "She turns away.\n<UpdateVariable><JSONPatch>```json\n\
+    [{\"op\": \"delta\", \"path\": \"/Ilse/trust\", \"value\": -4}, {\"op\": \"insert\", \"path\": \"lamps/lost\", \"value\": 1},]\n\
+    ```</JSONPatch></UpdateVariable>";
+
+/// S3-11, S3-18: what a card's lorebook says begins the story; two replies to one message each have their own values, and what
+/// comes below each is told them, and nothing that is for machines.
+#[tokio::test]
+async fn each_branch_tells_the_model_its_own_values() {
+    let play = play().await;
+    assert_eq!(play.session().await["plugins"][0]["id"], "mvu", "the card brings values: its plugin is on");
+    let begun = json!({
+        "Ilse": {"trust": 10, "mood": ["calm", "how she feels; changes with what is said"], "met": "You"},
+        "lamps": {"lit": 0},
+    });
+    assert_eq!(values(&play, &play.head().await).await, begun);
+    play.app.mock().script(Reply::ok([GLAD]));
+    let said = play.say("You do this well.").await;
+    let told = sent(&play);
+    let yaml = "Ilse:\n  trust: 10\n  mood:\n    - calm\n    - how she feels; changes with what is said\n  met: You\nlamps:\n  lit: 0\n</status";
+    assert!(told.contains(yaml) && told.contains("Trust is 10."), "{told}");
+    assert!(told.contains("End with <UpdateVariable>") && told.contains("nine lamps"), "{told}");
+    assert!(!told.contains("extensible") && !told.contains("StatusPlaceHolder"), "{told}");
+
+    play.app.mock().script(Reply::ok([COLD]));
+    let other = play.another(&said.reply).await;
+    assert!(sent(&play).contains("Trust is 10."), "a sibling begins where the first did");
+    let (glad, cold) = (values(&play, &said.reply).await, values(&play, &other).await);
+    assert_eq!((&glad["Ilse"]["trust"], &glad["Ilse"]["mood"][0]), (&json!(13), &json!("glad")));
+    assert_eq!((&cold["Ilse"]["trust"], &cold["lamps"]["lost"]), (&json!(6), &json!(1)));
+    assert_eq!(glad["Ilse"]["mood"][1], begun["Ilse"]["mood"][1], "the description stays");
+
+    for (below, trust, other_trust) in
+        [(&said.reply, "Trust is 13.", "Trust is 6."), (&other, "Trust is 6.", "Trust is 13.")]
+    {
+        play.app.mock().script(Reply::ok(["And the night goes on."]));
+        play.say_to(below, "Go on.").await;
+        let told = sent(&play);
+        assert!(told.contains(trust) && !told.contains(other_trust), "{told}");
+        for machine in ["_.add", "JSONPatch", "Analysis", "StatusPlaceHolder"] {
+            assert!(!told.contains(machine), "{machine}: {told}");
+        }
+    }
+}
+
+/// S3-18: what was mended or left out is on the message; readers see the panel in its place and no commands.
+#[tokio::test]
+async fn what_was_mended_is_told_and_the_panel_is_drawn() {
+    let play = play().await;
+    let first = play.get(&format!("node/{}", play.head().await)).await;
+    let panel = "- **Ilse**\n  - **trust**: 10\n  - **mood**: calm\n  - **met**: You\n- **lamps**\n  - **lit**: 0\n";
+    assert!(first["display"].as_str().unwrap().ends_with(panel), "{first}");
+    play.app.mock().script(Reply::ok([GLAD]));
+    let said = play.say("You do this well.").await;
+    let node = play.get(&format!("node/{}", said.reply)).await;
+    let shown = node["display"].as_str().unwrap();
+    assert!(shown.starts_with("She nods.") && shown.contains("**trust**: 13") && !shown.contains("_.add"), "{shown}");
+    assert!(node["content"].as_str().unwrap().contains("_.add"), "the node keeps its text");
+    let delta = play.get(&format!("node/{}/delta", said.reply)).await;
+    let note = "Variables: 1 of the changes in this reply left out: set Ilse/height: there is no such value";
+    assert_eq!(delta["notes"], json!([{"plugin": "mvu", "text": note}]));
+    let trace = play.get(&format!("node/{}/trace", said.reply)).await.to_string();
+    assert!(trace.contains("read \\\"ilse/Mood\\\" as \\\"Ilse/mood\\\""), "{trace}");
+    let own = delta["operations"].as_array().unwrap().iter().find(|operation| operation["by"] == "mvu");
+    let trust = json!({"op": "add", "path": "/stat_data/Ilse/trust", "value": 3, "why": "a kind word", "by": "mvu"});
+    assert_eq!(own, Some(&trust));
+}
+
+/// S3-11: each greeting has values of its own, and an edited one keeps to what it says.
+#[tokio::test]
+async fn greetings_begin_with_their_own_values() {
+    let play = play().await;
+    let first = play.head().await;
+    let greetings = play.get(&format!("node/{first}/alternatives")).await;
+    let second = id(&greetings["items"][1]);
+    let own = values(&play, &second).await;
+    assert_eq!((&own["Ilse"]["trust"], &own["Ilse"]["mood"]), (&json!(8), &json!("hurried")));
+    assert_eq!(values(&play, &first).await["Ilse"]["trust"], 10);
+    let shown = greetings["items"][1]["display"].as_str().unwrap();
+    assert_eq!(shown, "It rains, and Ilse is late. Trust: 10.");
+    play.app.mock().script(Reply::ok(["She hurries on."]));
+    play.say_to(&second, "Wait!").await;
+    assert!(sent(&play).contains("Trust is 8.") && !sent(&play).contains("initvar"), "{}", sent(&play));
+}
+
+/// S3-11: who switches the plugin on later begins there with what the lorebook and the last message say.
+#[tokio::test]
+async fn a_story_can_begin_to_keep_values_later() {
+    let app = TestServer::with(TestApp::with()).await;
+    let came = app.ask("POST", "/api/characters/import").bytes(CARD, "application/json").send().await.expect(201);
+    let fields = json!({"characterIds": [id(&came)], "plugins": []});
+    let play = Play { sid: id(&app.post("/api/sessions", &fields).await), app };
+    let greeting = play.get(&format!("node/{}", play.head().await)).await;
+    assert_eq!(
+        greeting["display"], "Ilse lifts her pole. \"Another night.\"",
+        "nobody draws a panel, and its place is gone"
+    );
+    play.app.mock().script(Reply::ok(["Fine.<UpdateVariable>_.add('Ilse.trust', 1);</UpdateVariable>"]));
+    let said = play.say("Hello.").await;
+    assert_eq!(values(&play, &said.reply).await, json!(null));
+    assert!(
+        sent(&play).contains("Trust is .") && !sent(&play).contains("trust: 10"),
+        "what begins values is never sent"
+    );
+    let path = format!("/api/sessions/{}/plugins", play.sid);
+    play.app.ask("PUT", &path).json(&json!([{"id": "mvu"}])).send().await.expect(200);
+    assert_eq!(values(&play, &play.head().await).await["Ilse"]["trust"], 11);
+    assert_eq!(values(&play, &said.reply).await, json!(null), "the past stays");
+}
+
+/// What values should begin with and cannot be read is told where the card comes in, and under the message with which the story
+/// begins; nothing else is the worse for it.
+#[tokio::test]
+async fn what_begins_nothing_is_told() {
+    let entry = |title: &str, content: &str| json!({"keys": [], "comment": title, "content": content, "enabled": false, "insertion_order": 1, "extensions": {}});
+    let entries = [entry("[initvar] wrong", "Ilse: [1, {"), entry("[initvar] right", "lamps: {{roll:1d6}}")];
+    let card = json!({"spec": "chara_card_v2", "spec_version": "2.0", "data": {
+        "name": "Ilse", "first_mes": "Hello.<initvar>\n- nothing\n</initvar>", "alternate_greetings": ["Good evening."],
+        "character_book": {"entries": entries, "extensions": {}}, "extensions": {},
+    }});
+    let app = TestServer::with(TestApp::with()).await;
+    let bytes = card.to_string().into_bytes();
+    let came = app.ask("POST", "/api/characters/import").bytes(&bytes, "application/json").send().await.expect(201);
+    let unread = |item: usize| {
+        let findings = came["report"]["items"][item]["findings"].as_array().unwrap().iter();
+        findings.filter(|one| one["code"] == "start_unread").map(|one| one["names"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!((unread(0), unread(1)), (vec![json!(["<initvar>"])], vec![json!(["[initvar] wrong"])]), "{came}");
+    let sid = id(&app.post("/api/sessions", &json!({"characterIds": [id(&came)]})).await);
+    let play = Play { app, sid };
+    let told = play.get(&format!("node/{}", play.head().await)).await["problems"].clone();
+    let lines: Vec<_> =
+        told.as_array().unwrap().iter().map(|one| (&one["code"], one["message"].as_str().unwrap())).collect();
+    let [(code, book), (_, own)] = lines.as_slice() else { panic!("{told}") };
+    assert_eq!(*code, "start_unread");
+    assert!(
+        book.starts_with("\"[initvar] wrong\" is neither") && own.starts_with("\"<initvar>\" is neither"),
+        "{told}"
+    );
+    assert!(values(&play, &play.head().await).await["lamps"].is_number(), "the other one began");
+}

@@ -1,0 +1,99 @@
+// The page against the real server: rules that a card brings.
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { reader, test, until } from "./support/browser.mjs";
+import { pluginFolder, purseStory } from "./support/purse.mjs";
+import { browser, check, model, own } from "./support/stage.mjs";
+
+const MANIFEST = 'id = "tide"\ntitle = { en = "Tide", zh = "潮汐" }\ndescription = { en = "Rises and falls", zh = "涨落" }\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["notes"]\n';
+
+/** The form of a character, of a server that plays the purse. @param {object} fields @param {(top: string, server: any) => Promise<void>} [prepare] puts more into its folder of plugins */
+async function form(fields, prepare = async (/** @type {string} */ _top, /** @type {import("./support/server.mjs").Clotho} */ _server) => {}) {
+  const story = await purseStory(model, { replies: [] });
+  own.push(story.server);
+  await prepare(story.folder, story.server);
+  const { name } = await story.server.api("POST", "/api/characters", { name: "Ilse", firstMessage: "Hello.", ...fields });
+  const opened = await reader(browser);
+  const { page } = opened;
+  await page.goto(story.server.base);
+  await page.getByRole("button", { name: `Manage “${name}”` }).click();
+  await page.locator(".menu:popover-open").getByRole("button", { name: "Change this character" }).click();
+  const dialog = page.getByRole("dialog", { name: "Change this character" });
+  await dialog.waitFor();
+  return { ...story, ...opened, dialog };
+}
+
+describe("rules in a card", () => {
+  test("rank 7, 13: what a card brings is shown and does not run before it is taken in", async () => {
+    const files = { "plugin.toml": MANIFEST, "main.rhai": 'fn on_reply(ctx) { ctx.note("The tide."); }\n' };
+    const { page, close, dialog, server } = await form({ metadata: { clotho: { rules: { files } } } });
+    await dialog.getByText("It brings rules that are not installed here. Nothing of them has run.").waitFor();
+    for (const words of ["Tide 1.0.0", "Rises and falls", "show lines under a message"]) await dialog.getByText(words).first().waitFor();
+    await dialog.getByText("main.rhai").click();
+    await dialog.getByText('ctx.note("The tide.")').waitFor();
+    await check(page, "rules in a card");
+    assert.ok(!(await server.api("GET", "/api/plugins")).items.some((/** @type {{id: string}} */ one) => one.id === "tide"));
+    await dialog.getByRole("button", { name: "Take these rules in" }).click();
+    await dialog.getByText("The rules are installed now; a story switches them on in its rules.").waitFor();
+    assert.ok((await server.api("GET", "/api/plugins")).items.some((/** @type {{id: string}} */ one) => one.id === "tide"));
+    // A story that begins has them on, unless somebody switches them off.
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await page.reload();
+    await page.getByRole("button", { name: /^Ilse/ }).click();
+    const start = page.getByRole("dialog", { name: "Ilse" });
+    assert.ok(await start.getByRole("checkbox", { name: /^Tide/ }).isChecked(), "what the card brought is on");
+    assert.ok(!(await start.getByRole("checkbox", { name: /^Purse/ }).isChecked()), "nothing else is");
+    await start.getByRole("button", { name: "Begin" }).click();
+    await page.waitForURL(/\/s\//);
+    const { plugins } = await server.api("GET", new URL(page.url()).pathname.replace("/s/", "/api/sessions/"));
+    assert.deepEqual(plugins.map((/** @type {{id: string}} */ one) => one.id), ["tide"]);
+    await close();
+  });
+
+  test("rules that are not installed just as the card has them are not switched on by themselves", async () => {
+    const files = { "plugin.toml": MANIFEST, "main.rhai": 'fn on_reply(ctx) { ctx.note("The tide."); }\n' };
+    const { page, close, dialog } = await form({ metadata: { clotho: { rules: { files } } } }, async (top, server) => {
+      await pluginFolder({ ...files, "main.rhai": "fn on_reply(ctx) { }\n" }, "tide", top);
+      await until(async () => (await server.api("GET", "/api/plugins")).items.some((/** @type {{id: string}} */ one) => one.id === "tide"), "other rules of this name are here");
+    });
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: /^Ilse/ }).click();
+    assert.ok(!(await page.getByRole("dialog", { name: "Ilse" }).getByRole("checkbox", { name: /^Tide/ }).isChecked()));
+    await close();
+  });
+
+  test("installed rules are put into a card and taken out of it", async () => {
+    const { page, close, dialog } = await form({});
+    await dialog.getByText("Rules in this card").click();
+    await dialog.getByLabel("Which rules").selectOption({ label: "Purse" });
+    await dialog.getByRole("button", { name: "Put rules into it" }).click();
+    await dialog.getByText("The rules in it are installed here, to the letter.").waitFor();
+    const out = dialog.getByRole("button", { name: "Take the rules out of the card" });
+    await out.click();
+    await dialog.getByRole("button", { name: "Leave them in" }).click();
+    await out.click();
+    await check(page, "the question before rules are taken out of a card");
+    await dialog.getByRole("button", { name: "Take them out", exact: true }).click();
+    await dialog.getByLabel("Which rules").waitFor();
+    await close();
+  });
+
+  test("an update shows what is different line by line, with the signs that nobody sees, and its title without them", async () => {
+    const files = { "plugin.toml": MANIFEST.replace("1.0.0", "1.1.0").replace('"Tide"', '"Ti\\u202Ede"'), "main.rhai": `fn on_reply(ctx) {\n    // \u202e${"long ".repeat(60)}\n    ctx.note("The tide.");\n}\n` };
+    const old = { "plugin.toml": MANIFEST, "main.rhai": 'fn on_reply(ctx) {\n    ctx.note("The sea.");\n}\n' };
+    const { page, close, dialog } = await form({ metadata: { clotho: { rules: { files } } } }, async (top, server) => {
+      await pluginFolder(old, "tide", top);
+      await until(async () => (await server.api("GET", "/api/plugins")).items.some((/** @type {{id: string}} */ one) => one.id === "tide"), "the old rules are here");
+    });
+    await dialog.getByText("It brings a newer version of installed rules (1.0.0 here, 1.1.0 in the card).").waitFor();
+    assert.equal(await dialog.getByRole("heading", { name: "1.1.0" }).innerText(), "Tide 1.1.0");
+    await dialog.getByText("main.rhai").click();
+    assert.match((await dialog.locator("pre.lines:visible del").allInnerTexts()).join(""), /^− {5}ctx\.note\("The sea\."\);\s*$/);
+    assert.match((await dialog.locator("pre.lines:visible ins").allInnerTexts()).join(""), /^\+ {5}\/\/ ⟨U\+202E⟩long[^]*\+ {5}ctx\.note\("The tide\."\);\s*$/);
+    assert.ok(await dialog.locator("pre.lines:visible").evaluate((box) => box.scrollWidth <= box.clientWidth), "no sideways scroll");
+    await check(page, "an update of rules");
+    await close();
+  });
+});

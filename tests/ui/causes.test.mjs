@@ -1,0 +1,177 @@
+// The page against the real server: why a value is what it is, from the world panel and from a message.
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { causesOf, inputsOf } from "../../static/js/lib/causes.js";
+import { reader, test } from "./support/browser.mjs";
+import { purseStory } from "./support/purse.mjs";
+import { browser, check, model, own, use, last } from "./support/stage.mjs";
+
+const FILES = {
+  "plugin.toml": `id = "gifts"
+title = { en = "Gifts", zh = "礼物" }
+version = "1.0.0"
+api = "1"
+
+[state]
+schema = "state.schema.json"
+
+[permissions]
+request = ["tools", "notes"]
+
+[[tool]]
+name = "give_gift"
+description = "Rin is given something."
+[tool.parameters]
+type = "object"
+required = ["item"]
+[tool.parameters.properties]
+item = { type = "string" }
+
+[[rule]]
+name = "met"
+on = "affinity"
+once = true
+do = [{ op = "set", path = "met", value = true }]
+`,
+  "main.rhai": `fn init(ctx) { ctx.set("affinity", 5); }
+fn tool_give_gift(ctx, args) {
+    if args.item == "stone" { ctx.fail("she has no use for stones"); }
+    ctx.add("affinity", 20, \`gift: \${args.item}\`);
+    #{ affinity: ctx.get("affinity") }
+}
+fn on_reply(ctx) { if ctx.text.contains("smile") { ctx.add("affinity", 1, "she smiles"); } }
+`,
+  "state.schema.json": JSON.stringify({
+    type: "object",
+    properties: {
+      affinity: { title: "Affinity", type: "integer", minimum: 0, maximum: 100 },
+      met: { title: "Met", type: "boolean" },
+      stage: { title: "Stage", type: "string", "x-computed": [{ when: "affinity >= 20", is: "friend" }, { is: "stranger" }] },
+    },
+  }),
+};
+
+/** A reader of a story in which a model gave a gift, and one that was refused. @param {Parameters<typeof reader>[1]} [options] */
+async function given(options) {
+  const story = await purseStory(model, { replies: ["Hm."], plugins: [{ id: "gifts" }], files: FILES, id: "gifts" });
+  own.push(story.server);
+  const { page, close } = await reader(browser, options);
+  await page.goto(story.server.base + story.path);
+  await page.locator(".message.last.complete").waitFor();
+  model.say([{ call: { name: "give_gift", arguments: { item: "ring" } } }, { call: { name: "give_gift", arguments: { item: "stone" } } }]);
+  model.say(["A smile."]);
+  await page.locator("main textarea").first().fill("For you.");
+  await page.keyboard.press("Enter");
+  await page.locator(".message.last.complete").getByText("A smile.").waitFor();
+  return { ...story, page, close };
+}
+
+describe("why", () => {
+  test("S3-20: a value in the world panel says which plugin, rule, tool or person made it so, at which message, from what to what", async () => {
+    const { page, close, server, sid } = await given();
+    const { activeLeafId } = await server.api("GET", `/api/sessions/${sid}`);
+    await server.api("POST", `/api/chat/${sid}/node/${activeLeafId}/world`, { operations: [{ op: "set", path: "/gifts/affinity", value: 40, why: "I say so" }] });
+    const affinity = page.locator('[data-path="/gifts/affinity"]');
+    await affinity.getByText("40", { exact: true }).waitFor();
+    await affinity.getByTitle("Why is Affinity so?").click();
+    const dialog = page.getByRole("dialog", { name: "Why is “Affinity” so?" });
+    const events = dialog.locator(".events > li");
+    await events.nth(2).waitFor();
+    const [hand, gift, begun] = await events.allInnerTexts();
+    for (const part of ["26 → 40", "You, by hand", "I say so", "Between two messages"]) assert.ok(hand?.includes(part), `${part} in ${hand}`);
+    for (const part of ["5 → 26", "A smile.", "the model called its tool “give_gift”", "gift: ring", "read the reply", "she smiles", "on_reply"]) assert.ok(gift?.includes(part), `${part} in ${gift}`);
+    for (const part of ["nothing → 5", "Where the story began", "set the world up"]) assert.ok(begun?.includes(part), `${part} in ${begun}`);
+    await check(page, "why a value is so");
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    // A rule without code, and a value that nobody writes.
+    await page.locator('[data-path="/gifts/met"]').getByTitle("Why is Met so?").click();
+    await page.getByRole("dialog").getByText("a rule without code:").waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator('[data-path="/gifts/stage"]').getByTitle("Why is Stage so?").press("Enter");
+    const stage = page.getByRole("dialog", { name: "Why is “Stage” so?" });
+    await stage.getByText("it follows from other values").waitFor();
+    await stage.getByText('affinity >= 20 → "friend"').waitFor();
+    const change = stage.locator(".events > li").first();
+    await change.getByText("Stranger → Friend").or(change.getByText("stranger → friend")).waitFor();
+    await change.getByText("gift: ring").waitFor();
+    await change.getByRole("button").click();
+    await stage.waitFor({ state: "detached" });
+    await close();
+  });
+
+  test("S3-12: Why? of a reply says what was called with what and what it answered, and from what a computed value follows", async () => {
+    const { page, close } = await given();
+    await use(last(page), "Why?");
+    const why = page.getByRole("dialog", { name: "Why?" });
+    await why.getByText("the model called its tool “give_gift”").first().waitFor();
+    await why.getByText('{"item":"ring"}').waitFor();
+    await why.getByText('{"affinity":25}').waitFor();
+    await why.getByText("She has no use for stones.").first().waitFor();
+    await why.getByText("The model could call give_gift and did so 2 times.").waitFor();
+    await why.getByText("follows from Affinity").waitFor();
+    await check(page, "why a reply did so");
+    await close();
+  });
+
+  test("what a plugin had a model asked and what came of it is told where it counts", async () => {
+    const files = {
+      "plugin.toml": 'id = "moods"\ntitle = "Moods"\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["model.call"]\n',
+      "main.rhai": 'fn on_reply(ctx) { ctx.ask("mood", #{ messages: "In one word: how does she feel?" }); }\nfn on_answer(ctx) { ctx.set("mood", ctx.answer.text, "asked"); }\n',
+    };
+    const story = await purseStory(model, { replies: [], plugins: [{ id: "moods" }], files, id: "moods" });
+    own.push(story.server);
+    const { page, close } = await reader(browser);
+    await page.goto(story.server.base + story.path);
+    await page.locator(".message.last").waitFor();
+    model.say(["A smile."]);
+    model.say(["glad"]);
+    await page.locator("main textarea").first().fill("Hello.");
+    await page.keyboard.press("Enter");
+    await page.locator('[data-path="/moods"], [data-path="/moods/mood"]').first().waitFor();
+    await page.locator(".by-hand").getByText("A model answered the rules").waitFor();
+    await use(last(page), "Why?");
+    const why = page.getByRole("dialog", { name: "Why?" });
+    await why.getByText("It has a model asked").waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator(".by-hand button").first().click();
+    await why.getByText("read what a model answered it").waitFor();
+    await why.getByText("The answer to “mood”").waitFor();
+    await check(page, "what a model answered a plugin");
+    await close();
+  });
+
+  test("on a narrow screen, in Chinese", async () => {
+    const { page, close } = await given({ viewport: { width: 390, height: 844 }, locale: "zh-CN" });
+    await page.getByRole("navigation").getByRole("button", { name: "世界" }).click();
+    await page.locator('[data-path="/gifts/affinity"] .now').click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("模型调用了它的工具“give_gift”").waitFor();
+    assert.equal(await dialog.locator(".sheet").evaluate((box) => box.scrollWidth - box.clientWidth), 0);
+    await check(page, "why, on a narrow screen");
+    await close();
+  });
+});
+
+describe("causes", () => {
+  test("of several calls of one plugin it is told which proposed what; where the numbers do not fit, only whose it was", async () => {
+    const ops = [
+      { op: "set", path: "/lore/x", by: "server", in: "lore" },
+      { op: "add", path: "/a/hp", value: 1, by: "a" },
+      { op: "add", path: "/a/hp", value: 2, by: "a" },
+      { op: "insert", path: "/a/pack", key: "rope/x", value: 1, by: "a" },
+    ];
+    const rules = [{ plugin: "a", hook: "on_input", ops: 1 }, { plugin: "a", hook: "on_reply", ops: 2 }];
+    const hooks = (/** @type {object} */ delta, /** @type {string} */ path) => causesOf(/** @type {any} */ (delta), path).map(({ run }) => run?.hook ?? null);
+    assert.deepEqual(hooks({ operations: ops, rules }, "/a/hp"), ["on_input", "on_reply"]);
+    assert.deepEqual(hooks({ operations: ops, rules }, "/a/pack/rope~1x"), ["on_reply"]);
+    assert.deepEqual(hooks({ operations: ops, rules }, "/a/pack/lamp"), []);
+    assert.deepEqual(hooks({ operations: ops, rules: rules.slice(1) }, "/a/hp"), [null, null]);
+  });
+
+  test("a computed value names what stands beside it, or what its root leads to", async () => {
+    const of = (/** @type {any} */ computed) => inputsOf({ "x-computed": computed }, "/a/people/rin/stage");
+    assert.deepEqual(of([{ when: 'affinity >= 20 and mood == "calm"', is: "friend" }, { is: "stranger" }]), ["/a/people/rin/affinity", "/a/people/rin/mood"]);
+    assert.deepEqual(of("min(/combat.hp, 100) - wounds.deep"), ["/a/combat/hp", "/a/people/rin/wounds/deep"]);
+  });
+});

@@ -1,0 +1,279 @@
+// The page against the real server: the whole tree of a story, seen, walked by keys and heard read.
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { test, until } from "./support/browser.mjs";
+import { REFUSED, chat, check, clotho, composer, grown, last, messageOf, model, newStory, open, session, texts } from "./support/stage.mjs";
+
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+
+/** A message without a reply of a model. */
+const put = async (path, parentId, role, content) => (await clotho.api("POST", `${chat(path)}/message`, { parentId, role, content })).node.id;
+
+/** You -> reply -> You -> reply, where HEAD is; from the first reply another line goes elsewhere, with two messages. */
+async function forked() {
+  const { path, ids } = await grown();
+  const side = [await put(path, ids[1], "user", "To the hills.")];
+  side.push(await put(path, side[0], "assistant", "A path through thorns."));
+  await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[3], exact: true });
+  return { path, ids, side };
+}
+
+const tree = (page) => page.getByRole("tree", { name: "All messages of the story" });
+const at = (page) => tree(page).evaluate((box) => document.getElementById(box.getAttribute("aria-activedescendant"))?.textContent ?? "");
+const isAt = (page, words) => until(async () => (await at(page)).includes(words), `the keyboard is at “${words}”`);
+const reads = (page, text) => page.locator(".tree-message").getByText(text, { exact: true }).waitFor();
+const fold = (page) => page.getByRole("button", { name: "Fold side branches" });
+
+/** Opens it by its key, which is there when its button is. @param {import("playwright-core").Page} page */
+async function openTree(page) {
+  await page.locator('.topbar [data-command="page.tree"]').waitFor();
+  await page.keyboard.press("Control+b");
+  await tree(page).waitFor();
+}
+
+/** Where a message is on the screen, or the badge that folds what leaves it. @param {import("playwright-core").Page} page @param {string} id */
+function placeOf(page, id, badge = false) {
+  return page.locator("tree-canvas").evaluate((canvas, [nid, isBadge]) => {
+    const box = canvas.boxOf(canvas.scene.outline.at.get(nid), isBadge);
+    const { left, top } = canvas.getBoundingClientRect();
+    return box && { x: left + box.x + box.wide / 2, y: top + box.y + box.tall / 2 };
+  }, [id, badge]);
+}
+
+/** Waits until a message is drawn, and says where. */
+async function seen(page, id, badge = false) {
+  await until(async () => (await placeOf(page, id, badge)) !== null, "it is drawn");
+  return placeOf(page, id, badge);
+}
+
+describe("the tree of a story", () => {
+  test("opens from the header and by a key, folded to the line of the story, and what is folded says how much it is", async () => {
+    const { path, ids, side } = await forked();
+    const { page, close } = await open(path);
+    const asked = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await page.getByRole("button", { name: /^Story tree/ }).click();
+    await tree(page).waitFor();
+    for (const part of ["views/tree-canvas.js", "tree/layout.js", "strings/en-overview.js"]) assert.ok(asked.some((url) => url.endsWith(part)), `${part} comes with the first use`);
+    assert.ok(page.url().endsWith(`${path}/tree`));
+    await page.getByText("7 messages · 2 folded away").waitFor();
+    assert.equal(await placeOf(page, side[0]), null);
+    await isAt(page, "Masts in the dusk., you are here");
+    await check(page, "the tree");
+    const badge = await seen(page, ids[1], true);
+    await page.mouse.click(badge.x, badge.y);
+    await seen(page, side[1]);
+    const [here, there] = [await placeOf(page, ids[2]), await placeOf(page, side[0])];
+    assert.ok(there.x > here.x && there.y === here.y, "beside each other, the line of the story straight");
+    assert.equal((await placeOf(page, ids[3])).x, here.x);
+    await page.keyboard.press("Escape");
+    await page.waitForURL((url) => url.pathname === path);
+    await openTree(page);
+    await page.keyboard.press("Control+b");
+    await page.waitForURL((url) => url.pathname === path);
+    await close();
+  });
+
+  test("a click reads a message beside it and moves nothing, a double click goes there", async () => {
+    const { path, ids, side } = await forked();
+    const { page, close } = await open(path);
+    await openTree(page);
+    await fold(page).click();
+    const there = await seen(page, side[1]);
+    await page.mouse.click(there.x, there.y);
+    await reads(page, "A path through thorns.");
+    assert.equal((await session(path)).activeLeafId, ids[3]);
+    await check(page, "a message that is read");
+    const now = await seen(page, side[1]);
+    await page.mouse.dblclick(now.x, now.y);
+    await page.waitForURL((url) => url.pathname === path);
+    await until(async () => (await texts(page)).at(-1) === "A path through thorns.", "the story is there");
+    assert.equal((await session(path)).activeLeafId, side[1]);
+    await openTree(page);
+    const first = await seen(page, ids[0]);
+    await page.mouse.click(first.x, first.y);
+    await reads(page, "To the north.");
+    await page.getByRole("button", { name: "Go there" }).click();
+    await until(async () => (await session(path)).activeLeafId === ids[0], "and by its button");
+    await close();
+  });
+
+  test("is walked by keys: along the line, between versions, folding, reading, its menu, and back", async () => {
+    const { path, ids } = await forked();
+    const { page, close } = await open(path);
+    await openTree(page);
+    await until(() => tree(page).evaluate((box) => box === document.activeElement), "the tree has the keyboard");
+    await page.keyboard.press("Home");
+    await isAt(page, "Beginning");
+    for (const words of ["The map is not finished.", "You: To the north.", "Snow., on your timeline, 2 messages folded away"]) {
+      await page.keyboard.press("ArrowDown");
+      await isAt(page, words);
+    }
+    const item = tree(page).getByRole("treeitem", { name: /^Snow/ });
+    assert.equal(await item.getAttribute("aria-expanded"), "false");
+    await page.keyboard.press("Space");
+    await until(async () => (await item.getAttribute("aria-expanded")) === "true", "it is open");
+    await page.keyboard.press("ArrowDown");
+    await isAt(page, "You: To the harbour.");
+    await page.keyboard.press("ArrowRight");
+    await isAt(page, "You: To the hills.");
+    assert.deepEqual(await tree(page).getByRole("treeitem").evaluateAll((all) => all.map((one) => `${one.getAttribute("aria-level")}: ${one.textContent}`)), ["4: Snow., on your timeline", "5: You: To the harbour., on your timeline", "5: You: To the hills.", "6: A path through thorns."]);
+    await page.keyboard.press("Enter");
+    await reads(page, "To the hills.");
+    await until(() => page.locator(".tree-message").evaluate((box) => box === document.activeElement), "what is read has the keyboard");
+    await page.keyboard.press("Escape");
+    await until(() => tree(page).evaluate((box) => box === document.activeElement), "the tree has it again");
+    await page.keyboard.press("Shift+F10");
+    await page.locator(".menu:popover-open").getByRole("button", { name: "Name this place" }).click();
+    await page.getByRole("dialog").getByRole("textbox").first().fill("Hills");
+    await page.keyboard.press("Enter");
+    await isAt(page, "You: To the hills., Hills");
+    await until(() => page.evaluate(() => document.querySelector("dialog") === null), "the dialog is gone");
+    await tree(page).focus();
+    await page.keyboard.press("End");
+    await isAt(page, "Masts in the dusk.");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Control+Enter");
+    await until(async () => (await session(path)).activeLeafId === ids[2], "the story is where the keyboard was");
+    await close();
+  });
+
+  test("back leaves the chat as it was: what is typed, where it is scrolled to, and the keyboard in the field", async () => {
+    const path = await newStory();
+    let parentId = (await session(path)).activeLeafId;
+    for (let i = 0; i < 30; i += 1) parentId = await put(path, parentId, i % 2 ? "assistant" : "user", `Step ${i}. ${"On and on. ".repeat(20)}`);
+    const { page, close } = await open(path);
+    await composer(page).fill("A thought that is not sent");
+    await messageOf(page, parentId).waitFor();
+    await page.locator(".scroller").evaluate((box) => (box.scrollTop -= 700));
+    await until(async () => page.locator(".to-end").isVisible(), "it is scrolled up");
+    const before = await page.locator(".scroller").evaluate((box) => box.scrollTop);
+    await composer(page).focus();
+    await openTree(page);
+    assert.equal(await composer(page).count(), 0, "what lies beneath is nobody’s to use");
+    await page.goBack();
+    await composer(page).waitFor();
+    assert.equal(await composer(page).inputValue(), "A thought that is not sent");
+    assert.ok(Math.abs((await page.locator(".scroller").evaluate((box) => box.scrollTop)) - before) < 3);
+    await until(() => composer(page).evaluate((box) => box === document.activeElement), "the field has the keyboard");
+    await page.goForward();
+    await tree(page).waitFor();
+    await page.getByRole("button", { name: "Back to the story" }).click();
+    await composer(page).waitFor();
+    await close();
+  });
+
+  test("straight runs become one card that opens, and the choice of what is folded stays", async () => {
+    const path = await newStory();
+    let parentId = (await session(path)).activeLeafId;
+    const ids = [];
+    for (let i = 0; i < 12; i += 1) ids.push((parentId = await put(path, parentId, i % 2 ? "assistant" : "user", `Step ${i}.`)));
+    const { page, close } = await open(path);
+    await openTree(page);
+    await page.getByRole("button", { name: "Fold straight runs" }).click();
+    await page.keyboard.press("Tab");
+    await tree(page).focus();
+    await page.keyboard.press("ArrowUp");
+    await isAt(page, "12 messages");
+    await page.reload();
+    await tree(page).waitFor();
+    await until(async () => page.getByRole("button", { name: "Fold straight runs" }).evaluate((one) => one.getAttribute("aria-pressed") === "true"), "it is as it was");
+    const run = await seen(page, ids[4]);
+    await page.mouse.click(run.x, run.y);
+    await tree(page).focus();
+    await page.keyboard.press("End");
+    await page.keyboard.press("ArrowUp");
+    await isAt(page, "You: Step 10.");
+    await close();
+  });
+
+  test("follows the story: a reply that is written is marked until it is there, and what is left out is said to be", async () => {
+    const { path, ids } = await forked();
+    const { page, close } = await open(path, { reducedMotion: "no-preference" });
+    await openTree(page);
+    const held = model.hold(["A gull.", " It cries."]);
+    const { generations } = await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[3], content: "I listen.", generate: true });
+    await isAt(page, "You: I listen., you are here");
+    await fold(page).click();
+    await tree(page).getByRole("treeitem", { name: /being written/ }).waitFor();
+    await tree(page).focus();
+    await page.keyboard.press("ArrowDown");
+    await isAt(page, "being written");
+    const frames = () => page.locator("tree-canvas").evaluate((canvas) => canvas.frames);
+    const some = await frames();
+    await until(async () => (await frames()) > some + 3, "it moves while it is written");
+    held.open();
+    await isAt(page, "A gull. It cries., you are here");
+    await clotho.api("PUT", `${chat(path)}/node/${ids[1]}/state`, { isEnabled: false });
+    await page.keyboard.press("Home");
+    for (let i = 0; i < 3; i += 1) await page.keyboard.press("ArrowDown");
+    await isAt(page, "left out of what the model reads");
+    assert.ok(generations.length > 0);
+    // Nothing changes now: nothing is drawn.
+    const still = () => page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(document.querySelector("tree-canvas").frames)))));
+    await until(async () => (await still()) === (await still()), "it is quiet");
+    await close();
+  });
+
+  test("pans by the wheel and by dragging, zooms by keys and by Ctrl and the wheel, and comes back to where the story is", async () => {
+    const { path, ids } = await forked();
+    const { page, close } = await open(path);
+    await openTree(page);
+    const from = await seen(page, ids[3]);
+    await page.mouse.move(from.x + 150, from.y);
+    await page.mouse.wheel(0, -60);
+    await until(async () => (await placeOf(page, ids[3])).y === from.y + 60, "it has moved down");
+    await page.mouse.down();
+    await page.mouse.move(from.x + 100, from.y - 40, { steps: 4 });
+    await page.mouse.up();
+    await until(async () => Math.abs((await placeOf(page, ids[3])).x - (from.x - 50)) < 1, "it has moved left");
+    assert.equal(await page.locator(".tree-message").count(), 0, "dragging reads nothing");
+    const zoom = () => page.locator("tree-canvas").evaluate((canvas) => canvas.camera.zoom);
+    await tree(page).focus();
+    await page.keyboard.press("-");
+    await page.keyboard.press("-");
+    assert.ok((await zoom()) < 0.7);
+    await page.keyboard.press("+");
+    const before = await zoom();
+    await page.keyboard.down("Control");
+    await page.mouse.wheel(0, -50);
+    await page.keyboard.up("Control");
+    await until(async () => (await zoom()) > before, "it is larger");
+    await page.keyboard.press("0");
+    assert.ok((await placeOf(page, ids[0])).y > 0 && (await placeOf(page, ids[3])).y < 860);
+    await page.getByRole("button", { name: "Where the story is" }).click();
+    await until(async () => Math.abs((await placeOf(page, ids[3])).x - from.x) < 1, "it is where it was");
+    await close();
+  });
+
+  test("fits a phone, where the text comes from below, and speaks Chinese", async () => {
+    const { path, ids } = await forked();
+    const { page, close } = await open(path, { ...PHONE, locale: "zh-CN" });
+    await page.getByRole("button", { name: /^故事树/ }).click();
+    await page.getByRole("tree", { name: "故事里的所有消息" }).waitFor();
+    const there = await seen(page, ids[2]);
+    await page.touchscreen.tap(there.x, there.y);
+    await reads(page, "To the harbour.");
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing sticks out");
+    await check(page, "the tree on a phone");
+    const box = await page.locator(".tree-beside").boundingBox();
+    assert.ok(box && box.y > 300 && box.height < 420, "the tree stays in view");
+    await page.getByRole("button", { name: "符号的意思" }).click();
+    await page.getByText("收起了这么多条消息").waitFor();
+    await page.getByRole("navigation").getByRole("button", { name: "故事", exact: true }).click();
+    await page.waitForURL((url) => url.pathname === path);
+    await last(page).waitFor();
+    await close();
+  });
+
+  test("a story of one line has none, and one that is gone says so", async () => {
+    const { path } = await forked();
+    await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { mode: "linear" });
+    const { page, close } = await open(path, { expected: REFUSED });
+    assert.equal(await page.getByRole("button", { name: /^Story tree/ }).count(), 0);
+    await page.goto(`${clotho.base}${path}/tree`);
+    await page.waitForURL((url) => url.pathname === path);
+    await composer(page).waitFor();
+    await close();
+  });
+});

@@ -1,0 +1,68 @@
+// The page against the real server, where what is drawn comes late: what is done in between is not lost, and not undone.
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { reader, test, until } from "./support/browser.mjs";
+import { browser, choose, clotho, messageOf, openGrown } from "./support/stage.mjs";
+
+/** Longer than a test takes between two keys. */
+const LATE = 1500;
+
+describe("on a slow machine", () => {
+  test("an arrow that is pressed right after a letter is not taken back", async () => {
+    const { page, close } = await openGrown({ late: LATE });
+    await page.keyboard.press("Control+k");
+    const field = page.getByRole("combobox", { name: "Search" });
+    await field.fill(">");
+    await page.getByRole("option").nth(1).waitFor();
+    await field.press("ArrowDown");
+    const chosen = page.getByRole("option", { selected: true });
+    const second = await page.getByRole("option").nth(1).innerText();
+    await page.evaluate((ms) => new Promise((resolve) => setTimeout(resolve, ms)), LATE + 200);
+    assert.equal(await chosen.innerText(), second);
+    await close();
+  });
+
+  test("what is given up at once is not kept", async () => {
+    const { ids, page, close } = await openGrown({ late: LATE });
+    const dialog = page.getByRole("dialog", { name: "Save as lore" });
+    const text = dialog.getByRole("textbox", { name: "Text" });
+    await choose(page, messageOf(page, ids[0]), "Save as lore");
+    await text.fill("Never.");
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await choose(page, messageOf(page, ids[0]), "Save as lore");
+    await text.waitFor();
+    assert.equal(await text.inputValue(), "You: To the north.");
+    await close();
+  });
+
+  test("an entry that was deleted while its book was read again does not come back", async () => {
+    const { id } = await clotho.api("POST", "/api/lorebooks", { name: "Late", entries: [{ uid: 1, comment: "Gull", content: "White." }, { uid: 2, comment: "Tern", content: "Grey." }] });
+    const { page, close } = await reader(browser);
+    await page.goto(clotho.base);
+    await page.getByRole("button", { name: "Lorebooks" }).click();
+    await page.getByRole("article", { name: "Late", exact: true }).getByRole("button", { name: "Open" }).click();
+    const dialog = page.getByRole("dialog", { name: "Late" });
+    await dialog.getByRole("article", { name: "Tern" }).waitFor();
+    /** @type {() => void} */
+    let letGo = () => {};
+    const held = new Promise((resolve) => (letGo = () => resolve(undefined)));
+    let isAsked = false;
+    await page.route(`**/api/lorebooks/${id}/entries?**`, async (route) => {
+      const old = await route.fetch();
+      isAsked = true;
+      await held;
+      await route.fulfill({ response: old });
+    }, { times: 1 });
+    await page.evaluate(() => dispatchEvent(new Event("focus")));
+    await until(async () => isAsked, "the book is read again");
+    await dialog.getByRole("button", { name: "Delete “Tern”" }).click();
+    await dialog.getByRole("article", { name: "Tern" }).waitFor({ state: "detached" });
+    const again = page.waitForResponse((answer) => answer.url().includes(`/api/lorebooks/${id}`) && answer.request().method() === "GET");
+    letGo();
+    await again;
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    assert.equal(await dialog.getByRole("article", { name: "Tern" }).count(), 0);
+    await close();
+  });
+});

@@ -1,0 +1,67 @@
+// The page against the real server: what rules suggest to a reader.
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { reader, test, until } from "./support/browser.mjs";
+import { purseStory } from "./support/purse.mjs";
+import { browser, check, model, own, texts } from "./support/stage.mjs";
+
+const FILES = {
+  "plugin.toml": 'id = "guide"\ntitle = "Guide"\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["input.stop"]\n[[command]]\nname = "look"\nhelp = { en = "Looks around", zh = "看看四周" }\n',
+  "main.rhai": `fn on_input(ctx) { if ctx.command == "look" { return #{ reply: "A square, a well." }; } }
+fn quick_replies(ctx) { [#{ label: "Follow", send: "I follow her." }, #{ label: "跟上", send: "我跟上去。" }, #{ label: "Look", send: "/look" }] }
+`,
+};
+
+/** A reader of a story with suggestions. @param {Parameters<typeof reader>[1]} [options] */
+async function guided(options) {
+  const story = await purseStory(model, { replies: ["Hm."], plugins: [{ id: "guide" }], files: FILES, id: "guide" });
+  own.push(story.server);
+  const opened = await reader(browser, options);
+  const { page } = opened;
+  await page.goto(story.server.base + story.path);
+  const offer = (/** @type {string} */ name) => page.locator(".replies").getByRole("button", { name, exact: true });
+  await page.locator(".replies button").first().waitFor();
+  return { ...story, ...opened, offer, field: page.locator("main textarea").first() };
+}
+
+describe("suggestions", () => {
+  test("rank 6: a suggested text goes into the field, behind what was typed, and nothing is sent until the reader sends it", async () => {
+    const { page, close, offer, field } = await guided();
+    const before = await texts(page);
+    const asked = model.requests.length;
+    assert.equal(await offer("Follow").getAttribute("title"), "Into the field: I follow her.");
+    await offer("Follow").click();
+    await until(async () => (await field.inputValue()) === "I follow her.", "it stands in the field");
+    assert.ok(await field.evaluate((box) => box === document.activeElement), "the field has the keyboard");
+    // Once more adds nothing; something else comes behind it, and so it does behind words of one's own.
+    await offer("Follow").press("Enter");
+    await offer("跟上").click();
+    assert.equal(await field.inputValue(), "I follow her.我跟上去。");
+    await field.fill("Well …\n");
+    await offer("Follow").click();
+    assert.equal(await field.inputValue(), "Well … I follow her.");
+    assert.deepEqual([await texts(page), model.requests.length], [before, asked]);
+    await check(page, "suggestions");
+    await page.reload();
+    assert.equal(await field.inputValue(), "Well … I follow her.");
+    model.say(["She turns."]);
+    await field.press("Enter");
+    await page.getByText("She turns.").waitFor();
+    assert.ok((await texts(page)).includes("Well … I follow her."));
+    await close();
+  });
+
+  test("a command is carried out at once; what was begun in the field stays there", async () => {
+    const { page, close, offer, field } = await guided();
+    await field.fill("Half a sentence");
+    assert.equal(await offer("Look").getAttribute("title"), "Sends: /look");
+    await offer("Look").click();
+    await page.locator(".message.last").getByText("A square, a well.").waitFor();
+    assert.equal(await field.inputValue(), "Half a sentence");
+    await field.fill("");
+    await offer("Look").click();
+    await page.locator(".message").getByText("A square, a well.").nth(1).waitFor();
+    await until(async () => (await field.inputValue()) === "", "the field is empty");
+    await close();
+  });
+});

@@ -1,0 +1,166 @@
+// The page against the real server: the rules of a story, what they may do, and how they are set.
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe } from "node:test";
+import { reader, test, until } from "./support/browser.mjs";
+import { pluginFolder, purseStory } from "./support/purse.mjs";
+import { browser, check, chooseFromPage, clotho, model, newStory, open, own, session } from "./support/stage.mjs";
+
+describe("the rules of a story", () => {
+  test("are switched on in a running one, with what they ask to be allowed and their settings, and hold from there on", async () => {
+    const path = await newStory();
+    const { page, close } = await open(path);
+    await chooseFromPage(page, "Rules of this story");
+    const dialog = page.getByRole("dialog");
+    const combat = dialog.getByRole("checkbox", { name: /^Combat/ });
+    await combat.waitFor();
+    assert.equal(await dialog.getByRole("checkbox", { name: /Lantern Keep/ }).count(), 0, "what tells a story of its own is no rule for this one");
+    await combat.check();
+    await dialog.getByRole("group", { name: "It asks to be allowed to" }).waitFor();
+    await dialog.getByRole("checkbox", { name: "show lines under a message" }).uncheck();
+    await dialog.getByText("What is not allowed it cannot do").waitFor();
+    await dialog.getByRole("spinbutton", { name: /^Hit points at the beginning/ }).fill("12");
+    await dialog.getByRole("textbox", { name: /^Other names of the player/ }).fill("knight\n fox ");
+    await check(page, "the rules of a story");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.waitFor({ state: "detached" });
+    const { plugins } = await session(path);
+    assert.deepEqual(plugins.map(({ id, enabled, config }) => ({ id, enabled, config })), [{ id: "combat", enabled: true, config: { start_hp: 12, also_called: ["knight", "fox"] } }]);
+    assert.ok(!plugins[0].grants.includes("notes") && plugins[0].grants.includes("input.stop"));
+    assert.deepEqual(plugins[0].refused, ["notes"]);
+    await page.locator('[data-path="/combat/hp"]').getByText("12").waitFor();
+    // What was refused knowingly is not asked for again.
+    await page.reload();
+    await page.locator('[data-path="/combat/hp"]').waitFor();
+    await chooseFromPage(page, "Rules of this story");
+    await dialog.getByText("not allowed so far").waitFor();
+    assert.equal(await page.getByText("ask for more than this story allows").count(), 0);
+    const other = await open(path);
+    await other.page.locator('[data-path="/combat/hp"]').waitFor();
+    await other.page.waitForLoadState("networkidle");
+    assert.equal(await other.page.getByText("ask for more than this story allows").count(), 0, "another browser knows it, too");
+    await other.close();
+    assert.equal(await dialog.getByRole("spinbutton", { name: /^Hit points at the beginning/ }).inputValue(), "12");
+    await dialog.getByRole("button", { name: "As the plugin has them" }).click();
+    await combat.uncheck();
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.waitFor({ state: "detached" });
+    assert.deepEqual((await session(path)).plugins.map(({ enabled, config }) => ({ enabled, config })), [{ enabled: false, config: {} }]);
+    await close();
+  });
+
+  test("two that have one command: saving says who gets it, in the reader's language", async () => {
+    const manifest = (/** @type {string} */ id) => `id = "${id}"\ntitle = "${id}"\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["input.stop"]\n[[command]]\nname = "look"\nhelp = "Looks around"\n`;
+    const files = { "plugin.toml": manifest("aunt"), "main.rhai": 'fn on_input(ctx) { if ctx.command == "look" { #{ reply: "A square." } } }\n' };
+    const { server, path, folder } = await purseStory(model, { replies: ["Hm."], plugins: [{ id: "aunt" }], files, id: "aunt" });
+    own.push(server);
+    await pluginFolder({ ...files, "plugin.toml": manifest("bard") }, "bard", folder);
+    await until(async () => (await server.api("GET", "/api/plugins?limit=200")).items.some((/** @type {{id: string}} */ { id }) => id === "bard"), "the other plugin is taken in");
+    const { page, close } = await reader(browser, { locale: "zh-CN" });
+    await page.goto(server.base + path);
+    await page.locator(".message.last").waitFor();
+    await page.getByRole("button", { name: "菜单", exact: true }).click();
+    await page.locator(".menu:popover-open").getByRole("button", { name: "这个故事的规则" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("checkbox", { name: /^bard/ }).check();
+    await dialog.getByRole("button", { name: "保存" }).click();
+    await page.getByText("规则从下一条消息起生效。").waitFor();
+    await page.getByText("/look 由 aunt 执行，bard 收不到。").waitFor();
+    await close();
+  });
+
+  test("a plugin that is switched on speaks the reader's language, and its choices are words", async () => {
+    const path = await newStory();
+    const { page, close } = await open(path, { locale: "zh-CN" });
+    await page.getByRole("button", { name: "菜单", exact: true }).click();
+    await page.locator(".menu:popover-open").getByRole("button", { name: "这个故事的规则" }).click();
+    const dialog = page.getByRole("dialog");
+    const mvu = dialog.locator("li.choice:has(input[value=mvu])");
+    await mvu.locator("input[value=mvu]").check();
+    const language = mvu.locator("select:has(option[value=zh])");
+    await until(async () => (await language.inputValue()) === "zh", "the reader's language");
+    assert.deepEqual(await language.locator("option").allInnerTexts(), ["English", "中文"]);
+    assert.deepEqual(await mvu.locator("select:has(option[value=never]) option").allInnerTexts(), ["占位符处", "总是", "从不"]);
+    await check(page, "the rules in Chinese");
+    await dialog.locator("button.primary").click();
+    await dialog.waitFor({ state: "detached" });
+    assert.deepEqual((await session(path)).plugins.map(({ id, config }) => ({ id, config })), [{ id: "mvu", config: { language: "zh" } }]);
+    await close();
+  });
+
+  test("another model can keep the values, at once and as long as it is wanted", async () => {
+    const path = await newStory();
+    const { page, close } = await open(path);
+    await chooseFromPage(page, "Rules of this story");
+    const keeps = page.getByRole("dialog").getByRole("combobox", { name: /Values are kept by/ });
+    await keeps.waitFor();
+    const [other = ""] = await keeps.locator("option").evaluateAll((all) => all.map((one) => /** @type {HTMLOptionElement} */ (one).value).filter(Boolean));
+    await keeps.selectOption(other);
+    await until(async () => (await session(path)).valuesModel === other, "it is kept");
+    await keeps.selectOption("");
+    await until(async () => (await session(path)).valuesModel === null, "nobody else keeps them");
+    await close();
+  });
+
+  test("S3-18: code that wants more than the story allows asks again, and gets it only where somebody says so", async () => {
+    const { server, path, sid, folder } = await purseStory(model, { replies: ["She finds 5 gold."] });
+    own.push(server);
+    const { page, close } = await reader(browser);
+    await page.goto(server.base + path);
+    await page.locator(".message.last.complete").waitFor();
+    const manifest = join(folder, "purse", "plugin.toml");
+    await writeFile(manifest, (await readFile(manifest, "utf8")).replace('["notes"]', '["notes", "input.stop"]').replace("1.0.0", "1.1.0"));
+    await until(async () => (await server.api("GET", "/api/plugins/purse")).version === "1.1.0", "the new code is in");
+    await page.reload();
+    await page.getByText("Rules ask for more than this story allows them: Purse.").waitFor();
+    await page.getByRole("button", { name: "Look", exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("not allowed so far").waitFor();
+    const more = dialog.getByRole("checkbox", { name: /^answer instead of the model/ });
+    assert.ok(!(await more.isChecked()), "nothing is granted by looking");
+    await check(page, "new code that asks for more");
+    await more.check();
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.waitFor({ state: "detached" });
+    assert.deepEqual((await server.api("GET", `/api/sessions/${sid}`)).plugins[0].grants.sort(), ["input.stop", "notes"]);
+    await page.reload();
+    await page.locator(".message.last.complete").waitFor();
+    await close();
+  });
+
+  test("what somebody else has set meanwhile is not written over", async () => {
+    const path = await newStory({ plugins: [{ id: "combat" }] });
+    const { page, close } = await open(path);
+    await chooseFromPage(page, "Rules of this story");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("spinbutton", { name: /^Hit points/ }).fill("9");
+    await clotho.api("PUT", `${path.replace("/s/", "/api/sessions/")}/plugins`, [{ id: "combat", config: { start_hp: 30 } }]);
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByText("The rules of this story were changed elsewhere meanwhile.").waitFor();
+    await dialog.getByRole("button", { name: "Look at them as they are now" }).click();
+    await until(async () => (await dialog.getByRole("spinbutton", { name: /^Hit points/ }).inputValue().catch(() => "")) === "30", "theirs");
+    await close();
+  });
+
+  test("are chosen where a story begins, with the same form, also on a narrow screen and in Chinese", async () => {
+    const name = `Ada ${Date.now()}`;
+    await clotho.api("POST", "/api/characters", { name, firstMessage: "Hello." });
+    const { page, close } = await reader(browser, { viewport: { width: 390, height: 844 }, locale: "zh-CN" });
+    await page.goto(clotho.base);
+    await page.getByRole("button", { name: new RegExp(name) }).first().click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("checkbox", { name: /^好感/ }).or(dialog.locator('input[value="affinity"]')).first().check();
+    await dialog.getByRole("group", { name: "它请求允许它" }).waitFor();
+    await dialog.getByRole("spinbutton").first().fill("40");
+    const wide = await dialog.locator(".sheet").evaluate((box) => box.scrollWidth - box.clientWidth);
+    assert.equal(wide, 0, "nothing stands over the edge");
+    await check(page, "rules at the beginning");
+    await dialog.getByRole("button", { name: "开始" }).click();
+    await page.waitForURL(/\/s\//);
+    await page.locator('[data-path^="/affinity/"]').first().waitFor({ state: "attached" });
+    const { plugins } = await session(new URL(page.url()).pathname);
+    assert.deepEqual(plugins.map(({ id, config }) => ({ id, config })), [{ id: "affinity", config: { language: "zh", start: 40 } }]);
+    await close();
+  });
+});

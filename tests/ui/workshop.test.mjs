@@ -1,0 +1,242 @@
+// The page against the real server: the workshop of those who write rules.
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe } from "node:test";
+import { reader, test, until } from "./support/browser.mjs";
+import { purseStory } from "./support/purse.mjs";
+import { REFUSED, browser, check, chooseFromPage, clotho, model, newStory, open, own } from "./support/stage.mjs";
+
+/** A reader in the workshop of a story that counts gold. @param {Parameters<typeof reader>[1]} [options] @param {Parameters<typeof purseStory>[1]} [how] */
+async function inWorkshop(options, how) {
+  const story = await purseStory(model, how);
+  own.push(story.server);
+  const opened = await reader(browser, options);
+  const { page } = opened;
+  await page.goto(story.server.base + story.path);
+  await page.locator(".message.last.complete").waitFor();
+  await page.locator(".topbar .round").last().click();
+  await page.locator('.menu:popover-open [data-command="page.workshop"]').click();
+  const dialog = page.getByRole("dialog");
+  const text = dialog.locator("textarea.code");
+  await text.waitFor();
+  return { ...story, ...opened, dialog, text };
+}
+
+/** What is selected in a field. @param {import("playwright-core").Locator} field */
+const selected = (field) => field.evaluate((/** @type {HTMLTextAreaElement} */ box) => box.value.slice(box.selectionStart, box.selectionEnd));
+
+describe("the workshop", () => {
+  test("rank 3: a plugin is seen with its files; what is wrong is said with its place, which one jumps to, and nothing is written", async () => {
+    const { page, close, dialog, text, disk } = await inWorkshop();
+    await dialog.getByText("No fault found.").waitFor();
+    const about = dialog.getByRole("tabpanel");
+    for (const words of ["Counts the gold that is found and spent", "show lines under a message", "after each reply", "Gold at the start (a whole number; 0 – 1000; otherwise 10)"]) await about.getByText(words).waitFor();
+    await check(page, "the workshop");
+    const source = await text.inputValue();
+    await text.fill(source.replace("parse_int", "parse_nt"));
+    const fault = dialog.getByRole("list", { name: "What is wrong" }).getByRole("listitem");
+    await fault.getByText('There is no function "parse_nt" (did you mean "parse_int"?)').waitFor();
+    await fault.getByRole("button", { name: "main.rhai:9:25" }).click();
+    await until(async () => (await selected(text)) === "parse_nt", "the word is selected");
+    assert.ok(await text.evaluate((box) => box === document.activeElement), "the keyboard is in the text");
+    assert.equal(await dialog.locator(".gutter .bad").innerText(), "9");
+    await check(page, "a fault");
+    // A fault of another file leads into that one.
+    await dialog.getByRole("combobox", { name: "File" }).selectOption("plugin.toml");
+    await text.fill(`${await text.inputValue()}\n[[rule]]\nname = "rich"\nwhen = "gold >= 100"\nnote = "Rich!"\n`);
+    await about.getByText("when gold >= 100").waitFor();
+    await text.fill((await text.inputValue()).replace("description", "descripton"));
+    await dialog.getByText("It cannot run like this:").waitFor();
+    await dialog.getByRole("combobox", { name: "File" }).selectOption("state.schema.json");
+    await dialog.getByRole("button", { name: /^plugin\.toml:/ }).click();
+    await dialog.getByRole("textbox", { name: "Text of plugin.toml" }).waitFor();
+    // What was begun is there after the dialog was closed and the page was loaded anew.
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await page.reload();
+    await chooseFromPage(page, "Workshop for rules");
+    assert.match(await text.inputValue(), /parse_nt/);
+    assert.ok((await dialog.getByRole("combobox", { name: "File" }).innerText()).includes("main.rhai (not saved)"));
+    await dialog.getByRole("button", { name: "Back to what is saved" }).click();
+    assert.equal(await text.inputValue(), source);
+    await dialog.getByRole("button", { name: "Undo" }).click();
+    assert.match(await text.inputValue(), /parse_nt/);
+    assert.equal(await disk("main.rhai"), source, "nothing was written");
+    await close();
+  });
+
+  test("rank 5: unsaved rules are tried on a message and replayed along the story, which stays as it is", async () => {
+    const { page, close, dialog, text, ids, server, sid } = await inWorkshop();
+    await text.fill((await text.inputValue()).replace("parse_int(found.n)", "2 * parse_int(found.n)"));
+    await dialog.getByRole("tab", { name: "Try" }).click();
+    await dialog.getByRole("combobox", { name: "Message" }).selectOption({ index: 0 });
+    await dialog.getByRole("button", { name: "Try it", exact: true }).click();
+    const tried = dialog.getByRole("region", { name: "What on_reply would do" });
+    await tried.getByText("add /purse/gold 10").waitFor();
+    await tried.getByText("10 → 20").waitFor();
+    await tried.getByText(/^It took \d+ µs, \d+ steps and \d+ KiB\.$/).waitFor();
+    await check(page, "a trial");
+    await dialog.getByText("With other words than the message’s").click();
+    await dialog.getByLabel("What it reads").fill("He finds 100 gold.");
+    await dialog.getByRole("button", { name: "Try it", exact: true }).click();
+    await tried.getByText("add /purse/gold 200").waitFor();
+    await tried.getByText("The purse is heavy.").waitFor();
+    // One that fails says where, beside the line.
+    const doubled = await text.inputValue();
+    await text.fill(doubled.replace('ctx.get("gold") > 20', 'ctx.get("glod") > 20'));
+    await tried.getByText("The text has changed since").waitFor();
+    await dialog.getByRole("button", { name: "Try it", exact: true }).click();
+    await tried.getByText('State has no "glod" (did you mean "gold"?)').waitFor();
+    await tried.getByText("One proposal before it does not count.").waitFor();
+    await tried.getByRole("button", { name: /^main\.rhai:11:/ }).click();
+    await until(() => text.evaluate((box) => box === document.activeElement), "the keyboard is in the text");
+    await text.fill(doubled);
+    await dialog.getByRole("tab", { name: "Replay" }).click();
+    await dialog.getByRole("button", { name: "Run them again" }).click();
+    await dialog.getByText("At 3 of 3 messages something would be different.").waitFor();
+    const rows = dialog.getByRole("table", { name: "Replay" }).getByRole("row");
+    const words = await rows.allInnerTexts();
+    assert.equal(words.length, 4);
+    for (const part of ["She finds 5 gold.", "add /purse/gold 5", "add /purse/gold 10", "15 → 20"]) assert.ok(words[1]?.includes(part), `${part} in ${words[1]}`);
+    assert.match(words[2] ?? "", /the same/);
+    assert.match(words[3] ?? "", /22 → 34/);
+    await check(page, "a replay");
+    const { world } = await server.api("GET", `/api/chat/${sid}/node/${ids[2]}/world`);
+    assert.equal(world.vars.purse.gold, 22, "the story is as it was");
+    await rows.nth(1).getByRole("button").click();
+    await dialog.waitFor({ state: "detached" });
+    await close();
+  });
+
+  test("rank 8: a replay is accepted once its rules are saved, and undo takes it back", async () => {
+    const { page, close, dialog, text, ids, server, sid } = await inWorkshop();
+    const gold = async () => (await server.api("GET", `/api/chat/${sid}/node/${ids[2]}/world`)).world.vars.purse.gold;
+    await text.fill((await text.inputValue()).replace("parse_int(found.n)", "2 * parse_int(found.n)"));
+    await dialog.getByRole("tab", { name: "Replay" }).click();
+    await dialog.getByRole("button", { name: "Run them again" }).click();
+    await dialog.getByText("Save the files, and the story can follow.").waitFor();
+    await dialog.getByRole("button", { name: "Save the file" }).click();
+    await dialog.getByText("Only here so far").waitFor({ state: "detached" });
+    await dialog.getByRole("button", { name: "Run them again" }).click();
+    await dialog.getByRole("button", { name: "Let the story follow" }).click();
+    await dialog.getByText("The story follows these rules now.").waitFor();
+    await check(page, "an accepted replay");
+    assert.equal(await gold(), 34);
+    await server.api("POST", `/api/chat/${sid}/undo`, {});
+    assert.equal(await gold(), 22);
+    await close();
+  });
+
+  test("rank 8: a replay that cannot hold is refused with the reason, and the story stays as it is", async () => {
+    const { page, close, dialog, text, ids, server, sid } = await inWorkshop({ expected: REFUSED });
+    const gold = async () => (await server.api("GET", `/api/chat/${sid}/node/${ids[2]}/world`)).world.vars.purse.gold;
+    await text.fill((await text.inputValue()).replace("parse_int(found.n)", "2 * parse_int(found.n)"));
+    await dialog.getByRole("button", { name: "Save the file" }).click();
+    await dialog.getByText("Only here so far").waitFor({ state: "detached" });
+    // One message is played without the rules.
+    await server.api("PUT", `/api/sessions/${sid}/plugins`, []);
+    model.say(["He finds 9 gold."]);
+    const { generations } = await server.api("POST", `/api/chat/${sid}/message`, { parentId: ids[2], content: "Look again.", generate: true });
+    await until(async () => (await server.api("GET", `/api/chat/${sid}/node/${generations[0].id}`)).status === "complete", "the reply");
+    await server.api("PUT", `/api/sessions/${sid}/plugins`, [{ id: "purse" }]);
+    await until(async () => (await page.locator(".message.last.complete .prose").innerText()) === "He finds 9 gold.", "the page has it");
+    await dialog.getByRole("tab", { name: "Replay" }).click();
+    await dialog.getByRole("button", { name: "Run them again" }).click();
+    await dialog.getByRole("button", { name: "Let the story follow" }).click();
+    await dialog.getByRole("alert").getByText("was played without this plugin").waitFor();
+    await check(page, "a replay that was refused");
+    assert.equal(await dialog.getByText("The story follows these rules now.").count(), 0);
+    assert.equal(await gold(), 22);
+    await close();
+  });
+
+  test("rank 5: a tool is tried as a model would call it, and says what the model would be told", async () => {
+    const tool = '[[tool]]\nname = "pay"\ndescription = "Pays with gold."\nparameters = { type = "object", required = ["n"], properties = { n = { type = "integer" } } }\n';
+    const files = {
+      "plugin.toml": `id = "till"\ntitle = "Till"\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["tools"]\n${tool}`,
+      "main.rhai": 'fn init(ctx) { ctx.set("gold", 10); }\nfn tool_pay(ctx, args) { ctx.add("gold", -args.n, "paid"); #{ left: ctx.get("gold") } }\n',
+    };
+    const { page, close, dialog } = await inWorkshop(undefined, { replies: ["Hm."], plugins: [{ id: "till" }], files, id: "till" });
+    await dialog.getByRole("tab", { name: "Try" }).click();
+    await dialog.getByRole("combobox", { name: "What is to run" }).selectOption({ label: "tool_pay – Pays with gold." });
+    const given = dialog.getByRole("textbox", { name: "What it is called with" });
+    const tryIt = () => dialog.getByRole("button", { name: "Try it", exact: true }).click();
+    await given.fill("{n: 3");
+    await tryIt();
+    await dialog.getByText("This is no JSON object").waitFor();
+    await given.fill('{"n": 3}');
+    await tryIt();
+    const tried = dialog.getByRole("region", { name: "What tool_pay would do" });
+    await tried.getByText("paid").first().waitFor();
+    await tried.locator("pre").getByText('"left": 7').waitFor();
+    assert.equal(await dialog.getByText("This is no JSON object").count(), 0);
+    await check(page, "a tool that was tried");
+    await given.fill('{"n": "three pieces"}');
+    await tryIt();
+    await tried.locator("pre").getByText("refused").waitFor();
+    await close();
+  });
+
+  test("a file is saved when asked to; over what was written elsewhere meanwhile only after a question", async () => {
+    const { close, dialog, text, disk, folder } = await inWorkshop();
+    const source = await text.inputValue();
+    await text.fill(`// Mine.\n${source}`);
+    await dialog.getByRole("button", { name: "Save the file" }).click();
+    await dialog.getByText("main.rhai is saved. The next message is played by it.").waitFor();
+    assert.equal(await disk("main.rhai"), `// Mine.\n${source}`);
+    await dialog.getByText("Only here so far").waitFor({ state: "detached" });
+    await text.fill(`// Mine again.\n${source}`);
+    await writeFile(join(folder, "purse", "main.rhai"), `// Theirs.\n${source}`);
+    await dialog.getByRole("button", { name: "Save the file" }).click();
+    await dialog.getByText("main.rhai was changed elsewhere since you opened it.").waitFor();
+    await dialog.getByRole("button", { name: "Leave it" }).click();
+    assert.equal(await disk("main.rhai"), `// Theirs.\n${source}`);
+    await dialog.getByRole("button", { name: "Save the file" }).click();
+    await dialog.getByRole("button", { name: "Write over it" }).click();
+    await dialog.getByText("Only here so far").waitFor({ state: "detached" });
+    assert.equal(await disk("main.rhai"), `// Mine again.\n${source}`);
+    await text.fill(`${source}}`);
+    await dialog.getByText("It cannot run like this:").waitFor();
+    await dialog.getByRole("button", { name: "Save the file" }).click();
+    await dialog.getByText("but the plugin cannot run like this: what was there before goes on.").waitFor();
+    await close();
+  });
+
+  test("on a narrow screen, in the dark, in Chinese and with keys alone", async () => {
+    const { page, close, dialog, text } = await inWorkshop({ viewport: { width: 390, height: 844 }, colorScheme: "dark", locale: "zh-CN" });
+    await dialog.getByText("没有发现问题。").waitFor();
+    await text.fill((await text.inputValue()).replace("parse_int(found.n)", "3 * parse_int(found.n)"));
+    await dialog.getByRole("tab", { name: "简介" }).focus();
+    await page.keyboard.press("ArrowLeft");
+    assert.equal(await dialog.getByRole("tab", { name: "重演" }).getAttribute("aria-selected"), "true");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await dialog.getByText("3 条消息中有 3 条会不同。").waitFor();
+    const wide = await dialog.locator(".sheet").evaluate((box) => box.scrollWidth - box.clientWidth);
+    assert.equal(wide, 0, "nothing stands over the edge");
+    await check(page, "the workshop on a narrow screen");
+    await close();
+  });
+
+  test("a plugin inside the program is read and tried with other words, and not saved", async () => {
+    const path = await newStory({ plugins: [{ id: "combat" }] });
+    const { page, close } = await open(path);
+    await chooseFromPage(page, "Workshop for rules");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("combobox", { name: "Plugin" }).selectOption("combat");
+    await dialog.getByText("It is inside the program.").waitFor();
+    await dialog.getByText("/roll 2d6+3").waitFor();
+    const field = dialog.getByRole("textbox", { name: "Text of main.rhai" });
+    await until(async () => (await field.inputValue()).includes("fn on_reply(ctx)"), "its text is there");
+    await field.fill("fn on_replay(ctx) { }");
+    await dialog.getByRole("list", { name: "What is wrong" }).getByRole("listitem").first().waitFor();
+    assert.equal(await dialog.getByRole("button", { name: "Save the file" }).count(), 0);
+    await dialog.getByRole("button", { name: "Back to what is saved" }).click();
+    await until(async () => (await field.inputValue()).includes("fn on_reply(ctx) {"), "its own text again");
+    assert.ok((await clotho.api("GET", "/api/plugins/combat/files/main.rhai")).content.length > 1000);
+    await check(page, "a plugin inside the program");
+    await close();
+  });
+});
