@@ -82,18 +82,20 @@ models = ["m"]
     const other = await page.context().newPage();
     await page.goto(server.base + paths[0]);
     await other.goto(server.base + paths[1]);
-    const held = model.hold(["The first ", "of two."]);
+    const held = model.hold(["Far off, the first ", "of two."]);
     await say(page, "One?");
     held.next();
-    await last(page).locator(".live", { hasText: "The first" }).waitFor();
+    await last(page).locator(".live", { hasText: "Far off, the first" }).waitFor();
     await say(other, "Two?");
     await isCalled(last(other), "Waiting in line, place 1");
-    await until(() => server.hasOnDisk("The first "), "what has come is on disk");
+    await until(() => server.hasOnDisk("Far off, the first "), "what has come is being written");
+    // Writes are made one after the other: when this one is done, that one is whole on disk.
+    await server.api("PATCH", `/api/characters/${character.id}`, { description: "A mapmaker." });
     await server.stop("SIGKILL");
     await page.getByText("Connection lost.").waitFor();
     await server.start();
     for (const tab of [page, other]) await isCalled(last(tab), "Clotho was stopped while this was being written.", { sign: ".failure" });
-    await last(page).getByText("The first").waitFor();
+    await last(page).getByText("Far off, the first").waitFor();
     await close();
   });
 
