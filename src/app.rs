@@ -18,6 +18,7 @@ use crate::follow;
 use crate::ids::{CharacterId, UserId};
 use crate::live::{Live, Most};
 use crate::night::Night;
+use crate::outside::Outside;
 use crate::plugin::{Catalogue, Installed, Limits as ScriptLimits, Loaded, Origin, Pool, Source};
 use crate::provider::Embedder;
 use crate::search::{Index, SearchError, Upstream};
@@ -65,6 +66,8 @@ pub struct App {
     pub ids: Arc<Ids>,
     /// Where files of sessions are handed in.
     pub desk: Desk,
+    /// Asks other servers for pictures.
+    pub outside: Outside,
     /// Places for those who export.
     pub exports: Semaphore,
     /// Places for those who bring cards and pictures.
@@ -164,6 +167,7 @@ impl App {
         let limits = Limits::of(config.limits.import_bytes);
         let desk = Desk::open(Arc::clone(&store), Arc::clone(&clock), Arc::clone(&ids), limits)?;
         Ok(Self {
+            outside: Outside::new(&config.pictures.allowed_hosts),
             config,
             store,
             turns,

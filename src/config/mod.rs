@@ -29,7 +29,8 @@ pub use problem::{ConfigError, ConfigProblem, Given, Place};
 pub use provider::{ApiKey, KeyError, Prices, Provider, Secret, ToolsBy};
 use reader::{Reader, Table};
 pub use sections::{
-    Generation, LONGEST_TEXT, Limits, Log, LogFormat, Mode, Plugins, Recall, Search, Server, Storage, Summaries, Trees,
+    Generation, LONGEST_TEXT, Limits, Log, LogFormat, Mode, Pictures, Plugins, Recall, Search, Server, Storage,
+    Summaries, Trees,
 };
 use source::Tree;
 
@@ -56,6 +57,8 @@ pub struct Config {
     pub providers: Vec<Provider>,
     /// `[models]`: names for models, in the order of the file.
     pub aliases: Vec<Alias>,
+    /// `[pictures]`: pictures that other servers have.
+    pub pictures: Pictures,
     /// `[recall]`: how what was said long ago is found again.
     pub recall: Recall,
     /// `[summaries]`: how sessions sum up what their prompts do not hold any more.
@@ -151,6 +154,7 @@ impl Config {
             generation: top.section("generation", reader, Generation::read),
             providers: provider::read_all(top.tables("providers", reader), reader, env),
             aliases: top.section("models", reader, alias::read),
+            pictures: top.section("pictures", reader, Pictures::read),
             recall: top.section("recall", reader, Recall::read),
             summaries: top.section("summaries", reader, Summaries::read),
             limits: top.section("limits", reader, Limits::read),

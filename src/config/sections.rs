@@ -88,6 +88,13 @@ pub struct Generation {
     pub filler: String,
 }
 
+/// `[pictures]`: pictures that cards name and other servers have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pictures {
+    /// Hosts of the house that may be asked besides the internet, in lower case and without a port.
+    pub allowed_hosts: Vec<String>,
+}
+
 /// `[recall]`: how what was said long ago is found again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recall {
@@ -298,6 +305,12 @@ impl Limits {
             json_depth: number("json_depth", 64, 8..=128, "levels"),
             import_bytes,
         }
+    }
+}
+
+impl Pictures {
+    pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
+        Self { allowed_hosts: table.texts("allowed_hosts", &[], reader, host).into_iter().map(lower).collect() }
     }
 }
 

@@ -35,8 +35,8 @@ pub use server::{serve, serve_until};
 use caller::Access::{Operator, Public, User};
 use routes::{
     arrange, auth, branches, cards, characters, docs, documents, drafts, exports, health, line, lorebooks, messages,
-    models, nodes, page, personas, pictures, plugins, presets, preview, rules, search, sessions, states, summaries,
-    transcript, transfers, trash, tree, turns, workshop, worlds,
+    models, nodes, outside, page, personas, pictures, plugins, presets, preview, rules, search, sessions, states,
+    summaries, transcript, transfers, trash, tree, turns, workshop, worlds,
 };
 use table::{Entry, group, route};
 
@@ -85,6 +85,10 @@ fn people() -> Vec<Entry> {
             "Gives a character another picture",
             pictures::change_characters,
         ),
+        route(GET, "/api/characters/{cid}/outside", User, "Whether pictures of other servers are shown", outside::read),
+        route(PUT, "/api/characters/{cid}/outside", User, "Says whether they are", outside::put),
+        route(GET, "/api/characters/{cid}/outside/picture", User, "A picture of another server", outside::picture)
+            .answers(TAGGED),
         route(GET, "/api/characters/{cid}/rules", User, "The rules that a card carries", rules::read),
         route(PUT, "/api/characters/{cid}/rules", User, "Lets a card carry a plugin", rules::put),
         route(DELETE, "/api/characters/{cid}/rules", User, "Takes the rules out of a card", rules::delete)

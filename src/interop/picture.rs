@@ -17,6 +17,8 @@ const LONGEST_SIDE: u32 = 8_192;
 const MOST_PIXELS: u64 = 32 << 20;
 /// The longer side of a small copy, in pixels: twice what a list shows, for dense screens.
 const SMALL_SIDE: u32 = 256;
+/// The longer side of a picture in a message, in pixels.
+const SHOWN_SIDE: u32 = 1_600;
 /// How well a small copy is kept, of 100.
 const QUALITY: u8 = 82;
 
@@ -87,9 +89,23 @@ pub fn kind(bytes: &[u8]) -> Option<Kind> {
 /// # Errors
 /// It is no picture, too large or damaged.
 pub fn small(bytes: &[u8]) -> Result<Vec<u8>, PictureError> {
+    redrawn(bytes, SMALL_SIDE)
+}
+
+/// A picture as a message shows it: drawn anew, so that nothing of the bytes that came is left. Of one that moves, the first
+/// picture.
+///
+/// # Errors
+/// It is no picture, too large or damaged.
+pub fn shown(bytes: &[u8]) -> Result<Vec<u8>, PictureError> {
+    redrawn(bytes, SHOWN_SIDE)
+}
+
+/// A JPEG, or a PNG where one can see through it, no longer than `side` on either side.
+fn redrawn(bytes: &[u8], side: u32) -> Result<Vec<u8>, PictureError> {
     let image = decoded(bytes)?;
     let image = match image.width().max(image.height()) {
-        side if side > SMALL_SIDE => image.resize(SMALL_SIDE, SMALL_SIDE, FilterType::Triangle),
+        longer if longer > side => image.resize(side, side, FilterType::Triangle),
         _ => image,
     };
     let mut small = Vec::new();

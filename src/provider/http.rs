@@ -1,5 +1,7 @@
 //! One HTTP client for one endpoint: sends a request until it is answered, and reads bodies with patience and limits.
 
+use crate::tls;
+
 use super::{Endpoint, Failure, Kind, Wait, retry, words::Scrub};
 use bytes::Bytes;
 use reqwest::{
@@ -7,8 +9,7 @@ use reqwest::{
     header::{ACCEPT, CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER},
     redirect,
 };
-use rustls::crypto::{CryptoProvider, ring};
-use std::{error::Error, sync::Arc, sync::OnceLock, time::Duration};
+use std::{error::Error, sync::OnceLock, time::Duration};
 use tokio::time::timeout;
 
 /// Bytes of an error's body that are looked at for the provider's words.
@@ -146,8 +147,7 @@ impl Http {
 /// A client that follows no redirects (an address was configured, not what it may point to) and asks no proxy for a
 /// server on this machine.
 fn build(endpoint: &Endpoint, url: &Url) -> Result<Client, Failure> {
-    // A second installation is refused, and then the first one is as good.
-    let _ = ring::default_provider().install_default();
+    tls::settle();
     let common = || {
         let builder = Client::builder()
             .user_agent(concat!("clotho/", env!("CARGO_PKG_VERSION")))
@@ -156,21 +156,11 @@ fn build(endpoint: &Endpoint, url: &Url) -> Result<Client, Failure> {
             .tcp_nodelay(true);
         if Endpoint::is_loopback(url) { builder.no_proxy() } else { builder }
     };
-    let bundled = || Ok(common().tls_backend_preconfigured(bundled_roots()?).build()?);
+    let bundled = || Ok(common().tls_backend_preconfigured(tls::bundled_roots()?).build()?);
     // Plain HTTP needs no certificates, and a machine without any cannot build the usual client.
     let built: Result<_, Box<dyn Error>> =
         if url.scheme() == "https" { common().build().or_else(|_| bundled()) } else { bundled() };
     built.map_err(|error| Failure::Misconfigured { words: error.to_string() })
-}
-
-/// TLS with the root certificates inside the program.
-fn bundled_roots() -> Result<rustls::ClientConfig, rustls::Error> {
-    let roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    let provider = CryptoProvider::get_default().cloned().unwrap_or_else(|| Arc::new(ring::default_provider()));
-    let builder = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    let mut config = builder.with_root_certificates(roots).with_no_client_auth();
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(config)
 }
 
 /// The innermost cause: the outer ones repeat the address and say less.

@@ -4,7 +4,7 @@
 use diesel::prelude::*;
 use uuid::Uuid;
 
-use crate::ids::UserId;
+use crate::ids::{CharacterId, UserId};
 
 use super::blobs;
 use super::conn::Conn;
@@ -30,7 +30,18 @@ impl CardFile {
     pub const PICTURE: &'static str = "avatar";
     /// A small copy of the picture.
     pub const SMALL: &'static str = "avatar.small";
+
+    /// The name of a picture that another server has, by its address. It belongs to the card as long as it is here, and
+    /// never travels.
+    pub fn outside(address: &str) -> String {
+        format!("{OUTSIDE}{}", blake3::hash(address.as_bytes()).to_hex())
+    }
 }
+
+/// How the names of pictures of other servers begin.
+const OUTSIDE: &str = "outside/";
+/// So many of them are kept with a card.
+const MOST_OUTSIDE: usize = 200;
 
 impl Reader<'_> {
     /// A file of one of the caller's characters or personas that is not in the trash.
@@ -50,7 +61,7 @@ impl Reader<'_> {
         row.map(|(name, kind, n)| Ok(CardFile { name, kind, bytes: blobs::get(self.conn, n)? })).transpose()
     }
 
-    /// All files of one of the caller's cards, in the order in which they came.
+    /// All files of one of the caller's cards, in the order in which they came, without pictures of other servers.
     ///
     /// # Errors
     /// The database fails.
@@ -61,10 +72,29 @@ impl Reader<'_> {
         let rows: Vec<(String, String, Vec<u8>)> = card_files::table
             .inner_join(blob_rows::table.on(blob_rows::n.eq(card_files::blob_n)))
             .filter(card_files::card.eq(card.as_bytes().to_vec()))
+            .filter(card_files::name.not_like(format!("{OUTSIDE}%")))
             .order(card_files::n)
             .select((card_files::name, card_files::kind, blob_rows::bytes))
             .load(self.conn)?;
         Ok(rows.into_iter().map(|(name, kind, bytes)| CardFile { name, kind, bytes }).collect())
+    }
+
+    /// Whether pictures of other servers are shown for one of the caller's characters that is not in the trash: the first is
+    /// `None` where there is no such character, the second where nobody was asked.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn shows_outside(
+        &mut self,
+        caller: UserId,
+        character: CharacterId,
+    ) -> Result<Option<Option<bool>>, StoreError> {
+        let own = characters::table
+            .inner_join(users::table.on(users::n.eq(characters::owner_n)))
+            .filter(users::id.eq(caller.as_bytes().to_vec()))
+            .filter(characters::id.eq(character.as_bytes().to_vec()))
+            .filter(characters::trashed.is_null());
+        Ok(own.select(characters::outside).get_result(self.conn).optional()?)
     }
 
     /// The hashes of all bytes that some card's file is.
@@ -112,6 +142,42 @@ impl Tx<'_> {
                 card_files::blob_n.eq(blob_n),
             );
             diesel::insert_into(card_files::table).values(row).execute(conn)?;
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// Says whether pictures of other servers are shown for a character; those that are here go where they are not. Whether
+    /// the character is the caller's is for who calls.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn show_outside(&mut self, character: CharacterId, is_allowed: Option<bool>) -> Result<(), WriteError> {
+        self.run(|conn| {
+            let own = characters::table.filter(characters::id.eq(character.as_bytes().to_vec()));
+            diesel::update(own).set(characters::outside.eq(is_allowed)).execute(conn)?;
+            if is_allowed != Some(true) {
+                let files = card_files::table.filter(card_files::card.eq(character.as_bytes().to_vec()));
+                diesel::delete(files.filter(card_files::name.like(format!("{OUTSIDE}%")))).execute(conn)?;
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// Keeps a picture of another server with a card; where a card has very many, the oldest goes.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn put_outside(&mut self, card: Uuid, file: &CardFile) -> Result<(), WriteError> {
+        self.put_card_file(card, file)?;
+        self.run(|conn| {
+            let of_card = card_files::table
+                .filter(card_files::card.eq(card.as_bytes().to_vec()))
+                .filter(card_files::name.like(format!("{OUTSIDE}%")));
+            let all: Vec<i64> = of_card.order(card_files::n.desc()).select(card_files::n).load(conn)?;
+            let old: Vec<i64> = all.into_iter().skip(MOST_OUTSIDE).collect();
+            diesel::delete(card_files::table.filter(card_files::n.eq_any(old))).execute(conn)?;
             Ok(())
         })?;
         Ok(())

@@ -11,7 +11,7 @@ diesel::table! {
 diesel::table! {
     characters (n) {
         n -> BigInt, id -> Binary, owner_n -> BigInt, card -> Text, created -> BigInt, updated -> BigInt,
-        trashed -> Nullable<BigInt>,
+        trashed -> Nullable<BigInt>, outside -> Nullable<Bool>,
     }
 }
 diesel::table! {

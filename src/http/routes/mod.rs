@@ -17,6 +17,7 @@ pub mod lorebooks;
 pub mod messages;
 pub mod models;
 pub mod nodes;
+pub mod outside;
 pub mod page;
 pub mod personas;
 pub mod pictures;

@@ -19,6 +19,7 @@ pub mod lorebooks;
 pub mod messages;
 pub mod node;
 pub mod note;
+pub mod outside;
 pub mod presets;
 pub mod preview;
 pub mod report;

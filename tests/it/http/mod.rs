@@ -46,6 +46,7 @@ mod nearest;
 mod note;
 mod off;
 mod ordered;
+mod outside;
 mod owners;
 mod pieces;
 mod plans;

@@ -24,6 +24,7 @@ fn address(entry: &Entry, stranger: &Stranger) -> String {
         // And these in `summaries.rs`.
         .replace("{mid}", NOTHING)
         // What must be said to be answered at all.
+        .replace("/outside/picture", "/outside/picture?url=https://pictures.example/a.png")
         .replace("/variables", "/variables?path=/a")
         .replace("{tid}", &stranger.persona.to_string())
         .replace("{did}", &stranger.persona.to_string())
@@ -45,6 +46,7 @@ fn body(entry: &Entry, stranger: &Stranger) -> Option<Value> {
         ("PUT", "state") => json!({"isEnabled": false}),
         ("PUT", "edit") => json!({"operations": [{"op": "prune", "nodeId": node}]}),
         ("PUT", "plugins") => json!([]),
+        ("PUT", "outside") => json!({"allowed": true}),
         ("PUT", "rules") => json!({"plugin": "combat"}),
         ("POST", "accept") => json!({"codeHash": "0"}),
         ("PUT", "holds") => json!({"everything": true}),
