@@ -21,6 +21,7 @@ pub mod node;
 pub mod note;
 pub mod presets;
 pub mod preview;
+pub mod providers;
 pub mod report;
 pub mod rules;
 pub mod search;

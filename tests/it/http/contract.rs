@@ -309,7 +309,7 @@ async fn addresses_of_nothing_are_refused() {
 /// Every route says who may call it, and all but a few are for users.
 #[tokio::test]
 async fn who_may_call_is_in_the_table() {
-    let open: Vec<&str> = ["/", "/s/{address:.*}", "/assets/{version}/{path:.*}", "/favicon.ico", "/healthz"]
+    let open: Vec<&str> = ["/", "/settings", "/s/{address:.*}", "/assets/{version}/{path:.*}", "/favicon.ico", "/healthz"]
         .into_iter()
         .chain(["/api/openapi.json", "/api/docs", "/api/docs/style.css"])
         .collect();
