@@ -24,6 +24,7 @@ use crate::provider::Embedder;
 use crate::search::{Index, SearchError, Upstream};
 use crate::store::{self, CharacterCard, Store, StoreError, User, WriteError};
 use crate::transfer::{self, Desk};
+use crate::turn::connections::Connections;
 use crate::turn::{Models, Needs, Rhythm, TurnError, Turns};
 use crate::wipe::Wiping;
 
@@ -56,6 +57,8 @@ pub struct App {
     pub catalogue: Arc<Installed>,
     /// The models.
     pub models: Arc<Models>,
+    /// Model servers that are connected while the server runs.
+    pub connections: Connections,
     /// What is done once a day.
     pub night: Arc<Night>,
     /// The page.
@@ -116,9 +119,7 @@ impl App {
         let catalogue = Arc::new(installed(&config));
         catalogue.begin(runtime.handle());
         let models = Arc::new(Models::new(&config, Arc::clone(&catalogue)));
-        may_start_with(&models, &config)?;
-        let embedder = embedder(&models, &config)?;
-        let (store, published) = open(&config)?;
+        let Opened { store, published, connections, embedder } = opened(&config, &models, &clock, &runtime)?;
         let live = Arc::new(Live::new(most(&config)));
         let needs = Needs {
             config: Arc::clone(&config),
@@ -177,6 +178,7 @@ impl App {
             wiping,
             catalogue,
             models,
+            connections,
             night,
             assets,
             clock,
@@ -279,6 +281,37 @@ fn open(config: &Config) -> Result<(Arc<Store>, mpsc::UnboundedReceiver<store::P
     let settings = store_settings(config);
     let (store, published) = Store::open(&settings).map_err(|error| explain(config, &error))?;
     Ok((Arc::new(store), published))
+}
+
+/// What the start has once the database is open.
+struct Opened {
+    store: Arc<Store>,
+    published: mpsc::UnboundedReceiver<store::Published>,
+    connections: Connections,
+    embedder: Option<Embedder>,
+}
+
+/// Opens the database and takes in what was connected while a server ran: settings may name that too, so those that seem wrong
+/// are looked at again. A folder that has no database is not made for settings that cannot work.
+fn opened(
+    config: &Arc<Config>,
+    models: &Arc<Models>,
+    clock: &Arc<dyn Clock>,
+    runtime: &Runtime,
+) -> Result<Opened, StartError> {
+    let checked = may_start_with(models, config);
+    let is_wrong = checked.is_err();
+    if !config.storage.database_path().exists() {
+        checked?;
+    }
+    let embedder = embedder(models, config)?;
+    let (store, published) = open(config)?;
+    let connections = Connections::new(config, &store, models, clock, runtime.handle().clone());
+    runtime.block_on(connections.load()).map_err(|error| explain(config, &error))?;
+    if is_wrong {
+        may_start_with(models, config)?;
+    }
+    Ok(Opened { store, published, connections, embedder })
 }
 
 /// A sentence for the one who starts the server.

@@ -30,6 +30,7 @@ pub mod follow;
 pub mod http;
 pub mod ids;
 pub mod interop;
+pub mod keyring;
 pub mod live;
 pub mod night;
 pub mod oplog;

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 
 pub use alias::Alias;
 pub use problem::{ConfigError, ConfigProblem, Given, Place};
-pub use provider::{ApiKey, KeyError, Prices, Provider, Secret, ToolsBy};
+pub use provider::{ApiKey, Connection, KeyError, Prices, Provider, Secret, ToolsBy, typed_key};
 use reader::{Reader, Table};
 pub use sections::{
     Generation, LONGEST_TEXT, Limits, Log, LogFormat, Mode, Pictures, Plugins, Recall, Search, Server, Storage,

@@ -9,6 +9,13 @@ use serde_json::{Map, Value};
 use super::problem::{ConfigError, Given};
 use super::reader::{Reader, Table};
 
+/// The longest address of a connected server, in bytes.
+const LONGEST_ADDRESS: usize = 1000;
+/// The longest key that is typed, in bytes.
+const LONGEST_KEY: usize = 4000;
+/// So many models can be named of a connected server.
+const MOST_MODELS: usize = 200;
+
 /// One model server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Provider {
@@ -75,6 +82,8 @@ pub enum ApiKey {
     NoVariable(String),
     /// It stands in this file, which is read when the key is needed.
     File(PathBuf),
+    /// It was kept, and cannot be opened: why.
+    Lost(String),
 }
 
 /// A key. It shows itself to nobody but the server it is for: `Debug` and `Display` print a placeholder.
@@ -116,6 +125,9 @@ pub enum KeyError {
         /// Which one.
         variable: String,
     },
+    /// It was kept, and cannot be opened.
+    #[error("{0}")]
+    Lost(String),
     /// It cannot be read.
     #[error("the key file of provider {provider} cannot be read: {cause}")]
     Unreadable {
@@ -130,6 +142,79 @@ pub enum KeyError {
         /// Whose.
         provider: String,
     },
+}
+
+/// What stands in no file: a provider that was connected while the server runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Connection {
+    /// As [`Provider::id`].
+    pub id: String,
+    /// As [`Provider::kind`].
+    pub kind: String,
+    /// As [`Provider::base_url`].
+    pub base_url: String,
+    /// As [`Provider::models`].
+    pub models: Vec<String>,
+}
+
+impl Connection {
+    /// The same as it is kept, by the rules of the file. An address of this machine or of the network at home is as good as
+    /// any other: whoever connects is the owner, who may reach all of that anyway. Who is not the owner must never get here
+    /// without a check of what the address resolves to.
+    ///
+    /// # Errors
+    /// The field that does not fit, and why.
+    pub fn checked(self) -> Result<Self, (&'static str, String)> {
+        let id = id(&self.id).map_err(|why| ("id", why))?;
+        if id == "test" {
+            return Err(("id", "expected another name: \"test\" has a meaning of its own here".to_owned()));
+        }
+        if self.base_url.len() > LONGEST_ADDRESS {
+            return Err(("baseUrl", format!("expected an address of at most {LONGEST_ADDRESS} bytes")));
+        }
+        let base_url = base_url(&self.base_url).map_err(|why| ("baseUrl", why))?;
+        if self.models.len() > MOST_MODELS {
+            return Err(("models", format!("expected at most {MOST_MODELS} names: leave it empty to ask the server")));
+        }
+        self.models.iter().try_for_each(|name| model(name)).map_err(|why| ("models", why))?;
+        Ok(Self { id, base_url, ..self })
+    }
+
+    /// As the rest of the program knows model servers: what a file could say more of it is as if it were not said.
+    pub fn provider(self, api_key: ApiKey) -> Provider {
+        Provider {
+            id: self.id,
+            kind: self.kind,
+            kind_given: Given::default(),
+            base_url: self.base_url,
+            api_key,
+            models: self.models,
+            concurrent: 0,
+            prices: IndexMap::new(),
+            tokenizer: String::new(),
+            tokenizers: IndexMap::new(),
+            template: "auto".to_owned(),
+            tools: ToolsBy::default(),
+            extra: Map::new(),
+        }
+    }
+
+    /// Whom a key for this address is shown: scheme, host and port.
+    pub fn origin(&self) -> String {
+        reqwest::Url::parse(&self.base_url).map(|url| url.origin().ascii_serialization()).unwrap_or_default()
+    }
+}
+
+/// A key that somebody typed.
+///
+/// # Errors
+/// No server could be told it.
+pub fn typed_key(text: &str) -> Result<Secret, String> {
+    let key = text.trim();
+    if key.is_empty() || key.len() > LONGEST_KEY || !key.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ') {
+        return Err("expected a key: one line of Latin letters, digits and signs".to_owned());
+    }
+    Ok(Secret::new(key))
 }
 
 impl Provider {
@@ -148,6 +233,7 @@ impl Provider {
             ApiKey::None => return Ok(None),
             ApiKey::Given(secret) => return Ok(Some(secret.clone())),
             ApiKey::NoVariable(variable) => return Err(KeyError::NoVariable { variable: variable.clone() }),
+            ApiKey::Lost(why) => return Err(KeyError::Lost(why.clone())),
             ApiKey::File(path) => path,
         };
         let text = std::fs::read_to_string(path);

@@ -35,8 +35,8 @@ pub use server::{serve, serve_until};
 use caller::Access::{Operator, Public, User};
 use routes::{
     arrange, auth, branches, cards, characters, docs, documents, drafts, exports, health, line, lorebooks, messages,
-    models, nodes, outside, page, personas, pictures, plugins, presets, preview, rules, search, sessions, states,
-    summaries, transcript, transfers, trash, tree, turns, workshop, worlds,
+    models, nodes, outside, page, personas, pictures, plugins, presets, preview, providers, rules, search, sessions,
+    states, summaries, transcript, transfers, trash, tree, turns, workshop, worlds,
 };
 use table::{Entry, group, route};
 
@@ -288,6 +288,15 @@ fn offers() -> Vec<Entry> {
         ),
         route(POST, "/api/plugins/{plugin}/replay", User, "Runs rules again, writing nothing", workshop::replay),
         route(GET, "/api/models", User, "The models that can be asked", models::list),
+        route(PUT, "/api/models/default", User, "Chooses the model of sessions that name none", providers::set_default),
+        route(GET, "/api/providers", User, "The model servers, without their keys", providers::list),
+        route(POST, "/api/providers", User, "Connects a model server", providers::create).answers(&[201]),
+        // Before the addresses of one, which a provider called "test" would be.
+        route(POST, "/api/providers/test", User, "Tries a model server before it is kept", providers::test_new),
+        route(PATCH, "/api/providers/{provider}", User, "Changes a connected model server", providers::change),
+        route(DELETE, "/api/providers/{provider}", User, "Forgets a connected model server", providers::delete)
+            .answers(&[204]),
+        route(POST, "/api/providers/{provider}/test", User, "Tries a model server", providers::test),
     ]
 }
 
@@ -306,6 +315,7 @@ fn operations() -> Vec<Entry> {
 fn files() -> Vec<Entry> {
     vec![
         route(GET, "/", Public, "The page", page::index),
+        route(GET, "/settings", Public, "The page, at its settings", page::index),
         route(GET, "/s/{address:.*}", Public, "The page, at the address of a session", page::index),
         route(GET, "/assets/{version}/{path:.*}", Public, "A file of the page", page::asset).answers(&[200, 304]),
         route(GET, "/favicon.ico", Public, "The icon", page::favicon).answers(&[200, 304]),

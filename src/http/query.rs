@@ -240,6 +240,19 @@ impl FromRequest for PluginName {
     }
 }
 
+/// A provider's id in a path.
+#[derive(Debug, Clone)]
+pub struct ProviderName(pub String);
+
+impl FromRequest for ProviderName {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(Ok(Self(request.match_info().get("provider").unwrap_or_default().to_owned())))
+    }
+}
+
 /// The path of a file of a plugin, in a path.
 #[derive(Debug, Clone)]
 pub struct FilePath(pub String);

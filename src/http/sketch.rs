@@ -13,7 +13,9 @@ use super::caller::Caller;
 use super::error::ApiError;
 use super::file::{Archive, Download, KIND, Packed, Picture, Upload};
 use super::form::Form;
-use super::query::{Cid, Did, EntryUid, Fid, FilePath, Jid, Lid, Mid, Nid, Oid, Pid, PluginName, Query, Rid, Sid, Tid};
+use super::query::{
+    Cid, Did, EntryUid, Fid, FilePath, Jid, Lid, Mid, Nid, Oid, Pid, PluginName, ProviderName, Query, Rid, Sid, Tid,
+};
 use super::wire::List;
 use super::wire::events::{ClientFrame, Event};
 use crate::app::App;
@@ -106,6 +108,12 @@ path_inputs!(Cid, Did, Fid, Jid, Lid, Mid, Nid, Oid, Pid, Rid, Sid, Tid);
 impl Input for PluginName {
     fn describe(sketch: &mut Sketch) {
         sketch.path_text("plugin", "the plugin");
+    }
+}
+
+impl Input for ProviderName {
+    fn describe(sketch: &mut Sketch) {
+        sketch.path_text("provider", "the provider");
     }
 }
 

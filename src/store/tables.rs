@@ -33,6 +33,15 @@ diesel::table! {
     holds (n) { n -> BigInt, lorebook_n -> BigInt, scope -> Text, target -> Binary, }
 }
 diesel::table! {
+    providers (n) {
+        n -> BigInt, id -> Text, kind -> Text, base_url -> Text, sealed_key -> Nullable<Binary>, models -> Text,
+        created -> BigInt, updated -> BigInt,
+    }
+}
+diesel::table! {
+    choices (name) { name -> Text, value -> Text, }
+}
+diesel::table! {
     presets (n) {
         n -> BigInt, id -> Binary, owner_n -> BigInt, kind -> Text, name -> Text, file -> Nullable<Text>, body -> Text,
         created -> BigInt, updated -> BigInt, trashed -> Nullable<BigInt>, models -> Nullable<Text>,

@@ -41,7 +41,8 @@ pub async fn go_on(turns: &Turns, caller: UserId, session: SessionId, asked: GoO
     let place = find(parts, caller, session, asked.node, generate).await?;
     start::stale(&place.held, asked.expected_leaf)?;
     may_go_on(&place.at)?;
-    if let Ok(Writer::Narrator(plugin)) = parts.models.find(start::model(parts, &place.held.session, &place.generate)) {
+    if let Ok(Writer::Narrator(plugin)) = parts.models.find(&start::model(parts, &place.held.session, &place.generate))
+    {
         let message = format!("the plugin \"{}\" writes its replies whole and cannot go on from a text", plugin.id());
         return Err(TurnError::Invalid { field: "model", message });
     }

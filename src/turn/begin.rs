@@ -38,7 +38,7 @@ pub async fn begin(parts: &Arc<Parts>, caller: UserId, new: NewSession) -> Resul
     }
     let suggested = Suggested::of(&first.card, &starts, parts);
     let model = new.model.clone().or(suggested.model);
-    let narrator = model.as_ref().unwrap_or(&parts.models.default);
+    let narrator = &model.clone().unwrap_or_else(|| parts.models.default_name());
     let plugins = settings(parts, new.plugins.clone().unwrap_or(suggested.plugins), narrator)?;
     let empty = Map::new();
     let own = persona.as_ref().map_or(&empty, |persona| &persona.card);

@@ -77,7 +77,7 @@ pub async fn set_plugins(
 ) -> Result<PluginsKept, TurnError> {
     let held = parts.store.read(move |reader| reader.session(caller, session)).await?;
     let held = held.ok_or(Refusal::NotFound("the session"))?;
-    let model = held.session.model.as_ref().unwrap_or(&parts.models.default);
+    let model = &held.session.model.clone().unwrap_or_else(|| parts.models.default_name());
     let unsaid: Vec<String> =
         plugins.iter().filter(|choice| choice.refused.is_none()).map(|choice| choice.id.clone()).collect();
     let mut plugins = super::begin::settings(parts, plugins, model)?;

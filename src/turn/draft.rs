@@ -104,7 +104,7 @@ async fn begin(
     let choice = writer(parts, &session, &generate)?;
     let id = DraftId::new(parts.ids.next(parts.clock.now()));
     let named = start::model(parts, &session, &generate);
-    let draft = parts.live.begin_draft(id, session.id, caller, task.kind(), named).ok_or(TurnError::TooMany)?;
+    let draft = parts.live.begin_draft(id, session.id, caller, task.kind(), &named).ok_or(TurnError::TooMany)?;
     let job = Job { draft, task, choice, params: start::params(&session, &generate) };
     turns.runtime.spawn(write(Arc::clone(parts), job));
     Ok(id)
@@ -113,7 +113,7 @@ async fn begin(
 /// Who is to be asked: a model server, since a plugin writes replies and nothing else.
 pub fn writer(parts: &Parts, session: &Session, generate: &Generate) -> Result<Choice, TurnError> {
     let invalid = |message: String| TurnError::Invalid { field: "model", message };
-    match parts.models.find(start::model(parts, session, generate)) {
+    match parts.models.find(&start::model(parts, session, generate)) {
         Ok(Writer::Model(choice)) => Ok(choice),
         Ok(Writer::Narrator(plugin)) => {
             Err(invalid(format!("the plugin \"{}\" writes replies and nothing else: name a model", plugin.id())))

@@ -28,6 +28,7 @@ mod cast;
 mod change;
 mod chosen;
 mod commands;
+pub mod connections;
 mod counts;
 mod display;
 mod draft;
@@ -477,7 +478,7 @@ impl Turns {
     /// Asks all providers in the background what they offer.
     pub fn learn(&self) {
         let _runtime = self.runtime.enter();
-        let clients: Vec<Client> = self.parts.models.providers().map(|(_, client, _)| client.clone()).collect();
+        let clients: Vec<Client> = self.parts.models.providers().map(|(_, client, _)| client).collect();
         clients.iter().for_each(|client| self.parts.learn_again(client));
     }
 

@@ -4,13 +4,15 @@
 //! What a provider tells of its models (their names where the settings name none, the length of their context) is learned
 //! in the background: a turn never waits for it.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::clock::Time;
 use crate::config::{Alias, Config, ConfigError, ToolsBy};
+use crate::keyring::Keyring;
 use crate::plugin::{Hook, Installed, Loaded};
 use crate::prompt::Measure;
 use crate::provider::{Client, Embedder, Failure, Usage};
+use crate::store::ConnectedProvider;
 
 use super::providers::{self, Cost, Entry};
 
@@ -19,11 +21,20 @@ const LEARN_AGAIN_MS: u64 = 600_000;
 
 /// All models that this server can ask.
 pub struct Models {
-    providers: Vec<Entry>,
-    aliases: Vec<Alias>,
+    config: Arc<Config>,
+    /// Those of the settings.
+    configured: Vec<Arc<Entry>>,
     catalogue: Arc<Installed>,
-    /// The model of sessions that name none.
-    pub default: String,
+    roster: RwLock<Arc<Roster>>,
+}
+
+/// Who can be asked at a moment. It is replaced as a whole: whoever asks keeps the one that it found.
+#[derive(Default)]
+struct Roster {
+    /// Those that were connected while the server runs, as they are kept.
+    connected: Vec<(ConnectedProvider, Arc<Entry>)>,
+    /// The model that was chosen for sessions that name none.
+    chosen: Option<String>,
 }
 
 /// Who writes a reply.
@@ -137,9 +148,57 @@ impl UnknownModel {
 
 impl Models {
     /// The models of a configuration. A key that is not there is a log line now and an honest error when it is used.
-    pub fn new(config: &Config, catalogue: Arc<Installed>) -> Self {
-        let providers = providers::entries(config);
-        Self { providers, aliases: config.aliases.clone(), catalogue, default: config.generation.model.clone() }
+    pub fn new(config: &Arc<Config>, catalogue: Arc<Installed>) -> Self {
+        let configured = providers::entries(config).into_iter().map(Arc::new).collect();
+        Self { config: Arc::clone(config), configured, catalogue, roster: RwLock::default() }
+    }
+
+    /// Takes in what was connected, and the model that was chosen. Who did not change stays who it was, with all that was
+    /// learned of it; replies under way go on with whom they have asked.
+    pub fn connect(&self, kept: Vec<ConnectedProvider>, chosen: Option<String>, keyring: &Keyring) {
+        let before = self.roster();
+        let mut connected: Vec<(ConnectedProvider, Arc<Entry>)> = Vec::with_capacity(kept.len());
+        for one in kept {
+            let known = before.connected.iter().find(|(other, _)| *other == one).map(|(_, entry)| Arc::clone(entry));
+            let entry = known.unwrap_or_else(|| {
+                let others = self.configured.iter().chain(connected.iter().map(|(_, entry)| entry));
+                Arc::new(providers::connected(&one, &self.config, keyring, others))
+            });
+            connected.push((one, entry));
+        }
+        *self.roster.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Roster { connected, chosen });
+    }
+
+    fn roster(&self) -> Arc<Roster> {
+        Arc::clone(&self.roster.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Every provider, those of the settings first: what they name so goes before what was connected so.
+    fn entries(&self) -> Vec<Arc<Entry>> {
+        let roster = self.roster();
+        let is_free = |entry: &&Arc<Entry>| !self.is_configured(&entry.id);
+        let connected = roster.connected.iter().map(|(_, entry)| entry).filter(is_free);
+        self.configured.iter().chain(connected).cloned().collect()
+    }
+
+    /// Whether the settings name a provider so.
+    pub fn is_configured(&self, id: &str) -> bool {
+        self.configured.iter().any(|entry| entry.id == id)
+    }
+
+    /// Why a provider cannot be asked; `None` where it can, or is not there.
+    pub fn trouble(&self, id: &str) -> Option<String> {
+        self.entry(id)?.unusable.clone()
+    }
+
+    /// The model of sessions that name none: the one that was chosen, else that of the settings.
+    pub fn default_name(&self) -> String {
+        self.roster().chosen.clone().unwrap_or_else(|| self.config.generation.model.clone())
+    }
+
+    /// The model that was chosen over that of the settings.
+    pub fn chosen(&self) -> Option<String> {
+        self.roster().chosen.clone()
     }
 
     /// Who writes for a model's name.
@@ -150,7 +209,7 @@ impl Models {
         if let Some(id) = name.strip_prefix("plugin:") {
             return self.narrator(id);
         }
-        let choice = match self.aliases.iter().find(|alias| alias.name == name) {
+        let choice = match self.config.aliases.iter().find(|alias| alias.name == name) {
             Some(alias) => self.choice_of(alias)?,
             None => {
                 Choice { asked: name.to_owned(), first: self.candidate(name)?, others: Vec::new(), passed: Vec::new() }
@@ -162,7 +221,7 @@ impl Models {
     /// The names of the model that a session's name of one stands for, the server's own where it has none: as it is asked for,
     /// `provider/model`, and the model's own. None where no model would be asked.
     pub fn names(&self, name: Option<&str>) -> Vec<String> {
-        match self.find(name.unwrap_or(&self.default)) {
+        match self.find(&name.map_or_else(|| self.default_name(), str::to_owned)) {
             Ok(Writer::Model(choice)) => choice.names(),
             _ => Vec::new(),
         }
@@ -209,9 +268,10 @@ impl Models {
         if let Some((provider, model)) = name.split_once('/')
             && let Some(entry) = self.entry(provider)
         {
-            return candidate_of(entry, model);
+            return candidate_of(&entry, model);
         }
-        let mut offering = self.providers.iter().filter(|entry| entry.offers(name));
+        let entries = self.entries();
+        let mut offering = entries.iter().filter(|entry| entry.offers(name));
         match (offering.next(), offering.next()) {
             (Some(entry), None) => candidate_of(entry, name),
             (Some(_), Some(_)) => Err(UnknownModel::Ambiguous(name.to_owned())),
@@ -223,15 +283,19 @@ impl Models {
     /// so that it is no mistake in any case.
     pub fn unheard(&self, name: &str) -> Option<String> {
         let (provider, model) =
-            name.split_once('/').filter(|_| !self.aliases.iter().any(|alias| alias.name == name))?;
+            name.split_once('/').filter(|_| !self.config.aliases.iter().any(|alias| alias.name == name))?;
         let entry = self.entry(provider)?;
         let is_known = !entry.models.is_empty() || !entry.told().models.is_empty();
         let why = || format!("\"{provider}\" offers no model \"{model}\", as far as it has told");
         (is_known && !entry.offers(model)).then(why)
     }
 
-    fn entry(&self, provider: &str) -> Option<&Entry> {
-        self.providers.iter().find(|entry| entry.id == provider)
+    fn entry(&self, provider: &str) -> Option<Arc<Entry>> {
+        if let Some(entry) = self.configured.iter().find(|entry| entry.id == provider) {
+            return Some(Arc::clone(entry));
+        }
+        let roster = self.roster();
+        roster.connected.iter().find(|(one, _)| one.id == provider).map(|(_, entry)| Arc::clone(entry))
     }
 
     fn narrator(&self, id: &str) -> Result<Writer, UnknownModel> {
@@ -252,7 +316,9 @@ impl Models {
             let wrong = wrong.filter(|error| !error.may_come_right(self)).map(|error| error.to_string()).next()?;
             alias.refuse(format!("{wrong}{}", self.choice()))
         };
-        ConfigError::together(providers::unknown_kinds(config).chain(self.aliases.iter().filter_map(stands_for_none)))
+        ConfigError::together(
+            providers::unknown_kinds(config).chain(self.config.aliases.iter().filter_map(stands_for_none)),
+        )
     }
 
     /// Looks whether the default model can be anything at all, for the one who starts the server: `Err` is a mistake in
@@ -261,11 +327,12 @@ impl Models {
     /// # Errors
     /// Says why no such model can be.
     pub fn check_default(&self, config: &Config) -> Result<(), String> {
-        let error = match self.find(&self.default) {
+        let default = &config.generation.model;
+        let error = match self.find(default) {
             Ok(_) => return Ok(()),
             Err(error) => error,
         };
-        let meant = match self.default.split_once('/') {
+        let meant = match default.split_once('/') {
             Some((word, model)) => config.nearest_provider(word).map(|id| format!("; did you mean \"{id}/{model}\"?")),
             None => None,
         };
@@ -275,19 +342,20 @@ impl Models {
             UnknownModel::None(_) => return Err(format!("{error}{}", meant.unwrap_or_else(|| self.choice()))),
             UnknownModel::Ambiguous(_) | UnknownModel::Narrator(_) => return Err(format!("{error}{}", self.choice())),
         }
-        tracing::warn!(model = self.default, "sessions that name no model cannot be answered as it stands: {error}");
+        tracing::warn!(model = default, "sessions that name no model cannot be answered as it stands: {error}");
         Ok(())
     }
 
     /// Whether the names of some models are only known once a server has told them.
     fn asks_its_server(&self) -> bool {
-        self.providers.iter().any(|entry| entry.models.is_empty())
+        self.entries().iter().any(|entry| entry.models.is_empty())
     }
 
     /// What could stand there instead.
     fn choice(&self) -> String {
         let narrators = self.narrators().into_iter().map(|plugin| format!("\"plugin:{}\"", plugin.id()));
-        let ids = self.providers.iter().map(|entry| format!("\"{}/…\"", entry.id));
+        let entries = self.entries();
+        let ids = entries.iter().map(|entry| format!("\"{}/…\"", entry.id));
         format!("; there are {}", narrators.chain(ids).collect::<Vec<_>>().join(", "))
     }
 
@@ -356,20 +424,20 @@ impl Models {
     }
 
     /// The providers that can be asked: id, client, and the models that the configuration names.
-    pub fn providers(&self) -> impl Iterator<Item = (&str, &Client, &[String])> {
-        let usable = self.providers.iter().filter(|entry| entry.unusable.is_none());
-        usable.map(|entry| (entry.id.as_str(), &entry.client, entry.models.as_slice()))
+    pub fn providers(&self) -> impl Iterator<Item = (String, Client, Vec<String>)> {
+        let usable = self.entries().into_iter().filter(|entry| entry.unusable.is_none());
+        usable.map(|entry| (entry.id.clone(), entry.client.clone(), entry.models.clone()))
     }
 
     /// The providers that cannot: id, why, and the models that the configuration names.
-    pub fn unusable(&self) -> impl Iterator<Item = (&str, &str, &[String])> {
-        let why = self.providers.iter().filter_map(|entry| Some((entry, entry.unusable.as_deref()?)));
-        why.map(|(entry, why)| (entry.id.as_str(), why, entry.models.as_slice()))
+    pub fn unusable(&self) -> impl Iterator<Item = (String, String, Vec<String>)> {
+        let entries = self.entries().into_iter();
+        entries.filter_map(|entry| Some((entry.id.clone(), entry.unusable.clone()?, entry.models.clone())))
     }
 
     /// The names of the settings that stand for models: the name, the models, and why none of them can be asked.
     pub fn aliases(&self) -> impl Iterator<Item = (&str, &[String], Option<String>)> {
-        self.aliases.iter().map(|alias| {
+        self.config.aliases.iter().map(|alias| {
             let why = self.choice_of(alias).err().map(|error| error.to_string());
             (alias.name.as_str(), alias.models.as_slice(), why)
         })

@@ -1,13 +1,15 @@
 //! The providers of the settings become clients: what each speaks, its key, its place in the lane of that key.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Number;
 
 use crate::clock::Time;
-use crate::config::{Config, ConfigError, Prices, Provider, Secret, ToolsBy};
+use crate::config::{ApiKey, Config, ConfigError, Connection, Prices, Provider, Secret, ToolsBy};
+use crate::keyring::{Keyring, KeyringError};
 use crate::provider::{self, Client, Endpoint, Kind, Lane, ModelInfo, Template, Timeouts, Usage};
+use crate::store::ConnectedProvider;
 
 use super::counts::Counters;
 
@@ -147,6 +149,50 @@ fn entry(provider: &Provider, config: &Config, key: Result<Option<Secret>, Strin
     }
 }
 
+/// A provider that was connected while the server runs. It stands in the lane of whoever has its key already.
+pub(super) fn connected<'a>(
+    one: &ConnectedProvider,
+    config: &Config,
+    keyring: &Keyring,
+    mut others: impl Iterator<Item = &'a Arc<Entry>>,
+) -> Entry {
+    let connection = connection(one);
+    let bound_to = bound_to(&connection);
+    let provider = connection.provider(api_key(one.sealed_key.as_ref().map(|key| keyring.open(key, &bound_to))));
+    let key = provider.key();
+    let own = key.as_ref().ok().cloned().flatten();
+    let is_same = |other: &&Arc<Entry>| {
+        let endpoint = other.client.endpoint();
+        endpoint.key == own && (own.is_some() || endpoint.base_url == provider.base_url)
+    };
+    let lane = others.find(is_same).map(|other| other.client.endpoint().lane.clone()).unwrap_or_default();
+    entry(&provider, config, key.map_err(|error| error.to_string()), lane)
+}
+
+/// What a key is bound to: whose it is, and whom it is shown.
+pub(super) fn bound_to(connection: &Connection) -> String {
+    format!("{} {}", connection.id, connection.origin())
+}
+
+/// A key as it is kept in memory.
+fn api_key(opened: Option<Result<Secret, KeyringError>>) -> ApiKey {
+    match opened {
+        None => ApiKey::None,
+        Some(Ok(secret)) => ApiKey::Given(secret),
+        Some(Err(error)) => ApiKey::Lost(error.to_string()),
+    }
+}
+
+/// What is kept of one, as the settings would say it.
+pub(super) fn connection(one: &ConnectedProvider) -> Connection {
+    Connection {
+        id: one.id.clone(),
+        kind: one.kind.clone(),
+        base_url: one.base_url.clone(),
+        models: one.models.clone(),
+    }
+}
+
 /// A lane for each provider; those that share a key (or, without keys, an address) share the narrowest of theirs.
 fn lanes(providers: &[Provider], keys: &[Option<Secret>]) -> Vec<Lane> {
     let name = |provider: &Provider, key: &Option<Secret>| match key {
@@ -163,7 +209,7 @@ fn lanes(providers: &[Provider], keys: &[Option<Secret>]) -> Vec<Lane> {
     providers.iter().zip(keys).map(lane).collect()
 }
 
-fn unknown(kind: &str) -> String {
+pub(super) fn unknown(kind: &str) -> String {
     let known: Vec<String> = Kind::all().map(|kind| format!("{:?}", kind.word())).collect();
     format!("expected one of {}, got {kind:?}", known.join(", "))
 }

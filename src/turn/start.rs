@@ -242,8 +242,8 @@ fn asked_for(
 }
 
 /// The model that is asked: the request's, the session's, or the server's own.
-pub fn model<'a>(parts: &'a Parts, session: &'a Session, generate: &'a Generate) -> &'a str {
-    generate.model.as_ref().or(session.model.as_ref()).unwrap_or(&parts.models.default)
+pub fn model(parts: &Parts, session: &Session, generate: &Generate) -> String {
+    generate.model.as_ref().or(session.model.as_ref()).cloned().unwrap_or_else(|| parts.models.default_name())
 }
 
 /// Whether a text is short enough for who is to answer it: a plugin that runs into its limits is switched off at last, and a
@@ -254,7 +254,7 @@ pub fn can_answer(
     generate: Option<&Generate>,
     content: &str,
 ) -> Result<(), TurnError> {
-    let asked = generate.map(|generate| parts.models.find(model(parts, session, generate)));
+    let asked = generate.map(|generate| parts.models.find(&model(parts, session, generate)));
     let Some(Ok(Writer::Narrator(plugin))) = asked else { return Ok(()) };
     let most = plugin.longest_message();
     if content.len() <= most { Ok(()) } else { Err(TurnError::TooLong { plugin: plugin.id().to_owned(), most }) }
@@ -343,7 +343,7 @@ pub async fn commit(
     for (i, (draft, running)) in drafts.into_iter().zip(running).enumerate() {
         let source = match &wish.given {
             Some(given) => Source::Given(given.text.clone()),
-            None => Source::Named(model(parts, session, &generate).to_owned()),
+            None => Source::Named(model(parts, session, &generate)),
         };
         let job = Job {
             session: session_id,

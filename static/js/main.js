@@ -27,7 +27,7 @@ effect(() => {
   untracked(() => {
     void arrive(to);
     void readLibrary();
-    if (to.page === "library") void readHosts();
+    if (to.page !== "story") void readHosts();
   });
 });
 

@@ -24,6 +24,7 @@ pub mod pictures;
 pub mod plugins;
 pub mod presets;
 pub mod preview;
+pub mod providers;
 pub mod rules;
 pub mod search;
 pub mod sessions;

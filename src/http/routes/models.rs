@@ -34,25 +34,25 @@ pub async fn list(app: Program, request: HttpRequest, _: Caller) -> Answer<Model
         ..model(name.to_owned(), "models", name, None)
     }));
     let mut problems = Vec::new();
-    let providers: Vec<(&str, &Client, &[String])> = app.models.providers().collect();
+    let providers: Vec<(String, Client, Vec<String>)> = app.models.providers().collect();
     let told = join_all(providers.iter().map(|(_, client, _)| ask(client))).await;
     for ((id, _, named), told) in providers.into_iter().zip(told) {
         let told = told.unwrap_or_else(|problem| {
-            problems.push(ProviderProblem { provider: id.to_owned(), ..problem });
+            problems.push(ProviderProblem { provider: id.clone(), ..problem });
             Vec::new()
         });
         let missing = named.iter().filter(|name| !told.iter().any(|info| info.id == **name));
-        items.extend(missing.map(|name| model(format!("{id}/{name}"), id, name, None)));
-        items.extend(told.iter().map(|info| model(format!("{id}/{}", info.id), id, &info.id, Some(info))));
+        items.extend(missing.map(|name| model(format!("{id}/{name}"), &id, name, None)));
+        items.extend(told.iter().map(|info| model(format!("{id}/{}", info.id), &id, &info.id, Some(info))));
     }
     for (id, why, named) in app.models.unusable() {
-        let (code, message) = ("provider_misconfigured".to_owned(), why.to_owned());
-        problems.push(ProviderProblem { provider: id.to_owned(), code, message });
+        let (code, message) = ("provider_misconfigured".to_owned(), why.clone());
+        problems.push(ProviderProblem { provider: id.clone(), code, message });
         let unusable =
-            |name: &String| Model { unusable: Some(why.to_owned()), ..model(format!("{id}/{name}"), id, name, None) };
+            |name: &String| Model { unusable: Some(why.clone()), ..model(format!("{id}/{name}"), &id, name, None) };
         items.extend(named.iter().map(unusable));
     }
-    let default = &app.models.default;
+    let default = &app.models.default_name();
     let is_alias = app.models.aliases().any(|(name, ..)| name == default);
     for item in &mut items {
         let is_named_so = !is_alias && item.name == *default && item.provider != "plugin";

@@ -22,6 +22,7 @@ pub mod note;
 pub mod outside;
 pub mod presets;
 pub mod preview;
+pub mod providers;
 pub mod report;
 pub mod rules;
 pub mod search;

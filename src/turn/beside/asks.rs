@@ -146,7 +146,8 @@ async fn make(parts: &Arc<Parts>, session: &Session, ask: &Ask) -> Came {
 }
 
 fn who(parts: &Parts, session: &Session, ask: &Ask) -> Result<Choice, String> {
-    let named = ask.model.as_ref().or(session.model.as_ref()).unwrap_or(&parts.models.default);
+    let named = ask.model.as_ref().or(session.model.as_ref()).cloned();
+    let named = &named.unwrap_or_else(|| parts.models.default_name());
     match parts.models.find(named) {
         Ok(Writer::Model(choice)) => Ok(choice),
         Ok(Writer::Narrator(_)) => Err(format!("\"{named}\" is a plugin and writes replies only: name a model")),

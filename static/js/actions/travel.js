@@ -27,7 +27,7 @@ addEventListener("popstate", () => {
 
 /** Follows the address: opens the story it names, shows the message it names. @param {Route} to */
 export async function arrive(to) {
-  if (to.page === "library") return closeStory();
+  if (to.page !== "story") return closeStory();
   if (story.session.peek()?.id !== to.sid && !(await openStory(to.sid))) return;
   if (to.nid) await lookAt(to.nid);
   // Under the tree the chat stays at what it shows.
@@ -132,6 +132,23 @@ async function settleHere() {
 
 /** @param {ChatNode | null} node */
 const inLine = (node) => node !== null && node.status === "complete" && story.peek.peek() === null && !isLinear.value;
+
+register({
+  id: "page.settings",
+  label: "command.settings",
+  icon: "preset",
+  scope: "page",
+  keys: ["mod+,"],
+  run: () => navigate("/settings"),
+});
+
+register({
+  id: "page.connect",
+  label: "models.title",
+  icon: "plug",
+  scope: "page",
+  run: () => openDialog({ kind: "connect", providerId: null, back: null }),
+});
 
 register({
   id: "message.previous",

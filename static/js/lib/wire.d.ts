@@ -1069,3 +1069,62 @@ export type Frame =
   | DraftPiece
   | { type: "pong" | "presence"; op?: number }
   | { type: "error"; error: { code: string; message: string; hint?: string } };
+
+/** A model server. Its key is never told. */
+export interface Provider {
+  id: string;
+  kind: string;
+  baseUrl: string;
+  hasKey: boolean;
+  /** Empty: it is asked. */
+  models: string[];
+  /** `config`: stands in config.toml, and is changed there. */
+  origin: "config" | "connected";
+  unusable: string | null;
+}
+
+export interface Providers {
+  items: Provider[];
+  kinds: string[];
+  defaultModel: string;
+  isChosen: boolean;
+}
+
+export interface NewProvider {
+  id: string;
+  kind: string;
+  baseUrl: string;
+  key: string | null;
+  models: string[];
+}
+
+export interface ProviderChange {
+  kind?: string;
+  baseUrl?: string;
+  /** null: is taken away. */
+  key?: string | null;
+  models?: string[];
+}
+
+export interface ProviderTrial {
+  id?: string;
+  kind: string;
+  baseUrl: string;
+  key?: string | null;
+  model?: string;
+}
+
+export interface TrialProblem {
+  code: string;
+  status: number | null;
+  message: string;
+  hint: string;
+}
+
+export interface TrialResult {
+  isOk: boolean;
+  models: { id: string; contextLength: number | null }[];
+  listProblem: TrialProblem | null;
+  reply: { text: string; firstTokenMs: number } | null;
+  replyProblem: TrialProblem | null;
+}

@@ -16,6 +16,8 @@ export type Dialog =
   | { kind: "editCharacter"; characterId: Id }
   | { kind: "report"; report: Report; characterId: Id | null; n?: number }
   | { kind: "bring" }
+  | { kind: "connect"; providerId: string | null; back: Dialog | null }
+  | { kind: "forget"; providerId: string }
   | { kind: "personas" }
   | { kind: "presets"; presetId: Id | null }
   | { kind: "takeout"; sid: Id; title: string; leaf: Id | null }

@@ -6,13 +6,14 @@ import { recall, remember } from "../lib/storage.js";
 /** @import { Id } from "../lib/wire.d.ts" */
 /** @typedef {import("./dialog.d.ts").Dialog} Dialog */
 
-/** @typedef {{page: "library"} | {page: "story", sid: Id, nid: Id | null, isTree: boolean}} Route `isTree`: the whole tree is on screen */
+/** @typedef {{page: "library"} | {page: "settings"} | {page: "story", sid: Id, nid: Id | null, isTree: boolean}} Route `isTree`: the whole tree is on screen */
 /** @typedef {"chat" | "world"} Pane */
 /** @typedef {"auto" | "light" | "dark"} Theme */
 
 /** @param {string} path @returns {Route} */
 export function routeOf(path) {
   const [, kind, sid, nid] = path.split("/");
+  if (kind === "settings") return { page: "settings" };
   if (kind !== "s" || !sid) return { page: "library" };
   const isTree = nid === "tree";
   return { page: "story", sid, nid: isTree ? null : nid || null, isTree };

@@ -16,6 +16,7 @@ import { CommandButton, Menu, Notices, icon, later } from "./parts.js";
 const story = () => import("./story.js");
 const dialogs = () => import("./dialogs.js");
 const Story = later(() => story().then((module) => module.Story), 6);
+const Settings = later(() => import("./settings.js").then((module) => module.Settings), 6);
 const StoryMenu = later(() => story().then((module) => module.StoryMenu), 0);
 const StoryTools = later(() => story().then((module) => module.StoryTools), 0);
 const OpenDialog = later(() => dialogs().then((module) => module.OpenDialog), 0);
@@ -30,7 +31,7 @@ export function App() {
   return html`<div class=${look}>${h(Header, {})}
     ${inStory && !online.value && loading.value.state === "ready" && html`<p class="offline" role="status">${icon("warning")}${t("offline")}</p>`}
     ${h(Notices, { inDialog: false })}
-    <main>${inStory ? h(Story, {}) : h(Library, {})}</main>
+    <main>${inStory ? h(Story, {}) : route.value.page === "settings" ? h(Settings, {}) : h(Library, {})}</main>
     ${h(BottomBar, {})}${dialog.value && h(OpenDialog, { key: opened, open: dialog.value })}
     <p class="hidden" aria-live="polite">${spoken.value}</p></div>`;
 }
@@ -53,7 +54,7 @@ function MenuItems() {
   return html`${inStory && html`${h(CommandButton, { id: "session.model", wide: true })}${h(CommandButton, { id: "session.rename", wide: true })}${h(CommandButton, { id: "session.delete", wide: true })}${h(StoryMenu, {})}<hr />`}
     ${/** @type {Locale[]} */ (Object.keys(LOCALES)).map((l) => choice(locale.value === l, LOCALES[l], () => speakIn(l)))}<hr />
     ${/** @type {Theme[]} */ (["auto", "light", "dark"]).map((look) => choice(theme.value === look, t(/** @type {Key} */ (`theme.${look}`)), () => setTheme(look)))}<hr />
-    ${h(CommandButton, { id: "page.palette", wide: true })}`;
+    ${h(CommandButton, { id: "page.settings", wide: true })}${h(CommandButton, { id: "page.palette", wide: true })}`;
 }
 
 /** Narrow screens show one pane at a time; swiping belongs to siblings. */

@@ -9,11 +9,11 @@ import edits from "../lib/strings/en-edit.js";
 import lore from "../lib/strings/en-lore.js";
 import words from "../lib/strings/en-story.js";
 import { characterById, models, plugins, spokenModels } from "../model/library.js";
-import { openDialog } from "../model/page.js";
+import { dialog, openDialog } from "../model/page.js";
 import { session } from "../model/story.js";
 import { Search } from "./search.js";
 import { Models } from "./library.js";
-import { Modal, Waiting, later } from "./parts.js";
+import { Modal, Waiting, icon, later } from "./parts.js";
 
 /** @import { PluginChoice } from "../lib/wire.d.ts" */
 /** @import { Dialog } from "../model/page.js" */
@@ -77,6 +77,10 @@ export function OpenDialog({ open }) {
       return h(Trash, {});
     case "report":
       return h(Report, { report: open.report, characterId: open.characterId, n: open.n ?? null });
+    case "connect":
+      return h(Connect, { key: open.providerId, id: open.providerId, back: open.back });
+    case "forget":
+      return h(Forget, { id: open.providerId });
     case "personas":
       return h(Personas, {});
     case "presets":
@@ -94,6 +98,8 @@ export function OpenDialog({ open }) {
   }
 }
 
+const Connect = later(() => import("./connect.js").then((module) => module.Connect), 0);
+const Forget = later(() => import("./forget.js").then((module) => module.Forget), 0);
 const Report = later(() => import("./report.js").then((module) => module.Report));
 const personas = () => import("./personas.js");
 const Presets = later(() => import("./presets.js").then((module) => module.Presets), 0);
@@ -169,7 +175,8 @@ function ChooseModel({ title, now, hint, label, choose }) {
   const save = (/** @type {Event} */ event) => void choose(text(submitted(event), "model"));
   return h(Modal, { title }, html`<form onSubmit=${save}>
     <label>${t("start.model")}<select name="model">${[...names].map((name) => html`<option key=${name} value=${name} selected=${name === now}>${name}</option>`)}</select></label>
-    <p class="aside">${hint}</p>${h(Actions, { label })}</form>`);
+    <p class="aside">${hint}</p>
+    <div class="actions start"><button type="button" onClick=${() => openDialog({ kind: "connect", providerId: null, back: dialog.peek() })}>${icon("plug")}<span>${t("models.connect")}</span></button></div>${h(Actions, { label })}</form>`);
 }
 
 /** @param {{characterId: string}} props */

@@ -3,11 +3,10 @@ import { h, html } from "../../vendor/preact.js";
 import { ask, begin, isReady, offered, readHosts, readLibrary, readMoreSessions } from "../actions/library.js";
 import { wordsFor } from "../actions/failure.js";
 import { navigate } from "../actions/travel.js";
-import { copyText } from "../lib/clipboard.js";
 import { ago, moment, t } from "../lib/i18n.js";
 import { plain, sentence } from "../lib/text.js";
 import { characterById, loading, models, moreSessions, sessions, spokenModels } from "../model/library.js";
-import { openDialog, tell } from "../model/page.js";
+import { dialog, openDialog } from "../model/page.js";
 import { Avatar, Blank, CommandButton, Menu, Waiting, icon, later } from "./parts.js";
 
 /** @import { Character, ModelInfo, Session } from "../lib/wire.d.ts" */
@@ -39,7 +38,7 @@ function Contents() {
       ${others.map((character) => html`<li key=${character.id}>${h(CharacterCard, { character })}
         ${h(Menu, { label: t("library.manage", { name: character.name }) }, h(CharacterTools, { character }))}</li>`)}
       <li><button type="button" class="card new" onClick=${() => openDialog({ kind: "character" })}>${icon("plus")}<strong>${t("library.create")}</strong><span>${t("library.createHint")}</span></button></li>
-      ${first && html`<li>${h(Years, {})}</li><li><button type="button" class="card new" onClick=${() => document.getElementById("models")?.scrollIntoView()}>${icon("plug")}<strong>${t("models.title")}</strong><span>${t("models.short")}</span></button></li>`}
+      ${first && html`<li>${h(Years, {})}</li><li><button type="button" class="card new" onClick=${() => openDialog({ kind: "connect", providerId: null, back: null })}>${icon("plug")}<strong>${t("models.title")}</strong><span>${t("models.short")}</span></button></li>`}
     </ul></section>
     ${h(Models, {})}
     <div class="foot">${h(Transfers, {})}${h(CommandButton, { id: "page.trash", wide: true })}</div>`;
@@ -103,20 +102,7 @@ export function Models() {
       ? html`<p>${t("models.have", { n: list.length })}</p><ul class="model-list">${list.slice(0, 12).map((model) => html`<li key=${model.id} class="chip">${model.id}${toolsOf(model)}</li>`)}</ul>`
       : html`<p>${t("models.none")}</p>`}
     ${problems.map(({ provider, message }) => html`<p key=${provider} class="problem">${icon("warning")}<span><b>${provider}</b> ${t("models.problem")} ${sentence(message)}</span></p>`)}
-    <details open=${models.value !== null && list.length === 0}><summary>${t("models.how")}</summary><p>${t("models.howText")}</p>
-      <ol class="how"><li>${t("models.howFirst")}<pre tabindex="0"><code>${example()}</code></pre></li><li>${t("models.howRestart")}</li><li>${t("models.howThen")}</li></ol>
-      <div class="actions"><button type="button" onClick=${copyExample}>${icon("copy")}<span>${t("models.copy")}</span></button>
-        <button type="button" onClick=${readHosts}>${icon("reroll")}<span>${t("models.again")}</span></button></div>
-      <p>${t("models.howSmall")}</p></details></section>`;
+    <div class="actions start"><button type="button" class=${models.value !== null && list.length === 0 ? "primary" : ""} onClick=${() => openDialog({ kind: "connect", providerId: null, back: dialog.peek() })}>${icon("plug")}<span>${t("models.connect")}</span></button>
+      <button type="button" onClick=${readHosts}>${icon("reroll")}<span>${t("models.again")}</span></button></div>
+    ${models.value !== null && list.length === 0 && html`<p class="aside">${t("models.howSmall")}</p>`}</section>`;
 }
-
-async function copyExample() {
-  if (await copyText(example())) tell({ tone: "quiet", text: t("notice.copied") });
-}
-
-const example = () => `[[providers]]
-id = "home"
-kind = "openai"           # anthropic, gemini, ollama, koboldcpp, llamacpp
-base_url = "http://127.0.0.1:8080/v1"
-# api_key_env = "MY_KEY"  # ${t("models.keyComment")}
-models = []               # ${t("models.listComment")} ["name", …]`;

@@ -6,6 +6,7 @@
 //! `views` (the faces of a tree), `cards` (cards of other programs, pictures), `lorebooks`, `presets`, `ordered` (prompts by a preset), `scripts` (regex scripts in them), `memory` (what is recalled), `summaries` (what is summed up), `nearest` (who compares vectors), `branches` (several of its lines), `transcripts` (a line as a file), `exports` (a line as a file of
 //! others), `transfers` (whole sessions out and in), `deltas` (what a line changed), `heads` (who writes where HEAD is not), `sockets`, `again` (the same
 //! request twice, the same answer twice), `files` (the page), `finds` and `searches` (searching), `hosts` (what the server itself offers), `models` (whole turns over every kind of model server),
+//! `providers` (servers that are connected while this one runs),
 //! `trash` (what was deleted), `waiting` (replies whose turn has not come), `continued` (replies that go on), `drafts` (what is
 //! no node), `unread` (replies that nobody saw), `fields` (what every node says of itself), `edits` and `pieces` (what is
 //! rearranged, copied, summed up and brought over), `purges` (what goes for good), `off` (a server that rearranges nothing),
@@ -53,6 +54,7 @@ mod plans;
 pub mod play;
 mod preset_edits;
 mod presets;
+mod providers;
 pub mod purges;
 mod refusals;
 mod reload;

@@ -11,6 +11,7 @@ import presetEdit from "./zh-preset-edit.js";
 import presets from "./zh-presets.js";
 import recall from "./zh-recall.js";
 import rules from "./zh-rules.js";
+import settings from "./zh-settings.js";
 export { default as sentences } from "./zh-said.js";
 import story from "./zh-story.js";
 import why from "./zh-why.js";
@@ -30,6 +31,7 @@ export default {
   ...presets,
   ...recall,
   ...rules,
+  ...settings,
   ...story,
   ...why,
   ...workshop,
@@ -57,6 +59,7 @@ export default {
   "command.search": "搜索所有故事",
   "command.palette": "命令与快捷键",
   "command.git": "Git 的词在这里叫什么",
+  "command.settings": "设置",
   "command.theme": "切换明暗",
   "command.language": "Switch to English",
   "command.world": "显示或隐藏世界",
@@ -99,18 +102,11 @@ export default {
   "models.short": "Claude、Gemini、Ollama、KoboldCpp、llama.cpp，或任何兼容 OpenAI 协议的服务。",
   "models.have": "已连接 {n} 个模型。",
   "models.none": "还没有连接模型。冒险不需要模型；角色要有模型才能开口。",
-  "models.how": "如何连接",
-  "models.howText": "任何兼容 OpenAI 协议的服务都可以：llama.cpp、LM Studio、OpenRouter 等。Claude、Gemini、Ollama 和 KoboldCpp 用它们自己的协议：把 kind 设为 anthropic、gemini、ollama 或 koboldcpp。",
-  "models.howFirst": "在启动 Clotho 的文件夹里，把下面几行加到 config.toml 的末尾，并换上你的服务器地址：",
-  "models.howRestart": "用 Ctrl+C 停止 Clotho，再重新启动。文件里若有错误，会指出在哪一行。",
-  "models.howThen": "回到这里，模型会列在上面；选一个角色，再选一个模型，就可以开始。",
-  "models.howSmall": "手边没有模型？Clotho 文件夹里的 scripts/local-model.sh 会取来一个很小的模型（150 MB，英文），并告诉你该写什么。",
-  "models.copy": "复制这几行",
+  "models.connect": "连接一台服务器",
+  "models.howSmall": "手边没有模型？Clotho 文件夹里的 scripts/local-model.sh 会取来一个很小的模型（150 MB，英文），并在本机运行它。",
   "models.problem": "列不出它的模型：",
   "models.tools.words": "工具用文字说明",
   "models.tools.none": "不用工具",
-  "models.keyComment": "如果要密钥：存放密钥的环境变量",
-  "models.listComment": "留空：服务器上的全部；或者",
   "models.again": "再看一次",
   "message.failed": "回复失败。",
 

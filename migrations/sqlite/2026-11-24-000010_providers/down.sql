@@ -1,0 +1,2 @@
+DROP TABLE choices;
+DROP TABLE providers;

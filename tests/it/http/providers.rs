@@ -1,0 +1,269 @@
+//! Model servers that are connected while the server runs: kept sealed, taken in at once, tried, forgotten.
+
+use std::path::Path;
+
+use super::play::Play;
+use super::*;
+use crate::support::mock_model::MockModel;
+
+const KEY: &str = "sk-never-to-be-seen-0123";
+
+/// What connects a mock under a name.
+fn house(mock: &MockModel, name: &str) -> Value {
+    json!({"id": name, "kind": "openai", "baseUrl": mock.base_url(), "key": KEY})
+}
+
+async fn patch(app: &TestServer, name: &str, body: Value) -> Value {
+    app.ask("PATCH", &format!("/api/providers/{name}")).json(&body).send().await.expect(200)
+}
+
+async fn provider(app: &TestServer, name: &str) -> Value {
+    let all = app.get("/api/providers").await;
+    all["items"].as_array().unwrap().iter().find(|one| one["id"] == name).cloned().unwrap_or_default()
+}
+
+/// Whether any file of a folder holds these bytes.
+fn holds(folder: &Path, bytes: &[u8]) -> bool {
+    std::fs::read_dir(folder).unwrap().any(|entry| {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => holds(&path, bytes),
+            false => std::fs::read(&path).unwrap().windows(bytes.len()).any(|window| window == bytes),
+        }
+    })
+}
+
+/// A server is connected, plays at once and after a restart, and its key is nowhere to be read.
+#[tokio::test]
+async fn a_server_is_connected_and_plays() {
+    let mock = MockModel::start().await;
+    let mut play = Play::with(TestApp::with().mock(mock), json!({})).await;
+    let new = house(play.app.mock(), "house");
+    let heard = play.app.ask("POST", "/api/providers").json(&new).send().await;
+    let made = heard.expect(201);
+    assert_eq!(
+        (&made["hasKey"], &made["origin"], &made["unusable"]),
+        (&json!(true), &json!("connected"), &json!(null))
+    );
+    for restarted in [false, true] {
+        if restarted {
+            play = play.restart().await;
+        }
+        let body = json!({"parentId": play.head().await, "content": "Well?", "generate": {"model": "house/mock"}});
+        play.app.mock().script(Reply::ok(["Yes."]));
+        let node = play.done(&id(&play.post("message", body).await["generations"][0])).await;
+        assert_eq!((&node["content"], &node["metadata"]["model"]), (&json!("Yes."), &json!("house/mock")));
+        let seen = play.app.mock().seen().into_iter().rfind(|seen| !seen.body.is_null()).unwrap();
+        assert!(seen.headers.iter().any(|line| line.contains(&format!("Bearer {KEY}"))), "{:?}", seen.headers);
+        let told = [
+            play.app.get("/api/providers").await,
+            play.app.get("/api/models").await,
+            play.get(&format!("node/{}/trace", id(&node))).await,
+        ];
+        assert!(told.iter().all(|told| !told.to_string().contains(KEY)));
+    }
+    let data = play.app.inside().home().join("data");
+    assert!(data.join("provider.key").exists() && !holds(&data, KEY.as_bytes()), "the key lies in the data folder");
+}
+
+/// What a stopped server copies has no key that opens without the file that sealed it: the page is told to type it again.
+#[tokio::test]
+async fn a_copy_without_the_sealing_file_asks_for_the_key_again() {
+    let app = TestServer::start().await;
+    let new = house(app.mock(), "house");
+    app.ask("POST", "/api/providers").json(&new).send().await.expect(201);
+    let file = app.inside().home().join("data/provider.key");
+    let setup = app.stop().await;
+    std::fs::remove_file(&file).unwrap();
+    let app = TestServer::with(setup).await;
+    let lost = provider(&app, "house").await;
+    assert!(lost["unusable"].as_str().unwrap().contains("type it again"), "{lost}");
+    let models = app.get("/api/models").await;
+    assert_eq!(models["problems"][0]["provider"], "house", "{models}");
+    patch(&app, "house", json!({"key": KEY})).await;
+    assert_eq!(provider(&app, "house").await["unusable"], json!(null));
+}
+
+/// A change keeps the key where none is sent, takes it away for null, and never carries it to another host.
+#[tokio::test]
+async fn a_key_stays_goes_and_never_moves_to_another_host() {
+    let app = TestServer::start().await;
+    app.ask("POST", "/api/providers").json(&house(app.mock(), "house")).send().await.expect(201);
+    let changed = patch(&app, "house", json!({"models": ["mock"]})).await;
+    assert_eq!((&changed["hasKey"], &changed["models"]), (&json!(true), &json!(["mock"])));
+    let elsewhere = MockModel::start().await;
+    for refused in [
+        app.ask("PATCH", "/api/providers/house").json(&json!({"baseUrl": elsewhere.base_url()})),
+        app.ask("POST", "/api/providers/test")
+            .json(&json!({"id": "house", "kind": "openai", "baseUrl": elsewhere.base_url(), "model": "mock"})),
+    ] {
+        let error = refused.send().await.refused("invalid");
+        assert_eq!(error["details"]["field"], "key", "{error}");
+    }
+    assert_eq!(elsewhere.seen().len(), 0, "somebody else was asked");
+    let same = json!({"id": "house", "kind": "openai", "baseUrl": app.mock().base_url(), "model": "mock"});
+    app.mock().script(Reply::ok(["Hello"]));
+    assert_eq!(app.post("/api/providers/test", &same).await["isOk"], true);
+    let seen = app.mock().seen().pop().unwrap();
+    assert!(seen.headers.iter().any(|line| line.contains(KEY)), "the kept key was not used");
+    let moved = patch(&app, "house", json!({"baseUrl": elsewhere.base_url(), "key": "another"})).await;
+    assert_eq!((&moved["baseUrl"], &moved["hasKey"]), (&json!(elsewhere.base_url()), &json!(true)));
+    assert_eq!(patch(&app, "house", json!({"key": null})).await["hasKey"], false);
+}
+
+/// What stands in config.toml is not changed over HTTP, its names are not free, and what does not fit names its field.
+#[tokio::test]
+async fn what_does_not_fit_is_refused() {
+    let app = TestServer::start().await;
+    let base = app.mock().base_url();
+    for (method, path, body) in
+        [("PATCH", "/api/providers/mock", json!({"models": []})), ("DELETE", "/api/providers/mock", json!({}))]
+    {
+        let error = app.ask(method, path).json(&body).send().await.refused("conflict");
+        assert!(error["hint"].as_str().unwrap().contains("config.toml"), "{error}");
+    }
+    app.ask("PATCH", "/api/providers/nobody").json(&json!({})).send().await.refused("not_found");
+    app.ask("DELETE", "/api/providers/nobody").send().await.refused("not_found");
+    app.ask("POST", "/api/providers/nobody/test").json(&json!({})).send().await.refused("not_found");
+    app.ask("POST", "/api/providers").json(&house(app.mock(), "house")).send().await.expect(201);
+    let new = |id: &str, kind: &str, at: &str, key: Value| json!({"id": id, "kind": kind, "baseUrl": at, "key": key});
+    for (body, field) in [
+        (new("mock", "openai", &base, json!(null)), "id"),
+        (new("house", "openai", &base, json!(null)), "id"),
+        (new("test", "openai", &base, json!(null)), "id"),
+        (new("Two Words", "openai", &base, json!(null)), "id"),
+        (new("a", "telnet", &base, json!(null)), "kind"),
+        (new("a", "openai", "file:///etc/passwd", json!(null)), "baseUrl"),
+        (new("a", "openai", "http://me:secret@host", json!(null)), "baseUrl"),
+        (new("a", "openai", &base, json!("two\nlines")), "key"),
+        (new("a", "openai", &base, json!("钥匙")), "key"),
+        (json!({"id": "a", "kind": "openai", "baseUrl": base, "models": ["a b"]}), "models"),
+    ] {
+        let error = app.ask("POST", "/api/providers").json(&body).send().await.refused("invalid");
+        assert_eq!(error["details"]["field"], field, "{body}: {error}");
+        assert!(!error.to_string().contains("secret"), "{error}");
+    }
+    let error = app.ask("PUT", "/api/models/default").json(&json!({"model": "no/one"})).send().await.refused("invalid");
+    assert_eq!(error["details"]["field"], "model");
+}
+
+/// A trial tells what was seen: the models and the time to the first word, or why not, in the server's words and with a hint.
+#[tokio::test]
+async fn a_trial_tells_what_was_seen() {
+    let app = TestServer::start().await;
+    let trial = json!({"kind": "openai", "baseUrl": app.mock().base_url(), "key": KEY, "model": "mock"});
+    app.mock().script(Reply::ok(["Hello", " there."]));
+    let seen = app.post("/api/providers/test", &trial).await;
+    assert_eq!((&seen["isOk"], &seen["reply"]["text"]), (&json!(true), &json!("Hello there.")), "{seen}");
+    assert!(seen["reply"]["firstTokenMs"].is_u64() && seen["models"][0]["id"].is_string(), "{seen}");
+    app.mock().script(Reply::error(401, "your key is not mine"));
+    let seen = app.post("/api/providers/test", &trial).await;
+    let problem = &seen["replyProblem"];
+    assert_eq!(
+        (&seen["isOk"], &problem["code"], &problem["status"]),
+        (&json!(false), &json!("provider_refused"), &json!(401))
+    );
+    assert!(problem["message"].as_str().unwrap().contains("your key is not mine") && problem["hint"].is_string());
+    app.mock().models(Reply::error(403, "not you"));
+    let seen = app.post("/api/providers/test", &json!({"kind": "openai", "baseUrl": app.mock().base_url()})).await;
+    assert_eq!((&seen["isOk"], &seen["listProblem"]["status"]), (&json!(false), &json!(403)), "{seen}");
+    let nobody = json!({"kind": "openai", "baseUrl": "http://127.0.0.1:1/v1", "model": "mock"});
+    let seen = app.post("/api/providers/test", &nobody).await;
+    assert_eq!(
+        (&seen["listProblem"]["code"], &seen["reply"]),
+        (&json!("provider_unreachable"), &json!(null)),
+        "{seen}"
+    );
+    app.mock().script(Reply::ok(["Hello"]));
+    let known = app.post("/api/providers/mock/test", &json!({"model": "mock"})).await;
+    assert_eq!(known["reply"]["text"], "Hello", "{known}");
+    assert!(!holds(&app.inside().home().join("data"), KEY.as_bytes()));
+}
+
+/// The chosen model goes before that of the settings, over a restart too; with its server the choice goes.
+#[tokio::test]
+async fn a_default_is_chosen_and_goes_with_its_server() {
+    let app = TestServer::start().await;
+    app.ask("POST", "/api/providers").json(&house(app.mock(), "house")).send().await.expect(201);
+    let chosen = app.put("/api/models/default", &json!({"model": "house/mock"})).await;
+    assert_eq!(chosen, json!({"defaultModel": "house/mock", "isChosen": true}));
+    let app = app.restart().await;
+    let told = app.get("/api/models").await;
+    let default: Vec<&Value> =
+        told["items"].as_array().unwrap().iter().filter(|one| one["isDefault"] == true).collect();
+    assert_eq!((default.len(), &default[0]["id"]), (1, &json!("house/mock")));
+    let (session, line) = app.line(0).await;
+    app.mock().script(Reply::ok(["Yes."]));
+    let body = json!({"parentId": line.last(), "content": "Well?", "generate": {}});
+    app.post(&format!("/api/chat/{}/message", id(&session)), &body).await;
+    app.mock().until_requests(1).await;
+    app.ask("DELETE", "/api/providers/house").send().await.expect(204);
+    let told = app.get("/api/providers").await;
+    assert_eq!((&told["defaultModel"], &told["isChosen"]), (&json!("mock/mock"), &json!(false)));
+    let app = app.restart().await;
+    assert_eq!(app.get("/api/providers").await["defaultModel"], "mock/mock");
+}
+
+/// A reply under way ends as it began, while its server is changed and forgotten; the next one says that it is gone.
+#[tokio::test]
+async fn a_reply_under_way_is_not_disturbed() {
+    let play = Play::start().await;
+    play.app.ask("POST", "/api/providers").json(&house(play.app.mock(), "house")).send().await.expect(201);
+    let session = format!("/api/sessions/{}", id(&play.session().await));
+    play.app.ask("PATCH", &session).json(&json!({"model": "house/mock"})).send().await.expect(200);
+    let gate = Gate::new();
+    play.app.mock().script(Reply::ok(["Half", " and half."]).gated(&gate));
+    let body = json!({"parentId": play.head().await, "content": "Well?", "generate": {}});
+    let reply = id(&play.post("message", body).await["generations"][0]);
+    play.app.mock().until_requests(1).await;
+    gate.release(1);
+    patch(&play.app, "house", json!({"baseUrl": "http://127.0.0.1:1/v1", "key": null})).await;
+    play.app.ask("DELETE", "/api/providers/house").send().await.expect(204);
+    gate.open();
+    let node = play.done(&reply).await;
+    assert_eq!((&node["content"], &node["status"]), (&json!("Half and half."), &json!("complete")));
+    let said = play.say("And now?").await;
+    let node = play.get(&format!("node/{}", said.reply)).await;
+    let error = &node["metadata"]["error"];
+    assert_eq!(error["code"], "provider_misconfigured", "{node}");
+    assert!(error["message"].as_str().unwrap().contains("house/mock"), "{error}");
+}
+
+/// Forgetting is one commit: where it does not come to its end, server, key and choice are there.
+#[tokio::test]
+async fn what_is_cut_off_in_the_middle_changes_nothing() {
+    let app = TestServer::start().await;
+    app.ask("POST", "/api/providers").json(&house(app.mock(), "house")).send().await.expect(201);
+    app.put("/api/models/default", &json!({"model": "house/mock"})).await;
+    let store = &app.inside().store;
+    let cut = store.write(|tx| -> Result<(), clotho::store::WriteError> {
+        tx.delete_provider("house")?;
+        Err(clotho::tree::edit::Refusal::NotFound("the rest").into())
+    });
+    cut.await.unwrap_err();
+    let app = app.restart().await;
+    assert_eq!(provider(&app, "house").await["hasKey"], true);
+    assert_eq!(app.get("/api/providers").await["defaultModel"], "house/mock");
+}
+
+/// The same request twice connects once, and says so both times.
+#[tokio::test]
+async fn a_repeated_request_connects_once() {
+    let app = TestServer::start().await;
+    let ask = || app.ask("POST", "/api/providers").header("idempotency-key", "once").json(&house(app.mock(), "house"));
+    let first = ask().send().await.expect(201);
+    assert_eq!(ask().send().await.expect(201), first);
+    assert!(!holds(&app.inside().home().join("data"), KEY.as_bytes()));
+}
+
+/// The settings may name what was connected; a new folder has nothing of the kind, and the start is refused.
+#[tokio::test]
+async fn settings_may_name_what_was_connected() {
+    let app = TestServer::start().await;
+    app.ask("POST", "/api/providers").json(&house(app.mock(), "house")).send().await.expect(201);
+    let setup = app.stop().await.set("generation.model", "house/mock").set("models.smart", "[\"house/mock\"]");
+    let app = TestServer::with(setup).await;
+    let told = app.get("/api/models").await;
+    let smart = told["items"].as_array().unwrap().iter().find(|one| one["id"] == "smart").unwrap();
+    assert_eq!((&smart["unusable"], &told["defaultModel"]), (&json!(null), &json!("house/mock")));
+}

@@ -1,0 +1,144 @@
+// The page against the real server: connecting a model server by one form, and the settings.
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { reader, test, until } from "./support/browser.mjs";
+import { startClotho } from "./support/server.mjs";
+import { REFUSED, browser, check, composer, model, own, replyIsThere, say, texts } from "./support/stage.mjs";
+
+/** A server to which nothing is connected yet. */
+async function fresh() {
+  const server = await startClotho();
+  own.push(server);
+  return server;
+}
+
+const form = (page) => page.getByRole("dialog", { name: "Connect a model" });
+const servers = async (server) => (await server.api("GET", "/api/providers")).items;
+
+/** Connects the mock without the page's help. */
+const connected = (server, id = "house") => server.api("POST", "/api/providers", { id, kind: "openai", baseUrl: model.url, key: "sk-kept" });
+
+describe("connecting a model", () => {
+  test("S0-39: who comes for the first time fills one form and plays", async () => {
+    const server = await fresh();
+    const character = await server.api("POST", "/api/characters", { name: "Rin", firstMessage: "The map is not finished." });
+    const { page, close } = await reader(browser);
+    await page.goto(server.base);
+    await page.getByRole("button", { name: character.name }).first().click();
+    const start = page.getByRole("dialog", { name: "Rin" });
+    await start.getByRole("button", { name: "Connect a server" }).click();
+    await form(page).getByLabel("Address").fill(model.url);
+    await form(page).getByLabel("Key").fill("sk-typed-by-hand");
+    await check(page, "the form for a model server");
+    await form(page).getByRole("button", { name: "Look which models it has" }).click();
+    await form(page).getByRole("status").getByText("It has one model.").waitFor();
+    assert.equal(await form(page).locator("[name=model]").inputValue(), "m");
+    model.say(["Hello there."]);
+    await form(page).getByRole("button", { name: "Test" }).click();
+    await form(page).getByText(/It answered after [\d.]+ s: “Hello there\.”/).waitFor();
+    await check(page, "a model that answered");
+    await form(page).getByRole("button", { name: "Connect", exact: true }).click();
+    await start.getByLabel("Model").waitFor();
+    assert.equal(await start.getByLabel("Model").inputValue(), "local/m");
+    await start.getByRole("button", { name: "Begin" }).click();
+    await composer(page).waitFor();
+    model.say(["She nods."]);
+    await say(page, "Well?");
+    await replyIsThere(page);
+    assert.ok((await texts(page)).some((text) => text.includes("She nods.")));
+    assert.equal((await server.api("GET", "/api/providers")).defaultModel, "local/m");
+    assert.equal(await server.hasOnDisk("sk-typed-by-hand"), false, "the key lies in the data folder");
+    await close();
+  });
+
+  test("a wrong key and a server that is not there are said, with what to do", async () => {
+    const server = await fresh();
+    const { page, close } = await reader(browser);
+    await page.goto(`${server.base}/settings`);
+    await page.getByRole("button", { name: "Connect a model" }).click();
+    await form(page).getByLabel("Address").fill(`${model.url}/locked`);
+    await form(page).getByRole("button", { name: "Look which models it has" }).click();
+    await form(page).getByRole("button", { name: "Test" }).click();
+    await form(page).getByText("See whether the key is right and whole").waitFor();
+    await form(page).getByText("bad key").waitFor();
+    await check(page, "a key that is refused");
+    await form(page).getByLabel("Address").fill("http://127.0.0.1:9/v1");
+    await form(page).getByText("bad key").waitFor({ state: "detached" });
+    await form(page).getByRole("button", { name: "Look which models it has" }).click();
+    await form(page).getByText("See whether the server runs").waitFor();
+    await check(page, "a server that is not there");
+    assert.deepEqual(await servers(server), []);
+    await close();
+  });
+
+  test("by the keyboard alone: the palette, the form, and back", async () => {
+    const server = await fresh();
+    const { page, close } = await reader(browser);
+    await page.goto(server.base);
+    await page.getByRole("button", { name: "Commands and keys" }).or(page.getByRole("button", { name: "Search" })).first().waitFor();
+    await page.keyboard.press("?");
+    await page.getByRole("dialog").getByRole("combobox").waitFor();
+    await page.keyboard.type("connect a model");
+    await page.keyboard.press("Enter");
+    await form(page).waitFor();
+    await until(() => page.evaluate(() => document.activeElement?.getAttribute("name") === "usual"), "the first field has the keyboard");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Control+a");
+    await page.keyboard.type(model.url);
+    await page.keyboard.press("Enter");
+    await form(page).waitFor({ state: "detached" });
+    assert.deepEqual((await servers(server)).map(({ id, baseUrl, hasKey }) => [id, baseUrl, hasKey]), [["local", model.url, false]]);
+    await close();
+  });
+});
+
+describe("the settings", () => {
+  test("list servers, change and test one, choose a default, and forget it", async () => {
+    const server = await fresh();
+    await connected(server);
+    // The change that is refused is one of them.
+    const { page, close } = await reader(browser, { expected: REFUSED });
+    await page.goto(server.base);
+    await page.getByRole("button", { name: "Menu" }).click();
+    await page.getByRole("button", { name: "Settings" }).click();
+    const house = page.getByRole("article", { name: "house" });
+    await house.getByText("key kept").waitFor();
+    await check(page, "the settings");
+    model.say(["Hello."]);
+    await house.getByRole("button", { name: "Test “house”" }).click();
+    await house.getByText(/It answered after/).waitFor();
+    await page.getByLabel("Stories that name no model play with").selectOption("house/m");
+    await until(async () => (await server.api("GET", "/api/providers")).isChosen, "the default is chosen");
+    await house.getByRole("button", { name: "Change “house”" }).click();
+    const change = page.getByRole("dialog", { name: "Change “house”" });
+    assert.equal(await change.locator("[name=key]").inputValue(), "", "the key is not shown");
+    await change.getByLabel("Address").fill("http://127.0.0.1:9/v1");
+    await change.getByRole("button", { name: "Save" }).click();
+    await change.getByRole("alert").getByText(/type the one for the new address/).waitFor();
+    await change.getByLabel("Take the kept key away").check();
+    await change.getByRole("button", { name: "Save" }).click();
+    await change.waitFor({ state: "detached" });
+    await house.getByText("http://127.0.0.1:9/v1").waitFor();
+    assert.equal((await servers(server))[0].hasKey, false);
+    await house.getByRole("button", { name: "Forget “house”" }).click();
+    await check(page, "the question before a server is forgotten");
+    await page.getByRole("button", { name: "Forget it" }).click();
+    await page.getByText("No model server is connected yet.").waitFor();
+    assert.deepEqual(await servers(server), []);
+    await close();
+  });
+
+  test("stand at an address of their own, in both languages, and on a phone", async () => {
+    const server = await fresh();
+    await connected(server);
+    const { page, close } = await reader(browser, { viewport: { width: 390, height: 844 } });
+    await page.goto(`${server.base}/settings`);
+    await page.getByRole("heading", { name: "About this server" }).waitFor();
+    await page.getByRole("button", { name: "中文" }).click();
+    await page.getByRole("heading", { name: "关于这台服务器" }).waitFor();
+    await page.getByText("数据库").waitFor();
+    await check(page, "the settings on a phone, in Chinese");
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing hangs over the edge");
+    await close();
+  });
+});
