@@ -29,7 +29,8 @@ pub use problem::{ConfigError, ConfigProblem, Given, Place};
 pub use provider::{ApiKey, KeyError, Prices, Provider, Secret, ToolsBy};
 use reader::{Reader, Table};
 pub use sections::{
-    Generation, LONGEST_TEXT, Limits, Log, LogFormat, Mode, Plugins, Recall, Search, Server, Storage, Summaries, Trees,
+    Generation, LONGEST_TEXT, Limits, Log, LogFormat, Mode, Network, Plugins, Recall, Search, Server, Storage,
+    Summaries, Trees,
 };
 use source::Tree;
 

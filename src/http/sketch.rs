@@ -9,11 +9,13 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::answer::{File, Nothing, Reply};
 use super::body::{Body, ListBody};
-use super::caller::Caller;
+use super::caller::{Caller, Via};
 use super::error::ApiError;
 use super::file::{Archive, Download, KIND, Packed, Picture, Upload};
 use super::form::Form;
-use super::query::{Cid, Did, EntryUid, Fid, FilePath, Jid, Lid, Mid, Nid, Oid, Pid, PluginName, Query, Rid, Sid, Tid};
+use super::query::{
+    Cid, Did, EntryUid, Fid, FilePath, Jid, Lid, Mid, Nid, Oid, Pid, PluginName, Query, Rid, Sid, Tid, Vid,
+};
 use super::wire::List;
 use super::wire::events::{ClientFrame, Event};
 use crate::app::App;
@@ -101,7 +103,7 @@ macro_rules! path_inputs {
     )*};
 }
 
-path_inputs!(Cid, Did, Fid, Jid, Lid, Mid, Nid, Oid, Pid, Rid, Sid, Tid);
+path_inputs!(Cid, Did, Fid, Jid, Lid, Mid, Nid, Oid, Pid, Rid, Sid, Tid, Vid);
 
 impl Input for PluginName {
     fn describe(sketch: &mut Sketch) {
@@ -172,7 +174,7 @@ impl Input for web::Payload {
     }
 }
 
-silent_inputs!(Caller, HttpRequest, web::Data<App>, web::Data<super::shared::Shared>);
+silent_inputs!(Caller, Via, HttpRequest, web::Data<App>, web::Data<super::shared::Shared>);
 
 macro_rules! tuples {
     ($(($($name:ident)*))*) => {$(
