@@ -13,6 +13,7 @@ use crate::archive::Limits;
 use crate::assets::{self, Assets};
 use crate::clock::{Clock, Ids};
 use crate::config::{Config, ConfigError};
+use crate::devices::Devices;
 use crate::embed::Background;
 use crate::follow;
 use crate::ids::{CharacterId, UserId};
@@ -77,7 +78,9 @@ pub struct App {
     pub drawing: Semaphore,
     /// The one owner in mode `local`.
     pub owner: UserId,
-    /// The token that writes with a cookie carry.
+    /// The devices of the house.
+    pub devices: Devices,
+    /// The token that writes of the owner at the machine carry; those of devices are made of it.
     pub csrf: String,
     runtime: Option<Runtime>,
 }
@@ -152,19 +155,18 @@ impl App {
             follow::Indexing { index: Arc::clone(&search), hide_tags: Arc::clone(&hide_tags) },
             published,
         );
-        let new = |embedder| Arc::new(Background::new(embedder, config.recall.clone(), Arc::clone(&hide_tags)));
-        let embedding = embedder.map(new);
-        if let Some(embedding) = &embedding {
-            embedding.begin(runtime.handle(), &store);
-        }
+        let embedding = embedder.map(|embedder| {
+            let background = Arc::new(Background::new(embedder, config.recall.clone(), Arc::clone(&hide_tags)));
+            background.begin(runtime.handle(), &store);
+            background
+        });
         let wiping = Arc::new(Wiping::new(Arc::clone(&search)));
         wiping.begin(runtime.handle(), &store);
         let (storage, backups) = (&config.storage, config.storage.backups_path());
-        let night =
-            Night::new(storage.database_path(), backups, storage.backups, Arc::clone(&search), Arc::clone(&clock));
-        let night = Arc::new(night);
+        let (database, keep) = (storage.database_path(), storage.backups);
+        let night = Arc::new(Night::new(database, backups, keep, Arc::clone(&search), Arc::clone(&clock)));
         night.begin(runtime.handle(), &store);
-        let csrf = token()?;
+        let devices = paired(&runtime, &store, &config, owner)?;
         let limits = Limits::of(config.limits.import_bytes);
         let desk = Desk::open(Arc::clone(&store), Arc::clone(&clock), Arc::clone(&ids), limits)?;
         Ok(Self {
@@ -187,7 +189,8 @@ impl App {
             exports: Semaphore::new(EXPORTS),
             drawing: Semaphore::new(DRAWING),
             owner,
-            csrf,
+            devices,
+            csrf: token()?,
             runtime: Some(runtime),
         })
     }
@@ -243,6 +246,12 @@ fn embedder(models: &Models, config: &Config) -> Result<Option<Embedder>, StartE
             None => Err(StartError::System(message)),
         },
     }
+}
+
+/// The devices that the owner has paired.
+fn paired(runtime: &Runtime, store: &Store, config: &Config, owner: UserId) -> Result<Devices, StartError> {
+    let known = runtime.block_on(store.read(move |reader| reader.devices(owner)));
+    Ok(Devices::new(&config.server, known.map_err(|error| explain(config, &error))?))
 }
 
 fn most(config: &Config) -> Most {

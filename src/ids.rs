@@ -90,6 +90,8 @@ ids! {
     PresetId;
     /// A document: a text that is kept for prompts.
     DocumentId;
+    /// A paired device.
+    DeviceId;
     /// A summary of a run of messages.
     SummaryId;
     /// A text that a model drafts and that is no node.

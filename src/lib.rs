@@ -25,6 +25,7 @@ pub mod assets;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod devices;
 pub mod embed;
 pub mod follow;
 pub mod http;

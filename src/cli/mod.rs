@@ -35,7 +35,11 @@ struct Line {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve (the default).
-    Serve,
+    Serve {
+        /// Let devices of the house in that you pair: listen on all addresses of this machine, or on the one given.
+        #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true)]
+        lan: Option<Option<std::net::IpAddr>>,
+    },
     /// Write a whole session, or all of them, or one line for others to read, as files; also while a server runs.
     Export(transfer::Export),
     /// Take in the file of a session, or whatever another program keeps, while no server runs.
@@ -83,8 +87,8 @@ pub fn run() -> ExitCode {
         Ok(line) => line,
         Err(error) => return wrong_use(&error),
     };
-    let outcome = match line.command.unwrap_or(Command::Serve) {
-        Command::Serve => config(line.config).and_then(serve::serve),
+    let outcome = match line.command.unwrap_or(Command::Serve { lan: None }) {
+        Command::Serve { lan } => config(line.config).and_then(|config| serve::serve(config, lan)),
         Command::Export(wanted) => config(line.config).and_then(|config| transfer::export(&wanted, &config)),
         Command::Import(wanted) => config(line.config).and_then(|config| transfer::import(&wanted, &config)),
         Command::Backup { file } => config(line.config).and_then(|config| backup::backup(&config, &file)),

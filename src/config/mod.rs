@@ -29,8 +29,8 @@ pub use problem::{ConfigError, ConfigProblem, Given, Place};
 pub use provider::{ApiKey, Connection, KeyError, Prices, Provider, Secret, ToolsBy, typed_key};
 use reader::{Reader, Table};
 pub use sections::{
-    Generation, LONGEST_TEXT, Limits, Log, LogFormat, Mode, Pictures, Plugins, Recall, Search, Server, Storage,
-    Summaries, Trees,
+    Generation, LONGEST_TEXT, Limits, Log, LogFormat, Mode, Network, Pictures, Plugins, Recall, Search, Server,
+    Storage, Summaries, Trees,
 };
 use source::Tree;
 

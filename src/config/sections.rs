@@ -1,6 +1,6 @@
 //! The sections, their keys, defaults and bounds. `config.toml` explains each to the one who runs the server.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,13 +10,17 @@ use super::reader::{Reader, Table};
 /// `[server]`: where the server listens and for whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
-    /// The address; port 0 lets the system choose. Always a loopback address in mode `local`.
+    /// The address; port 0 lets the system choose. A loopback address unless `lan` is set.
     pub listen: SocketAddr,
     /// Who is let in.
     pub mode: Mode,
     /// Names and addresses, lower case and without a port, that a `Host` or `Origin` header may carry besides the
     /// loopback ones.
     pub allowed_hosts: Vec<String>,
+    /// Whether paired devices of the house may come in; only then may `listen` be no loopback address.
+    pub lan: bool,
+    /// Peers that are the owner at the machine: they need no pairing. Counts only with `lan`.
+    pub trusted_peers: Vec<Network>,
     /// Serve the page from this folder and not from the program; for development.
     pub static_dir: Option<PathBuf>,
     /// Threads that serve requests; 0 means one for each core.
@@ -26,9 +30,42 @@ pub struct Server {
 /// Who is let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// One owner, no password, only from this machine.
+    /// One owner, no password: from this machine, or with a paired device.
     #[default]
     Local,
+}
+
+/// A network: all addresses that begin with the same bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Network {
+    address: IpAddr,
+    bits: u32,
+}
+
+impl Network {
+    /// `192.168.0.0/16`, or one address.
+    fn parse(text: &str) -> Option<Self> {
+        let (address, bits) = text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
+        let address: IpAddr = address.parse().ok()?;
+        let most = if address.is_ipv4() { 32 } else { 128 };
+        let bits = bits.map_or(Some(most), |bits| bits.parse().ok().filter(|bits| *bits <= most))?;
+        Some(Self { address, bits })
+    }
+
+    /// Whether an address lies in it; one of version 4 is given as such.
+    pub fn holds(&self, other: IpAddr) -> bool {
+        match (self.address, other) {
+            (IpAddr::V4(own), IpAddr::V4(other)) => {
+                let differ = u32::from(own) ^ u32::from(other);
+                differ.checked_shr(32 - self.bits).unwrap_or(0) == 0
+            }
+            (IpAddr::V6(own), IpAddr::V6(other)) => {
+                let differ = u128::from(own) ^ u128::from(other);
+                differ.checked_shr(128 - self.bits).unwrap_or(0) == 0
+            }
+            _ => false,
+        }
+    }
 }
 
 /// `[storage]`: where the data lies and how it is written.
@@ -196,11 +233,11 @@ impl Server {
         let listen = table.parsed("listen", "127.0.0.1:7317", reader, |text| address(text).map(Some));
         let listen = listen.unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
         let mode = table.parsed("mode", "local", reader, mode);
-        if !listen.ip().is_loopback() {
+        let lan = table.flag("lan", false, reader);
+        if !listen.ip().is_loopback() && !lan {
             let message = format!(
-                "{listen} can be reached from other machines, and mode \"local\" asks nobody for a password: that needs \
-                 mode \"accounts\", which this version does not have yet; listen on 127.0.0.1 and put a proxy that asks \
-                 for a password before it"
+                "{listen} can be reached from other machines: with lan = true, or `clotho serve --lan`, only devices that \
+                 you have paired may come in; else listen on 127.0.0.1 and put a proxy that asks for a password before it"
             );
             table.object(&["listen"], message, reader);
         }
@@ -208,6 +245,12 @@ impl Server {
             listen,
             mode,
             allowed_hosts: table.texts("allowed_hosts", &[], reader, host).into_iter().map(lower).collect(),
+            lan,
+            trusted_peers: table
+                .texts("trusted_peers", &["127.0.0.0/8", "::1"], reader, network)
+                .iter()
+                .filter_map(|text| Network::parse(text))
+                .collect(),
             static_dir: table.parsed("static_dir", "", reader, optional_path),
             workers: size(table.number("workers", 0, 0..=256, "the number of threads (0: one for each core)", reader)),
         }
@@ -411,6 +454,11 @@ fn host(text: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("expected a host name such as \"play.example.org\", without scheme, port or path, got {text:?}"))
+}
+
+fn network(text: &str) -> Result<(), String> {
+    let message = "expected an address or a network such as \"127.0.0.0/8\" or \"::1\"";
+    Network::parse(text).map(|_| ()).ok_or_else(|| format!("{message}, got {text:?}"))
 }
 
 fn path(text: &str) -> Result<PathBuf, String> {

@@ -72,7 +72,7 @@ fn unknown_keys_say_where_and_what_was_meant() {
     assert_eq!(
         refused("\n[server]\nlistne = 1\n", &[]),
         "config.toml:3:1: [server] listne: unknown key; did you mean \"listen\"? \
-         Known: listen, mode, allowed_hosts, static_dir, workers"
+         Known: listen, mode, lan, allowed_hosts, trusted_peers, static_dir, workers"
     );
     assert!(
         refused("[serverr]\n", &[]).starts_with("config.toml:1:2: serverr: unknown section; did you mean \"server\"?")
@@ -141,13 +141,25 @@ fn wrong_values_say_what_was_expected() {
     }
 }
 
-/// Mode `local` asks nobody for a password, so only this machine may reach it.
+/// Mode `local` asks nobody for a password, so only this machine may reach it, unless devices have to be paired.
 #[test]
-fn other_machines_need_accounts() {
+fn other_machines_need_pairing() {
     for listen in ["0.0.0.0:80", "192.168.1.2:7317", "[::]:7317"] {
         let said = refused(&format!("[server]\nlisten = \"{listen}\""), &[]);
-        assert!(said.contains("needs mode \"accounts\""), "{said}");
+        assert!(said.contains("lan = true") && said.contains("paired"), "{said}");
+        let house = load(&format!("[server]\nlan = true\nlisten = \"{listen}\""), &[]).unwrap().server;
+        assert!(!house.listen.ip().is_loopback() && house.lan);
     }
+    for peers in ["[\"house\"]", "[\"10.0.0.0/33\"]", "[\"::1/129\"]", "[\"10.0.0.0/\"]", "[\"\"]"] {
+        assert!(
+            refused(&format!("[server]\ntrusted_peers = {peers}"), &[]).contains("an address or a network"),
+            "{peers}"
+        );
+    }
+    let peers = load("[server]\ntrusted_peers = [\"10.1.0.0/16\", \"fd00::/8\", \"0.0.0.0/0\"]", &[]).unwrap().server;
+    let holds = |n: usize, peer: &str| peers.trusted_peers[n].holds(peer.parse().unwrap());
+    assert!(holds(0, "10.1.255.1") && !holds(0, "10.2.0.1") && !holds(0, "fd00::1") && holds(1, "fd12::1"));
+    assert!(!holds(1, "fe00::1") && holds(2, "8.8.8.8") && !holds(2, "::1"));
     for listen in ["127.0.0.1:0", "127.8.9.1:80", "[::1]:80", "localhost:80"] {
         assert!(load(&format!("[server]\nlisten = \"{listen}\""), &[]).unwrap().server.listen.ip().is_loopback());
     }

@@ -26,6 +26,7 @@ pub struct Reply<T> {
     tag: Option<String>,
     next: Option<String>,
     op: Option<i64>,
+    cookie: Option<String>,
     kept: Option<KeptAs>,
     shape: PhantomData<fn() -> T>,
 }
@@ -75,13 +76,23 @@ impl<T> Reply<T> {
             tag: None,
             next: None,
             op: None,
+            cookie: None,
             kept: None,
             shape: PhantomData,
         }
     }
 
     fn empty(status: StatusCode) -> Self {
-        Self { status, content: Content::Nothing, tag: None, next: None, op: None, kept: None, shape: PhantomData }
+        Self {
+            status,
+            content: Content::Nothing,
+            tag: None,
+            next: None,
+            op: None,
+            cookie: None,
+            kept: None,
+            shape: PhantomData,
+        }
     }
 
     /// The client has it already.
@@ -100,6 +111,13 @@ impl<T> Reply<T> {
     #[must_use]
     pub fn at(mut self, op: i64) -> Self {
         self.op = Some(op);
+        self
+    }
+
+    /// The same with a cookie for the client to keep.
+    #[must_use]
+    pub fn cookie(mut self, cookie: Option<String>) -> Self {
+        self.cookie = cookie;
         self
     }
 
@@ -215,6 +233,9 @@ impl<T> Responder for Reply<T> {
         }
         if let Some(next) = self.next {
             answer.insert_header((header::LINK, format!("<{next}>; rel=\"next\"")));
+        }
+        if let Some(cookie) = self.cookie {
+            answer.insert_header((header::SET_COOKIE, cookie));
         }
         if let Some(kept) = self.kept {
             answer.extensions_mut().insert(kept);

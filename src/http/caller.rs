@@ -4,9 +4,15 @@
 //! or from a program of this machine, never from a page of somebody else: the `Host` must be a name of ours (else a
 //! foreign name could be pointed at this machine), the `Origin`, where there is one, our own, and a browser's write
 //! carries the token of `/api/auth/me`. This holds for every request, the WebSocket's upgrade included.
+//!
+//! Where devices of the house may come in, a request has come *via* something: the owner's own machine, a paired device, or
+//! nothing that is known. That is judged by the address of the peer and the secret in its cookie. What else a request says of
+//! itself can only take rights from it: what a proxy passes on does not come from the machine.
 
+use std::convert::Infallible;
 use std::future::{Ready, ready};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use actix_web::dev::{Payload, RequestHead};
 use actix_web::http::Method;
@@ -15,12 +21,16 @@ use actix_web::{FromRequest, HttpMessage, HttpRequest};
 
 use super::error::{ApiError, Code};
 use crate::app::App;
-use crate::ids::UserId;
+use crate::devices::FORGOTTEN_AFTER_S;
+use crate::devices::addresses::Addresses;
+use crate::ids::{DeviceId, UserId};
 
 /// Who may call a route; the table of routes says it for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Anyone who may come in at all: health, the page's files, the document.
+    /// Anyone, also a device that is not paired: the page's files, and pairing itself.
+    Door,
+    /// Anyone who may come in at all: health, the document.
     Public,
     /// Whoever runs the server: from this machine, not through a proxy.
     Operator,
@@ -32,6 +42,7 @@ impl Access {
     /// The word for it in the document.
     pub const fn word(self) -> &'static str {
         match self {
+            Self::Door => "door",
             Self::Public => "public",
             Self::Operator => "operator",
             Self::User => "user",
@@ -53,16 +64,106 @@ impl FromRequest for Caller {
     }
 }
 
+/// What a request has come by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Via {
+    /// The owner's own machine.
+    Machine,
+    /// A paired device.
+    Device(DeviceId),
+    /// Another machine, and nothing that is known.
+    Nothing,
+}
+
+impl FromRequest for Via {
+    type Error = Infallible;
+    type Future = Ready<Result<Self, Infallible>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(Ok(Self::of(request)))
+    }
+}
+
+impl Via {
+    fn of(request: &HttpRequest) -> Self {
+        request.extensions().get::<Self>().copied().unwrap_or(Self::Nothing)
+    }
+
+    fn find(app: &App, head: &RequestHead) -> Self {
+        let devices = &app.devices;
+        let from_here = || head.peer_addr.is_some_and(|peer| devices.trusts(peer.ip()));
+        if !devices.serves_house() || (is_direct(head.headers()) && from_here()) {
+            return Self::Machine;
+        }
+        let secret = secret(app, head.headers());
+        secret.and_then(|secret| devices.with_secret(&secret, app.clock.now())).map_or(Self::Nothing, Self::Device)
+    }
+
+    /// The paired device.
+    pub const fn device(self) -> Option<DeviceId> {
+        match self {
+            Self::Device(id) => Some(id),
+            Self::Machine | Self::Nothing => None,
+        }
+    }
+
+    /// The token that a browser's writes carry: another one for each device.
+    pub fn token(self, app: &App) -> String {
+        match self {
+            Self::Machine => app.csrf.clone(),
+            Self::Device(id) => {
+                let key = blake3::hash(app.csrf.as_bytes());
+                blake3::keyed_hash(key.as_bytes(), id.as_bytes()).to_hex().to_string()
+            }
+            Self::Nothing => String::new(),
+        }
+    }
+
+    /// Why a request is refused: who is not known hears nothing else.
+    pub fn or(self, refusal: ApiError) -> ApiError {
+        if self == Self::Nothing { unpaired() } else { refusal }
+    }
+}
+
+/// The refusal of a device that is not paired, or not any more.
+pub fn unpaired() -> ApiError {
+    let error = ApiError::new(Code::Unauthenticated, "this device is not paired").detail("device", true);
+    error.hint("ask for a code on the server's own machine, and open the address that it gives on this device")
+}
+
+/// The name of the cookie. Cookies know no ports: two servers of one machine need two names.
+fn cookie_name(app: &App) -> String {
+    format!("clotho-device-{}", app.devices.port())
+}
+
+/// The secret of a device, out of its cookie.
+pub fn secret(app: &App, headers: &HeaderMap) -> Option<String> {
+    let name = cookie_name(app);
+    let lists = headers.get_all(header::COOKIE).filter_map(|list| list.to_str().ok());
+    let mut pairs = lists.flat_map(|list| list.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(key, _)| *key == name).map(|(_, secret)| secret.to_owned())
+}
+
+/// The cookie that keeps a secret for a year.
+pub fn cookie(app: &App, secret: &str) -> String {
+    let name = cookie_name(app);
+    format!("{name}={secret}; Path=/; Max-Age={FORGOTTEN_AFTER_S}; HttpOnly; SameSite=Strict")
+}
+
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const CSRF: HeaderName = HeaderName::from_static("x-csrf-token");
 
-/// Whether a request may come in at all.
+/// Whether a request may come in at all, and what it has come by.
 ///
 /// # Errors
 /// `bad_host` for a foreign `Host` or `Origin`, `forbidden` for a browser's write without the token.
-pub fn admit(app: &App, head: &RequestHead) -> Result<(), ApiError> {
-    let gate = Gate { allowed: &app.config.server.allowed_hosts, csrf: &app.csrf };
-    gate.admit(head)
+pub fn admit(app: &App, head: &RequestHead) -> Result<Via, ApiError> {
+    let via = Via::find(app, head);
+    let csrf = (via != Via::Nothing).then(|| via.token(app));
+    let devices = &app.devices;
+    let house = devices.serves_house().then(|| (&devices.addresses, devices.port()));
+    Gate { allowed: &app.config.server.allowed_hosts, csrf: csrf.as_deref(), house }.admit(head)?;
+    Ok(via)
 }
 
 /// Who calls a route that asks for `access`.
@@ -70,10 +171,17 @@ pub fn admit(app: &App, head: &RequestHead) -> Result<(), ApiError> {
 /// # Errors
 /// The route is not for this caller.
 pub fn identify(app: &App, request: &HttpRequest, access: Access) -> Result<Option<Caller>, ApiError> {
+    let via = Via::of(request);
+    if via == Via::Nothing && access != Access::Door {
+        return Err(unpaired());
+    }
+    if let Some(id) = via.device() {
+        see(app, id);
+    }
     match access {
-        Access::Public => Ok(None),
+        Access::Door | Access::Public => Ok(None),
         Access::User => Ok(Some(Caller(app.owner))),
-        Access::Operator if is_operator(request) => Ok(None),
+        Access::Operator if via == Via::Machine && is_operator(request) => Ok(None),
         Access::Operator => {
             let error = ApiError::new(Code::Forbidden, "this address is for whoever runs the server");
             Err(error.hint("ask from the server's own machine, not through a proxy"))
@@ -81,29 +189,48 @@ pub fn identify(app: &App, request: &HttpRequest, access: Access) -> Result<Opti
     }
 }
 
+/// Notes that a device was seen; nobody waits for it.
+fn see(app: &App, id: DeviceId) {
+    let now = app.clock.now();
+    if app.devices.see(id, now) {
+        let store = Arc::clone(&app.store);
+        actix_web::rt::spawn(async move {
+            if let Err(error) = store.write(move |tx| tx.see_device(id, now)).await {
+                tracing::warn!("that a device was seen could not be written: {error}");
+            }
+        });
+    }
+}
+
+/// Whether no proxy says that it passes a request of somebody else on.
+fn is_direct(headers: &HeaderMap) -> bool {
+    !["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"].iter().any(|name| headers.contains_key(*name))
+}
+
 /// A call from this machine by one of its own names. A proxy on this machine passes calls of others on: it names another
 /// host, or says for whom it asks.
 fn is_operator(request: &HttpRequest) -> bool {
-    let forwarded = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"];
-    let is_direct = !forwarded.iter().any(|name| request.headers().contains_key(*name));
     let from_here = request.peer_addr().is_some_and(|peer| peer.ip().is_loopback());
     let to_here = host(request.headers()).is_some_and(|host| is_loopback(&host.name));
-    is_direct && from_here && to_here
+    is_direct(request.headers()) && from_here && to_here
 }
 
 struct Gate<'a> {
     allowed: &'a [String],
-    csrf: &'a str,
+    /// What a browser's writes carry; those of nobody known are refused by their route.
+    csrf: Option<&'a str>,
+    /// Where the house finds this machine, and its port.
+    house: Option<(&'a Addresses, u16)>,
 }
 
 impl Gate<'_> {
     fn admit(&self, head: &RequestHead) -> Result<(), ApiError> {
         let headers = head.headers();
-        let host = host(headers).filter(|host| self.is_ours(&host.name));
+        let host = host(headers).filter(|host| self.is_ours(host));
         let host =
             host.ok_or_else(|| ApiError::new(Code::BadHost, "the Host header names no address of this server"))?;
         let named = head.uri.authority().map(|authority| Authority::parse(authority.as_str()));
-        if named.is_some_and(|named| named.is_none_or(|named| !self.is_ours(&named.name))) {
+        if named.is_some_and(|named| named.is_none_or(|named| !self.is_ours(&named))) {
             return Err(ApiError::new(Code::BadHost, "the request line names no address of this server"));
         }
         let origin = self.origin(headers, &host)?;
@@ -149,8 +276,9 @@ impl Gate<'_> {
 
     /// A browser's write carries the token; a program that is no browser needs none, since no page can make it call.
     fn token(&self, headers: &HeaderMap, is_browser: bool) -> Result<(), ApiError> {
+        let Some(csrf) = self.csrf else { return Ok(()) };
         let sent = headers.get(CSRF);
-        let is_right = sent.is_some_and(|sent| blake3::hash(sent.as_bytes()) == blake3::hash(self.csrf.as_bytes()));
+        let is_right = sent.is_some_and(|sent| blake3::hash(sent.as_bytes()) == blake3::hash(csrf.as_bytes()));
         if is_right || (sent.is_none() && !is_browser) {
             return Ok(());
         }
@@ -159,8 +287,10 @@ impl Gate<'_> {
         Err(error.hint("read the token from /api/auth/me and send the request again"))
     }
 
-    fn is_ours(&self, name: &str) -> bool {
-        is_loopback(name) || self.allowed.iter().any(|allowed| allowed == name)
+    fn is_ours(&self, host: &Authority) -> bool {
+        let in_house =
+            |(addresses, port): &(&Addresses, u16)| host.port.unwrap_or(80) == *port && addresses.has(&host.name);
+        is_loopback(&host.name) || self.allowed.contains(&host.name) || self.house.as_ref().is_some_and(in_house)
     }
 }
 
@@ -224,7 +354,7 @@ mod tests {
             request = request.append_header((*name, *value));
         }
         let allowed = ["play.example.org".to_owned()];
-        let gate = Gate { allowed: &allowed, csrf: "t0ken" };
+        let gate = Gate { allowed: &allowed, csrf: Some("t0ken"), house: None };
         let found = gate.admit(request.to_http_request().head()).err().map(|error| error.code);
         assert_eq!(found, expected, "{method} {headers:?}");
     }

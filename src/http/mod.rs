@@ -32,11 +32,11 @@ use actix_web::http::Method;
 
 pub use server::{serve, serve_until};
 
-use caller::Access::{Operator, Public, User};
+use caller::Access::{Door, Operator, Public, User};
 use routes::{
-    arrange, auth, branches, cards, characters, docs, documents, drafts, exports, health, line, lorebooks, messages,
-    models, nodes, outside, page, personas, pictures, plugins, presets, preview, providers, rules, search, sessions,
-    states, summaries, transcript, transfers, trash, tree, turns, workshop, worlds,
+    arrange, auth, branches, cards, characters, devices, docs, documents, drafts, exports, health, line, lorebooks,
+    messages, models, nodes, outside, page, personas, pictures, plugins, presets, preview, providers, rules, search,
+    sessions, states, summaries, transcript, transfers, trash, tree, turns, workshop, worlds,
 };
 use table::{Entry, group, route};
 
@@ -50,6 +50,7 @@ const DELETE: Method = Method::DELETE;
 pub fn table() -> Vec<Entry> {
     [
         group("Caller", vec![route(GET, "/api/auth/me", User, "Who is calling", auth::me)]),
+        group("Devices", house()),
         group("Characters and personas", people()),
         group("Lorebooks", books()),
         group("Presets", kept_presets()),
@@ -67,6 +68,16 @@ pub fn table() -> Vec<Entry> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+fn house() -> Vec<Entry> {
+    vec![
+        route(GET, "/api/devices", User, "The paired devices", devices::list),
+        route(POST, "/api/devices/pairing", User, "Makes a code by which one device may be paired", devices::pair),
+        route(POST, "/api/devices/claim", Door, "Pairs the device that shows a code", devices::claim).answers(&[201]),
+        route(PATCH, "/api/devices/{vid}", User, "Names a device", devices::rename),
+        route(DELETE, "/api/devices/{vid}", User, "Lets a device in no more", devices::revoke).answers(&[204]),
+    ]
 }
 
 fn people() -> Vec<Entry> {
@@ -314,10 +325,11 @@ fn operations() -> Vec<Entry> {
 
 fn files() -> Vec<Entry> {
     vec![
-        route(GET, "/", Public, "The page", page::index),
-        route(GET, "/settings", Public, "The page, at its settings", page::index),
-        route(GET, "/s/{address:.*}", Public, "The page, at the address of a session", page::index),
-        route(GET, "/assets/{version}/{path:.*}", Public, "A file of the page", page::asset).answers(&[200, 304]),
-        route(GET, "/favicon.ico", Public, "The icon", page::favicon).answers(&[200, 304]),
+        route(GET, "/", Door, "The page", page::index),
+        route(GET, "/settings", Door, "The page, at its settings", page::index),
+        route(GET, "/s/{address:.*}", Door, "The page, at the address of a session", page::index),
+        route(GET, "/pair", Door, "The page, where a device is paired", page::index),
+        route(GET, "/assets/{version}/{path:.*}", Door, "A file of the page", page::asset).answers(&[200, 304]),
+        route(GET, "/favicon.ico", Door, "The icon", page::favicon).answers(&[200, 304]),
     ]
 }

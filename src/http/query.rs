@@ -16,8 +16,8 @@ use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
 use super::body::{invalid, printable, sentence};
 use super::error::{ApiError, Code};
 use crate::ids::{
-    CharacterId, DocumentId, DraftId, FragmentId, JobId, LorebookId, NodeId, PersonaId, PresetId, SessionId, SummaryId,
-    TrashId,
+    CharacterId, DeviceId, DocumentId, DraftId, FragmentId, JobId, LorebookId, NodeId, PersonaId, PresetId, SessionId,
+    SummaryId, TrashId,
 };
 
 /// A query of the shape `T`.
@@ -219,6 +219,8 @@ path_ids! {
     Oid(DocumentId) = "oid" "the document";
     /// The summary of a path.
     Mid(SummaryId) = "mid" "the summary";
+    /// The device of a path.
+    Vid(DeviceId) = "vid" "the device";
     /// The draft of a path.
     Did(DraftId) = "did" "the draft";
 }

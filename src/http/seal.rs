@@ -10,7 +10,7 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::middleware::Next;
 use actix_web::web::Bytes;
-use actix_web::{Error, web};
+use actix_web::{Error, HttpMessage, web};
 
 use super::caller;
 use super::error::{ApiError, code_of};
@@ -60,7 +60,10 @@ pub async fn seal(
     let (method, path) = (request.method().clone(), request.path().to_owned());
     plain_encodings(request.headers_mut());
     let answer = match caller::admit(&app, request.head()) {
-        Ok(()) => next.call(request).await?.map_into_boxed_body(),
+        Ok(via) => {
+            request.extensions_mut().insert(via);
+            next.call(request).await?.map_into_boxed_body()
+        }
         Err(refusal) => request.error_response(refusal),
     };
     let mut answer = refusals(&app, &id, answer);

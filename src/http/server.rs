@@ -11,6 +11,7 @@ use actix_web::web::Data;
 use actix_web::{App as Site, HttpServer, web};
 use tokio::time::timeout;
 
+use super::caller::Via;
 use super::error::ApiError;
 use super::seal::{seal, spare_small};
 use super::shared::Shared;
@@ -44,6 +45,7 @@ pub async fn serve(app: Arc<App>, listener: TcpListener) -> io::Result<()> {
 /// The listener cannot be used.
 pub async fn serve_until(app: Arc<App>, listener: TcpListener, stop: impl Future<Output = ()>) -> io::Result<()> {
     listener.set_nonblocking(true)?;
+    app.devices.listens_on(listener.local_addr()?.port());
     let shared = Data::new(Shared::default());
     let entries: Arc<[Entry]> = super::table().into();
     let workers = app.config.server.workers;
@@ -51,7 +53,7 @@ pub async fn serve_until(app: Arc<App>, listener: TcpListener, stop: impl Future
     let (alive, mut gone) = tokio::sync::mpsc::channel::<()>(1);
     let mut server = HttpServer::new(move || {
         let entries = Arc::clone(&entries);
-        let nowhere = || std::future::ready(Err::<&str, ApiError>(ApiError::not_found("this address")));
+        let nowhere = |via: Via| std::future::ready(Err::<&str, _>(via.or(ApiError::not_found("this address"))));
         Site::new()
             .app_data(program.clone())
             .app_data(common.clone())

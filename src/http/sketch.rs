@@ -9,12 +9,13 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::answer::{File, Nothing, Reply};
 use super::body::{Body, ListBody};
-use super::caller::Caller;
+use super::caller::{Caller, Via};
 use super::error::ApiError;
 use super::file::{Archive, Download, KIND, Packed, Picture, Upload};
 use super::form::Form;
 use super::query::{
     Cid, Did, EntryUid, Fid, FilePath, Jid, Lid, Mid, Nid, Oid, Pid, PluginName, ProviderName, Query, Rid, Sid, Tid,
+    Vid,
 };
 use super::wire::List;
 use super::wire::events::{ClientFrame, Event};
@@ -103,7 +104,7 @@ macro_rules! path_inputs {
     )*};
 }
 
-path_inputs!(Cid, Did, Fid, Jid, Lid, Mid, Nid, Oid, Pid, Rid, Sid, Tid);
+path_inputs!(Cid, Did, Fid, Jid, Lid, Mid, Nid, Oid, Pid, Rid, Sid, Tid, Vid);
 
 impl Input for PluginName {
     fn describe(sketch: &mut Sketch) {
@@ -180,7 +181,7 @@ impl Input for web::Payload {
     }
 }
 
-silent_inputs!(Caller, HttpRequest, web::Data<App>, web::Data<super::shared::Shared>);
+silent_inputs!(Caller, Via, HttpRequest, web::Data<App>, web::Data<super::shared::Shared>);
 
 macro_rules! tuples {
     ($(($($name:ident)*))*) => {$(

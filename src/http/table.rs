@@ -11,7 +11,7 @@ use actix_web::{Error, FromRequest, Handler, HttpMessage, Responder, Route, guar
 use futures_util::FutureExt;
 
 use super::body::app;
-use super::caller::{Access, identify};
+use super::caller::{Access, Via, identify};
 use super::error::{ApiError, Code};
 use super::repeat;
 use super::sketch::{Input, Output, Sketch};
@@ -103,10 +103,10 @@ pub fn configure(config: &mut web::ServiceConfig, entries: &[Entry]) {
         }
         let allow = methods.join(", ");
         let resource = here().fold(web::resource(entry.path), |resource, other| resource.route((other.make)()));
-        let refuse = move || {
+        let refuse = move |via: Via| {
             let mut refusal = ApiError::new(Code::MethodNotAllowed, format!("this address takes {allow} only"));
             refusal.allow = Some(allow.clone());
-            std::future::ready(Err::<&str, ApiError>(refusal))
+            std::future::ready(Err::<&str, ApiError>(via.or(refusal)))
         };
         config.service(resource.default_service(web::to(refuse)));
     }

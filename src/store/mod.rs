@@ -18,6 +18,7 @@
 //!   `destroy.rs` is where nodes and entries of the log go for good, `remains.rs` marks that their bytes may still lie in files,
 //!   `numbers.rs` has the numbers that are never given again, `naming.rs` what people call stories and branches, `below.rs`
 //!   what hangs below a node.
+//!   `devices.rs` has the devices that may come in.
 //!   `holds.rs` says for what lorebooks hold.
 //!   `caches.rs` is what readers keep in memory, `memory.rs` what the writer does.
 //!
@@ -38,6 +39,7 @@ mod compare;
 mod conn;
 mod connected;
 mod destroy;
+mod devices;
 mod documents;
 mod effects;
 mod error;
@@ -97,6 +99,7 @@ pub use arrange::{Arranged, Fragment, Label, MOST_REFUSED, Refused, WorldAt};
 pub use branches::Branch;
 pub use claims::Claim;
 pub use connected::ConnectedProvider;
+pub use devices::Device;
 pub use documents::Document;
 pub use error::{StoreError, WriteError};
 pub use export::{ExportError, Snapshot};

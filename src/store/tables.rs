@@ -138,6 +138,11 @@ diesel::table! {
     }
 }
 diesel::table! {
+    devices (n) {
+        n -> BigInt, id -> Binary, owner_n -> BigInt, name -> Text, secret -> Binary, created -> BigInt, seen -> BigInt,
+    }
+}
+diesel::table! {
     vectors (n) { n -> BigInt, model -> Text, hash -> Binary, vector -> Binary, }
 }
 diesel::table! {
@@ -167,6 +172,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     card_files,
     characters,
     deltas,
+    devices,
     documents,
     edits,
     embedded,

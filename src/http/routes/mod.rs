@@ -7,6 +7,7 @@ pub mod auth;
 pub mod branches;
 pub mod cards;
 pub mod characters;
+pub mod devices;
 pub mod docs;
 pub mod documents;
 pub mod drafts;

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::ids::UserRef;
+use super::ids::{DeviceRef, UserRef};
 use crate::plugin::schedule::{Rule, Trigger};
 use crate::plugin::{Entry, Loaded, Manifest, Origin, Permission, Setting, SettingKind};
 use crate::world::Operation;
@@ -21,6 +21,10 @@ pub struct Me {
     pub csrf: String,
     /// Whether this server lets parts of a tree be taken out, moved, copied, summarised and merged.
     pub may_rearrange: bool,
+    /// Whether this server lets paired devices of the house in.
+    pub serves_house: bool,
+    /// The paired device that asks; null at the machine itself.
+    pub device_id: Option<DeviceRef>,
 }
 
 /// A user of this server.

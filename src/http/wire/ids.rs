@@ -11,7 +11,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::ids::{
-    CharacterId, DocumentId, DraftId, JobId, LorebookId, MalformedId, NodeId, PersonaId, PresetId, SessionId,
+    CharacterId, DeviceId, DocumentId, DraftId, JobId, LorebookId, MalformedId, NodeId, PersonaId, PresetId, SessionId,
     SummaryId, TrashId, UserId,
 };
 
@@ -33,6 +33,8 @@ pub type LorebookRef = Id<LorebookId>;
 pub type PresetRef = Id<PresetId>;
 /// The id of a document.
 pub type DocumentRef = Id<DocumentId>;
+/// The id of a paired device.
+pub type DeviceRef = Id<DeviceId>;
 /// The id of something in the trash.
 pub type TrashRef = Id<TrashId>;
 /// The id of a job.

@@ -8,6 +8,7 @@
 pub mod arrange;
 pub mod branches;
 pub mod cards;
+pub mod devices;
 pub mod documents;
 pub mod drafts;
 pub mod events;

@@ -21,7 +21,7 @@ use utoipa::IntoParams;
 
 use self::events::Position;
 use super::body;
-use super::caller::Caller;
+use super::caller::{Caller, Via, unpaired};
 use super::error::{ApiError, Code};
 use super::query::{Nid, Query, Sid};
 use super::routes::{Program, held, look, placed};
@@ -56,7 +56,7 @@ pub async fn open(
     app: Program,
     shared: Data<Shared>,
     request: HttpRequest,
-    caller: Caller,
+    (caller, via): (Caller, Via),
     sid: Sid,
     query: Query<SinceQuery>,
     payload: Payload,
@@ -85,6 +85,8 @@ pub async fn open(
         batch: i64::try_from(limits.ws_queue).unwrap_or(i64::MAX),
         shared: shared.into_inner(),
         caller,
+        via,
+        app: app.clone(),
         sid,
         session,
         heard: Instant::now(),
@@ -102,6 +104,8 @@ struct Socket {
     batch: i64,
     shared: Arc<Shared>,
     caller: Caller,
+    via: Via,
+    app: Program,
     sid: Sid,
     session: actix_ws::Session,
     heard: Instant,
@@ -161,9 +165,14 @@ impl Socket {
         mut position: Position,
     ) -> End {
         let mut closing = self.shared.closing();
+        let app = self.app.clone();
+        let mut revoked = app.devices.revoked();
         let mut ticks = interval(PING_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
+            if self.via.device().is_some_and(|id| !app.devices.knows(id)) {
+                return End::Close(CloseCode::Policy, unpaired());
+            }
             position = match self.news(watcher, position).await {
                 Ok(position) => position,
                 Err(end) => return end,
@@ -174,6 +183,8 @@ impl Socket {
                     let error = ApiError::new(Code::Unavailable, "the server is shutting down");
                     Err(End::Close(CloseCode::Away, error))
                 }
+                // Whose rights were taken back is looked up above.
+                _ = revoked.changed() => Ok(()),
                 message = messages.recv() => self.take(message, &mut position).await,
                 () = watcher.changed() => Ok(()),
                 _ = ticks.tick() => self.tick().await,

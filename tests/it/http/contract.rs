@@ -310,15 +310,22 @@ async fn addresses_of_nothing_are_refused() {
 /// Every route says who may call it, and all but a few are for users.
 #[tokio::test]
 async fn who_may_call_is_in_the_table() {
-    let open: Vec<&str> =
-        ["/", "/settings", "/s/{address:.*}", "/assets/{version}/{path:.*}", "/favicon.ico", "/healthz"]
-            .into_iter()
-            .chain(["/api/openapi.json", "/api/docs", "/api/docs/style.css"])
-            .collect();
+    let open = ["/healthz", "/api/openapi.json", "/api/docs", "/api/docs/style.css"];
+    // What a device needs to be paired.
+    let door = [
+        "/",
+        "/settings",
+        "/s/{address:.*}",
+        "/pair",
+        "/assets/{version}/{path:.*}",
+        "/favicon.ico",
+        "/api/devices/claim",
+    ];
     for entry in clotho::http::table() {
         let expected = match entry.path {
             "/readyz" | "/metrics" => Access::Operator,
             path if open.contains(&path) => Access::Public,
+            path if door.contains(&path) => Access::Door,
             _ => Access::User,
         };
         assert_eq!(entry.access, expected, "{}", entry.path);

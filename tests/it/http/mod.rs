@@ -24,6 +24,7 @@ mod continued;
 mod contract;
 mod cost;
 mod deltas;
+mod devices;
 mod displays;
 mod drafts;
 mod edits;

@@ -21,6 +21,8 @@ fn address(entry: &Entry, stranger: &Stranger) -> String {
         .replace("{rid}", NOTHING)
         // And these in `memory.rs`.
         .replace("{oid}", NOTHING)
+        // And these, which have one owner, in `devices.rs`.
+        .replace("{vid}", NOTHING)
         // And these in `summaries.rs`.
         .replace("{mid}", NOTHING)
         // What must be said to be answered at all.

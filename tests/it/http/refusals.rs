@@ -39,6 +39,8 @@ impl House {
             ("jid", job),
             ("lid", book),
             ("rid", preset),
+            // A device is paired from elsewhere: `devices.rs` does.
+            ("vid", "018f3e2a-0000-7000-8000-0000000000aa".to_owned()),
             ("oid", document),
             // What a body says is looked at before whether there is such a summary.
             ("mid", "018f3e2a-0000-7000-8000-0000000000aa".to_owned()),
@@ -315,7 +317,7 @@ async fn ids_that_are_no_ids_are_not_there() {
     let house = House::new().await;
     for entry in clotho::http::table() {
         let Some(name) =
-            ["{nid}", "{sid}", "{cid}", "{pid}", "{jid}"].into_iter().find(|name| entry.path.contains(name))
+            ["{nid}", "{sid}", "{cid}", "{pid}", "{jid}", "{vid}"].into_iter().find(|name| entry.path.contains(name))
         else {
             continue;
         };

@@ -2,13 +2,13 @@
 //! answer to the contract: a status that the table of routes names and the shape that the document says, or a refusal in the
 //! one form. A body that was taken is one that the document describes.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use clotho::http::error::Code;
 use clotho::http::table::Entry;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 use super::schema;
 
@@ -16,6 +16,7 @@ use super::schema;
 #[derive(Debug, Clone)]
 pub struct Ask {
     at: SocketAddr,
+    from: Option<IpAddr>,
     method: String,
     target: String,
     host: Option<String>,
@@ -40,6 +41,7 @@ impl Ask {
     pub fn new(at: SocketAddr, method: &str, target: &str) -> Self {
         Self {
             at,
+            from: None,
             method: method.to_owned(),
             target: target.to_owned(),
             host: Some(at.to_string()),
@@ -52,6 +54,12 @@ impl Ask {
     /// With one more header.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// From another address of this machine.
+    pub fn from(mut self, address: IpAddr) -> Self {
+        self.from = Some(address);
         self
     }
 
@@ -118,12 +126,21 @@ impl Ask {
             head += &format!("content-length: {length}\r\n");
         }
         head += "\r\n";
-        let mut stream = TcpStream::connect(self.at).await.unwrap();
+        let mut stream = connect(self.at, self.from).await;
         stream.write_all(head.as_bytes()).await.unwrap();
         // A server that has refused already may not take the rest.
         let _ = stream.write_all(&self.body).await;
         stream
     }
+}
+
+/// A connection, from one address of this machine if that is said.
+pub async fn connect(at: SocketAddr, from: Option<IpAddr>) -> TcpStream {
+    let socket = if at.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }.unwrap();
+    if let Some(from) = from {
+        socket.bind(SocketAddr::new(from, 0)).unwrap();
+    }
+    socket.connect(at).await.unwrap()
 }
 
 impl Heard {

@@ -1,6 +1,6 @@
 //! A client of the WebSocket. It holds what the frames carry to the document.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
@@ -8,8 +8,9 @@ use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{Error, Message};
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, client_async};
 
+use super::client::connect;
 use super::schema;
 
 /// How long a test waits for a frame before it fails. Only a failing test waits this long.
@@ -40,12 +41,24 @@ impl Socket {
         since: Option<i64>,
         headers: &[(&'static str, &str)],
     ) -> Result<Self, u16> {
+        Self::try_from(None, at, sid, since, headers).await
+    }
+
+    /// The same from another address of this machine.
+    pub async fn try_from(
+        from: Option<IpAddr>,
+        at: SocketAddr,
+        sid: &str,
+        since: Option<i64>,
+        headers: &[(&'static str, &str)],
+    ) -> Result<Self, u16> {
         let since = since.map(|op| format!("?since={op}")).unwrap_or_default();
         let mut request = format!("ws://{at}/api/chat/{sid}/ws{since}").into_client_request().unwrap();
         for (name, value) in headers {
             request.headers_mut().insert(*name, value.parse().unwrap());
         }
-        match connect_async(request).await {
+        let stream = MaybeTlsStream::Plain(connect(at, from).await);
+        match client_async(request, stream).await {
             Ok((stream, _)) => Ok(Self { stream, first: None, closed_with: None }),
             Err(Error::Http(answer)) => Err(answer.status().as_u16()),
             Err(error) => panic!("{error}"),

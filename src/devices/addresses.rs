@@ -1,0 +1,106 @@
+//! Where this machine is found in the house: the addresses of its interfaces, and its `.local` name. They change while the
+//! server runs (another network, a new lease), so that they are looked up again, at most every few seconds.
+
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What was looked up holds so long.
+const HOLDS: Duration = Duration::from_secs(5);
+/// So many addresses are shown at most.
+const MOST_SHOWN: usize = 8;
+
+/// The addresses of this machine as they were a moment ago.
+#[derive(Debug, Default)]
+pub struct Addresses(Mutex<Option<(Instant, Vec<IpAddr>)>>);
+
+impl Addresses {
+    /// Whether a `Host` names this machine.
+    pub fn has(&self, name: &str) -> bool {
+        match name.parse::<IpAddr>() {
+            Ok(address) => self.own().contains(&address.to_canonical()),
+            Err(_) => local_name().is_some_and(|own| own == name),
+        }
+    }
+
+    /// The addresses that somebody else can open, those of usual home networks first.
+    pub fn to_show(&self) -> Vec<IpAddr> {
+        let mut own: Vec<IpAddr> = self.own().into_iter().filter(can_be_opened).collect();
+        own.sort_by_key(|address| (distance(address), *address));
+        own.truncate(MOST_SHOWN);
+        own
+    }
+
+    fn own(&self) -> Vec<IpAddr> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, own)) = kept.as_ref()
+            && at.elapsed() < HOLDS
+        {
+            return own.clone();
+        }
+        let own: Vec<IpAddr> = match if_addrs::get_if_addrs() {
+            Ok(interfaces) => interfaces.into_iter().map(|interface| interface.ip().to_canonical()).collect(),
+            Err(error) => {
+                tracing::warn!("the addresses of this machine cannot be read: {error}");
+                Vec::new()
+            }
+        };
+        *kept = Some((Instant::now(), own.clone()));
+        own
+    }
+}
+
+/// What a link-local address of version 6 needs beside it stands in no `Host`.
+fn can_be_opened(address: &IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => !address.is_loopback() && !address.is_link_local() && !address.is_unspecified(),
+        IpAddr::V6(address) => !address.is_loopback() && !address.is_unicast_link_local() && !address.is_unspecified(),
+    }
+}
+
+/// Networks of homes come before those that programs make for themselves, and version 4 before 6.
+fn distance(address: &IpAddr) -> u8 {
+    match address {
+        IpAddr::V4(address) => match address.octets() {
+            [192, 168, ..] => 0,
+            [10, ..] => 1,
+            [172, ..] => 2,
+            _ => 3,
+        },
+        IpAddr::V6(_) => 4,
+    }
+}
+
+/// The name by which a house without a name server finds this machine, in lower case.
+pub fn local_name() -> Option<String> {
+    let name = rustix::system::uname();
+    let name = name.nodename().to_str().ok()?.to_ascii_lowercase();
+    let name = name.strip_suffix(".local").unwrap_or(&name);
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    (!name.is_empty() && name != "localhost" && name.chars().all(fits)).then(|| format!("{name}.local"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_addresses_and_no_others() {
+        let addresses = Addresses::default();
+        assert!(addresses.has("127.0.0.1") && addresses.has("::ffff:127.0.0.1"));
+        for other in ["evil.example", "0.0.0.0", "8.8.8.8", "", ".local", "evil.local.example"] {
+            assert!(!addresses.has(other), "{other}");
+        }
+        assert!(addresses.to_show().iter().all(|address| !address.is_loopback()));
+        assert!(local_name().is_none_or(|name| addresses.has(&name)));
+    }
+
+    #[test]
+    fn home_networks_come_first() {
+        let mut all: Vec<IpAddr> =
+            ["fd00::1", "172.17.0.1", "203.0.113.4", "10.0.0.2", "192.168.0.7"].map(|a| a.parse().unwrap()).to_vec();
+        all.sort_by_key(distance);
+        assert_eq!(all.first().map(ToString::to_string).as_deref(), Some("192.168.0.7"));
+        assert!(!can_be_opened(&"fe80::1".parse().unwrap()) && !can_be_opened(&"169.254.1.1".parse().unwrap()));
+    }
+}

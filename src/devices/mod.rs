@@ -1,0 +1,246 @@
+//! Devices of the house: who comes in from another machine, by which secret, and until when.
+//!
+//! A peer on the list of trusted ones is the owner at the machine. Everybody else shows the secret that pairing gave: it is
+//! looked up here, in memory, so that what is taken back holds from that moment on. The database keeps the same for the next
+//! start. `codes.rs` has the single-use codes by which a device gets its secret, `addresses.rs` where this machine is found.
+
+pub mod addresses;
+mod codes;
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use tokio::sync::watch;
+
+use crate::clock::Time;
+use crate::config::{Network, Server};
+use crate::ids::DeviceId;
+use crate::store::Device;
+
+use addresses::Addresses;
+use codes::Codes;
+pub use codes::{Claiming, LIVES_MS};
+
+/// So many devices at most.
+pub const MOST: usize = 64;
+/// That a device was seen is written at most so often.
+const SEEN_EVERY_MS: i64 = 3_600 * 1_000;
+/// A device that was not seen for so long is not known any more: a year, as its cookie.
+pub const FORGOTTEN_AFTER_S: i64 = 365 * 24 * 3_600;
+
+/// The devices of a server.
+pub struct Devices {
+    serves_house: bool,
+    trusted: Vec<Network>,
+    /// Where this machine is found.
+    pub addresses: Addresses,
+    port: OnceLock<u16>,
+    known: Mutex<HashMap<[u8; 32], Device>>,
+    codes: Mutex<Codes>,
+    /// Counts what was taken back.
+    revoked: watch::Sender<u64>,
+}
+
+/// The system has no randomness to give.
+#[derive(Debug, thiserror::Error)]
+#[error("the system has no randomness to give")]
+pub struct NoRandomness;
+
+impl Devices {
+    /// The devices that the database knows.
+    pub fn new(server: &Server, known: Vec<Device>) -> Self {
+        Self {
+            serves_house: server.lan,
+            trusted: server.trusted_peers.clone(),
+            addresses: Addresses::default(),
+            port: OnceLock::new(),
+            known: Mutex::new(known.into_iter().map(|device| (device.secret, device)).collect()),
+            codes: Mutex::default(),
+            revoked: watch::Sender::new(0),
+        }
+    }
+
+    /// Whether others of the house may come in at all.
+    pub const fn serves_house(&self) -> bool {
+        self.serves_house
+    }
+
+    /// The server listens on this port from now on.
+    pub fn listens_on(&self, port: u16) {
+        // A program serves once.
+        let _ = self.port.set(port);
+    }
+
+    /// The port that the server listens on.
+    pub fn port(&self) -> u16 {
+        self.port.get().copied().unwrap_or(0)
+    }
+
+    /// Whether a peer is the owner at the machine.
+    pub fn trusts(&self, peer: IpAddr) -> bool {
+        let peer = peer.to_canonical();
+        self.trusted.iter().any(|network| network.holds(peer))
+    }
+
+    /// The device that keeps a secret.
+    pub fn with_secret(&self, secret: &str, now: Time) -> Option<DeviceId> {
+        let known = lock(&self.known);
+        let device = known.get(&hash(secret))?;
+        (now.since(device.seen) / 1_000 < FORGOTTEN_AFTER_S.unsigned_abs()).then_some(device.id)
+    }
+
+    /// Whether a device may still come in.
+    pub fn knows(&self, id: DeviceId) -> bool {
+        lock(&self.known).values().any(|device| device.id == id)
+    }
+
+    /// Notes that a device was seen; whether that is to be written.
+    pub fn see(&self, id: DeviceId, now: Time) -> bool {
+        let mut known = lock(&self.known);
+        let Some(device) = known.values_mut().find(|device| device.id == id) else { return false };
+        let is_due = now.0.saturating_sub(device.seen.0) >= SEEN_EVERY_MS;
+        if is_due {
+            device.seen = now;
+        }
+        is_due
+    }
+
+    /// Whether no more can be paired.
+    pub fn is_full(&self) -> bool {
+        lock(&self.known).len() >= MOST
+    }
+
+    /// All of them, oldest first.
+    pub fn all(&self) -> Vec<Device> {
+        let mut all: Vec<Device> = lock(&self.known).values().cloned().collect();
+        all.sort_by_key(|device| (device.created, device.id));
+        all
+    }
+
+    /// A code by which one device may come in, soon.
+    ///
+    /// # Errors
+    /// The system has no randomness to give.
+    pub fn offer(&self, now: Time) -> Result<String, NoRandomness> {
+        let code = random::<16>()?;
+        lock(&self.codes).offer(hash(&code), now);
+        Ok(code)
+    }
+
+    /// What comes of a code that somebody shows. One that was good is used up.
+    pub fn claim(&self, code: &str, peer: Option<IpAddr>, now: Time) -> Claiming {
+        lock(&self.codes).claim(&hash(code), peer, now)
+    }
+
+    /// A device that was kept may come in.
+    pub fn add(&self, device: Device) {
+        lock(&self.known).insert(device.secret, device);
+    }
+
+    /// A device has another name.
+    pub fn rename(&self, id: DeviceId, name: &str) {
+        if let Some(device) = lock(&self.known).values_mut().find(|device| device.id == id) {
+            name.clone_into(&mut device.name);
+        }
+    }
+
+    /// A device may come in no more, and its sockets are told.
+    pub fn revoke(&self, id: DeviceId) {
+        lock(&self.known).retain(|_, device| device.id != id);
+        self.revoked.send_modify(|count| *count = count.wrapping_add(1));
+    }
+
+    /// Changes when something was taken back.
+    pub fn revoked(&self) -> watch::Receiver<u64> {
+        self.revoked.subscribe()
+    }
+}
+
+/// A new secret, and what is kept of it.
+///
+/// # Errors
+/// The system has no randomness to give.
+pub fn secret() -> Result<(String, [u8; 32]), NoRandomness> {
+    let secret = random::<32>()?;
+    let kept = hash(&secret);
+    Ok((secret, kept))
+}
+
+/// So many random bytes in hex.
+fn random<const BYTES: usize>() -> Result<String, NoRandomness> {
+    let mut bytes = [0_u8; BYTES];
+    getrandom::fill(&mut bytes).map_err(|_| NoRandomness)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Secrets are random in all their bits, so that one round of a hash is enough; and looked up by it, they are compared in no
+/// time that tells anything.
+fn hash(secret: &str) -> [u8; 32] {
+    *blake3::hash(secret.as_bytes()).as_bytes()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn devices() -> Devices {
+        let device = Device {
+            id: DeviceId::new(uuid::Uuid::from_u128(1)),
+            name: "Phone".into(),
+            secret: hash("secret"),
+            created: Time(0),
+            seen: Time(0),
+        };
+        Devices::new(&Server::default(), vec![device])
+    }
+
+    #[test]
+    fn a_device_is_known_by_its_secret_until_it_is_taken_back() {
+        let devices = devices();
+        let id = devices.with_secret("secret", Time(1)).unwrap();
+        assert_eq!(devices.with_secret("other", Time(1)), None);
+        let mut revoked = devices.revoked();
+        devices.revoke(id);
+        assert!(revoked.has_changed().unwrap() && !devices.knows(id));
+        revoked.mark_unchanged();
+        assert_eq!(devices.with_secret("secret", Time(1)), None);
+    }
+
+    #[test]
+    fn a_device_that_stays_away_for_a_year_is_forgotten() {
+        let devices = devices();
+        let year = FORGOTTEN_AFTER_S * 1_000;
+        assert!(devices.with_secret("secret", Time(year - 1)).is_some());
+        assert!(devices.with_secret("secret", Time(year)).is_none());
+    }
+
+    #[test]
+    fn that_it_was_seen_is_written_once_an_hour() {
+        let devices = devices();
+        let id = devices.with_secret("secret", Time(0)).unwrap();
+        assert!(!devices.see(id, Time(SEEN_EVERY_MS - 1)));
+        assert!(devices.see(id, Time(SEEN_EVERY_MS)));
+        assert!(!devices.see(id, Time(SEEN_EVERY_MS + 1)));
+    }
+
+    #[test]
+    fn peers_are_trusted_by_their_address() {
+        let devices = devices();
+        for (peer, is_trusted) in [
+            ("127.0.0.1", true),
+            ("127.9.9.9", true),
+            ("::1", true),
+            ("::ffff:127.0.0.1", true),
+            ("192.168.0.2", false),
+            ("::2", false),
+            ("::ffff:192.168.0.2", false),
+        ] {
+            assert_eq!(devices.trusts(peer.parse().unwrap()), is_trusted, "{peer}");
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Devices of the house: who is not paired sees nothing, who is comes in until that is taken back. A peer of the house is
+//! 127.0.0.2 here, and the owner at the machine 127.0.0.1 alone.
+
+use std::net::IpAddr;
+
+use super::contract::address;
+use super::*;
+use crate::support::client::{Ask, Heard};
+use crate::support::socket::Socket;
+use clotho::http::caller::Access;
+
+const PHONE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(127, 0, 0, 2));
+const AGENT: &str = "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/131.0 Mobile Safari/537.36";
+
+fn setup() -> Setup {
+    TestApp::with().set("server.lan", "true").set("server.trusted_peers", r#"["127.0.0.1"]"#)
+}
+
+async fn house() -> TestServer {
+    TestServer::with(setup()).await
+}
+
+fn phone(app: &TestServer, method: &str, path: &str) -> Ask {
+    app.ask(method, path).from(PHONE)
+}
+
+async fn code(app: &TestServer) -> String {
+    app.put_pairing().await["code"].as_str().unwrap().to_owned()
+}
+
+impl TestServer {
+    async fn put_pairing(&self) -> Value {
+        self.post("/api/devices/pairing", &json!({})).await
+    }
+}
+
+async fn claim(app: &TestServer, code: &str) -> Heard {
+    let ask = phone(app, "POST", "/api/devices/claim").header("user-agent", AGENT);
+    ask.json(&json!({"code": code})).send().await
+}
+
+/// A paired device: what it is, and the cookie that it sends.
+async fn paired(app: &TestServer) -> (Value, String) {
+    let heard = claim(app, &code(app).await).await;
+    let cookie = heard.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    (heard.expect(201), cookie)
+}
+
+/// Every route: from elsewhere 401, but for the page's files and pairing; and it says what to do.
+#[tokio::test]
+async fn who_is_not_paired_sees_nothing() {
+    let app = house().await;
+    let forged = format!("clotho-device-{}={}", app.at.port(), "0".repeat(64));
+    for entry in clotho::http::table() {
+        let ask = || phone(&app, entry.method.as_str(), &address(&entry));
+        if entry.access == Access::Door {
+            assert_ne!(ask().send_raw().await.status, 401, "{}", entry.path);
+            continue;
+        }
+        // Nothing that a request says of itself makes it more than it is.
+        for ask in [
+            ask(),
+            ask().header("cookie", &forged),
+            ask().header("x-forwarded-for", "127.0.0.1"),
+            ask().header("x-real-ip", "127.0.0.1").header("forwarded", "for=127.0.0.1"),
+            ask().host(Some(&format!("localhost:{}", app.at.port()))),
+            ask().header("cookie", "clotho-device-0=; =; x"),
+        ] {
+            let error = ask.send().await.refused("unauthenticated");
+            assert!(error["hint"].as_str().unwrap().contains("a code on the server's own machine"), "{error}");
+        }
+    }
+    let open: Vec<&str> =
+        clotho::http::table().iter().filter(|entry| entry.access == Access::Door).map(|entry| entry.path).collect();
+    let files = ["/", "/s/{address:.*}", "/pair", "/assets/{version}/{path:.*}", "/favicon.ico"];
+    assert_eq!(open, ["/api/devices/claim"].iter().chain(&files).copied().collect::<Vec<_>>());
+    phone(&app, "GET", "/nowhere").send().await.refused("unauthenticated");
+    phone(&app, "PUT", "/").send().await.refused("unauthenticated");
+    let sid = id(&app.session().await);
+    assert_eq!(Socket::try_from(Some(PHONE), app.at, &sid, None, &[]).await.err(), Some(401));
+    // The owner at the machine is who they were.
+    app.ask("GET", "/api/sessions").send().await.expect(200);
+    // But what a proxy passes on is not the machine.
+    app.ask("GET", "/api/sessions").header("x-forwarded-for", "192.0.2.1").send().await.refused("unauthenticated");
+}
+
+/// From pairing to playing; and what was paired is there after a restart.
+#[tokio::test]
+async fn a_paired_device_plays() {
+    let app = house().await;
+    let pairing = app.put_pairing().await;
+    let code = pairing["code"].as_str().unwrap();
+    assert!(code.len() >= 32 && pairing["expiresInS"] == 300, "{pairing}");
+    for link in pairing["links"].as_array().unwrap() {
+        let (text, modules) = (link["address"].as_str().unwrap(), link["modules"].as_array().unwrap());
+        assert!(text.ends_with(&format!(":{}/pair#{code}", app.at.port())), "{text}");
+        assert!(modules.iter().all(|row| row.as_str().unwrap().len() == modules.len()));
+    }
+    let heard = claim(&app, code).await;
+    let cookie = heard.header("set-cookie").unwrap().to_owned();
+    for part in ["HttpOnly", "SameSite=Strict", "Path=/", "Max-Age=31536000"] {
+        assert!(cookie.contains(part), "{cookie}");
+    }
+    let device = heard.expect(201);
+    assert_eq!((&device["name"], &device["isThis"]), (&json!("Chrome · Android"), &json!(true)));
+    let kept = cookie.split(';').next().unwrap();
+    let me = phone(&app, "GET", "/api/auth/me").header("cookie", kept).send().await;
+    assert!(me.header("set-cookie").unwrap().starts_with(kept), "its year begins anew");
+    assert_eq!((&me.json()["deviceId"], &me.json()["servesHouse"]), (&device["id"], &json!(true)));
+    let sid = id(&app.session().await);
+    phone(&app, "GET", &format!("/api/sessions/{sid}")).header("cookie", kept).send().await.expect(200);
+    let listed = app.get("/api/devices").await;
+    assert_eq!((&listed[0]["id"], &listed[0]["isThis"]), (&device["id"], &json!(false)));
+    let app = app.restart().await;
+    let renamed = app.ask("PATCH", &format!("/api/devices/{}", id(&device))).json(&json!({"name": " My phone "}));
+    assert_eq!(renamed.send().await.expect(200)["name"], "My phone");
+    // Another port after the restart is another name of the cookie.
+    let again = format!("clotho-device-{}={}", app.at.port(), kept.split('=').nth(1).unwrap());
+    let seen = phone(&app, "GET", "/api/devices").header("cookie", &again).send().await.expect(200);
+    assert_eq!((&seen[0]["name"], &seen[0]["isThis"]), (&json!("My phone"), &json!(true)));
+}
+
+/// S4-39: what is for whoever runs the server stays at the machine.
+#[tokio::test]
+async fn a_device_is_no_operator() {
+    let app = house().await;
+    let (_, cookie) = paired(&app).await;
+    for path in ["/metrics", "/readyz"] {
+        phone(&app, "GET", path).header("cookie", &cookie).send().await.refused("forbidden");
+    }
+}
+
+/// A code that is wrong, used or old is refused in the same words; and nobody tries for ever.
+#[tokio::test]
+async fn a_code_is_good_once() {
+    let app = house().await;
+    let good = code(&app).await;
+    claim(&app, &good).await.expect(201);
+    let mut told = Vec::new();
+    for bad in [good.as_str(), "", "x", &"0".repeat(32), &"x".repeat(100_000)] {
+        told.push(claim(&app, bad).await.refused("forbidden"));
+    }
+    assert!(told.iter().all(|one| *one == told[0]), "{told:#?}");
+    let last = loop {
+        let heard = claim(&app, "x").await;
+        if heard.status != 403 {
+            break heard;
+        }
+        told.push(heard.json());
+        assert!(told.len() < 20);
+    };
+    last.refused("rate_limited");
+    assert!(last.header("retry-after").unwrap().parse::<u64>().unwrap() <= 60);
+    assert_eq!(app.get("/api/devices").await.as_array().unwrap().len(), 1);
+}
+
+/// The code is in no kept answer: a repeated request is told that there was one, and not which.
+#[tokio::test]
+async fn a_repeated_request_tells_no_code() {
+    let app = house().await;
+    let ask = || app.ask("POST", "/api/devices/pairing").header("idempotency-key", "k").json(&json!({}));
+    let first = ask().send().await.expect(200);
+    let second = ask().send().await.expect(200);
+    assert_eq!((&second["code"], &second["links"]), (&json!(""), &json!([])));
+    assert_eq!(second["expiresAt"], first["expiresAt"]);
+}
+
+/// Stale rights on sockets: what is taken back is taken back at once, on every request and on what is open.
+#[tokio::test]
+async fn a_device_that_is_removed_is_out_at_once() {
+    let app = house().await;
+    let (device, cookie) = paired(&app).await;
+    let (_, other) = paired(&app).await;
+    let sid = id(&app.session().await);
+    let open = |cookie: String| {
+        let (at, sid) = (app.at, sid.clone());
+        async move { Socket::try_from(Some(PHONE), at, &sid, None, &[("cookie", &cookie)]).await.unwrap() }
+    };
+    let (mut gone, mut stays) = (open(cookie.clone()).await, open(other.clone()).await);
+    for socket in [&mut gone, &mut stays] {
+        assert_eq!(socket.next().await.unwrap()["type"], "hello");
+    }
+    app.ask("DELETE", &format!("/api/devices/{}", id(&device))).send().await.expect(204);
+    let last = gone.next().await.unwrap();
+    assert_eq!(last["code"].as_str().or(last["error"]["code"].as_str()), Some("unauthenticated"), "{last}");
+    assert!(gone.next().await.is_none());
+    assert_eq!(gone.closed_with, Some(1008));
+    phone(&app, "GET", "/api/sessions").header("cookie", &cookie).send().await.refused("unauthenticated");
+    stays.say(&json!({"type": "ping"})).await;
+    stays.until_type("pong").await;
+    phone(&app, "GET", "/api/sessions").header("cookie", &other).send().await.expect(200);
+    app.ask("DELETE", &format!("/api/devices/{}", id(&device))).send().await.refused("not_found");
+}
+
+/// Each device has a token of its own, and its writes come from its own page.
+#[tokio::test]
+async fn a_device_writes_with_its_own_token() {
+    let app = house().await;
+    let ((_, one), (_, two)) = (paired(&app).await, paired(&app).await);
+    let token = async |cookie: &str| {
+        let me = phone(&app, "GET", "/api/auth/me").header("cookie", cookie).send().await.expect(200);
+        me["csrf"].as_str().unwrap().to_owned()
+    };
+    let (first, second) = (token(&one).await, token(&two).await);
+    let owners = app.get("/api/auth/me").await["csrf"].as_str().unwrap().to_owned();
+    assert!(first != second && first != owners && first.len() == 64);
+    let own = format!("http://{}", app.at);
+    let write = |origin: &str, token: &str| {
+        let ask = phone(&app, "POST", "/api/characters").json(&json!({"name": "Rin"})).header("cookie", &one);
+        ask.header("origin", origin).header("x-csrf-token", token).send()
+    };
+    write(&own, &first).await.expect(201);
+    write(&own, &second).await.refused("forbidden");
+    write(&own, &owners).await.refused("forbidden");
+    write("http://evil.example", &first).await.refused("bad_host");
+    let ask = phone(&app, "POST", "/api/devices/claim").json(&json!({"code": "x"}));
+    ask.header("origin", "http://evil.example").send().await.refused("bad_host");
+}
+
+/// Foreign names stay outside, also where the house may come in; the machine's own are let in with its port only.
+#[tokio::test]
+async fn the_house_knows_this_machine_by_its_own_names() {
+    let app = house().await;
+    let own = app.inside().devices.addresses.to_show().into_iter().map(|address| address.to_string());
+    let names = own.filter(|name| !name.contains(':')).chain(clotho::devices::addresses::local_name());
+    for name in names {
+        let with = |port: u16| app.ask("GET", "/api/sessions").host(Some(&format!("{name}:{port}")));
+        with(app.at.port()).send().await.expect(200);
+        with(app.at.port() ^ 1).send().await.refused("bad_host");
+    }
+    for name in ["evil.example", "192.0.2.77", "evil.local", "0.0.0.0"] {
+        let host = format!("{name}:{}", app.at.port());
+        app.ask("GET", "/").host(Some(&host)).send().await.refused("bad_host");
+        phone(&app, "GET", "/").host(Some(&host)).send().await.refused("bad_host");
+    }
+}
+
+/// Without `lan` nothing is as it is with it.
+#[tokio::test]
+async fn nothing_is_paired_unless_the_house_is_served() {
+    let app = TestServer::start().await;
+    let error = app.ask("POST", "/api/devices/pairing").json(&json!({})).send().await.refused("forbidden");
+    assert!(error["hint"].as_str().unwrap().contains("--lan"), "{error}");
+    assert_eq!(app.get("/api/auth/me").await["servesHouse"], false);
+}
