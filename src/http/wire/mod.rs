@@ -32,6 +32,7 @@ pub mod tree;
 pub mod turns;
 pub mod words;
 pub mod workshop;
+mod workshop_tests;
 pub mod world;
 
 use std::borrow::Cow;
