@@ -285,6 +285,7 @@ fn offers() -> Vec<Entry> {
     vec![
         route(GET, "/api/search", User, "Searches all branches", search::search),
         route(GET, "/api/plugins", User, "The plugins of this server", plugins::list),
+        route(GET, "/api/plugins/reference", User, "What scripts of plugins can call", workshop::reference),
         route(GET, "/api/plugins/{plugin}", User, "One plugin with its settings", plugins::read),
         route(GET, "/api/plugins/{plugin}/files/{path:.*}", User, "One file of a plugin", workshop::read),
         route(PUT, "/api/plugins/{plugin}/files/{path:.*}", User, "Writes a file of a plugin", workshop::write),
@@ -297,6 +298,7 @@ fn offers() -> Vec<Entry> {
             "Tries a hook on a message, writing nothing",
             workshop::try_hook,
         ),
+        route(POST, "/api/plugins/{plugin}/test", User, "Runs the tests of a plugin", workshop::test),
         route(POST, "/api/plugins/{plugin}/replay", User, "Runs rules again, writing nothing", workshop::replay),
         route(GET, "/api/models", User, "The models that can be asked", models::list),
         route(PUT, "/api/models/default", User, "Chooses the model of sessions that name none", providers::set_default),

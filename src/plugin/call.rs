@@ -89,6 +89,24 @@ impl Hook {
         }
     }
 
+    /// When it runs and what for, for people.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Init => "once, where the plugin is switched on: writes the first values",
+            Self::Migrate => "once, where a version begins whose values have another shape: carries them over",
+            Self::OnInput => "before a person's message is written: may rewrite, answer, stop or refuse it",
+            Self::Plan => "whenever a prompt is made: puts texts into it, and entries of lorebooks in or out",
+            Self::OnReply => "once for each new reply, after its last word",
+            Self::OnEdit => "in place of on_reply, on the new version of a reply that was edited",
+            Self::OnAnswer => "when a model that was asked with ctx.ask has answered, or could not",
+            Self::OnGreeting => "once for each greeting of a story, when it begins",
+            Self::Narrate => "instead of a model: writes the reply itself",
+            Self::QuickReplies => "when the last message is shown: offers replies",
+            Self::OnDisplay => "when a reply is shown: says how",
+            Self::Tool => "when a model calls a tool while it writes",
+        }
+    }
+
     /// The hook of a name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|hook| hook.name() == name)

@@ -13,11 +13,11 @@ pub fn page() -> String {
     let mut page = String::from(
         "# What scripts can call\n\n\
          Made by `clotho plugin doc` from the program itself: edit the registration, not this page. When each hook runs, \
-         and how to\nwrite one, stands in `docs/modders.md`.\n\n## Hooks\n\n| hook | may write and roll |\n| --- | --- |\n",
+         and how to\nwrite one, stands in `docs/modders.md`.\n\n## Hooks\n\n| hook | when | may write and roll |\n| --- | --- | --- |\n",
     );
     for hook in Hook::ALL {
         let may = if hook.writes() { "yes" } else { "no" };
-        page += &format!("| `{}` | {may} |\n", hook.name());
+        page += &format!("| `{}` | {} | {may} |\n", hook.name(), hook.about());
     }
     let described = ctx::described();
     let mut group = "";
@@ -31,6 +31,44 @@ pub fn page() -> String {
     page += "\n## From the language\n\nWhat else can be called; [the book of Rhai](https://rhai.rs/book/) tells of each.\n\n";
     page += &wrapped(&standard(&described));
     page
+}
+
+/// A function or property of ours, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// Its name.
+    pub name: String,
+    /// Whether it is written behind `ctx.`.
+    pub is_of_ctx: bool,
+    /// Whether it is read without brackets.
+    pub is_property: bool,
+    /// How it is written, with the types of what it takes.
+    pub signature: String,
+    /// The type of what it gives; empty for nothing.
+    pub result: String,
+    /// What it is about.
+    pub group: &'static str,
+    /// What it does.
+    pub doc: String,
+}
+
+/// Everything of ours that scripts can call, in the order of the page.
+pub fn items() -> Vec<Item> {
+    let item = |one: Described| Item {
+        signature: call(&one),
+        result: result(&one),
+        is_of_ctx: one.params.first().is_some_and(|first| first.starts_with("ctx:")),
+        is_property: one.is_property,
+        name: one.name,
+        group: one.group,
+        doc: one.doc,
+    };
+    ctx::described().into_iter().map(item).collect()
+}
+
+/// The names that come from the language itself.
+pub fn language() -> Vec<String> {
+    standard(&ctx::described()).into_iter().collect()
 }
 
 /// `ctx.get(path, default)` as it is written, with types.

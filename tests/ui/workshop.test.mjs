@@ -4,6 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
+import { codeIn } from "./support/code.mjs";
 import { purseStory } from "./support/purse.mjs";
 import { REFUSED, browser, check, chooseFromPage, clotho, model, newStory, open, own } from "./support/stage.mjs";
 
@@ -18,13 +19,10 @@ async function inWorkshop(options, how) {
   await page.locator(".topbar .round").last().click();
   await page.locator('.menu:popover-open [data-command="page.workshop"]').click();
   const dialog = page.getByRole("dialog");
-  const text = dialog.locator("textarea.code");
+  const text = codeIn(dialog);
   await text.waitFor();
   return { ...story, ...opened, dialog, text };
 }
-
-/** What is selected in a field. @param {import("playwright-core").Locator} field */
-const selected = (field) => field.evaluate((/** @type {HTMLTextAreaElement} */ box) => box.value.slice(box.selectionStart, box.selectionEnd));
 
 describe("the workshop", () => {
   test("rank 3: a plugin is seen with its files; what is wrong is said with its place, which one jumps to, and nothing is written", async () => {
@@ -38,9 +36,9 @@ describe("the workshop", () => {
     const fault = dialog.getByRole("list", { name: "What is wrong" }).getByRole("listitem");
     await fault.getByText('There is no function "parse_nt" (did you mean "parse_int"?)').waitFor();
     await fault.getByRole("button", { name: "main.rhai:9:25" }).click();
-    await until(async () => (await selected(text)) === "parse_nt", "the word is selected");
-    assert.ok(await text.evaluate((box) => box === document.activeElement), "the keyboard is in the text");
-    assert.equal(await dialog.locator(".gutter .bad").innerText(), "9");
+    await until(async () => (await text.selected()) === "parse_nt", "the word is selected");
+    assert.ok(await text.isFocused(), "the keyboard is in the text");
+    await dialog.locator(".cm-lint-marker").waitFor();
     await check(page, "a fault");
     // A fault of another file leads into that one.
     await dialog.getByRole("combobox", { name: "File" }).selectOption("plugin.toml");
@@ -52,6 +50,7 @@ describe("the workshop", () => {
     await dialog.getByRole("button", { name: /^plugin\.toml:/ }).click();
     await dialog.getByRole("textbox", { name: "Text of plugin.toml" }).waitFor();
     // What was begun is there after the dialog was closed and the page was loaded anew.
+    await page.keyboard.press("Escape");
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     await page.reload();
@@ -90,7 +89,7 @@ describe("the workshop", () => {
     await tried.getByText('State has no "glod" (did you mean "gold"?)').waitFor();
     await tried.getByText("One proposal before it does not count.").waitFor();
     await tried.getByRole("button", { name: /^main\.rhai:11:/ }).click();
-    await until(() => text.evaluate((box) => box === document.activeElement), "the keyboard is in the text");
+    await until(() => text.isFocused(), "the keyboard is in the text");
     await text.fill(doubled);
     await dialog.getByRole("tab", { name: "Replay" }).click();
     await dialog.getByRole("button", { name: "Run them again" }).click();
@@ -220,6 +219,63 @@ describe("the workshop", () => {
     await close();
   });
 
+  test("with keys alone a rule is completed, its fault shown, its test run, seen failing, mended and saved", async () => {
+    const { page, close, dialog, text, disk } = await inWorkshop({ colorScheme: "dark", expected: REFUSED });
+    await text.waitFor();
+    const source = await text.inputValue();
+    await text.box.focus();
+    await text.press("Control+End");
+    await text.type("fn on_edit(ctx) {\nctx.not");
+    const offered = dialog.getByRole("listbox", { name: "What can be written here" });
+    await offered.getByRole("option", { name: /^note/ }).waitFor();
+    await offered.locator("[aria-selected]").filter({ hasText: /^note/ }).waitFor();
+    await dialog.locator(".cm-completionInfo").waitFor();
+    await check(page, "a completion");
+    await until(async () => (await text.press("Enter"), (await text.inputValue()).includes("ctx.note(")), "it is written");
+    await text.type('"Edited."); ');
+    assert.match(await text.inputValue(), /fn on_edit\(ctx\) \{\n {4}ctx\.note\("Edited\."\); \n?\}/);
+    await dialog.getByText("No fault found in it as you have it here.").waitFor();
+    // Tab writes; Escape, then Tab leaves.
+    await text.press("Tab");
+    assert.ok(await text.isFocused());
+    await text.press("Escape");
+    await text.press("Tab");
+    assert.ok(!(await text.isFocused()), "the keyboard is elsewhere");
+    assert.equal(await page.getByRole("dialog").count(), 1, "the workshop is still there");
+    await text.box.focus();
+    await text.press("Control+s");
+    await until(async () => (await disk("main.rhai")).includes("fn on_edit(ctx)"), "it is saved");
+    // A case, with a slip in what it expects.
+    await dialog.getByRole("button", { name: "Another file" }).focus();
+    await page.keyboard.press("Enter");
+    await dialog.getByLabel("Its path in the plugin’s folder").fill("tests/first.toml");
+    await page.keyboard.press("Enter");
+    await dialog.getByRole("textbox", { name: "Text of tests/first.toml" }).waitFor();
+    await text.fill('hook = "on_reply"\ntext = "She finds 5 gold."\n\n[expect]\nstate.gold = 16\n');
+    await dialog.getByRole("tab", { name: "Tests" }).click();
+    const run = dialog.getByRole("button", { name: "Run the tests" });
+    await run.focus();
+    await page.keyboard.press("Enter");
+    await dialog.getByText("1 of 1 case did not pass.").waitFor();
+    const panel = dialog.getByRole("tabpanel");
+    for (const words of ["state gold", "Expected", "16", "Came", "15"]) await panel.getByText(words, { exact: true }).waitFor();
+    await check(page, "a test that failed");
+    await panel.getByRole("button", { name: "tests/first.toml:5" }).click();
+    await until(async () => (await text.selected()) === "state.gold = 16", "its line is selected");
+    await text.type("state.gold = 15");
+    await run.click();
+    await dialog.getByText("The one case passed.").waitFor();
+    // Each file keeps its own undo.
+    await dialog.getByRole("combobox", { name: "File" }).selectOption("main.rhai");
+    await dialog.getByRole("textbox", { name: "Text of main.rhai" }).waitFor();
+    await text.box.focus();
+    await until(async () => (await text.press("Control+z"), (await text.inputValue()) === source), "all of it is taken back");
+    await text.press("Control+f");
+    await dialog.getByRole("textbox", { name: "Find" }).waitFor();
+    await check(page, "the search");
+    await close();
+  });
+
   test("a plugin inside the program is read and tried with other words, and not saved", async () => {
     const path = await newStory({ plugins: [{ id: "combat" }] });
     const { page, close } = await open(path);
@@ -228,7 +284,8 @@ describe("the workshop", () => {
     await dialog.getByRole("combobox", { name: "Plugin" }).selectOption("combat");
     await dialog.getByText("It is inside the program.").waitFor();
     await dialog.getByText("/roll 2d6+3").waitFor();
-    const field = dialog.getByRole("textbox", { name: "Text of main.rhai" });
+    const field = codeIn(dialog);
+    await dialog.getByRole("textbox", { name: "Text of main.rhai" }).waitFor();
     await until(async () => (await field.inputValue()).includes("fn on_reply(ctx)"), "its text is there");
     await field.fill("fn on_replay(ctx) { }");
     await dialog.getByRole("list", { name: "What is wrong" }).getByRole("listitem").first().waitFor();

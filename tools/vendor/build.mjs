@@ -14,6 +14,10 @@ const bundles = {
   "preact.js": ["preact", "@preact/signals", "@preact/signals-core", "htm"],
   "marked.js": ["marked"],
   "purify.js": ["dompurify"],
+  "codemirror.js": [
+    ...["autocomplete", "commands", "language", "lint", "search", "state", "view"].map((name) => `@codemirror/${name}`),
+    ...["@codemirror/streamparser", "@lezer/common", "@lezer/highlight", "@marijn/find-cluster-break", "crelt", "style-mod", "w3c-keyname"],
+  ],
 };
 
 /** The symbols of icons.svg: our name -> lucide's name. To add one, add a line and run `npm run build`. */
@@ -96,7 +100,12 @@ async function bundle(/** @type {string} */ file) {
     legalComments: "none",
     banner: { js: `/* ${names}. Licences: LICENSES.txt. Built by tools/vendor, do not edit. */` },
     write: false,
+    metafile: true,
   });
+  const inside = new Set(Object.keys(result.metafile.inputs).flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []));
+  const unnamed = [...inside].filter((name) => !bundles[file].includes(name));
+  const idle = bundles[file].filter((name) => !inside.has(name));
+  if (unnamed.length + idle.length > 0) throw new Error(`${file} holds ${unnamed} unnamed, and not ${idle}`);
   return result.outputFiles[0].text;
 }
 

@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use actix_web::web;
 
@@ -15,15 +17,28 @@ use crate::http::caller::Caller;
 use crate::http::error::{ApiError, Code};
 use crate::http::query::{FilePath, PluginName, Sid};
 use crate::http::wire::workshop::{
-    CheckOf, Checked, PluginFile, PluginFileKept, PluginFileText, ReplayOf, Replayed, TriedAnswer, TryOf,
+    CheckOf, Checked, PluginFile, PluginFileKept, PluginFileText, ReferenceAnswer, ReplayOf, Replayed, TestedAnswer,
+    TriedAnswer, TryOf,
 };
 use crate::ids::{NodeId, SessionId};
+use crate::plugin::testing::test_while;
 use crate::plugin::{Entry, Limits, Loaded, ScriptError, Source, folder};
 use crate::store::Reader;
 use crate::turn::{Replay, Trial};
 
 /// The file that says what a plugin is.
 const MANIFEST: &str = "plugin.toml";
+
+/// So long the cases of a plugin may take all together; the case that is running then is the last.
+const TESTS: Duration = Duration::from_secs(20);
+
+/// What scripts can call, the same for everybody: for an editor that completes and explains.
+///
+/// # Errors
+/// None of its own.
+pub async fn reference(_: Caller) -> Answer<ReferenceAnswer> {
+    Reply::ok(&ReferenceAnswer::new())
+}
 
 /// One file of a plugin: of the folder as it lies there, of a bundled one as it is inside the program.
 ///
@@ -107,8 +122,35 @@ pub async fn check(app: Program, caller: Caller, name: PluginName, body: Body<Ch
     if !body.0.files.is_empty() {
         may_install(&app, caller).await?;
     }
-    let loaded = load(&app, name.0, body.0.files.into_iter().collect(), None).await?;
+    let loaded = load(&app, name.0, body.0.files.into_iter().collect(), None, Limits::default()).await?;
     Reply::ok(&Checked::new(&loaded))
+}
+
+/// Runs the cases of a plugin as `clotho plugin test` does, perhaps with texts that are not saved. Who goes away stops them.
+///
+/// # Errors
+/// The caller may not install plugins, or there is no such plugin.
+pub async fn test(app: Program, caller: Caller, name: PluginName, body: Body<CheckOf>) -> Answer<TestedAnswer> {
+    may_install(&app, caller).await?;
+    let loaded = match load(&app, name.0, body.0.files.into_iter().collect(), None, Limits::patient()).await? {
+        Ok(loaded) => Arc::new(loaded),
+        Err(error) => return Reply::ok(&TestedAnswer::from(error.as_ref())),
+    };
+    let (waits, plugin) = (Waits(Arc::new(AtomicBool::new(true))), Arc::clone(&loaded));
+    let (waiting, begun) = (Arc::clone(&waits.0), Instant::now());
+    let goes_on = move || waiting.load(Ordering::Relaxed) && begun.elapsed() < TESTS;
+    let report = web::block(move || test_while(&plugin, goes_on)).await.map_err(ApiError::internal)?;
+    drop(waits);
+    Reply::ok(&TestedAnswer::new(&loaded, &report))
+}
+
+/// Somebody waits for an answer; says no longer so when the request is over or given up.
+struct Waits(Arc<AtomicBool>);
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
 }
 
 /// Tries a hook or tool on a message of one of the caller's sessions, perhaps with code that is not saved. Writes nothing.
@@ -190,7 +232,7 @@ async fn plugin(
         return Ok(known.state.clone());
     }
     may_install(app, caller).await?;
-    Ok(load(app, name, files.into_iter().collect(), entry).await?.map(Arc::new))
+    Ok(load(app, name, files.into_iter().collect(), entry, Limits::default()).await?.map(Arc::new))
 }
 
 /// The plugin with texts in the place of its files, loaded aside.
@@ -199,6 +241,7 @@ async fn load(
     name: String,
     mut texts: Vec<(String, String)>,
     entry: Option<String>,
+    limits: Limits,
 ) -> Result<Result<Loaded, Box<ScriptError>>, ApiError> {
     let catalogue = app.catalogue.now();
     let known = catalogue.entry(&name).ok_or_else(|| ApiError::not_found("the plugin"))?;
@@ -213,7 +256,7 @@ async fn load(
             (None, Some(source)) => source,
             (None, None) => return Err(folder::FileFault::NotThere),
         };
-        Ok(Loaded::load(folder::changed(&source, texts)?, &Limits::default()))
+        Ok(Loaded::load(folder::changed(&source, texts)?, &limits))
     });
     loading.await.map_err(ApiError::internal)?.map_err(|fault| match fault {
         // It stands in the body, not in the address.

@@ -35,6 +35,7 @@ pub mod tree;
 pub mod turns;
 pub mod words;
 pub mod workshop;
+mod workshop_tests;
 pub mod world;
 
 use std::borrow::Cow;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::ids::{Id, NodeRef, SessionRef};
+pub use super::workshop_tests::{ReferenceAnswer, TestedAnswer};
 use super::world::Change;
 use crate::http::answer::ToKeep;
 use crate::http::error::{ApiError, Code};
@@ -412,7 +413,7 @@ pub(super) fn said(error: &ScriptError) -> Option<Value> {
     serde_json::to_value(error).ok()
 }
 
-fn warnings(loaded: &Loaded) -> Vec<Value> {
+pub(super) fn warnings(loaded: &Loaded) -> Vec<Value> {
     loaded.warnings().iter().filter_map(said).collect()
 }
 

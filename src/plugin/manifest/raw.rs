@@ -128,11 +128,20 @@ struct RawLimits {
     heap_kb: Option<Spanned<u64>>,
 }
 
+/// Where plugins have their addresses, something else has this one.
+const TAKEN: &str = "reference";
+
 impl Raw {
     pub(super) fn check(self, server: &Limits) -> Result<Manifest, Fault> {
         if self.api.get_ref() != API {
             let given = self.api.get_ref();
             return Err(fault(&self.api, format!("this program speaks api \"{API}\", not \"{given}\"")));
+        }
+        if self.id.get_ref() == TAKEN {
+            return Err(fault(
+                &self.id,
+                format!("\"{TAKEN}\" is the address of what scripts can call: choose another id"),
+            ));
         }
         let id = name(self.id, "an id is lower-case letters, digits and \"-\", a letter first")?;
         let min = self.compat.min.map(|min| minimum(&min)).transpose()?;

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::failure::Failure;
 use super::from_toml;
 use crate::plugin::ask::Ask;
 use crate::plugin::call::{Answer, Outcome};
@@ -57,10 +58,10 @@ pub(super) struct Expect {
 }
 
 /// What is not as expected.
-pub(super) fn compare(plugin: &Loaded, expect: &Expect, outcome: &Outcome, ran: &Ran) -> Vec<String> {
+pub(super) fn compare(plugin: &Loaded, expect: &Expect, outcome: &Outcome, ran: &Ran) -> Vec<Failure> {
     let mut compare = Compare { failures: Vec::new() };
     match (&outcome.error, &expect.error) {
-        (Some(error), None) => return vec![error.to_string()],
+        (Some(error), None) => return vec![error.clone().into()],
         (Some(error), Some(part)) => compare.part("error", part, &error.message),
         (None, Some(part)) => compare.fail("error", part, "no error"),
         (None, None) => {}
@@ -79,12 +80,12 @@ pub(super) fn compare(plugin: &Loaded, expect: &Expect, outcome: &Outcome, ran: 
 }
 
 struct Compare {
-    failures: Vec<String>,
+    failures: Vec<Failure>,
 }
 
 impl Compare {
     fn fail(&mut self, what: &str, expected: impl std::fmt::Display, found: impl std::fmt::Display) {
-        self.failures.push(format!("{what}: expected {expected}\n{:width$}  but got {found}", "", width = what.len()));
+        self.failures.push(Failure::differs(what, expected, found));
     }
 
     fn equal<T: PartialEq + std::fmt::Debug>(&mut self, what: &str, expected: Option<&T>, found: &T) {
@@ -168,10 +169,9 @@ impl Compare {
             expected.iter().all(|(key, value)| found.get(key).is_some_and(|found| equal(&from_toml(value), found)))
         };
         if expected.len() != found.len() || !expected.iter().zip(found).all(fits) {
-            let expected: Vec<Value> =
-                expected.iter().map(|table| from_toml(&toml::Value::Table(table.clone()))).collect();
-            let lines = |list: &[Value]| list.iter().map(|one| format!("\n  {one}")).collect::<String>();
-            self.failures.push(format!("{what}: expected{}\nbut got{}", lines(&expected), lines(found)));
+            let expected = expected.iter().map(|table| from_toml(&toml::Value::Table(table.clone())).to_string());
+            let found: Vec<String> = found.iter().map(Value::to_string).collect();
+            self.failures.push(Failure::lists(what, &expected.collect::<Vec<_>>(), &found));
         }
     }
 

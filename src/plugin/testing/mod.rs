@@ -3,11 +3,12 @@
 //!
 //! Each case runs twice, and again on a grafted base, where every number of the state is another one and other keys stand
 //! beside: what a rule *meant* must be the same there (`graft.rs`). `case.rs` reads a file, `ruled.rs` lets the rules of the
-//! manifest follow the hook, `expect.rs` compares, `bless.rs` writes down what came, `odd.rs` says what no case can mean.
+//! manifest follow the hook, `expect.rs` compares, `failure.rs` is what differs, `bless.rs` writes down what came, `odd.rs` says what no case can mean.
 
 mod bless;
 mod case;
 mod expect;
+mod failure;
 mod graft;
 mod odd;
 mod ruled;
@@ -25,12 +26,15 @@ use super::thread::on_script_thread;
 use crate::world::{Change, Operation, Pointer, ProblemKind, Rules, World, fold};
 pub use bless::blessed;
 use case::Case;
+pub use failure::Failure;
 
 /// What the tests of one plugin said.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     /// The files in the order of their names.
     pub cases: Vec<CaseReport>,
+    /// How many more there are that were not run, because nobody waits any longer.
+    pub left: usize,
 }
 
 /// What one file said.
@@ -39,7 +43,7 @@ pub struct CaseReport {
     /// The file inside the plugin's folder.
     pub file: String,
     /// What is not as expected; empty = passed.
-    pub failures: Vec<String>,
+    pub failures: Vec<Failure>,
     /// What is probably a mistake though nothing differs: an operation that the schema refuses, a `set` that looks like an
     /// `add`.
     pub warnings: Vec<String>,
@@ -87,7 +91,7 @@ impl fmt::Display for Report {
             }
             writeln!(f)?;
             for failure in &case.failures {
-                writeln!(f, "     {}", failure.replace('\n', "\n     "))?;
+                writeln!(f, "     {}", failure.to_string().replace('\n', "\n     "))?;
             }
             for warning in &case.warnings {
                 writeln!(f, "     warning: {warning}")?;
@@ -105,14 +109,25 @@ impl fmt::Display for Report {
 
 /// Runs every `tests/*.toml` of a plugin. Load it with [`super::Limits::patient`].
 pub fn test(plugin: &Arc<Loaded>) -> Report {
-    let files = plugin.source().files.keys().filter(|path| path.starts_with("tests/") && path.ends_with(".toml"));
-    Report { cases: files.map(|file| test_file(plugin, file)).collect() }
+    test_while(plugin, || true)
+}
+
+/// Runs every `tests/*.toml` of a plugin, and looks before each whether to go on. A case alone is bounded by the limits of its
+/// scripts.
+pub fn test_while(plugin: &Arc<Loaded>, goes_on: impl Fn() -> bool) -> Report {
+    let files = plugin.source().files.keys();
+    let mut files = files.filter(|path| path.starts_with("tests/") && path.ends_with(".toml")).peekable();
+    let mut cases = Vec::new();
+    while let Some(file) = files.next_if(|_| goes_on()) {
+        cases.push(test_file(plugin, file));
+    }
+    Report { cases, left: files.count() }
 }
 
 fn test_file(plugin: &Arc<Loaded>, file: &str) -> CaseReport {
-    let failed = |message: String| CaseReport {
+    let failed = |failure: Failure| CaseReport {
         file: file.to_owned(),
-        failures: vec![message],
+        failures: vec![failure],
         warnings: Vec::new(),
         outcome: None,
         expects: true,
@@ -120,7 +135,7 @@ fn test_file(plugin: &Arc<Loaded>, file: &str) -> CaseReport {
     };
     let case = match Case::read(plugin, file) {
         Ok(case) => case,
-        Err(error) => return failed(error.to_string()),
+        Err(error) => return failed((*error).into()),
     };
     let ran = on_script_thread(|| Bench::new(plugin, &case).run());
     match ran {
@@ -132,14 +147,14 @@ fn test_file(plugin: &Arc<Loaded>, file: &str) -> CaseReport {
             expects: case.expects,
             is_steady,
         },
-        Err(error) => failed(format!("the test could not be run: {error}")),
+        Err(error) => failed(Failure::said(format!("the test could not be run: {error}"))),
     }
 }
 
 /// What came of one case.
 struct Ran {
     outcome: Outcome,
-    failures: Vec<String>,
+    failures: Vec<Failure>,
     warnings: Vec<String>,
     is_steady: bool,
 }
@@ -162,7 +177,7 @@ impl<'a> Bench<'a> {
         let base = match self.base() {
             Ok(base) => base,
             Err(outcome) => {
-                let failures = outcome.error.iter().map(ToString::to_string).collect();
+                let failures = outcome.error.iter().cloned().map(Failure::from).collect();
                 return Ran { outcome: *outcome, failures, warnings: self.odd(), is_steady: false };
             }
         };
@@ -180,11 +195,11 @@ impl<'a> Bench<'a> {
         let later = |outcome: &Outcome| (outcome.plan.clone(), outcome.asks.clone(), outcome.summary.clone());
         let is_other = alone.answer != again.answer || later(&alone) != later(&again);
         if !same(&alone, &again) || is_other || self.with_rules(again).0 != fired {
-            failures.push("the second run did something else than the first".to_owned());
+            failures.push(Failure::said("the second run did something else than the first"));
         }
         // What a rule of the manifest waits for is an amount by nature: it is not asked on another base.
         if self.case.graft && outcome.error.is_none() {
-            failures.extend(graft::differs(self, &base, &alone));
+            failures.extend(graft::differs(self, &base, &alone).map(Failure::said));
         }
         let is_steady =
             failures.len() == only_this && !matches!(&outcome.error, Some(error) if error.kind == ErrorKind::Host);

@@ -40,6 +40,12 @@ export const saveFile = (id, path, content, was) =>
 /** @param {string} id @param {Texts} files */
 export const check = (id, files) => attempt(() => api.check(id, files));
 
+/** What scripts can call. */
+export const readReference = () => api.reference();
+
+/** Runs the tests of a plugin. @param {string} id @param {Texts} files */
+export const runTests = (id, files) => attempt(() => api.test(id, files));
+
 /** @param {string} id @param {PluginTry} wanted */
 export const tryHook = (id, wanted) => attempt(() => api.tryHook(id, wanted));
 

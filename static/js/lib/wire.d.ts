@@ -534,6 +534,43 @@ export interface PluginChecked {
   hooks: string[];
 }
 
+/** What scripts can call. */
+export interface PluginReference {
+  hooks: { name: string; signature: string; description: string; writes: boolean }[];
+  functions: ReferenceFunction[];
+  /** The names of what comes from the language itself. */
+  language: string[];
+}
+
+export interface ReferenceFunction {
+  name: string;
+  isOfCtx: boolean;
+  isProperty: boolean;
+  signature: string;
+  result: string;
+  group: string;
+  description: string;
+}
+
+/** What the tests of a plugin said. */
+export interface PluginTested {
+  cases: TestedCase[];
+  left: number;
+  warnings: ScriptError[];
+  /** Why the code does not even load. */
+  error?: ScriptError | null;
+}
+
+export interface TestedCase {
+  file: string;
+  isPassed: boolean;
+  expects: boolean;
+  failures: { what: string; line: number | null; expected: string | null; found: string | null; error?: ScriptError | null }[];
+  warnings: string[];
+  steps: number | null;
+  operations: number | null;
+}
+
 export interface PluginTry {
   sessionId: Id;
   nodeId: Id;

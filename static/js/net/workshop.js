@@ -21,6 +21,12 @@ export const keepFile = (id, path, content) => call("PUT", fileAt(id, path), { c
 /** @param {string} id @param {Wire.Texts} files @returns {Promise<Wire.PluginChecked>} */
 export const check = (id, files) => call("POST", `${at(id)}/check`, { files });
 
+/** @returns {Promise<Wire.PluginReference>} */
+export const reference = () => call("GET", "/api/plugins/reference");
+
+/** @param {string} id @param {Wire.Texts} files @returns {Promise<Wire.PluginTested>} */
+export const test = (id, files) => call("POST", `${at(id)}/test`, { files });
+
 /** @param {string} id @param {Wire.PluginTry} wanted @returns {Promise<Wire.PluginTried>} */
 export const tryHook = (id, wanted) => call("POST", `${at(id)}/try`, wanted);
 

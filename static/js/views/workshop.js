@@ -2,24 +2,25 @@
 // Nothing is written before a file is saved. Loaded when first opened.
 import { h, html, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { doneWithErrors } from "../actions/done-with.js";
-import { check, readFile, readPlugin, readPlugins, saveFile } from "../actions/workshop.js";
+import { check, readFile, readPlugin, readPlugins, readReference, saveFile } from "../actions/workshop.js";
 import { addEnglish, t } from "../lib/i18n.js";
 import words from "../lib/strings/en-workshop.js";
 import { sentence } from "../lib/text.js";
 import { begunAs, keepBegun } from "../model/begun.js";
 import { tell } from "../model/page.js";
 import { ApiError } from "../net/api.js";
-import { Editor } from "./editor.js";
+import { Code } from "./code.js";
 import { Fault } from "./fault.js";
 import { Blank, Modal, Waiting, icon } from "./parts.js";
 import { Failed, useReading } from "./reading.js";
 import { Sure } from "./sure.js";
-import { About } from "./workshop-about.js";
+import { About, hookWords } from "./workshop-about.js";
 import { Replay } from "./workshop-replay.js";
+import { Tests } from "./workshop-tests.js";
 import { Try } from "./workshop-try.js";
 
 /** @import { PluginChecked, PluginDetail, PluginInfo, ScriptError, Texts } from "../lib/wire.d.ts" */
-/** @import { Place } from "./editor.js" */
+/** @import { Place } from "./code.js" */
 
 addEnglish(words);
 
@@ -64,9 +65,9 @@ function Bench({ id }) {
   return last.current ? h(Table, { plugin: last.current, renew: () => (age.value += 1) }) : h(Waiting, { rows: 6 });
 }
 
-/** @typedef {"about" | "try" | "replay"} Side */
+/** @typedef {"about" | "try" | "tests" | "replay"} Side */
 /** @type {Side[]} */
-const SIDES = ["about", "try", "replay"];
+const SIDES = ["about", "try", "tests", "replay"];
 
 /** @param {{plugin: PluginDetail, renew: () => void}} props */
 function Table({ plugin, renew }) {
@@ -108,12 +109,13 @@ function Table({ plugin, renew }) {
     document.getElementById(`workshop-${side.peek()}`)?.focus();
   };
   return html`<div class="bench">
-    <section class="bench-code" aria-label=${t("workshop.code")}>${h(Files, { plugin, texts: texts.value, put, faults, at: at.value, renew })}
+    <section class="bench-code" aria-label=${t("workshop.code")}>${h(Files, { plugin, texts: texts.value, put, faults, bad: checked.value?.error ?? null, at: at.value, renew })}
       ${h(Findings, { checked: checked.value, isChecking: isChecking.value, isChanged: Object.keys(texts.value).length > 0, faults, jump, look })}</section>
     <section class="bench-side"><div class="tabs" role="tablist" aria-label=${t("workshop.sides")} onKeyDown=${turn}>${SIDES.map((one) => html`<button key=${one} type="button" role="tab" id=${`workshop-${one}`} aria-selected=${side.value === one} aria-controls="workshop-side" tabindex=${side.value === one ? 0 : -1} onClick=${() => (side.value = one)}>${t(`workshop.${one}`)}</button>`)}</div>
       <div id="workshop-side" class="tabpanel" role="tabpanel" aria-labelledby=${`workshop-${side.value}`} tabindex="0">
         ${side.value === "about" && h(About, { plugin, texts: texts.value })}
         ${side.value === "try" && h(Try, { plugin, hooks, texts: texts.value, jump })}
+        ${side.value === "tests" && h(Tests, { plugin, texts: texts.value, jump })}
         ${side.value === "replay" && h(Replay, { plugin, texts: texts.value, jump })}</div></section></div>`;
 }
 
@@ -124,8 +126,8 @@ function Findings({ checked, isChecking, isChanged, faults, jump, look }) {
     ${faults.length > 0 && html`<ul aria-label=${t("workshop.faults")}>${faults.map((fault, i) => h(Fault, { key: i, fault, isBad: fault === checked?.error, jump }))}</ul>`}</div>`;
 }
 
-/** @param {{plugin: PluginDetail, texts: Texts, put: (next: Texts) => void, faults: ScriptError[], at: (Place & {path: string}) | null, renew: () => void}} props */
-function Files({ plugin, texts, put, faults, at, renew }) {
+/** @param {{plugin: PluginDetail, texts: Texts, put: (next: Texts) => void, faults: ScriptError[], bad: ScriptError | null, at: (Place & {path: string}) | null, renew: () => void}} props */
+function Files({ plugin, texts, put, faults, bad, at, renew }) {
   const { id } = plugin;
   const known = plugin.files?.length ? plugin.files : USUAL;
   const paths = [...new Set([...known, ...(plugin.error?.file ? [plugin.error.file] : []), ...Object.keys(texts), ...(at ? [at.path] : [])])].sort(inOrder);
@@ -135,7 +137,7 @@ function Files({ plugin, texts, put, faults, at, renew }) {
     if (at) open.value = at.path;
   }, [at?.n]);
   const age = useSignal(0);
-  const found = useReading(async () => ({ path, was: await readFile(id, path) }), `${path} ${age.value}`);
+  const found = useReading(async () => ({ path, of: age.peek(), was: await readFile(id, path) }), `${path} ${age.value}`);
   const naming = useSignal(false);
   const add = (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -145,22 +147,30 @@ function Files({ plugin, texts, put, faults, at, renew }) {
     if (!(name in texts) && !known.includes(name)) put({ ...texts, [name]: "" });
     open.value = name;
   };
-  const was = found && !(found instanceof ApiError) && found.path === path ? (found.was ?? "") : null;
+  /** What was saved and is not read again yet. */
+  const saved = useRef("");
+  const was = found && !(found instanceof ApiError) && found.path === path ? (found.of < age.value ? saved.current : (found.was ?? "")) : null;
   const text = texts[path] ?? was;
-  const change = (/** @type {string} */ next) => put(next === was ? without(texts, path) : { ...texts, [path]: next });
+  const told = useReading(readReference, "reference");
+  const settings = (plugin.config ?? []).map(({ name }) => name);
+  const knows = told && !(told instanceof ApiError) ? { reference: told, settings, values: Object.keys(plugin.schema?.properties ?? {}), words: hookWords } : null;
+  const states = useRef(new Map());
+  const saving = useRef(() => {});
+  const change = (/** @type {string} */ of, /** @type {string} */ next) => {
+    if (of === path) put(next === was ? without(texts, path) : { ...texts, [path]: next });
+  };
   const pick = (/** @type {Event} */ event) => (open.value = /** @type {HTMLSelectElement} */ (event.target).value);
   const isOwn = plugin.origin === "folder";
-  /** @type {Map<number, "bad" | "odd">} */
-  const marks = new Map(faults.filter((fault) => fault.file === path && fault.line).map((fault) => [fault.line ?? 0, "bad"]));
+  const own = faults.filter((fault) => fault.file === path && fault.line);
   const isClosed = found instanceof ApiError && found.code === "forbidden";
   return html`<div class="file-row"><label>${t("workshop.file")}<select value=${path} onChange=${pick}>${paths.map((one) => html`<option key=${one} value=${one} selected=${one === path}>${one in texts ? t("workshop.changedFile", { path: one }) : one}</option>`)}</select></label>
       ${isOwn && html`<button type="button" class="round" aria-label=${t("workshop.newFile")} title=${t("workshop.newFile")} aria-expanded=${naming.value} onClick=${() => (naming.value = !naming.peek())}>${icon("plus")}</button>`}</div>
     ${naming.value && html`<form class="file-row" onSubmit=${add}><label>${t("workshop.newPath")}<input name="path" required maxlength="120" placeholder="lib/words.rhai" autofocus /></label><button class="primary">${t("workshop.begin")}</button></form>`}
     ${!isOwn && html`<p class="aside">${t("workshop.insideHint")}</p>`}
-    ${text !== null && (was !== null || path in texts) && !isClosed ? h(Editor, { key: path, label: t("workshop.textOf", { path }), text, put: change, marks, at: at?.path === path ? at : null })
+    ${text !== null && (was !== null || path in texts) && !isClosed ? h(Code, { states: states.current, path, label: t("workshop.textOf", { path }), text, put: change, save: () => saving.current(), faults: own, bad, known: knows, at: at?.path === path ? at : null })
       : isClosed ? h(Blank, { symbol: "plug", title: t("workshop.notYours"), hint: t("workshop.notYoursHint") })
       : found instanceof ApiError ? h(Failed, { error: found }) : h(Waiting, { rows: 6 })}
-    ${path in texts && was !== null && h(Unsaved, { key: path, plugin, path, was, text: texts[path] ?? "", keep: () => put(texts), drop: () => put(without(texts, path)), renew: () => ((age.value += 1), renew()) })}`;
+    ${path in texts && was !== null && h(Unsaved, { key: path, saving, plugin, path, was, text: texts[path] ?? "", keep: () => put(texts), drop: () => put(without(texts, path)), renew: (of) => ((saved.current = of), (age.value += 1), put(without(texts, path)), renew()) })}`;
 }
 
 /** Rules first, then who it is, then the rest by name. @param {string} one @param {string} two */
@@ -171,8 +181,8 @@ const weight = (path) => (path === "main.rhai" ? 0 : path === "plugin.toml" ? 1 
 /** @param {Texts} texts @param {string} path @returns {Texts} */
 const without = (texts, path) => Object.fromEntries(Object.entries(texts).filter(([one]) => one !== path));
 
-/** What can become of a text that is not saved. @param {{plugin: PluginDetail, path: string, was: string, text: string, keep: () => void, drop: () => void, renew: () => void}} props */
-function Unsaved({ plugin, path, was, text, keep, drop, renew }) {
+/** What can become of a text that is not saved. @param {{saving: {current: () => void}, plugin: PluginDetail, path: string, was: string, text: string, keep: () => void, drop: () => void, renew: (text: string) => void}} props */
+function Unsaved({ saving, plugin, path, was, text, keep, drop, renew }) {
   const isOther = useSignal(false);
   const busy = useRef(false);
   const save = async (/** @type {boolean} */ isSure) => {
@@ -183,10 +193,14 @@ function Unsaved({ plugin, path, was, text, keep, drop, renew }) {
     busy.current = false;
     isOther.value = kept === "changed";
     if (!kept || kept === "changed") return;
-    drop();
-    renew();
+    renew(text);
     tell(kept.isInForce ? { tone: "quiet", text: t("workshop.saved", { path }) } : { tone: "error", text: t("workshop.savedBroken", { path }), hint: sentence(kept.error?.message) });
   };
+  useLayoutEffect(() => {
+    if (plugin.origin !== "folder") return;
+    saving.current = () => void save(false);
+    return () => (saving.current = () => {});
+  });
   const back = () => {
     drop();
     tell({ tone: "quiet", text: t("workshop.dropped.text", { path }), act: { label: "command.undo", run: keep } });

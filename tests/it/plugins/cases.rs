@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clotho::plugin::Loaded;
 use clotho::plugin::testing::{self, CaseReport, Report};
 
-use super::{MANIFEST, try_plugin};
+use super::{MANIFEST, joined, try_plugin};
 
 const MORE: &str = "[state]\nschema = \"s.json\"\n[permissions]\nrequest = [\"tools\"]\n\
     [[command]]\nname = \"worse\"\naliases = [\"bad\"]\n\
@@ -41,7 +41,7 @@ fn case(file: &str) -> CaseReport {
 #[test]
 fn a_case_of_what_the_plugin_does_not_have_fails() {
     let check = |file: &str, part: &str| {
-        let failures = case(file).failures.join("\n");
+        let failures = joined(&case(file).failures);
         assert!(failures.contains(part), "{part}\n{failures}");
     };
     check("\nhook = \"on_replay\"\n[expect]\nops = []", "a.toml:2");
@@ -54,7 +54,7 @@ fn a_case_of_what_the_plugin_does_not_have_fails() {
     check("hook = \"tool_pya\"\n", "no tool for \"tool_pya\" (did you mean \"tool_pay\"?)");
     check("hook = \"tool\"\n", "there is no hook \"tool\"");
     // Rules of the manifest alone read replies.
-    assert_eq!(case("hook = \"on_reply\"\n[expect]\nops = []").failures, [""; 0]);
+    assert_eq!(joined(&case("hook = \"on_reply\"\n[expect]\nops = []").failures), "");
 }
 
 #[test]
@@ -104,17 +104,17 @@ fn what_no_case_can_mean_is_warned_of() {
 fn turns_are_counted_from_one() {
     let added = |node: &str| format!("hook = \"on_input\"\nstate = {{ gold = 3 }}\n{node}\n[expect]\nstate.gold = ");
     for (node, gold) in [("", 4), ("node = { turn = 0 }", 3), ("node = { turn = 5 }", 8)] {
-        assert_eq!(case(&format!("{}{gold}", added(node))).failures, [""; 0]);
+        assert_eq!(joined(&case(&format!("{}{gold}", added(node))).failures), "");
     }
 }
 
 #[test]
 fn arguments_that_do_not_fit_can_be_expected() {
     let file = "hook = \"tool_pay\"\nargs = { coins = \"many\" }\n";
-    let said = case(file).failures.join("\n");
+    let said = joined(&case(file).failures);
     assert!(said.contains("refused: expected no refusal") && said.contains("the arguments do not fit: "), "{said}");
-    assert_eq!(case(&format!("{file}[expect]\nrefused = \"coins\"")).failures, [""; 0]);
-    assert_eq!(case("hook = \"tool_pay\"\nargs = { coins = 2 }\n[expect]\nanswer = 7").failures, [""; 0]);
+    assert_eq!(joined(&case(&format!("{file}[expect]\nrefused = \"coins\"")).failures), "");
+    assert_eq!(joined(&case("hook = \"tool_pay\"\nargs = { coins = 2 }\n[expect]\nanswer = 7").failures), "");
 }
 
 /// A refusal and an error are what came, too; the file keeps the ends of its lines.

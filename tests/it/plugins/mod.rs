@@ -84,3 +84,8 @@ fn call(hook: Hook, state: Value, text: &str) -> Call {
 fn operations(outcome: &Outcome) -> Vec<Value> {
     outcome.operations.iter().map(clotho::world::Operation::to_json).collect()
 }
+
+/// What is not as expected, as the command line says it.
+fn joined(failures: &[clotho::plugin::testing::Failure]) -> String {
+    failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}

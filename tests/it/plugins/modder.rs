@@ -65,7 +65,7 @@ fn said(script: &str, test: &str) -> String {
         Loaded::load(Source::new("mine", clotho::plugin::Origin::Folder, files), &super::without_deadline()).unwrap();
     let report = testing::test(&Arc::new(loaded));
     assert_eq!(report.cases.len(), 1);
-    report.cases[0].failures.join("\n")
+    super::joined(&report.cases[0].failures)
 }
 
 #[test]

@@ -242,7 +242,7 @@ fn a_modder_can_test_rules() {
     );
     let said = |test: &str| {
         let plugin = try_plugin(&manifest, &[("tests/a.toml", test)]).unwrap();
-        testing::test(&plugin).cases[0].failures.join("\n")
+        super::joined(&testing::test(&plugin).cases[0].failures)
     };
     let crossing = "hook = \"on_reply\"\nbefore = { affinity = 19 }\nstate = { affinity = 22 }\n";
     assert_eq!(

@@ -1,0 +1,167 @@
+//! The workshop: what scripts can call, and what the tests of a plugin said.
+
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::workshop::{said, warnings};
+use crate::plugin::testing::{CaseReport, Failure, Report};
+use crate::plugin::{Hook, Loaded, ScriptError, TOOL, reference};
+
+/// What scripts of plugins can call.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = PluginReference)]
+pub struct ReferenceAnswer {
+    /// The functions that a script may define.
+    pub hooks: Vec<ReferenceHook>,
+    /// What scripts call, by what it is about.
+    pub functions: Vec<ReferenceFunction>,
+    /// The names of what comes from the language itself.
+    pub language: Vec<String>,
+}
+
+/// A function that a script may define.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReferenceHook {
+    /// Its name; that of a tool goes on with the tool's.
+    pub name: &'static str,
+    /// How it is written.
+    pub signature: String,
+    /// When it runs, and what for.
+    pub description: &'static str,
+    /// Whether it may write and roll.
+    pub writes: bool,
+}
+
+/// A function or property that a script calls.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReferenceFunction {
+    /// Its name.
+    pub name: String,
+    /// Whether it is written behind `ctx.`.
+    pub is_of_ctx: bool,
+    /// Whether it is read without brackets.
+    pub is_property: bool,
+    /// How it is written, with the types of what it takes.
+    pub signature: String,
+    /// The type of what it gives; empty for nothing.
+    pub result: String,
+    /// What it is about.
+    pub group: &'static str,
+    /// What it does.
+    pub description: String,
+}
+
+impl ReferenceAnswer {
+    /// All of it.
+    pub fn new() -> Self {
+        let hook = |hook: Hook| {
+            let name = if hook == Hook::Tool { TOOL } else { hook.name() };
+            let signature = format!("{name}({})", hook.parameters().join(", "));
+            ReferenceHook { name, signature, description: hook.about(), writes: hook.writes() }
+        };
+        let function = |item: reference::Item| {
+            let reference::Item { name, is_of_ctx, is_property, signature, result, group, doc } = item;
+            ReferenceFunction { name, is_of_ctx, is_property, signature, result, group, description: doc }
+        };
+        Self {
+            hooks: Hook::ALL.into_iter().chain([Hook::Tool]).map(hook).collect(),
+            functions: reference::items().into_iter().map(function).collect(),
+            language: reference::language(),
+        }
+    }
+}
+
+/// What the tests of a plugin said.
+#[derive(Debug, Default, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = PluginTested)]
+pub struct TestedAnswer {
+    /// The cases, by the names of their files.
+    pub cases: Vec<TestedCase>,
+    /// How many more there are that were not run: together they take too long.
+    pub left: usize,
+    /// What is probably a mistake in the plugin, though it runs.
+    #[schema(value_type = Vec<Object>)]
+    pub warnings: Vec<Value>,
+    /// Why the code does not even load.
+    #[schema(value_type = Option<Object>)]
+    pub error: Option<Value>,
+}
+
+/// What one case said.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TestedCase {
+    /// Its file in the plugin's folder.
+    pub file: String,
+    /// Whether all is as it expects; one that expects nothing proves nothing and has not passed.
+    pub is_passed: bool,
+    /// Whether it says what is expected.
+    pub expects: bool,
+    /// What is not as expected.
+    pub failures: Vec<TestedFailure>,
+    /// What is probably a mistake though nothing differs.
+    pub warnings: Vec<String>,
+    /// Steps of the interpreter; null if it could not be run.
+    pub steps: Option<u64>,
+    /// How many operations its hook proposed; null if it could not be run.
+    pub operations: Option<usize>,
+}
+
+/// One thing that is not as expected.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TestedFailure {
+    /// What is compared, as `[expect]` names it; or, where nothing is compared, the whole of what is wrong.
+    pub what: String,
+    /// The line of the case, counted from 1, that says what is expected.
+    pub line: Option<u32>,
+    /// What was expected; null where nothing is compared.
+    pub expected: Option<String>,
+    /// What came; null where nothing is compared.
+    pub found: Option<String>,
+    /// What the script or the case stumbled over, with its place.
+    #[schema(value_type = Option<Object>)]
+    pub error: Option<Value>,
+}
+
+impl TestedAnswer {
+    /// What came of it.
+    pub fn new(loaded: &Loaded, report: &Report) -> Self {
+        let case = |case: &CaseReport| {
+            let text = loaded.source().text(&case.file).unwrap_or_default();
+            let outcome = case.outcome.as_ref();
+            TestedCase {
+                file: case.file.clone(),
+                is_passed: case.passed(),
+                expects: case.expects,
+                failures: case.failures.iter().map(|failure| TestedFailure::new(failure, text)).collect(),
+                warnings: case.warnings.clone(),
+                steps: outcome.map(|outcome| outcome.usage.operations),
+                operations: outcome.map(|outcome| outcome.operations.len()),
+            }
+        };
+        let cases = report.cases.iter().map(case).collect();
+        Self { cases, left: report.left, warnings: warnings(loaded), error: None }
+    }
+}
+
+impl From<&ScriptError> for TestedAnswer {
+    /// The code does not even load.
+    fn from(error: &ScriptError) -> Self {
+        Self { error: said(error), ..Self::default() }
+    }
+}
+
+impl TestedFailure {
+    fn new(failure: &Failure, text: &str) -> Self {
+        let (expected, found) = failure.sides.clone().unzip();
+        let error = failure.error.as_deref();
+        let what = error.map_or_else(|| failure.what.clone(), |error| error.message.clone());
+        Self { what, line: failure.line(text), expected, found, error: error.and_then(said) }
+    }
+}
