@@ -2,49 +2,13 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { test, until } from "./support/browser.mjs";
-import { REFUSED, chat, check, clotho, composer, grown, last, messageOf, model, newStory, open, session, texts } from "./support/stage.mjs";
+import { forked, isAt, openTree, placeOf, put, seen, tree } from "./support/overview.mjs";
+import { REFUSED, chat, check, clotho, composer, last, messageOf, model, newStory, open, session, texts } from "./support/stage.mjs";
 
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 
-/** A message without a reply of a model. */
-const put = async (path, parentId, role, content) => (await clotho.api("POST", `${chat(path)}/message`, { parentId, role, content })).node.id;
-
-/** You -> reply -> You -> reply, where HEAD is; from the first reply another line goes elsewhere, with two messages. */
-async function forked() {
-  const { path, ids } = await grown();
-  const side = [await put(path, ids[1], "user", "To the hills.")];
-  side.push(await put(path, side[0], "assistant", "A path through thorns."));
-  await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[3], exact: true });
-  return { path, ids, side };
-}
-
-const tree = (page) => page.getByRole("tree", { name: "All messages of the story" });
-const at = (page) => tree(page).evaluate((box) => document.getElementById(box.getAttribute("aria-activedescendant"))?.textContent ?? "");
-const isAt = (page, words) => until(async () => (await at(page)).includes(words), `the keyboard is at “${words}”`);
 const reads = (page, text) => page.locator(".tree-message").getByText(text, { exact: true }).waitFor();
 const fold = (page) => page.getByRole("button", { name: "Fold side branches" });
-
-/** Opens it by its key, which is there when its button is. @param {import("playwright-core").Page} page */
-async function openTree(page) {
-  await page.locator('.topbar [data-command="page.tree"]').waitFor();
-  await page.keyboard.press("Control+b");
-  await tree(page).waitFor();
-}
-
-/** Where a message is on the screen, or the badge that folds what leaves it. @param {import("playwright-core").Page} page @param {string} id */
-function placeOf(page, id, badge = false) {
-  return page.locator("tree-canvas").evaluate((canvas, [nid, isBadge]) => {
-    const box = canvas.boxOf(canvas.scene.outline.at.get(nid), isBadge);
-    const { left, top } = canvas.getBoundingClientRect();
-    return box && { x: left + box.x + box.wide / 2, y: top + box.y + box.tall / 2 };
-  }, [id, badge]);
-}
-
-/** Waits until a message is drawn, and says where. */
-async function seen(page, id, badge = false) {
-  await until(async () => (await placeOf(page, id, badge)) !== null, "it is drawn");
-  return placeOf(page, id, badge);
-}
 
 describe("the tree of a story", () => {
   test("opens from the header and by a key, folded to the line of the story, and what is folded says how much it is", async () => {

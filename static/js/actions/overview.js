@@ -1,14 +1,18 @@
 // The page that shows the whole tree: reading its outline, reading a message in it, folding, going there. Loaded with it.
 import { inRounds } from "../lib/rounds.js";
+import { carry, moving } from "../model/arrangement.js";
+import { mayRearrange } from "../model/page.js";
 import * as overview from "../model/overview.js";
 import * as story from "../model/story.js";
 import { ApiError, oneNode } from "../net/api.js";
 import * as api from "../net/arrange.js";
 import { outlineOf } from "../tree/outline.js";
-import { drawn, shownFor } from "../tree/overview.js";
+import { aim, beginningOf, drawn, shownFor } from "../tree/overview.js";
+import { isMovable } from "../tree/place.js";
 import { goTo } from "./branches.js";
 import { attempt } from "./failure.js";
 import { hear, sid } from "./follow.js";
+import { leaveThere, put } from "./move.js";
 
 /** @import { Frame } from "../lib/wire.d.ts" */
 
@@ -94,4 +98,31 @@ export function turnSides() {
 export function turnRuns() {
   overview.foldRuns(!overview.runs.peek());
   keepCursor();
+}
+
+// Moving by hand
+
+/** Takes a message up with what follows it, to be let go on another one. @param {number} n @returns {boolean} whether it can be */
+export function takeHere(n) {
+  const { outline } = drawn.peek() ?? {};
+  const nodeId = outline?.ids[n];
+  if (!outline || !nodeId || !mayRearrange.peek() || moving.peek() !== null || !isMovable(outline, n)) return false;
+  overview.aimAt(null);
+  carry({ piece: { nodeId }, from: sid(), name: beginningOf(outline, n), isCopy: false });
+  return true;
+}
+
+/** What is moved is held over a message, or over none; undefined: over the one that the keyboard is at. @param {number | null | undefined} n */
+export const holdOver = (n) => overview.aimAt(n == null ? n : (drawn.peek()?.outline.ids[n] ?? null));
+
+/** Hangs what is moved below the message it is held over, where it may come there. */
+export async function putHere() {
+  const to = aim.peek();
+  if (to && to.why === null) await put(to.nid);
+}
+
+/** Lets go of what was dragged: below what it is held over, else it stays where it was. */
+export async function letGo() {
+  await putHere();
+  if (moving.peek() !== null) leaveThere();
 }

@@ -20,6 +20,9 @@ export const cursor = signal(/** @type {Id | null} */ (null));
 /** The message whose text is read beside the tree. */
 export const reading = signal(/** @type {Id | null} */ (null));
 
+/** The message that what is moved is held over: none (null), or the one that the keyboard is at (undefined). */
+export const aimed = signal(/** @type {Id | null | undefined} */ (undefined));
+
 /** Whether side branches are folded away, and straight runs; the reader's choice stays. */
 export const sides = signal(recall("tree.sides") !== "open");
 export const runs = signal(recall("tree.runs") === "folded");
@@ -49,12 +52,20 @@ function forgetPlace() {
 
 /** @param {Id} id */
 export function putCursor(id) {
-  cursor.value = id;
+  batch(() => {
+    cursor.value = id;
+    aimed.value = undefined;
+  });
 }
 
 /** @param {Id | null} id */
 export function read(id) {
   reading.value = id;
+}
+
+/** @param {Id | null | undefined} id */
+export function aimAt(id) {
+  aimed.value = id;
 }
 
 /** @param {boolean} folded */

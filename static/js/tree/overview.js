@@ -1,15 +1,17 @@
 // The cards of the open story, as they stand now: what is drawn and what is walked through are the same ones.
 import { computed } from "../../vendor/preact.js";
 import { quoted } from "../lib/tags.js";
-import { labels, labelsOf } from "../model/arrangement.js";
-import { flipped, openRuns, outline, runs, sides } from "../model/overview.js";
-import { head } from "../model/story.js";
+import { labels, labelsOf, moving } from "../model/arrangement.js";
+import { aimed, cursor, flipped, openRuns, outline, runs, sides } from "../model/overview.js";
+import { head, session } from "../model/story.js";
 import { cardsOf, layOut } from "./layout.js";
 import { FLAG, trunkTo } from "./outline.js";
+import { refusalOf } from "./place.js";
 
 /** @import { Id } from "../lib/wire.d.ts" */
 /** @import { Cards, Layout } from "./layout.js" */
 /** @import { Outline } from "./outline.js" */
+/** @import { Refusal } from "./place.js" */
 /** @typedef {{outline: Outline, cards: Cards, layout: Layout, head: number}} Drawn `head`: the message that HEAD is at */
 
 /** The numbers of messages that are there. @param {Outline} of @param {Iterable<Id>} ids */
@@ -36,6 +38,28 @@ export function shownFor({ outline: { parent }, cards }, n) {
   while (at > 0 && (cards.cardOf[at] ?? -1) < 0) at = parent[at] ?? 0;
   return cards.node[cards.cardOf[at] ?? 0] ?? 0;
 }
+
+/** The message that the keyboard is at. @param {Drawn} tree */
+export const placeOf = (tree) => shownFor(tree, tree.outline.at.get(cursor.value ?? "") ?? tree.head);
+
+/** The message that leads what is moved; -1: it hangs nowhere in this tree. @param {Outline} of */
+export function carriedIn({ at }) {
+  const what = moving.value;
+  return what && "nodeId" in what.piece && what.from === session.value?.id ? (at.get(what.piece.nodeId) ?? -1) : -1;
+}
+
+/** Where what is moved would come, and why it cannot; of a straight run that is its end. null: it is held over nothing. */
+export const aim = computed(() => {
+  const tree = drawn.value;
+  const what = moving.value;
+  if (!tree || !what || aimed.value === null) return null;
+  const { outline: of, cards } = tree;
+  const over = aimed.value === undefined ? placeOf(tree) : of.at.get(aimed.value);
+  if (over === undefined) return null;
+  const card = cards.cardOf[over] ?? -1;
+  const n = (cards.node[card] ?? over) + (cards.count[card] ?? 1) - 1;
+  return { n, nid: of.ids[n] ?? "", why: /** @type {Refusal | null} */ (refusalOf(of, carriedIn(of), what.isCopy, n)) };
+});
 
 /** Who is one step away: the message above, those beside it from left to right, and those below. @param {Drawn} tree @param {number} n */
 export function around({ cards, layout }, n) {

@@ -1,6 +1,6 @@
 // The page that shows the whole tree of a story, over its chat. Loaded when first opened.
 import { h, html, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { followOutline, goThere, readMessage, readOutline, stopReading, turnFold, turnRuns, turnSides } from "../actions/overview.js";
+import { followOutline, goThere, holdOver, letGo, putHere, readMessage, readOutline, stopReading, takeHere, turnFold, turnRuns, turnSides } from "../actions/overview.js";
 import { giveBackFocus, leaveTree } from "../actions/tree-page.js";
 import { drawn as onScreen, isFocusLost } from "../lib/focus.js";
 import { addEnglish, clock, locale, moment, t } from "../lib/i18n.js";
@@ -9,7 +9,7 @@ import { chosen, labels, moving } from "../model/arrangement.js";
 import { cursor, failure, reading, runs, sides } from "../model/overview.js";
 import { editing, loading, nodeOf, purges, session } from "../model/story.js";
 import { isLinear } from "../tree/line.js";
-import { beginningOf, drawn, placeName } from "../tree/overview.js";
+import { aim, beginningOf, carriedIn, drawn, placeName, placeOf } from "../tree/overview.js";
 import { nameOf } from "../tree/speaker.js";
 import { Labels } from "./label.js";
 import { Body } from "./message.js";
@@ -17,7 +17,7 @@ import { MessageMenu } from "./message-menu.js";
 import { Blank, CommandButton, Waiting, icon } from "./parts.js";
 import { Failed } from "./reading.js";
 import "./tree-canvas.js";
-import { STATES, Walk, placeOf } from "./tree-walk.js";
+import { STATES, Walk } from "./tree-walk.js";
 
 /** @import { Key } from "../lib/i18n.js" */
 /** @import { Drawn } from "../tree/overview.js" */
@@ -32,7 +32,7 @@ export function Overview() {
   const texts = purges.value;
   useEffect(() => (isOpen ? followOutline() : undefined), [sid, isOpen, texts]);
   // What goes on in the chat is shown there.
-  const isElsewhere = isOpen && (isLinear.value || moving.value !== null || chosen.value !== null || editing.value !== null);
+  const isElsewhere = isOpen && (isLinear.value || chosen.value !== null || editing.value !== null);
   useEffect(() => {
     if (isElsewhere) leaveTree();
   }, [isElsewhere]);
@@ -62,6 +62,8 @@ function sceneOf(tree) {
     layout,
     head: cards.cardOf[head] ?? -1,
     cursor: cards.cardOf[placeOf(tree)] ?? -1,
+    carried: cards.cardOf[carriedIn(outline)] ?? -1,
+    aim: aim.value && { card: cards.cardOf[aim.value.n] ?? -1, isPlace: aim.value.why === null },
     words: (n) => beginningOf(outline, n) || t("tree.wordless"),
     label: (n) => placeName(outline, n),
     runText: (n) => t("tree.run", { n }),
@@ -89,14 +91,23 @@ function Whole({ tree }) {
   useLayoutEffect(() => {
     const canvas = ref.current;
     if (!canvas) return;
-    canvas.hooks = { pick: (n) => (focusTree(), pick(n)), go: goThere, fold: (n) => (focusTree(), turnFold(n)), menu: (n) => void menu(n) };
+    canvas.hooks = { pick: (n) => (focusTree(), pick(n)), go: goThere, fold: (n) => (focusTree(), turnFold(n)), menu: (n) => void menu(n), take: (n) => takeHere(n) && (focusTree(), true), over: holdOver, drop: () => void letGo() };
     canvas.show(sceneOf(tree), placeOf(tree));
     canvas.center(tree.head);
     if (isFocusLost() || !box.current?.contains(document.activeElement)) focusTree();
   }, []);
   const named = labels.value;
   const language = locale.value;
-  useLayoutEffect(() => ref.current?.show(sceneOf(tree), at), [tree, at, named, language]);
+  const over = aim.value;
+  const carried = moving.value;
+  useLayoutEffect(() => ref.current?.show(sceneOf(tree), at), [tree, at, named, language, over, carried]);
+  useEffect(() => {
+    // Nothing is moved any longer: put down, left, or gone.
+    if (carried !== null) return;
+    ref.current?.rest();
+    holdOver(undefined);
+    if (isFocusLost()) focusTree();
+  }, [carried]);
   const place = cursor.value;
   const isRead = reading.value;
   useEffect(() => {
@@ -114,13 +125,28 @@ function Whole({ tree }) {
     <div class="overview-bar">${h(BackButton, {})}
       <p class="aside tree-count">${t("tree.count", { n: tree.outline.size - 1 })}${hidden > 0 && html`<span> · ${t("tree.folded", { n: hidden })}</span>`}</p>
       ${h(Tools, { canvas: () => ref.current, head: tree.head, legend: () => (stopReading(), (legend.value = !legend.peek())) })}</div>
-    <div class="tree-field"><tree-canvas ref=${ref} aria-hidden="true"></tree-canvas>${h(Walk, { tree, canvas: () => ref.current, enter, menu })}</div>
+    <div class="tree-field"><tree-canvas ref=${ref} aria-hidden="true"></tree-canvas>${h(Walk, { tree, canvas: () => ref.current, enter, menu })}${carried && h(MovingBar, { tree, focusTree })}</div>
     <aside class=${`tree-beside ${isRead === null && !legend.value ? "is-idle" : ""}`} aria-label=${t(isRead === null ? "tree.legend" : "tree.reading")}>
       ${isRead === null ? h(Legend, {}) : h(Reading, { key: isRead, tree, back: () => (stopReading(), focusTree()) })}</aside></div>`;
 }
 
-/** A card of several messages opens, one of a single message is read. @param {number} n */
+/** What is moved, where it would come, and why it cannot. @param {{tree: Drawn, focusTree: () => void}} props */
+function MovingBar({ tree, focusTree }) {
+  const to = aim.value;
+  const what = moving.value;
+  // Who chose it from a menu goes on by keys from where they were.
+  useEffect(() => {
+    if (!document.activeElement?.closest(".tree-walk")) focusTree();
+  }, []);
+  const put = html`<button type="button" class="primary" aria-disabled=${to?.why !== null} onClick=${putHere}>${icon("move")}<span>${t("command.placeHere")}</span></button>`;
+  const place = to && (to.why ? t(`tree.refused.${to.why}`) : to.n === 0 ? t("tree.aimFirst") : t("tree.aim", { text: beginningOf(tree.outline, to.n) || t("tree.wordless") }));
+  return html`<div class="tree-bar peek" role="status">${icon(what?.isCopy ? "copyTo" : "move")}<p>${t(what?.isCopy ? "moving.copy" : "moving.text")} <q>${what?.name ?? ""}</q>${place && html`<span class=${to?.why ? "bad" : ""}>${place}</span>`}</p>
+    ${to && put}${h(CommandButton, { id: "moving.elsewhere", wide: true })}${h(CommandButton, { id: "moving.stash", wide: true })}${h(CommandButton, { id: "moving.cancel", wide: true })}${h(CommandButton, { id: "moving.cancelCopy", wide: true })}</div>`;
+}
+
+/** While something is moved, what is clicked is its place; a card of several messages opens, one of a single message is read. @param {number} n */
 function pick(n) {
+  if (moving.peek()) return holdOver(n), void putHere();
   const { cards } = drawn.peek() ?? {};
   if ((cards?.count[cards.cardOf[n] ?? 0] ?? 1) > 1) turnFold(n);
   else void readMessage(n);

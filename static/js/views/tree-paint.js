@@ -41,6 +41,8 @@ const RUN_TALL = 28;
  * @property {Layout} layout
  * @property {number} head the card of HEAD
  * @property {number} cursor the card that the keyboard is at
+ * @property {number} carried the card that is moved; -1: none is
+ * @property {{card: number, isPlace: boolean} | null} aim where it would come
  * @property {(n: number) => string} words how a message begins
  * @property {(n: number) => string} label the name of its place, if it has one
  * @property {(count: number) => string} runText
@@ -97,6 +99,7 @@ export function paint(ctx, picture, ratio) {
   if (camera.zoom < NEAR) drawBars(ctx, picture, drawn, skip * CARD.stepY);
   else for (const card of drawn) drawCard(ctx, picture, card);
   if (camera.zoom < NEAR) drawFar(ctx, picture, look);
+  drawAim(ctx, picture);
   return drawn.some((card) => has(scene, card, FLAG.writing) && cards.count[card] === 1);
 }
 
@@ -177,6 +180,47 @@ function drawFar(ctx, { scene: { layout, head, cursor }, camera }, look) {
   };
   ring(head, look.text, 2);
   ring(cursor, look.accent, 5);
+}
+
+/** Where what is moved would come, from any distance; a place that it cannot come to is crossed out. @param {CanvasRenderingContext2D} ctx @param {Picture} picture */
+function drawAim(ctx, { scene, look, camera }) {
+  const { aim, carried } = scene;
+  if (carried >= 0) {
+    const { x, y, wide, tall } = boxOf(scene, carried);
+    ctx.globalAlpha = 0.55;
+    ctx.fillStyle = look.page;
+    ctx.fillRect(x - 3, y - 3, wide + 6, tall + 6);
+    ctx.globalAlpha = 1;
+  }
+  if (!aim || aim.card < 0) return;
+  const { x, y, wide, tall } = boxOf(scene, aim.card);
+  const thick = Math.max(3, 3 / camera.zoom);
+  ctx.strokeStyle = aim.isPlace ? look.accent : look.bad;
+  ctx.lineWidth = thick;
+  ctx.beginPath();
+  ctx.roundRect(x - 2 * thick, y - 2 * thick, wide + 4 * thick, tall + 4 * thick, ROUND + thick);
+  if (aim.isPlace) ctx.roundRect(x + wide / 4, y + tall + 4 * thick, wide / 2, thick, thick);
+  else (ctx.moveTo(x, y + tall), ctx.lineTo(x + wide, y));
+  ctx.stroke();
+}
+
+/** What is dragged, beside the hand. @param {CanvasRenderingContext2D} ctx @param {Look} look @param {{x: number, y: number, text: string}} carried @param {number} ratio */
+export function paintCarried(ctx, look, { x, y, text }, ratio) {
+  ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+  ctx.font = `14px ${look.serif}`;
+  ctx.textBaseline = "middle";
+  const shown = longest(ctx, text, CARD.wide - 2 * PAD, false);
+  ctx.globalAlpha = 0.94;
+  ctx.fillStyle = look.raised;
+  ctx.strokeStyle = look.accent;
+  ctx.lineWidth = 1.5;
+  ctx.beginPath();
+  ctx.roundRect(x + 12, y + 12, CARD.wide, 34, ROUND);
+  ctx.fill();
+  ctx.stroke();
+  ctx.globalAlpha = 1;
+  ctx.fillStyle = look.text;
+  ctx.fillText(shown, x + 12 + PAD, y + 29.5);
 }
 
 /** @param {Scene} scene @param {number} card */

@@ -1,19 +1,18 @@
 // The tree of the page for those who walk it by keys or hear it read: one element that has the keyboard, and in it the
 // message it is at with those one step away, however many there are in all.
 import { h, html } from "../../vendor/preact.js";
-import { goThere, moveTo, stopReading, turnFold } from "../actions/overview.js";
+import { leaveThere } from "../actions/move.js";
+import { goThere, moveTo, putHere, stopReading, turnFold } from "../actions/overview.js";
 import { leaveTree } from "../actions/tree-page.js";
 import { t } from "../lib/i18n.js";
-import { cursor, reading } from "../model/overview.js";
+import { moving } from "../model/arrangement.js";
+import { reading } from "../model/overview.js";
 import { FLAG } from "../tree/outline.js";
-import { around, beginningOf, placeName, shownFor } from "../tree/overview.js";
+import { around, beginningOf, placeName, placeOf, shownFor } from "../tree/overview.js";
 
 /** @import { Key } from "../lib/i18n.js" */
 /** @import { Drawn } from "../tree/overview.js" */
 /** @import { TreeCanvas } from "./tree-canvas.js" */
-
-/** The message that the keyboard is at. @param {Drawn} tree */
-export const placeOf = (tree) => shownFor(tree, tree.outline.at.get(cursor.value ?? "") ?? tree.head);
 
 /** @typedef {{tree: Drawn, canvas: () => TreeCanvas | null, enter: (n: number) => void, menu: (n: number) => void}} Props `enter`: reads it, and goes there with the keyboard */
 
@@ -55,7 +54,9 @@ function keyed(event, { tree, at, above, beside, below, canvas, enter, menu }) {
     case "End":
       return step(shownFor(tree, tree.head));
     case "Enter":
-      return () => (isMod ? goThere(at) : isRun ? turnFold(at) : enter(at));
+      return () => (moving.peek() ? putHere() : isMod ? goThere(at) : isRun ? turnFold(at) : enter(at));
+    case "p":
+      return moving.peek() ? putHere : null;
     case " ":
       return () => turnFold(at);
     case "+":
@@ -71,7 +72,7 @@ function keyed(event, { tree, at, above, beside, below, canvas, enter, menu }) {
     case "F10":
       return event.shiftKey ? () => menu(at) : null;
     case "Escape":
-      return () => (reading.peek() === null ? leaveTree() : stopReading());
+      return () => (moving.peek() ? leaveThere() : reading.peek() === null ? leaveTree() : stopReading());
     default:
       return null;
   }

@@ -1,0 +1,40 @@
+// A story with another line, and its tree on screen.
+import { until } from "./browser.mjs";
+import { chat, clotho, grown } from "./stage.mjs";
+
+/** A message without a reply of a model. */
+export const put = async (path, parentId, role, content) => (await clotho.api("POST", `${chat(path)}/message`, { parentId, role, content })).node.id;
+
+/** You -> reply -> You -> reply, where HEAD is; from the first reply another line goes elsewhere, with two messages. */
+export async function forked() {
+  const { path, ids } = await grown();
+  const side = [await put(path, ids[1], "user", "To the hills.")];
+  side.push(await put(path, side[0], "assistant", "A path through thorns."));
+  await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[3], exact: true });
+  return { path, ids, side };
+}
+
+export const tree = (page) => page.getByRole("tree", { name: "All messages of the story" });
+export const at = (page) => tree(page).evaluate((box) => document.getElementById(box.getAttribute("aria-activedescendant"))?.textContent ?? "");
+export const isAt = (page, words) => until(async () => (await at(page)).includes(words), `the keyboard is at “${words}”`);
+/** Opens it by its key, which is there when its button is. @param {import("playwright-core").Page} page */
+export async function openTree(page) {
+  await page.locator('.topbar [data-command="page.tree"]').waitFor();
+  await page.keyboard.press("Control+b");
+  await tree(page).waitFor();
+}
+
+/** Where a message is on the screen, or the badge that folds what leaves it. @param {import("playwright-core").Page} page @param {string} id */
+export function placeOf(page, id, badge = false) {
+  return page.locator("tree-canvas").evaluate((canvas, [nid, isBadge]) => {
+    const box = canvas.boxOf(canvas.scene.outline.at.get(nid), isBadge);
+    const { left, top } = canvas.getBoundingClientRect();
+    return box && { x: left + box.x + box.wide / 2, y: top + box.y + box.tall / 2 };
+  }, [id, badge]);
+}
+
+/** Waits until a message is drawn, and says where. */
+export async function seen(page, id, badge = false) {
+  await until(async () => (await placeOf(page, id, badge)) !== null, "it is drawn");
+  return placeOf(page, id, badge);
+}
