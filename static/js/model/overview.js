@@ -20,6 +20,10 @@ export const cursor = signal(/** @type {Id | null} */ (null));
 /** The message whose text is read beside the tree. */
 export const reading = signal(/** @type {Id | null} */ (null));
 
+/** The messages that are chosen for something. */
+export const marked = signal(/** @type {ReadonlySet<Id>} */ (new Set()));
+/** Whether a click chooses a message, and drawing over the tree all in a box. */
+export const isMarking = signal(false);
 /** The message that what is moved is held over: none (null), or the one that the keyboard is at (undefined). */
 export const aimed = signal(/** @type {Id | null | undefined} */ (undefined));
 
@@ -36,6 +40,9 @@ export function putOutline(sid, next) {
   batch(() => {
     if (known.peek()?.sid !== sid) forgetPlace();
     known.value = { sid, outline: next, error: null };
+    // What is no longer in the tree is not chosen either.
+    const there = [...marked.peek()].filter((id) => next.at.has(id));
+    if (there.length < marked.peek().size) marked.value = new Set(there);
   });
 }
 
@@ -47,6 +54,8 @@ export function outlineFailed(sid, error) {
 /** Another story has other messages. */
 function forgetPlace() {
   cursor.value = reading.value = null;
+  marked.value = new Set();
+  isMarking.value = false;
   flipped.value = openRuns.value = new Set();
 }
 
@@ -61,6 +70,16 @@ export function putCursor(id) {
 /** @param {Id | null} id */
 export function read(id) {
   reading.value = id;
+}
+
+/** @param {Iterable<Id>} ids */
+export function mark(ids) {
+  marked.value = new Set(ids);
+}
+
+/** @param {boolean} is */
+export function setMarking(is) {
+  isMarking.value = is;
 }
 
 /** @param {Id | null | undefined} id */

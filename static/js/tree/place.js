@@ -1,4 +1,4 @@
-// Where in a drawn tree something may be put. Pure; the server has the last
+// Where in a drawn tree something may be put, and which of several messages lead the others. Pure; the server has the last
 // word, and this says the same before anything is let go.
 import { FLAG } from "./outline.js";
 
@@ -38,4 +38,17 @@ export function isMovable({ size, parent, flags }, n) {
   // All that follows a message stands right after it.
   for (let at = n + 1; at < size && (parent[at] ?? -1) >= n; at += 1) if (((flags[at] ?? 0) & FLAG.writing) !== 0) return false;
   return true;
+}
+
+/** Of some messages those that follow none of the others: with them all the others go. @param {Outline} outline @param {Iterable<number>} numbers */
+export function topsOf({ size, parent }, numbers) {
+  const chosen = new Set(numbers);
+  const inside = new Uint8Array(size);
+  const tops = [];
+  for (let n = 1; n < size; n += 1) {
+    const isBelow = inside[parent[n] ?? 0] === 1;
+    inside[n] = isBelow || chosen.has(n) ? 1 : 0;
+    if (!isBelow && chosen.has(n)) tops.push(n);
+  }
+  return tops;
 }

@@ -1,12 +1,13 @@
 // The page that shows the whole tree of a story, over its chat. Loaded when first opened.
 import { h, html, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { followOutline, goThere, holdOver, letGo, putHere, readMessage, readOutline, stopReading, takeHere, turnFold, turnRuns, turnSides } from "../actions/overview.js";
+import { markAlso, turnMark, turnMarking } from "../actions/tree-chosen.js";
 import { giveBackFocus, leaveTree } from "../actions/tree-page.js";
 import { drawn as onScreen, isFocusLost } from "../lib/focus.js";
 import { addEnglish, clock, locale, moment, t } from "../lib/i18n.js";
 import words from "../lib/strings/en-overview.js";
 import { chosen, labels, moving } from "../model/arrangement.js";
-import { cursor, failure, reading, runs, sides } from "../model/overview.js";
+import { cursor, failure, isMarking, marked, reading, runs, sides } from "../model/overview.js";
 import { editing, loading, nodeOf, purges, session } from "../model/story.js";
 import { isLinear } from "../tree/line.js";
 import { aim, beginningOf, carriedIn, drawn, placeName, placeOf } from "../tree/overview.js";
@@ -53,6 +54,16 @@ function Content() {
 
 const BackButton = () => html`<button type="button" class="tree-back" aria-label=${t("tree.back")} title=${`${t("tree.back")} (Esc)`} onClick=${leaveTree}>${icon("back")}<span>${t("tree.back")}</span></button>`;
 
+/** The cards that are chosen, or have something that is. @param {Drawn} tree */
+function marksOf({ outline, cards }) {
+  const marks = new Uint8Array(cards.size);
+  for (const id of marked.value) {
+    const card = cards.cardOf[outline.at.get(id) ?? -1] ?? -1;
+    if (card >= 0) marks[card] = 1;
+  }
+  return marks;
+}
+
 /** What a tree looks like now. @param {Drawn} tree @returns {Scene} */
 function sceneOf(tree) {
   const { outline, cards, layout, head } = tree;
@@ -62,6 +73,7 @@ function sceneOf(tree) {
     layout,
     head: cards.cardOf[head] ?? -1,
     cursor: cards.cardOf[placeOf(tree)] ?? -1,
+    marked: marksOf(tree),
     carried: cards.cardOf[carriedIn(outline)] ?? -1,
     aim: aim.value && { card: cards.cardOf[aim.value.n] ?? -1, isPlace: aim.value.why === null },
     words: (n) => beginningOf(outline, n) || t("tree.wordless"),
@@ -91,7 +103,7 @@ function Whole({ tree }) {
   useLayoutEffect(() => {
     const canvas = ref.current;
     if (!canvas) return;
-    canvas.hooks = { pick: (n) => (focusTree(), pick(n)), go: goThere, fold: (n) => (focusTree(), turnFold(n)), menu: (n) => void menu(n), take: (n) => takeHere(n) && (focusTree(), true), over: holdOver, drop: () => void letGo() };
+    canvas.hooks = { pick: (n) => (focusTree(), pick(n)), go: goThere, fold: (n) => (focusTree(), turnFold(n)), menu: (n) => void menu(n), take: (n) => takeHere(n) && (focusTree(), true), over: holdOver, drop: () => void letGo(), mark: (n) => (focusTree(), turnMark(n)), choose: (all) => (focusTree(), markAlso(all)) };
     canvas.show(sceneOf(tree), placeOf(tree));
     canvas.center(tree.head);
     if (isFocusLost() || !box.current?.contains(document.activeElement)) focusTree();
@@ -100,7 +112,13 @@ function Whole({ tree }) {
   const language = locale.value;
   const over = aim.value;
   const carried = moving.value;
-  useLayoutEffect(() => ref.current?.show(sceneOf(tree), at), [tree, at, named, language, over, carried]);
+  const marks = marked.value;
+  const isChoosing = isMarking.value;
+  useLayoutEffect(() => ref.current?.show(sceneOf(tree), at), [tree, at, named, language, over, carried, marks]);
+  useLayoutEffect(() => void (ref.current && (ref.current.isMarking = isChoosing)), [isChoosing]);
+  useEffect(() => {
+    if (marks.size === 0 && isFocusLost()) focusTree();
+  }, [marks]);
   useEffect(() => {
     // Nothing is moved any longer: put down, left, or gone.
     if (carried !== null) return;
@@ -125,7 +143,7 @@ function Whole({ tree }) {
     <div class="overview-bar">${h(BackButton, {})}
       <p class="aside tree-count">${t("tree.count", { n: tree.outline.size - 1 })}${hidden > 0 && html`<span> · ${t("tree.folded", { n: hidden })}</span>`}</p>
       ${h(Tools, { canvas: () => ref.current, head: tree.head, legend: () => (stopReading(), (legend.value = !legend.peek())) })}</div>
-    <div class="tree-field"><tree-canvas ref=${ref} aria-hidden="true"></tree-canvas>${h(Walk, { tree, canvas: () => ref.current, enter, menu })}${carried && h(MovingBar, { tree, focusTree })}</div>
+    <div class="tree-field"><tree-canvas ref=${ref} aria-hidden="true"></tree-canvas>${h(Walk, { tree, canvas: () => ref.current, enter, menu })}${carried ? h(MovingBar, { tree, focusTree }) : marks.size > 0 && h(ChosenBar, {})}</div>
     <aside class=${`tree-beside ${isRead === null && !legend.value ? "is-idle" : ""}`} aria-label=${t(isRead === null ? "tree.legend" : "tree.reading")}>
       ${isRead === null ? h(Legend, {}) : h(Reading, { key: isRead, tree, back: () => (stopReading(), focusTree()) })}</aside></div>`;
 }
@@ -144,6 +162,12 @@ function MovingBar({ tree, focusTree }) {
     ${to && put}${h(CommandButton, { id: "moving.elsewhere", wide: true })}${h(CommandButton, { id: "moving.stash", wide: true })}${h(CommandButton, { id: "moving.cancel", wide: true })}${h(CommandButton, { id: "moving.cancelCopy", wide: true })}</div>`;
 }
 
+const CHOSEN = ["tree.compare", "tree.leaveOut", "tree.putBack", "tree.copy", "tree.prune", "tree.none"];
+
+/** What can be done with the messages that are chosen. */
+const ChosenBar = () => html`<div class="tree-bar peek" role="status">${icon("check")}<p>${t("chosen.text", { n: marked.value.size })}</p>
+  <div class="chosen">${CHOSEN.map((id) => h(CommandButton, { key: id, id, wide: true }))}</div></div>`;
+
 /** While something is moved, what is clicked is its place; a card of several messages opens, one of a single message is read. @param {number} n */
 function pick(n) {
   if (moving.peek()) return holdOver(n), void putHere();
@@ -160,7 +184,7 @@ function Tools({ canvas, head, legend }) {
   const tool = (/** @type {Key} */ label, /** @type {string} */ symbol, /** @type {() => unknown} */ act, /** @type {boolean | null} */ on = null) =>
     html`<button type="button" class="round" aria-label=${t(label)} title=${t(label)} aria-pressed=${on} onClick=${act}>${icon(symbol)}</button>`;
   return html`<div class="tree-tools" role="group" aria-label=${t("tree.tools")}>
-    ${tool("tree.sides", "sides", turnSides, sides.value)}${tool("tree.runs", "summarise", turnRuns, runs.value)}<i></i>
+    ${tool("tree.sides", "sides", turnSides, sides.value)}${tool("tree.runs", "summarise", turnRuns, runs.value)}${tool("tree.marking", "check", turnMarking, isMarking.value)}<i></i>
     ${tool("tree.farther", "line", () => canvas()?.farther())}${tool("tree.closer", "plus", () => canvas()?.closer())}${tool("tree.fit", "fit", () => canvas()?.fit())}${tool("tree.home", "here", () => canvas()?.center(head))}<i></i>
     ${tool("tree.legend", "help", legend)}</div>`;
 }

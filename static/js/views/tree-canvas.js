@@ -3,12 +3,12 @@
 // the page's own (tree-walk.js); this one is hidden from them.
 import { cardAt } from "../tree/layout.js";
 import { Pointers } from "./tree-pointers.js";
-import { CARD, badgeBox, badgeOf, boxOf, leftOf, paint, paintCarried, paintMap, topOf } from "./tree-paint.js";
+import { CARD, badgeBox, badgeOf, boxOf, leftOf, paint, paintBox, paintCarried, paintMap, topOf } from "./tree-paint.js";
 
 /** @import { Camera, Look, Scene } from "./tree-paint.js" */
 /**
  * Called with a message. `take`: whether it can be taken up, to be moved; then it is held over messages, or over none.
- * @typedef {{pick: (n: number) => void, go: (n: number) => void, fold: (n: number) => void, menu: (n: number) => void, take: (n: number) => boolean, over: (n: number | null) => void, drop: () => void}} Hooks
+ * @typedef {{pick: (n: number) => void, go: (n: number) => void, fold: (n: number) => void, menu: (n: number) => void, take: (n: number) => boolean, over: (n: number | null) => void, drop: () => void, mark: (n: number) => void, choose: (all: number[]) => void}} Hooks
  */
 
 const ZOOM = { least: 0.01, most: 2.5, step: 1.25 };
@@ -53,6 +53,10 @@ export class TreeCanvas extends HTMLElement {
   tall = 0;
   /** What is drawn along with the hand. @type {{x: number, y: number, text: string} | null} */
   carried = null;
+  /** What is drawn over the tree, to choose all in it. @type {{x: number, y: number, wide: number, tall: number} | null} */
+  box = null;
+  /** Whether a click chooses, and drawing draws a box. */
+  isMarking = false;
   #waiting = 0;
   #dash = 0;
   /** What is to be brought into view as soon as there is a view. @type {(() => void) | null} */
@@ -109,6 +113,20 @@ export class TreeCanvas extends HTMLElement {
     this.scene = scene;
     if (!isSameTree || old?.outline !== scene.outline) this.#small = null;
     this.redraw();
+  }
+
+  /** The messages whose cards the box touches. */
+  inBox() {
+    const { scene, box, camera } = this;
+    if (!scene || !box) return [];
+    const [left, top] = [(box.x - camera.x) / camera.zoom, (box.y - camera.y) / camera.zoom];
+    const [right, end] = [left + box.wide / camera.zoom, top + box.tall / camera.zoom];
+    const all = [];
+    for (let card = 0; card < scene.cards.size; card += 1) {
+      const { x, y, wide, tall } = boxOf(scene, card);
+      if (x <= right && x + wide >= left && y <= end && y + tall >= top) all.push(scene.cards.node[card] ?? 0);
+    }
+    return all;
   }
 
   /** What was dragged is let go of, wherever the hand is. */
@@ -236,6 +254,7 @@ export class TreeCanvas extends HTMLElement {
     const { scene, wide, tall } = this;
     this.#hands.follow();
     const moves = paint(ctx, { scene, look: this.#look, camera: this.camera, wide, tall, dash: this.#dash, fitted: this.#fitted }, ratio);
+    if (this.box) paintBox(ctx, this.#look, this.box, ratio);
     if (this.carried) paintCarried(ctx, this.#look, this.carried, ratio);
     this.#drawMap(ratio);
     if (!moves || still.matches) return;
@@ -291,7 +310,7 @@ export class TreeCanvas extends HTMLElement {
     return isIn(boxOf(scene, card), x, y, 0) ? { card, isBadge: false } : null;
   }
 
-  /** @param {MouseEvent} event @param {"pick" | "go" | "menu"} what */
+  /** @param {MouseEvent} event @param {"pick" | "go" | "menu" | "mark"} what */
   hit(event, what) {
     const found = this.found(this.at(event));
     const n = found && this.scene?.cards.node[found.card];

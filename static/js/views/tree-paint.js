@@ -42,6 +42,7 @@ const RUN_TALL = 28;
  * @property {number} head the card of HEAD
  * @property {number} cursor the card that the keyboard is at
  * @property {number} carried the card that is moved; -1: none is
+ * @property {Uint8Array} marked by card: whether it is chosen
  * @property {{card: number, isPlace: boolean} | null} aim where it would come
  * @property {(n: number) => string} words how a message begins
  * @property {(n: number) => string} label the name of its place, if it has one
@@ -99,6 +100,7 @@ export function paint(ctx, picture, ratio) {
   if (camera.zoom < NEAR) drawBars(ctx, picture, drawn, skip * CARD.stepY);
   else for (const card of drawn) drawCard(ctx, picture, card);
   if (camera.zoom < NEAR) drawFar(ctx, picture, look);
+  for (const card of drawn) if (scene.marked[card] === 1) drawMarked(ctx, picture, card);
   drawAim(ctx, picture);
   return drawn.some((card) => has(scene, card, FLAG.writing) && cards.count[card] === 1);
 }
@@ -202,6 +204,36 @@ function drawAim(ctx, { scene, look, camera }) {
   if (aim.isPlace) ctx.roundRect(x + wide / 4, y + tall + 4 * thick, wide / 2, thick, thick);
   else (ctx.moveTo(x, y + tall), ctx.lineTo(x + wide, y));
   ctx.stroke();
+}
+
+/** A chosen card has a frame and a tick: not by colour alone. @param {CanvasRenderingContext2D} ctx @param {Picture} picture @param {number} card */
+function drawMarked(ctx, { scene, look, camera }, card) {
+  const { x, y, wide, tall } = boxOf(scene, card);
+  ctx.lineWidth = Math.max(3, 2 / camera.zoom);
+  ctx.strokeStyle = look.text;
+  ctx.strokeRect(x - 2, y - 2, wide + 4, tall + 4);
+  if (camera.zoom < NEAR) return;
+  ctx.fillStyle = look.text;
+  ctx.fillRect(x - 10, y - 10, 20, 20);
+  ctx.strokeStyle = look.page;
+  ctx.lineWidth = 2.5;
+  ctx.beginPath();
+  ctx.moveTo(x - 5, y);
+  ctx.lineTo(x - 1, y + 4);
+  ctx.lineTo(x + 5, y - 5);
+  ctx.stroke();
+}
+
+/** What is drawn over the tree, to choose all in it. @param {CanvasRenderingContext2D} ctx @param {Look} look @param {{x: number, y: number, wide: number, tall: number}} box @param {number} ratio */
+export function paintBox(ctx, look, { x, y, wide, tall }, ratio) {
+  ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+  ctx.globalAlpha = 0.12;
+  ctx.fillStyle = look.accent;
+  ctx.fillRect(x, y, wide, tall);
+  ctx.globalAlpha = 1;
+  ctx.strokeStyle = look.accent;
+  ctx.lineWidth = 1.5;
+  ctx.strokeRect(x, y, wide, tall);
 }
 
 /** What is dragged, beside the hand. @param {CanvasRenderingContext2D} ctx @param {Look} look @param {{x: number, y: number, text: string}} carried @param {number} ratio */

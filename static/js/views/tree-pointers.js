@@ -10,7 +10,7 @@ const RESTS = 450;
 /** So near the edge what is dragged pulls the tree along, so fast. */
 const EDGE = { near: 44, step: 9 };
 
-/** What a press becomes: it may still be a click (`press`), a finger that has rested (`held`), or is over with (`spent`). @typedef {"press" | "held" | "pan" | "carry" | "spent"} Doing */
+/** What a press becomes: it may still be a click (`press`), a finger that has rested (`held`), draws a `box`, or is over with (`spent`). @typedef {"press" | "held" | "pan" | "carry" | "box" | "spent"} Doing */
 
 export class Pointers {
   /** @type {Map<number, Place>} */
@@ -22,6 +22,8 @@ export class Pointers {
   /** @type {Place} */
   #from = { x: 0, y: 0 };
   #timer = 0;
+  /** Whether messages are chosen by this press. */
+  #marks = false;
 
   /** @param {TreeCanvas} canvas */
   constructor(canvas) {
@@ -54,7 +56,8 @@ export class Pointers {
     this.#under = found && !found.isBadge ? (this.canvas.scene?.cards.node[found.card] ?? null) : null;
     this.#from = at;
     this.#doing = "press";
-    if (event.pointerType !== "mouse" && this.#under !== null) this.#timer = window.setTimeout(() => this.#hold(field), RESTS);
+    this.#marks = event.shiftKey || this.canvas.isMarking;
+    if (event.pointerType !== "mouse" && !this.#marks && this.#under !== null) this.#timer = window.setTimeout(() => this.#hold(field), RESTS);
     delete field.dataset["doing"];
   }
 
@@ -81,12 +84,14 @@ export class Pointers {
     if (other) return this.#pinch(before, now, other);
     if (this.#doing === "pan") canvas.pan(now.x - before.x, now.y - before.y);
     if (this.#doing === "carry") this.#carry(now);
+    if (this.#doing === "box") this.#draw(now);
   }
 
   /** Whoever draws a card with the mouse, or with a finger that rested on it, takes it up; else the tree is moved. @param {boolean} isMouse @param {Place} at */
   #begin(isMouse, at) {
     clearTimeout(this.#timer);
     const { hooks } = this.canvas;
+    if (this.#marks && this.#down.size === 1) return void (this.#doing = "box");
     const n = this.#down.size === 1 && (isMouse || this.#doing === "held") ? this.#under : null;
     this.#doing = n !== null && hooks?.take(n) ? "carry" : "pan";
     this.#show(this.#doing === "carry" ? at : null);
@@ -115,6 +120,13 @@ export class Pointers {
     canvas.redraw();
   }
 
+  /** @param {Place} now */
+  #draw(now) {
+    const [x, y] = [Math.min(now.x, this.#from.x), Math.min(now.y, this.#from.y)];
+    this.canvas.box = { x, y, wide: Math.abs(now.x - this.#from.x), tall: Math.abs(now.y - this.#from.y) };
+    this.canvas.redraw();
+  }
+
   /** What is dragged to the edge pulls the tree along, frame by frame. */
   follow() {
     const { canvas } = this;
@@ -133,9 +145,17 @@ export class Pointers {
     if (!this.#down.delete(event.pointerId) || this.#down.size > 0) return;
     clearTimeout(this.#timer);
     const what = this.#doing === "press" ? "pick" : this.#doing === "held" ? "menu" : null;
+    if (this.#doing === "box") return this.#choose();
     if (what === null) return this.#drop(true);
     this.rest();
-    this.canvas.hit(event, what);
+    this.canvas.hit(event, what === "pick" && this.#marks ? "mark" : what);
+  }
+
+  /** All that the box touches is chosen. */
+  #choose() {
+    const numbers = this.canvas.inBox();
+    this.rest();
+    this.canvas.hooks?.choose(numbers);
   }
 
   /** What is carried is put where it is held, or stays where it was. @param {boolean} isMeant */
@@ -150,7 +170,7 @@ export class Pointers {
   rest() {
     clearTimeout(this.#timer);
     this.#doing = this.#down.size > 1 ? "pan" : "spent";
-    this.canvas.carried = null;
+    this.canvas.carried = this.canvas.box = null;
     this.canvas.redraw();
   }
 }

@@ -10,7 +10,7 @@ export default {
   "tree.fit": "All of it",
   "tree.home": "Where the story is",
   "tree.label": "All messages of the story",
-  "tree.about": "Up and down go along a timeline, left and right from version to version. Enter reads, Space folds, Ctrl+Enter goes there, M is the menu. What is moved is put down with P, and stays where it was with Escape.",
+  "tree.about": "Up and down go along a timeline, left and right from version to version. Enter reads, Space folds, Ctrl+Enter goes there, M is the menu. S chooses, with Shift the arrows do. What is moved is put down with P, and stays where it was with Escape.",
   "tree.beginning": "Beginning",
   "tree.run": "{n} message|{n} messages",
   "tree.mine": "You: {text}",
@@ -49,6 +49,8 @@ export default {
   "tree.refused.below": "It cannot hang below what follows it.",
   "tree.refused.there": "It hangs there already.",
   "tree.refused.unfinished": "Nothing can hang there: that reply is not whole.",
+  "tree.marking": "Choose several",
+  "tree.isMarked": "chosen",
   "tree.empty": "There is nothing to show yet.",
   "tree.emptyHint": "What you and the story say grows here, with every version of it.",
 };

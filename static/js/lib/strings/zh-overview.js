@@ -11,7 +11,7 @@ export default {
   "tree.fit": "看全部",
   "tree.home": "故事在哪里",
   "tree.label": "故事里的所有消息",
-  "tree.about": "上下沿着时间线走，左右在各个版本之间走。回车阅读，空格收起或展开，Ctrl+回车过去，M 打开菜单。移动时按 P 放下，按 Esc 放弃。",
+  "tree.about": "上下沿着时间线走，左右在各个版本之间走。回车阅读，空格收起或展开，Ctrl+回车过去，M 打开菜单。S 选择，按住 Shift 用方向键连续选。移动时按 P 放下，按 Esc 放弃。",
   "tree.beginning": "开头",
   "tree.run": "{n} 条消息",
   "tree.mine": "你：{text}",
@@ -50,6 +50,8 @@ export default {
   "tree.refused.below": "不能放在它后面的消息下面。",
   "tree.refused.there": "它本来就在那里。",
   "tree.refused.unfinished": "不能放在那里：那条回复不完整。",
+  "tree.marking": "选择多条",
+  "tree.isMarked": "已选",
   "tree.empty": "还没有可看的。",
   "tree.emptyHint": "你和故事说的话会在这里生长，每个版本都在。",
 };
