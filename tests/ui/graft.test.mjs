@@ -103,3 +103,27 @@ describe("grafting on the tree", () => {
     await close();
   });
 });
+
+describe("the menu of a message on the tree", () => {
+  test("S4-25: makes its line the current one without leaving the tree, compares, and begins a branch where one can write at once", async () => {
+    const { path, ids, side } = await forked();
+    const { page, close } = await open(path);
+    await openTree(page);
+    await unfold(page);
+    const choose = async (id, name) => {
+      const place = await seen(page, id);
+      await page.mouse.click(place.x, place.y, { button: "right" });
+      await page.locator(".menu:popover-open").getByRole("button", { name, exact: true }).click();
+    };
+    await choose(side[1], "Compare with where the story is");
+    await page.getByRole("dialog", { name: "Compare" }).getByText("A path through thorns.").waitFor();
+    await page.keyboard.press("Escape");
+    await choose(side[1], "Make this the current line");
+    await until(async () => (await session(path)).activeLeafId === side[1], "the story is on that line");
+    assert.ok(page.url().endsWith("/tree"), "the tree is still there");
+    await choose(ids[2], "Branch from here");
+    await until(async () => (await session(path)).activeLeafId === ids[2], "the story is at that message");
+    await page.waitForURL((url) => url.pathname === path);
+    await close();
+  });
+});

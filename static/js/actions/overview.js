@@ -1,7 +1,7 @@
 // The page that shows the whole tree: reading its outline, reading a message in it, folding, going there. Loaded with it.
 import { inRounds } from "../lib/rounds.js";
 import { carry, moving } from "../model/arrangement.js";
-import { mayRearrange } from "../model/page.js";
+import { inTree, mayRearrange } from "../model/page.js";
 import * as overview from "../model/overview.js";
 import * as story from "../model/story.js";
 import { ApiError, oneNode } from "../net/api.js";
@@ -9,12 +9,14 @@ import * as api from "../net/arrange.js";
 import { outlineOf } from "../tree/outline.js";
 import { aim, beginningOf, drawn, shownFor } from "../tree/overview.js";
 import { isMovable } from "../tree/place.js";
-import { goTo } from "./branches.js";
+import { compare, goTo } from "./branches.js";
+import { register } from "./commands.js";
 import { attempt } from "./failure.js";
-import { hear, sid } from "./follow.js";
+import { hear, sid, visit } from "./follow.js";
+import { askMerge } from "./merge.js";
 import { leaveThere, put } from "./move.js";
 
-/** @import { Frame } from "../lib/wire.d.ts" */
+/** @import { ChatNode, Frame } from "../lib/wire.d.ts" */
 
 const readings = inRounds(async () => {
   const id = story.session.peek()?.id;
@@ -126,3 +128,61 @@ export async function letGo() {
   await putHere();
   if (moving.peek() !== null) leaveThere();
 }
+
+// What the menu of a message has only here
+
+/** @param {ChatNode | null} node */
+const isWhole = (node) => inTree.value && node?.status === "complete" && node.kind !== "change" && node.kind !== "root";
+
+/** Whether the line that the story is on leads through a message. @param {ChatNode} node */
+function isOnLine({ id }) {
+  const tree = drawn.value;
+  return tree?.cards.trunk[tree.cards.cardOf[tree.outline.at.get(id) ?? -1] ?? -1] === 1;
+}
+
+/** Whether a message stands on another line than the story. @param {ChatNode | null} node */
+const isBeside = (node) => isWhole(node) && node !== null && !isOnLine(node);
+
+register({
+  id: "message.branchHere",
+  label: "command.branchHere",
+  icon: "branch",
+  scope: "message",
+  enabled: ({ node }) => isWhole(node),
+  run: async ({ node }) => {
+    if (!node) return;
+    await goTo(node.id);
+    story.focusField();
+  },
+});
+
+register({
+  id: "message.makeCurrent",
+  label: "command.setCurrent",
+  icon: "here",
+  scope: "message",
+  enabled: ({ node }) => isBeside(node),
+  run: ({ node }) => node && visit(node.id),
+});
+
+register({
+  id: "message.compareHere",
+  label: "command.compareHere",
+  icon: "compare",
+  scope: "message",
+  enabled: ({ node }) => isBeside(node) && story.head.value !== null,
+  run: ({ node }) => {
+    const head = story.head.peek();
+    if (node && head) compare(head, node.id);
+  },
+});
+
+register({
+  id: "message.mergeHere",
+  label: "command.merge",
+  icon: "merge",
+  scope: "message",
+  rearranges: true,
+  enabled: ({ node }) => isBeside(node) && story.head.value !== null,
+  run: ({ node }) => node && askMerge(node.id),
+});

@@ -193,6 +193,9 @@ function Tools({ canvas, head, legend }) {
 const APART = ["message.choose", "message.goOn", "message.otherModel"];
 const BESIDE = [...APART, "message.summarise"];
 
+/** What the chat has as buttons of a message, and what needs the whole tree. */
+const HERE = ["message.branchHere", "message.makeCurrent", "message.compareHere", "message.mergeHere", "message.leaveOut", "message.putBack", "message.copy", "message.why"];
+
 /** @param {{tree: Drawn, back: () => void}} props */
 function Reading({ tree, back }) {
   const node = nodeOf(reading.value);
@@ -214,7 +217,7 @@ function Reading({ tree, back }) {
     <div class="tree-text" tabindex="0" role="group" aria-label=${t("tree.text")}>${h(Body, { node })}</div>
     <footer class="actions">${n !== tree.head && node.status === "complete" && html`<button type="button" class="primary" onClick=${() => goThere(n)}>${icon("right")}<span>${t("branches.go")}</span></button>`}
       ${tree.cards.foldable[card] === 1 && html`<button type="button" onClick=${() => turnFold(n)}>${icon(isFolded ? "branches" : "sides")}<span>${t(isFolded ? "tree.unfold" : "tree.fold")}</span></button>`}
-      <span class="tree-more">${h(CommandButton, { id: "message.why", node })}${node.status !== "generating" && h(MessageMenu, { node, without: isTrunk ? APART : BESIDE })}</span></footer></article>`;
+      <span class="tree-more">${h(CommandButton, { id: "message.why", node })}${node.status !== "generating" && h(MessageMenu, { node, without: isTrunk ? APART : BESIDE, first: HERE })}</span></footer></article>`;
 }
 
 /** How each thing looks. @type {[string, Key][]} */

@@ -51,6 +51,8 @@ export default {
   "tree.refused.unfinished": "Nothing can hang there: that reply is not whole.",
   "tree.marking": "Choose several",
   "tree.isMarked": "chosen",
+  "command.branchHere": "Branch from here",
+  "command.compareHere": "Compare with where the story is",
   "tree.empty": "There is nothing to show yet.",
   "tree.emptyHint": "What you and the story say grows here, with every version of it.",
 };

@@ -52,6 +52,8 @@ export default {
   "tree.refused.unfinished": "不能放在那里：那条回复不完整。",
   "tree.marking": "选择多条",
   "tree.isMarked": "已选",
+  "command.branchHere": "从这里另写一支",
+  "command.compareHere": "和故事所在处比较",
   "tree.empty": "还没有可看的。",
   "tree.emptyHint": "你和故事说的话会在这里生长，每个版本都在。",
 };
