@@ -11,7 +11,7 @@ const reads = (page, text) => page.locator(".tree-message").getByText(text, { ex
 const fold = (page) => page.getByRole("button", { name: "Fold side branches" });
 
 describe("the tree of a story", () => {
-  test("opens from the header and by a key, folded to the line of the story, and what is folded says how much it is", async () => {
+  test("S4-36 S4-13: opens from the header and by a key, folded to the line of the story, and what is folded says how much it is", async () => {
     const { path, ids, side } = await forked();
     const { page, close } = await open(path);
     const asked = [];
@@ -62,7 +62,7 @@ describe("the tree of a story", () => {
     await close();
   });
 
-  test("is walked by keys: along the line, between versions, folding, reading, its menu, and back", async () => {
+  test("S4-05: is walked by keys: along the line, between versions, folding, reading, its menu, and back", async () => {
     const { path, ids } = await forked();
     const { page, close } = await open(path);
     await openTree(page);
@@ -102,7 +102,7 @@ describe("the tree of a story", () => {
     await close();
   });
 
-  test("back leaves the chat as it was: what is typed, where it is scrolled to, and the keyboard in the field", async () => {
+  test("S4-15: back leaves the chat as it was: what is typed, where it is scrolled to, and the keyboard in the field", async () => {
     const path = await newStory();
     let parentId = (await session(path)).activeLeafId;
     for (let i = 0; i < 30; i += 1) parentId = await put(path, parentId, i % 2 ? "assistant" : "user", `Step ${i}. ${"On and on. ".repeat(20)}`);
@@ -113,12 +113,15 @@ describe("the tree of a story", () => {
     await until(async () => page.locator(".to-end").isVisible(), "it is scrolled up");
     const before = await page.locator(".scroller").evaluate((box) => box.scrollTop);
     await composer(page).focus();
+    // The chat is not drawn anew: it is the very same one, beneath.
+    await page.locator(".scroller").evaluate((box) => (box.isTheSame = true));
     await openTree(page);
     assert.equal(await composer(page).count(), 0, "what lies beneath is nobody’s to use");
     await page.goBack();
     await composer(page).waitFor();
     assert.equal(await composer(page).inputValue(), "A thought that is not sent");
     assert.ok(Math.abs((await page.locator(".scroller").evaluate((box) => box.scrollTop)) - before) < 3);
+    assert.ok(await page.locator(".scroller").evaluate((box) => box.isTheSame));
     await until(() => composer(page).evaluate((box) => box === document.activeElement), "the field has the keyboard");
     await page.goForward();
     await tree(page).waitFor();
@@ -127,7 +130,7 @@ describe("the tree of a story", () => {
     await close();
   });
 
-  test("straight runs become one card that opens, and the choice of what is folded stays", async () => {
+  test("S4-36: straight runs become one card that opens, and the choice of what is folded stays", async () => {
     const path = await newStory();
     let parentId = (await session(path)).activeLeafId;
     const ids = [];
@@ -151,7 +154,7 @@ describe("the tree of a story", () => {
     await close();
   });
 
-  test("follows the story: a reply that is written is marked until it is there, and what is left out is said to be", async () => {
+  test("S4-33: follows the story: a reply that is written is marked until it is there, and what is left out is said to be", async () => {
     const { path, ids } = await forked();
     const { page, close } = await open(path, { reducedMotion: "no-preference" });
     await openTree(page);
@@ -179,7 +182,7 @@ describe("the tree of a story", () => {
     await close();
   });
 
-  test("pans by the wheel and by dragging, zooms by keys and by Ctrl and the wheel, and comes back to where the story is", async () => {
+  test("S4-37: pans by the wheel and by dragging, zooms by keys and by Ctrl and the wheel, and comes back to where the story is", async () => {
     const { path, ids } = await forked();
     const { page, close } = await open(path);
     await openTree(page);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { test, until } from "./support/browser.mjs";
-import { forked, isAt, openTree, placeOf, seen, tree } from "./support/overview.mjs";
+import { fingers, forked, isAt, openTree, placeOf, seen, tree } from "./support/overview.mjs";
 import { chat, check, clotho, open, session } from "./support/stage.mjs";
 
 const parentOf = async (path, id) => (await clotho.api("GET", `${chat(path)}/node/${id}`)).parentId;
@@ -16,12 +16,6 @@ async function drawOver(page, from, to) {
   await page.mouse.move(a.x, a.y);
   await page.mouse.down();
   await page.mouse.move(b.x, b.y, { steps: 8 });
-}
-
-/** Fingers on the screen, as the browser tells of real ones. */
-async function fingers(page) {
-  const cdp = await page.context().newCDPSession(page);
-  return (type, ...points) => cdp.send("Input.dispatchTouchEvent", { type, touchPoints: points.map(({ x, y }, id) => ({ x, y, id })) });
 }
 
 describe("grafting on the tree", () => {

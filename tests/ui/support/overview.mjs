@@ -1,6 +1,6 @@
 // A story with another line, and its tree on screen.
 import { until } from "./browser.mjs";
-import { chat, clotho, grown } from "./stage.mjs";
+import { chat, clotho, grown, session } from "./stage.mjs";
 
 /** A message without a reply of a model. */
 export const put = async (path, parentId, role, content) => (await clotho.api("POST", `${chat(path)}/message`, { parentId, role, content })).node.id;
@@ -37,4 +37,26 @@ export function placeOf(page, id, badge = false) {
 export async function seen(page, id, badge = false) {
   await until(async () => (await placeOf(page, id, badge)) !== null, "it is drawn");
   return placeOf(page, id, badge);
+}
+
+/** Fingers on the screen, as the browser tells of real ones. @param {import("playwright-core").Page} page */
+export async function fingers(page) {
+  const cdp = await page.context().newCDPSession(page);
+  return (type, ...points) => cdp.send("Input.dispatchTouchEvent", { type, touchPoints: points.map(({ x, y }, id) => ({ x, y, id })) });
+}
+
+/** The messages that have a card of their own, the beginning first. @param {import("playwright-core").Page} page */
+export const drawnIds = (page) => page.locator("tree-canvas").evaluate(({ scene: { cards, outline } }) => [...cards.node].map((n) => outline.ids[n]));
+
+/** Grows a tree quickly: a line of so many messages, and from each of them branches off a piece of so many others, with a fork in it. */
+export async function bushy(path, steps, size) {
+  const start = (await session(path)).activeLeafId;
+  const trunk = [start];
+  for (let i = 0; i < steps; i += 1) trunk.push(await put(path, trunk.at(-1), i % 2 ? "assistant" : "user", `Step ${i} of the line.`));
+  const piece = [await put(path, start, "user", "Another way.")];
+  for (let i = 1; i < size; i += 1) piece.push(await put(path, piece[i === size - 1 ? 0 : i - 1], i % 2 ? "assistant" : "user", `Aside ${i}.`));
+  const operations = trunk.slice(1).map((targetId) => ({ op: "graft", nodeId: piece[0], targetId, mode: "copy" }));
+  await clotho.api("PUT", `${chat(path)}/tree/edit`, { operations });
+  await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: trunk.at(-1), exact: true });
+  return { trunk, piece };
 }
