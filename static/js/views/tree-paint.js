@@ -136,9 +136,7 @@ function drawLines(ctx, { scene: { layout, cards }, look, camera }, linked, draw
   }
   ctx.lineWidth = Math.max(1.5, 1 / camera.zoom);
   ctx.strokeStyle = look.strong;
-  ctx.globalAlpha = 0.6;
   ctx.stroke(others);
-  ctx.globalAlpha = 1;
   ctx.lineWidth = Math.max(2.5, 2 / camera.zoom);
   ctx.strokeStyle = look.accent;
   ctx.stroke(trunk);
@@ -160,10 +158,8 @@ function drawBars(ctx, { scene, look, camera }, drawn, step) {
   ctx.fill(trunk);
   ctx.fillStyle = look.page;
   for (const path of [side, left, writing]) ctx.fill(path);
-  ctx.globalAlpha = 0.55;
   ctx.fillStyle = look.strong;
   ctx.fill(side);
-  ctx.globalAlpha = 1;
   // What is left out is hollow: also who sees no colours tells it apart.
   ctx.lineWidth = 1.5 / camera.zoom;
   ctx.strokeStyle = look.faint;
