@@ -108,7 +108,7 @@ describe("the colours of the tree", async () => {
     const surface = token("surface", theme);
     const draw = (zoom) => {
       const paper = new Paper(surface);
-      paint(paper, { scene: everything(), look, camera: { x: 0, y: 0, zoom }, wide: 4_000, tall: 4_000, dash: 0, fitted: new Map() }, 1);
+      paint(paper, { scene: everything(), look, camera: { x: 0, y: 0, zoom }, wide: 4_000, tall: 4_000, beat: 0.5, fitted: new Map() }, 1);
       return paper;
     };
 

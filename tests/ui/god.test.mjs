@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { test, until } from "./support/browser.mjs";
-import { forked, isAt, openTree, placeOf, put, seen, tree } from "./support/overview.mjs";
+import { at, forked, isAt, openTree, placeOf, put, seen, tree } from "./support/overview.mjs";
 import { REFUSED, chat, check, clotho, composer, last, messageOf, model, newStory, open, session, texts } from "./support/stage.mjs";
 
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
@@ -179,6 +179,61 @@ describe("the tree of a story", () => {
     // Nothing changes now: nothing is drawn.
     const still = () => page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(document.querySelector("tree-canvas").frames)))));
     await until(async () => (await still()) === (await still()), "it is quiet");
+    await close();
+  });
+
+  test("S4-33: what is being written breathes, and is marked but still for who wants less motion, in the chat as on the tree", async () => {
+    for (const reducedMotion of ["no-preference", "reduce"]) {
+      const { path, ids } = await forked();
+      const { page, close } = await open(path, { reducedMotion });
+      const held = model.hold(["A gull.", " It cries."]);
+      await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[3], content: "I listen.", generate: true });
+      await page.locator('.message.generating article[aria-busy="true"]').waitFor();
+      await openTree(page);
+      await fold(page).click();
+      await tree(page).getByRole("treeitem", { name: /being written/ }).waitFor();
+      // Two pictures of the same card, of which the second is drawn because something wants it, or never.
+      const frames = () => page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(document.querySelector("tree-canvas").frames)))));
+      if (reducedMotion === "reduce") await until(async () => (await frames()) === (await frames()), "it is still");
+      else {
+        const some = await frames();
+        await until(async () => (await frames()) > some + 5, "it breathes");
+        const picture = () => page.locator("tree-canvas canvas").first().evaluate((canvas) => canvas.toDataURL());
+        const one = await picture();
+        await until(async () => (await picture()) !== one, "and is seen to");
+      }
+      held.open();
+      await isAt(page, "A gull. It cries., you are here");
+      await close();
+    }
+  });
+
+  test("S4-48: what another tab does to the tree is seen at once, and a new state without reading the whole tree again", async () => {
+    const { path, ids, side } = await forked();
+    const { page, close } = await open(path);
+    const other = await page.context().newPage();
+    other.setDefaultTimeout(20_000);
+    await other.goto(`${clotho.base}${path}/tree`);
+    await openTree(page);
+    for (const tab of [page, other]) await isAt(tab, "Masts in the dusk., you are here");
+    const asked = [];
+    other.on("request", (request) => request.url().includes("shape=skeleton") && asked.push(request.url()));
+    const place = await seen(page, ids[3]);
+    await page.mouse.click(place.x, place.y, { button: "right" });
+    await page.locator(".menu:popover-open").getByRole("button", { name: "Leave out of what the model reads" }).click();
+    for (const tab of [page, other]) await isAt(tab, "Masts in the dusk., you are here, left out of what the model reads");
+    await page.keyboard.press("Control+z");
+    await until(async () => !(await at(other)).includes("left out"), "it is back");
+    const before = asked.length;
+    await clotho.api("PUT", `${chat(path)}/node/${ids[3]}/state`, { isEnabled: false });
+    await isAt(other, "left out of what the model reads");
+    assert.equal(asked.length, before, "the frame said it all");
+    await fold(other).click();
+    await seen(other, side[1]);
+    const added = await put(path, side[1], "user", "Through them.");
+    await seen(other, added);
+    await clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "prune", nodeId: side[0] }] });
+    await until(async () => (await placeOf(other, side[1])) === null, "what is cut away goes");
     await close();
   });
 

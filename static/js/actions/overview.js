@@ -6,7 +6,7 @@ import * as overview from "../model/overview.js";
 import * as story from "../model/story.js";
 import { ApiError, oneNode } from "../net/api.js";
 import * as api from "../net/arrange.js";
-import { outlineOf } from "../tree/outline.js";
+import { outlineOf, restated } from "../tree/outline.js";
 import { aim, beginningOf, drawn, shownFor } from "../tree/overview.js";
 import { isMovable } from "../tree/place.js";
 import { compare, goTo } from "./branches.js";
@@ -18,15 +18,21 @@ import { leaveThere, put } from "./move.js";
 
 /** @import { ChatNode, Frame } from "../lib/wire.d.ts" */
 
+/** What is being read may be older than what is told meanwhile. */
+let isReading = false;
+
 const readings = inRounds(async () => {
   const id = story.session.peek()?.id;
   if (!id) return;
+  isReading = true;
   try {
     const skeleton = await api.skeleton(id);
     if (story.session.peek()?.id === id) overview.putOutline(id, outlineOf(skeleton));
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     overview.outlineFailed(id, error);
+  } finally {
+    isReading = false;
   }
 });
 
@@ -34,12 +40,22 @@ const readings = inRounds(async () => {
 export const readOutline = readings.ask;
 
 /** What changes a tree, or what stands in it. @type {Set<Frame["type"]>} */
-const CHANGES = new Set(["node.created", "node.completed", "node.state.updated", "tree.changed"]);
+const CHANGES = new Set(["node.created", "node.completed", "tree.changed"]);
+
+/** How messages stand now is told in full: for that a tree of thousands is not read again. @param {Frame} frame */
+function heard(frame) {
+  if (frame.type !== "node.state.updated") return void (CHANGES.has(frame.type) && readOutline());
+  const of = overview.outline.peek();
+  const id = story.session.peek()?.id;
+  const next = of && !isReading && restated(of, frame.nodes ?? [frame]);
+  if (id && next) overview.putOutline(id, next);
+  else void readOutline();
+}
 
 /** Keeps the outline in step with the story. @returns {() => void} ends it */
 export function followOutline() {
   void readOutline();
-  return hear(({ type }) => void (CHANGES.has(type) && readOutline()));
+  return hear(heard);
 }
 
 /** The keyboard goes to a message. @param {number} n */

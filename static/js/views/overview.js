@@ -10,7 +10,7 @@ import { chosen, labels, moving } from "../model/arrangement.js";
 import { cursor, failure, isMarking, marked, reading, runs, sides } from "../model/overview.js";
 import { editing, loading, nodeOf, purges, session } from "../model/story.js";
 import { isLinear } from "../tree/line.js";
-import { aim, beginningOf, carriedIn, drawn, placeName, placeOf } from "../tree/overview.js";
+import { aim, beginningOf, carriedIn, chosenCards, drawn, placeName, placeOf } from "../tree/overview.js";
 import { nameOf } from "../tree/speaker.js";
 import { Labels } from "./label.js";
 import { Body } from "./message.js";
@@ -54,16 +54,6 @@ function Content() {
 
 const BackButton = () => html`<button type="button" class="tree-back" aria-label=${t("tree.back")} title=${`${t("tree.back")} (Esc)`} onClick=${leaveTree}>${icon("back")}<span>${t("tree.back")}</span></button>`;
 
-/** The cards that are chosen, or have something that is. @param {Drawn} tree */
-function marksOf({ outline, cards }) {
-  const marks = new Uint8Array(cards.size);
-  for (const id of marked.value) {
-    const card = cards.cardOf[outline.at.get(id) ?? -1] ?? -1;
-    if (card >= 0) marks[card] = 1;
-  }
-  return marks;
-}
-
 /** What a tree looks like now. @param {Drawn} tree @returns {Scene} */
 function sceneOf(tree) {
   const { outline, cards, layout, head } = tree;
@@ -73,7 +63,7 @@ function sceneOf(tree) {
     layout,
     head: cards.cardOf[head] ?? -1,
     cursor: cards.cardOf[placeOf(tree)] ?? -1,
-    marked: marksOf(tree),
+    marked: chosenCards.value,
     carried: cards.cardOf[carriedIn(outline)] ?? -1,
     aim: aim.value && { card: cards.cardOf[aim.value.n] ?? -1, isPlace: aim.value.why === null },
     words: (n) => beginningOf(outline, n) || t("tree.wordless"),

@@ -19,6 +19,8 @@ const MAP = { wide: 110, column: 9, margin: 12 };
 /** A badge is pointed at with a thumb, too. */
 const REACH = 4;
 const FOUND_ROOM = 24;
+/** What is being written breathes once in so many milliseconds. */
+const BEAT = 1_600;
 
 const COLOURS = /** @type {const} */ ({ page: "--page", raised: "--raised", line: "--border", strong: "--line-strong", text: "--text", muted: "--muted", faint: "--faint", accent: "--accent", soft: "--accent-soft", onAccent: "--on-accent", bad: "--bad" });
 const still = matchMedia("(prefers-reduced-motion: reduce)");
@@ -58,7 +60,6 @@ export class TreeCanvas extends HTMLElement {
   /** Whether a click chooses, and drawing draws a box. */
   isMarking = false;
   #waiting = 0;
-  #dash = 0;
   /** What is to be brought into view as soon as there is a view. @type {(() => void) | null} */
   #wish = null;
   /** @type {Look | null} */
@@ -135,7 +136,7 @@ export class TreeCanvas extends HTMLElement {
   }
 
   redraw() {
-    if (this.#waiting === 0 && this.isConnected) this.#waiting = requestAnimationFrame(() => this.#draw());
+    if (this.#waiting === 0 && this.isConnected) this.#waiting = requestAnimationFrame((now) => this.#draw(now));
   }
 
   // The view
@@ -238,7 +239,8 @@ export class TreeCanvas extends HTMLElement {
 
   // Drawing
 
-  #draw() {
+  /** @param {number} now in milliseconds */
+  #draw(now) {
     this.#waiting = 0;
     if (!this.scene || this.wide === 0 || this.scene.cards.size === 0) return;
     const wish = this.#wish;
@@ -252,14 +254,13 @@ export class TreeCanvas extends HTMLElement {
     if (!ctx) return;
     this.frames += 1;
     const { scene, wide, tall } = this;
+    const beat = still.matches ? 0 : (now % BEAT) / BEAT;
     this.#hands.follow();
-    const moves = paint(ctx, { scene, look: this.#look, camera: this.camera, wide, tall, dash: this.#dash, fitted: this.#fitted }, ratio);
+    const moves = paint(ctx, { scene, look: this.#look, camera: this.camera, wide, tall, beat, fitted: this.#fitted }, ratio);
     if (this.box) paintBox(ctx, this.#look, this.box, ratio);
     if (this.carried) paintCarried(ctx, this.#look, this.carried, ratio);
     this.#drawMap(ratio);
-    if (!moves || still.matches) return;
-    this.#dash = (this.#dash + 0.35) % 16;
-    this.redraw();
+    if (moves && !still.matches) this.redraw();
   }
 
   /** As wide as there are columns, and as tall as the view. @param {Scene} scene */

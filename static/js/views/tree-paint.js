@@ -50,7 +50,7 @@ const RUN_TALL = 28;
  * @property {string} beginning what the root is called
  *
  * @typedef {{x: number, y: number, zoom: number}} Camera a place of the tree is drawn at `place * zoom + x`
- * @typedef {{scene: Scene, look: Look, camera: Camera, wide: number, tall: number, dash: number, fitted: Map<string, string[]>}} Picture
+ * @typedef {{scene: Scene, look: Look, camera: Camera, wide: number, tall: number, beat: number, fitted: Map<string, string[]>}} Picture `beat`: from 0 to 1, where what is being written is in its breath
  */
 
 /** @param {Layout} layout @param {number} card */
@@ -145,7 +145,7 @@ function drawLines(ctx, { scene: { layout, cards }, look, camera }, linked, draw
 // From far
 
 /** One path for each colour. @param {CanvasRenderingContext2D} ctx @param {Picture} picture @param {number[]} drawn @param {number} step */
-function drawBars(ctx, { scene, look, camera }, drawn, step) {
+function drawBars(ctx, { scene, look, camera, beat }, drawn, step) {
   const { layout, cards } = scene;
   const [trunk, side, left, writing] = [new Path2D(), new Path2D(), new Path2D(), new Path2D()];
   const tall = step > CARD.stepY ? step : CARD.tall;
@@ -160,6 +160,10 @@ function drawBars(ctx, { scene, look, camera }, drawn, step) {
   for (const path of [side, left, writing]) ctx.fill(path);
   ctx.fillStyle = look.strong;
   ctx.fill(side);
+  ctx.globalAlpha = depth(beat);
+  ctx.fillStyle = look.accent;
+  ctx.fill(writing);
+  ctx.globalAlpha = 1;
   // What is left out is hollow: also who sees no colours tells it apart.
   ctx.lineWidth = 1.5 / camera.zoom;
   ctx.strokeStyle = look.faint;
@@ -332,9 +336,27 @@ function coloursOf({ scene, look }, card) {
   return { fill: look.raised, edge: look.line, ink, mark: look.faint };
 }
 
+/** The dashes around what is being written. */
+const WRITING = /** @type {const} */ ([10, 6]);
+
+/** Around a card, where it lies under no words. @param {CanvasRenderingContext2D} ctx @param {Look} look @param {number} beat */
+function drawBreath(ctx, look, beat) {
+  const { strokeStyle, lineWidth } = ctx;
+  ctx.globalAlpha = depth(beat);
+  ctx.strokeStyle = look.accent;
+  ctx.lineWidth = 12;
+  ctx.stroke();
+  ctx.globalAlpha = 1;
+  ctx.strokeStyle = strokeStyle;
+  ctx.lineWidth = lineWidth;
+}
+
+/** How deep the breath is: from 0 up and back. @param {number} beat */
+const depth = (beat) => 0.7 * (0.5 - 0.5 * Math.cos(beat * 2 * Math.PI));
+
 /** @param {CanvasRenderingContext2D} ctx @param {Picture} picture @param {number} card */
 function drawMessage(ctx, picture, card) {
-  const { scene, look, dash } = picture;
+  const { scene, look, beat } = picture;
   const { x, y, wide, tall } = boxOf(scene, card);
   const { fill, edge, ink, mark } = coloursOf(picture, card);
   const [isOut, isWriting] = [has(scene, card, FLAG.disabled), has(scene, card, FLAG.writing)];
@@ -343,10 +365,12 @@ function drawMessage(ctx, picture, card) {
   ctx.lineWidth = isWriting ? 2 : 1.25;
   ctx.beginPath();
   ctx.roundRect(x, y, wide, tall, ROUND);
+  if (isWriting) drawBreath(ctx, look, beat);
   ctx.fill();
   if (isOut) ctx.setLineDash([3, 4]);
-  if (isWriting) ctx.setLineDash([10, 6]);
-  ctx.lineDashOffset = isWriting ? -dash : 0;
+  if (isWriting) ctx.setLineDash(WRITING);
+  // Two dashes on in a breath: at its end they stand as they began.
+  ctx.lineDashOffset = isWriting ? -beat * 2 * (WRITING[0] + WRITING[1]) : 0;
   ctx.stroke();
   ctx.setLineDash([]);
   drawWords(ctx, picture, card, ink, mark);
