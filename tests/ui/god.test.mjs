@@ -2,52 +2,16 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { test, until } from "./support/browser.mjs";
-import { REFUSED, chat, check, clotho, composer, grown, last, messageOf, model, newStory, open, session, texts } from "./support/stage.mjs";
+import { at, forked, isAt, openTree, placeOf, put, seen, tree } from "./support/overview.mjs";
+import { REFUSED, chat, check, clotho, composer, last, messageOf, model, newStory, open, session, texts } from "./support/stage.mjs";
 
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 
-/** A message without a reply of a model. */
-const put = async (path, parentId, role, content) => (await clotho.api("POST", `${chat(path)}/message`, { parentId, role, content })).node.id;
-
-/** You -> reply -> You -> reply, where HEAD is; from the first reply another line goes elsewhere, with two messages. */
-async function forked() {
-  const { path, ids } = await grown();
-  const side = [await put(path, ids[1], "user", "To the hills.")];
-  side.push(await put(path, side[0], "assistant", "A path through thorns."));
-  await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[3], exact: true });
-  return { path, ids, side };
-}
-
-const tree = (page) => page.getByRole("tree", { name: "All messages of the story" });
-const at = (page) => tree(page).evaluate((box) => document.getElementById(box.getAttribute("aria-activedescendant"))?.textContent ?? "");
-const isAt = (page, words) => until(async () => (await at(page)).includes(words), `the keyboard is at “${words}”`);
 const reads = (page, text) => page.locator(".tree-message").getByText(text, { exact: true }).waitFor();
 const fold = (page) => page.getByRole("button", { name: "Fold side branches" });
 
-/** Opens it by its key, which is there when its button is. @param {import("playwright-core").Page} page */
-async function openTree(page) {
-  await page.locator('.topbar [data-command="page.tree"]').waitFor();
-  await page.keyboard.press("Control+b");
-  await tree(page).waitFor();
-}
-
-/** Where a message is on the screen, or the badge that folds what leaves it. @param {import("playwright-core").Page} page @param {string} id */
-function placeOf(page, id, badge = false) {
-  return page.locator("tree-canvas").evaluate((canvas, [nid, isBadge]) => {
-    const box = canvas.boxOf(canvas.scene.outline.at.get(nid), isBadge);
-    const { left, top } = canvas.getBoundingClientRect();
-    return box && { x: left + box.x + box.wide / 2, y: top + box.y + box.tall / 2 };
-  }, [id, badge]);
-}
-
-/** Waits until a message is drawn, and says where. */
-async function seen(page, id, badge = false) {
-  await until(async () => (await placeOf(page, id, badge)) !== null, "it is drawn");
-  return placeOf(page, id, badge);
-}
-
 describe("the tree of a story", () => {
-  test("opens from the header and by a key, folded to the line of the story, and what is folded says how much it is", async () => {
+  test("S4-36 S4-13: opens from the header and by a key, folded to the line of the story, and what is folded says how much it is", async () => {
     const { path, ids, side } = await forked();
     const { page, close } = await open(path);
     const asked = [];
@@ -98,7 +62,7 @@ describe("the tree of a story", () => {
     await close();
   });
 
-  test("is walked by keys: along the line, between versions, folding, reading, its menu, and back", async () => {
+  test("S4-05: is walked by keys: along the line, between versions, folding, reading, its menu, and back", async () => {
     const { path, ids } = await forked();
     const { page, close } = await open(path);
     await openTree(page);
@@ -138,7 +102,7 @@ describe("the tree of a story", () => {
     await close();
   });
 
-  test("back leaves the chat as it was: what is typed, where it is scrolled to, and the keyboard in the field", async () => {
+  test("S4-15: back leaves the chat as it was: what is typed, where it is scrolled to, and the keyboard in the field", async () => {
     const path = await newStory();
     let parentId = (await session(path)).activeLeafId;
     for (let i = 0; i < 30; i += 1) parentId = await put(path, parentId, i % 2 ? "assistant" : "user", `Step ${i}. ${"On and on. ".repeat(20)}`);
@@ -149,12 +113,15 @@ describe("the tree of a story", () => {
     await until(async () => page.locator(".to-end").isVisible(), "it is scrolled up");
     const before = await page.locator(".scroller").evaluate((box) => box.scrollTop);
     await composer(page).focus();
+    // The chat is not drawn anew: it is the very same one, beneath.
+    await page.locator(".scroller").evaluate((box) => (box.isTheSame = true));
     await openTree(page);
     assert.equal(await composer(page).count(), 0, "what lies beneath is nobody’s to use");
     await page.goBack();
     await composer(page).waitFor();
     assert.equal(await composer(page).inputValue(), "A thought that is not sent");
     assert.ok(Math.abs((await page.locator(".scroller").evaluate((box) => box.scrollTop)) - before) < 3);
+    assert.ok(await page.locator(".scroller").evaluate((box) => box.isTheSame));
     await until(() => composer(page).evaluate((box) => box === document.activeElement), "the field has the keyboard");
     await page.goForward();
     await tree(page).waitFor();
@@ -163,7 +130,7 @@ describe("the tree of a story", () => {
     await close();
   });
 
-  test("straight runs become one card that opens, and the choice of what is folded stays", async () => {
+  test("S4-36: straight runs become one card that opens, and the choice of what is folded stays", async () => {
     const path = await newStory();
     let parentId = (await session(path)).activeLeafId;
     const ids = [];
@@ -187,7 +154,7 @@ describe("the tree of a story", () => {
     await close();
   });
 
-  test("follows the story: a reply that is written is marked until it is there, and what is left out is said to be", async () => {
+  test("S4-33: follows the story: a reply that is written is marked until it is there, and what is left out is said to be", async () => {
     const { path, ids } = await forked();
     const { page, close } = await open(path, { reducedMotion: "no-preference" });
     await openTree(page);
@@ -215,7 +182,62 @@ describe("the tree of a story", () => {
     await close();
   });
 
-  test("pans by the wheel and by dragging, zooms by keys and by Ctrl and the wheel, and comes back to where the story is", async () => {
+  test("S4-33: what is being written breathes, and is marked but still for who wants less motion, in the chat as on the tree", async () => {
+    for (const reducedMotion of ["no-preference", "reduce"]) {
+      const { path, ids } = await forked();
+      const { page, close } = await open(path, { reducedMotion });
+      const held = model.hold(["A gull.", " It cries."]);
+      await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[3], content: "I listen.", generate: true });
+      await page.locator('.message.generating article[aria-busy="true"]').waitFor();
+      await openTree(page);
+      await fold(page).click();
+      await tree(page).getByRole("treeitem", { name: /being written/ }).waitFor();
+      // Two pictures of the same card, of which the second is drawn because something wants it, or never.
+      const frames = () => page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(document.querySelector("tree-canvas").frames)))));
+      if (reducedMotion === "reduce") await until(async () => (await frames()) === (await frames()), "it is still");
+      else {
+        const some = await frames();
+        await until(async () => (await frames()) > some + 5, "it breathes");
+        const picture = () => page.locator("tree-canvas canvas").first().evaluate((canvas) => canvas.toDataURL());
+        const one = await picture();
+        await until(async () => (await picture()) !== one, "and is seen to");
+      }
+      held.open();
+      await isAt(page, "A gull. It cries., you are here");
+      await close();
+    }
+  });
+
+  test("S4-48: what another tab does to the tree is seen at once, and a new state without reading the whole tree again", async () => {
+    const { path, ids, side } = await forked();
+    const { page, close } = await open(path);
+    const other = await page.context().newPage();
+    other.setDefaultTimeout(20_000);
+    await other.goto(`${clotho.base}${path}/tree`);
+    await openTree(page);
+    for (const tab of [page, other]) await isAt(tab, "Masts in the dusk., you are here");
+    const asked = [];
+    other.on("request", (request) => request.url().includes("shape=skeleton") && asked.push(request.url()));
+    const place = await seen(page, ids[3]);
+    await page.mouse.click(place.x, place.y, { button: "right" });
+    await page.locator(".menu:popover-open").getByRole("button", { name: "Leave out of what the model reads" }).click();
+    for (const tab of [page, other]) await isAt(tab, "Masts in the dusk., you are here, left out of what the model reads");
+    await page.keyboard.press("Control+z");
+    await until(async () => !(await at(other)).includes("left out"), "it is back");
+    const before = asked.length;
+    await clotho.api("PUT", `${chat(path)}/node/${ids[3]}/state`, { isEnabled: false });
+    await isAt(other, "left out of what the model reads");
+    assert.equal(asked.length, before, "the frame said it all");
+    await fold(other).click();
+    await seen(other, side[1]);
+    const added = await put(path, side[1], "user", "Through them.");
+    await seen(other, added);
+    await clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "prune", nodeId: side[0] }] });
+    await until(async () => (await placeOf(other, side[1])) === null, "what is cut away goes");
+    await close();
+  });
+
+  test("S4-37: pans by the wheel and by dragging, zooms by keys and by Ctrl and the wheel, and comes back to where the story is", async () => {
     const { path, ids } = await forked();
     const { page, close } = await open(path);
     await openTree(page);

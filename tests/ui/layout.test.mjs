@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { cardAt, cardsOf, isFolded, layOut } from "../../static/js/tree/layout.js";
-import { FLAG, childrenOf, countsBelow, outlineOf, trunkTo } from "../../static/js/tree/outline.js";
+import { FLAG, countsBelow, outlineOf, restated, trunkTo } from "../../static/js/tree/outline.js";
 
 const LEGEND = { roles: ["system", "user", "assistant"], kinds: ["root", "message", "greeting", "change", "summary", "merge"], statuses: ["generating", "complete", "error"], flags: ["disabled", "muted", "keyframe", "unread"] };
 
@@ -93,8 +93,16 @@ describe("the outline of a tree", () => {
     const has = (id) => outline.flags[outline.at.get(id)] & ~FLAG.mine;
     assert.deepEqual(["n1", "n2", "n3", "n4", "n5"].map(has), [FLAG.disabled, FLAG.muted | FLAG.summary, FLAG.unread | FLAG.writing, FLAG.failed | FLAG.merge, 0]);
     assert.deepEqual([...countsBelow(outline)], [5, 2, 0, 0, 1, 0]);
-    assert.deepEqual(childrenOf(outline, 0), [1, 4]);
     assert.deepEqual([...trunkTo(outline, 3)], [1, 1, 0, 1, 0, 0]);
+  });
+
+  test("takes a new state of messages without being read again, and tells when it does not know one of them", () => {
+    const outline = outlineOf(skeleton([-1, 0, 1, 2], { kinds: [0, 1, 1, 3], flags: [0, 1, 8, 0] }));
+    const next = restated(outline, [{ id: "n1", isEnabled: true, effects: "muted" }, { id: "n2", isEnabled: false, isUnread: false }]);
+    assert.deepEqual(["n1", "n2"].map((id) => next.flags[next.at.get(id)] & ~FLAG.mine), [FLAG.muted, FLAG.disabled]);
+    assert.deepEqual(["n1", "n2"].map((id) => outline.flags[outline.at.get(id)] & ~FLAG.mine), [FLAG.disabled, FLAG.unread], "what was drawn stays as it was");
+    assert.deepEqual([...restated(outline, [{ id: "n3", isEnabled: false }]).flags], [...outline.flags], "a change by hand is not its message");
+    assert.equal(restated(outline, [{ id: "n1", isEnabled: true }, { id: "elsewhere", isEnabled: true }]), null);
   });
 
   test("nothing at all is no tree", () => {

@@ -33,7 +33,7 @@ export function carryTo(to) {
 }
 
 /** Hangs what was taken up below a message. @param {Id} targetId */
-async function put(targetId) {
+export async function put(targetId) {
   const what = moving.peek();
   if (!what) return;
   const { piece, from, isCopy } = what;

@@ -1,26 +1,38 @@
 // The page that shows the whole tree: reading its outline, reading a message in it, folding, going there. Loaded with it.
 import { inRounds } from "../lib/rounds.js";
+import { carry, moving } from "../model/arrangement.js";
+import { inTree, mayRearrange } from "../model/page.js";
 import * as overview from "../model/overview.js";
 import * as story from "../model/story.js";
 import { ApiError, oneNode } from "../net/api.js";
 import * as api from "../net/arrange.js";
-import { outlineOf } from "../tree/outline.js";
-import { drawn, shownFor } from "../tree/overview.js";
-import { goTo } from "./branches.js";
+import { outlineOf, restated } from "../tree/outline.js";
+import { aim, beginningOf, drawn, shownFor } from "../tree/overview.js";
+import { isMovable } from "../tree/place.js";
+import { compare, goTo } from "./branches.js";
+import { register } from "./commands.js";
 import { attempt } from "./failure.js";
-import { hear, sid } from "./follow.js";
+import { hear, sid, visit } from "./follow.js";
+import { askMerge } from "./merge.js";
+import { leaveThere, put } from "./move.js";
 
-/** @import { Frame } from "../lib/wire.d.ts" */
+/** @import { ChatNode, Frame } from "../lib/wire.d.ts" */
+
+/** What is being read may be older than what is told meanwhile. */
+let isReading = false;
 
 const readings = inRounds(async () => {
   const id = story.session.peek()?.id;
   if (!id) return;
+  isReading = true;
   try {
     const skeleton = await api.skeleton(id);
     if (story.session.peek()?.id === id) overview.putOutline(id, outlineOf(skeleton));
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     overview.outlineFailed(id, error);
+  } finally {
+    isReading = false;
   }
 });
 
@@ -28,12 +40,22 @@ const readings = inRounds(async () => {
 export const readOutline = readings.ask;
 
 /** What changes a tree, or what stands in it. @type {Set<Frame["type"]>} */
-const CHANGES = new Set(["node.created", "node.completed", "node.state.updated", "tree.changed"]);
+const CHANGES = new Set(["node.created", "node.completed", "tree.changed"]);
+
+/** How messages stand now is told in full: for that a tree of thousands is not read again. @param {Frame} frame */
+function heard(frame) {
+  if (frame.type !== "node.state.updated") return void (CHANGES.has(frame.type) && readOutline());
+  const of = overview.outline.peek();
+  const id = story.session.peek()?.id;
+  const next = of && !isReading && restated(of, frame.nodes ?? [frame]);
+  if (id && next) overview.putOutline(id, next);
+  else void readOutline();
+}
 
 /** Keeps the outline in step with the story. @returns {() => void} ends it */
 export function followOutline() {
   void readOutline();
-  return hear(({ type }) => void (CHANGES.has(type) && readOutline()));
+  return hear(heard);
 }
 
 /** The keyboard goes to a message. @param {number} n */
@@ -95,3 +117,88 @@ export function turnRuns() {
   overview.foldRuns(!overview.runs.peek());
   keepCursor();
 }
+
+// Moving by hand
+
+/** Takes a message up with what follows it, to be let go on another one. @param {number} n @returns {boolean} whether it can be */
+export function takeHere(n) {
+  const { outline } = drawn.peek() ?? {};
+  const nodeId = outline?.ids[n];
+  if (!outline || !nodeId || !mayRearrange.peek() || moving.peek() !== null || !isMovable(outline, n)) return false;
+  overview.aimAt(null);
+  carry({ piece: { nodeId }, from: sid(), name: beginningOf(outline, n), isCopy: false });
+  return true;
+}
+
+/** What is moved is held over a message, or over none; undefined: over the one that the keyboard is at. @param {number | null | undefined} n */
+export const holdOver = (n) => overview.aimAt(n == null ? n : (drawn.peek()?.outline.ids[n] ?? null));
+
+/** Hangs what is moved below the message it is held over, where it may come there. */
+export async function putHere() {
+  const to = aim.peek();
+  if (to && to.why === null) await put(to.nid);
+}
+
+/** Lets go of what was dragged: below what it is held over, else it stays where it was. */
+export async function letGo() {
+  await putHere();
+  if (moving.peek() !== null) leaveThere();
+}
+
+// What the menu of a message has only here
+
+/** @param {ChatNode | null} node */
+const isWhole = (node) => inTree.value && node?.status === "complete" && node.kind !== "change" && node.kind !== "root";
+
+/** Whether the line that the story is on leads through a message. @param {ChatNode} node */
+function isOnLine({ id }) {
+  const tree = drawn.value;
+  return tree?.cards.trunk[tree.cards.cardOf[tree.outline.at.get(id) ?? -1] ?? -1] === 1;
+}
+
+/** Whether a message stands on another line than the story. @param {ChatNode | null} node */
+const isBeside = (node) => isWhole(node) && node !== null && !isOnLine(node);
+
+register({
+  id: "message.branchHere",
+  label: "command.branchHere",
+  icon: "branch",
+  scope: "message",
+  enabled: ({ node }) => isWhole(node),
+  run: async ({ node }) => {
+    if (!node) return;
+    await goTo(node.id);
+    story.focusField();
+  },
+});
+
+register({
+  id: "message.makeCurrent",
+  label: "command.setCurrent",
+  icon: "here",
+  scope: "message",
+  enabled: ({ node }) => isBeside(node),
+  run: ({ node }) => node && visit(node.id),
+});
+
+register({
+  id: "message.compareHere",
+  label: "command.compareHere",
+  icon: "compare",
+  scope: "message",
+  enabled: ({ node }) => isBeside(node) && story.head.value !== null,
+  run: ({ node }) => {
+    const head = story.head.peek();
+    if (node && head) compare(head, node.id);
+  },
+});
+
+register({
+  id: "message.mergeHere",
+  label: "command.merge",
+  icon: "merge",
+  scope: "message",
+  rearranges: true,
+  enabled: ({ node }) => isBeside(node) && story.head.value !== null,
+  run: ({ node }) => node && askMerge(node.id),
+});

@@ -1,6 +1,6 @@
 // Coming to the whole tree of a story and going back. What it shows is loaded with the first use.
 import { isFocusLost } from "../lib/focus.js";
-import { chosen, moving } from "../model/arrangement.js";
+import { chosen } from "../model/arrangement.js";
 import { inTree, openDialog } from "../model/page.js";
 import * as story from "../model/story.js";
 import { isLinear } from "../tree/line.js";
@@ -38,6 +38,6 @@ register({
   icon: "tree",
   scope: "page",
   keys: ["mod+b", "t"],
-  enabled: () => story.session.value !== null && !isLinear.value && moving.value === null && chosen.value === null,
+  enabled: () => story.session.value !== null && !isLinear.value && chosen.value === null,
   run: () => (inTree.peek() ? leaveTree() : open()),
 });

@@ -20,6 +20,13 @@ export const cursor = signal(/** @type {Id | null} */ (null));
 /** The message whose text is read beside the tree. */
 export const reading = signal(/** @type {Id | null} */ (null));
 
+/** The messages that are chosen for something. */
+export const marked = signal(/** @type {ReadonlySet<Id>} */ (new Set()));
+/** Whether a click chooses a message, and drawing over the tree all in a box. */
+export const isMarking = signal(false);
+/** The message that what is moved is held over: none (null), or the one that the keyboard is at (undefined). */
+export const aimed = signal(/** @type {Id | null | undefined} */ (undefined));
+
 /** Whether side branches are folded away, and straight runs; the reader's choice stays. */
 export const sides = signal(recall("tree.sides") !== "open");
 export const runs = signal(recall("tree.runs") === "folded");
@@ -33,6 +40,9 @@ export function putOutline(sid, next) {
   batch(() => {
     if (known.peek()?.sid !== sid) forgetPlace();
     known.value = { sid, outline: next, error: null };
+    // What is no longer in the tree is not chosen either.
+    const there = [...marked.peek()].filter((id) => next.at.has(id));
+    if (there.length < marked.peek().size) marked.value = new Set(there);
   });
 }
 
@@ -44,17 +54,37 @@ export function outlineFailed(sid, error) {
 /** Another story has other messages. */
 function forgetPlace() {
   cursor.value = reading.value = null;
+  marked.value = new Set();
+  isMarking.value = false;
   flipped.value = openRuns.value = new Set();
 }
 
 /** @param {Id} id */
 export function putCursor(id) {
-  cursor.value = id;
+  batch(() => {
+    cursor.value = id;
+    aimed.value = undefined;
+  });
 }
 
 /** @param {Id | null} id */
 export function read(id) {
   reading.value = id;
+}
+
+/** @param {Iterable<Id>} ids */
+export function mark(ids) {
+  marked.value = new Set(ids);
+}
+
+/** @param {boolean} is */
+export function setMarking(is) {
+  isMarking.value = is;
+}
+
+/** @param {Id | null | undefined} id */
+export function aimAt(id) {
+  aimed.value = id;
 }
 
 /** @param {boolean} folded */

@@ -2,7 +2,7 @@
 // Numbers stand for messages here: a parent has a smaller number than its children, and a child that has no elder ones
 // comes right after its parent. So everything that follows is a loop, however deep a story is.
 
-/** @import { Id, Skeleton } from "../lib/wire.d.ts" */
+/** @import { Id, NodeState, Skeleton } from "../lib/wire.d.ts" */
 
 /** What is known of a message besides its place; bits of `flags`. */
 export const FLAG = { disabled: 1, muted: 2, mine: 4, writing: 8, failed: 16, unread: 32, summary: 64, merge: 128 };
@@ -98,9 +98,23 @@ export function countsBelow({ size, parent }) {
   return below;
 }
 
-/** The children of a message, the eldest first. @param {Outline} outline @param {number} of @returns {number[]} */
-export function childrenOf({ size, parent }, of) {
-  const found = [];
-  for (let n = of + 1; n < size; n += 1) if (parent[n] === of) found.push(n);
-  return found;
+/**
+ * The same outline where some messages are left out now, or are new, or no longer; null: one of them is not in it.
+ * @param {Outline} outline @param {NodeState[]} states @returns {Outline | null}
+ */
+export function restated(outline, states) {
+  const flags = outline.flags.slice();
+  const turn = (/** @type {number} */ n, /** @type {number} */ flag, /** @type {boolean | undefined} */ is) => {
+    if (is !== undefined) flags[n] = is ? (flags[n] ?? 0) | flag : (flags[n] ?? 0) & ~flag;
+  };
+  for (const { id = "", isEnabled, effects, isUnread } of states) {
+    const n = outline.at.get(id);
+    if (n === undefined) return null;
+    // A change by hand is not the message that it follows.
+    if (outline.ids[n] !== id) continue;
+    turn(n, FLAG.disabled, isEnabled === undefined ? undefined : !isEnabled);
+    turn(n, FLAG.muted, effects === undefined ? undefined : effects === "muted");
+    turn(n, FLAG.unread, isUnread);
+  }
+  return { ...outline, flags };
 }

@@ -1,15 +1,17 @@
 // The cards of the open story, as they stand now: what is drawn and what is walked through are the same ones.
 import { computed } from "../../vendor/preact.js";
 import { quoted } from "../lib/tags.js";
-import { labels, labelsOf } from "../model/arrangement.js";
-import { flipped, openRuns, outline, runs, sides } from "../model/overview.js";
-import { head } from "../model/story.js";
+import { labels, labelsOf, moving } from "../model/arrangement.js";
+import { aimed, cursor, flipped, marked, openRuns, outline, runs, sides } from "../model/overview.js";
+import { head, session } from "../model/story.js";
 import { cardsOf, layOut } from "./layout.js";
 import { FLAG, trunkTo } from "./outline.js";
+import { refusalOf } from "./place.js";
 
 /** @import { Id } from "../lib/wire.d.ts" */
 /** @import { Cards, Layout } from "./layout.js" */
 /** @import { Outline } from "./outline.js" */
+/** @import { Refusal } from "./place.js" */
 /** @typedef {{outline: Outline, cards: Cards, layout: Layout, head: number}} Drawn `head`: the message that HEAD is at */
 
 /** The numbers of messages that are there. @param {Outline} of @param {Iterable<Id>} ids */
@@ -37,19 +39,68 @@ export function shownFor({ outline: { parent }, cards }, n) {
   return cards.node[cards.cardOf[at] ?? 0] ?? 0;
 }
 
+/** The message that the keyboard is at. @param {Drawn} tree */
+export const placeOf = (tree) => shownFor(tree, tree.outline.at.get(cursor.value ?? "") ?? tree.head);
+
+/** The message that leads what is moved; -1: it hangs nowhere in this tree. @param {Outline} of */
+export function carriedIn({ at }) {
+  const what = moving.value;
+  return what && "nodeId" in what.piece && what.from === session.value?.id ? (at.get(what.piece.nodeId) ?? -1) : -1;
+}
+
+/** Where what is moved would come, and why it cannot; of a straight run that is its end. null: it is held over nothing. */
+export const aim = computed(() => {
+  const tree = drawn.value;
+  const what = moving.value;
+  if (!tree || !what || aimed.value === null) return null;
+  const { outline: of, cards } = tree;
+  const over = aimed.value === undefined ? placeOf(tree) : of.at.get(aimed.value);
+  if (over === undefined) return null;
+  const card = cards.cardOf[over] ?? -1;
+  const n = (cards.node[card] ?? over) + (cards.count[card] ?? 1) - 1;
+  return { n, nid: of.ids[n] ?? "", why: /** @type {Refusal | null} */ (refusalOf(of, carriedIn(of), what.isCopy, n)) };
+});
+
+/** The cards below each, as chains, the first of them first. @type {WeakMap<Cards, {first: Int32Array, next: Int32Array}>} */
+const families = new WeakMap();
+
+/** @param {Cards} cards */
+function familiesOf(cards) {
+  const known = families.get(cards);
+  if (known) return known;
+  const found = { first: new Int32Array(cards.size).fill(-1), next: new Int32Array(cards.size).fill(-1) };
+  for (let card = cards.size - 1; card > 0; card -= 1) {
+    const above = cards.parent[card] ?? 0;
+    found.next[card] = found.first[above] ?? -1;
+    found.first[above] = card;
+  }
+  families.set(cards, found);
+  return found;
+}
+
 /** Who is one step away: the message above, those beside it from left to right, and those below. @param {Drawn} tree @param {number} n */
 export function around({ cards, layout }, n) {
   const card = cards.cardOf[n] ?? 0;
   const above = cards.parent[card] ?? -1;
-  /** @type {[number[], number[]]} */
-  const [beside, below] = [[], []];
-  for (let i = 0; i < cards.size; i += 1) {
-    if (i === card || (above >= 0 && cards.parent[i] === above)) beside.push(i);
-    if (cards.parent[i] === card) below.push(i);
-  }
-  const inOrder = (/** @type {number[]} */ list) => list.sort((a, b) => (layout.column[a] ?? 0) - (layout.column[b] ?? 0)).map((i) => cards.node[i] ?? 0);
-  return { above: above < 0 ? null : (cards.node[above] ?? 0), beside: inOrder(beside), below: inOrder(below) };
+  const { first, next } = familiesOf(cards);
+  const below = (/** @type {number} */ of) => {
+    const list = [];
+    for (let i = first[of] ?? -1; i >= 0; i = next[i] ?? -1) list.push(i);
+    return list.sort((a, b) => (layout.column[a] ?? 0) - (layout.column[b] ?? 0)).map((i) => cards.node[i] ?? 0);
+  };
+  return { above: above < 0 ? null : (cards.node[above] ?? 0), beside: above < 0 ? [cards.node[card] ?? 0] : below(above), below: below(card) };
 }
+
+/** The cards that are chosen, or have something that is. */
+export const chosenCards = computed(() => {
+  const { outline: of, cards } = drawn.value ?? {};
+  const marks = new Uint8Array(cards?.size ?? 0);
+  for (const id of marked.value) {
+    const card = cards?.cardOf[of?.at.get(id) ?? -1] ?? -1;
+    if (card >= 0) marks[card] = 1;
+  }
+  return marks;
+});
 
 /** The name of the place of a message, also where it is on a change by hand at its end. @param {Outline} of @param {number} n */
 export const placeName = (of, n) => labelsOf(of.ids[n] ?? "")[0]?.name ?? labelsOf(of.ends.get(n) ?? "")[0]?.name ?? "";

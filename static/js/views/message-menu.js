@@ -16,13 +16,14 @@ import { CommandButton, Menu, icon } from "./parts.js";
 const ITEMS = ["message.goOn", "message.otherModel", "message.setCurrent", "message.compare", "message.label", "message.mute", "message.unmute", "message.link", "message.exportAs", "message.keepLore", "message.choose", "message.summarise", "message.copyTo", "message.move"];
 const MOST_STARS = 5;
 
-/** @param {{node: ChatNode, without?: string[]}} props `without`: commands that only make sense in the chat */
-export const MessageMenu = ({ node, without = [] }) =>
-  h(Menu, { label: t("command.menu"), symbol: "more", class: "more" }, h(Items, { node, without }));
+/** @param {{node: ChatNode, without?: string[], first?: string[]}} props `without`: commands that only make sense in the chat; `first`: more of them, above the others */
+export const MessageMenu = ({ node, without = [], first = [] }) =>
+  h(Menu, { label: t("command.menu"), symbol: "more", class: "more" }, h(Items, { node, without, first }));
 
-/** @param {{node: ChatNode, without: string[]}} props */
-function Items({ node, without }) {
+/** @param {{node: ChatNode, without: string[], first: string[]}} props */
+function Items({ node, without, first }) {
   return html`${canRun("message.rate", node) && html`${h(StarRow, { node })}<hr />`}
+    ${first.length > 0 && html`${first.map((id) => h(CommandButton, { key: id, id, node, wide: true }))}<hr />`}
     ${ITEMS.filter((id) => !without.includes(id)).map((id) => h(CommandButton, { key: id, id, node, wide: true }))}
     ${canRun("message.prune", node) && html`<hr />${h(CommandButton, { id: "message.prune", node, wide: true })}${h(CommandButton, { id: "message.purge", node, wide: true })}`}`;
 }

@@ -1,15 +1,16 @@
 // The page that shows the whole tree of a story, over its chat. Loaded when first opened.
 import { h, html, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { followOutline, goThere, readMessage, readOutline, stopReading, turnFold, turnRuns, turnSides } from "../actions/overview.js";
+import { followOutline, goThere, holdOver, letGo, putHere, readMessage, readOutline, stopReading, takeHere, turnFold, turnRuns, turnSides } from "../actions/overview.js";
+import { markAlso, turnMark, turnMarking } from "../actions/tree-chosen.js";
 import { giveBackFocus, leaveTree } from "../actions/tree-page.js";
 import { drawn as onScreen, isFocusLost } from "../lib/focus.js";
 import { addEnglish, clock, locale, moment, t } from "../lib/i18n.js";
 import words from "../lib/strings/en-overview.js";
 import { chosen, labels, moving } from "../model/arrangement.js";
-import { cursor, failure, reading, runs, sides } from "../model/overview.js";
+import { cursor, failure, isMarking, marked, reading, runs, sides } from "../model/overview.js";
 import { editing, loading, nodeOf, purges, session } from "../model/story.js";
 import { isLinear } from "../tree/line.js";
-import { beginningOf, drawn, placeName } from "../tree/overview.js";
+import { aim, beginningOf, carriedIn, chosenCards, drawn, placeName, placeOf } from "../tree/overview.js";
 import { nameOf } from "../tree/speaker.js";
 import { Labels } from "./label.js";
 import { Body } from "./message.js";
@@ -17,7 +18,7 @@ import { MessageMenu } from "./message-menu.js";
 import { Blank, CommandButton, Waiting, icon } from "./parts.js";
 import { Failed } from "./reading.js";
 import "./tree-canvas.js";
-import { STATES, Walk, placeOf } from "./tree-walk.js";
+import { STATES, Walk } from "./tree-walk.js";
 
 /** @import { Key } from "../lib/i18n.js" */
 /** @import { Drawn } from "../tree/overview.js" */
@@ -32,7 +33,7 @@ export function Overview() {
   const texts = purges.value;
   useEffect(() => (isOpen ? followOutline() : undefined), [sid, isOpen, texts]);
   // What goes on in the chat is shown there.
-  const isElsewhere = isOpen && (isLinear.value || moving.value !== null || chosen.value !== null || editing.value !== null);
+  const isElsewhere = isOpen && (isLinear.value || chosen.value !== null || editing.value !== null);
   useEffect(() => {
     if (isElsewhere) leaveTree();
   }, [isElsewhere]);
@@ -62,6 +63,9 @@ function sceneOf(tree) {
     layout,
     head: cards.cardOf[head] ?? -1,
     cursor: cards.cardOf[placeOf(tree)] ?? -1,
+    marked: chosenCards.value,
+    carried: cards.cardOf[carriedIn(outline)] ?? -1,
+    aim: aim.value && { card: cards.cardOf[aim.value.n] ?? -1, isPlace: aim.value.why === null },
     words: (n) => beginningOf(outline, n) || t("tree.wordless"),
     label: (n) => placeName(outline, n),
     runText: (n) => t("tree.run", { n }),
@@ -89,14 +93,29 @@ function Whole({ tree }) {
   useLayoutEffect(() => {
     const canvas = ref.current;
     if (!canvas) return;
-    canvas.hooks = { pick: (n) => (focusTree(), pick(n)), go: goThere, fold: (n) => (focusTree(), turnFold(n)), menu: (n) => void menu(n) };
+    canvas.hooks = { pick: (n) => (focusTree(), pick(n)), go: goThere, fold: (n) => (focusTree(), turnFold(n)), menu: (n) => void menu(n), take: (n) => takeHere(n) && (focusTree(), true), over: holdOver, drop: () => void letGo(), mark: (n) => (focusTree(), turnMark(n)), choose: (all) => (focusTree(), markAlso(all)) };
     canvas.show(sceneOf(tree), placeOf(tree));
     canvas.center(tree.head);
     if (isFocusLost() || !box.current?.contains(document.activeElement)) focusTree();
   }, []);
   const named = labels.value;
   const language = locale.value;
-  useLayoutEffect(() => ref.current?.show(sceneOf(tree), at), [tree, at, named, language]);
+  const over = aim.value;
+  const carried = moving.value;
+  const marks = marked.value;
+  const isChoosing = isMarking.value;
+  useLayoutEffect(() => ref.current?.show(sceneOf(tree), at), [tree, at, named, language, over, carried, marks]);
+  useLayoutEffect(() => void (ref.current && (ref.current.isMarking = isChoosing)), [isChoosing]);
+  useEffect(() => {
+    if (marks.size === 0 && isFocusLost()) focusTree();
+  }, [marks]);
+  useEffect(() => {
+    // Nothing is moved any longer: put down, left, or gone.
+    if (carried !== null) return;
+    ref.current?.rest();
+    holdOver(undefined);
+    if (isFocusLost()) focusTree();
+  }, [carried]);
   const place = cursor.value;
   const isRead = reading.value;
   useEffect(() => {
@@ -114,13 +133,34 @@ function Whole({ tree }) {
     <div class="overview-bar">${h(BackButton, {})}
       <p class="aside tree-count">${t("tree.count", { n: tree.outline.size - 1 })}${hidden > 0 && html`<span> · ${t("tree.folded", { n: hidden })}</span>`}</p>
       ${h(Tools, { canvas: () => ref.current, head: tree.head, legend: () => (stopReading(), (legend.value = !legend.peek())) })}</div>
-    <div class="tree-field"><tree-canvas ref=${ref} aria-hidden="true"></tree-canvas>${h(Walk, { tree, canvas: () => ref.current, enter, menu })}</div>
+    <div class="tree-field"><tree-canvas ref=${ref} aria-hidden="true"></tree-canvas>${h(Walk, { tree, canvas: () => ref.current, enter, menu })}${carried ? h(MovingBar, { tree, focusTree }) : marks.size > 0 && h(ChosenBar, {})}</div>
     <aside class=${`tree-beside ${isRead === null && !legend.value ? "is-idle" : ""}`} aria-label=${t(isRead === null ? "tree.legend" : "tree.reading")}>
       ${isRead === null ? h(Legend, {}) : h(Reading, { key: isRead, tree, back: () => (stopReading(), focusTree()) })}</aside></div>`;
 }
 
-/** A card of several messages opens, one of a single message is read. @param {number} n */
+/** What is moved, where it would come, and why it cannot. @param {{tree: Drawn, focusTree: () => void}} props */
+function MovingBar({ tree, focusTree }) {
+  const to = aim.value;
+  const what = moving.value;
+  // Who chose it from a menu goes on by keys from where they were.
+  useEffect(() => {
+    if (!document.activeElement?.closest(".tree-walk")) focusTree();
+  }, []);
+  const put = html`<button type="button" class="primary" aria-disabled=${to?.why !== null} onClick=${putHere}>${icon("move")}<span>${t("command.placeHere")}</span></button>`;
+  const place = to && (to.why ? t(`tree.refused.${to.why}`) : to.n === 0 ? t("tree.aimFirst") : t("tree.aim", { text: beginningOf(tree.outline, to.n) || t("tree.wordless") }));
+  return html`<div class="tree-bar peek" role="status">${icon(what?.isCopy ? "copyTo" : "move")}<p>${t(what?.isCopy ? "moving.copy" : "moving.text")} <q>${what?.name ?? ""}</q>${place && html`<span class=${to?.why ? "bad" : ""}>${place}</span>`}</p>
+    ${to && put}${h(CommandButton, { id: "moving.elsewhere", wide: true })}${h(CommandButton, { id: "moving.stash", wide: true })}${h(CommandButton, { id: "moving.cancel", wide: true })}${h(CommandButton, { id: "moving.cancelCopy", wide: true })}</div>`;
+}
+
+const CHOSEN = ["tree.compare", "tree.leaveOut", "tree.putBack", "tree.copy", "tree.prune", "tree.none"];
+
+/** What can be done with the messages that are chosen. */
+const ChosenBar = () => html`<div class="tree-bar peek" role="status">${icon("check")}<p>${t("chosen.text", { n: marked.value.size })}</p>
+  <div class="chosen">${CHOSEN.map((id) => h(CommandButton, { key: id, id, wide: true }))}</div></div>`;
+
+/** While something is moved, what is clicked is its place; a card of several messages opens, one of a single message is read. @param {number} n */
 function pick(n) {
+  if (moving.peek()) return holdOver(n), void putHere();
   const { cards } = drawn.peek() ?? {};
   if ((cards?.count[cards.cardOf[n] ?? 0] ?? 1) > 1) turnFold(n);
   else void readMessage(n);
@@ -134,7 +174,7 @@ function Tools({ canvas, head, legend }) {
   const tool = (/** @type {Key} */ label, /** @type {string} */ symbol, /** @type {() => unknown} */ act, /** @type {boolean | null} */ on = null) =>
     html`<button type="button" class="round" aria-label=${t(label)} title=${t(label)} aria-pressed=${on} onClick=${act}>${icon(symbol)}</button>`;
   return html`<div class="tree-tools" role="group" aria-label=${t("tree.tools")}>
-    ${tool("tree.sides", "sides", turnSides, sides.value)}${tool("tree.runs", "summarise", turnRuns, runs.value)}<i></i>
+    ${tool("tree.sides", "sides", turnSides, sides.value)}${tool("tree.runs", "summarise", turnRuns, runs.value)}${tool("tree.marking", "check", turnMarking, isMarking.value)}<i></i>
     ${tool("tree.farther", "line", () => canvas()?.farther())}${tool("tree.closer", "plus", () => canvas()?.closer())}${tool("tree.fit", "fit", () => canvas()?.fit())}${tool("tree.home", "here", () => canvas()?.center(head))}<i></i>
     ${tool("tree.legend", "help", legend)}</div>`;
 }
@@ -142,6 +182,9 @@ function Tools({ canvas, head, legend }) {
 /** Commands of a message that need the chat around it; of those beside the line also what is about runs of it. */
 const APART = ["message.choose", "message.goOn", "message.otherModel"];
 const BESIDE = [...APART, "message.summarise"];
+
+/** What the chat has as buttons of a message, and what needs the whole tree. */
+const HERE = ["message.branchHere", "message.makeCurrent", "message.compareHere", "message.mergeHere", "message.leaveOut", "message.putBack", "message.copy", "message.why"];
 
 /** @param {{tree: Drawn, back: () => void}} props */
 function Reading({ tree, back }) {
@@ -164,7 +207,7 @@ function Reading({ tree, back }) {
     <div class="tree-text" tabindex="0" role="group" aria-label=${t("tree.text")}>${h(Body, { node })}</div>
     <footer class="actions">${n !== tree.head && node.status === "complete" && html`<button type="button" class="primary" onClick=${() => goThere(n)}>${icon("right")}<span>${t("branches.go")}</span></button>`}
       ${tree.cards.foldable[card] === 1 && html`<button type="button" onClick=${() => turnFold(n)}>${icon(isFolded ? "branches" : "sides")}<span>${t(isFolded ? "tree.unfold" : "tree.fold")}</span></button>`}
-      <span class="tree-more">${h(CommandButton, { id: "message.why", node })}${node.status !== "generating" && h(MessageMenu, { node, without: isTrunk ? APART : BESIDE })}</span></footer></article>`;
+      <span class="tree-more">${h(CommandButton, { id: "message.why", node })}${node.status !== "generating" && h(MessageMenu, { node, without: isTrunk ? APART : BESIDE, first: HERE })}</span></footer></article>`;
 }
 
 /** How each thing looks. @type {[string, Key][]} */

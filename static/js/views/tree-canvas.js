@@ -2,14 +2,16 @@
 // that means its owner knows. Nothing is drawn unless something has changed. For those who do not see it there is a tree of
 // the page's own (tree-walk.js); this one is hidden from them.
 import { cardAt } from "../tree/layout.js";
-import { CARD, badgeBox, badgeOf, boxOf, leftOf, paint, paintMap, topOf } from "./tree-paint.js";
+import { Pointers } from "./tree-pointers.js";
+import { CARD, badgeBox, badgeOf, boxOf, leftOf, paint, paintBox, paintCarried, paintMap, topOf } from "./tree-paint.js";
 
 /** @import { Camera, Look, Scene } from "./tree-paint.js" */
-/** @typedef {{pick: (n: number) => void, go: (n: number) => void, fold: (n: number) => void, menu: (n: number) => void}} Hooks called with a message */
+/**
+ * Called with a message. `take`: whether it can be taken up, to be moved; then it is held over messages, or over none.
+ * @typedef {{pick: (n: number) => void, go: (n: number) => void, fold: (n: number) => void, menu: (n: number) => void, take: (n: number) => boolean, over: (n: number | null) => void, drop: () => void, mark: (n: number) => void, choose: (all: number[]) => void}} Hooks
+ */
 
 const ZOOM = { least: 0.01, most: 2.5, step: 1.25 };
-/** So far a finger or a mouse may slip and still have clicked. */
-const SLIP = 5;
 const EDGE = 28;
 /** So much of the tree is always in view. */
 const KEPT = 60;
@@ -17,6 +19,8 @@ const MAP = { wide: 110, column: 9, margin: 12 };
 /** A badge is pointed at with a thumb, too. */
 const REACH = 4;
 const FOUND_ROOM = 24;
+/** What is being written breathes once in so many milliseconds. */
+const BEAT = 1_600;
 
 const COLOURS = /** @type {const} */ ({ page: "--page", raised: "--raised", line: "--border", strong: "--line-strong", text: "--text", muted: "--muted", faint: "--faint", accent: "--accent", soft: "--accent-soft", onAccent: "--on-accent", bad: "--bad" });
 const still = matchMedia("(prefers-reduced-motion: reduce)");
@@ -49,8 +53,13 @@ export class TreeCanvas extends HTMLElement {
   frames = 0;
   wide = 0;
   tall = 0;
+  /** What is drawn along with the hand. @type {{x: number, y: number, text: string} | null} */
+  carried = null;
+  /** What is drawn over the tree, to choose all in it. @type {{x: number, y: number, wide: number, tall: number} | null} */
+  box = null;
+  /** Whether a click chooses, and drawing draws a box. */
+  isMarking = false;
   #waiting = 0;
-  #dash = 0;
   /** What is to be brought into view as soon as there is a view. @type {(() => void) | null} */
   #wish = null;
   /** @type {Look | null} */
@@ -61,9 +70,7 @@ export class TreeCanvas extends HTMLElement {
   #map = document.createElement("canvas");
   /** The tree on the small map; drawn anew when the tree is another. @type {HTMLCanvasElement | null} */
   #small = null;
-  /** @type {Map<number, {x: number, y: number}>} */
-  #pointers = new Map();
-  #hasMoved = false;
+  #hands = new Pointers(this);
   #ends = new AbortController();
 
   connectedCallback() {
@@ -72,12 +79,10 @@ export class TreeCanvas extends HTMLElement {
     this.#map.className = "tree-map";
     this.replaceChildren(this.#field, this.#map);
     const field = this.#field;
-    field.addEventListener("pointerdown", (event) => this.#press(event), { signal });
-    field.addEventListener("pointermove", (event) => this.#move(event), { signal });
-    field.addEventListener("pointerup", (event) => this.#lift(event), { signal });
-    field.addEventListener("pointercancel", (event) => void this.#pointers.delete(event.pointerId), { signal });
-    field.addEventListener("dblclick", (event) => this.#hit(event, "go"), { signal });
-    field.addEventListener("contextmenu", (event) => (event.preventDefault(), this.#hit(event, "menu")), { signal });
+    this.#hands.listen(field, signal);
+    field.addEventListener("dblclick", (event) => this.hit(event, "go"), { signal });
+    // A finger that rests takes up; its menu comes when it is lifted without having moved.
+    field.addEventListener("contextmenu", (event) => (event.preventDefault(), this.#hands.isBusy || this.hit(event, "menu")), { signal });
     field.addEventListener("wheel", (event) => this.#wheel(event), { signal, passive: false });
     for (const type of /** @type {const} */ (["pointerdown", "pointermove"])) this.#map.addEventListener(type, (event) => this.#aim(event), { signal });
     const sizes = new ResizeObserver(() => this.#resize());
@@ -111,8 +116,27 @@ export class TreeCanvas extends HTMLElement {
     this.redraw();
   }
 
+  /** The messages whose cards the box touches. */
+  inBox() {
+    const { scene, box, camera } = this;
+    if (!scene || !box) return [];
+    const [left, top] = [(box.x - camera.x) / camera.zoom, (box.y - camera.y) / camera.zoom];
+    const [right, end] = [left + box.wide / camera.zoom, top + box.tall / camera.zoom];
+    const all = [];
+    for (let card = 0; card < scene.cards.size; card += 1) {
+      const { x, y, wide, tall } = boxOf(scene, card);
+      if (x <= right && x + wide >= left && y <= end && y + tall >= top) all.push(scene.cards.node[card] ?? 0);
+    }
+    return all;
+  }
+
+  /** What was dragged is let go of, wherever the hand is. */
+  rest() {
+    this.#hands.rest();
+  }
+
   redraw() {
-    if (this.#waiting === 0 && this.isConnected) this.#waiting = requestAnimationFrame(() => this.#draw());
+    if (this.#waiting === 0 && this.isConnected) this.#waiting = requestAnimationFrame((now) => this.#draw(now));
   }
 
   // The view
@@ -215,7 +239,8 @@ export class TreeCanvas extends HTMLElement {
 
   // Drawing
 
-  #draw() {
+  /** @param {number} now in milliseconds */
+  #draw(now) {
     this.#waiting = 0;
     if (!this.scene || this.wide === 0 || this.scene.cards.size === 0) return;
     const wish = this.#wish;
@@ -228,12 +253,14 @@ export class TreeCanvas extends HTMLElement {
     this.#look ??= lookOf(this);
     if (!ctx) return;
     this.frames += 1;
-    const { scene, camera, wide, tall } = this;
-    const moves = paint(ctx, { scene, look: this.#look, camera, wide, tall, dash: this.#dash, fitted: this.#fitted }, ratio);
+    const { scene, wide, tall } = this;
+    const beat = still.matches ? 0 : (now % BEAT) / BEAT;
+    this.#hands.follow();
+    const moves = paint(ctx, { scene, look: this.#look, camera: this.camera, wide, tall, beat, fitted: this.#fitted }, ratio);
+    if (this.box) paintBox(ctx, this.#look, this.box, ratio);
+    if (this.carried) paintCarried(ctx, this.#look, this.carried, ratio);
     this.#drawMap(ratio);
-    if (!moves || still.matches) return;
-    this.#dash = (this.#dash + 0.35) % 16;
-    this.redraw();
+    if (moves && !still.matches) this.redraw();
   }
 
   /** As wide as there are columns, and as tall as the view. @param {Scene} scene */
@@ -267,48 +294,13 @@ export class TreeCanvas extends HTMLElement {
   // Pointers
 
   /** @param {MouseEvent} event */
-  #at(event) {
+  at(event) {
     const { left, top } = this.#field.getBoundingClientRect();
     return { x: event.clientX - left, y: event.clientY - top };
   }
 
-  /** @param {PointerEvent} event */
-  #press(event) {
-    if (event.button > 0) return;
-    this.#field.setPointerCapture(event.pointerId);
-    if (this.#pointers.size === 0) this.#hasMoved = false;
-    this.#pointers.set(event.pointerId, this.#at(event));
-  }
-
-  /** @param {PointerEvent} event */
-  #move(event) {
-    const before = this.#pointers.get(event.pointerId);
-    const now = this.#at(event);
-    if (!before) return this.#point(now);
-    const other = [...this.#pointers].find(([id]) => id !== event.pointerId)?.[1];
-    const [dx, dy] = [now.x - before.x, now.y - before.y];
-    if (!this.#hasMoved && !other && Math.hypot(dx, dy) < SLIP) return;
-    this.#hasMoved = true;
-    this.#pointers.set(event.pointerId, now);
-    if (!other) return this.pan(dx, dy);
-    const apart = (/** @type {{x: number, y: number}} */ at) => Math.max(10, Math.hypot(at.x - other.x, at.y - other.y));
-    this.pan(dx / 2, dy / 2);
-    this.zoom(apart(now) / apart(before), (now.x + other.x) / 2, (now.y + other.y) / 2);
-  }
-
-  /** @param {PointerEvent} event */
-  #lift(event) {
-    const wasDown = this.#pointers.delete(event.pointerId);
-    if (wasDown && !this.#hasMoved && this.#pointers.size === 0) this.#hit(event, "pick");
-  }
-
-  /** @param {{x: number, y: number}} at */
-  #point(at) {
-    this.#field.classList.toggle("over", this.#found(at) !== null);
-  }
-
   /** The card at a place, and whether it is its badge. @param {{x: number, y: number}} at */
-  #found({ x: px, y: py }) {
+  found({ x: px, y: py }) {
     const { scene, camera } = this;
     if (!scene) return null;
     const [x, y] = [(px - camera.x) / camera.zoom, (py - camera.y) / camera.zoom];
@@ -319,9 +311,9 @@ export class TreeCanvas extends HTMLElement {
     return isIn(boxOf(scene, card), x, y, 0) ? { card, isBadge: false } : null;
   }
 
-  /** @param {MouseEvent} event @param {"pick" | "go" | "menu"} what */
-  #hit(event, what) {
-    const found = this.#found(this.#at(event));
+  /** @param {MouseEvent} event @param {"pick" | "go" | "menu" | "mark"} what */
+  hit(event, what) {
+    const found = this.found(this.at(event));
     const n = found && this.scene?.cards.node[found.card];
     if (!found || n == null) return;
     if (!found.isBadge) this.hooks?.[what](n);
@@ -334,7 +326,7 @@ export class TreeCanvas extends HTMLElement {
     const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 20 : event.deltaMode === WheelEvent.DOM_DELTA_PAGE ? this.tall : 1;
     const [dx, dy] = event.shiftKey && event.deltaX === 0 ? [event.deltaY, 0] : [event.deltaX, event.deltaY];
     if (!event.ctrlKey) return this.pan(-dx * unit, -dy * unit);
-    const { x, y } = this.#at(event);
+    const { x, y } = this.at(event);
     this.zoom(Math.exp(-between(dy * unit, -60, 60) * 0.006), x, y);
   }
 

@@ -41,13 +41,16 @@ const RUN_TALL = 28;
  * @property {Layout} layout
  * @property {number} head the card of HEAD
  * @property {number} cursor the card that the keyboard is at
+ * @property {number} carried the card that is moved; -1: none is
+ * @property {Uint8Array} marked by card: whether it is chosen
+ * @property {{card: number, isPlace: boolean} | null} aim where it would come
  * @property {(n: number) => string} words how a message begins
  * @property {(n: number) => string} label the name of its place, if it has one
  * @property {(count: number) => string} runText
  * @property {string} beginning what the root is called
  *
  * @typedef {{x: number, y: number, zoom: number}} Camera a place of the tree is drawn at `place * zoom + x`
- * @typedef {{scene: Scene, look: Look, camera: Camera, wide: number, tall: number, dash: number, fitted: Map<string, string[]>}} Picture
+ * @typedef {{scene: Scene, look: Look, camera: Camera, wide: number, tall: number, beat: number, fitted: Map<string, string[]>}} Picture `beat`: from 0 to 1, where what is being written is in its breath
  */
 
 /** @param {Layout} layout @param {number} card */
@@ -97,6 +100,8 @@ export function paint(ctx, picture, ratio) {
   if (camera.zoom < NEAR) drawBars(ctx, picture, drawn, skip * CARD.stepY);
   else for (const card of drawn) drawCard(ctx, picture, card);
   if (camera.zoom < NEAR) drawFar(ctx, picture, look);
+  for (const card of drawn) if (scene.marked[card] === 1) drawMarked(ctx, picture, card);
+  drawAim(ctx, picture);
   return drawn.some((card) => has(scene, card, FLAG.writing) && cards.count[card] === 1);
 }
 
@@ -131,9 +136,7 @@ function drawLines(ctx, { scene: { layout, cards }, look, camera }, linked, draw
   }
   ctx.lineWidth = Math.max(1.5, 1 / camera.zoom);
   ctx.strokeStyle = look.strong;
-  ctx.globalAlpha = 0.6;
   ctx.stroke(others);
-  ctx.globalAlpha = 1;
   ctx.lineWidth = Math.max(2.5, 2 / camera.zoom);
   ctx.strokeStyle = look.accent;
   ctx.stroke(trunk);
@@ -142,7 +145,7 @@ function drawLines(ctx, { scene: { layout, cards }, look, camera }, linked, draw
 // From far
 
 /** One path for each colour. @param {CanvasRenderingContext2D} ctx @param {Picture} picture @param {number[]} drawn @param {number} step */
-function drawBars(ctx, { scene, look, camera }, drawn, step) {
+function drawBars(ctx, { scene, look, camera, beat }, drawn, step) {
   const { layout, cards } = scene;
   const [trunk, side, left, writing] = [new Path2D(), new Path2D(), new Path2D(), new Path2D()];
   const tall = step > CARD.stepY ? step : CARD.tall;
@@ -155,9 +158,11 @@ function drawBars(ctx, { scene, look, camera }, drawn, step) {
   ctx.fill(trunk);
   ctx.fillStyle = look.page;
   for (const path of [side, left, writing]) ctx.fill(path);
-  ctx.globalAlpha = 0.55;
   ctx.fillStyle = look.strong;
   ctx.fill(side);
+  ctx.globalAlpha = depth(beat);
+  ctx.fillStyle = look.accent;
+  ctx.fill(writing);
   ctx.globalAlpha = 1;
   // What is left out is hollow: also who sees no colours tells it apart.
   ctx.lineWidth = 1.5 / camera.zoom;
@@ -177,6 +182,77 @@ function drawFar(ctx, { scene: { layout, head, cursor }, camera }, look) {
   };
   ring(head, look.text, 2);
   ring(cursor, look.accent, 5);
+}
+
+/** Where what is moved would come, from any distance; a place that it cannot come to is crossed out. @param {CanvasRenderingContext2D} ctx @param {Picture} picture */
+function drawAim(ctx, { scene, look, camera }) {
+  const { aim, carried } = scene;
+  if (carried >= 0) {
+    const { x, y, wide, tall } = boxOf(scene, carried);
+    ctx.globalAlpha = 0.55;
+    ctx.fillStyle = look.page;
+    ctx.fillRect(x - 3, y - 3, wide + 6, tall + 6);
+    ctx.globalAlpha = 1;
+  }
+  if (!aim || aim.card < 0) return;
+  const { x, y, wide, tall } = boxOf(scene, aim.card);
+  const thick = Math.max(3, 3 / camera.zoom);
+  ctx.strokeStyle = aim.isPlace ? look.accent : look.bad;
+  ctx.lineWidth = thick;
+  ctx.beginPath();
+  ctx.roundRect(x - 2 * thick, y - 2 * thick, wide + 4 * thick, tall + 4 * thick, ROUND + thick);
+  if (aim.isPlace) ctx.roundRect(x + wide / 4, y + tall + 4 * thick, wide / 2, thick, thick);
+  else (ctx.moveTo(x, y + tall), ctx.lineTo(x + wide, y));
+  ctx.stroke();
+}
+
+/** A chosen card has a frame and a tick: not by colour alone. @param {CanvasRenderingContext2D} ctx @param {Picture} picture @param {number} card */
+function drawMarked(ctx, { scene, look, camera }, card) {
+  const { x, y, wide, tall } = boxOf(scene, card);
+  ctx.lineWidth = Math.max(3, 2 / camera.zoom);
+  ctx.strokeStyle = look.text;
+  ctx.strokeRect(x - 2, y - 2, wide + 4, tall + 4);
+  if (camera.zoom < NEAR) return;
+  ctx.fillStyle = look.text;
+  ctx.fillRect(x - 10, y - 10, 20, 20);
+  ctx.strokeStyle = look.page;
+  ctx.lineWidth = 2.5;
+  ctx.beginPath();
+  ctx.moveTo(x - 5, y);
+  ctx.lineTo(x - 1, y + 4);
+  ctx.lineTo(x + 5, y - 5);
+  ctx.stroke();
+}
+
+/** What is drawn over the tree, to choose all in it. @param {CanvasRenderingContext2D} ctx @param {Look} look @param {{x: number, y: number, wide: number, tall: number}} box @param {number} ratio */
+export function paintBox(ctx, look, { x, y, wide, tall }, ratio) {
+  ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+  ctx.globalAlpha = 0.12;
+  ctx.fillStyle = look.accent;
+  ctx.fillRect(x, y, wide, tall);
+  ctx.globalAlpha = 1;
+  ctx.strokeStyle = look.accent;
+  ctx.lineWidth = 1.5;
+  ctx.strokeRect(x, y, wide, tall);
+}
+
+/** What is dragged, beside the hand. @param {CanvasRenderingContext2D} ctx @param {Look} look @param {{x: number, y: number, text: string}} carried @param {number} ratio */
+export function paintCarried(ctx, look, { x, y, text }, ratio) {
+  ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+  ctx.font = `14px ${look.serif}`;
+  ctx.textBaseline = "middle";
+  const shown = longest(ctx, text, CARD.wide - 2 * PAD, false);
+  ctx.globalAlpha = 0.94;
+  ctx.fillStyle = look.raised;
+  ctx.strokeStyle = look.accent;
+  ctx.lineWidth = 1.5;
+  ctx.beginPath();
+  ctx.roundRect(x + 12, y + 12, CARD.wide, 34, ROUND);
+  ctx.fill();
+  ctx.stroke();
+  ctx.globalAlpha = 1;
+  ctx.fillStyle = look.text;
+  ctx.fillText(shown, x + 12 + PAD, y + 29.5);
 }
 
 /** @param {Scene} scene @param {number} card */
@@ -260,9 +336,27 @@ function coloursOf({ scene, look }, card) {
   return { fill: look.raised, edge: look.line, ink, mark: look.faint };
 }
 
+/** The dashes around what is being written. */
+const WRITING = /** @type {const} */ ([10, 6]);
+
+/** Around a card, where it lies under no words. @param {CanvasRenderingContext2D} ctx @param {Look} look @param {number} beat */
+function drawBreath(ctx, look, beat) {
+  const { strokeStyle, lineWidth } = ctx;
+  ctx.globalAlpha = depth(beat);
+  ctx.strokeStyle = look.accent;
+  ctx.lineWidth = 12;
+  ctx.stroke();
+  ctx.globalAlpha = 1;
+  ctx.strokeStyle = strokeStyle;
+  ctx.lineWidth = lineWidth;
+}
+
+/** How deep the breath is: from 0 up and back. @param {number} beat */
+const depth = (beat) => 0.7 * (0.5 - 0.5 * Math.cos(beat * 2 * Math.PI));
+
 /** @param {CanvasRenderingContext2D} ctx @param {Picture} picture @param {number} card */
 function drawMessage(ctx, picture, card) {
-  const { scene, look, dash } = picture;
+  const { scene, look, beat } = picture;
   const { x, y, wide, tall } = boxOf(scene, card);
   const { fill, edge, ink, mark } = coloursOf(picture, card);
   const [isOut, isWriting] = [has(scene, card, FLAG.disabled), has(scene, card, FLAG.writing)];
@@ -271,10 +365,12 @@ function drawMessage(ctx, picture, card) {
   ctx.lineWidth = isWriting ? 2 : 1.25;
   ctx.beginPath();
   ctx.roundRect(x, y, wide, tall, ROUND);
+  if (isWriting) drawBreath(ctx, look, beat);
   ctx.fill();
   if (isOut) ctx.setLineDash([3, 4]);
-  if (isWriting) ctx.setLineDash([10, 6]);
-  ctx.lineDashOffset = isWriting ? -dash : 0;
+  if (isWriting) ctx.setLineDash(WRITING);
+  // Two dashes on in a breath: at its end they stand as they began.
+  ctx.lineDashOffset = isWriting ? -beat * 2 * (WRITING[0] + WRITING[1]) : 0;
   ctx.stroke();
   ctx.setLineDash([]);
   drawWords(ctx, picture, card, ink, mark);

@@ -1,19 +1,19 @@
 // The tree of the page for those who walk it by keys or hear it read: one element that has the keyboard, and in it the
 // message it is at with those one step away, however many there are in all.
 import { h, html } from "../../vendor/preact.js";
-import { goThere, moveTo, stopReading, turnFold } from "../actions/overview.js";
+import { leaveThere } from "../actions/move.js";
+import { goThere, moveTo, putHere, stopReading, turnFold } from "../actions/overview.js";
 import { leaveTree } from "../actions/tree-page.js";
+import { markAlso, markAll, markNone, turnMark } from "../actions/tree-chosen.js";
 import { t } from "../lib/i18n.js";
-import { cursor, reading } from "../model/overview.js";
+import { moving } from "../model/arrangement.js";
+import { marked, reading } from "../model/overview.js";
 import { FLAG } from "../tree/outline.js";
-import { around, beginningOf, placeName, shownFor } from "../tree/overview.js";
+import { around, beginningOf, placeName, placeOf, shownFor } from "../tree/overview.js";
 
 /** @import { Key } from "../lib/i18n.js" */
 /** @import { Drawn } from "../tree/overview.js" */
 /** @import { TreeCanvas } from "./tree-canvas.js" */
-
-/** The message that the keyboard is at. @param {Drawn} tree */
-export const placeOf = (tree) => shownFor(tree, tree.outline.at.get(cursor.value ?? "") ?? tree.head);
 
 /** @typedef {{tree: Drawn, canvas: () => TreeCanvas | null, enter: (n: number) => void, menu: (n: number) => void}} Props `enter`: reads it, and goes there with the keyboard */
 
@@ -36,8 +36,10 @@ export function Walk({ tree, canvas, enter, menu }) {
 
 /** What a key does. @param {KeyboardEvent} event @param {Omit<Props, "canvas"> & {at: number, above: number | null, beside: number[], below: number[], canvas: TreeCanvas | null}} here @returns {(() => unknown) | null} */
 function keyed(event, { tree, at, above, beside, below, canvas, enter, menu }) {
-  const step = (/** @type {number | null | undefined} */ n) => () => n != null && moveTo(n);
+  // With Shift what is walked over is chosen.
+  const step = (/** @type {number | null | undefined} */ n) => () => n != null && (event.shiftKey && markAlso([at, n]), moveTo(n));
   const isMod = event.ctrlKey || event.metaKey;
+  if (isMod && event.key === "a") return markAll;
   if (event.altKey || (isMod && event.key !== "Enter")) return null;
   const place = beside.indexOf(at);
   const isRun = (tree.cards.count[tree.cards.cardOf[at] ?? 0] ?? 1) > 1;
@@ -55,7 +57,11 @@ function keyed(event, { tree, at, above, beside, below, canvas, enter, menu }) {
     case "End":
       return step(shownFor(tree, tree.head));
     case "Enter":
-      return () => (isMod ? goThere(at) : isRun ? turnFold(at) : enter(at));
+      return () => (moving.peek() ? putHere() : isMod ? goThere(at) : isRun ? turnFold(at) : enter(at));
+    case "s":
+      return () => turnMark(at);
+    case "p":
+      return moving.peek() ? putHere : null;
     case " ":
       return () => turnFold(at);
     case "+":
@@ -71,7 +77,7 @@ function keyed(event, { tree, at, above, beside, below, canvas, enter, menu }) {
     case "F10":
       return event.shiftKey ? () => menu(at) : null;
     case "Escape":
-      return () => (reading.peek() === null ? leaveTree() : stopReading());
+      return () => (moving.peek() ? leaveThere() : marked.peek().size > 0 ? markNone() : reading.peek() === null ? leaveTree() : stopReading());
     default:
       return null;
   }
@@ -96,9 +102,10 @@ function spoken({ outline, cards, head }, n) {
   const flags = outline.flags[n] ?? 0;
   const what = n === 0 ? t("tree.beginning") : count > 1 ? t("tree.run", { n: count }) : flags & FLAG.mine ? t("tree.mine", { text: words }) : words;
   const states = count > 1 ? [] : STATES.flatMap(([flag, key]) => (flags & flag ? [t(key)] : []));
+  const isMarked = marked.value.has(outline.ids[n] ?? "") ? [t("tree.isMarked")] : [];
   const trunk = n === head ? [t("tree.isHere")] : cards.trunk[card] === 1 ? [t("tree.onTrunk")] : [];
   const hidden = cards.hidden[card] ?? 0;
-  return [what, placeName(outline, n), ...trunk, ...states, hidden > 0 ? t("tree.hides", { n: hidden }) : ""].filter(Boolean).join(", ");
+  return [what, placeName(outline, n), ...isMarked, ...trunk, ...states, hidden > 0 ? t("tree.hides", { n: hidden }) : ""].filter(Boolean).join(", ");
 }
 
 /** @param {{tree: Drawn, n: number, level: number, place: number, count: number}} props */
@@ -108,5 +115,5 @@ function Item({ tree, n, level, place, count }) {
   const isRun = (cards.count[card] ?? 1) > 1;
   const expanded = isRun ? "false" : cards.foldable[card] === 1 ? String((cards.hidden[card] ?? 0) === 0) : null;
   return html`<div id=${`tree-item-${n}`} role="treeitem" aria-level=${level} aria-posinset=${place} aria-setsize=${count} aria-expanded=${expanded}
-    aria-selected=${String(outline.ids[n] === reading.value)} aria-current=${n === head ? "true" : null}>${spoken(tree, n)}</div>`;
+    aria-selected=${String(marked.value.has(outline.ids[n] ?? "") || outline.ids[n] === reading.value)} aria-current=${n === head ? "true" : null}>${spoken(tree, n)}</div>`;
 }

@@ -1,0 +1,92 @@
+// The page against the real server: several messages of the tree are chosen and something is done with all of them.
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { test, until } from "./support/browser.mjs";
+import { forked, openTree, seen, tree } from "./support/overview.mjs";
+import { chat, check, clotho, open, session } from "./support/stage.mjs";
+
+const node = (path, id) => clotho.api("GET", `${chat(path)}/node/${id}`);
+const bar = (page, n) => page.getByRole("status").filter({ hasText: n === 1 ? "One message is chosen." : `${n} messages are chosen.` });
+const unfold = (page) => page.getByRole("button", { name: "Fold side branches" }).click();
+
+async function shiftClick(page, id) {
+  const { x, y } = await seen(page, id);
+  await page.keyboard.down("Shift");
+  await page.mouse.click(x, y);
+  await page.keyboard.up("Shift");
+}
+
+describe("several messages of the tree", () => {
+  test("S4-56: Shift and a click choose one more, and all of them are left out and put back in one step each", async () => {
+    const { path, ids, side } = await forked();
+    const { page, close } = await open(path);
+    await openTree(page);
+    await unfold(page);
+    await shiftClick(page, ids[1]);
+    await bar(page, 1).waitFor();
+    await shiftClick(page, side[1]);
+    await shiftClick(page, ids[2]);
+    await bar(page, 3).waitFor();
+    await shiftClick(page, ids[2]);
+    await bar(page, 2).waitFor();
+    await check(page, "chosen messages of a tree");
+    const { op } = await session(path);
+    await bar(page, 2).getByRole("button", { name: "Leave out of what the model reads" }).click();
+    await until(async () => (await node(path, side[1])).isEnabled === false && (await node(path, ids[1])).isEnabled === false, "both are left out");
+    assert.equal((await node(path, ids[2])).isEnabled, true);
+    assert.equal((await session(path)).op, op + 1, "in one step");
+    await bar(page, 2).waitFor({ state: "detached" });
+    await page.keyboard.press("Control+z");
+    await until(async () => (await node(path, side[1])).isEnabled === true && (await node(path, ids[1])).isEnabled === true, "one undo puts both back");
+    await close();
+  });
+
+  test("S4-56: a box chooses what it touches, with Shift or by the tool; what is chosen goes to the stash at once", async () => {
+    const { path, ids, side } = await forked();
+    const { page, close } = await open(path);
+    await openTree(page);
+    await unfold(page);
+    const [top, end] = [await seen(page, side[0]), await seen(page, side[1])];
+    const drawBox = async () => {
+      await page.mouse.move(top.x + 130, top.y - 35);
+      await page.mouse.down();
+      await page.mouse.move(end.x - 20, end.y + 10, { steps: 5 });
+      await page.mouse.up();
+    };
+    await page.keyboard.down("Shift");
+    await drawBox();
+    await page.keyboard.up("Shift");
+    await bar(page, 2).waitFor();
+    await page.keyboard.press("Escape");
+    await bar(page, 2).waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Choose several" }).click();
+    await drawBox();
+    await bar(page, 2).getByRole("button", { name: "Delete, with what follows" }).click();
+    await page.getByText("It lies in the stash now").waitFor();
+    const { items } = await clotho.api("GET", `${chat(path)}/stash`);
+    assert.deepEqual(items.map(({ nodeId, count }) => [nodeId, count]), [[side[0], 2]], "what follows another one goes with it");
+    assert.equal((await node(path, ids[3])).parentId, ids[2]);
+    await close();
+  });
+
+  test("S4-56: by keys too; two that are chosen are compared", async () => {
+    const { path, side } = await forked();
+    const { page, close } = await open(path);
+    await openTree(page);
+    await unfold(page);
+    await tree(page).focus();
+    await page.keyboard.press("s");
+    await bar(page, 1).waitFor();
+    assert.match(await tree(page).getByRole("treeitem", { name: /Masts in the dusk/ }).textContent(), /chosen/);
+    await page.keyboard.press("Shift+ArrowUp");
+    await bar(page, 2).waitFor();
+    await page.keyboard.press("Control+a");
+    await bar(page, 7).waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("s");
+    await shiftClick(page, side[1]);
+    await bar(page, 2).getByRole("button", { name: "Compare" }).click();
+    await page.getByRole("dialog", { name: "Compare" }).getByText("A path through thorns.").waitFor();
+    await close();
+  });
+});
