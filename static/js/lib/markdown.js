@@ -16,8 +16,8 @@ const RULES = {
   RETURN_TRUSTED_TYPE: true,
 };
 
-// Spoken words, so that the style sheet can tint them: "…", “…”, 「…」, 『…』 within one line.
-const SPEECH = /^(?:"([^"\n]+)"|“([^“”\n]+)”|「([^「」\n]+)」|『([^『』\n]+)』)/;
+// Spoken words, so that the style sheet can tint them: "…", “…”, «…», 「…」, 『…』 within one line.
+const SPEECH = /^(?:"([^"\n]+)"|“([^“”\n]+)”|«([^«»\n]+)»|「([^「」\n]+)」|『([^『』\n]+)』)/;
 
 /** @param {string} text */
 const escaped = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -27,7 +27,7 @@ const speech = {
   name: "speech",
   level: "inline",
   start: (src) => {
-    const at = src.search(/["“「『]/);
+    const at = src.search(/["“«「『]/);
     return at < 0 ? undefined : at;
   },
   tokenizer(src) {

@@ -17,6 +17,7 @@ export default {
   you: "You",
   narrator: "Narrator",
 
+  "command.speech": "Colour what is said",
   "theme.auto": "Light or dark by itself",
   "theme.light": "Light",
   "theme.dark": "Dark",

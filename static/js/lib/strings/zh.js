@@ -48,6 +48,7 @@ export default {
   you: "你",
   narrator: "旁白",
 
+  "command.speech": "为对话上色",
   "theme.auto": "自动明暗",
   "theme.light": "浅色",
   "theme.dark": "深色",
