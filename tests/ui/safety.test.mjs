@@ -16,6 +16,8 @@ describe("ways from text to markup or code", () => {
     /dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|setHTML|parseHTML|srcdoc|document\.write|createContextualFragment|DOMParser|XSLTProcessor|createPolicy|\beval\(|new Function|importScripts|new Worker|cssText|setAttribute\(\s*["'`](?:on|style|src|href)|set(?:Timeout|Interval)\(\s*["'`]|DOMPurify\.\w+/g;
   /** All there are. One more belongs here only when it has been seen that nothing of others reaches it unsanitised. */
   const KNOWN = {
+    // Of an element that belongs to no page; what is kept of it is written property by property.
+    "lib/look.js": ["cssText"],
     "lib/markdown.js": ["DOMPurify.addHook", "DOMPurify.sanitize"],
   };
 
@@ -98,7 +100,7 @@ describe("S0-57: what is hostile stays text", () => {
       const answer = await route.fetch();
       const json = await answer.json();
       for (const [i, item] of json.items.filter(({ role }) => role === "assistant").entries()) {
-        const some = ATTACKS.slice(i * 10, (i + 1) * 10);
+        const some = ATTACKS.slice(i * 12, (i + 1) * 12);
         for (const one of some) seen.add(one);
         Object.assign(item, { display: `${some.join("\n\n")}\n\nshown`, reasoning: some.join("\n"), notes: some.map((text) => ({ plugin: text, text })), problems: some.map((message) => ({ code: "x", message, plugin: message, hint: message })) });
       }

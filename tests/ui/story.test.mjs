@@ -502,7 +502,7 @@ describe("Markdown", () => {
   });
 
   test("what was streamed piece by piece is what one rendering of the whole shows", async () => {
-    const { page, close } = await reader(browser);
+    const { page, close } = await reader(browser, { expected: POLICY });
     await page.goto(clotho.base);
     const different = await page.evaluate(async (text) => {
       const main = /** @type {HTMLScriptElement} */ (document.querySelector("script[type=module]")).src;

@@ -54,6 +54,14 @@ export const ATTACKS = [
   `<p style="width:expression(${RUN});behavior:url(${EVIL}/x.htc);-moz-binding:url(${EVIL}/x.xml#x);color:red;}</style><script>${RUN}</script>">x</p>`,
   `<p style="margin:-9999px;padding:9999px;font-size:9999px;letter-spacing:-99px;text-shadow:0 0 9999px red;border:9999px solid red;height:99999px">x</p>`,
   `<p style="background:var(--page);color:var(--accent);--page:red;animation:found 1s infinite;transition:all 9s;pointer-events:none;user-select:none">x</p>`,
+  `<div style="background:red url(${EVIL}/1.png);background-image:linear-gradient(red,blue),url(${EVIL}/2.png);border-image-source:url(${EVIL}/3.png)">x</div>`,
+  `<div style='@import "${EVIL}/i.css"; color:red; background-image: image-set("${EVIL}/4.png" 1x); list-style: url(${EVIL}/5.png); background-image: src("${EVIL}/6.png")'>x</div>`,
+  `<span style="position:fixed!important;top:0;left:0;z-index:9;transform:translate(-50vw);float:left;inset:0;display:contents">x</span><font color="red;position:fixed" style="position:sticky">x</font>`,
+  `<div style="margin:-50vw -50vw calc(-1 * 900px);margin-inline:-99em;text-indent:-999em;padding:calc(1px * 1e9);width:calc(100vw * 9);min-width:9999px;max-width:none;height:calc(99999vh)">x</div>`,
+  `<div style="width:expression(${RUN});height:e\\78pression(${RUN});color:var(--accent,red);background:var(--x,url(${EVIL}/7.png));--y:red;width:env(x, 9999px);color:attr(data-x type(<color>),red)">x</div>`,
+  `${`<div style="font-size:9em;line-height:99;padding:99rem;border:99rem solid red;letter-spacing:9em">`.repeat(8)}x`,
+  `<i style="opacity:0">a</i><b style="color:transparent;background:white">b</b><u style="color:red!important;background:red!important;text-shadow:0 0 9999px red,0 0 1e9em blue" data-look=0 data-ground=dark>c</u>`,
+  `<p data-look=0 data-look=1 style="${"color:red;".repeat(900)}">x</p><div style="background:/**/u/**/rl(${EVIL}/8.png);background:URL(${EVIL}/9.png);filter:url(${EVIL}/f.svg#a);clip-path:url(${EVIL}/c.svg#a)">x</div>`,
   // Texts that look otherwise than they are
   `\u202e<b>txt.exe</b>\u202c \u2066<i>x\u2069 \u200b<scr\u0000ipt>${RUN}</scr\u0000ipt> \uff1cscript\uff1e${RUN}\uff1c/script\uff1e`,
   `<<script>${RUN}//<</script> <img/src=x/onerror=${RUN}> <svg/onload=${RUN}> <scr<script>ipt>${RUN}</script> <!--><img src=x onerror=${RUN}>-->`,
@@ -64,8 +72,13 @@ export const ATTACKS = [
 
 /** Elements that a message may have, and their attributes. */
 export const MAY = {
-  elements: "p br hr em strong del s sub sup q blockquote ul ol li h1 h2 h3 h4 h5 h6 code pre kbd table thead tbody tr th td a ruby rt rp",
-  attributes: "href title start align lang dir target rel",
+  elements:
+    "p br hr em strong b i u small del s sub sup q mark font center blockquote ul ol li h1 h2 h3 h4 h5 h6 code pre kbd div span details summary " +
+    "table caption colgroup col thead tbody tfoot tr th td a ruby rt rp",
+  attributes: "href title start align lang dir target rel open colspan rowspan style data-ground data-ink",
+  looks:
+    /^(color|background-(color|image)|border-[a-z-]+-(color|style|width|radius)|(padding|margin)-[a-z-]+|width|max-width|height|text-(align|transform|shadow|decoration-(line|style|color))|box-shadow|font-(weight|style|size)|letter-spacing|line-height|opacity|display|flex-(grow|shrink|basis|direction|wrap)|justify-content|align-(items|self|content)|(row|column)-gap)$/
+      .source,
 };
 
 /**
@@ -76,7 +89,7 @@ export const PARSED = /^(style-src-elem|style-src-attr|script-src-attr|base-uri)
 
 /**
  * Looks at a whole page, in the page itself.
- * @param {{elements: string, attributes: string}} may
+ * @param {{elements: string, attributes: string, looks: string}} may
  */
 export function unwanted(may) {
   const wrong = [];
@@ -96,6 +109,14 @@ export function unwanted(may) {
     if (!elements.has(element.localName) || element.namespaceURI !== "http://www.w3.org/1999/xhtml") say("not allowed", element);
     const others = element.getAttributeNames().filter((name) => !attributes.has(name));
     if (others.length > 0) say(`attribute ${others}`, element);
+    const { style } = /** @type {HTMLElement} */ (element);
+    for (const name of style) {
+      const value = style.getPropertyValue(name);
+      if (!new RegExp(may.looks).test(name) || style.getPropertyPriority(name) || /["'\\]|(url|var|env|attr|image-set|image|cross-fade|element|paint|expression)\(/i.test(value)) say(`look ${name}: ${value}`, element);
+    }
+    const [box, message] = [element.getBoundingClientRect(), element.closest(".prose").getBoundingClientRect()];
+    if (element.closest("[style]") && (box.left < message.left - 40 || box.height > 4_000) && !element.closest("ul, ol, pre, table")) say("out of its message", element);
+    if (/fixed|absolute|sticky|relative/.test(getComputedStyle(element).position)) say("position", element);
     if (element.localName === "a" && !/^$|^https?:\/\//.test(element.getAttribute("href") ?? "")) say("link", element);
   }
   if (/** @type {any} */ (window).hacked !== undefined) wrong.push("it ran");
