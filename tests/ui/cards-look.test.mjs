@@ -125,4 +125,20 @@ describe("S0-57: the look of a card", () => {
     await until(async () => !(await last(page).getByText("two", { exact: true }).isVisible()), "it is folded again");
     await close();
   });
+
+  test("a picture that a text brings along is shown, one from elsewhere is only told of", async () => {
+    const dot = "R0lGODlhAQABAIAAAP8AAP8AACH5BAAAAAAALAAAAAABAAEAAAICRAEAOw==";
+    const { page, close, held } = await rich({}, [`![A dot](data:image/gif;base64,${dot}) <img src="https://example.org/a.png" width=900> ![the quay](https://example.org/b.png) ![nothing](x.png)\n\nThe end.`]);
+    const asked = [];
+    page.on("request", (request) => asked.push(request.url()));
+    held.open();
+    await last(page).getByText("The end.", { exact: true }).waitFor();
+    await replyIsThere(page);
+    assert.equal(await last(page).getByRole("img", { name: "A dot" }).evaluate(async (e) => (await e.decode(), e.naturalWidth)), 1);
+    assert.equal((await last(page).locator(".prose p").first().innerText()).trim(), "A picture from example.org A picture from example.org: the quay nothing");
+    assert.deepEqual(asked.filter((url) => url.includes("example.org")), []);
+    await check(page, "a message with pictures");
+    if (process.env.SHOTS) await last(page).locator(".prose").screenshot({ path: `${process.env.SHOTS}/pictures.png` });
+    await close();
+  });
 });

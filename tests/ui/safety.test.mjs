@@ -59,7 +59,7 @@ const half = (n) => [ATTACKS.slice(0, n), ATTACKS.slice(n)];
 describe("S0-57: what is hostile stays text", () => {
   test("there are enough of them", async () => assert.ok(ATTACKS.length >= 40));
 
-  for (const [i, some] of half(24).entries()) {
+  for (const [i, some] of half(27).entries()) {
     test(`in messages, streamed and stored, part ${i + 1}`, async () => {
       const { page, isSafe } = await watched();
       const path = await newStory();

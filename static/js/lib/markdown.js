@@ -2,6 +2,7 @@
 // render, then sanitise by allow-list, then hand out elements. The page has no other way from text to markup.
 import { Marked } from "../../vendor/marked.js";
 import DOMPurify from "../../vendor/purify.js";
+import { t } from "./i18n.js";
 import { dress, lookOf } from "./look.js";
 
 /** @import { TokenizerAndRendererExtension, Token, Tokens } from "../../vendor/marked.js" */
@@ -9,7 +10,7 @@ import { dress, lookOf } from "./look.js";
 
 const TAGS =
   "p br hr em strong b i u small del s sub sup q mark font center blockquote ul ol li h1 h2 h3 h4 h5 h6 code pre kbd div span details summary " +
-  "table caption colgroup col thead tbody tfoot tr th td a ruby rt rp";
+  "table caption colgroup col thead tbody tfoot tr th td a ruby rt rp img";
 const RULES = {
   ALLOWED_TAGS: TAGS.split(" "),
   ALLOWED_ATTR: ["href", "title", "start", "align", "lang", "dir", "open", "colspan", "rowspan"],
@@ -48,7 +49,7 @@ const speech = {
 };
 
 const marked = new Marked({ gfm: true, breaks: true, async: false, extensions: [speech] });
-marked.use({ renderer: { image: ({ text }) => escaped(text) } });
+marked.use({ renderer: { image: ({ href, text }) => `<img src="${escaped(href)}" alt="${escaped(text)}">` } });
 
 // For what a reader typed: Markdown as elsewhere, but nothing of it is taken for markup, and nothing of it vanishes.
 const literal = new Marked({ gfm: true, breaks: true, async: false, extensions: [speech] });
@@ -64,11 +65,16 @@ literal.use({
 
 /** Stands for a look while a text is not on the page: what is made of text never has a `style`. */
 const LOOK = "data-look";
+/** Stands for a picture: what is made of text never has a `src`. */
+const PICTURE = "data-picture";
 
-/** The looks of the text that is being sanitised, and that of the element which is. */
-const asideOf = { looks: /** @type {Look[]} */ ([]), look: /** @type {Look | null} */ (null) };
+/** @typedef {{src: string, alt: string}} Picture as the text names it */
+
+/** What the text that is being sanitised has of both, and the look of the element which is. */
+const asideOf = { looks: /** @type {Look[]} */ ([]), pictures: /** @type {Picture[]} */ ([]), look: /** @type {Look | null} */ (null) };
 
 DOMPurify.addHook("beforeSanitizeAttributes", (element) => {
+  if (element.nodeName === "IMG") asideOf.pictures.push({ src: element.getAttribute("src") ?? "", alt: element.getAttribute("alt") ?? "" });
   const [style, font] = [element.getAttribute?.("style"), element.nodeName === "FONT" ? element.getAttribute("color") : null];
   asideOf.look = style || font ? lookOf(style ?? "", font ?? "") : null;
 });
@@ -76,13 +82,14 @@ DOMPurify.addHook("beforeSanitizeAttributes", (element) => {
 DOMPurify.addHook("afterSanitizeAttributes", (element) => {
   if (asideOf.look) element.setAttribute(LOOK, `${asideOf.looks.push(asideOf.look) - 1}`);
   asideOf.look = null;
+  if (element.nodeName === "IMG") element.setAttribute(PICTURE, `${asideOf.pictures.length - 1}`);
   if (element.nodeName !== "A") return;
   if (!/^(https?:|mailto:)/i.test(element.getAttribute("href") ?? "")) element.removeAttribute("href");
   element.setAttribute("target", "_blank");
   element.setAttribute("rel", "noopener noreferrer nofollow");
 });
 
-/** @typedef {{fragment: DocumentFragment, looks: Look[]}} Clean elements that are not on the page, and how some of them look */
+/** @typedef {{fragment: DocumentFragment, looks: Look[], pictures: Picture[]}} Clean elements that are not on the page, how some of them look, and which pictures belong there */
 
 /** @type {Map<string, Clean>} */
 const recent = new Map();
@@ -90,20 +97,44 @@ const RECENT = 240;
 
 /** @param {string} html @returns {Clean} */
 function sanitise(html) {
-  asideOf.looks = [];
+  [asideOf.looks, asideOf.pictures] = [[], []];
   const fragment = /** @type {DocumentFragment} */ (/** @type {unknown} */ (DOMPurify.sanitize(html, RULES)));
-  return { fragment, looks: asideOf.looks };
+  return { fragment, looks: asideOf.looks, pictures: asideOf.pictures };
 }
 
 /** @param {Clean} clean @returns {DocumentFragment} fresh elements of the page */
-function shown({ fragment, looks }) {
+function shown({ fragment, looks, pictures }) {
   const fresh = document.importNode(fragment, true);
   for (const element of /** @type {NodeListOf<HTMLElement>} */ (fresh.querySelectorAll(`[${LOOK}]`))) {
     const look = looks[Number(element.getAttribute(LOOK))];
     element.removeAttribute(LOOK);
     if (look) dress(element, look);
   }
+  for (const element of fresh.querySelectorAll("img")) {
+    const picture = pictures[Number(element.getAttribute(PICTURE) ?? -1)];
+    element.replaceWith(picture ? pictureOf(picture) : "");
+  }
   return fresh;
+}
+
+/** A picture that a text brings along, of at most 256 kB. */
+const BROUGHT = /^data:image\/(?:png|jpeg|webp|gif);base64,[a-z\d+/=]+$/i;
+const MOST_BROUGHT = (256 * 1024 * 4) / 3 + 64;
+const LONGEST_ADDRESS = 2_000;
+
+/** What stands in a text for a picture. Nothing is asked for: whose server it is would learn of the reader. @param {Picture} picture @returns {Node} */
+function pictureOf({ src, alt }) {
+  if (src.length <= MOST_BROUGHT && BROUGHT.test(src)) {
+    const image = new Image();
+    [image.alt, image.src] = [alt, src];
+    return image;
+  }
+  const from = src.length <= LONGEST_ADDRESS && /^https?:/i.test(src) && URL.canParse(src) ? new URL(src) : null;
+  if (!from) return new Text(alt);
+  const place = document.createElement("span");
+  place.dataset["outside"] = from.href;
+  place.textContent = alt ? t("outside.named", { host: from.host, alt }) : t("outside.from", { host: from.host });
+  return place;
 }
 
 /** @param {string} text Markdown that another wrote @returns {DocumentFragment} fresh elements, safe to put into the page */

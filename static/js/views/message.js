@@ -4,7 +4,7 @@ import { canArrange } from "../actions/arrange.js";
 import { pick } from "../actions/choose.js";
 import { run } from "../actions/commands.js";
 import { readVersions, toSibling } from "../actions/travel.js";
-import { clock, moment, said, t, wordFor } from "../lib/i18n.js";
+import { clock, locale, moment, said, t, wordFor } from "../lib/i18n.js";
 import { LiveProse, prose, typed, unfold, unfolded } from "../lib/markdown.js";
 import { growing } from "../lib/tags.js";
 import { isWestern, sentence } from "../lib/text.js";
@@ -122,8 +122,8 @@ function useFolds(host, id, drawnFor) {
 /** Rendered Markdown. @param {{id: Id, text: string, isOwn: boolean}} props */
 function Prose({ id, text, isOwn }) {
   const ref = useRef(/** @type {HTMLElement | null} */ (null));
-  useLayoutEffect(() => ref.current?.replaceChildren(isOwn ? typed(text) : prose(text)), [text, isOwn]);
-  useFolds(ref, id, [text, isOwn]);
+  useLayoutEffect(() => ref.current?.replaceChildren(isOwn ? typed(text) : prose(text)), [text, isOwn, locale.value]);
+  useFolds(ref, id, [text, isOwn, locale.value]);
   return html`<div class=${`prose ${isWestern(text) ? "western" : ""}`} ref=${ref}></div>`;
 }
 

@@ -49,6 +49,7 @@ export const ATTACKS = [
   `<p style="background:url(${EVIL}/a.png);list-style-image:url('${EVIL}/l.png');cursor:url(${EVIL}/c.cur),auto;border-image:url(${EVIL}/d.png) 1">x</p>`,
   `<p style="background-image:image-set('${EVIL}/a.png' 1x,url(${EVIL}/b.png) 2x);content:url(${EVIL}/c.png);mask:u\\72l(${EVIL}/m.png);filter:url(${EVIL}/f#x)">x</p>`,
   `<p style="--x:url(${EVIL}/v.png);background:var(--x);background:-webkit-cross-fade(url(${EVIL}/1.png),url(${EVIL}/2.png),50%)">x</p>`,
+  `<img src="data:image/svg+xml;base64,PHN2ZyBvbmxvYWQ9YWxlcnQoMSkvPg==" alt="<b onclick=${RUN}>x</b>"> ![<i onclick=${RUN}>x](${EVIL}/"onerror="${RUN}) <img data-picture=0 data-outside=${EVIL} src=//evil.example/p.png style="content:url(${EVIL}/c.png)">`,
   // Styles that leave the message
   `<p style="position:fixed;inset:0;z-index:2147483647;width:100vw;height:100vh;background:red;margin:-500px;transform:scale(99)" class="bar topbar" onclick=${RUN}>click</p>`,
   `<p style="width:expression(${RUN});behavior:url(${EVIL}/x.htc);-moz-binding:url(${EVIL}/x.xml#x);color:red;}</style><script>${RUN}</script>">x</p>`,
@@ -74,8 +75,8 @@ export const ATTACKS = [
 export const MAY = {
   elements:
     "p br hr em strong b i u small del s sub sup q mark font center blockquote ul ol li h1 h2 h3 h4 h5 h6 code pre kbd div span details summary " +
-    "table caption colgroup col thead tbody tfoot tr th td a ruby rt rp",
-  attributes: "href title start align lang dir target rel open colspan rowspan style data-ground data-ink",
+    "table caption colgroup col thead tbody tfoot tr th td a ruby rt rp img",
+  attributes: "href title start align lang dir target rel open colspan rowspan style data-ground data-ink data-outside src alt",
   looks:
     /^(color|background-(color|image)|border-[a-z-]+-(color|style|width|radius)|(padding|margin)-[a-z-]+|width|max-width|height|text-(align|transform|shadow|decoration-(line|style|color))|box-shadow|font-(weight|style|size)|letter-spacing|line-height|opacity|display|flex-(grow|shrink|basis|direction|wrap)|justify-content|align-(items|self|content)|(row|column)-gap)$/
       .source,
@@ -109,6 +110,7 @@ export function unwanted(may) {
     if (!elements.has(element.localName) || element.namespaceURI !== "http://www.w3.org/1999/xhtml") say("not allowed", element);
     const others = element.getAttributeNames().filter((name) => !attributes.has(name));
     if (others.length > 0) say(`attribute ${others}`, element);
+    if (element.hasAttribute("src") && !(element.localName === "img" && /^data:image\/(png|jpeg|webp|gif);base64,/.test(element.getAttribute("src")))) say("source", element);
     const { style } = /** @type {HTMLElement} */ (element);
     for (const name of style) {
       const value = style.getPropertyValue(name);
