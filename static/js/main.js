@@ -7,12 +7,13 @@ import { messageOf } from "./lib/focus.js";
 import { chooseLocale, setLocale, t } from "./lib/i18n.js";
 import { recall } from "./lib/storage.js";
 import { age } from "./model/deltas.js";
-import { letRearrange, route, setTheme, theme } from "./model/page.js";
+import { letRearrange, route, setSpeech, setTheme, theme, tintsSpeech } from "./model/page.js";
 import { byHand, here, line, peekNode, session, unread } from "./model/story.js";
 import { me } from "./net/api.js";
 import { App, loadAhead } from "./views/app.js";
 
 setTheme(theme.peek());
+setSpeech(tintsSpeech.peek());
 await setLocale(chooseLocale([recall("language") ?? "", ...navigator.languages]));
 
 addEventListener("keydown", (event) => {

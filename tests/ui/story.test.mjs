@@ -480,8 +480,29 @@ describe("a story with a model", () => {
 });
 
 describe("Markdown", () => {
-  test("what was streamed piece by piece is what one rendering of the whole shows", async () => {
+  test("what is said has a colour of its own, not in code, until the reader takes it away", async () => {
     const { page, close } = await reader(browser);
+    const path = await newStory();
+    model.say(['She says "Wait", “wait”, «wait», 「等」 and 『等』.\n\n`"code"`']);
+    await page.goto(clotho.base + path);
+    await replyIsThere(page);
+    await say(page, "Go on.");
+    await last(page).getByText("She says").waitFor();
+    await replyIsThere(page);
+    assert.deepEqual(await last(page).locator("q").allInnerTexts(), ['"Wait"', "“wait”", "«wait»", "「等」", "『等』"]);
+    const isTinted = () => last(page).evaluate((e) => getComputedStyle(e.querySelector("q")).color !== getComputedStyle(e.querySelector("p")).color);
+    assert.ok(await isTinted());
+    await page.getByRole("button", { name: "Menu", exact: true }).click();
+    await page.locator(".menu:popover-open").getByRole("button", { name: "Colour what is said", exact: true }).click();
+    await until(async () => !(await isTinted()), "it has the colour of the text");
+    await page.reload();
+    await replyIsThere(page);
+    assert.equal(await isTinted(), false);
+    await close();
+  });
+
+  test("what was streamed piece by piece is what one rendering of the whole shows", async () => {
+    const { page, close } = await reader(browser, { expected: POLICY });
     await page.goto(clotho.base);
     const different = await page.evaluate(async (text) => {
       const main = /** @type {HTMLScriptElement} */ (document.querySelector("script[type=module]")).src;

@@ -2,7 +2,7 @@
 import { focusedMessage } from "../lib/focus.js";
 import { locale, setLocale } from "../lib/i18n.js";
 import { remember } from "../lib/storage.js";
-import { dialog, dismiss, notices, openDialog, pane, setTheme, showPane, showWorldBeside, theme, worldBeside } from "../model/page.js";
+import { dialog, dismiss, notices, openDialog, pane, setSpeech, setTheme, showPane, showWorldBeside, theme, tintsSpeech, worldBeside } from "../model/page.js";
 import { session } from "../model/story.js";
 import * as api from "../net/api.js";
 import { register } from "./commands.js";
@@ -64,6 +64,14 @@ register({
   icon: "moon",
   scope: "page",
   run: () => setTheme(theme.peek() === "auto" ? "dark" : theme.peek() === "dark" ? "light" : "auto"),
+});
+
+register({
+  id: "page.speech",
+  label: "command.speech",
+  icon: "chat",
+  scope: "page",
+  run: () => setSpeech(!tintsSpeech.peek()),
 });
 
 register({

@@ -2,22 +2,26 @@
 // render, then sanitise by allow-list, then hand out elements. The page has no other way from text to markup.
 import { Marked } from "../../vendor/marked.js";
 import DOMPurify from "../../vendor/purify.js";
+import { t } from "./i18n.js";
+import { dress, lookOf } from "./look.js";
 
-/** @import { TokenizerAndRendererExtension, Tokens } from "../../vendor/marked.js" */
+/** @import { TokenizerAndRendererExtension, Token, Tokens } from "../../vendor/marked.js" */
+/** @import { Look } from "./look.js" */
 
 const TAGS =
-  "p br hr em strong del s sub sup q blockquote ul ol li h1 h2 h3 h4 h5 h6 code pre kbd table thead tbody tr th td a ruby rt rp";
+  "p br hr em strong b i u small del s sub sup q mark font center blockquote ul ol li h1 h2 h3 h4 h5 h6 code pre kbd div span details summary " +
+  "table caption colgroup col thead tbody tfoot tr th td a ruby rt rp img";
 const RULES = {
   ALLOWED_TAGS: TAGS.split(" "),
-  ALLOWED_ATTR: ["href", "title", "start", "align", "lang", "dir"],
+  ALLOWED_ATTR: ["href", "title", "start", "align", "lang", "dir", "open", "colspan", "rowspan"],
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
   RETURN_DOM_FRAGMENT: true,
   RETURN_TRUSTED_TYPE: true,
 };
 
-// Spoken words, so that the style sheet can tint them: "…", “…”, 「…」, 『…』 within one line.
-const SPEECH = /^(?:"([^"\n]+)"|“([^“”\n]+)”|「([^「」\n]+)」|『([^『』\n]+)』)/;
+// Spoken words, so that the style sheet can tint them: "…", “…”, «…», 「…」, 『…』 within one line.
+const SPEECH = /^(?:"([^"\n]+)"|“([^“”\n]+)”|«([^«»\n]+)»|「([^「」\n]+)」|『([^『』\n]+)』)/;
 
 /** @param {string} text */
 const escaped = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -27,7 +31,7 @@ const speech = {
   name: "speech",
   level: "inline",
   start: (src) => {
-    const at = src.search(/["“「『]/);
+    const at = src.search(/["“«「『]/);
     return at < 0 ? undefined : at;
   },
   tokenizer(src) {
@@ -45,7 +49,7 @@ const speech = {
 };
 
 const marked = new Marked({ gfm: true, breaks: true, async: false, extensions: [speech] });
-marked.use({ renderer: { image: ({ text }) => escaped(text) } });
+marked.use({ renderer: { image: ({ href, text }) => `<img src="${escaped(href)}" alt="${escaped(text)}">` } });
 
 // For what a reader typed: Markdown as elsewhere, but nothing of it is taken for markup, and nothing of it vanishes.
 const literal = new Marked({ gfm: true, breaks: true, async: false, extensions: [speech] });
@@ -59,20 +63,78 @@ literal.use({
   },
 });
 
+/** Stands for a look while a text is not on the page: what is made of text never has a `style`. */
+const LOOK = "data-look";
+/** Stands for a picture: what is made of text never has a `src`. */
+const PICTURE = "data-picture";
+
+/** @typedef {{src: string, alt: string}} Picture as the text names it */
+
+/** What the text that is being sanitised has of both, and the look of the element which is. */
+const asideOf = { looks: /** @type {Look[]} */ ([]), pictures: /** @type {Picture[]} */ ([]), look: /** @type {Look | null} */ (null) };
+
+DOMPurify.addHook("beforeSanitizeAttributes", (element) => {
+  if (element.nodeName === "IMG") asideOf.pictures.push({ src: element.getAttribute("src") ?? "", alt: element.getAttribute("alt") ?? "" });
+  const [style, font] = [element.getAttribute?.("style"), element.nodeName === "FONT" ? element.getAttribute("color") : null];
+  asideOf.look = style || font ? lookOf(style ?? "", font ?? "") : null;
+});
+
 DOMPurify.addHook("afterSanitizeAttributes", (element) => {
+  if (asideOf.look) element.setAttribute(LOOK, `${asideOf.looks.push(asideOf.look) - 1}`);
+  asideOf.look = null;
+  if (element.nodeName === "IMG") element.setAttribute(PICTURE, `${asideOf.pictures.length - 1}`);
   if (element.nodeName !== "A") return;
   if (!/^(https?:|mailto:)/i.test(element.getAttribute("href") ?? "")) element.removeAttribute("href");
   element.setAttribute("target", "_blank");
   element.setAttribute("rel", "noopener noreferrer nofollow");
 });
 
-/** @type {Map<string, DocumentFragment>} */
+/** @typedef {{fragment: DocumentFragment, looks: Look[], pictures: Picture[]}} Clean elements that are not on the page, how some of them look, and which pictures belong there */
+
+/** @type {Map<string, Clean>} */
 const recent = new Map();
 const RECENT = 240;
 
-/** @param {string} html @returns {DocumentFragment} */
+/** @param {string} html @returns {Clean} */
 function sanitise(html) {
-  return /** @type {DocumentFragment} */ (/** @type {unknown} */ (DOMPurify.sanitize(html, RULES)));
+  [asideOf.looks, asideOf.pictures] = [[], []];
+  const fragment = /** @type {DocumentFragment} */ (/** @type {unknown} */ (DOMPurify.sanitize(html, RULES)));
+  return { fragment, looks: asideOf.looks, pictures: asideOf.pictures };
+}
+
+/** @param {Clean} clean @returns {DocumentFragment} fresh elements of the page */
+function shown({ fragment, looks, pictures }) {
+  const fresh = document.importNode(fragment, true);
+  for (const element of /** @type {NodeListOf<HTMLElement>} */ (fresh.querySelectorAll(`[${LOOK}]`))) {
+    const look = looks[Number(element.getAttribute(LOOK))];
+    element.removeAttribute(LOOK);
+    if (look) dress(element, look);
+  }
+  for (const element of fresh.querySelectorAll("img")) {
+    const picture = pictures[Number(element.getAttribute(PICTURE) ?? -1)];
+    element.replaceWith(picture ? pictureOf(picture) : "");
+  }
+  return fresh;
+}
+
+/** A picture that a text brings along, of at most 256 kB. */
+const BROUGHT = /^data:image\/(?:png|jpeg|webp|gif);base64,[a-z\d+/=]+$/i;
+const MOST_BROUGHT = (256 * 1024 * 4) / 3 + 64;
+const LONGEST_ADDRESS = 2_000;
+
+/** What stands in a text for a picture. Nothing is asked for: whose server it is would learn of the reader. @param {Picture} picture @returns {Node} */
+function pictureOf({ src, alt }) {
+  if (src.length <= MOST_BROUGHT && BROUGHT.test(src)) {
+    const image = new Image();
+    [image.alt, image.src] = [alt, src];
+    return image;
+  }
+  const from = src.length <= LONGEST_ADDRESS && /^https?:/i.test(src) && URL.canParse(src) ? new URL(src) : null;
+  if (!from) return new Text(alt);
+  const place = document.createElement("span");
+  place.dataset["outside"] = from.href;
+  place.textContent = alt ? t("outside.named", { host: from.host, alt }) : t("outside.from", { host: from.host });
+  return place;
 }
 
 /** @param {string} text Markdown that another wrote @returns {DocumentFragment} fresh elements, safe to put into the page */
@@ -88,12 +150,53 @@ function rendered(by, kind, text) {
   recent.delete(key);
   recent.set(key, known);
   if (recent.size > RECENT) recent.delete(/** @type {string} */ (recent.keys().next().value));
-  return /** @type {DocumentFragment} */ (known.cloneNode(true));
+  return shown(known);
+}
+
+/** Which of the parts that unfold in a text are open. @param {ParentNode} host */
+export const unfolded = (host) => [...host.querySelectorAll("details")].map((part) => part.open);
+
+/** Opens and closes as it was; what has come since is as it came. @param {ParentNode} host @param {boolean[]} was */
+export function unfold(host, was) {
+  for (const [i, part] of host.querySelectorAll("details").entries()) part.open = was[i] ?? part.open;
+}
+
+const VOID = /^(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)$/;
+/** Ends by itself where the next of its kind begins. */
+const LOOSE = /^(?:p|li|td|th|tr|rt|rp)$/;
+/** Goes on where that around it ends. */
+const LASTING = /^(?:a|b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)$/;
+
+/** The elements that are open behind a block of text. @param {Token} block @param {string[]} open those that are open before it */
+function openBehind(block, open) {
+  marked.walkTokens([block], (token) => {
+    if (token.type !== "html") return;
+    for (const [, closes, tag = ""] of token.raw.matchAll(/<(\/?)([a-z][\w-]*)/gi)) {
+      const name = tag.toLowerCase();
+      if (VOID.test(name) || LOOSE.test(name)) continue;
+      const at = closes ? open.lastIndexOf(name) : open.push(name);
+      if (closes && at >= 0) open.push(...open.splice(at).slice(1).filter((one) => LASTING.test(name) || LASTING.test(one)));
+    }
+  });
+  return open;
+}
+
+/** How many characters of blocks can no longer change: all but the last two, as far as no element is open behind them. @param {Token[]} blocks */
+function settledIn(blocks) {
+  let [seen, settled] = [0, 0];
+  /** @type {string[]} */
+  let open = [];
+  for (const block of blocks.slice(0, -2)) {
+    seen += block.raw.length;
+    open = openBehind(block, open);
+    if (open.length === 0) settled = seen;
+  }
+  return settled;
 }
 
 /**
- * Renders a text that grows. Blocks that can no longer change stay as they are; only the last two are made anew, so
- * the cost of a piece does not grow with the reply. Reference links reach across blocks: at the end of the stream the
+ * Renders a text that grows. Blocks that can no longer change stay as they are; only the last two are made anew, and
+ * elements that a card left open, so the cost of a piece does not grow with the reply. Reference links reach across blocks: at the end of the stream the
  * caller renders the whole text once with `prose`.
  */
 export class LiveProse {
@@ -108,8 +211,8 @@ export class LiveProse {
   /** @param {string} text the whole text so far */
   show(text) {
     const source = text.replaceAll("\r", "");
-    const blocks = marked.lexer(source.slice(this.frozen));
-    const settled = blocks.slice(0, -2).reduce((sum, block) => sum + block.raw.length, 0);
+    const settled = settledIn(marked.lexer(source.slice(this.frozen)));
+    const open = unfolded(this.host);
     for (const node of this.tail) node.remove();
     if (settled > 0) {
       this.host.append(this.#render(source.slice(this.frozen, this.frozen + settled)));
@@ -118,10 +221,11 @@ export class LiveProse {
     const fresh = this.#render(source.slice(this.frozen));
     this.tail = [...fresh.childNodes];
     this.host.append(fresh);
+    unfold(this.host, open);
   }
 
   /** @param {string} part @returns {DocumentFragment} */
   #render(part) {
-    return sanitise(/** @type {string} */ (marked.parse(part)));
+    return shown(sanitise(/** @type {string} */ (marked.parse(part))));
   }
 }

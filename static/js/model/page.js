@@ -55,6 +55,16 @@ export function setTheme(next) {
   remember("theme", next === "auto" ? null : next);
 }
 
+/** Whether what is said in messages has a colour of its own. */
+export const tintsSpeech = signal(recall("speech") !== "plain");
+
+/** @param {boolean} tints */
+export function setSpeech(tints) {
+  tintsSpeech.value = tints;
+  document.documentElement.dataset["speech"] = tints ? "tinted" : "plain";
+  remember("speech", tints ? null : "plain");
+}
+
 /** Whether the reader makes worlds, and sees what they hide from those who play in them. */
 export const seesAll = signal(recall("sees") === "all");
 

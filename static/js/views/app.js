@@ -4,7 +4,7 @@ import { run } from "../actions/commands.js";
 import { speakIn } from "../actions/page.js";
 import { navigate } from "../actions/travel.js";
 import { LOCALES, locale, t } from "../lib/i18n.js";
-import { dialog, inTree, opened, pane, route, setTheme, showPane, spoken, theme, worldBeside } from "../model/page.js";
+import { dialog, inTree, opened, pane, route, setTheme, showPane, spoken, theme, tintsSpeech, worldBeside } from "../model/page.js";
 import { loading, online, session } from "../model/story.js";
 import { Library } from "./library.js";
 import { CommandButton, Menu, Notices, icon, later } from "./parts.js";
@@ -53,7 +53,7 @@ function MenuItems() {
     html`<button type="button" aria-pressed=${on} onClick=${act}>${icon("check")}${label}</button>`;
   return html`${inStory && html`${h(CommandButton, { id: "session.model", wide: true })}${h(CommandButton, { id: "session.rename", wide: true })}${h(CommandButton, { id: "session.delete", wide: true })}${h(StoryMenu, {})}<hr />`}
     ${/** @type {Locale[]} */ (Object.keys(LOCALES)).map((l) => choice(locale.value === l, LOCALES[l], () => speakIn(l)))}<hr />
-    ${/** @type {Theme[]} */ (["auto", "light", "dark"]).map((look) => choice(theme.value === look, t(/** @type {Key} */ (`theme.${look}`)), () => setTheme(look)))}<hr />
+    ${/** @type {Theme[]} */ (["auto", "light", "dark"]).map((look) => choice(theme.value === look, t(/** @type {Key} */ (`theme.${look}`)), () => setTheme(look)))}${choice(tintsSpeech.value, t("command.speech"), () => run("page.speech"))}<hr />
     ${h(CommandButton, { id: "page.settings", wide: true })}${h(CommandButton, { id: "page.palette", wide: true })}`;
 }
 

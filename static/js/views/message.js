@@ -4,8 +4,8 @@ import { canArrange } from "../actions/arrange.js";
 import { pick } from "../actions/choose.js";
 import { run } from "../actions/commands.js";
 import { readVersions, toSibling } from "../actions/travel.js";
-import { clock, moment, said, t, wordFor } from "../lib/i18n.js";
-import { LiveProse, prose, typed } from "../lib/markdown.js";
+import { clock, locale, moment, said, t, wordFor } from "../lib/i18n.js";
+import { LiveProse, prose, typed, unfold, unfolded } from "../lib/markdown.js";
 import { growing } from "../lib/tags.js";
 import { isWestern, sentence } from "../lib/text.js";
 import { chosen } from "../model/arrangement.js";
@@ -70,7 +70,7 @@ export function Body({ node }) {
   const isOwn = node.role === "user";
   const text = isOwn ? node.content : (node.display ?? node.content);
   return html`${node.reasoning && h(Thinking, { text: node.reasoning, live: false })}
-    ${text && h(Prose, { text, isOwn })}
+    ${text && h(Prose, { id: node.id, text, isOwn })}
     ${node.status === "error" && h(Failure, { node })}
     ${node.metadata?.isTruncated && node.status === "complete" && html`<p class="aside">${t("message.cut")}</p>`}
     ${seenNotes(node.notes ?? []).map((note, i) => html`<p key=${i} class="aside note" title=${note.plugin}>${said(note.text)}</p>`)}
@@ -94,18 +94,36 @@ function LiveBody({ node }) {
     thoughts.value = stream.reasoning;
     if (host.current && text) (live.current ??= new LiveProse(host.current)).show(text);
   });
+  useFolds(host, node.id, []);
   return html`${thoughts.value && h(Thinking, { text: thoughts.value, live: !begun.value })}
     <div class="prose live" ref=${host}></div>
     ${(!begun.value || node.metadata?.phase === "values") && html`<p class="aside phase">${phaseOf(node, isComing.value)}</p>`}`;
 }
 
 /** The text of a message that is only read. @param {{node: ChatNode}} props */
-export const ReadOnly = ({ node }) => h(Prose, node.role === "user" ? { text: node.content, isOwn: true } : { text: node.display ?? node.content, isOwn: false });
+export const ReadOnly = ({ node }) => h(Prose, { id: node.id, ...(node.role === "user" ? { text: node.content, isOwn: true } : { text: node.display ?? node.content, isOwn: false }) });
 
-/** Rendered Markdown. @param {{text: string, isOwn: boolean}} props */
-function Prose({ text, isOwn }) {
+/** What a reader unfolded in a text, for as long as the page lives. @type {Map<Id, boolean[]>} */
+const folds = new Map();
+
+/** Unfolds in a text what was unfolded when it was last drawn. @param {{current: HTMLElement | null}} host @param {Id} id @param {unknown[]} drawnFor */
+function useFolds(host, id, drawnFor) {
+  useLayoutEffect(() => {
+    const drawn = host.current;
+    if (!drawn) return undefined;
+    unfold(drawn, folds.get(id) ?? []);
+    return () => {
+      const open = unfolded(drawn);
+      if (open.length > 0) folds.set(id, open);
+    };
+  }, [id, ...drawnFor]);
+}
+
+/** Rendered Markdown. @param {{id: Id, text: string, isOwn: boolean}} props */
+function Prose({ id, text, isOwn }) {
   const ref = useRef(/** @type {HTMLElement | null} */ (null));
-  useLayoutEffect(() => ref.current?.replaceChildren(isOwn ? typed(text) : prose(text)), [text, isOwn]);
+  useLayoutEffect(() => ref.current?.replaceChildren(isOwn ? typed(text) : prose(text)), [text, isOwn, locale.value]);
+  useFolds(ref, id, [text, isOwn, locale.value]);
   return html`<div class=${`prose ${isWestern(text) ? "western" : ""}`} ref=${ref}></div>`;
 }
 

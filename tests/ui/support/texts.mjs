@@ -30,7 +30,25 @@ end
 
 ---
 
-「等潮水。」 <b>raw</b> text &amp; an [edge](https://example.org/a_(b)) \\*not emphasis\\*`;
+「等潮水。」 <b>raw</b> text &amp; an [edge](https://example.org/a_(b)) \\*not emphasis\\*
+
+<div style="background:#222; padding:4px">
+
+<details open><summary>Within</summary>
+
+One, <b>bold, <span style="color: #b00">and red</span></b>.
+
+Two, <small>never closed.
+
+</details>
+
+</div>
+
+<i>after</i>
+
+- the last
+
+end`;
 
 export const ATTACKS = [
   "<img src=x onerror=\"window.hacked=1\">",

@@ -17,6 +17,9 @@ export default {
   you: "You",
   narrator: "Narrator",
 
+  "outside.from": "A picture from {host}",
+  "outside.named": "A picture from {host}: {alt}",
+  "command.speech": "Colour what is said",
   "theme.auto": "Light or dark by itself",
   "theme.light": "Light",
   "theme.dark": "Dark",

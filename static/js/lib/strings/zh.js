@@ -50,6 +50,9 @@ export default {
   you: "你",
   narrator: "旁白",
 
+  "outside.from": "来自 {host} 的图片",
+  "outside.named": "来自 {host} 的图片：{alt}",
+  "command.speech": "为对话上色",
   "theme.auto": "自动明暗",
   "theme.light": "浅色",
   "theme.dark": "深色",
