@@ -342,7 +342,7 @@ describe("a story with a model", () => {
     await close();
   });
 
-  test("stop keeps the text; the draft survives a reload", async () => {
+  test("S0-46: stop keeps the text; the draft survives a reload", async () => {
     const { page, close } = await reader(browser);
     const path = await newStory();
     const held = model.hold(["Kept words. ", "Never said."]);
