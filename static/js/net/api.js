@@ -129,8 +129,22 @@ export async function me() {
 
 // Library
 
-/** @returns {Promise<Wire.Character[]>} */
-export const characters = async () => items(await call("GET", "/api/characters?limit=200"));
+/** @param {string | null} [cursor] @returns {Promise<Wire.Page<Wire.Character>>} */
+export async function characters(cursor) {
+  const answer = await call("GET", `/api/characters${query({ limit: 200, cursor: cursor ?? undefined })}`);
+  return { items: items(answer), next: answer?.next ?? null };
+}
+
+/** Those that follow the first page of characters. @param {string | null} next @returns {Promise<Wire.Character[]>} */
+export async function otherCharacters(next) {
+  const all = [];
+  for (let cursor = next; cursor !== null; ) {
+    const page = await characters(cursor);
+    all.push(...page.items);
+    cursor = page.next;
+  }
+  return all;
+}
 
 /** @param {Wire.NewCharacter} character @returns {Promise<Wire.Character>} */
 export const createCharacter = (character) => call("POST", "/api/characters", character);

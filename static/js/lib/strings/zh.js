@@ -12,6 +12,7 @@ import presets from "./zh-presets.js";
 import recall from "./zh-recall.js";
 import rules from "./zh-rules.js";
 export { default as sentences } from "./zh-said.js";
+import shelf from "./zh-shelf.js";
 import story from "./zh-story.js";
 import why from "./zh-why.js";
 import workshop from "./zh-workshop.js";
@@ -30,6 +31,7 @@ export default {
   ...presets,
   ...recall,
   ...rules,
+  ...shelf,
   ...story,
   ...why,
   ...workshop,
