@@ -13,7 +13,7 @@ describe("branches", () => {
     return { path, ids, other: other.node.id };
   }
 
-  test("S4-09: every line is listed by its name or its newest words, gets a name there, is renamed, and is gone to", async () => {
+  test("S0-41 S4-09: every line is listed by its name or its newest words, gets a name there, is renamed, and is gone to", async () => {
     const { path, ids, other } = await forked();
     await clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "label", nodeId: ids[3], name: "The sea", following: true }] });
     const { page, close } = await open(path);

@@ -110,6 +110,7 @@ function listen(id) {
   socket = new SessionSocket(id, {
     since: () => story.op,
     frame: (frame) => openSid === id && heard(frame),
+    dead: api.doubtReads,
     state: (online) => {
       if (openSid !== id) return;
       const back = online && !story.online.peek();

@@ -12,14 +12,22 @@ import { navigate } from "./travel.js";
 
 /** @import { Character, Id, NewCharacter, NewSession, PluginChoice, Session } from "../lib/wire.d.ts" */
 
+/** Counts the readings of many characters: the last one is right. */
+let reading = 0;
+
 /** Reads everything the first page shows. */
 export async function readLibrary() {
   if (model.loading.peek().state === "idle") model.setLoading({ state: "loading" });
   try {
-    const [page, characters] = await Promise.all([api.sessions(), api.characters()]);
+    const [page, { items, next }] = await Promise.all([api.sessions(), api.characters()]);
     model.putSessions(page.items, page.next);
-    model.putCharacters(characters);
+    // The first are shown at once; whom the page knows already does not go while the others are read again.
+    if (next === null || model.characters.peek().length === 0) model.putCharacters(items);
     model.setLoading({ state: "ready" });
+    if (next === null) return;
+    const read = (reading += 1);
+    const others = await api.otherCharacters(next);
+    if (read === reading) model.putCharacters([...items, ...others]);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     model.setLoading({ state: "failed", error });

@@ -4,7 +4,7 @@ import { t } from "../lib/i18n.js";
 import { keyring } from "../lib/once.js";
 import { putBooks } from "../model/lore.js";
 import { openDialog, tell } from "../model/page.js";
-import { ApiError, characters, session, sessions } from "../net/api.js";
+import { ApiError, characters, otherCharacters, session, sessions } from "../net/api.js";
 import { sendBook } from "../net/cards.js";
 import * as api from "../net/lore.js";
 import { personas } from "../net/personas.js";
@@ -94,10 +94,15 @@ export const setHolds = (id, holds) => attempt(() => api.setHolds(id, holds));
 
 /** What a book may hold for, by the field that names it. @typedef {Record<"sessionIds" | "personaIds" | "characterIds", {id: Id, name: string}[]>} Holders */
 
+async function everyCharacter() {
+  const { items, next } = await characters();
+  return [...items, ...(await otherCharacters(next))];
+}
+
 /** The newest stories, all personas and characters, and the older stories for which the book holds. @param {LorebookHolds | null} holds @returns {Promise<Holders | undefined>} */
 export const readHolders = (holds) =>
   attempt(async () => {
-    const [newest, people, cards] = await Promise.all([sessions(), personas(), characters()]);
+    const [newest, people, cards] = await Promise.all([sessions(), personas(), everyCharacter()]);
     const known = new Set(newest.items.map(({ id }) => id));
     const older = await Promise.all((holds?.sessionIds ?? []).filter((id) => !known.has(id)).map((id) => session(id)));
     return { sessionIds: [...older, ...newest.items].map(({ id, title }) => ({ id, name: title })), personaIds: people, characterIds: cards };

@@ -101,7 +101,11 @@ export async function readVersions(node) {
 /** @param {ChatNode} node @param {"previous" | "next"} which */
 export async function toSibling(node, which) {
   const id = placeAmongSiblings(node)[which];
-  if (!id) return;
+  if (id) await toVersion(node, id);
+}
+
+/** @param {ChatNode} node @param {Id} id another version of it */
+export async function toVersion(node, id) {
   const sibling = story.peekNode(id) ?? (await attempt(() => api.oneNode(sid(), id)));
   if (!sibling) return;
   const place = focusedMessage();

@@ -40,11 +40,8 @@ export async function call(method, path, body, { signal, key, isSecond = false }
   const init = { method, headers };
   if (body !== undefined) init.body = JSON.stringify(body);
   if (signal) init.signal = signal;
-  const response = await fetch(path, init).catch((cause) => {
-    if (cause?.name === "AbortError") throw cause;
-    throw new ApiError(0, {});
-  });
-  const json = parse(await response.text());
+  const { response, text } = await (method === "GET" ? read(path, init) : exchange(path, init));
+  const json = parse(text);
   // The server was started anew and has another token. It refused before it looked at anything, so asking again is safe.
   if (response.status === 403 && json?.error?.details?.csrf && !isSecond) {
     await me();
@@ -54,8 +51,56 @@ export async function call(method, path, body, { signal, key, isSecond = false }
   return json;
 }
 
+/** An answer with all of its text: the line may break off before either is here. @param {string} path @param {RequestInit} init */
+export async function exchange(path, init) {
+  try {
+    const response = await fetch(path, init);
+    return { response, text: await response.text() };
+  } catch (cause) {
+    if (init.signal?.aborted) throw cause;
+    throw new ApiError(0, {});
+  }
+}
+
+/** Milliseconds: a read that has no answer by then stands on a line that died unheard. It changes nothing, so it may be asked again. */
+const READ_WITHIN = 30_000;
+/** The same, while the line is in doubt. */
+const DOUBTED_WITHIN = 3000;
+const MOST_TRIES = 3;
+
+/** Whether a line was found dead, and nothing has been read since. */
+let isDoubted = false;
+/** The reads whose answer is waited for. @type {Set<AbortController>} */
+const waiting = new Set();
+
+/** The line was found dead: what is waited for on it is asked for anew. */
+export function doubtReads() {
+  isDoubted = true;
+  waiting.forEach((limit) => limit.abort());
+}
+
+/** @param {string} path @param {RequestInit} init */
+async function read(path, { signal, ...init }) {
+  for (let tries = 1; ; tries += 1) {
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(), isDoubted ? DOUBTED_WITHIN : READ_WITHIN);
+    if (tries < MOST_TRIES) waiting.add(limit);
+    try {
+      const answer = await exchange(path, { ...init, signal: signal ? AbortSignal.any([signal, limit.signal]) : limit.signal });
+      isDoubted = false;
+      return answer;
+    } catch (error) {
+      if (signal?.aborted || !limit.signal.aborted) throw error;
+      if (tries === MOST_TRIES) throw new ApiError(0, {});
+    } finally {
+      clearTimeout(timer);
+      waiting.delete(limit);
+    }
+  }
+}
+
 /** @param {string} text */
-function parse(text) {
+export function parse(text) {
   try {
     return text === "" ? null : JSON.parse(text);
   } catch {
@@ -84,8 +129,22 @@ export async function me() {
 
 // Library
 
-/** @returns {Promise<Wire.Character[]>} */
-export const characters = async () => items(await call("GET", "/api/characters?limit=200"));
+/** @param {string | null} [cursor] @returns {Promise<Wire.Page<Wire.Character>>} */
+export async function characters(cursor) {
+  const answer = await call("GET", `/api/characters${query({ limit: 200, cursor: cursor ?? undefined })}`);
+  return { items: items(answer), next: answer?.next ?? null };
+}
+
+/** Those that follow the first page of characters. @param {string | null} next @returns {Promise<Wire.Character[]>} */
+export async function otherCharacters(next) {
+  const all = [];
+  for (let cursor = next; cursor !== null; ) {
+    const page = await characters(cursor);
+    all.push(...page.items);
+    cursor = page.next;
+  }
+  return all;
+}
 
 /** @param {Wire.NewCharacter} character @returns {Promise<Wire.Character>} */
 export const createCharacter = (character) => call("POST", "/api/characters", character);

@@ -1,5 +1,5 @@
 // The calls about characters as files.
-import { ApiError, call, me } from "./api.js";
+import { ApiError, call, exchange, me, parse } from "./api.js";
 
 /** @import * as Wire from "../lib/wire.d.ts" */
 
@@ -30,10 +30,8 @@ export async function send(method, path, file) {
   const body = new FormData();
   body.append("file", file);
   const headers = { Accept: "application/json", ...(csrf && { "X-CSRF-Token": csrf }) };
-  const answer = await fetch(path, { method, headers, body }).catch(() => {
-    throw new ApiError(0, {});
-  });
-  const json = await answer.json().catch(() => null);
-  if (!answer.ok) throw new ApiError(answer.status, json?.error ?? {});
+  const { response, text } = await exchange(path, { method, headers, body });
+  const json = parse(text);
+  if (!response.ok) throw new ApiError(response.status, json?.error ?? {});
   return json;
 }

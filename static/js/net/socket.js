@@ -6,12 +6,24 @@ const FIRST_PAUSE = 400;
 const LONGEST_PAUSE = 10_000;
 const PING_EVERY = 25_000;
 const PONG_WITHIN = 10_000;
+/** Who comes back to the page sees at once whether the line is alive. */
+const WOKEN_WITHIN = 1000;
+const HELLO_WITHIN = 10_000;
+
+/** What a machine tells a page when it wakes, or when its network changes. */
+const WAKING = /** @type {const} */ ([
+  [document, "visibilitychange"],
+  [window, "pageshow"],
+  [window, "online"],
+  [window, "offline"],
+]);
 
 /**
  * @typedef {object} Listener
  * @property {() => number} since the operation number the page has seen
  * @property {(frame: Frame) => void} frame
  * @property {(online: boolean) => void} state
+ * @property {() => void} dead the line had died unheard: what else was asked on it may have no answer either
  */
 
 export class SessionSocket {
@@ -28,7 +40,7 @@ export class SessionSocket {
   constructor(sid, listener) {
     this.sid = sid;
     this.listener = listener;
-    addEventListener("online", this.#now);
+    for (const [target, event] of WAKING) target.addEventListener(event, this.#wake);
     this.#open();
   }
 
@@ -41,13 +53,17 @@ export class SessionSocket {
     this.#closed = true;
     clearTimeout(this.#timer);
     clearTimeout(this.#pulse);
-    removeEventListener("online", this.#now);
+    for (const [target, event] of WAKING) target.removeEventListener(event, this.#wake);
     this.#socket?.close();
   }
 
-  #now = () => {
+  /** A page that slept has not heard that its line is gone, and its next try may be far off. */
+  #wake = () => {
+    if (document.visibilityState === "hidden") return;
+    if (this.#socket?.readyState === WebSocket.OPEN) return this.#ask(WOKEN_WITHIN);
     if (this.#socket) return;
     clearTimeout(this.#timer);
+    this.#pause = FIRST_PAUSE;
     this.#open();
   };
 
@@ -56,8 +72,9 @@ export class SessionSocket {
     url.protocol = url.protocol.replace("http", "ws");
     const socket = new WebSocket(url);
     this.#socket = socket;
-    socket.addEventListener("message", (event) => this.#heard(event));
+    socket.addEventListener("message", (event) => socket === this.#socket && this.#heard(event));
     socket.addEventListener("close", () => this.#lost(socket));
+    this.#await(HELLO_WITHIN);
   }
 
   /** @param {MessageEvent} event */
@@ -74,10 +91,25 @@ export class SessionSocket {
   /** A line that is silent for long is asked for a sign of life, and dropped without one. */
   #beat() {
     clearTimeout(this.#pulse);
+    this.#pulse = setTimeout(() => this.#ask(PONG_WITHIN), PING_EVERY);
+  }
+
+  /** @param {number} within milliseconds */
+  #ask(within) {
+    this.send({ type: "ping" });
+    this.#await(within);
+  }
+
+  /** A dead line may take minutes to say that it is closed: nobody waits for that. @param {number} within milliseconds */
+  #await(within) {
+    clearTimeout(this.#pulse);
+    const socket = this.#socket;
     this.#pulse = setTimeout(() => {
-      this.send({ type: "ping" });
-      this.#pulse = setTimeout(() => this.#socket?.close(), PONG_WITHIN);
-    }, PING_EVERY);
+      if (this.#closed || !socket || socket !== this.#socket) return;
+      this.listener.dead();
+      this.#lost(socket);
+      socket.close();
+    }, within);
   }
 
   /** @param {WebSocket} socket */

@@ -2,6 +2,7 @@
 import { h, html, useEffect, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
 import { readUnread } from "../actions/branches.js";
 import "../actions/merge.js";
+import "../actions/way.js";
 import { canRun, run } from "../actions/commands.js";
 import { lookAfterEdit } from "../actions/edit.js";
 import { lookAfterWords } from "../actions/gone.js";
@@ -23,7 +24,7 @@ import { beforeTurn, isLinear, tail, writing } from "../tree/line.js";
 import { Composer } from "./composer.js";
 import { dropOn } from "./drag.js";
 import { Message } from "./message.js";
-import { Blank, CommandButton, Waiting, icon } from "./parts.js";
+import { Blank, CommandButton, Waiting, icon, later } from "./parts.js";
 
 /** @import { Id, TrashItem } from "../lib/wire.d.ts" */
 /** @import { Fold } from "../tree/folds.js" */
@@ -34,6 +35,8 @@ const STEP = 30;
 const NEAR = 900;
 const AT_END = 40;
 
+const Way = later(() => import("./way.js").then((module) => module.Way), 0);
+
 export function Chat() {
   const state = loading.value;
   const at = session.value;
@@ -43,7 +46,7 @@ export function Chat() {
   if (state.state === "failed") return h(Unreadable, { error: state.error });
   if (state.state !== "ready" || !at) return html`<section class="chat"><div class="scroller"><div class="column">${h(Waiting, { rows: 6 })}</div></div></section>`;
   const bar = peek.value !== null ? h(PeekBar, {}) : moving.value !== null ? h(MovingBar, {}) : chosen.value !== null ? h(ChosenBar, {}) : h(Composer, { key: at.id });
-  return html`<section class=${`chat ${moving.value ? "is-moving" : chosen.value ? "is-choosing" : ""}`} aria-label=${at.title}>${h(Line, { key: at.id })}${bar}</section>`;
+  return html`<section class=${`chat ${moving.value ? "is-moving" : chosen.value ? "is-choosing" : ""}`} aria-label=${at.title}>${h(Way, {})}${h(Line, { key: at.id })}${bar}</section>`;
 }
 
 /** @param {{error: import("../net/api.js").ApiError}} props */

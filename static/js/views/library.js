@@ -16,6 +16,10 @@ const Years = later(() => import("./transfers.js").then((module) => module.Years
 const CharacterTools = later(() => import("./cards.js").then((module) => module.CharacterTools), 0);
 const SessionTools = later(() => import("./cards.js").then((module) => module.SessionTools), 0);
 
+const Characters = later(() => import("./characters.js").then((module) => module.Characters));
+/** More characters than these are looked through, and not looked at all at once. */
+const MANY = 24;
+
 export function Library() {
   return html`<div class="library"><div class="library-inner">${h(Contents, {})}</div></div>`;
 }
@@ -35,11 +39,10 @@ function Contents() {
     ${!first && h(Sessions, {})}
     <section aria-labelledby="begin"><h2 id="begin">${t(first ? "library.or" : "library.new")}</h2><ul class="cards">
       ${!first && adventure && html`<li>${h(CharacterCard, { character: adventure })}</li>`}
-      ${others.map((character) => html`<li key=${character.id}>${h(CharacterCard, { character })}
-        ${h(Menu, { label: t("library.manage", { name: character.name }) }, h(CharacterTools, { character }))}</li>`)}
+      ${others.length <= MANY && others.map((character) => html`<li key=${character.id}>${managed(character)}</li>`)}
       <li><button type="button" class="card new" onClick=${() => openDialog({ kind: "character" })}>${icon("plus")}<strong>${t("library.create")}</strong><span>${t("library.createHint")}</span></button></li>
       ${first && html`<li>${h(Years, {})}</li><li><button type="button" class="card new" onClick=${() => openDialog({ kind: "connect", providerId: null, back: null })}>${icon("plug")}<strong>${t("models.title")}</strong><span>${t("models.short")}</span></button></li>`}
-    </ul></section>
+    </ul>${others.length > MANY && h(Characters, { all: others, card: managed })}</section>
     ${h(Models, {})}
     <div class="foot">${h(Transfers, {})}${h(CommandButton, { id: "page.trash", wide: true })}</div>`;
 }
@@ -81,6 +84,10 @@ function SessionRow({ session, now }) {
       ${h(SessionTools, { session })}
       <button type="button" onClick=${() => ask(session, "delete")}>${icon("trash")}${t("command.delete")}</button>`)}</li>`;
 }
+
+/** A card with what can be done with it. @param {Character} character */
+const managed = (character) =>
+  html`${h(CharacterCard, { character })}${h(Menu, { label: t("library.manage", { name: character.name }) }, h(CharacterTools, { character }))}`;
 
 /** @param {{character: Character}} props */
 function CharacterCard({ character }) {

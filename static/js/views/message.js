@@ -9,21 +9,25 @@ import { LiveProse, prose, typed, unfold, unfolded } from "../lib/markdown.js";
 import { growing } from "../lib/tags.js";
 import { isWestern, sentence } from "../lib/text.js";
 import { chosen } from "../model/arrangement.js";
+import { fanned } from "../model/way.js";
 import { characterById } from "../model/library.js";
 import { seenNotes, seenProblems } from "../model/secrets.js";
 import { editing, familyOf, nodeOf, unread } from "../model/story.js";
 import { streamOf } from "../model/stream.js";
 import { isLinear, placeAmongSiblings, wentOnFrom } from "../tree/line.js";
 import { nameOf } from "../tree/speaker.js";
+import { familyKey } from "../tree/turns.js";
 import { TurnChanges } from "./changes.js";
 import { dropOn, handleOf } from "./drag.js";
 import { EditForm } from "./edit-form.js";
 import { Labels } from "./label.js";
 import { MessageMenu, Stars } from "./message-menu.js";
-import { Avatar, CommandButton, ProblemLine, icon } from "./parts.js";
+import { Avatar, CommandButton, ProblemLine, icon, later } from "./parts.js";
 import { Provenance } from "./provenance.js";
 
 /** @import { ChatNode, Id } from "../lib/wire.d.ts" */
+
+const Versions = later(() => import("./versions.js").then((module) => module.Versions), 2);
 
 /** @param {{id: Id, last: boolean}} props */
 export function Message({ id, last }) {
@@ -50,7 +54,7 @@ export function Message({ id, last }) {
         ${chosen.value && canArrange(node) && html`<label class="pick"><input type="checkbox" checked=${chosen.value.includes(id)} onClick=${(/** @type {MouseEvent} */ event) => pick(id, event.shiftKey)} /><span>${t("chosen.pick")}</span></label>`}
         ${h(CommandButton, { id: "message.placeHere", node, wide: true, class: "place" })}
         ${node.status !== "generating" && h(MessageMenu, { node })}</div></footer>
-    </article></li>`;
+    </article>${fanned.value === familyKey(node) && !isLinear.value && familyOf(node).value.length > 1 && h(Versions, { node })}</li>`;
 }
 
 /** What is nobody's message has a sign where others have a face. @type {{[kind: string]: string}} */
@@ -200,7 +204,7 @@ function SiblingSwitch({ node }) {
   const arrow = (/** @type {"previous" | "next"} */ which, /** @type {string} */ symbol, /** @type {boolean} */ can) =>
     html`<button type="button" aria-label=${t(`command.${which}`)} aria-disabled=${!can} onClick=${() => can && toSibling(node, which)}>${icon(symbol)}</button>`;
   return html`<div class="siblings" role="group" aria-label=${place}>
-    ${familyOf(node).value.some((id) => unread.value.includes(id)) && html`<b class="new">${t("unread.new")}</b>`}${arrow("previous", "left", index > 0)}<span>${index + 1}/${count}</span>${arrow("next", "right", index < count - 1)}
+    ${familyOf(node).value.some((id) => unread.value.includes(id)) && html`<b class="new">${t("unread.new")}</b>`}${arrow("previous", "left", index > 0)}<button type="button" class="count" aria-label=${t("siblings.all", { i: index + 1, n: count })} title=${`${t("command.versions")} (V)`} aria-expanded=${fanned.value === familyKey(node)} onClick=${() => run("message.versions", node)}><span>${index + 1}/${count}</span></button>${arrow("next", "right", index < count - 1)}
     ${count <= MOST_DOTS && html`<span class="versions" aria-hidden="true" title=${t("siblings.dots")}>${followed.map(
       (isFollowed, i) => html`<i key=${i} class=${`${isFollowed ? "confirmed" : "candidate"} ${i === index ? "here" : ""}`}></i>`,
     )}</span>`}</div>`;

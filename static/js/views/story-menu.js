@@ -27,7 +27,7 @@ addEnglish(recall);
 addEnglish(rules);
 addEnglish(workshop);
 
-const ITEMS = ["session.undo", "session.redo", "page.tree", "session.branches", "session.stash", "page.lore", "page.personas", "page.presets", "session.rules", "page.workshop", "session.note", "session.recall", "session.file", "session.export", "session.exportAs", "session.spent", "session.linear", "session.tree"];
+const ITEMS = ["session.undo", "session.redo", "page.tree", "session.branches", "session.stash", "page.lore", "page.personas", "page.presets", "session.rules", "page.workshop", "session.note", "session.recall", "session.file", "session.export", "session.exportAs", "session.spent", "page.way", "session.linear", "session.tree"];
 
 export const StoryMenu = () => html`<hr />${ITEMS.map((id) => h(CommandButton, { key: id, id, wide: true }))}
   <button type="button" data-command="page.creator" aria-pressed=${seesAll.value} onClick=${() => run("page.creator")}>${icon("check")}${t("command.creator")}</button>`;

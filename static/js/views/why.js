@@ -150,11 +150,14 @@ const placeOf = ({ file, line }) => (file ? html`<code>${line ? `${file}:${line}
 /** @param {unknown} ops a list, or how many */
 const count = (ops) => (Array.isArray(ops) ? ops.length : typeof ops === "number" ? ops : "–");
 
+/** A path, which may go on in the next line between its steps and nowhere else. @param {string} path */
+const stepwise = (path) => path.split("/").map((step, i) => (i === 0 ? step : html`<wbr />/${step}`));
+
 /** @param {{operations: Operation[]}} props */
 const Operations = ({ operations }) =>
-  html`<table><thead><tr><th>${t("why.operation")}</th><th>${t("why.value")}</th><th>${t("why.reason")}</th><th>${t("why.by")}</th></tr></thead><tbody>${operations.map(
-    (o, i) => html`<tr key=${i}><td><code>${o.op} ${o.path}${o.key ? ` · ${o.key}` : ""}${o.from ? ` ← ${o.from}` : ""}</code>${(o.in ?? "vars") === "vars" && secretMark(o.key === undefined ? o.path : `${o.path}/${escapeStep(o.key)}`)}</td><td>${o.value === undefined ? "" : brief(o.value)}</td><td>${o.why}</td><td>${o.by === "user" ? t("you") : o.by === "server" ? t("why.server") : o.by}</td></tr>`,
-  )}</tbody></table>`;
+  html`<div class="table" tabindex="0"><table><thead><tr><th>${t("why.operation")}</th><th>${t("why.value")}</th><th>${t("why.reason")}</th><th>${t("why.by")}</th></tr></thead><tbody>${operations.map(
+    (o, i) => html`<tr key=${i}><td><code>${o.op} ${stepwise(o.path)}${o.key ? ` · ${o.key}` : ""}${o.from ? html` ← ${stepwise(o.from)}` : ""}</code>${(o.in ?? "vars") === "vars" && secretMark(o.key === undefined ? o.path : `${o.path}/${escapeStep(o.key)}`)}</td><td>${o.value === undefined ? "" : brief(o.value)}</td><td>${o.why}</td><td>${o.by === "user" ? t("you") : o.by === "server" ? t("why.server") : o.by}</td></tr>`,
+  )}</tbody></table></div>`;
 
 /** Which entries of lorebooks were called up, which were stopped, and why. @param {{lore: LoreTold}} props */
 function Lore({ lore: { books, fired, stopped, silent, overflowed, similar, notes } }) {

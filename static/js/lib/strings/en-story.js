@@ -103,6 +103,16 @@ export default {
 
   "siblings.place": "Version {i} of {n}",
   "siblings.candidate": "nothing follows it",
+  "siblings.all": "{i}/{n}: show all versions side by side",
+  "command.versions": "All versions side by side",
+  "versions.title": "{n} version of this message|{n} versions of this message",
+  "versions.option": "Option {i}",
+  "versions.close": "Put the versions away",
+  "command.way": "Show or hide the row of turns",
+  "way.label": "The way here",
+  "way.turn": "Turn {i}: {words}",
+  "way.ahead": "ahead",
+  "way.older": "Earlier…",
   "siblings.dots": "Full dots: the story went on from this version",
 
   "rating.label": "Stars",

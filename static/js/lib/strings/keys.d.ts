@@ -13,8 +13,9 @@ import type presetEdit from "./en-preset-edit.js";
 import type recall from "./en-recall.js";
 import type rules from "./en-rules.js";
 import type settings from "./en-settings.js";
+import type shelf from "./en-shelf.js";
 import type story from "./en-story.js";
 import type why from "./en-why.js";
 import type workshop from "./en-workshop.js";
 
-export type Key = keyof typeof en | keyof typeof story | keyof typeof edit | keyof typeof cards | keyof typeof findings | keyof typeof history | keyof typeof lore | keyof typeof loreRules | keyof typeof note | keyof typeof overview | keyof typeof presets | keyof typeof presetEdit | keyof typeof recall | keyof typeof rules | keyof typeof settings | keyof typeof why | keyof typeof workshop;
+export type Key = keyof typeof en | keyof typeof story | keyof typeof edit | keyof typeof cards | keyof typeof findings | keyof typeof history | keyof typeof lore | keyof typeof loreRules | keyof typeof note | keyof typeof overview | keyof typeof presets | keyof typeof presetEdit | keyof typeof recall | keyof typeof rules | keyof typeof settings | keyof typeof shelf | keyof typeof why | keyof typeof workshop;

@@ -104,6 +104,16 @@ export default {
 
   "siblings.place": "第 {i} 个版本，共 {n} 个",
   "siblings.candidate": "后面还没有内容",
+  "siblings.all": "{i}/{n}：并排显示所有版本",
+  "command.versions": "并排显示所有版本",
+  "versions.title": "这条消息有 {n} 个版本",
+  "versions.option": "选项 {i}",
+  "versions.close": "收起这些版本",
+  "command.way": "显示或隐藏回合栏",
+  "way.label": "来到这里的路",
+  "way.turn": "第 {i} 回合：{words}",
+  "way.ahead": "在前方",
+  "way.older": "更早……",
   "siblings.dots": "实心的点：故事从这个版本继续过",
 
   "rating.label": "星级",

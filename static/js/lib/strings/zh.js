@@ -13,6 +13,7 @@ import recall from "./zh-recall.js";
 import rules from "./zh-rules.js";
 import settings from "./zh-settings.js";
 export { default as sentences } from "./zh-said.js";
+import shelf from "./zh-shelf.js";
 import story from "./zh-story.js";
 import why from "./zh-why.js";
 import workshop from "./zh-workshop.js";
@@ -32,6 +33,7 @@ export default {
   ...recall,
   ...rules,
   ...settings,
+  ...shelf,
   ...story,
   ...why,
   ...workshop,

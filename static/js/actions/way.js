@@ -1,0 +1,57 @@
+// Along the way: to a turn of the line, to one of several versions.
+import { focusMessage } from "../lib/focus.js";
+import { fanOut, fanned, showWay, waySeen } from "../model/way.js";
+import * as story from "../model/story.js";
+import { isLinear, isTail } from "../tree/line.js";
+import { familyKey } from "../tree/turns.js";
+import { always, register, run } from "./commands.js";
+import { visit } from "./follow.js";
+
+/** @import { ChatNode } from "../lib/wire.d.ts" */
+/** @import { Turn } from "../tree/turns.js" */
+
+/** Goes back to the end of a turn, or on to it; the one where the line ends is brought into view. @param {Turn} turn @param {boolean} isAhead it was on the line before the reader went back */
+export function goToTurn({ first, last }, isAhead) {
+  if (isAhead) return void visit(last, true);
+  if (story.peek.peek() !== null || isTail(last)) return story.pointAt(first);
+  run("message.goBack", story.peekNode(last));
+}
+
+/** @param {ChatNode | null} node */
+const hasVersions = (node) => node !== null && !isLinear.value && story.familyOf(node).value.length > 1;
+
+/** Puts the versions away; the keyboard goes back to the message. @param {string} nid */
+export function putVersionsAway(nid) {
+  fanOut(null);
+  focusMessage(nid);
+}
+
+register({
+  id: "message.versions",
+  label: "command.versions",
+  icon: "between",
+  scope: "message",
+  keys: ["v"],
+  inTree: always,
+  enabled: ({ node }) => hasVersions(node),
+  run: ({ node }) => node && fanOut(fanned.peek() === familyKey(node) ? null : familyKey(node)),
+});
+
+register({
+  id: "versions.close",
+  label: "versions.close",
+  icon: "close",
+  scope: "page",
+  keys: ["Escape"],
+  enabled: () => fanned.value !== null,
+  run: () => fanOut(null),
+});
+
+register({
+  id: "page.way",
+  label: "command.way",
+  icon: "onward",
+  scope: "page",
+  enabled: () => story.session.value !== null && !isLinear.value,
+  run: () => showWay(!waySeen.peek()),
+});

@@ -1,0 +1,15 @@
+// 在许多角色里找人的中文。
+
+/** @type {Record<keyof typeof import("./en-shelf.js").default, string>} */
+export default {
+  "shelf.search": "查找角色",
+  "shelf.order": "排序",
+  "shelf.by.newest": "新的在前",
+  "shelf.by.played": "最近玩过的在前",
+  "shelf.by.name": "按名字",
+  "shelf.tags": "标签",
+  "shelf.count": "{n} 个角色",
+  "shelf.none": "没有这样的角色。",
+  "shelf.noneHint": "词或标签少一些，找到的会多一些。",
+  "shelf.clear": "全部显示",
+};

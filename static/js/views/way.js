@@ -1,0 +1,84 @@
+// The turns that lead to where one stands, as a row above the story. What is drawn is what can be seen, however long it is.
+import { h, html, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { loadOlder } from "../actions/follow.js";
+import { goToTurn } from "../actions/way.js";
+import { excerpt } from "../lib/excerpt.js";
+import { t } from "../lib/i18n.js";
+import { quoted } from "../lib/tags.js";
+import { plain } from "../lib/text.js";
+import { age } from "../model/deltas.js";
+import { loadingOlder, nodeOf, older, peek, peekNode } from "../model/story.js";
+import { waySeen } from "../model/way.js";
+import { isLinear, shown } from "../tree/line.js";
+import { turns, turnsOf } from "../tree/turns.js";
+
+/** @import { Id } from "../lib/wire.d.ts" */
+/** @import { Turn } from "../tree/turns.js" */
+
+/** Pixels from one chip to the next. */
+const STRIDE = 148;
+/** So many are in the page; wider is no screen. */
+const MOST = 30;
+const SPARE = 4;
+
+/** Where one turn is all there is, nothing leads anywhere. */
+export function Way() {
+  const all = turns.value;
+  const ahead = useAhead();
+  return isLinear.value || !waySeen.value || all.length + ahead.length < 2 ? null : h(Row, { all: [...all, ...ahead], here: all.length - 1 });
+}
+
+/** The turns that one has gone back from: they lie ahead as long as the line can still go on to them. @returns {Turn[]} */
+function useAhead() {
+  const way = useRef({ ids: /** @type {Id[]} */ ([]), age: 0 }).current;
+  const ids = shown.value;
+  const last = nodeOf(ids.at(-1) ?? null);
+  const at = way.age === age.value && peek.value === null && last ? way.ids.indexOf(last.id) : -1;
+  const rest = at < 0 ? [] : way.ids.slice(at + 1);
+  if (rest.length > 0 && last?.childrenIds?.includes(rest[0] ?? "") && rest.every((id) => peekNode(id)?.status === "complete")) return turnsOf(rest);
+  Object.assign(way, { ids, age: age.value });
+  return [];
+}
+
+/** @param {{all: Turn[], here: number}} props */
+function Row({ all, here }) {
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  const first = useSignal(0);
+  /** The chip that the keyboard is at, if it is at one. */
+  const held = useSignal(/** @type {number | null} */ (null));
+  const at = Math.min(held.value ?? here, all.length - 1);
+  const look = () => void (box.current && (first.value = Math.max(0, Math.floor(box.current.scrollLeft / STRIDE) - SPARE)));
+  useLayoutEffect(() => {
+    if (box.current) box.current.scrollLeft = at * STRIDE - (box.current.clientWidth - STRIDE) / 2;
+    look();
+  }, [at, all.length]);
+  useLayoutEffect(() => {
+    if (held.value !== null) /** @type {HTMLElement | null} */ (box.current?.querySelector("[tabindex='0']"))?.focus({ preventScroll: true });
+  }, [held.value, first.value]);
+  const walk = (/** @type {KeyboardEvent} */ event) => {
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: all.length - 1 }[event.key];
+    if (to === undefined || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    held.value = Math.max(0, Math.min(to, all.length - 1));
+  };
+  // A chip that goes out of sight is no longer there, and leaves the keyboard to the next one.
+  const leave = (/** @type {FocusEvent} */ { relatedTarget }) => void (relatedTarget instanceof Element && !box.current?.contains(relatedTarget) && (held.value = null));
+  // Where the line begins further up, nobody has counted what is there.
+  const isWhole = older.value === null;
+  return html`<nav class="way" aria-label=${t("way.label")}>
+    ${!isWhole && html`<button type="button" class="chip" aria-disabled=${loadingOlder.value} onClick=${() => void loadOlder(500)}>${t("way.older")}</button>`}
+    <div ref=${box} onScroll=${look} onKeyDown=${walk} onFocusOut=${leave}><ol style=${{ width: `${all.length * STRIDE}px` }}>${all.slice(first.value, first.value + MOST).map((turn, i) =>
+      h(Chip, { key: turn.first, turn, i: first.value + i, here, isAt: first.value + i === at, isWhole }))}</ol></div></nav>`;
+}
+
+/** @param {{turn: Turn, i: number, here: number, isAt: boolean, isWhole: boolean}} props */
+function Chip({ turn, i, here, isAt, isWhole }) {
+  const node = nodeOf(turn.first);
+  const words = node ? excerpt(node.role === "user" ? plain(node.content) : quoted(node.display ?? node.content), 60) : "";
+  const name = isWhole ? t("way.turn", { i: i + 1, words }) : words;
+  const look = i === here ? "on" : i > here ? "without" : "";
+  // The words are drawn and are no text: who searches the page finds the message, and it is not read out twice.
+  return html`<li style=${{ left: `${i * STRIDE}px` }}><button type="button" class=${`chip ${look}`} tabindex=${isAt ? 0 : -1} aria-current=${i === here ? "step" : null}
+    aria-label=${i > here ? `${name} (${t("way.ahead")})` : name} title=${name} onClick=${() => goToTurn(turn, i > here)}>${isWhole && html`<b>${i + 1}</b>`}<span data-words=${words}></span></button></li>`;
+}

@@ -1,0 +1,89 @@
+// The page against the real server: the line on screen is the line of the server, and all of it looks like a chat.
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { reader, test, until } from "./support/browser.mjs";
+import { REFUSED, browser, chat, clotho, grown, last, line, messageOf, model, newStory, open, replyIsThere, say, session, texts } from "./support/stage.mjs";
+
+/** Numbers that look like chance and are the same each time. @param {number} seed */
+const chance = (seed) => (/** @type {number} */ below) => {
+  seed = (seed * 1103515245 + 12345) % 2147483648;
+  return Math.floor((seed / 2147483648) * below);
+};
+
+/** A tree of so many messages, each below a message drawn by chance. @returns {Promise<string>} its address */
+async function randomTree(seed, messages) {
+  const draw = chance(seed);
+  const path = await newStory();
+  const nodes = [{ id: (await session(path)).activeLeafId, role: "assistant" }];
+  for (let n = 1; n <= messages; n += 1) {
+    const parent = nodes[draw(nodes.length)];
+    const role = parent.role === "user" ? "assistant" : "user";
+    const { node } = await clotho.api("POST", `${chat(path)}/message`, { parentId: parent.id, role, content: `Tree ${seed}, message ${n}.` });
+    nodes.push({ id: node.id, role });
+  }
+  await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: nodes[draw(nodes.length)].id, exact: true });
+  return path;
+}
+
+describe("the line", () => {
+  test("S0-44: of ten trees grown by chance the page shows just what the server says is the line, in its order", async () => {
+    const { page, close } = await reader(browser);
+    for (let seed = 1; seed <= 10; seed += 1) {
+      const path = await randomTree(seed, 14);
+      const wanted = (await line(path)).filter((node) => node.kind !== "root").map((node) => node.content);
+      await page.goto(clotho.base + path);
+      await last(page).waitFor();
+      await until(async () => (await texts(page)).length === wanted.length, `all of tree ${seed} is shown`);
+      assert.deepEqual(await texts(page), wanted, `tree ${seed}`);
+    }
+    await close();
+  });
+
+  test("S0-22: while it is read the page says so; a fault is told with a way to try again, and then it is there", async () => {
+    const { path } = await grown();
+    const { page, close } = await reader(browser, { expected: REFUSED });
+    let letGo = () => {};
+    const held = new Promise((resolve) => (letGo = () => resolve(undefined)));
+    await page.route(/\/projection/, async (route) => {
+      await held;
+      await route.fulfill({ status: 500, json: { error: { code: "internal", message: "something broke", hint: "", details: {} } } });
+    }, { times: 1 });
+    await page.goto(clotho.base + path);
+    await page.locator(".chat .waiting").waitFor();
+    letGo();
+    await page.getByRole("button", { name: "Try again" }).click();
+    await until(async () => (await texts(page)).length === 5, "the story is there");
+    await close();
+  });
+
+  test("S0-47: a message has a picture by its speaker, a name, hours and minutes, and Markdown in which nothing runs", async () => {
+    const { ids, page, close } = await openHostile();
+    const message = messageOf(page, ids[3]);
+    assert.equal(await message.locator(".prose strong").innerText(), "tide");
+    assert.equal(await message.locator(".who").innerText(), "Rin");
+    assert.match(await message.locator("header time").innerText(), /^\d{1,2}:\d\d$/);
+    assert.equal(await message.locator(".avatar").innerText(), "R");
+    assert.equal(await messageOf(page, ids[2]).locator(".avatar").count(), 1);
+    assert.equal(await page.evaluate(() => /** @type {any} */ (window).hacked), undefined);
+    await close();
+  });
+
+  test("S2-20: who is new writes three messages and meets no word of trees", async () => {
+    const { page, close } = await open(await newStory());
+    for (const text of ["Hello.", "Where are we?", "Let us go."]) {
+      model.say([`To “${text}” an answer.`]);
+      await say(page, text);
+      await until(async () => (await texts(page)).at(-1) === `To “${text}” an answer.`, "the reply came");
+      await replyIsThere(page);
+    }
+    const seen = await page.locator(".chat").innerText();
+    assert.doesNotMatch(seen, /\b(tree|branch|node|leaf|fork|checkout|sibling|HEAD|projection)/i);
+    assert.equal((await texts(page)).length, 7);
+    await close();
+  });
+});
+
+async function openHostile() {
+  const story = await grown("Wait for the **tide**. <script>window.hacked = 1</script><img src=x onerror=\"window.hacked=1\">");
+  return { ...story, ...(await open(story.path, { expected: /Content Security Policy|content policy/ })) };
+}

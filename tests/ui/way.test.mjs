@@ -1,0 +1,198 @@
+// The page against the real server: the way to where one stands, turn by turn, and the versions of a message side by side.
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { reader, test, until } from "./support/browser.mjs";
+import { REFUSED, browser, chat, check, chooseFromPage, clotho, composer, focused, grown, last, line, messageOf, model, newStory, open, openGrown, replyIsThere, say, session, texts, use } from "./support/stage.mjs";
+
+const way = (page) => page.getByRole("navigation", { name: "The way here" });
+const chips = (page) => way(page).getByRole("listitem").getByRole("button");
+const current = (page) => way(page).locator('[aria-current="step"]').getAttribute("aria-label");
+const turnsOf = (path) => clotho.api("GET", `${chat(path)}/turns`);
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+
+/** A message that has four versions, and how they read. */
+async function fourVersions() {
+  const { path, ids } = await grown("Masts.");
+  for (const content of ["Gulls.", "Fog, and a bell in it. ".repeat(20), "Rain."]) {
+    await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[2], role: "assistant", content });
+  }
+  return { path, ids };
+}
+
+describe("the way", () => {
+  for (const [where, options] of /** @type {const} */ ([["a desk", {}], ["a phone", PHONE]])) {
+    test(`S0-43: a chip for each turn, the last one marked; the second leads back there, what lies ahead stays in reach, on ${where}`, async () => {
+      const { path, ids, page, close } = await openGrown(options);
+      const wanted = (await turnsOf(path)).length;
+      await until(async () => (await chips(page).count()) === wanted, "a chip for each turn");
+      assert.equal(wanted, 3);
+      assert.equal(await current(page), "Turn 3: To the harbour.");
+      await check(page, `the way on ${where}`);
+      await chips(page).nth(1).click();
+      await until(async () => (await session(path)).activeLeafId === ids[1], "HEAD is at the end of the second turn");
+      await until(async () => (await current(page)) === "Turn 2: To the north.", "and its chip is marked");
+      assert.equal((await texts(page)).at(-1), "Snow.");
+      assert.equal(await chips(page).nth(2).getAttribute("aria-label"), "Turn 3: To the harbour. (ahead)");
+      await check(page, `the way ahead on ${where}`);
+      await chips(page).nth(2).click();
+      await until(async () => (await session(path)).activeLeafId === ids[3], "HEAD is at the end again");
+      await chips(page).nth(1).click();
+      await until(async () => (await session(path)).activeLeafId === ids[1], "and back once more");
+      // Who goes on in another way has nothing ahead any longer.
+      model.say(["Hills."]);
+      await composer(page).fill("To the hills.");
+      await page.getByRole("button", { name: "Send", exact: true }).click();
+      await until(async () => (await texts(page)).at(-1) === "Hills.", "the story goes on");
+      await replyIsThere(page);
+      await until(async () => (await current(page)) === "Turn 3: To the hills.", "the new turn is the current one");
+      assert.equal(await chips(page).count(), 3);
+      await close();
+    });
+  }
+
+  test("S0-43: it is walked by keys, can be put away for good, and is not there where one line is shown", async () => {
+    const { path, ids, page, close } = await openGrown();
+    await chips(page).nth(2).focus();
+    await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("ArrowLeft");
+    await until(() => page.evaluate(() => document.activeElement?.getAttribute("aria-label") === "Turn 1: The map is not finished."), "the first chip has the keyboard");
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("Enter");
+    await until(async () => (await session(path)).activeLeafId === ids[1], "HEAD is there");
+    await chooseFromPage(page, "Show or hide the row of turns");
+    await way(page).waitFor({ state: "detached" });
+    await page.reload();
+    await last(page).waitFor();
+    await page.getByRole("button", { name: "Menu", exact: true }).click();
+    assert.equal(await way(page).count(), 0);
+    await page.locator(".menu:popover-open").getByRole("button", { name: "Show or hide the row of turns" }).click();
+    await way(page).waitFor();
+    await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { mode: "linear" });
+    await way(page).waitFor({ state: "detached" });
+    await close();
+  });
+
+  test("S0-43: of a long line only the chips that can be seen are in the page", async () => {
+    const path = await newStory();
+    let parentId = (await session(path)).activeLeafId;
+    for (let i = 0; i < 160; i += 1) {
+      parentId = (await clotho.api("POST", `${chat(path)}/message`, { parentId, role: i % 2 ? "assistant" : "user", content: `Line ${i}.` })).node.id;
+    }
+    const { page, close } = await open(path);
+    await chips(page).first().waitFor();
+    await until(async () => {
+      // It may be gone, or wait for what is on its way.
+      await way(page).getByRole("button", { name: "Earlier…" }).evaluateAll((found) => found[0]?.click());
+      assert.ok((await chips(page).count()) <= 30, "few chips at every moment");
+      return (await current(page)) === "Turn 81: Line 158.";
+    }, "the line is known to its beginning");
+    await way(page).locator("div").evaluate((box) => (box.scrollLeft = 0));
+    await way(page).getByRole("button", { name: "Turn 2: Line 0." }).waitFor();
+    assert.ok((await chips(page).count()) <= 30);
+    await close();
+  });
+});
+
+describe("versions side by side", () => {
+  const fan = (page) => page.getByRole("region", { name: /^\d+ versions of this message$/ });
+
+  for (const [where, options] of /** @type {const} */ ([["a desk", {}], ["a phone", PHONE]])) {
+    test(`S0-45: four replies are four cards with a title, "option n" and three lines; a tap takes one, and it closes, on ${where}`, async () => {
+      const { path, ids } = await fourVersions();
+      const { page, close } = await open(path, options);
+      const [masts, gulls] = (await line(path)).at(-1).siblings.ids;
+      assert.equal(masts, ids[3]);
+      await last(page).getByRole("button", { name: /show all versions/ }).click();
+      const cards = fan(page).getByRole("button", { name: /^Option \d/ });
+      await until(async () => (await cards.count()) === 4, "four cards");
+      assert.equal(await fan(page).getByRole("heading").innerText(), "4 versions of this message");
+      await fan(page).getByText("Gulls.").waitFor();
+      assert.deepEqual(await cards.locator("strong").allInnerTexts(), ["Option 1", "Option 2", "Option 3", "Option 4"]);
+      const { lines, wide } = await cards.nth(2).locator("span").evaluate((box) => ({ lines: box.clientHeight / parseFloat(getComputedStyle(box).lineHeight), wide: /** @type {Element} */ (box.parentElement).clientWidth }));
+      assert.ok(Math.round(lines) === 3 && wide >= 196, `${lines} lines, ${wide} wide`);
+      await check(page, `versions on ${where}`);
+      await cards.nth(1).click();
+      await until(async () => (await session(path)).activeLeafId === gulls, "HEAD is the second one");
+      await until(async () => (await texts(page)).at(-1) === "Gulls.", "and it is read");
+      await fan(page).locator('[aria-current="true"]').getByText("Option 2").waitFor();
+      await fan(page).getByRole("button", { name: "Put the versions away" }).click();
+      await fan(page).waitFor({ state: "detached" });
+      assert.equal(await focused(page), gulls, "the keyboard is at the message");
+      await page.keyboard.press("v");
+      await fan(page).waitFor();
+      await page.keyboard.press("Escape");
+      await fan(page).waitFor({ state: "detached" });
+      await close();
+    });
+  }
+});
+
+describe("the parts of a chat", () => {
+  test("S0-42: while a reply is written nothing offers another one, and then it is offered again", async () => {
+    const { page, close } = await openGrown();
+    await last(page).locator('[data-command="message.reroll"]').waitFor();
+    const held = model.hold(["Slowly. ", "Done."]);
+    await say(page, "Take your time.");
+    held.next();
+    await last(page).locator(".live", { hasText: "Slowly." }).waitFor();
+    assert.equal(await page.locator('[data-command="message.reroll"]:not([aria-disabled="true"])').count(), 0);
+    await page.locator(".message.assistant article").nth(1).focus();
+    await page.keyboard.press("r");
+    held.open();
+    await replyIsThere(page);
+    await last(page).locator('[data-command="message.reroll"]:not([aria-disabled])').waitFor();
+    assert.equal(model.requests.length, 1, "the key asked for nothing either");
+    await close();
+  });
+
+  test("S0-23: messages, the way, versions, writing, the offer of another reply and a fault: each is on screen as the server has it", async () => {
+    const { path, ids, page, close } = await openGrown({ expected: REFUSED });
+    assert.deepEqual(await texts(page), (await line(path)).filter(({ kind }) => kind !== "root").map(({ content }) => content));
+    await until(async () => (await chips(page).count()) === 3, "the turns");
+    await last(page).locator('[data-command="message.reroll"]').waitFor();
+    await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[2], role: "assistant", content: "Gulls." });
+    await last(page).getByText("2/2").waitFor();
+    await until(async () => (await texts(page)).at(-1) === "Gulls.", "the other reply");
+    const held = model.hold(["Snow again."]);
+    const { activeLeafId } = await session(path);
+    await clotho.api("POST", `${chat(path)}/message`, { parentId: activeLeafId, expectedLeafId: activeLeafId, content: "Back.", generate: true });
+    await page.getByRole("button", { name: "Stop writing" }).waitFor();
+    await until(async () => (await chips(page).count()) === 4, "a turn more");
+    assert.equal(await last(page).locator('[data-command="message.reroll"]:not([aria-disabled="true"])').count(), 0);
+    held.open();
+    await replyIsThere(page);
+    await page.getByRole("button", { name: "Stop writing" }).waitFor({ state: "detached" });
+    await page.route(/\/message$/, (route) => route.fulfill({ status: 500, json: { error: { code: "internal", message: "something broke", hint: "", details: {} } } }), { times: 1 });
+    await composer(page).fill("And now?");
+    await composer(page).press("Enter");
+    await page.getByRole("alert").waitFor();
+    assert.equal(await composer(page).inputValue(), "And now?");
+    await close();
+  });
+
+  test("S0-48: of the last reply another one, an edit, and another way on: each makes the tree what it says", async () => {
+    const { path, ids, page, close } = await openGrown();
+    const versions = async () => (await line(path)).at(-1).siblings.ids;
+    model.say(["Gulls."]);
+    await use(last(page), "Roll again");
+    await until(async () => (await texts(page)).at(-1) === "Gulls.", "another reply");
+    await replyIsThere(page);
+    assert.equal((await versions()).length, 2);
+    assert.equal((await clotho.api("GET", `${chat(path)}/node/${ids[3]}`)).content, "Masts in the dusk.");
+    await last(page).locator('[data-command="message.edit"]').waitFor();
+    await use(last(page), "Edit");
+    await last(page).getByRole("textbox").fill("Gulls and rain.");
+    await last(page).getByRole("button", { name: "Save as a new version" }).click();
+    await until(async () => (await versions()).length === 3, "an edit is a version of its own");
+    await until(async () => (await texts(page)).at(-1) === "Gulls and rain.", "and it is read");
+    await use(messageOf(page, ids[1]), "Go back here");
+    await until(async () => (await session(path)).activeLeafId === ids[1], "HEAD is there");
+    model.say(["Hills."]);
+    await say(page, "To the hills.");
+    await until(async () => (await texts(page)).at(-1) === "Hills.", "another way on");
+    await replyIsThere(page);
+    const { items: others } = await clotho.api("GET", `${chat(path)}/node/${ids[2]}/alternatives`);
+    assert.deepEqual(others.map(({ content }) => content), ["To the harbour.", "To the hills."]);
+    await close();
+  });
+});
