@@ -37,7 +37,7 @@ const TESTS: Duration = Duration::from_secs(20);
 /// # Errors
 /// None of its own.
 pub async fn reference(_: Caller) -> Answer<ReferenceAnswer> {
-    Reply::ok(&ReferenceAnswer::new())
+    Reply::ok(&ReferenceAnswer::all())
 }
 
 /// One file of a plugin: of the folder as it lies there, of a bundled one as it is inside the program.

@@ -56,8 +56,8 @@ pub struct ReferenceFunction {
 }
 
 impl ReferenceAnswer {
-    /// All of it.
-    pub fn new() -> Self {
+    /// All that scripts can call.
+    pub fn all() -> Self {
         let hook = |hook: Hook| {
             let name = if hook == Hook::Tool { TOOL } else { hook.name() };
             let signature = format!("{name}({})", hook.parameters().join(", "));
