@@ -121,6 +121,7 @@ describe("the settings", () => {
     await house.getByText("http://127.0.0.1:9/v1").waitFor();
     assert.equal((await servers(server))[0].hasKey, false);
     await house.getByRole("button", { name: "Forget “house”" }).click();
+    await page.getByRole("button", { name: "Forget it" }).waitFor();
     await check(page, "the question before a server is forgotten");
     await page.getByRole("button", { name: "Forget it" }).click();
     await page.getByText("No model server is connected yet.").waitFor();
