@@ -46,7 +46,7 @@ describe("suggestions", () => {
     assert.equal(await field.inputValue(), "Well … I follow her.");
     model.say(["She turns."]);
     await field.press("Enter");
-    await page.getByText("She turns.").waitFor();
+    await page.locator(".message.last").getByText("She turns.").waitFor();
     assert.ok((await texts(page)).includes("Well … I follow her."));
     await close();
   });
