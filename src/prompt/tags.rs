@@ -64,25 +64,25 @@ pub fn hide_blocks(text: &str, tags: &[String]) -> Option<String> {
 
 /// The text without the blocks that are found at its tags; `None` where there are none.
 fn without(text: &str, found_at: impl Fn(&str) -> Option<Block>) -> Option<String> {
-    let mut found = false;
+    replaced(text, |at| found_at(at).map(|block| (block.whole, Some(String::new()))))
+}
+
+/// The text with others in the place of what is found at its tags: `found_at` is given the text from a tag on, and says how long what it
+/// found is and what comes there (`None`: it stays). `None` where nothing became another.
+fn replaced(text: &str, found_at: impl Fn(&str) -> Option<(usize, Option<String>)>) -> Option<String> {
+    let mut changed = false;
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find('<') {
         let (before, at) = rest.split_at(start);
         out.push_str(before);
-        match found_at(at) {
-            Some(block) => {
-                found = true;
-                rest = at.get(block.whole..).unwrap_or_default();
-            }
-            None => {
-                out.push('<');
-                rest = at.get(1..).unwrap_or_default();
-            }
-        }
+        let (whole, other) = found_at(at).unwrap_or((1, None));
+        changed |= other.is_some();
+        out.push_str(other.as_deref().or(at.get(..whole)).unwrap_or_default());
+        rest = at.get(whole..).unwrap_or_default();
     }
     out.push_str(rest);
-    found.then_some(out)
+    changed.then_some(out)
 }
 
 /// A reply as rules read it: without what is hidden as thought. Blocks that are hidden because they are for rules stay, without the
@@ -93,29 +93,13 @@ pub fn heard<'a>(role: Role, text: &'a str, tags: &[String]) -> Cow<'a, str> {
 }
 
 fn without_thoughts(text: &str, tags: &[String]) -> Option<String> {
-    let mut found = false;
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(start) = rest.find('<') {
-        let (before, at) = rest.split_at(start);
-        out.push_str(before);
-        let Some((tag, block)) = tags.iter().find_map(|tag| Some((tag, block(at, tag)?))) else {
-            out.push('<');
-            rest = at.get(1..).unwrap_or_default();
-            continue;
-        };
+    let heard = replaced(text, |at| {
+        let (tag, block) = tags.iter().find_map(|tag| Some((tag, block(at, tag)?)))?;
         let whole = at.get(..block.whole).unwrap_or_default();
-        if is_thought(tag) {
-            found = true;
-        } else {
-            let inside = thoughtless(whole, tags, block.is_closed);
-            found |= inside.is_some();
-            out.push_str(inside.as_deref().unwrap_or(whole));
-        }
-        rest = at.get(block.whole..).unwrap_or_default();
-    }
-    out.push_str(rest);
-    found.then(|| out.trim().to_owned())
+        let other = if is_thought(tag) { Some(String::new()) } else { thoughtless(whole, tags, block.is_closed) };
+        Some((block.whole, other))
+    });
+    heard.map(|heard| heard.trim().to_owned())
 }
 
 fn is_thought(tag: &str) -> bool {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { GLANCE, findRows, valuesIn, wordsOf } from "../../static/js/lib/find-rows.js";
 import { reader, test } from "./support/browser.mjs";
+import { codeIn } from "./support/code.mjs";
 import { purseStory } from "./support/purse.mjs";
 import { REFUSED, browser, check, chooseFromPage, last, model, own, use } from "./support/stage.mjs";
 
@@ -231,7 +232,8 @@ describe("what a world hides", () => {
     await came.waitFor();
     await came.getByText("kind words").waitFor();
     await seesNone(came, "a try");
-    const code = dialog.locator("textarea.code");
+    const code = codeIn(dialog);
+    await code.waitFor();
     await code.fill((await code.inputValue()).replace('"trust", 1,', '"trust", 2,').replace('"debt", 20,', '"debt", 30,'));
     await dialog.getByRole("tab", { name: "Replay" }).click();
     await dialog.getByRole("button", { name: "Run them again" }).click();

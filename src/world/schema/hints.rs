@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::SchemaError;
 use super::keywords;
+use super::parts;
 use crate::world::Pointer;
 
 /// How a value may be shown.
@@ -13,26 +14,11 @@ const KEYS: [&str; 5] = ["as", "danger", "title", "description", "values"];
 
 /// Every hint that nobody understands, with its place.
 pub(super) fn advice(source: &Value) -> Vec<SchemaError> {
-    let mut found = Vec::new();
-    look(source, &Pointer::default(), &mut found);
-    found
-}
-
-fn look(source: &Value, at: &Pointer, found: &mut Vec<SchemaError>) {
-    let Value::Object(map) = source else { return };
-    if let Some(hint) = map.get("x-ui") {
-        found.extend(odd(hint, map).map(|message| SchemaError { path: at.child("x-ui"), message }));
-    }
-    for word in ["properties", "$defs"] {
-        for (key, inner) in map.get(word).and_then(Value::as_object).into_iter().flatten() {
-            look(inner, &at.child(word).child(key), found);
-        }
-    }
-    for word in ["additionalProperties", "items"] {
-        if let Some(inner) = map.get(word) {
-            look(inner, &at.child(word), found);
-        }
-    }
+    let looked = parts::of(source).into_iter().filter_map(|(at, map)| {
+        let message = odd(map.get("x-ui")?, map)?;
+        Some(SchemaError { path: at.child("x-ui"), message })
+    });
+    looked.collect()
 }
 
 fn odd(hint: &Value, schema: &Map<String, Value>) -> Option<String> {

@@ -22,6 +22,7 @@ mod hopeless;
 mod keywords;
 mod lenient;
 mod node;
+mod parts;
 mod read;
 mod rules;
 mod slips;

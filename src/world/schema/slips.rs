@@ -5,29 +5,13 @@ use serde_json::{Map, Value};
 use super::SchemaError;
 use super::keywords;
 use super::node::Kind;
+use super::parts;
 use crate::world::Pointer;
 
 /// Keys that must be there and that nobody declares, and choices that the type rules out, each with its place.
 pub(super) fn advice(source: &Value) -> Vec<SchemaError> {
-    let mut found = Vec::new();
-    look(source, &Pointer::default(), &mut found);
-    found
-}
-
-fn look(source: &Value, at: &Pointer, found: &mut Vec<SchemaError>) {
-    let Value::Object(map) = source else { return };
-    found.extend(undeclared(map, at));
-    found.extend(ruled_out(map, at));
-    for word in ["properties", "$defs"] {
-        for (key, inner) in map.get(word).and_then(Value::as_object).into_iter().flatten() {
-            look(inner, &at.child(word).child(key), found);
-        }
-    }
-    for word in ["additionalProperties", "items"] {
-        if let Some(inner) = map.get(word) {
-            look(inner, &at.child(word), found);
-        }
-    }
+    let looked = parts::of(source).into_iter().flat_map(|(at, map)| [undeclared(map, &at), ruled_out(map, &at)]);
+    looked.flatten().collect()
 }
 
 /// What must be there in a map whose keys have names. In a map of like things any key may be asked for.
