@@ -183,6 +183,7 @@ fn stories() -> Vec<Entry> {
         route(PATCH, "/api/sessions/{sid}", User, "Changes settings of a session", sessions::change),
         route(DELETE, "/api/sessions/{sid}", User, "Moves a session to the trash", sessions::delete).answers(&[204]),
         route(GET, "/api/sessions/{sid}/scripts", User, "The regex scripts of a session", sessions::scripts),
+        route(GET, "/api/sessions/{sid}/scripts/shown", User, "The scripts for what is shown", sessions::scripts_shown),
         route(GET, "/api/sessions/{sid}/summaries", User, "The summaries of a line", summaries::list),
         route(PATCH, "/api/sessions/{sid}/summaries/{mid}", User, "Corrects a summary", summaries::change),
         route(DELETE, "/api/sessions/{sid}/summaries/{mid}", User, "Has a summary made anew", summaries::delete)

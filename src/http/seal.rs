@@ -26,11 +26,12 @@ const WORTH_COMPRESSING: u64 = 1_400;
 /// Bytes of an answer that go at once.
 const PIECE: usize = 64 << 10;
 
-/// Only our own files run, nothing inline; texts become HTML through one sanitiser only.
+/// Only our own files run, nothing inline; texts become HTML through one sanitiser only. The policy `clotho-worker` of the
+/// page knows one address, that of the file of its own in which regex scripts run (`static/js/lib/apart.js`).
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
                       connect-src 'self'; font-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; \
                       form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
-                      trusted-types dompurify";
+                      trusted-types dompurify clotho-worker";
 
 const HEADERS: [(&str, &str); 7] = [
     ("content-security-policy", POLICY),

@@ -27,7 +27,7 @@ const TEMPLATES: [(&str, &[&str]); 2] =
 const SMALL: usize = 6;
 
 /// What a preset of each kind does not do here.
-const MEANINGS: [(&str, &str); 12] = [
+const MEANINGS: [(&str, &str); 11] = [
     ("openai", "prompt blocks and samplers: a story makes its prompts by them once you choose this preset for it"),
     ("textgen", "samplers: no model is asked with them yet"),
     ("kobold", "samplers: no model is asked with them yet"),
@@ -36,7 +36,6 @@ const MEANINGS: [(&str, &str); 12] = [
     ("context", "a template for models that go on with plain text, which are not asked yet"),
     ("sysprompt", "a system prompt: it is not sent yet"),
     ("reasoning", "says how thoughts are marked in a text, where a model does not tell them apart: not read yet"),
-    ("regex", "a regular expression for what is shown only: texts are shown as written"),
     ("quickReplies", "buttons that run STscript, which does not run here: a plugin can do what they did"),
     ("theme", "looks of another page"),
     ("group", "its members play its stories here; who speaks next, and its automatic mode, are kept and do nothing"),
@@ -111,7 +110,10 @@ pub fn own_name(body: &Map<String, Value>) -> Option<&str> {
 /// What becomes of a preset, and of what it says.
 pub fn meaning(kind: &str, body: &Map<String, Value>) -> Vec<Finding> {
     let mut findings = vec![match kind {
-        "regex" if !scripts::is_for_display(body) => Finding::new(
+        "regex" if scripts::is_for_display(body) => {
+            Finding::new(Fate::Works, "own_display", "a regular expression: it changes what is shown in every story")
+        }
+        "regex" => Finding::new(
             Fate::Works,
             "own_script",
             "a regular expression: it changes what models are sent in every story",

@@ -1,4 +1,4 @@
-//! Regex scripts that come in: what they do here. They change what models are sent; what is shown stays as it is written.
+//! Regex scripts that come in: what they do here. They change what models are sent and what is shown, and no text that is kept.
 
 use serde_json::{Map, Value};
 
@@ -23,8 +23,8 @@ pub fn found(list: Option<&Value>) -> Vec<Finding> {
     }
     if shown > 0 {
         let words =
-            many(shown, "regex script", "regex scripts") + " for what is shown only: texts are shown as written";
-        found.push(Finding::new(Fate::Kept, "regex_display", words).of(shown));
+            many(shown, "regex script", "regex scripts") + " for what is shown only: a story can switch them off";
+        found.push(Finding::new(Fate::Works, "regex_display", words).of(shown));
     }
     found
 }
@@ -38,7 +38,7 @@ mod tests {
     fn what_is_sent_and_what_is_shown() {
         let told = |list: Value| found(Some(&list)).iter().map(|one| (one.fate, one.count)).collect::<Vec<_>>();
         let list = json!([{}, {"markdownOnly": true}, {"markdownOnly": true, "promptOnly": true}, 1]);
-        assert_eq!(told(list), [(Fate::Works, 3), (Fate::Kept, 1)]);
+        assert_eq!(told(list), [(Fate::Works, 3), (Fate::Works, 1)]);
         assert_eq!(told(json!([])), []);
         assert_eq!(found(None), []);
     }

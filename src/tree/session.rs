@@ -39,7 +39,7 @@ pub struct Session {
     pub params: Map<String, Value>,
     /// The preset by which its prompts are made, as it is then; `None`, or one that is gone = as the server makes them.
     pub preset: Option<PresetId>,
-    /// Which regex scripts of others change what is sent.
+    /// Which regex scripts of others change what is sent and shown.
     pub scripts: AllowedScripts,
     /// What it recalls of what its prompts do not hold any more.
     pub recall: Recall,
@@ -61,7 +61,7 @@ pub struct Session {
     pub updated: Time,
 }
 
-/// Which regex scripts of others change what is sent; one's own always do.
+/// Which regex scripts of others change what is sent and shown; one's own always do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AllowedScripts {

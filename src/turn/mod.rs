@@ -106,7 +106,7 @@ pub use providers::Cost;
 pub use recall::{FoundDocument, FoundDocuments};
 pub use replay::{Replay, Replayed, Row};
 pub use scene::{Offered, QuickReply, Tip};
-pub use scripted::{Known as KnownScript, known as scripts};
+pub use scripted::{Known as KnownScript, Shown as ShownScripts, known as scripts, shown as shown_scripts};
 pub use summed::SummaryOfLine;
 pub use trace::{Rebuilt, read_trace};
 pub use tried::LoreTested;

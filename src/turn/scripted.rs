@@ -2,16 +2,20 @@
 //! the character's card, as far as the session allows them. What a script does says [`crate::prompt::scripts`]; here is
 //! which there are at a scene, and what each text is to them. No node changes.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
+use crate::ids::CharacterId;
 use crate::prompt::macros::Macros;
 use crate::prompt::preset::{Preset, Said};
 use crate::prompt::scripts::{Came, Filler, MOST, Note, Place, Scope, Script, Scripts, Why, placement};
 use crate::store::{Held, Reader, StoreError};
 use crate::tree::{Kind, Node, Role, Session};
 
-use super::cast;
+use super::cast::{self, Voice};
 use super::chosen::{Chosen, chosen};
+use super::fill;
 use super::scene::Scene;
 
 /// The kind of the presets that are scripts of a user's own.
@@ -114,6 +118,8 @@ impl<'m, 'a> Scripted<'m, 'a> {
 pub struct Known {
     /// Where it comes from.
     pub scope: Scope,
+    /// The character whose card it came with; `None` = it came with none.
+    pub character: Option<CharacterId>,
     /// The name of the preset or character that it came with; empty for the user's own.
     pub whose: String,
     /// What it says.
@@ -127,20 +133,90 @@ pub struct Known {
 /// The database fails, or a card that the session keeps is not there any more.
 pub fn known(reader: &mut Reader<'_>, session: &Session, names: &[String]) -> Result<Vec<Known>, StoreError> {
     let mut all = Vec::new();
-    let mut take = |scope: Scope, whose: &str, list: &[Value]| {
-        let known = |script| Known { scope, whose: whose.to_owned(), script };
+    let mut take = |scope: Scope, character: Option<CharacterId>, whose: &str, list: &[Value]| {
+        let known = |script| Known { scope, character, whose: whose.to_owned(), script };
         let more = MOST.saturating_sub(all.len());
         all.extend(list.iter().filter_map(Script::read).take(more).map(known));
     };
-    take(Scope::Global, "", &reader.preset_bodies(session.owner, KIND)?.all);
+    take(Scope::Global, None, "", &reader.preset_bodies(session.owner, KIND)?.all);
     let Chosen { preset, by } = chosen(reader, session, names)?;
     let name = by.kept.map(|(_, name)| name).unwrap_or_default();
-    take(Scope::Preset, &name, &preset.scripts);
+    take(Scope::Preset, None, &name, &preset.scripts);
     for card in &session.cards {
         let cast = cast::cast(&cast::object(&reader.blob(&card.hash)?), &Map::new());
-        take(Scope::Card, &cast.character, &cast.scripts);
+        take(Scope::Card, Some(card.id), &cast.character, &cast.scripts);
     }
     Ok(all)
+}
+
+/// What macros say, each under its name.
+pub type Values = BTreeMap<&'static str, String>;
+
+/// What a page needs to show messages as scripts have them.
+#[derive(Debug, Clone, Default)]
+pub struct Shown {
+    /// The scripts that change what is shown, in the order in which they run.
+    pub scripts: Vec<Known>,
+    /// What macros of names and cards say where one of the characters speaks; the first speaks where nobody of them does.
+    pub casts: Vec<(Option<CharacterId>, Values)>,
+    /// The variables of all sessions, where a script names one.
+    pub globals: Map<String, Value>,
+}
+
+/// Macros that any text may have captured.
+const NAMES: [&str; 5] = ["user", "char", "group", "charIfNotGroup", "notChar"];
+/// Macros that are told of only where a script names them, as what they say may be long.
+const TEXTS: [&str; 10] = [
+    "persona",
+    "description",
+    "charDescription",
+    "personality",
+    "charPersonality",
+    "scenario",
+    "charScenario",
+    "charVersion",
+    "char_version",
+    "creatorNotes",
+];
+
+/// What shows the messages of a session whose model has these names; nothing where no script does.
+///
+/// # Errors
+/// The database fails, or a card that the session keeps is not there any more.
+pub fn shown(reader: &mut Reader<'_>, session: &Session, names: &[String]) -> Result<Shown, StoreError> {
+    let mut scripts = known(reader, session, names)?;
+    scripts.retain(|known| known.is_allowed(session) && known.script.is_shown());
+    if scripts.is_empty() {
+        return Ok(Shown::default());
+    }
+    let said = |name: &str| scripts.iter().any(|known| known.script.says(name));
+    let wanted: Vec<&'static str> =
+        NAMES.into_iter().chain(TEXTS.into_iter().filter(|name| said(&name.to_lowercase()))).collect();
+    let globals = if said("global") || said("{{$") { fill::globals(reader, session.owner)? } else { Map::new() };
+    let mut speakers: Vec<Option<CharacterId>> = session.cards.iter().map(|card| Some(card.id)).collect();
+    if speakers.is_empty() {
+        speakers.push(None);
+    }
+    let mut casts = Vec::with_capacity(speakers.len());
+    for speaker in speakers {
+        let facts = cast::read(reader, session, speaker, &Voice::default())?.facts();
+        let mut draw = || 0.0;
+        let mut macros = Macros::new(&facts, Map::new(), globals.clone(), &mut draw);
+        let values = wanted.iter().map(|name| (*name, macros.fill(&format!("{{{{{name}}}}}"))));
+        casts.push((speaker, values.collect()));
+    }
+    Ok(Shown { scripts, casts, globals })
+}
+
+impl Known {
+    /// Whether a session has it run.
+    pub const fn is_allowed(&self, session: &Session) -> bool {
+        match self.scope {
+            Scope::Global => true,
+            Scope::Preset => session.scripts.preset,
+            Scope::Card => session.scripts.card,
+        }
+    }
 }
 
 impl Filler for Macros<'_> {

@@ -13,6 +13,7 @@ use crate::http::error::ApiError;
 use crate::http::query::{Pid, Query, Rid, Sid};
 use crate::http::wire::ids::Id;
 use crate::http::wire::node::Look;
+use crate::http::wire::scripts::ScriptsShown;
 use crate::http::wire::sessions::{
     NewSession, PluginSetting, PluginsSet, ScriptOfSession, ScriptsOfSession, Session, SessionChange, Spent, plugins,
 };
@@ -223,8 +224,23 @@ pub async fn scripts(app: Program, caller: Caller, sid: Sid) -> Answer<ScriptsOf
     let read = move |reader: &mut Reader<'_>| {
         let session = held(reader, caller, sid)?.session;
         let known = turn::scripts(reader, &session, &models.names(session.model.as_deref()))?;
-        let items = known.into_iter().map(|known| ScriptOfSession::new(known, session.scripts)).collect();
+        let items = known.into_iter().map(|known| ScriptOfSession::new(known, &session)).collect();
         Ok::<_, ApiError>(ScriptsOfSession { items })
+    };
+    Reply::ok(&app.store.read(read).await?)
+}
+
+/// The regex scripts that change how the messages of a session are shown, with what they need to run: the page runs them,
+/// apart from everything else, so that one which never ends costs nobody anything.
+///
+/// # Errors
+/// The session is not there.
+pub async fn scripts_shown(app: Program, caller: Caller, sid: Sid) -> Answer<ScriptsShown> {
+    let models = Arc::clone(&app.models);
+    let read = move |reader: &mut Reader<'_>| {
+        let session = held(reader, caller, sid)?.session;
+        let shown = turn::shown_scripts(reader, &session, &models.names(session.model.as_deref()))?;
+        Ok::<_, ApiError>(ScriptsShown::from(shown))
     };
     Reply::ok(&app.store.read(read).await?)
 }

@@ -26,6 +26,7 @@ pub mod preview;
 pub mod providers;
 pub mod report;
 pub mod rules;
+pub mod scripts;
 pub mod search;
 pub mod sessions;
 pub mod summaries;

@@ -9,10 +9,8 @@ use super::note::AuthorsNote;
 use super::words::Mode;
 use super::{given, given_object, some_object, some_objects};
 use crate::http::error::ApiError;
-use crate::prompt::scripts::Scope;
 use crate::store::{self, Held};
 use crate::tree;
-use crate::tree::AllowedScripts;
 use crate::tree::bounds::{self, MOST_CHARACTERS};
 use crate::turn::{KnownScript, PluginChoice};
 
@@ -51,7 +49,7 @@ pub struct Session {
     pub params: Map<String, Value>,
     /// The preset by which its prompts are made; null, or one that is gone = as the server makes them.
     pub preset_id: Option<PresetRef>,
-    /// Which regex scripts of others change what is sent.
+    /// Which regex scripts of others change what is sent and shown.
     pub regex_scripts: RegexScripts,
     /// What it recalls of what its prompts do not hold any more.
     pub recall: Recall,
@@ -78,7 +76,7 @@ pub struct Session {
     pub warnings: Vec<String>,
 }
 
-/// Which regex scripts of others change what is sent in a session; one's own always do.
+/// Which regex scripts of others change what is sent and shown in a session; one's own always do.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RegexScripts {
@@ -114,14 +112,17 @@ pub struct ScriptOfSession {
     pub is_on: bool,
     /// Whether the session allows it.
     pub is_allowed: bool,
-    /// Whether it changes what is sent; false = only what is shown, which nothing here does.
+    /// Whether it changes what is sent.
     pub is_for_prompts: bool,
+    /// Whether it changes what is shown.
+    pub is_for_display: bool,
 }
 
 impl ScriptOfSession {
-    /// A script in a session that allows those of others as said.
-    pub fn new(known: KnownScript, allowed: AllowedScripts) -> Self {
-        let KnownScript { scope, whose, script } = known;
+    /// A script in a session.
+    pub fn new(known: KnownScript, session: &tree::Session) -> Self {
+        let is_allowed = known.is_allowed(session);
+        let KnownScript { scope, whose, script, .. } = known;
         let cut = |text: String| text.chars().take(LONGEST_TOLD).collect();
         Self {
             scope: scope.word(),
@@ -130,12 +131,9 @@ impl ScriptOfSession {
             find: cut(script.find),
             replace: cut(script.replace),
             is_on: !script.is_disabled,
-            is_allowed: match scope {
-                Scope::Global => true,
-                Scope::Preset => allowed.preset,
-                Scope::Card => allowed.card,
-            },
+            is_allowed,
             is_for_prompts: script.for_prompt || !script.for_display,
+            is_for_display: script.for_display || !script.for_prompt,
         }
     }
 }
@@ -222,7 +220,7 @@ pub struct SessionChange {
     #[serde(deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
     pub preset_id: Option<Option<PresetRef>>,
-    /// Which regex scripts of others change what is sent from now on.
+    /// Which regex scripts of others change what is sent and shown from now on.
     #[serde(default, deserialize_with = "some_object")]
     pub regex_scripts: Option<RegexScripts>,
     /// What it recalls from now on.

@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Value};
 
+use super::placement;
+
 /// What a script says.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Script {
@@ -44,6 +46,17 @@ pub enum FindMacros {
     Escaped,
 }
 
+impl FindMacros {
+    /// The word for it on the wire.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Raw => "raw",
+            Self::Escaped => "escaped",
+        }
+    }
+}
+
 impl Script {
     /// Reads a script; `None` where it is no object.
     pub fn read(value: &Value) -> Option<Self> {
@@ -66,6 +79,20 @@ impl Script {
             min_depth: depth(map, "minDepth").filter(|depth| *depth >= -1.0),
             max_depth: depth(map, "maxDepth").filter(|depth| *depth >= 0.0),
         })
+    }
+
+    /// Whether it has a part in how messages are shown: what would be kept of them where scripts come from, and what is
+    /// for display.
+    pub fn is_shown(&self) -> bool {
+        const READ: [i64; 4] = [placement::USER, placement::REPLY, placement::COMMAND, placement::REASONING];
+        let is_there = self.placements.iter().flatten().any(|one| READ.contains(one));
+        !self.is_disabled && !self.find.is_empty() && is_there && (self.for_display || !self.for_prompt)
+    }
+
+    /// Whether these words, in small letters, stand in it.
+    pub fn says(&self, words: &str) -> bool {
+        let mut texts = [&self.find, &self.replace].into_iter().chain(&self.trim);
+        texts.any(|text| text.to_lowercase().contains(words))
     }
 
     /// Whether the depth of a message is within its bounds; a text without a depth always is.
@@ -132,6 +159,27 @@ mod tests {
             (json!({}), FindMacros::Plain),
         ] {
             assert_eq!(Script::read(&json!({"substituteRegex": value})).unwrap().macros, expected, "{value}");
+        }
+    }
+
+    /// What neither flag is for is kept where scripts come from, and so shown; lore is nobody's message.
+    #[test]
+    fn what_is_shown() {
+        for (more, expected) in [
+            (json!({}), true),
+            (json!({"markdownOnly": true}), true),
+            (json!({"markdownOnly": true, "promptOnly": true}), true),
+            (json!({"promptOnly": true}), false),
+            (json!({"disabled": true}), false),
+            (json!({"placement": [5, 0]}), false),
+            (json!({"placement": null}), false),
+            (json!({"placement": [6]}), true),
+            (json!({"findRegex": ""}), false),
+        ] {
+            let mut script = json!({"findRegex": "A", "placement": [2], "trimStrings": ["{{Char}}"]});
+            script.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            let script = Script::read(&script).unwrap();
+            assert_eq!((script.is_shown(), script.says("{{char")), (expected, true), "{more}");
         }
     }
 

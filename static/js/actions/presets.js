@@ -2,6 +2,7 @@
 import { download } from "../lib/download.js";
 import { t } from "../lib/i18n.js";
 import { openDialog, tell } from "../model/page.js";
+import { scriptsChanged } from "../model/scripted.js";
 import * as story from "../model/story.js";
 import { ApiError } from "../net/api.js";
 import * as api from "../net/presets.js";
@@ -40,7 +41,7 @@ export async function usePreset(presetId) {
 /** The regex scripts that have a part in a story. @param {Id} sid */
 export const readScripts = (sid) => attempt(() => api.scriptsOf(sid));
 
-/** Whose regex scripts change what is sent in the open story from now on. @param {{card: boolean, preset: boolean}} regexScripts */
+/** Whose regex scripts change what is sent and shown in the open story from now on. @param {{card: boolean, preset: boolean}} regexScripts */
 export async function allowScripts(regexScripts) {
   const open = story.session.peek();
   const changed = open && (await attempt(() => api.allowScripts(open.id, regexScripts)));
@@ -51,6 +52,7 @@ export async function allowScripts(regexScripts) {
 export const keepScript = (id, name, body) =>
   attempt(async () => {
     const { problem } = await api.keepScript(id, name, body);
+    scriptsChanged();
     if (problem) tell({ tone: "error", text: t("script.problem", { name, why: problem }) });
     return true;
   });
@@ -61,7 +63,8 @@ export const takePreset = (id) => download(api.presetFile(id));
 /** @param {Preset} preset @param {() => unknown} read hears when the list is another one: it is in the trash, or back again */
 export async function removePreset({ id, name }, read) {
   if (!(await attempt(async () => (await api.remove(id), true)))) return false;
-  const back = async () => (await restore(id)) && read();
+  scriptsChanged();
+  const back = async () => (await restore(id)) && (scriptsChanged(), read());
   tell({ tone: "quiet", text: t("notice.trashed", { name }), act: { label: "command.restore", run: () => void back() } });
   await read();
   return true;
@@ -72,6 +75,7 @@ export const bringPreset = (file, kind) =>
   attempt(async () => {
     try {
       const { items, report } = await api.sendPresets(file, kind);
+      scriptsChanged();
       tellOf({ id: null, name: items.map(({ name }) => name).join(", "), report });
       return "in";
     } catch (error) {

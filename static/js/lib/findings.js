@@ -37,7 +37,7 @@ export function sifted(items, { fate, kind, text }, wordsOf) {
 
 /** What the page's words for a code say as fully as the server's sentence does, once the count and the names are in them: no reason, no name, no number is in it besides. */
 const WHOLE = new Set(
-  `regex_scripts regex_display own_script own_variables scripts scripts_jquery scripts_load depth_prompt group_greetings assets lore ejs html_scripts mvu extensions_beside
+  `regex_scripts regex_display own_script own_display own_variables scripts scripts_jquery scripts_load depth_prompt group_greetings assets lore ejs html_scripts mvu extensions_beside
   persona_position persona_lorebook persona_bound persona_default favourite bad_lines bad_stories below_taken_out changed_meanwhile circle
   hidden no_text no_name parent_missing same_id who_wrote variables empty attachments deleted_here in_trash halves joined`.split(/\s+/),
 );

@@ -204,24 +204,33 @@ export class LiveProse {
   constructor(host) {
     this.host = host;
     this.frozen = 0;
+    /** What the blocks that stay were made of. */
+    this.settled = "";
     /** @type {ChildNode[]} */
     this.tail = [];
   }
 
-  /** @param {string} text the whole text so far */
+  /** @param {string} text the whole text so far; where its beginning is another one, all of it is made anew */
   show(text) {
     const source = text.replaceAll("\r", "");
+    if (!source.startsWith(this.settled)) this.#forget();
     const settled = settledIn(marked.lexer(source.slice(this.frozen)));
     const open = unfolded(this.host);
     for (const node of this.tail) node.remove();
     if (settled > 0) {
       this.host.append(this.#render(source.slice(this.frozen, this.frozen + settled)));
       this.frozen += settled;
+      this.settled = source.slice(0, this.frozen);
     }
     const fresh = this.#render(source.slice(this.frozen));
     this.tail = [...fresh.childNodes];
     this.host.append(fresh);
     unfold(this.host, open);
+  }
+
+  #forget() {
+    this.host.replaceChildren();
+    [this.frozen, this.settled, this.tail] = [0, "", []];
   }
 
   /** @param {string} part @returns {DocumentFragment} */

@@ -116,7 +116,7 @@ export interface Session {
   personaId?: Id | null;
   /** By which its prompts are made. */
   presetId?: Id | null;
-  /** Whose regex scripts change what is sent. */
+  /** Whose regex scripts change what is sent and shown. */
   regexScripts?: { card: boolean; preset: boolean };
   /** What it recalls of what its prompts do not hold any more. */
   recall?: Recall;
@@ -328,8 +328,37 @@ export interface StoryScript {
   replace: string;
   isOn: boolean;
   isAllowed: boolean;
-  /** Not only for what is shown. */
+  /** It changes what is sent. */
   isForPrompts: boolean;
+  /** It changes what is shown. */
+  isForDisplay: boolean;
+}
+
+/** What shows the messages of a story as its scripts have them; nothing in it where none does. */
+export interface ScriptsShown {
+  items: ShownScript[];
+  /** What macros say where a character speaks; the first is for everybody else. */
+  casts: { characterId: Id | null; values: Record<string, string> }[];
+  globals: Record<string, Json>;
+}
+
+/** A script that changes what is shown, as the server reads it. */
+export interface ShownScript {
+  scope: "global" | "preset" | "card";
+  /** The character whose card it came with. */
+  characterId: Id | null;
+  name: string;
+  find: string;
+  replace: string;
+  trim: string[];
+  placements: number[];
+  /** Where neither is: what would be kept of a text when it comes. */
+  isForDisplay: boolean;
+  isForPrompts: boolean;
+  isOnEdit: boolean;
+  macros: "plain" | "raw" | "escaped";
+  minDepth: number | null;
+  maxDepth: number | null;
 }
 
 export interface WholePreset extends Preset {

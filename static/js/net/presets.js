@@ -24,6 +24,9 @@ export const useIn = (sid, presetId) => call("PATCH", `/api/sessions/${sid}`, { 
 /** The regex scripts that have a part in a story. @param {Wire.Id} sid @returns {Promise<Wire.StoryScript[]>} */
 export const scriptsOf = async (sid) => items(await call("GET", `/api/sessions/${sid}/scripts`));
 
+/** Those that change what is shown in it, with what they need to run. @param {Wire.Id} sid @returns {Promise<Wire.ScriptsShown>} */
+export const shownScripts = (sid) => call("GET", `/api/sessions/${sid}/scripts/shown`);
+
 /** @param {Wire.Id} sid @param {{card: boolean, preset: boolean}} regexScripts @returns {Promise<Wire.Session>} */
 export const allowScripts = (sid, regexScripts) => call("PATCH", `/api/sessions/${sid}`, { regexScripts });
 

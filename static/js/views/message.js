@@ -24,6 +24,7 @@ import { Labels } from "./label.js";
 import { MessageMenu, Stars } from "./message-menu.js";
 import { Avatar, CommandButton, ProblemLine, icon, later } from "./parts.js";
 import { Provenance } from "./provenance.js";
+import { LeftOut, scriptedNow, useScripted } from "./scripted.js";
 
 /** @import { ChatNode, Id } from "../lib/wire.d.ts" */
 
@@ -70,15 +71,23 @@ const toolsOf = (node) => (node.status === "error" ? TOOLS.slice(1) : TOOLS);
 /** @param {{node: ChatNode}} props */
 export function Body({ node }) {
   if (node.status === "generating") return h(LiveBody, { key: node.id, node });
-  // What others wrote is shown without its machine parts; one's own words just as they were typed.
-  const isOwn = node.role === "user";
-  const text = isOwn ? node.content : (node.display ?? node.content);
-  return html`${node.reasoning && h(Thinking, { text: node.reasoning, live: false })}
-    ${text && h(Prose, { id: node.id, text, isOwn })}
+  return html`${node.reasoning && h(Thinking, { node, text: node.reasoning, live: false })}
+    ${h(Words, { node })}
     ${node.status === "error" && h(Failure, { node })}
     ${node.metadata?.isTruncated && node.status === "complete" && html`<p class="aside">${t("message.cut")}</p>`}
     ${seenNotes(node.notes ?? []).map((note, i) => html`<p key=${i} class="aside note" title=${note.plugin}>${said(note.text)}</p>`)}
     ${h(Problems, { node })}`;
+}
+
+/**
+ * What a message says: what others wrote without its machine parts, one's own words just as they were typed, and both as
+ * scripts have them. What a script makes of one's own words is no more what was typed.
+ * @param {{node: ChatNode}} props
+ */
+function Words({ node }) {
+  const isOwn = node.role === "user";
+  const { text, left, isChanged, isComing } = useScripted(node, "text", isOwn ? node.content : (node.display ?? node.content));
+  return html`${text && h(Prose, { id: node.id, text, isOwn: isOwn && !isChanged, isComing })}${h(LeftOut, { left })}`;
 }
 
 /** A reply that is being written. @param {{node: ChatNode}} props */
@@ -96,16 +105,18 @@ function LiveBody({ node }) {
     begun.value = text !== "";
     isComing.value = stream.text !== "";
     thoughts.value = stream.reasoning;
-    if (host.current && text) (live.current ??= new LiveProse(host.current)).show(text);
+    const shown = scriptedNow(node, "text", text);
+    // Until a script has had its say for the first time nothing is shown that it would take away.
+    if (host.current && shown && (shown.text || live.current)) (live.current ??= new LiveProse(host.current)).show(shown.text);
   });
   useFolds(host, node.id, []);
-  return html`${thoughts.value && h(Thinking, { text: thoughts.value, live: !begun.value })}
+  return html`${thoughts.value && h(Thinking, { node, text: thoughts.value, live: !begun.value })}
     <div class="prose live" ref=${host}></div>
     ${(!begun.value || node.metadata?.phase === "values") && html`<p class="aside phase">${phaseOf(node, isComing.value)}</p>`}`;
 }
 
 /** The text of a message that is only read. @param {{node: ChatNode}} props */
-export const ReadOnly = ({ node }) => h(Prose, { id: node.id, ...(node.role === "user" ? { text: node.content, isOwn: true } : { text: node.display ?? node.content, isOwn: false }) });
+export const ReadOnly = ({ node }) => h(Words, { node });
 
 /** What a reader unfolded in a text, for as long as the page lives. @type {Map<Id, boolean[]>} */
 const folds = new Map();
@@ -123,12 +134,12 @@ function useFolds(host, id, drawnFor) {
   }, [id, ...drawnFor]);
 }
 
-/** Rendered Markdown. @param {{id: Id, text: string, isOwn: boolean}} props */
-function Prose({ id, text, isOwn }) {
+/** Rendered Markdown. @param {{id: Id, text: string, isOwn: boolean, isComing: boolean}} props */
+function Prose({ id, text, isOwn, isComing }) {
   const ref = useRef(/** @type {HTMLElement | null} */ (null));
   useLayoutEffect(() => ref.current?.replaceChildren(isOwn ? typed(text) : prose(text)), [text, isOwn, locale.value]);
   useFolds(ref, id, [text, isOwn, locale.value]);
-  return html`<div class=${`prose ${isWestern(text) ? "western" : ""}`} ref=${ref}></div>`;
+  return html`<div class=${`prose ${isWestern(text) ? "western" : ""} ${isComing ? "coming" : ""}`} ref=${ref}></div>`;
 }
 
 /** @param {ChatNode} node @param {boolean} isComing */
@@ -139,9 +150,11 @@ function phaseOf(node, isComing) {
   return t(phase === "thinking" || isComing ? "phase.thinking" : "phase.waiting");
 }
 
-/** @param {{text: string, live: boolean}} props */
-const Thinking = ({ text, live }) =>
-  html`<details class="thinking"><summary>${t(live ? "phase.thinking" : "message.thinking")}</summary><div>${text}</div></details>`;
+/** @param {{node: ChatNode, text: string, live: boolean}} props */
+function Thinking({ node, text, live }) {
+  const shown = useScripted(node, "thoughts", text);
+  return html`<details class="thinking"><summary>${t(live ? "phase.thinking" : "message.thinking")}</summary><div>${shown.text}</div></details>${h(LeftOut, { left: shown.left })}`;
+}
 
 /** @param {{node: ChatNode}} props */
 function Failure({ node }) {

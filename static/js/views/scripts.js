@@ -2,6 +2,7 @@
 import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { allowScripts, keepScript, readPreset, readScripts } from "../actions/presets.js";
 import { t } from "../lib/i18n.js";
+import { slow } from "../model/scripted.js";
 import { session } from "../model/story.js";
 import { Waiting } from "./parts.js";
 import { takeFocus } from "./sure.js";
@@ -20,7 +21,11 @@ const PLACES = [
   [1, "script.user"],
   [2, "script.reply"],
   [5, "script.lore"],
+  [6, "script.thoughts"],
 ];
+
+/** What is told of one by the page alone: it took too long here. @param {StoryScript} one */
+const isSlow = ({ scope, name, find, replace }) => slow.value.has(JSON.stringify([scope, name, find, replace]));
 
 /** The scripts of others in the open story. Nothing where there are none. */
 export function StoryScripts() {
@@ -45,18 +50,21 @@ export function StoryScripts() {
       const whose = [...new Set(some.map((one) => one.whose))].filter(Boolean).join(", ");
       return some.length > 0 && html`<label key=${scope} class="check"><input type="checkbox" checked=${allowed[scope]} onChange=${turn(scope)} /><span>${t(label, { n: some.length })}<small>${whose}</small></span></label>`;
     })}
+    ${others.some(isSlow) && html`<p class="aside skipped">${t("script.someSlow")}</p>`}
     <details><summary>${t("script.look")}</summary><ul>${others.map((one, i) => h(Shown, { key: i, one }))}</ul></details></fieldset>`;
 }
 
 /** @param {{one: StoryScript}} props */
-function Shown({ one: { name, find, replace, isOn, isForPrompts } }) {
-  return html`<li><b>${name || t("script.nameless")}</b>${!isOn && html` <span class="chip">${t("script.off")}</span>`}${!isForPrompts && html` <span class="chip">${t("script.displayOnly")}</span>`}
+function Shown({ one }) {
+  const { name, find, replace, isOn, isForPrompts, isForDisplay } = one;
+  const use = t(isForPrompts ? (isForDisplay ? "script.sentAndShown" : "script.sentOnly") : "script.displayOnly");
+  return html`<li><b>${name || t("script.nameless")}</b>${!isOn && html` <span class="chip">${t("script.off")}</span>`} <span class="chip">${use}</span>${isSlow(one) && html` <span class="chip">${t("script.slow")}</span>`}
     <p><code>${find}</code> → ${replace ? html`<code>${replace}</code>` : t("script.nothing")}</p></li>`;
 }
 
 /** @param {{id: Id | null, done: (isSaved: boolean) => void}} props without an id a new one */
 export function ScriptForm({ id, done }) {
-  const whole = useSignal(/** @type {Pick<WholePreset, "name" | "body"> | null} */ (id ? null : { name: "", body: {} }));
+  const whole = useSignal(/** @type {Pick<WholePreset, "name" | "body"> | null} */ (id ? null : { name: "", body: BEGINNING }));
   const busy = useRef(false);
   useEffect(() => {
     if (id) void readPreset(id).then((found) => (found ? (whole.value = found) : done(false)));
@@ -64,6 +72,7 @@ export function ScriptForm({ id, done }) {
   if (!whole.value) return h(Waiting, { rows: 3 });
   const { name, body } = whole.value;
   const text = (/** @type {string} */ key) => (typeof body[key] === "string" ? body[key] : "");
+  const uses = { isForPrompts: Boolean(body["promptOnly"]) || !body["markdownOnly"], isForDisplay: Boolean(body["markdownOnly"]) || !body["promptOnly"] };
   const places = Array.isArray(body["placement"]) ? body["placement"] : [1, 2];
   const save = async (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -73,7 +82,11 @@ export function ScriptForm({ id, done }) {
     const said = (/** @type {string} */ key) => String(typed.get(key) ?? "");
     const shown = PLACES.filter(([place]) => typed.has(`place-${place}`)).map(([place]) => place);
     const hidden = places.filter((place) => !PLACES.some(([known]) => known === place));
-    const next = { scriptName: said("name").trim(), findRegex: said("find"), replaceString: said("replace"), placement: [...shown, ...hidden], disabled: !typed.has("on") };
+    const [isForPrompts, isForDisplay] = [typed.has("sent"), typed.has("shown")];
+    // One that says neither does both, and goes out again as it came.
+    const isSame = isForPrompts === uses.isForPrompts && isForDisplay === uses.isForDisplay;
+    const use = isSame || !(isForPrompts || isForDisplay) ? {} : { promptOnly: isForPrompts, markdownOnly: isForDisplay };
+    const next = { ...use, scriptName: said("name").trim(), findRegex: said("find"), replaceString: said("replace"), placement: [...shown, ...hidden], disabled: !typed.has("on") };
     const isSaved = await keepScript(id, next.scriptName, { ...(id ? body : BEGINNING), ...next });
     busy.current = false;
     if (isSaved) done(true);
@@ -82,9 +95,18 @@ export function ScriptForm({ id, done }) {
     <label>${t("script.find")}<textarea name="find" required rows="2" spellcheck="false" defaultValue=${text("findRegex")}></textarea><small>${t("script.findHint")}</small></label>
     <label>${t("script.replace")}<textarea name="replace" rows="2" spellcheck="false" defaultValue=${text("replaceString")}></textarea><small>${t("script.replaceHint")}</small></label>
     <fieldset><legend>${t("script.places")}</legend>${PLACES.map(([place, label]) => html`<label key=${place} class="check"><input type="checkbox" name=${`place-${place}`} defaultChecked=${places.includes(place)} /><span>${t(label)}</span></label>`)}</fieldset>
+    <fieldset><legend>${t("script.uses")}</legend><label class="check"><input type="checkbox" name="sent" defaultChecked=${uses.isForPrompts} onChange=${eitherOf} /><span>${t("script.sent")}</span></label>
+      <label class="check"><input type="checkbox" name="shown" defaultChecked=${uses.isForDisplay} onChange=${eitherOf} /><span>${t("script.shown")}</span></label></fieldset>
     <label class="check"><input type="checkbox" name="on" defaultChecked=${!body["disabled"]} /><span>${t("script.on")}</span></label>
     <div class="actions"><button type="button" onClick=${() => done(false)}>${t("cancel")}</button><button class="primary">${t("save")}</button></div></form>`;
 }
 
-/** What a new one says that the form does not ask for: it changes what is sent, and only that. */
+/** One of the two stays ticked: a script for nothing is one that is switched off. @param {Event} event */
+function eitherOf(event) {
+  const box = /** @type {HTMLInputElement} */ (event.target);
+  const other = /** @type {HTMLInputElement | null} */ (box.form?.elements.namedItem(box.name === "sent" ? "shown" : "sent") ?? null);
+  if (!box.checked && other && !other.checked) other.checked = true;
+}
+
+/** What a new one says, what the form asks for too: it changes what is sent, and only that. */
 const BEGINNING = { trimStrings: [], promptOnly: true, markdownOnly: false, runOnEdit: true, substituteRegex: 0, minDepth: null, maxDepth: null };

@@ -1,13 +1,15 @@
 // The page of a story: the chat and the world beside it. Loaded apart from the first page.
 import { h, html, useEffect } from "../../vendor/preact.js";
 import { askForMore } from "../actions/rules.js";
+import { followScripts } from "../actions/scripted.js";
 import { addEnglish } from "../lib/i18n.js";
 import files from "../lib/strings/en-cards.js";
 import edits from "../lib/strings/en-edit.js";
 import lore from "../lib/strings/en-lore.js";
 import words from "../lib/strings/en-story.js";
 import { deltaOf } from "../model/deltas.js";
-import { inTree } from "../model/page.js";
+import { inTree, route } from "../model/page.js";
+import { age } from "../model/scripted.js";
 import { head, loading, session } from "../model/story.js";
 import { Chat } from "./chat.js";
 import { later } from "./parts.js";
@@ -22,7 +24,7 @@ addEnglish(lore);
 const Overview = later(() => import("./overview.js").then((module) => module.Overview), 0);
 
 /** A story that cannot be read has no world either. */
-export const Story = () => (loading.value.state === "failed" ? h(Chat, {}) : html`${h(Chat, {})}${h(World, {})}${h(Asking, {})}${inTree.value && h(Overview, {})}`);
+export const Story = () => (loading.value.state === "failed" ? h(Chat, {}) : html`${h(Chat, {})}${h(World, {})}${h(Asking, {})}${h(Scripts, {})}${inTree.value && h(Overview, {})}`);
 
 /** Asks where new code of a plugin wants more than the story allows it: when the story is opened, and when something was not allowed. */
 function Asking() {
@@ -31,6 +33,16 @@ function Asking() {
   useEffect(() => {
     if (id) void askForMore();
   }, [id, denied]);
+  return null;
+}
+
+/** Learns which scripts change what is shown here, while the story is still being read. */
+function Scripts() {
+  const sid = route.value.page === "story" ? route.value.sid : null;
+  const open = session.value?.id === sid ? session.value : null;
+  const on = open && JSON.stringify([open.presetId, open.model, open.regexScripts, open.characterIds, open.personaId, age.value]);
+  useEffect(() => void followScripts(sid, on), [sid, on]);
+  useEffect(() => () => void followScripts(null, null), []);
   return null;
 }
 

@@ -186,6 +186,73 @@ async fn what_is_forbidden_does_not_run() {
     }
 }
 
+/// The page is told which scripts change what is shown, in their order, each as the server reads it, with what macros say
+/// for each character; and nothing where nothing is to be done.
+#[tokio::test]
+async fn the_page_is_told_what_changes_what_is_shown() {
+    let display = |more: Value| {
+        let mut more = more;
+        more["markdownOnly"] = json!(true);
+        more
+    };
+    let of_card = json!([
+        script(
+            "bar",
+            "/<hp>/g",
+            "x".repeat(9_000).as_str(),
+            display(json!({"minDepth": "0", "maxDepth": 2, "placement": [2, 6]}))
+        ),
+        script("sent", "a", "b", json!({"promptOnly": true})),
+        script("off", "a", "b", display(json!({"disabled": true}))),
+        script("lore", "a", "b", display(json!({"placement": [5]}))),
+    ]);
+    let of_preset =
+        json!([script("both", "a", "{{getglobalvar::gold}}", json!({"promptOnly": true, "markdownOnly": true}))]);
+    let own = json!([script(
+        "mine",
+        "{{user}}",
+        "{{Description}}",
+        json!({"substituteRegex": true, "trimStrings": ["("], "runOnEdit": true})
+    )]);
+    let play = with(of_card, of_preset, own).await;
+    keep(&play, "variables", &json!({"gold": "7"})).await;
+    let told = shown(&play).await;
+    let named = |told: &Value| {
+        let names = told["items"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(named(&told), ["mine", "both", "bar"]);
+    let character = told["casts"][0]["characterId"].clone();
+    let mine = json!({
+        "scope": "global", "characterId": null, "name": "mine", "find": "{{user}}", "replace": "{{Description}}", "trim": ["("],
+        "placements": [1, 2], "isForDisplay": false, "isForPrompts": false, "isOnEdit": true, "macros": "raw",
+        "minDepth": null, "maxDepth": null,
+    });
+    assert_eq!(told["items"][0], mine);
+    let bar = &told["items"][2];
+    assert_eq!((&bar["characterId"], &bar["minDepth"], &bar["maxDepth"]), (&character, &json!(0.0), &json!(2.0)));
+    assert_eq!((bar["replace"].as_str().unwrap().len(), &bar["placements"]), (9_000, &json!([2, 6])));
+    let values = json!({
+        "user": "You", "char": "Rin", "group": "Rin", "charIfNotGroup": "Rin", "notChar": "You",
+        "description": "Rin keeps a lamp.",
+    });
+    assert_eq!((&told["casts"][0]["values"], &told["globals"]), (&values, &json!({"gold": "7"})));
+    let all = play.app.get(&format!("/api/sessions/{}/scripts", play.sid)).await;
+    let uses =
+        all["items"].as_array().unwrap().iter().map(|one| (one["isForPrompts"] == true, one["isForDisplay"] == true));
+    assert_eq!(uses.take(4).collect::<Vec<_>>(), [(true, true), (true, true), (false, true), (true, false)]);
+    set(&play, json!({"regexScripts": {"card": false, "preset": false}})).await;
+    let told = shown(&play).await;
+    assert_eq!((named(&told), &told["globals"]), (vec!["mine".to_owned()], &json!({})));
+
+    let none = with(json!([]), json!([]), json!([])).await;
+    assert_eq!(shown(&none).await, json!({"items": [], "casts": [], "globals": {}}));
+}
+
+async fn shown(play: &Play) -> Value {
+    play.app.get(&format!("/api/sessions/{}/scripts/shown", play.sid)).await
+}
+
 /// S4-39: the scripts and variables of somebody else are nobody else's.
 #[tokio::test]
 async fn what_others_keep_is_not_seen() {

@@ -2,8 +2,9 @@
 
 export default {
   "finding.regex_scripts": "One regex script for what the model is sent: a story can switch it off.|{count} regex scripts for what the model is sent: a story can switch them off.",
-  "finding.regex_display": "One regex script for what is shown only: texts are shown as written.|{count} regex scripts for what is shown only: texts are shown as written.",
+  "finding.regex_display": "One regex script for what is shown only: a story can switch it off.|{count} regex scripts for what is shown only: a story can switch them off.",
   "finding.own_script": "It changes what the model is sent, in every story.",
+  "finding.own_display": "It changes what is shown, in every story.",
   "finding.for_models": "It makes the prompts of all stories on the models that it names, where they have chosen no preset.",
   "finding.own_variables": "Macros read them, in every story.",
   "finding.scripts": "One script in JavaScript: no code of a card runs here, a plugin can do the same.|{count} scripts in JavaScript: no code of a card runs here, a plugin can do the same.",

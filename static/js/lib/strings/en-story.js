@@ -453,6 +453,13 @@ export default {
   "why.lore.group": "another entry of its group came first",
   "why.lore.probability": "the dice were against it",
   "why.lore.budget": "there was no room",
+  "scripted.slowCard": "A script of this card took too long and was skipped: {name}",
+  "scripted.slowPreset": "A script of the preset took too long and was skipped: {name}",
+  "scripted.slowOwn": "A script of yours took too long and was skipped: {name}",
+  "scripted.largeCard": "A script of this card would have made this text far too long and was skipped: {name}",
+  "scripted.largePreset": "A script of the preset would have made this text far too long and was skipped: {name}",
+  "scripted.largeOwn": "A script of yours would have made this text far too long and was skipped: {name}",
+  "scripted.nameless": "one without a name",
   "why.historyCut": "Older messages were left out: there was no room.",
 
   "notice.linkCopied": "The link is copied. Who follows it sees this line; the story stays where it is.",

@@ -3,8 +3,9 @@
 /** @type {Record<keyof typeof import("./en-findings.js").default, string>} */
 export default {
   "finding.regex_scripts": "{count} 个用于发给模型的正则脚本：可以在故事里关掉",
-  "finding.regex_display": "{count} 个只用于显示的正则脚本：文字照原样显示",
+  "finding.regex_display": "{count} 个只用于显示的正则脚本：可以在故事里关掉",
   "finding.own_script": "在每个故事里改变发给模型的文字",
+  "finding.own_display": "在每个故事里改变显示的文字",
   "finding.for_models": "在没有选择预设的故事里，只要用到它指明的模型，就由它决定提示词",
   "finding.own_variables": "在每个故事里供宏读取",
   "finding.scripts": "{count} 个 JavaScript 脚本：这里的角色卡不运行代码，插件可以做到同样的事",

@@ -478,5 +478,12 @@ export default {
   "why.lore.group": "同组的另一个条目优先",
   "why.lore.probability": "概率没有通过",
   "why.lore.budget": "没有空间",
+  "scripted.slowCard": "这张角色卡的一个脚本运行太久，已跳过：{name}",
+  "scripted.slowPreset": "预设的一个脚本运行太久，已跳过：{name}",
+  "scripted.slowOwn": "你的一个脚本运行太久，已跳过：{name}",
+  "scripted.largeCard": "这张角色卡的一个脚本会让这段文字变得过长，已跳过：{name}",
+  "scripted.largePreset": "预设的一个脚本会让这段文字变得过长，已跳过：{name}",
+  "scripted.largeOwn": "你的一个脚本会让这段文字变得过长，已跳过：{name}",
+  "scripted.nameless": "没有名字",
   "why.historyCut": "更早的消息放不下，没有发送。",
 };

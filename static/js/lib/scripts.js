@@ -1,0 +1,196 @@
+// What regex scripts of cards, presets and people make of a text that is shown, in the way of SillyTavern. Pure, and run only
+// in a worker (`script-worker.js`), as a pattern of a stranger may never end. The server does the same for what models are
+// sent (`src/prompt/scripts/`), reads the scripts for the page, and decides what SillyTavern does by accident; both are held by
+// the same recorded cases.
+
+import { Macros } from "./macros.js";
+
+/** @import { Id, Json, ShownScript } from "./wire.d.ts" */
+
+/** The kinds of text, by their numbers in files. */
+export const PLACEMENT = { user: 1, reply: 2, narrator: 3, thoughts: 6 };
+
+/**
+ * Which text it is.
+ * @typedef {object} Place
+ * @property {number} placement its kind
+ * @property {"written" | "edited" | "done"} came `done`: what is to be done when a text comes has been done where it comes from
+ * @property {number | null} depth so many messages that count stand behind it; null: it has no place among them
+ * @property {Id | null} character whose scripts and names are taken
+ * @property {string | null} speaker who speaks, where that is not the character
+ */
+
+/** Fills macros in; with a speaker, that is the character's name. @typedef {(text: string, speaker: string | null) => string} Fill */
+
+/** A text has at most so many letters more than the one it was made from. */
+const MOST_GROWTH = 1 << 20;
+
+/** @param {ShownScript} script @param {number | null} depth */
+const reaches = ({ minDepth, maxDepth }, depth) => depth === null || ((minDepth === null || depth >= minDepth) && (maxDepth === null || depth <= maxDepth));
+
+/** Which scripts run on a text, by their places in the list, in the order in which they run: what would be kept of it when it comes, then what is for display. @param {ShownScript[]} scripts @param {Place} place */
+export function stepsOf(scripts, { placement, came, depth, character }) {
+  const fits = (/** @type {ShownScript} */ script) => script.placements.includes(placement) && (script.characterId === null || script.characterId === character);
+  const places = (/** @type {(script: ShownScript) => boolean} */ is) => scripts.flatMap((script, i) => (fits(script) && is(script) ? [i] : []));
+  const isKept = (/** @type {ShownScript} */ script) => !script.isForDisplay && !script.isForPrompts && (came === "written" || script.isOnEdit);
+  return [...(came === "done" ? [] : places(isKept)), ...places((script) => script.isForDisplay && reaches(script, depth))];
+}
+
+/**
+ * What scripts make of a text. `left`: those that were left out because they made it too large.
+ * @param {ShownScript[]} scripts @param {number[]} steps @param {string} text @param {Place} place @param {Fill} fill
+ * @param {(step: number, text: string) => void} [begins] hears which one begins, and on what
+ */
+export function scripted(scripts, steps, text, { speaker }, fill, begins = () => {}) {
+  const most = text.length + MOST_GROWTH;
+  /** @type {number[]} */
+  const left = [];
+  let now = text;
+  for (const step of steps) {
+    const script = scripts[step];
+    if (!script || now === "") continue;
+    begins(step, now);
+    try {
+      now = changed(script, now, speaker, fill, most);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      left.push(step);
+    }
+  }
+  return { text: now, left };
+}
+
+/** @param {ShownScript} script @param {string} text @param {string | null} speaker @param {Fill} fill @param {number} most */
+function changed(script, text, speaker, fill, most) {
+  const pattern = patternOf(findOf(script, fill));
+  if (!pattern) return text;
+  const pieces = piecesOf(script.replace);
+  const isPlain = pieces.every((piece) => typeof piece === "string");
+  /** @type {string[] | null} */
+  let trim = null;
+  let grown = text.length;
+  return text.replace(pattern, (/** @type {any[]} */ ...found) => {
+    const names = typeof found.at(-1) === "object" ? found.pop() : {};
+    const groups = found.slice(0, -2);
+    trim ??= isPlain ? [] : script.trim.map((part) => fill(part, speaker)).filter(Boolean);
+    const said = (/** @type {unknown} */ group) => /** @type {string[]} */ (trim).reduce((rest, away) => rest.replaceAll(away, ""), typeof group === "string" ? group : "");
+    const put = (/** @type {Piece} */ piece) => (typeof piece === "string" ? piece : said("name" in piece ? names[piece.name] : groups[piece.group]));
+    let instead = "";
+    for (const piece of pieces) {
+      instead += put(piece);
+      if (grown + instead.length > most) throw new RangeError("too large");
+    }
+    const filled = /[{<\\]/.test(instead) ? fill(instead, null) : instead;
+    grown += filled.length;
+    if (grown > most) throw new RangeError("too large");
+    return filled;
+  });
+}
+
+/** A piece of what is put in place of a match. @typedef {string | {group: number} | {name: string}} Piece */
+
+/** Reads a replacement: `$1`, `$<name>`, and `{{match}}` in any case, which is `$0`. @param {string} replace @returns {Piece[]} */
+export function piecesOf(replace) {
+  /** @type {Piece[]} */
+  const pieces = [];
+  let from = 0;
+  for (const found of replace.matchAll(/\{\{match\}\}|\$(\d+)|\$<([^>]+)>/gi)) {
+    const [all, number, name] = found;
+    if (found.index > from) pieces.push(replace.slice(from, found.index));
+    pieces.push(name === undefined ? { group: Number(number ?? 0) } : { name });
+    from = found.index + all.length;
+  }
+  if (from < replace.length) pieces.push(replace.slice(from));
+  return pieces;
+}
+
+/** What a script looks for, with its macros filled in. @param {ShownScript} script @param {Fill} fill */
+function findOf({ find, macros }, fill) {
+  if (macros === "plain") return find;
+  return macros === "raw" ? fill(find, null) : filledAndEscaped(find, fill);
+}
+
+/** Macros filled in one by one; what each says stands for itself. One that stays as it is stays so. @param {string} find @param {Fill} fill */
+function filledAndEscaped(find, fill) {
+  let out = "";
+  let at = 0;
+  for (let start = find.indexOf("{{"); start >= 0; start = find.indexOf("{{", at)) {
+    const end = endOfMacro(find, start);
+    if (end < 0) break;
+    const one = find.slice(start, end);
+    const filled = fill(one, null);
+    out += find.slice(at, start) + (filled === one ? one : filled.replace(/[\n\r\t\v\f\0.^$*+?{}[\]\\/|()]/g, (c) => ESCAPES[c] ?? `\\${c}`));
+    at = end;
+  }
+  return out + find.slice(at);
+}
+
+/** @type {Record<string, string>} */
+const ESCAPES = { "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", "\f": "\\f", "\0": "\\0" };
+
+/** Where the braces end that belong to those that begin here. @param {string} text @param {number} start */
+function endOfMacro(text, start) {
+  let depth = 0;
+  for (const found of text.slice(start).matchAll(/\{\{|\}\}/g)) {
+    depth += found[0] === "{{" ? 1 : -1;
+    if (depth <= 0) return start + found.index + 2;
+  }
+  return -1;
+}
+
+/** Flags that are taken for flags; the engine knows not all of them. */
+const FLAGS = "gmixXsuUAJ";
+
+/** @type {Map<string, RegExp | null>} */
+const patterns = new Map();
+const MOST_PATTERNS = 4_096;
+
+/** What a script looks for, as a pattern; null: it is none. @param {string} find */
+function patternOf(find) {
+  let pattern = patterns.get(find);
+  if (pattern === undefined) {
+    pattern = read(find);
+    if (patterns.size < MOST_PATTERNS) patterns.set(find, pattern);
+  }
+  return pattern;
+}
+
+/**
+ * Only the first line that has something in it counts. Between slashes it has flags, the letters behind the last slash; with
+ * letters that are no flags, or one twice, all of it is the pattern.
+ * @param {string} find
+ */
+function read(find) {
+  const line = find.split(/[\n\r\u2028\u2029]/).find(Boolean) ?? "";
+  const slashed = /^\/(.+)\/([^/]*)$/.exec(line);
+  const flags = /^[a-z]*/i.exec(slashed?.[2] ?? "")?.[0] ?? "";
+  const areFlags = [...flags].every((flag, i) => FLAGS.includes(flag) && flags.indexOf(flag) === i);
+  try {
+    if (!slashed) return new RegExp(line);
+    return areFlags ? new RegExp(slashed[1] ?? "", flags) : new RegExp(find);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * What is needed to show texts as scripts have them.
+ * @typedef {object} Setup
+ * @property {ShownScript[]} items
+ * @property {{characterId: Id | null, values: Record<string, string>}[]} casts the first is for whom none of them is
+ * @property {Record<string, Json>} globals
+ * @property {Record<string, Json>} local the variables of the story
+ */
+
+/**
+ * How a text is shown.
+ * @param {Setup} setup @param {string} text @param {Place} place
+ * @param {number[]} [without] scripts that do not run
+ * @param {(step: number, text: string) => void} [begins]
+ */
+export function made({ items, casts, globals, local }, text, place, without = [], begins) {
+  const { values = {} } = casts.find(({ characterId }) => characterId === place.character) ?? casts[0] ?? {};
+  const macros = new Macros({ values, local, global: globals }, text);
+  const steps = stepsOf(items, place).filter((step) => !without.includes(step));
+  return scripted(items, steps, text, place, (part, speaker) => macros.fill(part, speaker), begins);
+}

@@ -1,0 +1,254 @@
+// The page against the real server: texts as scripts of cards, presets and the reader show them, and scripts that mean harm.
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { ATTACKS, MAY, PARSED, unwanted } from "./support/attacks.mjs";
+import { test, until } from "./support/browser.mjs";
+import { POLICY, browser, chat, check, chooseFromPage, clotho, composer, last, line, messageOf, model, newStory, open, replyIsThere, say, session, use } from "./support/stage.mjs";
+
+/** A script for what is shown. */
+const display = (scriptName, findRegex, replaceString, more = {}) => ({ scriptName, findRegex, replaceString, placement: [2], trimStrings: [], markdownOnly: true, ...more });
+
+/** A story whose card brings scripts along. @returns {Promise<string>} its address */
+async function scriptedStory(regex_scripts, card = {}) {
+  const character = await clotho.api("POST", "/api/characters", { name: "Rin", firstMessage: "The map is not finished.", ...card, metadata: { extensions: { regex_scripts } } });
+  return newStory({ characterIds: [character.id] });
+}
+
+/** Messages below the end of a line, by the server alone. @returns {Promise<string[]>} their ids */
+async function told(path, ...texts) {
+  let parentId = (await session(path)).activeLeafId;
+  const ids = [];
+  for (const content of texts) {
+    const role = ids.length % 2 === 0 ? "user" : "assistant";
+    const { node } = await clotho.api("POST", `${chat(path)}/message`, { parentId, role, content });
+    ids.push((parentId = node.id));
+  }
+  return ids;
+}
+
+const words = (page, id) => messageOf(page, id).locator(".prose").innerText();
+const becomes = (page, id, text) => until(async () => (await words(page, id)) === text, `${id} says ${text}`);
+const presets = (page) => page.getByRole("dialog", { name: "Presets", exact: true });
+
+describe("S4-52: scripts for what is shown", () => {
+  test("show texts as they are meant, and change none: what is copied, edited and kept is the original", async () => {
+    const path = await scriptedStory([
+      display("bar", "/<hp>(\\d+)<\\/hp>/g", '<div style="color:#9fe3b4;position:fixed">{{char}} has <b>$1</b> of {{getvar::most}} for {{user}}</div>'),
+      display("mine", "/^> /", "", { placement: [1] }),
+      display("kept", "/fog/g", "mist", { markdownOnly: false }),
+      display("sent", "/mist/g", "rain", { markdownOnly: false, promptOnly: true }),
+      display("off", "/mist/g", "snow", { disabled: true }),
+    ]);
+    const [asked, reply] = await told(path, "> I <b>wait</b>.", "The fog lifts. <hp>7</hp>");
+    const { page, close } = await open(path, { expected: POLICY, permissions: ["clipboard-read", "clipboard-write"] });
+    const made = async () => /^The mist lifts\.\s+Rin has 7 of for You$/.test(await words(page, reply));
+    await until(made, "the reply is as the card means it");
+    const bar = messageOf(page, reply).locator(".prose div").first();
+    assert.deepEqual(await bar.evaluate((e) => [e.style.position, e.dataset.ink]), ["", ""]);
+    await becomes(page, asked, "I wait.");
+    assert.deepEqual((await line(path)).map(({ content }) => content), ["The map is not finished.", "> I <b>wait</b>.", "The fog lifts. <hp>7</hp>"]);
+    await use(messageOf(page, reply), "Copy");
+    await until(async () => (await page.evaluate(() => navigator.clipboard.readText())) === "The fog lifts. <hp>7</hp>", "the original is copied");
+    await use(messageOf(page, reply), "Edit");
+    assert.equal(await messageOf(page, reply).getByRole("textbox").inputValue(), "The fog lifts. <hp>7</hp>");
+    await page.keyboard.press("Escape");
+    await until(made, "it is so again");
+    await check(page, "a text that a script made");
+    await close();
+  });
+
+  test("depths are counted from the newest message that counts, and anew with each one", async () => {
+    const path = await scriptedStory([display("new", "/$/", " (new)", { maxDepth: 0 }), display("old", "/$/", " (old)", { minDepth: 2 })]);
+    const [asked, first, , second] = await told(path, "One.", "Snow.", "Two.", "Rain.");
+    const { page, close } = await open(path);
+    await becomes(page, second, "Rain. (new)");
+    await becomes(page, first, "Snow. (old)");
+    assert.equal(await words(page, asked), "One.");
+    await use(last(page), "Leave out of what the model reads");
+    await becomes(page, second, "Rain. (new) (old)");
+    await use(last(page), "Let the model read it again");
+    await becomes(page, second, "Rain. (new)");
+    model.say(["Hail."]);
+    await say(page, "Three.");
+    await replyIsThere(page);
+    await until(async () => (await last(page).locator(".prose").innerText()) === "Hail. (new)", "the newest is another one");
+    await becomes(page, second, "Rain. (old)");
+    await close();
+  });
+
+  test("thoughts have scripts of their own", async () => {
+    const path = await scriptedStory([display("quiet", "/secret/g", "…", { placement: [6] })]);
+    const { page, close } = await open(path);
+    model.say([{ reasoning: "A secret plan." }, "No secret."]);
+    await say(page, "Well?");
+    await replyIsThere(page);
+    await last(page).locator(".thinking summary").click();
+    await last(page).getByText("A … plan.").waitFor();
+    assert.equal(await last(page).locator(".prose").innerText(), "No secret.");
+    await close();
+  });
+
+  test("a story without any loads nothing for them, and has nothing of those of another one", async () => {
+    const [plain, other] = [await newStory(), await scriptedStory([display("map", "/map/", "chart")])];
+    const { page, close } = await open(plain);
+    const asked = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await page.reload();
+    await last(page).waitFor();
+    await page.waitForLoadState("networkidle");
+    assert.ok(asked.some((url) => url.endsWith("/scripts/shown")), "the page asked whether there are any");
+    assert.deepEqual(asked.filter((url) => /scripting\.js|apart\.js|script-worker\.js|lib\/scripts\.js|macros\.js/.test(url)), []);
+    const go = (to) => page.evaluate((to) => (history.pushState(null, "", to), dispatchEvent(new PopStateEvent("popstate"))), to);
+    await go(other);
+    await last(page).getByText("The chart is not finished.").waitFor();
+    assert.equal(page.workers().length, 1);
+    await go(plain);
+    await last(page).getByText("The map is not finished.").waitFor();
+    await until(async () => page.workers().length === 0, "the worker went with its story");
+    await close();
+  });
+
+  test("a reply is shown as they have it while it grows, block by block, and nothing of what they hide is seen", async () => {
+    const path = await scriptedStory([display("hide", "/<hidden>[^]*?(<\\/hidden>|$)/g", ""), display("name", "/keeper/g", "**warden**")]);
+    const { page, close } = await open(path);
+    const pieces = ["The keeper waits.\n\nSecond ", "block.\n\n<hidden>Nobody", " reads this.</hidden>Third block.\n\nThe keep", "er goes.", "\n\nLast."];
+    const held = model.hold(pieces);
+    await say(page, "Well?");
+    held.next();
+    await last(page).locator(".prose strong").getByText("warden").waitFor();
+    const first = await last(page).locator(".prose p").first().elementHandle();
+    await page.evaluate(() => {
+      const seen = (/** @type {any} */ (window).seen = []);
+      new MutationObserver(() => seen.push(document.querySelector(".message.last .prose")?.textContent ?? "")).observe(document.querySelector(".line"), { subtree: true, childList: true, characterData: true });
+    });
+    for (const text of ["Second block.", "Third block.", "The warden goes."]) {
+      held.next();
+      await last(page).getByText(text, { exact: true }).waitFor();
+    }
+    assert.ok(await first.evaluate((e) => e.isConnected), "what can no longer change stays as it is");
+    held.open();
+    await last(page).getByText("Last.").waitFor();
+    await replyIsThere(page);
+    await until(async () => (await last(page).locator(".prose").innerText()) === "The warden waits.\n\nSecond block.\n\nThird block.\n\nThe warden goes.\n\nLast.", "all of it is there");
+    const seen = await page.evaluate(() => /** @type {any} */ (window).seen.join(" | "));
+    assert.doesNotMatch(seen, /hidden|Nobody|keeper/);
+    await close();
+  });
+
+  test("what a script takes back of a text that grew is made anew", async () => {
+    const path = await scriptedStory([display("swap", "/^([^]*)END$/", "All **other**.\n\nWords.")]);
+    const { page, close } = await open(path);
+    const held = model.hold(["One.\n\nTwo.\n\nThree.\n\nFour.", "\n\nFive.END", "!"]);
+    await say(page, "Well?");
+    held.next();
+    await last(page).getByText("Four.").waitFor();
+    held.next();
+    await until(async () => (await last(page).locator(".prose").innerText()) === "All other.\n\nWords.", "it is another text");
+    held.open();
+    await replyIsThere(page);
+    await until(async () => (await last(page).locator(".prose").innerText()).endsWith("Five.END!"), "it is the first one again");
+    await close();
+  });
+
+  test("one's own are written here for what is shown, and those of a card are switched off: both at once", async () => {
+    const path = await scriptedStory([display("map", "/map/", "chart")]);
+    const { page, close } = await open(path);
+    await last(page).getByText("The chart is not finished.").waitFor();
+    await chooseFromPage(page, "Presets");
+    const box = presets(page);
+    await box.getByText("What they do").click();
+    await box.getByText("only for what is shown", { exact: true }).waitFor();
+    await box.getByRole("checkbox", { name: "1 script of the character" }).click();
+    await last(page).getByText("The map is not finished.").waitFor();
+    await box.getByRole("button", { name: "New script" }).click();
+    await box.getByRole("textbox", { name: "Name" }).fill("Done");
+    await box.getByRole("textbox", { name: "What it looks for" }).fill("/not finished/");
+    await box.getByRole("textbox", { name: "What stands there instead" }).fill("done");
+    await box.getByRole("checkbox", { name: "What is shown; the text itself stays" }).check();
+    await box.getByRole("checkbox", { name: "What the model is sent" }).uncheck();
+    await check(page, "a script for what is shown");
+    await box.getByRole("button", { name: "Save" }).click();
+    await last(page).getByText("The map is done.").waitFor();
+    const kept = (await clotho.api("GET", "/api/presets?limit=500&kind=regex")).items.find(({ name }) => name === "Done");
+    const { body } = await clotho.api("GET", `/api/presets/${kept.id}`);
+    assert.deepEqual([body.promptOnly, body.markdownOnly], [false, true]);
+    await box.getByRole("article", { name: "Done" }).getByRole("button", { name: "Delete" }).click();
+    await last(page).getByText("The map is not finished.").waitFor();
+    await page.keyboard.press("Escape");
+    await close();
+  });
+});
+
+describe("S4-52: scripts that mean harm", () => {
+  test("one that runs away is ended and named, the page answers meanwhile, and no other message pays for it", async () => {
+    const path = await scriptedStory([display("endless", "/(a+)+$/", "x"), display("good", "/map|chart/g", "plan")]);
+    const long = `A chart of ${"a".repeat(4_000)}!`;
+    const ids = await told(path, ...Array.from({ length: 30 }, (_, i) => (i % 2 === 0 ? "And?" : `${i}: ${long}`)));
+    const { page, close } = await open(path);
+    // A click that comes while the script runs is answered by the page, not by its end.
+    await page.evaluate(() => {
+      const late = (/** @type {any} */ (window).late = []);
+      let before = performance.now();
+      setInterval(() => (late.push(performance.now() - before), (before = performance.now())), 10);
+    });
+    await page.getByRole("button", { name: "Menu", exact: true }).click();
+    await page.locator(".menu:popover-open").waitFor();
+    await page.keyboard.press("Escape");
+    const newest = ids.at(-1);
+    const note = messageOf(page, newest).getByText("A script of this card took too long and was skipped: endless");
+    await note.waitFor();
+    await until(async () => (await words(page, newest)).startsWith("29: A plan of aaa"), "the scripts around it have done their work");
+    await until(async () => (await words(page, ids[1])).startsWith("1: A plan of aaa"), "the oldest too");
+    assert.equal(await page.getByText("A script of this card took too long").count(), 1, "it is tried on one message only");
+    const late = await page.evaluate(() => Math.max(.../** @type {any} */ (window).late));
+    assert.ok(late < 5_000, `the page stood still for ${late} ms; the pattern would take years`);
+    await check(page, "a script that was skipped");
+
+    model.say([`Another chart. ${"a".repeat(4_000)}!`]);
+    await say(page, "More?");
+    await replyIsThere(page);
+    await last(page).getByText("Another plan.").waitFor();
+    assert.equal(await last(page).getByText("took too long").count(), 0);
+    await chooseFromPage(page, "Presets");
+    await presets(page).getByText("What they do").click();
+    await presets(page).getByRole("listitem").filter({ hasText: "endless" }).getByText("took too long, skipped").waitFor();
+    await page.keyboard.press("Escape");
+    await composer(page).waitFor();
+    await close();
+  });
+
+  test("what they make stays text that one sanitiser sees: nothing of it runs, asks or leaves its message", async () => {
+    // The server takes no text with U+0000.
+    const attacks = [...ATTACKS.filter((attack) => !attack.includes("\u0000")), "```html\n<style>body{display:none}</style><script>window.hacked=1</script><div onclick=window.hacked=1>x</div>\n```", "<style>.bar{display:none}</style><script>window.hacked=1</script>{{trim}}<img src=x onerror=window.hacked=1>"];
+    const path = await scriptedStory(attacks.map((attack, i) => display(`attack ${i}`, `/\\[${i}\\]/`, attack)));
+    const texts = attacks.map((_, i) => `[${i}] attack`);
+    await told(path, ...texts.flatMap((text) => ["Go on.", text]).slice(0, 78));
+    const { page, close } = await open(path, { expected: new RegExp(`${POLICY.source}|${PARSED.source}`) });
+    const asked = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await until(async () => !(await page.locator(".message.assistant .prose").allInnerTexts()).some((text) => /^\[\d+\] attack$/.test(text)), "all of them have been made");
+    assert.deepEqual(await page.evaluate(unwanted, MAY), []);
+    assert.deepEqual(asked.filter((url) => !url.startsWith(clotho.base)), []);
+    await close();
+  });
+
+  test("one worker is all there can be: the page makes none of another address", async () => {
+    const path = await scriptedStory([display("map", "/map/", "chart")]);
+    const { page, close } = await open(path, { expected: /TrustedScriptURL|TrustedTypePolicy|content policy/ });
+    await last(page).getByText("The chart is not finished.").waitFor();
+    const tried = await page.evaluate(() => {
+      const outcome = (/** @type {() => unknown} */ make) => {
+        try {
+          make();
+          return "made";
+        } catch (error) {
+          return error instanceof Error ? error.name : "";
+        }
+      };
+      const types = /** @type {any} */ (window).trustedTypes;
+      return [outcome(() => new Worker("/assets/dev/js/lib/script-worker.js")), outcome(() => types.createPolicy("clotho-worker", {})), outcome(() => types.createPolicy("mine", {}))];
+    });
+    assert.deepEqual(tried, ["TypeError", "TypeError", "TypeError"]);
+    await close();
+  });
+});
