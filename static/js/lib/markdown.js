@@ -132,7 +132,7 @@ function pictureOf({ src, alt }) {
   const from = src.length <= LONGEST_ADDRESS && /^https?:/i.test(src) && URL.canParse(src) ? new URL(src) : null;
   if (!from) return new Text(alt);
   const place = document.createElement("span");
-  place.dataset["outside"] = from.href;
+  [place.dataset["outside"], place.dataset["alt"]] = [from.href, alt];
   place.textContent = alt ? t("outside.named", { host: from.host, alt }) : t("outside.from", { host: from.host });
   return place;
 }

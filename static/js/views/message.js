@@ -22,6 +22,7 @@ import { dropOn, handleOf } from "./drag.js";
 import { EditForm } from "./edit-form.js";
 import { Labels } from "./label.js";
 import { MessageMenu, Stars } from "./message-menu.js";
+import { showPicturesNow, usePictures } from "./outside.js";
 import { Avatar, CommandButton, ProblemLine, icon, later } from "./parts.js";
 import { Provenance } from "./provenance.js";
 
@@ -97,6 +98,7 @@ function LiveBody({ node }) {
     isComing.value = stream.text !== "";
     thoughts.value = stream.reasoning;
     if (host.current && text) (live.current ??= new LiveProse(host.current)).show(text);
+    if (host.current) showPicturesNow(host.current, node);
   });
   useFolds(host, node.id, []);
   return html`${thoughts.value && h(Thinking, { text: thoughts.value, live: !begun.value })}
@@ -128,7 +130,8 @@ function Prose({ id, text, isOwn }) {
   const ref = useRef(/** @type {HTMLElement | null} */ (null));
   useLayoutEffect(() => ref.current?.replaceChildren(isOwn ? typed(text) : prose(text)), [text, isOwn, locale.value]);
   useFolds(ref, id, [text, isOwn, locale.value]);
-  return html`<div class=${`prose ${isWestern(text) ? "western" : ""}`} ref=${ref}></div>`;
+  const question = usePictures(ref, id, [text, isOwn, locale.value]);
+  return html`<div class=${`prose ${isWestern(text) ? "western" : ""}`} ref=${ref}></div>${question}`;
 }
 
 /** @param {ChatNode} node @param {boolean} isComing */
