@@ -38,8 +38,8 @@ describe("connecting a model", () => {
     await form(page).getByText(/It answered after [\d.]+ s: “Hello there\.”/).waitFor();
     await check(page, "a model that answered");
     await form(page).getByRole("button", { name: "Connect", exact: true }).click();
-    await start.getByLabel("Model").waitFor();
-    assert.equal(await start.getByLabel("Model").inputValue(), "local/m");
+    await start.locator("select[name=model]").waitFor();
+    assert.equal(await start.locator("select[name=model]").inputValue(), "local/m");
     await start.getByRole("button", { name: "Begin" }).click();
     await composer(page).waitFor();
     model.say(["She nods."]);
