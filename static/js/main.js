@@ -23,11 +23,17 @@ addEventListener("keydown", (event) => {
 // A failed first question is told by the reading of the library or the story that follows it.
 await me().then(({ mayRearrange }) => letRearrange(mayRearrange !== false), () => null);
 
+/** The story that the reader was in. @type {string | null} */
+let wasIn = null;
+
 effect(() => {
   const to = route.value;
   untracked(() => {
     void arrive(to);
-    void readLibrary();
+    // Going to its tree and back, or to a message, is no coming from elsewhere.
+    const isIn = to.page === "story" ? to.sid : null;
+    if (isIn === null || isIn !== wasIn) void readLibrary();
+    wasIn = isIn;
     if (to.page !== "story") void readHosts();
   });
 });

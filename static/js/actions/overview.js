@@ -117,6 +117,23 @@ export function turnFold(n) {
   keepCursor();
 }
 
+/** Goes to a message on the tree, wherever it is folded away, and reads it. @param {Id} nid */
+export async function show(nid) {
+  for (let tree = drawn.peek(); tree; tree = drawn.peek()) {
+    const n = tree.outline.at.get(nid);
+    if (n === undefined) return;
+    const card = tree.cards.cardOf[n] ?? -1;
+    if (card >= 0 && (tree.cards.count[card] ?? 1) > 1) overview.openRun(nid);
+    else if (card >= 0) return readMessage(n);
+    else {
+      const above = shownFor(tree, n);
+      const top = tree.cards.cardOf[above] ?? -1;
+      if ((tree.cards.count[top] ?? 1) > 1) overview.openRun(tree.outline.ids[above] ?? "");
+      else overview.flip(tree.outline.ids[above] ?? "");
+    }
+  }
+}
+
 /** The keyboard stays on a message that is there. */
 function keepCursor() {
   const tree = drawn.peek();
