@@ -38,8 +38,9 @@ describe("connecting a model", () => {
     await form(page).getByText(/It answered after [\d.]+ s: “Hello there\.”/).waitFor();
     await check(page, "a model that answered");
     await form(page).getByRole("button", { name: "Connect", exact: true }).click();
-    await start.getByLabel("Model").waitFor();
-    assert.equal(await start.getByLabel("Model").inputValue(), "local/m");
+    const chosen = start.getByRole("combobox", { name: "Model" });
+    await chosen.waitFor();
+    assert.equal(await chosen.inputValue(), "local/m");
     await start.getByRole("button", { name: "Begin" }).click();
     await composer(page).waitFor();
     model.say(["She nods."]);

@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 use super::SchemaError;
 use super::keywords;
 use super::parts;
-use crate::world::Pointer;
 
 /// How a value may be shown.
 const SHAPES: [&str; 5] = ["bar", "chip", "list", "text", "hidden"];
