@@ -1,5 +1,7 @@
 //! A hook or tool that its author tries on a message of a story: with code that is not saved, as it would run there, with the dice that
-//! fell there. Nothing is written, and what goes wrong is nobody's strike. `replay.rs` does so along a line.
+//! fell there. Nothing is written, and what goes wrong is nobody's strike.
+//!
+//! `replay.rs` does so along a line, and writes what is accepted.
 
 pub(super) mod replay;
 
