@@ -56,6 +56,8 @@ const icons = {
   more: "ellipsis",
   move: "corner-down-right",
   onward: "step-forward",
+  phone: "smartphone",
+  picture: "image",
   play: "play",
   plug: "plug",
   plus: "plus",

@@ -122,6 +122,12 @@ const BROUGHT = /^data:image\/(?:png|jpeg|webp|gif);base64,[a-z\d+/=]+$/i;
 const MOST_BROUGHT = (256 * 1024 * 4) / 3 + 64;
 const LONGEST_ADDRESS = 2_000;
 
+/** What a picture shows, by its place. @type {WeakMap<Element, string>} */
+const words = new WeakMap();
+
+/** @param {Element} place of a picture on another server @returns {string} what it shows */
+export const wordsOf = (place) => words.get(place) ?? "";
+
 /** What stands in a text for a picture. Nothing is asked for: whose server it is would learn of the reader. @param {Picture} picture @returns {Node} */
 function pictureOf({ src, alt }) {
   if (src.length <= MOST_BROUGHT && BROUGHT.test(src)) {
@@ -133,6 +139,7 @@ function pictureOf({ src, alt }) {
   if (!from) return new Text(alt);
   const place = document.createElement("span");
   place.dataset["outside"] = from.href;
+  words.set(place, alt);
   place.textContent = alt ? t("outside.named", { host: from.host, alt }) : t("outside.from", { host: from.host });
   return place;
 }

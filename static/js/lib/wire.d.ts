@@ -1071,6 +1071,36 @@ export interface Me {
   mode: string;
   csrf?: string | null;
   mayRearrange?: boolean;
+  /** Whether devices can be paired. */
+  servesHouse?: boolean;
+  /** The paired device that asks; null at the machine. */
+  deviceId?: Id | null;
+}
+
+/** A paired device of the house. */
+export interface Device {
+  id: Id;
+  name: string;
+  createdAt: string;
+  /** To the hour. */
+  lastSeenAt: string;
+  /** Whether it is the one that asks. */
+  isThis: boolean;
+}
+
+/** A code by which one device may be paired. */
+export interface Pairing {
+  code: string;
+  /** The same to type. */
+  shortCode: string;
+  /** `modules`: the rows of a QR code, 1 for a dark square. */
+  links: { address: string; modules: string[] }[];
+  expiresInS: number;
+}
+
+/** Whether pictures of other servers are shown for a character; null: nobody was asked. */
+export interface Outside {
+  allowed: boolean | null;
 }
 
 /** What the replies of a story took. */

@@ -1,8 +1,11 @@
 // Changing a character: its texts, its greetings, its tags, its picture.
 import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
 import { changeCharacter, readCharacter } from "../actions/cards.js";
+import { allowOutside, readOutside } from "../actions/outside.js";
 import { addEnglish, t } from "../lib/i18n.js";
 import words from "../lib/strings/en-cards.js";
+import outside from "../lib/strings/en-outside.js";
+import { outsideOf } from "../model/outside.js";
 import { openDialog } from "../model/page.js";
 import { CardRules } from "./card-rules.js";
 import { Avatar, Modal, Waiting, icon } from "./parts.js";
@@ -11,6 +14,7 @@ import { Avatar, Modal, Waiting, icon } from "./parts.js";
 /** @import { FullCharacter } from "../lib/wire.d.ts" */
 
 addEnglish(words);
+addEnglish(outside);
 
 /** The texts, as they are called on the wire, and how tall their fields are. */
 const TEXTS = /** @type {const} */ ([
@@ -23,7 +27,7 @@ const MORE = /** @type {const} */ ([
 /** @param {{characterId: string}} props */
 export function EditCharacter({ characterId }) {
   const whole = useSignal(/** @type {FullCharacter | null} */ (null));
-  useEffect(() => void readCharacter(characterId).then((found) => (found ? (whole.value = found) : openDialog(null))), []);
+  useEffect(() => void Promise.all([readCharacter(characterId), readOutside(characterId)]).then(([found]) => (found ? (whole.value = found) : openDialog(null))), []);
   const title = t("character.edit");
   return whole.value ? h(Modal, { title, class: "wide", keeps: true }, h(Form, { character: whole.value })) : h(Modal, { title }, h(Waiting, { rows: 4 }));
 }
@@ -32,9 +36,11 @@ export function EditCharacter({ characterId }) {
 function Form({ character }) {
   const greetings = useSignal(character.alternateGreetings.map((text, n) => ({ n, text })));
   const picture = useSignal(/** @type {File | null} */ (null));
-  const save = (/** @type {Event} */ event) => {
+  const save = async (/** @type {Event} */ event) => {
     event.preventDefault();
     const form = new FormData(/** @type {HTMLFormElement} */ (event.target));
+    const shows = ANSWERS.find(([name]) => name === form.get("outside"));
+    if (shows && shows[1] !== (outsideOf(character.id).peek().allowed ?? null) && !(await allowOutside(character.id, shows[1]))) return;
     const text = (/** @type {string} */ name) => String(form.get(name) ?? "").replaceAll("\r\n", "\n");
     const texts = Object.fromEntries([...TEXTS, ...MORE].map(([name]) => [name, text(name)]));
     const tags = text("tags").split(/[,，、\n]/).map((tag) => tag.trim()).filter(Boolean);
@@ -49,8 +55,22 @@ function Form({ character }) {
     ${TEXTS.map(field)}${h(Greetings, { greetings })}
     <label>${t("character.tags")}<input name="tags" defaultValue=${character.tags.join(", ")} /><small>${t("character.tagsHint")}</small></label>
     <details><summary>${t("character.more")}</summary>${MORE.map(field)}</details>
+    ${h(Outside, { characterId: character.id })}
     ${h(CardRules, { characterId: character.id })}
     <div class="actions"><button type="button" onClick=${() => openDialog(null)}>${t("cancel")}</button><button class="primary">${t("save")}</button></div></form>`;
+}
+
+/** What is said of pictures of other servers. @type {[name: "ask" | "yes" | "no", allowed: boolean | null][]} */
+const ANSWERS = [
+  ["ask", null],
+  ["yes", true],
+  ["no", false],
+];
+
+/** @param {{characterId: string}} props */
+function Outside({ characterId }) {
+  const allowed = outsideOf(characterId).value.allowed ?? null;
+  return html`<label>${t("outside.setting")}<select name="outside">${ANSWERS.map(([name, says]) => html`<option key=${name} value=${name} selected=${says === allowed}>${t(`outside.setting.${name}`)}</option>`)}</select><small>${t("outside.settingHint")}</small></label>`;
 }
 
 /** @param {{character: FullCharacter, picture: Signal<File | null>}} props */

@@ -22,6 +22,7 @@ import { dropOn, handleOf } from "./drag.js";
 import { EditForm } from "./edit-form.js";
 import { Labels } from "./label.js";
 import { MessageMenu, Stars } from "./message-menu.js";
+import { showPicturesNow, usePictures } from "./outside.js";
 import { Avatar, CommandButton, ProblemLine, icon, later } from "./parts.js";
 import { Provenance } from "./provenance.js";
 import { LeftOut, scriptedNow, useScripted } from "./scripted.js";
@@ -108,6 +109,7 @@ function LiveBody({ node }) {
     const shown = scriptedNow(node, "text", text);
     // Until a script has had its say for the first time nothing is shown that it would take away.
     if (host.current && shown && (shown.text || live.current)) (live.current ??= new LiveProse(host.current)).show(shown.text);
+    if (host.current) showPicturesNow(host.current, node);
   });
   useFolds(host, node.id, []);
   return html`${thoughts.value && h(Thinking, { node, text: thoughts.value, live: !begun.value })}
@@ -139,7 +141,8 @@ function Prose({ id, text, isOwn, isComing }) {
   const ref = useRef(/** @type {HTMLElement | null} */ (null));
   useLayoutEffect(() => ref.current?.replaceChildren(isOwn ? typed(text) : prose(text)), [text, isOwn, locale.value]);
   useFolds(ref, id, [text, isOwn, locale.value]);
-  return html`<div class=${`prose ${isWestern(text) ? "western" : ""} ${isComing ? "coming" : ""}`} ref=${ref}></div>`;
+  const question = usePictures(ref, id, [text, isOwn, locale.value]);
+  return html`<div class=${`prose ${isWestern(text) ? "western" : ""} ${isComing ? "coming" : ""}`} ref=${ref}></div>${question}`;
 }
 
 /** @param {ChatNode} node @param {boolean} isComing */

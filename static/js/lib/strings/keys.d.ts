@@ -7,6 +7,7 @@ import type history from "./en-history.js";
 import type lore from "./en-lore.js";
 import type note from "./en-note.js";
 import type loreRules from "./en-lore-rules.js";
+import type outside from "./en-outside.js";
 import type overview from "./en-overview.js";
 import type presets from "./en-presets.js";
 import type presetEdit from "./en-preset-edit.js";
@@ -18,4 +19,4 @@ import type story from "./en-story.js";
 import type why from "./en-why.js";
 import type workshop from "./en-workshop.js";
 
-export type Key = keyof typeof en | keyof typeof story | keyof typeof edit | keyof typeof cards | keyof typeof findings | keyof typeof history | keyof typeof lore | keyof typeof loreRules | keyof typeof note | keyof typeof overview | keyof typeof presets | keyof typeof presetEdit | keyof typeof recall | keyof typeof rules | keyof typeof settings | keyof typeof shelf | keyof typeof why | keyof typeof workshop;
+export type Key = keyof typeof en | keyof typeof story | keyof typeof edit | keyof typeof cards | keyof typeof findings | keyof typeof history | keyof typeof lore | keyof typeof loreRules | keyof typeof note | keyof typeof outside | keyof typeof overview | keyof typeof presets | keyof typeof presetEdit | keyof typeof recall | keyof typeof rules | keyof typeof settings | keyof typeof shelf | keyof typeof why | keyof typeof workshop;

@@ -7,6 +7,7 @@ import lore from "./zh-lore.js";
 import note from "./zh-note.js";
 import loreRules from "./zh-lore-rules.js";
 import overview from "./zh-overview.js";
+import outside from "./zh-outside.js";
 import presetEdit from "./zh-preset-edit.js";
 import presets from "./zh-presets.js";
 import recall from "./zh-recall.js";
@@ -29,6 +30,7 @@ export default {
   ...loreRules,
   ...overview,
   ...presetEdit,
+  ...outside,
   ...presets,
   ...recall,
   ...rules,

@@ -1,0 +1,226 @@
+// Pictures that a card names on other servers: nothing is asked of anybody before a reader has said so, once for the card;
+// then they come by way of the reader's own server, and from nowhere inside.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { describe } from "node:test";
+import { ATTACKS } from "./support/attacks.mjs";
+import { reader, test, until } from "./support/browser.mjs";
+import { startClotho } from "./support/server.mjs";
+import { POLICY, REFUSED, browser, check, last, model, own, replyIsThere, say } from "./support/stage.mjs";
+
+const PNG = readFileSync(new URL("../fixtures/golden/cards/png-chara-v1.png", import.meta.url));
+const MISSED = new RegExp(`${REFUSED.source}|${POLICY.source}`);
+
+/** A server of pictures, which counts what it is asked for. What is `gone` is answered with 404. */
+async function elsewhere() {
+  const asked = [];
+  const gone = new Set();
+  const server = createServer((request, response) => {
+    asked.push({ path: request.url, headers: request.headers });
+    if (gone.has(request.url)) return response.writeHead(404).end();
+    response.writeHead(200, { "Content-Type": "image/png" }).end(PNG);
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(undefined)));
+  own.push(/** @type {any} */ ({ close: () => (server.closeAllConnections(), server.close()) }));
+  return { at: `http://127.0.0.1:${server.address().port}`, host: `127.0.0.1:${server.address().port}`, asked, gone };
+}
+
+/** A server of stories that may ask 127.0.0.1 for pictures, with a story whose greeting is the text. */
+async function told(firstMessage, allowed = ["127.0.0.1"]) {
+  const server = await startClotho(`[[providers]]\nid = "mock"\nbase_url = "${model.url}"\nmodels = ["m"]\n[pictures]\nallowed_hosts = ${JSON.stringify(allowed)}\n`);
+  own.push(server);
+  const character = await server.api("POST", "/api/characters", { name: "Rin", description: "A cartographer.", firstMessage });
+  const session = await server.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [] });
+  return { server, cid: character.id, path: `/s/${session.id}`, answer: () => server.api("GET", `/api/characters/${character.id}/outside`) };
+}
+
+/** A reader of it; `away` are the requests that went past our server. */
+async function open({ server, path }, options = {}) {
+  const opened = await reader(browser, { expected: MISSED, ...options });
+  const away = [];
+  const pictures = [];
+  opened.page.on("request", (request) => {
+    const { origin, pathname, searchParams } = new URL(request.url());
+    if (/^http/.test(origin) && origin !== server.base) away.push(request.url());
+    if (pathname.endsWith("/outside/picture")) pictures.push(searchParams.get("url"));
+  });
+  await opened.page.goto(server.base + path);
+  await last(opened.page).waitFor();
+  return { ...opened, away, pictures };
+}
+
+const question = (page) => page.getByRole("group", { name: "Show the pictures that Rin brings from other servers?" });
+const isLoaded = (image) => image.evaluate((e) => e.complete && e.naturalWidth > 0);
+const shot = async (page, name) => process.env.SHOTS && (await page.screenshot({ path: `${process.env.SHOTS}/${name}.png` }));
+
+describe("pictures of other servers", () => {
+  for (const [when, options] of Object.entries({ "by day": { colorScheme: "light" }, "by night": { colorScheme: "dark" }, "on a phone": { colorScheme: "light", viewport: { width: 360, height: 740 } } })) {
+    test(`are asked about once for a card, and then come by way of the reader's own server, ${when}`, async () => {
+      const there = await elsewhere();
+      const story = await told(`The quay lies still.\n\n![The quay](${there.at}/quay.png)\n\nShe waits.`);
+      const { page, close, away, pictures } = await open(story, options);
+      await question(page).waitFor();
+      assert.equal(await question(page).count(), 1);
+      assert.match(await question(page).innerText(), new RegExp(`learn the address of your Clotho server.*words of this story`, "s"));
+      await check(page, `the question ${when}`);
+      await shot(page, `outside-question-${when.replaceAll(" ", "-")}`);
+      // A second message with pictures asks no second time.
+      model.say([`Look: ![A boat](${there.at}/boat.png)`]);
+      await say(page, `I paint ![mine](${there.at}/mine.png)`);
+      await replyIsThere(page);
+      await until(async () => (await question(page).count()) === 1 && (await last(page).getByRole("group", { name: "Show the pictures" }).count()) === 1, "the last message asks, and no other");
+      assert.deepEqual([there.asked, pictures, away], [[], [], []], "nothing was asked before the answer");
+      assert.deepEqual(await story.answer(), { allowed: null });
+      await question(page).getByRole("button", { name: "Show them" }).click();
+      const quay = page.getByRole("img", { name: "The quay" });
+      for (const image of [page.getByRole("img", { name: "A boat" }), quay]) {
+        await image.scrollIntoViewIfNeeded();
+        await until(() => isLoaded(image), "the picture is there");
+      }
+      assert.equal(await question(page).count(), 0);
+      assert.deepEqual(await story.answer(), { allowed: true });
+      assert.deepEqual(there.asked.map(({ path }) => path).sort(), ["/boat.png", "/quay.png"], "what the reader wrote is asked of nobody");
+      for (const { headers } of there.asked) assert.deepEqual([headers.cookie, headers.referer], [undefined, undefined]);
+      assert.deepEqual(away, []);
+      assert.ok(new URL(await quay.evaluate((e) => e.src)).pathname.startsWith("/api/characters/"));
+      await check(page, `pictures ${when}`);
+      await shot(page, `outside-shown-${when.replaceAll(" ", "-")}`);
+      // It is remembered, and what was fetched is kept.
+      await page.reload();
+      await last(page).waitFor();
+      await quay.scrollIntoViewIfNeeded();
+      await until(() => isLoaded(quay), "the picture is there again");
+      assert.equal(await question(page).count(), 0);
+      assert.equal(there.asked.length, 2);
+      await close();
+    });
+  }
+
+  test("stay away after a no, until it is changed where the character is, or at the picture", async () => {
+    const there = await elsewhere();
+    const story = await told(`![The quay](${there.at}/quay.png)`);
+    const { page, close, pictures } = await open(story);
+    await question(page).getByRole("button", { name: "Never for this character" }).click();
+    await question(page).waitFor({ state: "detached" });
+    assert.deepEqual(await story.answer(), { allowed: false });
+    await page.reload();
+    const place = page.getByRole("button", { name: `A picture from ${there.host}: The quay` });
+    await place.waitFor();
+    assert.equal(await question(page).count(), 0);
+    // At the picture.
+    await place.click();
+    await question(page).waitFor();
+    assert.equal(await page.evaluate(() => document.activeElement?.textContent), "Show them");
+    await page.keyboard.press("Enter");
+    const quay = page.getByRole("img", { name: "The quay" });
+    await until(() => isLoaded(quay), "it is shown");
+    // Where the character is changed.
+    const change = async (answer) => {
+      await page.goto(story.server.base);
+      await page.getByRole("region", { name: "Begin something new" }).getByRole("button", { name: "Manage “Rin”" }).click();
+      await page.locator(".menu:popover-open").getByRole("button", { name: "Change this character" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Pictures from other servers").selectOption({ label: answer });
+      await check(page, "the answer at the character");
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await dialog.waitFor({ state: "detached" });
+    };
+    await change("Never show them");
+    assert.deepEqual(await story.answer(), { allowed: false });
+    await page.goto(story.server.base + story.path);
+    await place.waitFor();
+    await change("Ask when there is one");
+    assert.deepEqual(await story.answer(), { allowed: null });
+    const before = pictures.length;
+    await page.goto(story.server.base + story.path);
+    await question(page).waitFor();
+    assert.equal(pictures.length, before);
+    await close();
+  });
+
+  test("neither flicker nor are asked for twice while a reply is written", async () => {
+    const there = await elsewhere();
+    const story = await told("Well?");
+    await story.server.api("PUT", `/api/characters/${story.cid}/outside`, { allowed: true });
+    const { page, close, pictures } = await open(story);
+    const held = model.hold(["Look: ", `![A bo`, `at](${there.at}/boat.png)`, " there", ", and <i>on", "</i>.\n\nMore", ".\n\nAnd ![again](", `${there.at}/boat.png) more.`, "\n\nThe end."]);
+    await say(page, "Go on.");
+    held.next(3);
+    const boat = last(page).getByRole("img", { name: "A boat" });
+    await until(() => isLoaded(boat), "it is there while the reply is written");
+    await boat.evaluate((e) => Object.assign(window, { boat: e, gone: 0 }));
+    // An element that is put back where it was before the next frame is never seen to be gone.
+    await page.evaluate(() => {
+      const look = () => {
+        if (!(/** @type {any} */ (window).boat.isConnected)) /** @type {any} */ (window).gone += 1;
+        requestAnimationFrame(look);
+      };
+      requestAnimationFrame(look);
+    });
+    for (const text of ["there", "on", "More", "more.", "The end."]) {
+      held.next(text === "more." ? 2 : 1);
+      await last(page).getByText(text).first().waitFor();
+    }
+    held.open();
+    await replyIsThere(page);
+    assert.deepEqual(await boat.evaluate((e) => [e === /** @type {any} */ (window).boat, /** @type {any} */ (window).gone]), [true, 0]);
+    const again = last(page).getByRole("img", { name: "again" });
+    await again.scrollIntoViewIfNeeded();
+    await until(() => isLoaded(again), "the second is there");
+    assert.deepEqual(new Set(pictures), new Set([`${there.at}/boat.png`]));
+    assert.equal(there.asked.length, 1);
+    await close();
+  });
+
+  test("that do not come say where they are, and are tried again", async () => {
+    const there = await elsewhere();
+    there.gone.add("/quay.png");
+    const story = await told(`Before.\n\n![The quay](${there.at}/quay.png)\n\nAfter.`);
+    await story.server.api("PUT", `/api/characters/${story.cid}/outside`, { allowed: true });
+    const { page, close } = await open(story);
+    await last(page).getByText(`The picture from ${there.host} did not come: The quay`).waitFor();
+    await check(page, "a picture that did not come");
+    await shot(page, "outside-failed");
+    there.gone.clear();
+    await last(page).getByRole("button", { name: "Try again" }).click();
+    await until(() => isLoaded(page.getByRole("img", { name: "The quay" })), "it has come");
+    await close();
+  });
+
+  test("leave the text where it is when they are drawn a second time", async () => {
+    const there = await elsewhere();
+    const story = await told(`Before.\n\n![The quay](${there.at}/quay.png)\n\nAfter.`);
+    await story.server.api("PUT", `/api/characters/${story.cid}/outside`, { allowed: true });
+    const { page, close } = await open(story);
+    const quay = page.getByRole("img", { name: "The quay" });
+    await until(() => isLoaded(quay), "it is there");
+    const size = () => quay.evaluate((e) => [e.getBoundingClientRect().width, e.getBoundingClientRect().height].map(Math.round));
+    const seen = await size();
+    await page.route("**/outside/picture*", () => {});
+    // Another language draws every text anew.
+    await page.getByRole("button", { name: "Menu", exact: true }).click();
+    await page.locator(".menu:popover-open").getByRole("button", { name: "中文" }).click();
+    await page.getByRole("textbox", { name: "你的消息" }).waitFor();
+    assert.deepEqual(await size(), seen);
+    assert.ok(await isLoaded(quay), "it is the same picture");
+    await close();
+  });
+
+  test("S0-57: hostile addresses lead nowhere inside, and no browser asks anybody else", async () => {
+    const there = await elsewhere();
+    const inside = [`${there.at}/inside.png`, "http://localhost:1/a.png", "http://169.254.169.254/latest/meta-data", "http://[::1]/a.png", `http://user:word@${there.host}/a.png`, "http://10.0.0.1/a.png", "//evil.example/a.png", "https:evil.example/a.png", "file:///etc/passwd", "/api/auth/me", "javascript:window.hacked=1", `http://${there.host}/"onerror="window.hacked=1`];
+    const story = await told(`${inside.map((address, i) => `<img src='${address}' alt="p${i}" onerror="window.hacked=1">`).join("\n\n")}\n\n${ATTACKS.filter((one) => one.length < 400).join("\n\n")}\n\nThe end.`.replaceAll("\0", ""), []);
+    await story.server.api("PUT", `/api/characters/${story.cid}/outside`, { allowed: true });
+    const { page, close, away, pictures } = await open(story);
+    await until(async () => pictures.length > 0, "our server is asked");
+    for (const shown of await page.locator(".prose .shown").all()) await shown.scrollIntoViewIfNeeded();
+    await until(async () => (await page.locator(".prose .shown.awaited").count()) === 0, "each was answered", 60_000);
+    assert.deepEqual(there.asked, [], "nothing inside was asked");
+    assert.deepEqual(away, []);
+    assert.ok(pictures.length >= 6 && pictures.every((url) => /^https?:\/\//.test(url)), pictures.join());
+    assert.equal(await page.evaluate(() => /** @type {any} */ (window).hacked), undefined);
+    assert.equal(await page.locator(".prose [onerror], .prose img[srcset]").count(), 0);
+    await close();
+  });
+});
