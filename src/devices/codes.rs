@@ -1,5 +1,6 @@
-//! Single-use codes: each lives for five minutes and is kept as a hash. How often somebody may try is bounded, although a
-//! code of 128 bits is not guessed: a device that tries for ever has lost its way.
+//! Single-use codes: each lives for five minutes and is kept as a hash. There are two for the same thing, one to scan and a
+//! short one to type; with either, both are used up. How often somebody may try is bounded: the short one has 40 bits, so
+//! that all addresses that are counted guess it in five minutes with a chance of one in ten million.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -31,20 +32,20 @@ pub enum Claiming {
 /// The open codes, and who tried.
 #[derive(Debug, Default)]
 pub struct Codes {
-    /// Hashes with the moment at which each ends, oldest first.
-    open: Vec<([u8; 32], Time)>,
+    /// Both hashes with the moment at which they end, oldest first.
+    open: Vec<([[u8; 32]; 2], Time)>,
     /// When each address began to try, and how often it did since.
     tries: HashMap<Option<IpAddr>, (Time, u32)>,
 }
 
 impl Codes {
-    /// A code is good from now on.
-    pub fn offer(&mut self, hash: [u8; 32], now: Time) {
+    /// A code is good from now on, in its two forms.
+    pub fn offer(&mut self, hashes: [[u8; 32]; 2], now: Time) {
         self.forget(now);
         if self.open.len() >= MOST_OPEN {
             self.open.remove(0);
         }
-        self.open.push((hash, Time(now.0.saturating_add(LIVES_MS))));
+        self.open.push((hashes, Time(now.0.saturating_add(LIVES_MS))));
     }
 
     /// Somebody shows a code.
@@ -53,7 +54,7 @@ impl Codes {
         if let Some(wait_s) = self.counted(peer, now) {
             return Claiming::Later(wait_s);
         }
-        match self.open.iter().position(|(open, _)| open == hash) {
+        match self.open.iter().position(|(open, _)| open.contains(hash)) {
             Some(at) => {
                 self.open.remove(at);
                 Claiming::Good
@@ -84,22 +85,34 @@ mod tests {
     use super::*;
 
     const CODE: [u8; 32] = [1; 32];
+    const SHORT: [u8; 32] = [3; 32];
+    const BOTH: [[u8; 32]; 2] = [CODE, SHORT];
 
     #[test]
     fn a_code_is_good_once_and_for_five_minutes() {
         let mut codes = Codes::default();
-        codes.offer(CODE, Time(0));
+        codes.offer(BOTH, Time(0));
         assert_eq!(codes.claim(&[2; 32], None, Time(1)), Claiming::Wrong);
         assert_eq!(codes.claim(&CODE, None, Time(2)), Claiming::Good);
         assert_eq!(codes.claim(&CODE, None, Time(3)), Claiming::Wrong);
-        codes.offer(CODE, Time(10));
+        codes.offer(BOTH, Time(10));
         assert_eq!(codes.claim(&CODE, None, Time(10 + LIVES_MS)), Claiming::Wrong);
+    }
+
+    #[test]
+    fn with_either_form_both_are_used_up() {
+        for (one, other) in [(CODE, SHORT), (SHORT, CODE)] {
+            let mut codes = Codes::default();
+            codes.offer(BOTH, Time(0));
+            assert_eq!(codes.claim(&one, None, Time(1)), Claiming::Good);
+            assert_eq!(codes.claim(&other, None, Time(2)), Claiming::Wrong);
+        }
     }
 
     #[test]
     fn whoever_tries_too_often_waits() {
         let mut codes = Codes::default();
-        codes.offer(CODE, Time(0));
+        codes.offer(BOTH, Time(0));
         let (one, two) = (Some([192, 168, 0, 2].into()), Some([192, 168, 0, 3].into()));
         for n in 0..MOST_TRIES {
             assert_eq!(codes.claim(&[2; 32], one, Time(n.into())), Claiming::Wrong);
@@ -113,7 +126,7 @@ mod tests {
     fn what_is_kept_is_bounded() {
         let mut codes = Codes::default();
         for n in 0..100 {
-            codes.offer([n; 32], Time(0));
+            codes.offer([[n; 32], SHORT], Time(0));
         }
         assert_eq!(codes.open.len(), MOST_OPEN);
         for n in 0..1_000_u32 {

@@ -42,6 +42,15 @@ pub struct Devices {
     revoked: watch::Sender<u64>,
 }
 
+/// One code in its two forms.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    /// The one that a link has.
+    pub code: String,
+    /// The one that people type.
+    pub short: String,
+}
+
 /// The system has no randomness to give.
 #[derive(Debug, thiserror::Error)]
 #[error("the system has no randomness to give")]
@@ -122,15 +131,15 @@ impl Devices {
     ///
     /// # Errors
     /// The system has no randomness to give.
-    pub fn offer(&self, now: Time) -> Result<String, NoRandomness> {
-        let code = random::<16>()?;
-        lock(&self.codes).offer(hash(&code), now);
-        Ok(code)
+    pub fn offer(&self, now: Time) -> Result<Offer, NoRandomness> {
+        let offer = Offer { code: random::<16>()?, short: short()? };
+        lock(&self.codes).offer([hash(&offer.code), hash(&offer.short)], now);
+        Ok(offer)
     }
 
     /// What comes of a code that somebody shows. One that was good is used up.
     pub fn claim(&self, code: &str, peer: Option<IpAddr>, now: Time) -> Claiming {
-        lock(&self.codes).claim(&hash(code), peer, now)
+        lock(&self.codes).claim(&hash(&as_shown(code)), peer, now)
     }
 
     /// A device that was kept may come in.
@@ -174,6 +183,30 @@ fn random<const BYTES: usize>() -> Result<String, NoRandomness> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
+/// What is typed has letters and digits that nobody takes for others: no i, l, o and u.
+const TYPED: [char; 32] = [
+    '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'j', 'k', 'm', 'n', 'p', 'q',
+    'r', 's', 't', 'v', 'w', 'x', 'y', 'z',
+];
+
+/// Eight letters of five random bits each.
+fn short() -> Result<String, NoRandomness> {
+    let mut bytes = [0_u8; 8];
+    getrandom::fill(&mut bytes).map_err(|_| NoRandomness)?;
+    Ok(bytes.iter().filter_map(|byte| TYPED.get(usize::from(byte % 32))).collect())
+}
+
+/// A code as it was shown, whatever somebody made of it by typing: capitals, spaces, dashes, letters that look alike.
+fn as_shown(typed: &str) -> String {
+    let kept = typed.chars().filter(|c| !c.is_whitespace() && *c != '-');
+    kept.map(|c| match c.to_ascii_lowercase() {
+        'o' => '0',
+        'i' | 'l' => '1',
+        c => c,
+    })
+    .collect()
+}
+
 /// Secrets are random in all their bits, so that one round of a hash is enough; and looked up by it, they are compared in no
 /// time that tells anything.
 fn hash(secret: &str) -> [u8; 32] {
@@ -209,6 +242,20 @@ mod tests {
         assert!(revoked.has_changed().unwrap() && !devices.knows(id));
         revoked.mark_unchanged();
         assert_eq!(devices.with_secret("secret", Time(1)), None);
+    }
+
+    #[test]
+    fn a_code_is_typed_as_people_type() {
+        let devices = devices();
+        for typed in [|short: &str| short.to_owned(), |short: &str| {
+            let (one, two) = short.split_at(4);
+            format!(" {}-{} ", one.to_uppercase().replace('0', "O"), two.replace('1', "l"))
+        }] {
+            let offer = devices.offer(Time(0)).unwrap();
+            assert!(offer.short.len() == 8 && offer.code.len() == 32, "{offer:?}");
+            assert_eq!(devices.claim(&typed(&offer.short), None, Time(1)), Claiming::Good, "{offer:?}");
+            assert_eq!(devices.claim(&offer.code, None, Time(1)), Claiming::Wrong);
+        }
     }
 
     #[test]

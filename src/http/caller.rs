@@ -332,6 +332,15 @@ impl Authority {
     }
 }
 
+/// Where the page that asks was loaded from, as others can open it: not by a name that every machine has for itself. The gate
+/// has seen that it is ours.
+pub fn asked_from(headers: &HeaderMap) -> Option<String> {
+    let origin = headers.get(header::ORIGIN)?.to_str().ok()?;
+    let (_, authority) = origin.split_once("://")?;
+    let is_own = is_loopback(&Authority::parse(authority)?.name);
+    (!is_own).then(|| origin.to_owned())
+}
+
 /// The one `Host` header of a request.
 fn host(headers: &HeaderMap) -> Option<Authority> {
     let mut hosts = headers.get_all(header::HOST);

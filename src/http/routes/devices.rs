@@ -8,10 +8,10 @@ use qrcode::{Color, EcLevel, QrCode};
 
 use super::Program;
 use crate::clock::Time;
-use crate::devices::{Claiming, LIVES_MS, MOST, addresses, secret};
+use crate::devices::{Claiming, LIVES_MS, MOST, Offer, addresses, secret};
 use crate::http::answer::{Answer, Nothing, Reply};
 use crate::http::body::Body;
-use crate::http::caller::{Caller, Via, cookie};
+use crate::http::caller::{self, Caller, Via, cookie};
 use crate::http::error::{ApiError, Code};
 use crate::http::query::Vid;
 use crate::http::wire::List;
@@ -32,7 +32,7 @@ pub async fn list(app: Program, _: Caller, via: Via) -> Answer<List<Device>> {
 ///
 /// # Errors
 /// The server does not serve the house, or has as many devices as it can.
-pub async fn pair(app: Program, _: Caller, _: Body<NewPairing>) -> Answer<Pairing> {
+pub async fn pair(app: Program, request: HttpRequest, _: Caller, _: Body<NewPairing>) -> Answer<Pairing> {
     let devices = &app.devices;
     if !devices.serves_house() {
         let error = ApiError::new(Code::Forbidden, "this server serves its own machine only").detail("lan", false);
@@ -43,16 +43,24 @@ pub async fn pair(app: Program, _: Caller, _: Body<NewPairing>) -> Answer<Pairin
         return Err(error.hint("remove one that you do not use any more"));
     }
     let now = app.clock.now();
-    let code = devices.offer(now).map_err(ApiError::internal)?;
+    let Offer { code, short } = devices.offer(now).map_err(ApiError::internal)?;
     let own = devices.addresses.to_show().into_iter().map(|address| match address {
         IpAddr::V4(address) => address.to_string(),
         IpAddr::V6(address) => format!("[{address}]"),
     });
     let names = own.chain(addresses::local_name());
-    let links = names.map(|name| link(&format!("http://{name}:{}/pair#{code}", devices.port())));
+    let own = names.map(|name| format!("http://{name}:{}", devices.port()));
+    let mut bases: Vec<String> = own.collect();
+    if let Some(asked) = caller::asked_from(request.headers()) {
+        // By this one somebody has come in already.
+        bases.retain(|base| *base != asked);
+        bases.insert(0, asked);
+    }
+    let links = bases.iter().map(|base| link(&format!("{base}/pair#{code}")));
     Reply::ok_in_short(Pairing {
         links: links.collect::<Result<_, _>>()?,
         code,
+        short_code: short,
         expires_at: Time(now.0.saturating_add(LIVES_MS)).to_string(),
         expires_in_s: LIVES_MS / 1_000,
     })

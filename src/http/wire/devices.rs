@@ -39,9 +39,12 @@ pub struct NewPairing {}
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Pairing {
-    /// The code; empty in a repeated answer. At an address of a proxy it is claimed at `/pair#` and the code.
+    /// The code that the addresses have; empty in a repeated answer.
     pub code: String,
-    /// The addresses, the most probable first; none where this machine is in no network, and none in a repeated answer.
+    /// The same to type: eight letters and digits. With either, both are used up. Empty in a repeated answer.
+    pub short_code: String,
+    /// The addresses, the most probable first: the one of the page that asks, unless that is the machine's own, then those
+    /// of this machine. None where it is in no network, and none in a repeated answer.
     pub links: Vec<Link>,
     /// When the code ends.
     pub expires_at: String,
@@ -63,7 +66,7 @@ pub struct Link {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClaimedCode {
-    /// The code.
+    /// The code of an address, or the short one; capitals, spaces and dashes are as nobody had typed them.
     pub code: String,
 }
 
@@ -92,7 +95,7 @@ impl Device {
 impl ToKeep for Pairing {
     /// Nothing of a code is ever written.
     fn to_keep(self) -> Self {
-        Self { code: String::new(), links: Vec::new(), ..self }
+        Self { code: String::new(), short_code: String::new(), links: Vec::new(), ..self }
     }
 }
 

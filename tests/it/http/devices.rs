@@ -154,6 +154,39 @@ async fn a_code_is_good_once() {
     assert_eq!(app.get("/api/devices").await.as_array().unwrap().len(), 1);
 }
 
+/// The short code pairs as the long one does, however somebody typed it, and then neither is good any more.
+#[tokio::test]
+async fn a_code_can_be_typed() {
+    let app = house().await;
+    let pairing = app.put_pairing().await;
+    let short = pairing["shortCode"].as_str().unwrap();
+    assert_eq!(short.len(), 8, "{pairing}");
+    let (one, two) = short.split_at(4);
+    let typed = format!(" {}-{} ", one.to_uppercase(), two.replace('0', "o").replace('1', "L"));
+    claim(&app, &typed).await.expect(201);
+    claim(&app, pairing["code"].as_str().unwrap()).await.refused("forbidden");
+    claim(&app, short).await.refused("forbidden");
+}
+
+/// Whoever pairs a device from another machine, or through a proxy, sees first the address that has led there; the machine's
+/// own names lead nowhere else.
+#[tokio::test]
+async fn the_address_that_was_used_comes_first() {
+    let app = TestServer::with(setup().set("server.allowed_hosts", r#"["play.example.org"]"#)).await;
+    let csrf = app.get("/api/auth/me").await["csrf"].as_str().unwrap().to_owned();
+    let links = async |origin: &str| {
+        let ask = app.ask("POST", "/api/devices/pairing").json(&json!({})).header("origin", origin);
+        let told = ask.header("x-csrf-token", &csrf).send().await.expect(200);
+        let all = told["links"].as_array().unwrap().iter();
+        all.map(|link| link["address"].as_str().unwrap().split("/pair#").next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let here = links(&format!("http://{}", app.at)).await;
+    assert!(here.iter().all(|address| !address.contains("127.0.0.1")), "{here:?}");
+    let elsewhere = links("https://play.example.org").await;
+    assert_eq!(elsewhere.first().map(String::as_str), Some("https://play.example.org"));
+    assert_eq!(elsewhere.get(1..).unwrap(), here);
+}
+
 /// The code is in no kept answer: a repeated request is told that there was one, and not which.
 #[tokio::test]
 async fn a_repeated_request_tells_no_code() {
@@ -161,7 +194,7 @@ async fn a_repeated_request_tells_no_code() {
     let ask = || app.ask("POST", "/api/devices/pairing").header("idempotency-key", "k").json(&json!({}));
     let first = ask().send().await.expect(200);
     let second = ask().send().await.expect(200);
-    assert_eq!((&second["code"], &second["links"]), (&json!(""), &json!([])));
+    assert_eq!((&second["code"], &second["shortCode"], &second["links"]), (&json!(""), &json!(""), &json!([])));
     assert_eq!(second["expiresAt"], first["expiresAt"]);
 }
 
