@@ -7,9 +7,9 @@ import { messageOf } from "./lib/focus.js";
 import { chooseLocale, setLocale, t } from "./lib/i18n.js";
 import { recall } from "./lib/storage.js";
 import { age } from "./model/deltas.js";
-import { letRearrange, route, setSpeech, setTheme, theme, tintsSpeech } from "./model/page.js";
+import { door, enter, route, setRoute, setSpeech, setTheme, shutDoor, tell, theme, tintsSpeech } from "./model/page.js";
 import { byHand, here, line, peekNode, session, unread } from "./model/story.js";
-import { me } from "./net/api.js";
+import { me, whenShut } from "./net/api.js";
 import { App, loadAhead } from "./views/app.js";
 
 setTheme(theme.peek());
@@ -20,12 +20,31 @@ addEventListener("keydown", (event) => {
   runKeys(event, peekNode(messageOf(event.target)));
 });
 
+// A code stays in no history, and in no address that is shown.
+const isPairing = location.pathname === "/pair";
+const code = isPairing ? location.hash.slice(1) : "";
+if (isPairing) {
+  history.replaceState(null, "", "/");
+  setRoute("/");
+}
+whenShut(() => shutDoor(code));
+
 // A failed first question is told by the reading of the library or the story that follows it.
-await me().then(({ mayRearrange }) => letRearrange(mayRearrange !== false), () => null);
+await me().then((who) => {
+  enter(who);
+  if (isPairing) tell({ tone: "quiet", stays: true, text: t("door.needless") });
+}, () => null);
+
+// A story has a line that tells when this device was removed; elsewhere it is asked when somebody looks again.
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "visible" && door.peek() === null && route.peek().page !== "story") void me().catch(() => null);
+});
 
 effect(() => {
   const to = route.value;
+  const isShut = door.value !== null;
   untracked(() => {
+    if (isShut) return void arrive({ page: "library" });
     void arrive(to);
     void readLibrary();
     if (to.page !== "story") void readHosts();

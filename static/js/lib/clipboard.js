@@ -8,7 +8,8 @@ export async function copyText(text) {
   } catch {
     const field = document.createElement("textarea");
     field.value = text;
-    document.body.append(field);
+    // Behind a dialog nothing can be selected.
+    (document.querySelector("dialog:modal") ?? document.body).append(field);
     field.select();
     const copied = document.execCommand("copy");
     field.remove();

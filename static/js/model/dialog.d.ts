@@ -1,5 +1,5 @@
 // What each dialog is about. Types alone, so that the first page need not carry the list.
-import type { Id, Report } from "../lib/wire.d.ts";
+import type { Device, Id, Report } from "../lib/wire.d.ts";
 
 /** Messages, or what lies in the stash: what a lore entry can be made of. */
 export type Passage = { nodeIds: Id[] } | { fragmentId: Id };
@@ -18,6 +18,9 @@ export type Dialog =
   | { kind: "bring" }
   | { kind: "connect"; providerId: string | null; back: Dialog | null }
   | { kind: "forget"; providerId: string }
+  | { kind: "pair" }
+  | { kind: "nameDevice"; device: Device }
+  | { kind: "revokeDevice"; device: Device }
   | { kind: "personas" }
   | { kind: "presets"; presetId: Id | null }
   | { kind: "takeout"; sid: Id; title: string; leaf: Id | null }

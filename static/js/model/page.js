@@ -74,11 +74,28 @@ export function letSeeAll(all) {
   remember("sees", all ? "all" : null);
 }
 
+/** Why the server does not let this device in: it is new here, or it was removed while the page was open. `code`: what the address of the page brought along. null: it does. */
+export const door = signal(/** @type {{isNew: boolean, code: string} | null} */ (null));
+let wasIn = false;
+
+/** @param {string} code */
+export function shutDoor(code) {
+  if (door.peek()) return;
+  openDialog(null);
+  door.value = wasIn ? { isNew: false, code: "" } : { isNew: true, code };
+}
+
 /** Whether the server rearranges trees. */
 export const mayRearrange = signal(true);
 
-/** @param {boolean} may */
-export const letRearrange = (may) => (mayRearrange.value = may);
+/** The server lets this device in. @param {import("../lib/wire.d.ts").Me} who */
+export function enter({ mayRearrange: may }) {
+  wasIn = true;
+  mayRearrange.value = may !== false;
+  // What was said before the door was said of it.
+  if (door.peek()) notices.value = [];
+  door.value = null;
+}
 
 /** The dialog on screen. @type {import("../../vendor/preact.js").Signal<Dialog | null>} */
 export const dialog = signal(null);

@@ -23,6 +23,11 @@ export class ApiError extends Error {
 /** @type {string | null} */
 let csrf = null;
 
+let shut = () => {};
+
+/** What is done when the server does not let this device in, or not any more. @param {() => void} then */
+export const whenShut = (then) => void (shut = then);
+
 /**
  * @param {string} method
  * @param {string} path
@@ -47,6 +52,7 @@ export async function call(method, path, body, { signal, key, isSecond = false }
     await me();
     return call(method, path, body, { ...(signal && { signal }), ...(key && { key }), isSecond: true });
   }
+  if (response.status === 401 && json?.error?.details?.device) shut();
   if (!response.ok) throw new ApiError(response.status, json?.error ?? {});
   return json;
 }

@@ -4,7 +4,7 @@ import { run } from "../actions/commands.js";
 import { speakIn } from "../actions/page.js";
 import { navigate } from "../actions/travel.js";
 import { LOCALES, locale, t } from "../lib/i18n.js";
-import { dialog, inTree, opened, pane, route, setTheme, showPane, spoken, theme, tintsSpeech, worldBeside } from "../model/page.js";
+import { dialog, door, inTree, opened, pane, route, setTheme, showPane, spoken, theme, tintsSpeech, worldBeside } from "../model/page.js";
 import { loading, online, session } from "../model/story.js";
 import { Library } from "./library.js";
 import { CommandButton, Menu, Notices, icon, later } from "./parts.js";
@@ -17,6 +17,7 @@ const story = () => import("./story.js");
 const dialogs = () => import("./dialogs.js");
 const Story = later(() => story().then((module) => module.Story), 6);
 const Settings = later(() => import("./settings.js").then((module) => module.Settings), 6);
+const Door = later(() => import("./door.js").then((module) => module.Door), 0);
 const StoryMenu = later(() => story().then((module) => module.StoryMenu), 0);
 const StoryTools = later(() => story().then((module) => module.StoryTools), 0);
 const OpenDialog = later(() => dialogs().then((module) => module.OpenDialog), 0);
@@ -25,6 +26,7 @@ const OpenDialog = later(() => dialogs().then((module) => module.OpenDialog), 0)
 export const loadAhead = () => Promise.all([story(), dialogs()]);
 
 export function App() {
+  if (door.value) return h(Door, door.value);
   const inStory = route.value.page === "story";
   const isWhole = inStory && loading.value.state !== "failed";
   const look = `app ${inStory ? "in-story" : "in-library"} ${inTree.value ? "in-tree" : ""} ${worldBeside.value && isWhole ? "world-beside" : ""} pane-${isWhole ? pane.value : "chat"}`;

@@ -81,6 +81,12 @@ export function OpenDialog({ open }) {
       return h(Connect, { key: open.providerId, id: open.providerId, back: open.back });
     case "forget":
       return h(Forget, { id: open.providerId });
+    case "pair":
+      return h(PairDevice, {});
+    case "nameDevice":
+      return h(NameDevice, { key: open.device.id, device: open.device });
+    case "revokeDevice":
+      return h(RevokeDevice, { key: open.device.id, device: open.device });
     case "personas":
       return h(Personas, {});
     case "presets":
@@ -101,6 +107,10 @@ export function OpenDialog({ open }) {
 const Connect = later(() => import("./connect.js").then((module) => module.Connect), 0);
 const Forget = later(() => import("./forget.js").then((module) => module.Forget), 0);
 const Report = later(() => import("./report.js").then((module) => module.Report));
+const devices = () => import("./devices.js");
+const PairDevice = later(() => devices().then((module) => module.PairDevice), 0);
+const NameDevice = later(() => devices().then((module) => module.NameDevice), 0);
+const RevokeDevice = later(() => devices().then((module) => module.RevokeDevice), 0);
 const personas = () => import("./personas.js");
 const Presets = later(() => import("./presets.js").then((module) => module.Presets), 0);
 const Personas = later(() => personas().then((module) => module.Personas), 0);

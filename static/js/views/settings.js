@@ -12,6 +12,7 @@ import { models } from "../model/library.js";
 import { openDialog, setTheme, theme } from "../model/page.js";
 import { providers } from "../model/providers.js";
 import { Result } from "./connect.js";
+import { Devices } from "./devices.js";
 import { Blank, CommandButton, Waiting, icon } from "./parts.js";
 
 /** @import { ComponentType } from "../../vendor/preact.js" */
@@ -25,6 +26,7 @@ addEnglish(story);
 /** The sections in their order; another one is another line. @type {{id: string, title: Key, view: ComponentType<{}>}[]} */
 const SECTIONS = [
   { id: "models", title: "settings.models", view: Servers },
+  { id: "devices", title: "devices.title", view: Devices },
   { id: "looks", title: "settings.looks", view: Looks },
   { id: "presets", title: "settings.presets", view: Prompts },
   { id: "keys", title: "settings.keys", view: KeyList },

@@ -17,6 +17,7 @@ export default {
   you: "You",
   narrator: "Narrator",
 
+  "door.needless": "This device needs no pairing: it is let in. Open the link on the one that you want to pair.",
   "outside.from": "A picture from {host}",
   "outside.named": "A picture from {host}: {alt}",
   "command.speech": "Colour what is said",

@@ -1,5 +1,6 @@
 // The names of all words of the page. Types alone, so that the first page need not carry the list.
 import type cards from "./en-cards.js";
+import type devices from "./en-devices.js";
 import type edit from "./en-edit.js";
 import type en from "./en.js";
 import type findings from "./en-findings.js";
@@ -19,4 +20,4 @@ import type story from "./en-story.js";
 import type why from "./en-why.js";
 import type workshop from "./en-workshop.js";
 
-export type Key = keyof typeof en | keyof typeof story | keyof typeof edit | keyof typeof cards | keyof typeof findings | keyof typeof history | keyof typeof lore | keyof typeof loreRules | keyof typeof note | keyof typeof outside | keyof typeof overview | keyof typeof presets | keyof typeof presetEdit | keyof typeof recall | keyof typeof rules | keyof typeof settings | keyof typeof shelf | keyof typeof why | keyof typeof workshop;
+export type Key = keyof typeof en | keyof typeof story | keyof typeof edit | keyof typeof cards | keyof typeof devices | keyof typeof findings | keyof typeof history | keyof typeof lore | keyof typeof loreRules | keyof typeof note | keyof typeof outside | keyof typeof overview | keyof typeof presets | keyof typeof presetEdit | keyof typeof recall | keyof typeof rules | keyof typeof settings | keyof typeof shelf | keyof typeof why | keyof typeof workshop;

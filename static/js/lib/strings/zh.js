@@ -1,13 +1,14 @@
 // 中文。
 import cards from "./zh-cards.js";
+import devices from "./zh-devices.js";
 import edit from "./zh-edit.js";
 import findings from "./zh-findings.js";
 import history from "./zh-history.js";
 import lore from "./zh-lore.js";
 import note from "./zh-note.js";
 import loreRules from "./zh-lore-rules.js";
-import overview from "./zh-overview.js";
 import outside from "./zh-outside.js";
+import overview from "./zh-overview.js";
 import presetEdit from "./zh-preset-edit.js";
 import presets from "./zh-presets.js";
 import recall from "./zh-recall.js";
@@ -22,15 +23,16 @@ import workshop from "./zh-workshop.js";
 /** @type {Record<import("./keys.d.ts").Key, string>} */
 export default {
   ...cards,
+  ...devices,
   ...edit,
   ...findings,
   ...history,
   ...lore,
   ...note,
   ...loreRules,
+  ...outside,
   ...overview,
   ...presetEdit,
-  ...outside,
   ...presets,
   ...recall,
   ...rules,
@@ -54,6 +56,7 @@ export default {
   you: "你",
   narrator: "旁白",
 
+  "door.needless": "这台设备不需要配对，已经可以使用。请在要配对的那台设备上打开这个链接。",
   "outside.from": "来自 {host} 的图片",
   "outside.named": "来自 {host} 的图片：{alt}",
   "command.speech": "为对话上色",

@@ -1,0 +1,46 @@
+// The door: what a device sees that is not paired, or not any more. Nothing of the stories is on the page meanwhile.
+import { html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { knock, lookAgain } from "../actions/door.js";
+import { speakIn } from "../actions/page.js";
+import { LOCALES, addEnglish, locale, t } from "../lib/i18n.js";
+import words from "../lib/strings/en-devices.js";
+import { icon } from "./parts.js";
+
+/** @import { Locale } from "../lib/i18n.js" */
+/** @import { Refusal } from "../actions/door.js" */
+
+addEnglish(words);
+
+/** @param {{isNew: boolean, code: string}} props `code`: what the address of the page brought along */
+export function Door({ isNew, code }) {
+  const refused = useSignal(/** @type {Refusal | null} */ (null));
+  const isAsking = useSignal(false);
+  const field = useRef(/** @type {HTMLInputElement | null} */ (null));
+  const show = async (/** @type {string} */ typed) => {
+    if (isAsking.peek()) return;
+    isAsking.value = true;
+    refused.value = null;
+    refused.value = await knock(typed);
+    isAsking.value = false;
+    if (refused.peek()) field.current?.select();
+  };
+  useEffect(() => void (code && show(code)), [code]);
+  useEffect(() => {
+    const look = () => document.visibilityState === "visible" && void lookAgain();
+    document.addEventListener("visibilitychange", look);
+    return () => document.removeEventListener("visibilitychange", look);
+  }, []);
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    void show(field.current?.value ?? "");
+  };
+  const why = refused.value;
+  return html`<main class="door"><div class="door-inner"><p class="brand"><span class="thread" aria-hidden="true"></span><span>Clotho</span></p>
+    <h1>${t(isNew ? "door.title" : "door.removed")}</h1><p class="lead">${t(isNew ? "door.text" : "door.removedText")}</p>
+    <ol class="steps"><li>${t("door.step1")}</li><li>${t("door.step2")}</li><li>${t("door.step3")}</li></ol>
+    <form onSubmit=${submit}><label for="door-code">${t("door.code")}</label>
+      <div class="row"><input id="door-code" ref=${field} required maxlength="300" autocomplete="off" autocapitalize="characters" autocorrect="off" spellcheck=${false} enterkeyhint="go" placeholder="XXXX-XXXX" aria-invalid=${why === "code" ? "true" : null} aria-describedby=${why ? "door-said" : null} />
+        <button class="primary" aria-disabled=${isAsking.value ? "true" : null}>${t("door.knock")}</button></div>
+      <div id="door-said" role="status">${isAsking.value ? html`<p class="aside">${t("door.knocking")}</p>` : why && html`<div class="problem">${icon("warning")}<div><p><strong>${t(`door.refused.${why}`)}</strong></p><p>${t(`door.hint.${why}`)}</p></div></div>`}</div></form>
+    <p class="tongues">${/** @type {Locale[]} */ (Object.keys(LOCALES)).map((one) => html`<button key=${one} type="button" class="link" lang=${one} aria-pressed=${locale.value === one} onClick=${() => speakIn(one)}>${LOCALES[one]}</button>`)}</p></div></main>`;
+}

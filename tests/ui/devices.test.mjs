@@ -1,0 +1,316 @@
+// Devices of the house: the owner pairs one on the page, the phone comes in by its code, and is put out again.
+import assert from "node:assert/strict";
+import { describe, test as plain } from "node:test";
+import { codeOf, darkPath, minutes, spelledCode } from "../../static/js/lib/pairing.js";
+import { reader, test, until } from "./support/browser.mjs";
+import { startHouse } from "./support/house.mjs";
+import { REFUSED, browser, check, clotho, composer, last } from "./support/stage.mjs";
+
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+/** Who is not paired is refused, and the browser says so. */
+const CLOSED = /Failed to load resource|WebSocket/;
+
+const dialog = (page) => page.getByRole("dialog", { name: "Pair a device" });
+const door = (page) => page.getByRole("heading", { name: "This device is not paired" });
+const devices = (page) => page.getByRole("region", { name: "Devices" });
+const shot = async (page, name) => process.env.SHOTS && (await page.screenshot({ path: `${process.env.SHOTS}/${name}.png` }));
+
+/** The owner at the machine, who has asked for a code. */
+async function pairing(house, options) {
+  const owner = await reader(browser, options);
+  await owner.page.goto(`${house.base}/settings`);
+  await devices(owner.page).getByRole("button", { name: "Pair a device" }).click();
+  await owner.page.locator(".short code").waitFor();
+  return owner;
+}
+
+const codeOn = (page) => page.locator(".short code").innerText();
+
+/** A phone that opens an address of the server. */
+async function phone(house, path = "/", options = {}) {
+  const opened = await reader(browser, { expected: CLOSED, ...PHONE, ...options });
+  await opened.page.goto(house.elsewhere + path);
+  return opened;
+}
+
+const knock = async (page, code) => {
+  await page.getByRole("textbox", { name: "Code" }).fill(code);
+  await page.getByRole("button", { name: "Pair this device" }).click();
+};
+
+/** A code without the page. */
+const offered = async (house) => (await house.api("POST", "/api/devices/pairing", {})).code;
+
+/** What a camera sees of a code: the middle of each square of a picture of it, 1 where it is dark. @param {import("playwright-core").Page} page @param {number} side in squares, with the light ones around it */
+async function scanned(page, side) {
+  const png = (await page.locator(".qr").screenshot()).toString("base64");
+  return page.evaluate(async ([data, n]) => {
+    const image = new Image();
+    image.src = `data:image/png;base64,${data}`;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [image.width, image.height];
+    const context = canvas.getContext("2d");
+    context.drawImage(image, 0, 0);
+    const pixels = context.getImageData(0, 0, image.width, image.height).data;
+    const bright = (x, y) => pixels[4 * (y * image.width + x)] + pixels[4 * (y * image.width + x) + 1] + pixels[4 * (y * image.width + x) + 2];
+    return Array.from({ length: n }, (_, row) =>
+      Array.from({ length: n }, (_, column) => {
+        const seen = bright(Math.floor(((column + 0.5) * image.width) / n), Math.floor(((row + 0.5) * image.height) / n));
+        return seen < 120 ? "1" : seen > 720 ? "0" : "?";
+      }).join(""),
+    );
+  }, [png, side]);
+}
+
+describe("codes", () => {
+  plain("are taken out of what somebody typed or pasted", () => {
+    for (const typed of ["k7qdm2xp", " K7QD-M2XP ", "http://192.168.0.7:7317/pair#k7qdm2xp"]) assert.equal(codeOf(typed).toLowerCase(), "k7qdm2xp", typed);
+    assert.equal(spelledCode("k7qdm2xp"), "K7QD-M2XP");
+    assert.equal(minutes(300), "5:00");
+    assert.equal(minutes(9), "0:09");
+  });
+
+  plain("are drawn square by square, with light around", () => {
+    assert.equal(darkPath(["1101", "0000", "0010"]), "M4 4h2v1h-2zM7 4h1v1h-1zM6 6h1v1h-1z");
+  });
+});
+
+describe("devices of the house", () => {
+  test("a phone scans the code, comes in, and the owner is told by itself", async () => {
+    const house = await startHouse();
+    const owner = await pairing(house);
+    await check(owner.page, "a code for a device");
+    const code = await codeOn(owner.page);
+    assert.match(code, /^[0-9A-Z]{4}-[0-9A-Z]{4}$/);
+    assert.match(await dialog(owner.page).locator(".ends").innerText(), /[45]:\d\d/);
+    await shot(owner.page, "pair-light");
+    const visitor = await phone(house, `/pair#${await offered(house)}`);
+    await visitor.page.getByText("This device is paired. It is called “Chrome · ").waitFor();
+    assert.equal(await visitor.page.evaluate(() => location.href), `${house.elsewhere}/`, "the code stays in no address");
+    await visitor.page.getByRole("heading", { name: "Every message is a save point." }).waitFor();
+    await dialog(owner.page).getByText("is paired.").waitFor();
+    await check(owner.page, "a device was paired");
+    await shot(owner.page, "pair-done");
+    await dialog(owner.page).getByLabel("What do you call it?").fill("Phone of Rin");
+    await dialog(owner.page).getByRole("button", { name: "Done" }).click();
+    await devices(owner.page).getByRole("article", { name: "Phone of Rin" }).waitFor();
+    assert.equal(await devices(owner.page).getByText("this device").count(), 0);
+    // The device sees itself marked.
+    await visitor.page.goto(`${house.elsewhere}/settings`);
+    await devices(visitor.page).getByRole("article", { name: "Phone of Rin" }).getByText("this device").waitFor();
+    await check(visitor.page, "the devices, on one of them");
+    await shot(visitor.page, "devices-phone");
+    await devices(visitor.page).getByRole("button", { name: "Rename “Phone of Rin”" }).click();
+    await visitor.page.getByRole("dialog").getByLabel("Name").fill("Tablet");
+    await visitor.page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+    await devices(visitor.page).getByRole("article", { name: "Tablet" }).waitFor();
+    await owner.close();
+    await visitor.close();
+  });
+
+  test("a phone that nobody paired sees the door, and comes in by the code that its owner reads out", async () => {
+    const house = await startHouse();
+    const character = await house.api("POST", "/api/characters", { name: "Rin", firstMessage: "The map is not finished." });
+    const story = await house.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [], title: "Secret" });
+    const owner = await pairing(house);
+    const visitor = await phone(house, `/s/${story.id}`);
+    await door(visitor.page).waitFor();
+    await check(visitor.page, "the door");
+    await shot(visitor.page, "door-phone");
+    assert.doesNotMatch(await visitor.page.locator("body").innerText(), /Secret|map/);
+    await knock(visitor.page, "AAAA-AAAA");
+    await visitor.page.getByText("This code does not open the door.").waitFor();
+    await check(visitor.page, "a code that is refused");
+    await shot(visitor.page, "door-refused");
+    const code = await codeOn(owner.page);
+    await knock(visitor.page, code.toLowerCase().replace("-", " "));
+    await composer(visitor.page).waitFor();
+    await visitor.page.getByText("This device is paired.").waitFor();
+    await last(visitor.page).getByText("The map is not finished.").waitFor();
+    await dialog(owner.page).getByText("is paired.").waitFor();
+    // It is used up, and a fresh one is one press away.
+    const second = await phone(house);
+    await door(second.page).waitFor();
+    await knock(second.page, code);
+    await second.page.getByText("It may be mistyped, used already, or older than five minutes.").waitFor();
+    await dialog(owner.page).getByRole("button", { name: "Pair another one" }).click();
+    await owner.page.locator(".short code").waitFor();
+    assert.notEqual(await codeOn(owner.page), code);
+    await knock(second.page, await codeOn(owner.page));
+    await second.page.getByText("This device is paired.").waitFor();
+    await dialog(owner.page).getByText("is paired.").waitFor();
+    for (const { close } of [owner, visitor, second]) await close();
+  });
+
+  test("a phone that is removed is before the door at once, with its story open, and asks for no line any more", async () => {
+    const house = await startHouse();
+    const character = await house.api("POST", "/api/characters", { name: "Rin", firstMessage: "The map is not finished." });
+    const story = await house.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [] });
+    const visitor = await phone(house, `/pair#${await offered(house)}`);
+    await visitor.page.getByText("This device is paired.").waitFor();
+    const lines = [];
+    visitor.page.on("websocket", (line) => lines.push(line));
+    await visitor.page.goto(`${house.elsewhere}/s/${story.id}`);
+    await last(visitor.page).getByText("The map is not finished.").waitFor();
+    await until(async () => lines.length === 1, "its line is open");
+    const owner = await reader(browser);
+    await owner.page.goto(`${house.base}/settings`);
+    const [{ name }] = await house.api("GET", "/api/devices");
+    await devices(owner.page).getByRole("button", { name: `Remove “${name}”` }).click();
+    const question = owner.page.getByRole("dialog");
+    await question.getByText("comes in no more, from this moment on").waitFor();
+    await check(owner.page, "the question before a device is removed");
+    await question.getByRole("button", { name: "Remove it" }).click();
+    await visitor.page.getByRole("heading", { name: "This device was removed" }).waitFor();
+    assert.doesNotMatch(await visitor.page.locator("body").innerText(), /map/);
+    await check(visitor.page, "the door of who was removed");
+    await devices(owner.page).getByText("No device is paired yet.").waitFor();
+    const opened = lines.length;
+    // Whoever looks at the page again asks whether it may come in, and for nothing else.
+    const asked = [];
+    visitor.page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    await visitor.page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+    await until(async () => asked.length > 0, "it has asked");
+    await new Promise((later) => setTimeout(later, 2_500));
+    assert.deepEqual([...new Set(asked)], ["/api/auth/me"]);
+    assert.ok(opened <= 2 && lines.length === opened, `${opened}, then ${lines.length} lines`);
+    // A fresh code lets it in where it was.
+    await knock(visitor.page, await offered(house));
+    await last(visitor.page).getByText("The map is not finished.").waitFor();
+    await owner.close();
+    await visitor.close();
+  });
+
+  test("a phone that is removed while its library is open sees the door when somebody looks at it again", async () => {
+    const house = await startHouse();
+    const visitor = await phone(house, `/pair#${await offered(house)}`);
+    await visitor.page.getByText("This device is paired.").waitFor();
+    const [{ id }] = await house.api("GET", "/api/devices");
+    await house.api("DELETE", `/api/devices/${id}`);
+    await visitor.page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+    await visitor.page.getByRole("heading", { name: "This device was removed" }).waitFor();
+    await visitor.close();
+  });
+
+  test("a device takes back its own right, knowing what it does", async () => {
+    const house = await startHouse();
+    const visitor = await phone(house, `/pair#${await offered(house)}`);
+    await visitor.page.getByText("This device is paired.").waitFor();
+    await visitor.page.getByRole("button", { name: "Rename it" }).click();
+    await devices(visitor.page).getByRole("button", { name: /^Remove/ }).click();
+    await visitor.page.getByRole("dialog").getByText("This is the device you are looking at").waitFor();
+    await visitor.page.getByRole("dialog").getByRole("button", { name: "Remove it" }).click();
+    await visitor.page.getByRole("heading", { name: "This device was removed" }).waitFor();
+    assert.equal(await visitor.page.getByRole("dialog").count(), 0);
+    assert.deepEqual(await house.api("GET", "/api/devices"), []);
+    await visitor.close();
+  });
+
+  for (const [when, options] of Object.entries({ "by day": { colorScheme: "light" }, "by night": { colorScheme: "dark" }, "on a phone in Chinese": { colorScheme: "dark", locale: "zh-CN", ...PHONE, viewport: { width: 360, height: 740 } } })) {
+    test(`the code can be scanned ${when}: dark on light, with light around it`, async () => {
+      const house = await startHouse();
+      const owner = await reader(browser, options);
+      const answer = owner.page.waitForResponse((response) => response.url().endsWith("/api/devices/pairing"));
+      await owner.page.goto(`${house.base}/settings`);
+      await owner.page.getByRole("button", { name: /^(Pair a device|配对设备)$/ }).click();
+      const { links, shortCode } = await (await answer).json();
+      await owner.page.locator(".qr").waitFor();
+      assert.equal((await codeOn(owner.page)).replace("-", "").toLowerCase(), shortCode);
+      for (const [i, { address, modules }] of links.entries()) {
+        if (links.length > 1) await owner.page.locator(".typed select").selectOption(String(i));
+        assert.equal(await owner.page.locator(".site code").innerText(), new URL(address).origin);
+        const light = "0".repeat(modules.length + 8);
+        const rows = modules.map((row) => `0000${row}0000`);
+        // The outermost light squares lie below the round edge of the paper.
+        const around = Array(4).fill(light);
+        assert.deepEqual((await scanned(owner.page, modules.length + 8)).slice(1, -1).map((row) => row.slice(1, -1)), [...around, ...rows, ...around].slice(1, -1).map((row) => row.slice(1, -1)));
+      }
+      assert.equal(await owner.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
+      await check(owner.page, `a code ${when}`);
+      await shot(owner.page, `pair-${when.replaceAll(" ", "-")}`);
+      await owner.close();
+    });
+  }
+
+  test("a code that has ended says so, and is made afresh", async () => {
+    const house = await startHouse();
+    const owner = await reader(browser);
+    let isFirst = true;
+    await owner.page.route("**/api/devices/pairing", async (route) => {
+      const answer = await route.fetch();
+      const told = await answer.json();
+      await route.fulfill({ response: answer, json: isFirst ? { ...told, expiresInS: 1 } : told });
+      isFirst = false;
+    });
+    await owner.page.goto(`${house.base}/settings`);
+    await devices(owner.page).getByRole("button", { name: "Pair a device" }).click();
+    await dialog(owner.page).getByText("This code has ended.").waitFor();
+    assert.equal(await dialog(owner.page).getByRole("button", { name: "Copy the link" }).count(), 0);
+    await shot(owner.page, "pair-ended");
+    await dialog(owner.page).getByRole("button", { name: "Make a fresh code" }).click();
+    await dialog(owner.page).getByText("Good once, and for 5:00").or(dialog(owner.page).getByText(/Good once, and for 4:5\d/)).first().waitFor();
+    await owner.close();
+  });
+
+  test("who opens the link where no pairing is needed is told so, and uses no code up", async () => {
+    const house = await startHouse();
+    const code = await offered(house);
+    const owner = await reader(browser);
+    await owner.page.goto(`${house.base}/pair#${code}`);
+    await owner.page.getByText("This device needs no pairing").waitFor();
+    assert.equal(await owner.page.evaluate(() => location.href), `${house.base}/`);
+    const visitor = await phone(house, `/pair#${code}`);
+    await visitor.page.getByText("This device is paired.").waitFor();
+    await owner.close();
+    await visitor.close();
+  });
+
+  test("a link whose code is used leads to the door, which says what to do; the door speaks Chinese", async () => {
+    const house = await startHouse();
+    const visitor = await phone(house, `/pair#${"0".repeat(32)}`, { colorScheme: "dark", viewport: { width: 360, height: 740 } });
+    await visitor.page.getByText("This code does not open the door.").waitFor();
+    await visitor.page.getByRole("button", { name: "中文" }).click();
+    await visitor.page.getByRole("heading", { name: "这台设备还没有配对" }).waitFor();
+    await visitor.page.getByText("这个配对码打不开门。").waitFor();
+    await check(visitor.page, "the door by night");
+    await shot(visitor.page, "door-night");
+    await visitor.page.getByRole("textbox").fill("AAAA-AAAA");
+    for (let tries = 0; tries < 12 && (await visitor.page.getByText("尝试的次数太多了。").count()) === 0; tries += 1) {
+      const answer = visitor.page.waitForResponse((response) => response.url().endsWith("/api/devices/claim"));
+      await visitor.page.getByRole("textbox").press("Enter");
+      await answer;
+      await visitor.page.getByText("正在核对").waitFor({ state: "detached" });
+    }
+    await visitor.page.getByText("等一分钟，再用新的配对码试。").waitFor();
+    await visitor.close();
+  });
+
+  test("where the house is not served, the settings say how it is", async () => {
+    const { page, close } = await reader(browser, { permissions: ["clipboard-read", "clipboard-write"] });
+    await page.goto(`${clotho.base}/settings`);
+    await devices(page).getByText("clotho serve --lan").waitFor();
+    assert.equal(await devices(page).getByRole("button", { name: "Pair a device" }).count(), 0);
+    await devices(page).getByRole("button", { name: "Copy the command" }).click();
+    await page.getByText("Copied.").waitFor();
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "clotho serve --lan");
+    await check(page, "the devices of a server that serves its own machine");
+    await shot(page, "devices-off");
+    await close();
+  });
+
+  test("a server that is gone when a fresh code is asked for is told, and asked again", async () => {
+    const house = await startHouse();
+    const owner = await reader(browser, { expected: REFUSED });
+    await owner.page.goto(`${house.base}/settings`);
+    await devices(owner.page).getByRole("button", { name: "Pair a device" }).click();
+    await owner.page.locator(".short code").waitFor();
+    await house.stop();
+    await dialog(owner.page).getByRole("button", { name: "Make a fresh code" }).click();
+    await dialog(owner.page).getByRole("button", { name: "Try again" }).waitFor();
+    await house.start();
+    await dialog(owner.page).getByRole("button", { name: "Try again" }).click();
+    await owner.page.locator(".short code").waitFor();
+    await owner.close();
+  });
+});
