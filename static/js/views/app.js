@@ -43,7 +43,7 @@ function Header() {
   const home = (/** @type {Event} */ event) => (event.preventDefault(), navigate("/"));
   return html`<header class="topbar">
     <a class="brand" href="/" onClick=${home} aria-label=${`Clotho, ${t("command.library")}`}><span class="thread" aria-hidden="true"></span><span>Clotho</span></a>
-    ${inStory && session.value ? html`<p class="title">${session.value.title}</p>` : html`<span class="title"></span>`}
+    ${inStory && session.value ? html`<h1 class="title">${session.value.title}</h1>` : html`<span class="title"></span>`}
     <button type="button" class="search-button" onClick=${() => run("page.search")} aria-label=${t("command.search")}>${icon("search")}<span>${t("search.short")}</span><kbd>/</kbd></button>
     ${inStory && session.value && html`${h(StoryTools, {})}<span class="wide-only">${h(CommandButton, { id: "page.world" })}</span>`}
     ${h(Menu, { label: t("menu") }, h(MenuItems, {}))}</header>`;

@@ -13,6 +13,7 @@ import { readArrangement } from "../actions/stash.js";
 import { arrive, navigate } from "../actions/travel.js";
 import { moment, t } from "../lib/i18n.js";
 import { excerpt } from "../lib/excerpt.js";
+import { slideIn } from "../lib/motion.js";
 import { plain } from "../lib/text.js";
 import { chosen, moving } from "../model/arrangement.js";
 import { age } from "../model/deltas.js";
@@ -21,6 +22,7 @@ import { hint, hintFits, hintSeen, route } from "../model/page.js";
 import { editing, focusField, focusNext, focusOn, loading, loadingOlder, nodeOf, older, peek, pointAt, sending, session, target, trashed } from "../model/story.js";
 import { foldAround, folded } from "../tree/folds.js";
 import { beforeTurn, isLinear, tail, writing } from "../tree/line.js";
+import { turnOff } from "../tree/slide.js";
 import { Composer } from "./composer.js";
 import { dropOn } from "./drag.js";
 import { Message } from "./message.js";
@@ -55,14 +57,14 @@ function Unreadable({ error }) {
   const isGone = error.status === 404;
   const words = isGone ? { text: t("story.notFound"), hint: t("story.notFoundHint") } : wordsFor(error);
   const retry = () => route.value.page === "story" && void openStory(route.value.sid).then(() => arrive(route.value));
-  return html`<section class="chat">${h(Blank, { symbol: "warning", title: words.text, hint: words.hint }, html`<div class="actions">
+  return html`<section class="chat">${h(Blank, { symbol: "warning", title: words.text, hint: words.hint, whole: true }, html`<div class="actions">
     <button type="button" class=${isGone ? "primary" : ""} onClick=${() => navigate("/")}>${icon("book")}<span>${t("command.library")}</span></button>
     ${!isGone && html`<button type="button" class="primary" onClick=${retry}>${t("retry")}</button>`}</div>`)}</section>`;
 }
 
 /** The story was deleted, here or elsewhere; what it was is kept for a while. @param {{item: TrashItem}} props */
 function InTrash({ item: { id, name, until } }) {
-  return html`<section class="chat"><h1 class="hidden">${name}</h1>${h(Blank, { symbol: "trash", title: t("notice.trashed", { name }), hint: t("story.trashedHint", { when: moment(until) }) }, html`<div class="actions">
+  return html`<section class="chat">${h(Blank, { symbol: "trash", title: t("notice.trashed", { name }), hint: t("story.trashedHint", { when: moment(until) }), whole: true }, html`<div class="actions">
     <button type="button" onClick=${() => navigate("/")}>${icon("book")}<span>${t("command.library")}</span></button>
     ${h(CommandButton, { id: "page.trash", wide: true })}
     <button type="button" class="primary" onClick=${() => restore(id)}>${icon("undo")}<span>${t("command.restore")}</span></button></div>`)}</section>`;
@@ -120,6 +122,14 @@ function Line() {
     if (box && beginning && ids.length === 1) held.current = firstVisible(box);
   }, []);
   useLayoutEffect(settle, [ids, start, end]);
+  const before = useRef(ids);
+  useLayoutEffect(() => {
+    const turn = turnOff(before.current, ids);
+    before.current = ids;
+    if (!turn || !list.current) return;
+    const come = new Set(ids.slice(turn.at));
+    slideIn([...list.current.querySelectorAll("[data-node]")].filter((article) => come.has(/** @type {HTMLElement} */ (article).dataset["node"] ?? "")), turn.side);
+  }, [ids]);
   const isSending = sending.value;
   useLayoutEffect(() => {
     if (isSending) toEnd();
@@ -177,7 +187,7 @@ function Line() {
   const last = ids.length - 1;
   return html`<div class="scroller" ref=${scroller} onScroll=${look} onKeyDown=${walk}>
     <div class="column" ref=${list}>
-      ${beginning ? html`<header class="opening"><h1>${session.value?.title}</h1></header>` : html`<p class="aside top">${loadingOlder.value && t("loading")}</p>`}
+      ${beginning ? html`<header class="opening"><h2>${session.value?.title}</h2></header>` : html`<p class="aside top">${loadingOlder.value && t("loading")}</p>`}
       <ol class="line" aria-label=${t("story.line")}>${ids.slice(start, end).map((id, i) => {
         const run = folds.get(id);
         return run ? h(FoldLine, { key: id, fold: run, turn: () => turnFold(run) }) : h(Message, { key: id, id, last: start + i === last });

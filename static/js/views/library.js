@@ -28,7 +28,7 @@ function Contents() {
   const state = loading.value;
   if (state.state === "failed") {
     const words = wordsFor(state.error);
-    return h(Blank, { symbol: "warning", title: words.text, hint: words.hint }, html`<button type="button" class="primary" onClick=${readLibrary}>${t("retry")}</button>`);
+    return h(Blank, { symbol: "warning", title: words.text, hint: words.hint, whole: true }, html`<button type="button" class="primary" onClick=${readLibrary}>${t("retry")}</button>`);
   }
   if (state.state !== "ready") return h(Waiting, { rows: 4 });
   const all = offered();

@@ -38,7 +38,7 @@ export function Overview() {
     if (isElsewhere) leaveTree();
   }, [isElsewhere]);
   useEffect(() => () => void onScreen().then(giveBackFocus), []);
-  return html`<section class="overview" aria-label=${t("command.overview")}><h1 class="hidden">${t("command.overview")}</h1>${h(Content, {})}</section>`;
+  return html`<section class="overview" aria-label=${t("command.overview")}><h2 class="hidden">${t("command.overview")}</h2>${h(Content, {})}</section>`;
 }
 
 function Content() {

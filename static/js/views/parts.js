@@ -57,9 +57,14 @@ export function Menu({ label, symbol = "menu", class: look = "", children }) {
   const open = useSignal(false);
   const isOpen = open.value;
   useLayoutEffect(() => {
-    if (!isOpen || !ref.current) return;
-    putBeside(ref.current, /** @type {HTMLElement} */ (ref.current.previousElementSibling).getBoundingClientRect());
-    ref.current.querySelector("button")?.focus();
+    const menu = ref.current;
+    if (!isOpen || !menu) return undefined;
+    const put = () => putBeside(menu, /** @type {HTMLElement} */ (menu.previousElementSibling).getBoundingClientRect());
+    put();
+    menu.querySelector("button")?.focus();
+    // A phone that is turned, a window made narrow.
+    addEventListener("resize", put);
+    return () => removeEventListener("resize", put);
   }, [isOpen]);
   // What is in it comes before it is seen and goes after it has given the focus back.
   const turn = (/** @type {ToggleEvent} */ event) => {
@@ -140,7 +145,7 @@ export function Modal({ title, class: look = "", keeps = false, children }) {
     leave();
   };
   return html`<dialog ref=${ref} class=${look} aria-label=${title} onClose=${close} onMouseDown=${beside} onKeyDown=${keys}>
-    <div class="sheet"><header><h2>${title}</h2>
+    <div class="sheet"><header role="none"><h2>${title}</h2>
       <button type="button" class="round" aria-label=${t("close")} onClick=${leave}>${icon("close")}</button></header>
       ${asking.value && h(Sure, { text: t("typed.text"), yes: t("typed.drop"), no: t("typed.keep"), act: close, keep: stay })}${children}</div>${h(Notices, { inDialog: true })}</dialog>`;
 }
@@ -187,9 +192,9 @@ export function ProblemLine({ problem: { plugin, code, message } }) {
   return html`<p class="aside problem-line">${plugin && html`<b>${plugin}</b> `}${own && html`${own} `}${sentence(said(message))}</p>`;
 }
 
-/** The designed answer to nothing-there, waiting and failing. @param {{symbol: string, title: string, hint?: string, children?: ComponentChildren}} props */
-export function Blank({ symbol, title, hint = "", children = null }) {
-  return html`<div class="blank">${icon(symbol)}<p class="blank-title">${title}</p>${hint && html`<p>${hint}</p>`}${children}</div>`;
+/** The designed answer to nothing-there, waiting and failing. `whole`: there is nothing else on the page. @param {{symbol: string, title: string, hint?: string, whole?: boolean, children?: ComponentChildren}} props */
+export function Blank({ symbol, title, hint = "", whole = false, children = null }) {
+  return html`<div class="blank">${icon(symbol)}${whole ? html`<h1 class="blank-title">${title}</h1>` : html`<p class="blank-title">${title}</p>`}${hint && html`<p>${hint}</p>`}${children}</div>`;
 }
 
 /** @param {{rows: number}} props */

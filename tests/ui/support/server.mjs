@@ -120,6 +120,8 @@ function caller(base) {
 /** A model server. Each reply sends its pieces as the test lets it: `next(n)` lets n pieces go, `finish()` all of them. */
 export async function startModel() {
   const waiting = [];
+  /** @type {{status: number, message: string} | null} */
+  let fault = null;
   const all = [];
   const requests = [];
   const server = createServer((request, response) => {
@@ -129,6 +131,7 @@ export async function startModel() {
       if (request.method === "GET") return response.writeHead(200, { "Content-Type": "application/json" }).end('{"data":[{"id":"m"}]}');
       if (request.url?.includes("/locked/")) return response.writeHead(401, { "Content-Type": "application/json" }).end('{"error":{"message":"bad key"}}');
       requests.push(JSON.parse(body));
+      if (fault) return response.writeHead(fault.status, { "Content-Type": "application/json" }).end(JSON.stringify({ error: { message: fault.message } }));
       void answer(response, waiting.shift() ?? reply(["Yes."]).open());
     });
   });
@@ -148,10 +151,16 @@ export async function startModel() {
     say(pieces) {
       waiting.push(reply(pieces).open());
     },
+    /** Every request is refused until it recovers. @param {number} status @param {string} message */
+    refuse(status, message) {
+      fault = { status, message };
+    },
+    recover: () => void (fault = null),
     /** Lets go what is held and forgets what was not asked for, so that no test finds the words of another one. */
     reset() {
       all.forEach((held) => held.open());
       waiting.length = requests.length = all.length = 0;
+      fault = null;
     },
     close: () => new Promise((resolve) => (server.closeAllConnections(), server.close(resolve))),
   };

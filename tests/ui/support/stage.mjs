@@ -142,10 +142,17 @@ export async function openGrown(options, end) {
 
 const axe = readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** Sees that everybody can use what is on screen. @param {import("playwright-core").Page} page @param {string} where */
-export async function check(page, where) {
-  await page.evaluate(await axe);
-  const { violations } = await page.evaluate(() => /** @type {any} */ (window).axe.run());
+/**
+ * Sees that everybody can use what is on screen.
+ * @param {import("playwright-core").Page} page @param {string} where
+ * @param {{within?: string, rules?: string[]}} [how] `within`: only this part of it; `rules`: only these of axe
+ */
+export async function check(page, where, { within, rules } = {}) {
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(await axe);
+  const { violations } = await page.evaluate(
+    ([part, only]) => /** @type {any} */ (window).axe.run(part ?? document, { resultTypes: ["violations"], ...(only && { runOnly: only }) }),
+    /** @type {const} */ ([within, rules]),
+  );
   assert.deepEqual(violations.map((v) => `${where}: ${v.id}: ${v.nodes.map((n) => n.html.slice(0, 120)).join(" | ")}`), []);
 }
 

@@ -1,0 +1,290 @@
+// The page against the real server, for who never touches a mouse: from the first page through a whole story. After every
+// step the keyboard is somewhere, in sight, and seen to be there. And how things move, or do not.
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { reader, test, until } from "./support/browser.mjs";
+import { isAt, tree } from "./support/overview.mjs";
+import { startClotho } from "./support/server.mjs";
+import { bar, browser, clotho, grown, last, line, messageOf, model, open, openGrown, own, replyIsThere, say, texts, tool } from "./support/stage.mjs";
+
+/** @typedef {import("playwright-core").Page} Page */
+
+/** What is wrong with where the keyboard is, or "". @param {Page} page */
+const wrongAbout = (page) =>
+  page.evaluate(() => {
+    const at = document.activeElement;
+    if (!at || at === document.body || at === document.documentElement) return "nothing has the keyboard";
+    const what = `${at.tagName}.${at.className} “${(at.getAttribute("aria-label") ?? at.textContent ?? "").trim().slice(0, 40)}”`;
+    if (!at.checkVisibility({ opacityProperty: true, visibilityProperty: true })) return `${what} is not to be seen`;
+    const { left, right, top, bottom, width, height } = at.getBoundingClientRect();
+    if (width < 1 || height < 1 || right <= 0 || bottom <= 0 || left >= innerWidth || top >= innerHeight) return `${what} is out of sight`;
+    // A field may have its ring around the box that it stands in.
+    const ringed = [at, at.closest(".composer, .search-field")].some((box) => {
+      if (!box || (box !== at && !box.matches(":focus-within"))) return false;
+      const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(box);
+      return (outlineStyle !== "none" && parseFloat(outlineWidth) >= 1) || boxShadow !== "none";
+    });
+    return ringed ? "" : `${what} has the keyboard and does not show it`;
+  });
+
+/** Sees that the keyboard is somewhere, and that one can see where. @param {Page} page @param {string} after */
+async function seen(page, after) {
+  let wrong = "";
+  const is = async () => (wrong = await wrongAbout(page)) === "";
+  await until(is, "", 3_000).catch(() => assert.fail(`after ${after}: ${wrong}`));
+}
+
+/** @param {Page} page */
+const namesOfFocus = (page) =>
+  page.evaluate(() => {
+    const at = /** @type {HTMLElement & {labels?: NodeListOf<HTMLElement>}} */ (document.activeElement);
+    return [at.getAttribute("aria-label") ?? (at.labels?.[0]?.innerText || at.innerText), at.title].map((name) => name.replace(/\s+/g, " ").trim());
+  });
+
+/** Walks with a key until it is at what has this name; it is seen at every step. @param {Page} page @param {RegExp} name */
+async function walkTo(page, name, key = "Tab") {
+  for (let steps = 0; steps < 60; steps += 1) {
+    if ((await namesOfFocus(page)).some((one) => name.test(one))) return;
+    await page.keyboard.press(key);
+    await seen(page, `${key} on the way to ${name}`);
+  }
+  assert.fail(`${name} is not reached by ${key}`);
+}
+
+/** Does something by a key, waits for what comes of it, and sees where the keyboard is. @param {Page} page @param {string} what */
+async function press(page, keys, what, is = async () => true) {
+  await page.keyboard.press(keys);
+  await until(is, what);
+  await seen(page, what);
+}
+
+/** Runs a command by its name. @param {Page} page */
+async function command(page, words) {
+  await page.keyboard.press("Control+Shift+P");
+  await page.getByRole("dialog").getByRole("combobox").waitFor();
+  await seen(page, "opening the commands");
+  await page.keyboard.type(words);
+  await page.locator("dialog [role=option]").filter({ hasText: new RegExp(words, "i") }).first().waitFor();
+  await page.keyboard.press("Enter");
+}
+
+const HP = "/keep/hp";
+const isGone = (/** @type {Page} */ page) => async () => (await page.locator("dialog").count()) === 0;
+
+describe("by keys alone", () => {
+  test("a story is begun, played, gone back in, rolled again, edited and branched, its tree walked, searched, undone; language, looks and a model are chosen", async () => {
+    const server = await startClotho();
+    own.push(server);
+    const { page, close } = await reader(browser);
+    const sid = () => page.url().split("/")[4];
+    const projection = async () => (await server.api("GET", `/api/chat/${sid()}/projection`)).items;
+    const shown = () => page.locator(".message").count();
+    const isLast = (/** @type {string} */ id) => async () => (await page.locator(".message.last article").getAttribute("data-node")) === id;
+
+    // Begin, and play.
+    await page.goto(server.base);
+    await page.getByRole("button", { name: "Play the adventure" }).waitFor();
+    await page.keyboard.press("Tab");
+    await walkTo(page, /Play the adventure/);
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/s\//);
+    await replyIsThere(page);
+    await page.locator(".replies button").first().waitFor();
+    await seen(page, "beginning the adventure");
+    assert.equal(await bar(page, HP), 20);
+    await walkTo(page, /^Your message$/);
+    await walkTo(page, /^Sends: /, "Shift+Tab");
+    await press(page, "Enter", "playing a suggestion", async () => (await shown()) === 3);
+    await replyIsThere(page);
+    await seen(page, "the reply");
+    await walkTo(page, /^Your message$/);
+    await page.keyboard.type("I look around.");
+    await press(page, "Enter", "playing in one's own words", async () => (await shown()) === 5);
+    await replyIsThere(page);
+    await seen(page, "the second reply");
+
+    // To the messages, back, and on again.
+    const before = await projection();
+    await walkTo(page, /, \d{1,2}:\d\d$/, "Shift+Tab");
+    await press(page, "ArrowUp", "going up");
+    await press(page, "ArrowUp", "going up further");
+    await press(page, "b", "going back", async () => (await shown()) === 3);
+    await press(page, "r", "rolling again", async () => (await page.locator(".message.last .count").count()) === 1);
+    await replyIsThere(page);
+    await seen(page, "the other reply");
+    const rolled = (await projection()).at(-1);
+    assert.equal(rolled.siblings.count, 2);
+    await press(page, "Alt+ArrowLeft", "going to the version before", async () => (await projection()).some(({ id }) => id === before.at(-1).id));
+    await until(async () => (await shown()) === 5, "the line that went on from it");
+    await seen(page, "another timeline");
+    await press(page, "Alt+ArrowRight", "going to the newer version", isLast(rolled.id));
+
+    // An edit, and a way of one's own.
+    await press(page, "ArrowUp", "going to one's own message");
+    await press(page, "e", "beginning an edit", async () => (await page.locator(".edit textarea").count()) === 1);
+    await page.keyboard.press("Control+a");
+    await page.keyboard.type("I go slowly.");
+    await walkTo(page, /^Save and get a reply$/);
+    await press(page, "Enter", "saving an edit", async () => (await page.locator(".edit").count()) === 0);
+    await replyIsThere(page);
+    await until(async () => (await texts(page)).includes("I go slowly."), "the edit is on screen");
+    await seen(page, "the reply to an edit");
+    await walkTo(page, /^Your message$/);
+    await page.keyboard.type("I sing of whales.");
+    await press(page, "Enter", "going on", async () => (await shown()) === 5);
+    await replyIsThere(page);
+    await seen(page, "the reply to a song");
+    const song = (await projection()).at(-1).id;
+
+    // Left out, and undone.
+    await walkTo(page, /, \d{1,2}:\d\d$/, "Shift+Tab");
+    console.error(await namesOfFocus(page), await wrongAbout(page)); await page.keyboard.press("x"); await new Promise(r=>setTimeout(r,1500)); await page.screenshot({path:"/tmp/cl/every-fail.png"}); console.error(await namesOfFocus(page));
+    await press(page, "x", "leaving a message out", async () => (await page.locator(".message.disabled").count()) === 1);
+    await press(page, "Control+z", "undoing", async () => (await page.locator(".message.disabled").count()) === 0);
+
+    // The tree: walked, gone elsewhere in.
+    await press(page, "Control+b", "opening the tree", () => tree(page).isVisible());
+    await seen(page, "opening the tree");
+    await isAt(page, "you are here");
+    await press(page, "Home", "going to the beginning of the tree");
+    await isAt(page, "Beginning");
+    await press(page, "ArrowDown", "going down the tree");
+    await press(page, "Enter", "reading a message of the tree", async () => (await page.locator(".tree-message").count()) === 1);
+    await press(page, "Escape", "having read it", async () => (await page.locator(".tree-message").count()) === 0);
+    await press(page, "Control+Enter", "going there from the tree", async () => (await tree(page).count()) === 0);
+    await until(async () => (await projection()).at(-1).id !== song, "the story is somewhere else");
+    await seen(page, "coming out of the tree");
+
+    // A search, and what it finds on another timeline.
+    await press(page, "Control+k", "opening the search", () => page.getByRole("dialog").getByRole("combobox").isVisible());
+    await page.keyboard.type("whales");
+    await page.locator("dialog [role=option]").first().waitFor();
+    await page.keyboard.press("ArrowDown");
+    await press(page, "Enter", "opening what was found", isGone(page));
+    await page.locator(".peek").waitFor();
+    await until(async () => (await texts(page)).includes("I sing of whales."), "it is on screen");
+    await seen(page, "looking at another timeline");
+    await walkTo(page, /^Go on from here$/);
+    await press(page, "Enter", "going on from there", async () => (await page.locator(".peek").count()) === 0);
+
+    // Looks, language, a model.
+    await command(page, "Switch light and dark");
+    await until(() => page.evaluate(() => document.documentElement.dataset["theme"] === "dark"), "it is dark");
+    await seen(page, "switching the light");
+    await command(page, "切换到中文");
+    await until(() => page.evaluate(() => document.documentElement.lang.startsWith("zh")), "it speaks Chinese");
+    await seen(page, "switching the language");
+    await command(page, "Switch to English");
+    await until(() => page.evaluate(() => document.documentElement.lang.startsWith("en")), "it speaks English");
+    await command(page, "Connect a model");
+    await page.getByRole("dialog", { name: "Connect a model" }).waitFor();
+    await seen(page, "opening the form for a model");
+    await walkTo(page, /^Address/);
+    await page.keyboard.press("Control+a");
+    await page.keyboard.type(model.url);
+    await walkTo(page, /^Look which models it has$/);
+    await press(page, "Enter", "asking for its models", () => page.locator("dialog select[name=model]").isVisible());
+    await walkTo(page, /^Connect$/);
+    await press(page, "Enter", "connecting it", isGone(page));
+    assert.equal((await server.api("GET", "/api/providers")).items.length, 1);
+    await close();
+  }, 180_000);
+});
+
+describe("motion", () => {
+  /** What moves longer than one can see. @param {Page} page */
+  const moving = (page) =>
+    page.evaluate(() =>
+      document.getAnimations().filter((one) => Number(one.effect?.getComputedTiming().endTime) > 2).map((one) => {
+        const { target } = /** @type {KeyframeEffect} */ (one.effect);
+        return `${target?.className ?? ""} ${/** @type {any} */ (one).animationName ?? /** @type {any} */ (one).transitionProperty ?? ""}`;
+      }),
+    );
+  /** Writes down what begins to move, from now on. @param {Page} page */
+  const watch = (page) =>
+    page.evaluate(() => {
+      const seen = (/** @type {any} */ (window).slides = []);
+      const own = Element.prototype.animate;
+      Element.prototype.animate = function (frames, options) {
+        seen.push([this.getAttribute("data-node"), /** @type {any} */ (frames)[0].transform]);
+        return own.call(this, frames, options);
+      };
+    });
+  const slides = (/** @type {Page} */ page) => page.evaluate(() => /** @type {any} */ (window).slides.splice(0));
+
+  test("a branch slides in from the side on which it stands; what only grows does not", async () => {
+    const { path, ids, page, close } = await openGrown({ reducedMotion: "no-preference" });
+    await watch(page);
+    model.say(["Gulls."]);
+    await messageOf(page, ids[3]).locator("article").focus();
+    await page.keyboard.press("r");
+    await last(page).getByText("2/2").waitFor();
+    await replyIsThere(page);
+    const gulls = (await line(path)).at(-1).id;
+    await until(async () => (await texts(page)).at(-1) === "Gulls.", "another version");
+    assert.deepEqual(await slides(page), [[gulls, "translateX(1.5rem)"]], "the newer one comes from the right");
+    await tool(last(page), "Previous version").click();
+    await messageOf(page, ids[3]).waitFor();
+    await until(async () => (await slides(page)).join() === `${ids[3]},translateX(-1.5rem)`, "the older one from the left");
+    model.say(["On they go."]);
+    await say(page, "On.");
+    await until(async () => (await texts(page)).at(-1) === "On they go.", "the story grows");
+    await replyIsThere(page);
+    assert.deepEqual(await slides(page), []);
+    await messageOf(page, ids[1]).locator("article").focus();
+    await page.keyboard.press("b");
+    await until(async () => (await texts(page)).length === 3, "gone back");
+    assert.deepEqual(await slides(page), [], "who goes back sees no other branch");
+    await close();
+  });
+
+  for (const reducedMotion of /** @type {const} */ (["no-preference", "reduce"])) {
+    test(`a bar drains, a dialog rises, a reply blinks: ${reducedMotion === "reduce" ? "nothing of it for who wants less motion" : "for who does not mind"}`, async () => {
+      const { path, ids } = await grown();
+      const sid = path.replace("/s/", "");
+      await clotho.api("PUT", `/api/sessions/${sid}/plugins`, [{ id: "combat", enabled: true }]);
+      const { page, close } = await open(path, { reducedMotion });
+      const isStill = reducedMotion === "reduce";
+      const full = await bar(page, "/combat/hp");
+      /** Whether something of this kind moved at any time from now on. @param {RegExp} what @param {() => Promise<unknown>} act */
+      const moves = async (what, act) => {
+        await page.evaluate(() => {
+          const all = (/** @type {any} */ (window).moved = new Set());
+          const look = () => {
+            for (const one of document.getAnimations()) {
+              const { target } = /** @type {KeyframeEffect} */ (one.effect);
+              if (Number(one.effect?.getComputedTiming().endTime) > 2) all.add(`${/** @type {Element} */ (target).className} ${/** @type {any} */ (one).animationName ?? /** @type {any} */ (one).transitionProperty ?? ""}`);
+            }
+            requestAnimationFrame(look);
+          };
+          look();
+        });
+        await act();
+        const seen = async () => (await page.evaluate(() => [...(/** @type {any} */ (window).moved)])).some((one) => what.test(one));
+        if (!isStill) return until(seen, `${what} moves`);
+        await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+        assert.deepEqual(await moving(page), []);
+        assert.deepEqual(await page.evaluate(() => [...(/** @type {any} */ (window).moved)]), [], "nothing moved meanwhile");
+      };
+      const held = model.hold(["The blade finds you.", "\n\n[HP -17]"]);
+      await moves(/live|blink|phase/, async () => {
+        await say(page, "I lower my guard.");
+        held.next();
+        await last(page).locator(".live", { hasText: "The blade" }).waitFor();
+      });
+      await moves(/fill transform/, async () => {
+        held.open();
+        await replyIsThere(page);
+        await until(async () => (await bar(page, "/combat/hp")) === full - 17, "the bar is told");
+      });
+      await moves(/rise/, async () => {
+        await page.keyboard.press("Control+k");
+        await page.getByRole("dialog").waitFor();
+      });
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      await messageOf(page, ids[3]).waitFor();
+      await close();
+    });
+  }
+});

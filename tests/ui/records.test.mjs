@@ -1,0 +1,212 @@
+// The page against the real server: what belongs to one line and to no other, what was really sent, and what is there
+// without any setting, in Chromium.
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { reader, test, until } from "./support/browser.mjs";
+import { tree } from "./support/overview.mjs";
+import { pluginFolder } from "./support/purse.mjs";
+import { startClotho } from "./support/server.mjs";
+import { browser, clotho, last, messageOf, model, newStory, open, own, replyIsThere, say, texts, tool, use } from "./support/stage.mjs";
+
+/** Rules that count gold and keep what happened. */
+const CHRONICLE = {
+  "plugin.toml": 'id = "chronicle"\ntitle = "Chronicle"\ndescription = "Keeps what happened"\nversion = "1.0.0"\napi = "1"\n\n[state]\nschema = "state.schema.json"\n',
+  "main.rhai": 'const FOUND = "(?i)finds? (?<n>\\\\d+) gold";\n\nfn init(ctx) { ctx.set("gold", 10); ctx.set("happened", []); }\n\nfn on_reply(ctx) {\n    for found in ctx.find_all(global::FOUND) {\n        ctx.add("gold", parse_int(found.n), "found");\n        ctx.append("happened", `found ${found.n} gold`);\n    }\n}\n',
+  "state.schema.json": JSON.stringify({
+    type: "object",
+    properties: { gold: { title: "Gold", type: "integer", minimum: 0, default: 0 }, happened: { title: "What happened", type: "array", items: { type: "string" }, default: [] } },
+    additionalProperties: false,
+  }),
+};
+
+const on = (/** @type {string} */ id) => ({ identifier: id, enabled: true });
+/** So little room that what was said long ago is not in the prompt any more. */
+const NARROW = {
+  openai_max_context: 700, openai_max_tokens: 60, new_chat_prompt: "", new_example_chat_prompt: "",
+  prompts: [{ identifier: "main", role: "system", content: "Tell it." }],
+  prompt_order: [{ character_id: 100001, order: [on("main"), on("chatHistory")] }],
+};
+
+/** A server with these rules, and a story on it that recalls. */
+async function recalling() {
+  const folder = await pluginFolder(CHRONICLE, "chronicle");
+  const server = await startClotho(`
+[plugins]
+dir = "${folder}"
+
+[recall]
+share = 30
+
+[[providers]]
+id = "mock"
+base_url = "${model.url}"
+models = ["m"]
+`);
+  own.push(server);
+  const preset = await server.api("POST", "/api/presets", { kind: "openai", name: "Narrow", body: NARROW });
+  const character = await server.api("POST", "/api/characters", { name: "Rin", firstMessage: "Hello." });
+  const { id: sid } = await server.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [{ id: "chronicle" }] });
+  await server.api("PATCH", `/api/sessions/${sid}`, { presetId: preset.id, recall: { enabled: true, collections: [] } });
+  const at = `/api/chat/${sid}`;
+  const whole = async (/** @type {string} */ id) => {
+    await until(async () => (await server.api("GET", `${at}/node/${id}`)).status === "complete", "the reply");
+    return id;
+  };
+  const leaf = async () => (await server.api("GET", `/api/sessions/${sid}`)).activeLeafId;
+  const told = async (/** @type {string} */ content, /** @type {string} */ reply) => {
+    model.say([reply]);
+    const { node, generations } = await server.api("POST", `${at}/message`, { parentId: await leaf(), content, generate: true });
+    return { user: node.id, reply: await whole(generations[0].id) };
+  };
+  const walk = async () => {
+    for (let mile = 0; mile < 6; mile += 1) await told(`We walk on, mile ${mile}, ${"past dull hedges and grey fields ".repeat(8)}`, "Night falls over the empty road and nobody speaks for a long while.");
+  };
+  return { server, sid, at, whole, leaf, told, walk };
+}
+
+describe("one line and no other", () => {
+  test("S0-52: from an old record the story goes on with its own state, its own events and its own memories", async () => {
+    const { server, sid, at, whole, leaf, told, walk } = await recalling();
+    await told("The silver key lies under the third willow.", "She nods.");
+    await walk();
+    const { reply: old } = await told("What is in the chest?", "She finds 5 gold.");
+    model.say(["She finds 7 gold."]);
+    const { generations } = await server.api("POST", `${at}/node/${old}/reroll`, {});
+    const other = await whole(generations[0].id);
+    assert.equal(await leaf(), other);
+    await told("Where is the silver key? The silver key is in the chapel, the silver key!", "She finds 20 gold.");
+
+    const { page, close } = await reader(browser);
+    await page.goto(`${server.base}/s/${sid}`);
+    const gold = page.locator('[data-path="/chronicle/gold"] .value').first();
+    const happened = page.locator('[data-path="/chronicle/happened"] .items li');
+    await until(async () => (await gold.innerText()) === "37", "the gold of the newer line");
+    await messageOf(page, other).locator("article").focus();
+    await tool(messageOf(page, other), "Previous version").click();
+    await until(async () => (await texts(page)).at(-1) === "She finds 5 gold.", "the old record is on screen, with nothing below it");
+    await until(async () => (await gold.innerText()) === "15", "its state with it");
+    assert.deepEqual(await happened.allInnerTexts(), ["found 5 gold"]);
+
+    model.requests.length = 0;
+    model.say(["She finds 1 gold there."]);
+    await say(page, "Where is the silver key?");
+    await until(async () => (await texts(page)).at(-1) === "She finds 1 gold there.", "the reply came");
+    await replyIsThere(page);
+    await until(async () => (await gold.innerText()) === "16", "the state goes on from the old record");
+    assert.deepEqual(await happened.allInnerTexts(), ["found 5 gold", "found 1 gold"], "what happened on this line, and nothing of the other one");
+    const sent = JSON.stringify(model.requests);
+    assert.match(sent, /What was said or written[^"]*third willow/, "what this line said long ago is recalled");
+    assert.doesNotMatch(sent, /chapel|7 gold|20 gold/, "what only the other line said is not");
+    const turns = await server.api("GET", `${at}/turns`);
+    assert.equal(turns.at(-2).shownRecordId, old, "the new turn follows the old record");
+    // The other line still has what it had.
+    await messageOf(page, old).locator("article").focus();
+    await tool(messageOf(page, old), "Next version").click();
+    await until(async () => (await gold.innerText()) === "37", "the other line has its own");
+    assert.deepEqual(await happened.allInnerTexts(), ["found 7 gold", "found 20 gold"]);
+    await close();
+  });
+});
+
+describe("what was sent", () => {
+  test("S3-13: Why? shows the prompt of a reply to the letter: every message with its role, as the model server got it", async () => {
+    const persona = await clotho.api("POST", "/api/personas", { name: "Mara", description: "A smuggler.\n  She limps." });
+    const book = await clotho.api("POST", "/api/lorebooks", { name: "Tides", entries: [{ key: ["tide"], content: "It turns at six —\n\n\tor “thereabouts”. 六点退潮 <b>&amp;</b>" }] });
+    await clotho.api("PUT", `/api/lorebooks/${book.id}/holds`, { everything: true, sessionIds: [], personaIds: [], characterIds: [] });
+    const path = await newStory({ plugins: [{ id: "combat" }], personaId: persona.id });
+    const { page, close } = await open(path);
+    for (const [text, reply] of [["  When does the **tide** turn?\n\n- now\n- later  ", "Soon.\n\n[HP -3]"], ["我等。", "She waits, too."]]) {
+      model.say([reply]);
+      await say(page, text);
+      await until(async () => (await texts(page)).at(-1)?.startsWith(reply.split("\n")[0]) ?? false, "the reply came");
+      await replyIsThere(page);
+    }
+    const [first, second] = model.requests;
+    assert.match(JSON.stringify(first), /六点退潮/, "lore and all");
+    const why = page.getByRole("dialog", { name: "Why?" });
+    for (const [message, { messages }] of [[page.locator(".message.assistant").nth(1), first], [last(page), second]]) {
+      await use(message, "Why?");
+      await why.locator("summary", { hasText: "messages" }).click();
+      const shown = await why.locator(".sent").evaluateAll((all) => all.map((one) => ({ role: one.querySelector("b")?.textContent?.split(" · ")[0], content: one.querySelector("pre")?.textContent })));
+      assert.deepEqual(shown, messages.map(({ role, content }) => ({ role, content })));
+      await page.keyboard.press("Escape");
+      await why.waitFor({ state: "detached" });
+    }
+    await close();
+  });
+
+  test("S1-19: the second reply is asked for in the same words; only the seed is another", async () => {
+    const { page, close } = await open(await newStory());
+    model.say(["A bridge."]);
+    await say(page, "What is there?");
+    await until(async () => (await texts(page)).at(-1) === "A bridge.", "the first reply");
+    await replyIsThere(page);
+    model.say(["A tower."]);
+    await use(last(page), "Roll again");
+    await last(page).getByText("2/2").waitFor();
+    await until(async () => (await texts(page)).at(-1) === "A tower.", "the second reply");
+    await replyIsThere(page);
+    await tool(last(page), "Previous version").click();
+    await until(async () => (await texts(page)).at(-1) === "A bridge.", "the first one is one press away");
+    await last(page).getByText("1/2").waitFor();
+    const [{ seed: one, ...before }, { seed: two, ...after }] = model.requests;
+    assert.deepEqual(after, before);
+    assert.ok(Number.isInteger(one) && Number.isInteger(two) && one !== two, `${one}, ${two}`);
+    await close();
+  });
+});
+
+describe("a model server that fails", () => {
+  test("S0-22: while it thinks the page says so; its fault is told with its words and a way to try again, and then it answers", async () => {
+    const { page, close } = await open(await newStory());
+    model.refuse(500, "the lamp is out");
+    const held = model.hold(["A light."]);
+    await say(page, "What is there?");
+    const failure = last(page).getByRole("group", { name: "The reply failed." });
+    await failure.getByText("the lamp is out").waitFor();
+    assert.equal(await page.getByRole("textbox", { name: "Your message" }).isEnabled(), true);
+    model.recover();
+    await failure.getByRole("button", { name: "Try again" }).click();
+    await page.locator('.message.last article[aria-busy="true"]').waitFor();
+    await last(page).getByText("Waiting for the first word").waitFor();
+    await page.getByRole("button", { name: "Stop writing" }).waitFor();
+    held.open();
+    await until(async () => (await texts(page)).at(-1) === "A light.", "it answers");
+    await replyIsThere(page);
+    await close();
+  });
+});
+
+describe("without any setting", () => {
+  test("S4-49: on a fresh server a new story has arrows between versions and its whole tree, and nobody switched anything on", async () => {
+    const server = await startClotho(`[[providers]]\nid = "mock"\nbase_url = "${model.url}"\nmodels = ["m"]\n`);
+    own.push(server);
+    const { page, close } = await reader(browser);
+    await page.goto(server.base);
+    await page.getByRole("button", { name: /New character/ }).click();
+    const form = page.getByRole("dialog", { name: "New character" });
+    await form.getByLabel("Name").fill("Rin");
+    await form.getByLabel("Their first message").fill("The map is not finished.");
+    await form.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("dialog", { name: "Rin" }).getByRole("button", { name: "Begin" }).click();
+    await page.waitForURL(/\/s\//);
+    model.say(["Snow."]);
+    await say(page, "To the north.");
+    await until(async () => (await texts(page)).at(-1) === "Snow.", "the reply came");
+    await replyIsThere(page);
+    assert.equal(await page.locator(".siblings").count(), 0, "there is nothing to choose from yet");
+    model.say(["Ice."]);
+    await use(last(page), "Roll again");
+    await last(page).getByText("2/2").waitFor();
+    await until(async () => (await texts(page)).at(-1) === "Ice.", "another reply");
+    await replyIsThere(page);
+    await tool(last(page), "Previous version").click();
+    await until(async () => (await texts(page)).at(-1) === "Snow.", "and back");
+    await page.locator('.topbar [data-command="page.tree"]').click();
+    await tree(page).waitFor();
+    const sid = page.url().split("/")[4];
+    await page.getByText(/^4 messages/).waitFor();
+    assert.equal((await server.api("GET", `/api/sessions/${sid}`)).mode, "tree");
+    await close();
+  });
+});
