@@ -136,11 +136,10 @@ describe("by keys alone", () => {
     await seen(page, "the reply to a song");
     const song = (await projection()).at(-1).id;
 
-    // Left out, and undone.
+    // Deleted, and undone.
     await walkTo(page, /, \d{1,2}:\d\d$/, "Shift+Tab");
-    console.error(await namesOfFocus(page), await wrongAbout(page)); await page.keyboard.press("x"); await new Promise(r=>setTimeout(r,1500)); await page.screenshot({path:"/tmp/cl/every-fail.png"}); console.error(await namesOfFocus(page));
-    await press(page, "x", "leaving a message out", async () => (await page.locator(".message.disabled").count()) === 1);
-    await press(page, "Control+z", "undoing", async () => (await page.locator(".message.disabled").count()) === 0);
+    await press(page, "Delete", "deleting a message", async () => (await shown()) === 4);
+    await press(page, "Control+z", "undoing", async () => (await shown()) === 5);
 
     // The tree: walked, gone elsewhere in.
     await press(page, "Control+b", "opening the tree", () => tree(page).isVisible());
@@ -149,7 +148,7 @@ describe("by keys alone", () => {
     await press(page, "Home", "going to the beginning of the tree");
     await isAt(page, "Beginning");
     await press(page, "ArrowDown", "going down the tree");
-    await press(page, "Enter", "reading a message of the tree", async () => (await page.locator(".tree-message").count()) === 1);
+    await press(page, "Enter", "reading a message of the tree", async () => (await page.locator(".tree-message:focus").count()) === 1);
     await press(page, "Escape", "having read it", async () => (await page.locator(".tree-message").count()) === 0);
     await press(page, "Control+Enter", "going there from the tree", async () => (await tree(page).count()) === 0);
     await until(async () => (await projection()).at(-1).id !== song, "the story is somewhere else");
@@ -165,7 +164,7 @@ describe("by keys alone", () => {
     await until(async () => (await texts(page)).includes("I sing of whales."), "it is on screen");
     await seen(page, "looking at another timeline");
     await walkTo(page, /^Go on from here$/);
-    await press(page, "Enter", "going on from there", async () => (await page.locator(".peek").count()) === 0);
+    await press(page, "Enter", "going on from there", async () => (await page.locator(".peek").count()) === 0 && new URL(page.url()).pathname === `/s/${sid()}`);
 
     // Looks, language, a model.
     await command(page, "Switch light and dark");
@@ -187,6 +186,37 @@ describe("by keys alone", () => {
     await walkTo(page, /^Connect$/);
     await press(page, "Enter", "connecting it", isGone(page));
     assert.equal((await server.api("GET", "/api/providers")).items.length, 1);
+
+    // A character who speaks with that model, and what it does not read.
+    await command(page, "Stories");
+    await page.getByRole("button", { name: /New character/ }).waitFor();
+    await page.keyboard.press("Tab");
+    await walkTo(page, /^New character/);
+    await press(page, "Enter", "beginning a character", () => page.getByRole("dialog", { name: "New character" }).isVisible());
+    await walkTo(page, /^Name/);
+    await page.keyboard.type("Rin");
+    await walkTo(page, /^Save$/);
+    await press(page, "Enter", "having made a character", () => page.getByRole("dialog", { name: "Rin" }).isVisible());
+    await walkTo(page, /^Begin$/);
+    await press(page, "Enter", "beginning a story with it", isGone(page));
+    await page.locator(".composer").waitFor();
+    await seen(page, "coming to a new story");
+    await walkTo(page, /^Your message$/);
+    // By the buttons beside the field, which come and go: the keyboard stays at the field.
+    const held = model.hold(["She ", "nods."]);
+    await page.keyboard.type("Well?");
+    await walkTo(page, /^Send$/);
+    await press(page, "Enter", "sending", async () => (await shown()) === 2);
+    held.next();
+    await page.locator(".live", { hasText: "She" }).waitFor();
+    await seen(page, "while it speaks");
+    await walkTo(page, /^Stop writing/);
+    await press(page, "Enter", "stopping", async () => (await page.getByText("Stopped before its end.").count()) === 1);
+    await replyIsThere(page);
+    await seen(page, "its answer");
+    await walkTo(page, /, \d{1,2}:\d\d$/, "Shift+Tab");
+    await press(page, "x", "leaving a message out", async () => (await page.locator(".message.disabled").count()) === 1);
+    await press(page, "Control+z", "letting the model read it again", async () => (await page.locator(".message.disabled").count()) === 0);
     await close();
   }, 180_000);
 });

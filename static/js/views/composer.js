@@ -4,6 +4,7 @@ import { run } from "../actions/commands.js";
 import "../actions/draft.js";
 import { passUnread, visit } from "../actions/follow.js";
 import { readSlashCommands, recallDraft, send, writeDraft } from "../actions/turn.js";
+import { isFocusLost } from "../lib/focus.js";
 import { locale, t } from "../lib/i18n.js";
 import { isWestern } from "../lib/text.js";
 import { drafting } from "../model/drafting.js";
@@ -60,8 +61,18 @@ export function Composer() {
   };
   const busy = writing.value !== null;
   const making = drafting.value;
+  const isSending = sending.value;
+  /** Whether the keyboard is in the box: its buttons come and go, and it stays there. */
+  const within = useRef(false);
+  const left = (/** @type {FocusEvent} */ event) => {
+    const button = /** @type {HTMLButtonElement} */ (event.target);
+    if (button.isConnected && !button.disabled) within.current = false;
+  };
+  useLayoutEffect(() => {
+    if (!TOUCH.matches && within.current && (isFocusLost() || document.activeElement?.matches(":disabled"))) field.current?.focus({ preventScroll: true });
+  }, [busy, making !== null, isSending]);
   return html`<div class="dock">${h(Unread, {})}${draft.value.startsWith("/") ? h(Completions, { complete }) : html`${h(Hindered, {})}${h(QuickReplies, {})}`}
-    <form class="composer" onSubmit=${submit}>
+    <form class="composer" onSubmit=${submit} onFocusIn=${() => (within.current = true)} onFocusOut=${left}>
       <textarea ref=${field} rows="1" aria-label=${t("composer.label")} placeholder=${making ? draftPhase(making) : t("composer.placeholder")} value=${draft.value}
         onInput=${(/** @type {Event} */ event) => writeDraft(/** @type {HTMLTextAreaElement} */ (event.target).value)} onKeyDown=${keys}></textarea>
       ${h(CommandButton, { id: "turn.draft" })}
@@ -69,7 +80,7 @@ export function Composer() {
         ? html`<button key="stop-draft" type="button" class="send stop" aria-label=${t("command.stopDraft")} title=${t("command.stopDraft")} onClick=${() => run("turn.stopDraft")}>${icon("stop")}</button>`
         : busy
         ? html`<button key="stop" type="button" class="send stop" aria-label=${t("command.stop")} title=${t("command.stop")} onClick=${() => run("turn.stop")}>${icon("stop")}</button>`
-        : html`<button key="send" class="send" aria-label=${t("composer.send")} title=${t("composer.send")} disabled=${sending.value || !online.value || !draft.value.trim()}>${icon("send")}</button>`}
+        : html`<button key="send" class="send" aria-label=${t("composer.send")} title=${t("composer.send")} disabled=${isSending || !online.value || !draft.value.trim()}>${icon("send")}</button>`}
     </form></div>`;
 }
 

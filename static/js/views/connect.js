@@ -99,13 +99,13 @@ function Form({ known, taken, close }) {
     <label>${t("connect.key")}<input name="key" type="password" maxlength="4000" autocomplete="off" spellcheck="false" onInput=${changed} /><small>${t(known?.hasKey ? "connect.keyKept" : wantsKey ? "connect.keyNeeded" : "connect.keyNone")}</small></label>
     ${known?.hasKey && html`<label class="check"><input name="drop" type="checkbox" onChange=${changed} />${t("connect.keyDrop")}</label>`}
     ${!known && html`<label>${t("connect.name")}<input name="id" required maxlength="64" pattern="[a-z0-9_\\-]+" spellcheck="false" defaultValue=${freeName(usual.peek().id, taken)} /><small>${t("connect.nameHint")}</small></label>`}
-    <div class="actions start"><button type="button" disabled=${doing.value !== ""} onClick=${() => tryIt("")}>${icon("search")}<span>${t("connect.look")}</span></button></div>
+    <div class="actions start"><button type="button" aria-disabled=${doing.value !== ""} onClick=${() => tryIt("")}>${icon("search")}<span>${t("connect.look")}</span></button></div>
     ${seen.value !== null && h(ModelField, { seen: seen.value })}
     <div role="status" class="tried">${doing.value === "looking" || doing.value === "testing" ? t(`connect.${doing.value}`) : seen.value && h(Result, { seen: seen.value })}</div>
     ${seen.value !== null && html`<label class="check"><input name="default" type="checkbox" defaultChecked=${!known && spokenModels.value.length === 0} />${t("connect.default")}</label>`}
     <div class="actions"><button type="button" onClick=${close}>${t("cancel")}</button>
-      ${seen.value !== null && html`<button type="button" disabled=${doing.value !== ""} onClick=${() => (value("model") ? tryIt(value("model")) : field("model").focus())}>${icon("play")}<span>${t("connect.test")}</span></button>`}
-      <button class="primary" disabled=${doing.value === "saving"}>${icon("plug")}<span>${t(known ? "save" : "connect.connect")}</span></button></div></form>`;
+      ${seen.value !== null && html`<button type="button" aria-disabled=${doing.value !== ""} onClick=${() => (value("model") ? tryIt(value("model")) : field("model").focus())}>${icon("play")}<span>${t("connect.test")}</span></button>`}
+      <button class="primary" aria-disabled=${doing.value === "saving"}>${icon("plug")}<span>${t(known ? "save" : "connect.connect")}</span></button></div></form>`;
 }
 
 /** The model: one of those that the server tells, or one that is typed where it tells none. @param {{seen: TrialResult}} props */

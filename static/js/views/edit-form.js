@@ -49,7 +49,7 @@ export function EditForm({ node, last }) {
     ${!last && !isLinear.value && html`<label class="check"><input type="checkbox" checked=${carry.value} onChange=${() => (carry.value = !carry.value)} />
       <span>${t("edit.carry")}<small>${t(carry.value ? "edit.carryOn" : "edit.carryOff")}</small></span></label>`}
     <div class="actions"><button type="button" onClick=${leave}>${t("cancel")}</button>
-      <button class="primary" disabled=${busy.value}>${t(saves)}</button></div></form>`;
+      <button class="primary" aria-disabled=${busy.value}>${t(saves)}</button></div></form>`;
 }
 
 /** What another tab has begun to write here, which may be closed by now. @param {{node: ChatNode, take: (words: Others) => void}} props */

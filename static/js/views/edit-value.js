@@ -128,7 +128,7 @@ function Entries({ row, kind, schema, value, name, put }) {
       ${h(Field, { row: { ...row, schema: inner }, kind: kindOf(inner, entry.value), schema: inner, value: entry.value, name: isMap ? t("world.entryValue", { name: entry.key || String(i + 1) }) : t("world.entryName", { n: i + 1 }), put: (next) => ((entry.value = /** @type {Json} */ (next)), tell()) })}
       <button type="button" class="round small" aria-label=${t("world.entryRemove", { name: entry.key || String(entry.value || i + 1) })} title=${t("world.remove")} onClick=${() => remove(entry)}>${icon("trash")}</button></li>`,
   )}</ul>
-    <button type="button" class="add" disabled=${isFull} onClick=${add}>${icon("plus")}<span>${t("world.add")}</span></button></div>`;
+    <button type="button" class="add" aria-disabled=${isFull} onClick=${() => isFull || add()}>${icon("plus")}<span>${t("world.add")}</span></button></div>`;
 }
 
 /** @param {Schema} schema @param {boolean} isMap @returns {Schema} */

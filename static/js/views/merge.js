@@ -71,7 +71,7 @@ function Parts({ side: { leafId, count, items }, ancestorId }) {
       ${count > items.length && html`<p class="aside">${t("compare.older", { n: count - items.length })}</p>`}`}
     ${open.value.length > 0 && html`<section class="conflicts" ref=${takeFocus} tabindex="-1" aria-labelledby="conflicts"><h3 id="conflicts">${icon("warning")}${t("merge.conflicts", { n: open.value.length })}</h3>
       ${open.value.map((one) => h(Choice, { key: one.path, open: one, wrong: wrong.value[one.path] ?? "", put: (value) => hold(one.path, value) }))}</section>`}
-    <div class="actions"><button type="button" onClick=${() => openDialog(null)}>${t("cancel")}</button><button class="primary" disabled=${busy.value}>${icon("merge")}<span>${t("merge.take")}</span></button></div></form>`;
+    <div class="actions"><button type="button" onClick=${() => openDialog(null)}>${t("cancel")}</button><button class="primary" aria-disabled=${busy.value}>${icon("merge")}<span>${t("merge.take")}</span></button></div></form>`;
 }
 
 /** A run, and the changes by hand that follow its messages. @param {ChatNode[]} items @param {ChatNode[]} run */

@@ -45,7 +45,7 @@ export function Summarise({ first, last }) {
   const making = drafting.value;
   return h(Modal, { title: t("summarise.title"), class: "wide", keeps: true }, html`<form onSubmit=${save}><p class="aside">${t("summarise.text")}</p>
     ${h(RunChooser, { nodes, first: run.value.first, last: run.value.last, put })}
-    ${older.value !== null && html`<button type="button" class="start" disabled=${loadingOlder.value} onClick=${readFurther}>${t("summarise.older")}</button>`}
+    ${older.value !== null && html`<button type="button" class="start" aria-disabled=${loadingOlder.value} onClick=${() => loadingOlder.peek() || readFurther()}>${t("summarise.older")}</button>`}
     <label>${t("speaker.summary")}<textarea rows="8" required value=${text.value} aria-busy=${making !== null} placeholder=${making ? phaseOf(making) : ""}
       onInput=${(/** @type {Event} */ event) => (stop(), (text.value = /** @type {HTMLTextAreaElement} */ (event.target).value))}></textarea></label>
     <div class="actions">${canDraft() &&
