@@ -258,6 +258,11 @@ const PAGES = [
     await page.getByRole("button", { name: "Change Hit points" }).focus();
     await page.keyboard.press("Enter");
     await page.locator(".edit-value").first().waitFor();
+    await page.getByRole("button", { name: "Change Pack" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Add one" }).click();
+    await page.getByRole("button", { name: "Set" }).last().click();
+    await page.getByRole("alert").waitFor();
   } },
   { page: "story", where: "the world on a narrow screen", go: async (page, { path }) => {
     await at(page, path, ".world [role=meter]");

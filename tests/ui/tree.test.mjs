@@ -1,8 +1,8 @@
-// The page against the real server: the tree, the library, and what everybody needs, in Chromium.
+// The page against the real server: the tree and the library, in Chromium.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { REFUSED, bleed, browser, chat, check, clotho, composer, focused, grown, last, line, model, newStory, own, replyIsThere, say, session, texts, use } from "./support/stage.mjs";
+import { REFUSED, browser, chat, check, clotho, composer, focused, grown, last, line, model, newStory, own, replyIsThere, say, session, texts, use } from "./support/stage.mjs";
 import { startClotho } from "./support/server.mjs";
 
 describe("the tree", () => {
@@ -335,43 +335,4 @@ models = ["other", "m"]
     }
     await close();
   });
-});
-
-describe("for everybody", () => {
-  for (const colorScheme of ["light", "dark"]) {
-    test(`axe finds nothing, ${colorScheme}`, async () => {
-      const { page, close } = await reader(browser, { colorScheme });
-      await page.goto(clotho.base);
-      await page.getByRole("button", { name: /New character/ }).waitFor();
-      await check(page, "library");
-      await bleed(page);
-      await check(page, "story");
-      await use(last(page), "Why?");
-      await page.locator(".why-view table").first().waitFor();
-      await check(page, "why");
-      await page.keyboard.press("Escape");
-      await use(last(page), "Edit");
-      await check(page, "edit");
-      await page.keyboard.press("Escape");
-      await page.locator(".edit").waitFor({ state: "detached" });
-      for (const name of ["Hit points", "You carry"]) {
-        await page.getByRole("button", { name: `Change ${name}` }).focus();
-        await page.keyboard.press("Enter");
-        // The field takes the keyboard once it is there; a key pressed before would be its own.
-        await page.waitForFunction(() => document.activeElement?.closest("form") !== null);
-      }
-      await page.getByRole("button", { name: "Add one" }).click();
-      await page.getByRole("button", { name: "Set" }).last().click();
-      await page.getByRole("alert").waitFor();
-      await check(page, "the world's forms");
-      await page.keyboard.press("Control+k");
-      await page.getByRole("combobox").fill("lamp");
-      await page.getByRole("dialog").getByRole("status").waitFor();
-      await check(page, "search");
-      await page.getByRole("combobox").fill(">");
-      await page.getByRole("option").first().waitFor();
-      await check(page, "commands");
-      await close();
-    });
-  }
 });
