@@ -92,7 +92,7 @@ describe("the title", () => {
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "The unfinished map" });
     await page.locator(".topbar .title", { hasText: "The unfinished map" }).waitFor();
     await until(async () => (await page.title()) === "The unfinished map · Clotho", "the tab says so");
-    assert.equal(await page.locator(".opening h2").innerText(), "The unfinished map");
+    assert.equal(await page.locator(".opening p").innerText(), "The unfinished map");
     await close();
   });
 });

@@ -187,7 +187,7 @@ function Line() {
   const last = ids.length - 1;
   return html`<div class="scroller" ref=${scroller} onScroll=${look} onKeyDown=${walk}>
     <div class="column" ref=${list}>
-      ${beginning ? html`<header class="opening"><h2>${session.value?.title}</h2></header>` : html`<p class="aside top">${loadingOlder.value && t("loading")}</p>`}
+      ${beginning ? html`<header class="opening"><p>${session.value?.title}</p></header>` : html`<p class="aside top">${loadingOlder.value && t("loading")}</p>`}
       <ol class="line" aria-label=${t("story.line")}>${ids.slice(start, end).map((id, i) => {
         const run = folds.get(id);
         return run ? h(FoldLine, { key: id, fold: run, turn: () => turnFold(run) }) : h(Message, { key: id, id, last: start + i === last });
