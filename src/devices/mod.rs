@@ -185,8 +185,8 @@ fn random<const BYTES: usize>() -> Result<String, NoRandomness> {
 
 /// What is typed has letters and digits that nobody takes for others: no i, l, o and u.
 const TYPED: [char; 32] = [
-    '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'j', 'k', 'm', 'n', 'p', 'q',
-    'r', 's', 't', 'v', 'w', 'x', 'y', 'z',
+    '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'j', 'k', 'm', 'n', 'p',
+    'q', 'r', 's', 't', 'v', 'w', 'x', 'y', 'z',
 ];
 
 /// Eight letters of five random bits each.
@@ -247,10 +247,13 @@ mod tests {
     #[test]
     fn a_code_is_typed_as_people_type() {
         let devices = devices();
-        for typed in [|short: &str| short.to_owned(), |short: &str| {
-            let (one, two) = short.split_at(4);
-            format!(" {}-{} ", one.to_uppercase().replace('0', "O"), two.replace('1', "l"))
-        }] {
+        for typed in [
+            |short: &str| short.to_owned(),
+            |short: &str| {
+                let (one, two) = short.split_at(4);
+                format!(" {}-{} ", one.to_uppercase().replace('0', "O"), two.replace('1', "l"))
+            },
+        ] {
             let offer = devices.offer(Time(0)).unwrap();
             assert!(offer.short.len() == 8 && offer.code.len() == 32, "{offer:?}");
             assert_eq!(devices.claim(&typed(&offer.short), None, Time(1)), Claiming::Good, "{offer:?}");

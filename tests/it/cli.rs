@@ -155,7 +155,7 @@ fn a_newer_database_is_left_alone() {
     let folder = TempDir::new().unwrap();
     Serving::start(&mut clotho(folder.path())).told_to_stop("-TERM");
     let database = folder.path().join("data/clotho.db");
-    let mut conn = SqliteConnection::establish(database.to_str().unwrap()).unwrap();
+    let mut conn = crate::support::sql_beside(&database);
     let newer = "INSERT INTO __diesel_schema_migrations (version) VALUES ('29991231000001')";
     diesel::sql_query(newer).execute(&mut conn).unwrap();
     diesel::sql_query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut conn).unwrap();
@@ -312,7 +312,7 @@ fn a_quota_is_no_full_disk() {
     // So large already that not one table fits.
     std::fs::create_dir(folder.path().join("data")).unwrap();
     let database = folder.path().join("data/clotho.db");
-    let mut conn = SqliteConnection::establish(database.to_str().unwrap()).unwrap();
+    let mut conn = crate::support::sql_beside(&database);
     for sql in ["CREATE TABLE filler (bytes)", "INSERT INTO filler VALUES (zeroblob(1048576))"] {
         diesel::sql_query(sql).execute(&mut conn).unwrap();
     }

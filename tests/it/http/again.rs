@@ -161,7 +161,7 @@ async fn a_crash_after_the_act_does_not_let_it_act_twice() {
     let said = play.say("Hi.").await;
     let parent = play.head().await;
     let database = play.app.inside().home().join("data").join("clotho.db");
-    let mut behind = SqliteConnection::establish(database.to_str().unwrap()).unwrap();
+    let mut behind = crate::support::sql_beside(&database);
     let lose = "CREATE TRIGGER lose BEFORE UPDATE ON answers BEGIN SELECT RAISE(ABORT, 'lost'); END";
     diesel::sql_query(lose).execute(&mut behind).unwrap();
     let character = play.app.get("/api/characters").await["items"][0]["id"].clone();
@@ -186,7 +186,7 @@ async fn a_crash_after_the_act_does_not_let_it_act_twice() {
         made.push((heard.status, value));
     }
     let play = play.restart().await;
-    let mut behind = SqliteConnection::establish(database.to_str().unwrap()).unwrap();
+    let mut behind = crate::support::sql_beside(&database);
     diesel::sql_query("DROP TRIGGER lose").execute(&mut behind).unwrap();
     let op = play.session().await["op"].clone();
     for (i, ((path, body), (status, first))) in writes.iter().zip(&made).enumerate() {

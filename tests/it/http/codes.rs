@@ -175,7 +175,7 @@ async fn what_is_too_much_or_too_early() {
 async fn our_own_faults_say_nothing_of_us() {
     let app = TestServer::start().await;
     let database = app.inside().home().join("data").join("clotho.db");
-    let mut behind = SqliteConnection::establish(database.to_str().unwrap()).unwrap();
+    let mut behind = crate::support::sql_beside(&database);
     diesel::sql_query("ALTER TABLE personas RENAME TO elsewhere").execute(&mut behind).unwrap();
     let heard = app.ask("GET", "/api/personas").send().await;
     insta::assert_snapshot!(told(&heard), @r#"
@@ -218,7 +218,7 @@ async fn a_quota_is_said() {
 async fn a_disk_that_cannot_be_written_is_said() {
     let play = Play::start().await;
     let database = play.app.inside().home().join("data").join("clotho.db");
-    let mut behind = SqliteConnection::establish(database.to_str().unwrap()).unwrap();
+    let mut behind = crate::support::sql_beside(&database);
     let (parent, before) = (play.head().await, play.nodes().await);
     let text = json!({"parentId": parent, "content": "Hi.", "generate": true});
     for (words, status, code) in [

@@ -5,7 +5,6 @@ use super::play::{Play, ids, walk};
 use super::*;
 
 use diesel::connection::SimpleConnection;
-use diesel::prelude::*;
 
 /// C9, domain 2.10: a copy has ids of its own and says where it comes from; texts, dice, deltas, traces and what was said of
 /// it come along; the original stays; undo takes it away and redo brings the same back.
@@ -145,7 +144,7 @@ async fn a_damaged_merge_is_not_forgotten() {
         "UPDATE texts SET metadata = '{{' WHERE n = (SELECT n FROM nodes WHERE id = x'{}')",
         merged.replace('-', "")
     );
-    let mut sql = SqliteConnection::establish(database.to_str().unwrap()).unwrap();
+    let mut sql = crate::support::sql_beside(&database);
     sql.batch_execute(&damage).unwrap();
     let op = play.session().await["op"].clone();
     play.refused("PUT", "tree/edit", merge(&merged), "internal").await;

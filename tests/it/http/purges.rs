@@ -27,7 +27,7 @@ impl Play {
 
     /// Waits until a reply is on the disk in pieces.
     async fn is_kept_in_pieces(&self) {
-        let mut conn = SqliteConnection::establish(self.database().to_str().unwrap()).unwrap();
+        let mut conn = crate::support::sql_beside(self.database());
         let pieces = "SELECT count(*) AS n FROM segments WHERE content <> ''";
         until("a piece of the reply on the disk", async || count(&mut conn, pieces) > 0).await;
     }
@@ -131,7 +131,7 @@ async fn what_was_taken_back_goes_too() {
     assert_eq!(details, told);
     let made = play.purge("nodeId", &second.user).await;
     assert_eq!(made["worldChanges"], json!([]));
-    let mut conn = SqliteConnection::establish(play.database().to_str().unwrap()).unwrap();
+    let mut conn = crate::support::sql_beside(play.database());
     let mut texts = |what: &str| count(&mut conn, &format!("SELECT count(*) AS n FROM {what}"));
     assert_eq!(texts("texts WHERE content LIKE '%secret%'"), 0);
     let hidden = "nodes WHERE is_hidden";
@@ -316,7 +316,7 @@ async fn a_purge_that_is_asked_for_again_is_answered_again() {
     assert_eq!((&told["op"], &told["worldChanges"], &told["isCutShort"]), (&first["op"], &json!([]), &json!(true)));
     ask(&play, &said[2].user, "k2").await.refused("not_found");
 
-    let mut behind = SqliteConnection::establish(play.database().to_str().unwrap()).unwrap();
+    let mut behind = crate::support::sql_beside(play.database());
     let lose = "CREATE TRIGGER lose BEFORE UPDATE ON answers BEGIN SELECT RAISE(ABORT, 'lost'); END";
     diesel::sql_query(lose).execute(&mut behind).unwrap();
     let first = ask(&play, &said[1].user, "k3").await.expect(200);
@@ -394,7 +394,7 @@ async fn keyframes_of_what_was_hung_elsewhere_go_too() {
         line.push(id(&play.post("message", body).await["node"]));
     }
     play.checkout(&begin, true).await;
-    let mut conn = SqliteConnection::establish(play.database().to_str().unwrap()).unwrap();
+    let mut conn = crate::support::sql_beside(play.database());
     let mut is_there = || {
         let deep = "SELECT count(*) AS n FROM keyframes k JOIN nodes ON nodes.n = k.node_n WHERE nodes.depth > 9";
         count(&mut conn, deep) > 0

@@ -19,7 +19,7 @@ impl TestServer {
 /// A look at the database behind the server's back.
 fn sql(app: &TestServer) -> SqliteConnection {
     let file = app.inside().home().join("data/clotho.db");
-    SqliteConnection::establish(file.to_str().unwrap()).unwrap()
+    crate::support::sql_beside(&file)
 }
 
 /// `domain.md` 2.17: what was deleted is listed with its kind, name and term, newest first and in pages, and comes back with

@@ -9,7 +9,6 @@ use clotho::store::checkup::{Check, Doctor, Finding, Found};
 use clotho::store::{StateUpdate, Store, Trace, copies};
 use clotho::tree::{CardRef, Effects, Kind, PersonaRef, Role, TreeEdit};
 use diesel::connection::SimpleConnection;
-use diesel::prelude::*;
 use serde_json::{Map, json};
 
 use crate::support::server::{TestServer, id};
@@ -92,7 +91,7 @@ impl Ward {
         self.copies += 1;
         let file = self.folder.path().join(format!("{}.db", self.copies));
         copies::copy(&self.store.database(), &file).unwrap();
-        let mut conn = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
+        let mut conn = crate::support::sql_beside(&file);
         conn.batch_execute("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON;").unwrap();
         conn.batch_execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
         file
@@ -249,7 +248,7 @@ fn a_damaged_file_is_named() {
     let mut bytes = std::fs::read(&file).unwrap();
     let index = "SELECT rootpage AS n FROM sqlite_master WHERE name = 'nodes_by_session'";
     let page = {
-        let mut conn = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
+        let mut conn = crate::support::sql_beside(&file);
         usize::try_from(crate::support::test_store::count(&mut conn, index)).unwrap()
     };
     // One entry of an index points elsewhere.
@@ -288,7 +287,7 @@ async fn the_index_is_compared_with_the_tree() {
     let setup = app.stop().await;
     assert_eq!(doctor(&["--json"]).1["findings"], json!([]));
     let database = data.join("clotho.db");
-    let mut sql = SqliteConnection::establish(database.to_str().unwrap()).unwrap();
+    let mut sql = crate::support::sql_beside(&database);
     let of = |node: &str| format!("(SELECT n FROM nodes WHERE id = x'{}')", node.replace('-', ""));
     sql.batch_execute(&format!(
         "UPDATE texts SET content = 'another' WHERE n = {}; UPDATE texts SET content = '' WHERE n = {}",

@@ -276,7 +276,7 @@ impl Chronicle {
     fn is_whole(&self, program: &Program) {
         let (status, _) = ask(program.at, "GET", "/api/sessions", &Value::Null).unwrap();
         assert_eq!(status, 200);
-        let mut conn = SqliteConnection::establish(self.database().to_str().unwrap()).unwrap();
+        let mut conn = crate::support::sql_beside(self.database());
         let acts = "SELECT o.op, o.act, s.id FROM operations o JOIN sessions s ON s.n = o.session_n";
         let acts: Vec<Act> = diesel::sql_query(acts).load(&mut conn).unwrap();
         let acts: BTreeMap<(String, i64), String> = acts

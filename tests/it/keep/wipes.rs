@@ -20,9 +20,7 @@ const MARKS: &str = "SELECT count(*) AS n FROM remains";
 
 fn sql(app: &TestServer) -> SqliteConnection {
     let file = app.inside().home().join("data/clotho.db");
-    let mut conn = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
-    conn.batch_execute("PRAGMA busy_timeout = 5000").unwrap();
-    conn
+    crate::support::sql_beside(&file)
 }
 
 /// Destroys a message with what hangs below it.
@@ -135,7 +133,7 @@ async fn every_command_tells_of_what_is_not_wiped() {
         assert!(!says(command, word), "{command:?}");
     }
     let file = home.join("data/clotho.db");
-    let mut conn = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
+    let mut conn = crate::support::sql_beside(&file);
     conn.batch_execute("INSERT INTO remains (n) VALUES (1)").unwrap();
     drop(conn);
     for (command, word) in asked {

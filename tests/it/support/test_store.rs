@@ -136,9 +136,7 @@ impl TestStore {
 
     /// The file itself, behind the store's back.
     pub fn sql(&self) -> SqliteConnection {
-        let mut conn = SqliteConnection::establish(self.database().to_str().unwrap()).unwrap();
-        diesel::sql_query("PRAGMA busy_timeout = 5000").execute(&mut conn).unwrap();
-        conn
+        crate::support::sql_beside(self.database())
     }
 
     pub fn count(&self, query: &str) -> i64 {

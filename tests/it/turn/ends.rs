@@ -312,13 +312,11 @@ async fn the_keeper_saves_and_sweeps_by_itself() {
 #[tokio::test]
 async fn a_reply_that_cannot_be_committed_is_let_go() {
     use diesel::connection::SimpleConnection;
-    use diesel::prelude::*;
     let app = with_hurt().start().await;
     let story = Story::begin(&app, &["hurt"]).await;
     let database = app.home().join("data/clotho.db");
     let run = |sql: &str| {
-        let mut conn = SqliteConnection::establish(database.to_str().unwrap()).unwrap();
-        conn.batch_execute("PRAGMA busy_timeout = 60000").unwrap();
+        let mut conn = crate::support::sql_beside(&database);
         conn.batch_execute(sql).unwrap();
     };
     let (reply, gate) = gated(&["Half. ", "[HP -10]"]);

@@ -84,7 +84,6 @@ async fn what_is_in_the_trash_is_not_found() {
 #[tokio::test]
 async fn errors_do_not_stop_it() {
     use diesel::connection::SimpleConnection;
-    use diesel::prelude::*;
     let app = TestApp::start().await;
     let story = Story::begin(&app, &[]).await;
     let (user, id) = (story.user, story.id);
@@ -93,8 +92,7 @@ async fn errors_do_not_stop_it() {
     std::fs::remove_dir_all(home.join("data/search")).unwrap();
     let database = home.join("data/clotho.db");
     let run = |sql: &str| {
-        let mut conn = SqliteConnection::establish(database.to_str().unwrap()).unwrap();
-        conn.batch_execute("PRAGMA busy_timeout = 5000").unwrap();
+        let mut conn = crate::support::sql_beside(&database);
         conn.batch_execute(sql).unwrap();
     };
     run(

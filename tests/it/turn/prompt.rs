@@ -1,7 +1,6 @@
 //! What the model is sent when there is much to send, and how the cards' texts come into it.
 
 use diesel::connection::SimpleConnection;
-use diesel::prelude::*;
 
 use super::*;
 
@@ -236,8 +235,7 @@ async fn a_deep_session_reads_only_pages() {
         parent = app.store.write(move |tx| deepen(tx, user, id, parent, &ids, now)).await.unwrap();
     }
     let damaged = "UPDATE texts SET metadata = 'damaged' WHERE n BETWEEN 100 AND 9500";
-    let mut conn = SqliteConnection::establish(app.home().join("data/clotho.db").to_str().unwrap()).unwrap();
-    conn.batch_execute("PRAGMA busy_timeout = 5000").unwrap();
+    let mut conn = crate::support::sql_beside(app.home().join("data/clotho.db"));
     conn.batch_execute(damaged).unwrap();
     let turn = story.say_to(parent, "How deep?").await;
     assert_eq!((turn.reply.status, turn.reply.depth), (Status::Complete, 10_003));

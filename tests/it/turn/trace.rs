@@ -83,7 +83,7 @@ async fn traces_grow_linearly() {
     let app = TestApp::with().set("generation.context_tokens", "100000").start().await;
     let story = Story::begin(&app, &[]).await;
     let bytes = || {
-        let mut conn = SqliteConnection::establish(app.home().join("data/clotho.db").to_str().unwrap()).unwrap();
+        let mut conn = crate::support::sql_beside(app.home().join("data/clotho.db"));
         let query = "SELECT COALESCE(SUM(LENGTH(body)), 0) AS bytes FROM traces";
         diesel::sql_query(query).get_result::<Bytes>(&mut conn).unwrap().bytes
     };
