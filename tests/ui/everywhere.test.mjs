@@ -17,6 +17,9 @@ const EXPECTED = /Failed to load resource|WebSocket|ERR_/;
 /** What is wider than its place on purpose, and scrolls there. */
 const SCROLLS = ".way > div, .replies, .fan ol, .prose pre, .prose table, pre, textarea, input, code-editor, .scroll-x, .tree-map";
 
+/** One that nobody has paired. */
+const DEVICE = { id: "d", name: "Mara’s phone", createdAt: "2026-11-20T10:00:00Z", lastSeenAt: "2026-11-21T10:00:00Z", isThis: false };
+
 /** Loads a module of the page again, which is the one that runs. @param {Page} page @param {string} path @param {string} name @param {unknown} given */
 const call = (page, path, name, given) =>
   page.evaluate(async ([path, name, given]) => {
@@ -138,6 +141,10 @@ const DIALOGS = ({ sid = "", ids = [], hills, gulls, reply, report, characterId,
     { dialog: { kind: "connect", providerId: null, back: null } },
     { dialog: { kind: "connect", providerId, back: null }, where: "a changed connection" },
     { dialog: { kind: "forget", providerId } },
+    // This server lets no devices in, and says so; one that does is looked at where they are paired.
+    { dialog: { kind: "pair" } },
+    { dialog: { kind: "nameDevice", device: DEVICE } },
+    { dialog: { kind: "revokeDevice", device: DEVICE } },
     { dialog: { kind: "personas" } },
     { dialog: { kind: "presets", presetId: null } },
     { dialog: { kind: "presets", presetId }, where: "an edited preset" },
