@@ -86,7 +86,7 @@ describe("several messages of the tree", () => {
     await page.keyboard.press("s");
     await shiftClick(page, side[1]);
     await bar(page, 2).getByRole("button", { name: "Compare" }).click();
-    await page.getByRole("dialog", { name: "Compare" }).getByText("A path through thorns.").waitFor();
+    await page.getByRole("region", { name: "Compare" }).getByText("A path through thorns.").waitFor();
     await close();
   });
 });

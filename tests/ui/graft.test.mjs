@@ -110,7 +110,7 @@ describe("the menu of a message on the tree", () => {
       await page.locator(".menu:popover-open").getByRole("button", { name, exact: true }).click();
     };
     await choose(side[1], "Compare with where the story is");
-    await page.getByRole("dialog", { name: "Compare" }).getByText("A path through thorns.").waitFor();
+    await page.getByRole("region", { name: "Compare" }).getByText("A path through thorns.").waitFor();
     await page.keyboard.press("Escape");
     await choose(side[1], "Make this the current line");
     await until(async () => (await session(path)).activeLeafId === side[1], "the story is on that line");

@@ -1,6 +1,7 @@
 // Pure parts of the page, without a browser.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { differing } from "../../static/js/lib/differ.js";
 import { nested } from "../../static/js/lib/chapters.js";
 import { keysIn, keywordsOf } from "../../static/js/lib/keywords.js";
 import { inRounds } from "../../static/js/lib/rounds.js";
@@ -173,5 +174,22 @@ describe("the rules of a manifest", () => {
     const text = 'id = "a"\n[[rule]]\nname = "friends" # unique\nwhen = "affinity >= 20" # once\nonce = true\ndo = [\n  { op = "set", path = "met", value = true },\n]\n[[rule]]\nname = \'wages\'\nevery = 10\n[permissions]\nwhen = "no"\n';
     assert.deepEqual(rulesOf(text), [{ name: "friends", when: "when affinity >= 20, once true" }, { name: "wages", when: "every 10" }]);
     assert.deepEqual(rulesOf(""), []);
+  });
+});
+
+describe("words in which two versions differ", () => {
+  const told = (one, two) => differing(one, two)?.map((parts, i) => parts.map(({ start, end }) => [one, two][i].slice(start, end)).join("|"));
+
+  test("are found by words, of the West and of the East, in as few parts as there are", () => {
+    assert.deepEqual(told("The old gate stands open tonight.", "The new gate stands wide open."), ["old|open tonight", "new|wide open"]);
+    assert.deepEqual(told("He waits here.", "He waits."), [" here", ""].map((part) => part.trim()));
+    assert.deepEqual(told("七盏灯，第八盏刚刚熄灭。", "六盏灯，第七盏刚刚熄灭。").map((parts) => parts.length > 0), [true, true]);
+    assert.deepEqual(told("同样的话。", "同样的话。"), ["", ""]);
+  });
+
+  test("are not looked for in two texts that are no versions of one, or that are too long", () => {
+    assert.equal(told("Snow.", "A path through thorns."), undefined);
+    const long = (sign) => Array.from({ length: 4_000 }, (_, i) => `${sign}${i}`).join(" ");
+    assert.equal(told(long("a"), long("b")), undefined);
   });
 });

@@ -105,10 +105,21 @@ for (const [id, label, isCopy] of /** @type {const} */ ([["moving.cancel", "comm
 }
 
 /** The message that is being moved within the story. */
-const movedHere = () => {
+export const movedHere = () => {
   const what = moving.value;
   return what && !what.isCopy && what.from === story.session.value?.id && "nodeId" in what.piece ? what.piece.nodeId : null;
 };
+
+/** Takes what is moved out of the story instead. */
+export async function putAway() {
+  const nodeId = movedHere();
+  const what = moving.peek();
+  // Nobody else took it out of the story.
+  carry(null);
+  const made = nodeId && (await arrange([{ op: "prune", nodeId }]));
+  if (!made) return carry(what);
+  say(made, "notice.pruned");
+}
 
 register({
   id: "moving.stash",
@@ -117,13 +128,5 @@ register({
   scope: "page",
   rearranges: true,
   enabled: () => movedHere() !== null,
-  run: async () => {
-    const nodeId = movedHere();
-    const what = moving.peek();
-    // Nobody else took it out of the story.
-    carry(null);
-    const made = nodeId && (await arrange([{ op: "prune", nodeId }]));
-    if (!made) return carry(what);
-    say(made, "notice.pruned");
-  },
+  run: putAway,
 });

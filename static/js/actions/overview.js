@@ -9,17 +9,19 @@ import * as api from "../net/arrange.js";
 import { outlineOf, restated } from "../tree/outline.js";
 import { aim, beginningOf, drawn, shownFor } from "../tree/overview.js";
 import { isMovable } from "../tree/place.js";
-import { compare, goTo } from "./branches.js";
+import { goTo } from "./branches.js";
 import { register } from "./commands.js";
 import { attempt } from "./failure.js";
 import { hear, sid, visit } from "./follow.js";
 import { askMerge } from "./merge.js";
-import { leaveThere, put } from "./move.js";
+import { leaveThere, movedHere, put, putAway } from "./move.js";
 
-/** @import { ChatNode, Frame } from "../lib/wire.d.ts" */
+/** @import { ChatNode, Frame, Id } from "../lib/wire.d.ts" */
 
 /** What is being read may be older than what is told meanwhile. */
 let isReading = false;
+/** The operation that what is known is as of. */
+let knownAt = -1;
 
 const readings = inRounds(async () => {
   const id = story.session.peek()?.id;
@@ -27,7 +29,9 @@ const readings = inRounds(async () => {
   isReading = true;
   try {
     const skeleton = await api.skeleton(id);
-    if (story.session.peek()?.id === id) overview.putOutline(id, outlineOf(skeleton));
+    if (story.session.peek()?.id !== id) return;
+    overview.putOutline(id, outlineOf(skeleton));
+    knownAt = skeleton.op;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     overview.outlineFailed(id, error);
@@ -40,22 +44,35 @@ const readings = inRounds(async () => {
 export const readOutline = readings.ask;
 
 /** What changes a tree, or what stands in it. @type {Set<Frame["type"]>} */
-const CHANGES = new Set(["node.created", "node.completed", "tree.changed"]);
+const CHANGES = new Set(["node.created", "node.completed", "tree.changed", "node.state.updated"]);
+
+let isFollowed = false;
+
+/** What is told of the story changes the tree on screen; while that is not on screen, only what leaves it as it is is counted. @param {Frame} frame */
+function heard(frame) {
+  const isNext = "op" in frame && frame.op === knownAt + 1;
+  const isKnown = !CHANGES.has(frame.type) || (isFollowed && isRestated(frame));
+  if (isKnown && isNext) knownAt += 1;
+  if (!isKnown && isFollowed) void readOutline();
+}
 
 /** How messages stand now is told in full: for that a tree of thousands is not read again. @param {Frame} frame */
-function heard(frame) {
-  if (frame.type !== "node.state.updated") return void (CHANGES.has(frame.type) && readOutline());
+function isRestated(frame) {
+  if (frame.type !== "node.state.updated") return false;
   const of = overview.outline.peek();
   const id = story.session.peek()?.id;
   const next = of && !isReading && restated(of, frame.nodes ?? [frame]);
   if (id && next) overview.putOutline(id, next);
-  else void readOutline();
+  return Boolean(id && next);
 }
 
-/** Keeps the outline in step with the story. @returns {() => void} ends it */
+hear(heard);
+
+/** Keeps the outline in step with the story. What is known as of the last operation is not read again. @returns {() => void} ends it */
 export function followOutline() {
-  void readOutline();
-  return hear(heard);
+  isFollowed = true;
+  if (overview.outline.peek() === null || knownAt !== story.op) void readOutline();
+  return () => void (isFollowed = false);
 }
 
 /** The keyboard goes to a message. @param {number} n */
@@ -139,10 +156,39 @@ export async function putHere() {
   if (to && to.why === null) await put(to.nid);
 }
 
-/** Lets go of what was dragged: below what it is held over, else it stays where it was. */
+/** Takes up a fragment of the stash, to be let go on a message. @param {Id} fragmentId @param {string} name @returns {boolean} whether it can be */
+export function takeOut(fragmentId, name) {
+  if (!mayRearrange.peek() || moving.peek() !== null) return false;
+  overview.aimAt(null);
+  carry({ piece: { fragmentId }, from: sid(), name, isCopy: false });
+  return true;
+}
+
+/** Whether what is moved is held over the stash. @param {boolean} is */
+export const holdOverStash = (is) => overview.holdOverStash(is && movedHere() !== null);
+
+/** Lets go of what was dragged: into the stash, or below what it is held over, else it stays where it was. */
 export async function letGo() {
-  await putHere();
+  const isPutAway = overview.isOverStash.peek();
+  overview.holdOverStash(false);
+  await (isPutAway ? putAway() : putHere());
   if (moving.peek() !== null) leaveThere();
+}
+
+/** Compares two messages, and with them their lines, beside the tree. @param {number} one @param {number} two */
+export function compareHere(one, two) {
+  const { ids = [], ends } = drawn.peek()?.outline ?? {};
+  // With what was changed by hand behind them.
+  const [from, to] = [one, two].map((n) => ends?.get(n) ?? ids[n]);
+  if (from && to && one !== two) overview.compareTwo({ from, to });
+}
+
+export const stopComparing = () => overview.compareTwo(null);
+
+/** The other way round. */
+export function turnCompared() {
+  const two = overview.compared.peek();
+  if (two) overview.compareTwo({ from: two.to, to: two.from });
 }
 
 // What the menu of a message has only here
@@ -188,8 +234,8 @@ register({
   scope: "message",
   enabled: ({ node }) => isBeside(node) && story.head.value !== null,
   run: ({ node }) => {
-    const head = story.head.peek();
-    if (node && head) compare(head, node.id);
+    const { outline, head } = drawn.peek() ?? {};
+    compareHere(head ?? 0, outline?.at.get(node?.id ?? "") ?? 0);
   },
 });
 

@@ -1,7 +1,7 @@
 // Taking out, putting back, naming; and taking any of it back.
 import { t, wordFor } from "../lib/i18n.js";
-import { openDialog, tell } from "../model/page.js";
-import { fragments, labels, putArrangement } from "../model/arrangement.js";
+import { inTree, openDialog, tell } from "../model/page.js";
+import { fragments, labels, layStashBeside, putArrangement, stashBeside } from "../model/arrangement.js";
 import * as returned from "../model/returned.js";
 import * as story from "../model/story.js";
 import * as trail from "../model/trail.js";
@@ -175,9 +175,11 @@ register({
   label: "command.stash",
   icon: "stash",
   scope: "page",
+  keys: ["d"],
   enabled: () => story.session.value !== null && !isLinear.value,
   run: () => {
-    openDialog({ kind: "stash" });
+    if (inTree.peek()) layStashBeside(!stashBeside.peek());
+    else openDialog({ kind: "stash" });
     void readArrangement();
   },
 });

@@ -13,11 +13,11 @@ import { FLAG } from "../tree/outline.js";
 import { drawn } from "../tree/overview.js";
 import { topsOf } from "../tree/place.js";
 import { isRead } from "./arrange.js";
-import { compare } from "./branches.js";
 import { asSaid } from "./choose.js";
 import { register } from "./commands.js";
 import { attempt } from "./failure.js";
 import { refresh, sid } from "./follow.js";
+import { compareHere } from "./overview.js";
 import { arrange, say } from "./stash.js";
 
 /** @import { Id } from "../lib/wire.d.ts" */
@@ -142,8 +142,9 @@ register({
   scope: "page",
   enabled: () => inTree.value && overview.marked.value.size === 2 && chosen(isWhole).length === 2,
   run: () => {
-    const [one, two] = idsOf(chosen());
-    if (one && two) compare(one, two);
+    const [one = 0, two = 0] = chosen();
+    markNone();
+    compareHere(one, two);
   },
 });
 

@@ -1,5 +1,6 @@
 // How the open session is arranged beside its line: names on nodes, what lies in the stash, what is being moved.
 import { computed, signal } from "../../vendor/preact.js";
+import { recall, remember } from "../lib/storage.js";
 import { session } from "./story.js";
 
 /** @import { Fragment, Id, Label } from "../lib/wire.d.ts" */
@@ -54,4 +55,13 @@ export const chosen = computed(() => (picked.value?.sid === session.value?.id ? 
 export function choose(ids) {
   const sid = session.peek()?.id;
   picked.value = ids && sid ? { sid, ids } : null;
+}
+
+/** Whether the stash lies open beside the whole tree; the reader's choice stays. */
+export const stashBeside = signal(recall("tree.stash") === "open");
+
+/** @param {boolean} open */
+export function layStashBeside(open) {
+  stashBeside.value = open;
+  remember("tree.stash", open ? "open" : null);
 }

@@ -27,6 +27,11 @@ export const isMarking = signal(false);
 /** The message that what is moved is held over: none (null), or the one that the keyboard is at (undefined). */
 export const aimed = signal(/** @type {Id | null | undefined} */ (undefined));
 
+/** Whether it is held over what takes it into the stash. */
+export const isOverStash = signal(false);
+/** The two messages whose lines are compared beside the tree. */
+export const compared = signal(/** @type {{from: Id, to: Id} | null} */ (null));
+
 /** Whether side branches are folded away, and straight runs; the reader's choice stays. */
 export const sides = signal(recall("tree.sides") !== "open");
 export const runs = signal(recall("tree.runs") === "folded");
@@ -43,6 +48,8 @@ export function putOutline(sid, next) {
     // What is no longer in the tree is not chosen either.
     const there = [...marked.peek()].filter((id) => next.at.has(id));
     if (there.length < marked.peek().size) marked.value = new Set(there);
+    const two = compared.peek();
+    if (two && !(next.at.has(two.from) && next.at.has(two.to))) compared.value = null;
   });
 }
 
@@ -53,7 +60,7 @@ export function outlineFailed(sid, error) {
 
 /** Another story has other messages. */
 function forgetPlace() {
-  cursor.value = reading.value = null;
+  cursor.value = reading.value = compared.value = null;
   marked.value = new Set();
   isMarking.value = false;
   flipped.value = openRuns.value = new Set();
@@ -67,9 +74,25 @@ export function putCursor(id) {
   });
 }
 
-/** @param {Id | null} id */
+/** One thing at a time has the place beside the tree. @param {Id | null} id */
 export function read(id) {
-  reading.value = id;
+  batch(() => {
+    if (id !== null) compared.value = null;
+    reading.value = id;
+  });
+}
+
+/** @param {{from: Id, to: Id} | null} two */
+export function compareTwo(two) {
+  batch(() => {
+    if (two) reading.value = null;
+    compared.value = two;
+  });
+}
+
+/** @param {boolean} is */
+export function holdOverStash(is) {
+  isOverStash.value = is;
 }
 
 /** @param {Iterable<Id>} ids */

@@ -2,7 +2,7 @@
 import { computed } from "../../vendor/preact.js";
 import { quoted } from "../lib/tags.js";
 import { labels, labelsOf, moving } from "../model/arrangement.js";
-import { aimed, cursor, flipped, marked, openRuns, outline, runs, sides } from "../model/overview.js";
+import { aimed, compared, cursor, flipped, marked, openRuns, outline, runs, sides } from "../model/overview.js";
 import { head, session } from "../model/story.js";
 import { cardsOf, layOut } from "./layout.js";
 import { FLAG, trunkTo } from "./outline.js";
@@ -100,6 +100,13 @@ export const chosenCards = computed(() => {
     if (card >= 0) marks[card] = 1;
   }
   return marks;
+});
+
+/** The cards of the two that are compared, or of what they are folded into. */
+export const comparedCards = computed(() => {
+  const tree = drawn.value;
+  const two = compared.value;
+  return tree && two ? [two.from, two.to].map((id) => tree.cards.cardOf[shownFor(tree, tree.outline.at.get(id) ?? 0)] ?? -1) : [];
 });
 
 /** The name of the place of a message, also where it is on a change by hand at its end. @param {Outline} of @param {number} n */

@@ -1,9 +1,9 @@
 // The branches of a story, with their names; two of them side by side. Loaded when first opened.
-import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
+import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { compare, goTo, readBranches, readDiff, readPartings } from "../actions/branches.js";
 import { attempt } from "../actions/failure.js";
 import { askMerge } from "../actions/merge.js";
-import { t } from "../lib/i18n.js";
+import { locale, t } from "../lib/i18n.js";
 import { excerpt } from "../lib/excerpt.js";
 import { quoted } from "../lib/tags.js";
 import { brief, signed } from "../lib/text.js";
@@ -13,6 +13,7 @@ import { head, purges, session } from "../model/story.js";
 import { nameOf as nameOfValue, isThere, placeName, rows, seenOf, seenOperation } from "../model/world.js";
 import { ApiError } from "../net/api.js";
 import { namesOf } from "../tree/branches.js";
+import { markDiffering } from "./differing.js";
 import { Labels } from "./label.js";
 import { Ago, Parting, PartingAt } from "./parting.js";
 import { Modal, Waiting, icon } from "./parts.js";
@@ -68,17 +69,21 @@ function Row({ branch: { leafId, preview, turns, timestamp, isTrunk, status }, n
 // Side by side
 
 /** @param {{from: Id, to: Id}} props */
-export function Compare({ from, to }) {
+export const Compare = ({ from, to }) => h(Modal, { title: t("command.compare"), class: "widest" }, h(Comparison, { from, to }));
+
+/** How two lines differ. @param {{from: Id, to: Id}} props */
+export function Comparison({ from, to }) {
   const known = useReading(() => readDiff(from, to), `${from} ${to}`);
-  return h(Modal, { title: t("command.compare"), class: "widest" }, html`<div class="compare">${
-    known === null ? h(Waiting, { rows: 4 }) : known instanceof ApiError ? h(Failed, { error: known }) : h(Sides, { diff: known })
-  }</div>`);
+  return html`<div class="compare">${known === null ? h(Waiting, { rows: 4 }) : known instanceof ApiError ? h(Failed, { error: known }) : h(Sides, { diff: known })}</div>`;
 }
 
 /** @param {{diff: Diff}} props */
-const Sides = ({ diff }) =>
-  html`<p class="aside">${h(PartingAt, { nid: diff.ancestorId })}</p><div class="sides">${h(Side, { side: diff.from, n: 1, isOther: diff.to.leafId === head.value })}${h(Side, { side: diff.to, n: 2, isOther: diff.from.leafId === head.value })}</div>
+function Sides({ diff }) {
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => markDiffering(box.current), [diff, locale.value]);
+  return html`<p class="aside">${h(PartingAt, { nid: diff.ancestorId })}</p><div class="sides" ref=${box}>${h(Side, { side: diff.from, n: 1, isOther: diff.to.leafId === head.value })}${h(Side, { side: diff.to, n: 2, isOther: diff.from.leafId === head.value })}</div>
     <section><h3>${t("compare.world")}</h3>${diff.world.length === 0 ? html`<p class="aside">${t("compare.same")}</p>` : h(Worlds, { world: diff.world })}</section>`;
+}
 
 /** @param {{side: DiffSide, n: number, isOther: boolean}} props `isOther`: it is compared with the line that the story is on */
 function Side({ side: { leafId, count, items }, n, isOther }) {

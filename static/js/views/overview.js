@@ -1,21 +1,22 @@
 // The page that shows the whole tree of a story, over its chat. Loaded when first opened.
 import { h, html, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { followOutline, goThere, holdOver, letGo, putHere, readMessage, readOutline, stopReading, takeHere, turnFold, turnRuns, turnSides } from "../actions/overview.js";
+import { followOutline, goThere, holdOver, holdOverStash, letGo, putHere, readMessage, readOutline, stopComparing, stopReading, takeHere, turnFold, turnRuns, turnSides } from "../actions/overview.js";
+import { run } from "../actions/commands.js";
 import { markAlso, turnMark, turnMarking } from "../actions/tree-chosen.js";
 import { giveBackFocus, leaveTree } from "../actions/tree-page.js";
 import { drawn as onScreen, isFocusLost } from "../lib/focus.js";
 import { addEnglish, clock, locale, moment, t } from "../lib/i18n.js";
 import words from "../lib/strings/en-overview.js";
-import { chosen, labels, moving } from "../model/arrangement.js";
-import { cursor, failure, isMarking, marked, reading, runs, sides } from "../model/overview.js";
+import { chosen, fragments, labels, moving, stashBeside } from "../model/arrangement.js";
+import { compared, cursor, failure, isMarking, isOverStash, marked, reading, runs, sides } from "../model/overview.js";
 import { editing, loading, nodeOf, purges, session } from "../model/story.js";
 import { isLinear } from "../tree/line.js";
-import { aim, beginningOf, carriedIn, chosenCards, drawn, placeName, placeOf } from "../tree/overview.js";
+import { aim, beginningOf, carriedIn, chosenCards, comparedCards, drawn, placeName, placeOf, shownFor } from "../tree/overview.js";
 import { nameOf } from "../tree/speaker.js";
 import { Labels } from "./label.js";
 import { Body } from "./message.js";
 import { MessageMenu } from "./message-menu.js";
-import { Blank, CommandButton, Waiting, icon } from "./parts.js";
+import { Blank, CommandButton, Waiting, icon, later } from "./parts.js";
 import { Failed } from "./reading.js";
 import "./tree-canvas.js";
 import { STATES, Walk } from "./tree-walk.js";
@@ -26,6 +27,9 @@ import { STATES, Walk } from "./tree-walk.js";
 /** @import { Scene } from "./tree-paint.js" */
 
 addEnglish(words);
+
+const Drawer = later(() => import("./tree-stash.js").then((module) => module.Drawer), 0);
+const Compared = later(() => import("./tree-compare.js").then((module) => module.Compared), 0);
 
 export function Overview() {
   const sid = session.value?.id;
@@ -64,6 +68,7 @@ function sceneOf(tree) {
     head: cards.cardOf[head] ?? -1,
     cursor: cards.cardOf[placeOf(tree)] ?? -1,
     marked: chosenCards.value,
+    compared: comparedCards.value,
     carried: cards.cardOf[carriedIn(outline)] ?? -1,
     aim: aim.value && { card: cards.cardOf[aim.value.n] ?? -1, isPlace: aim.value.why === null },
     words: (n) => beginningOf(outline, n) || t("tree.wordless"),
@@ -93,7 +98,7 @@ function Whole({ tree }) {
   useLayoutEffect(() => {
     const canvas = ref.current;
     if (!canvas) return;
-    canvas.hooks = { pick: (n) => (focusTree(), pick(n)), go: goThere, fold: (n) => (focusTree(), turnFold(n)), menu: (n) => void menu(n), take: (n) => takeHere(n) && (focusTree(), true), over: holdOver, drop: () => void letGo(), mark: (n) => (focusTree(), turnMark(n)), choose: (all) => (focusTree(), markAlso(all)) };
+    canvas.hooks = { pick: (n) => (focusTree(), pick(n)), go: goThere, fold: (n) => (focusTree(), turnFold(n)), menu: (n) => void menu(n), take: (n) => takeHere(n) && (focusTree(), true), over: holdOver, stash: holdOverStash, drop: () => void letGo(), mark: (n) => (focusTree(), turnMark(n)), choose: (all) => (focusTree(), markAlso(all)) };
     canvas.show(sceneOf(tree), placeOf(tree));
     canvas.center(tree.head);
     if (isFocusLost() || !box.current?.contains(document.activeElement)) focusTree();
@@ -103,8 +108,9 @@ function Whole({ tree }) {
   const over = aim.value;
   const carried = moving.value;
   const marks = marked.value;
+  const two = compared.value;
   const isChoosing = isMarking.value;
-  useLayoutEffect(() => ref.current?.show(sceneOf(tree), at), [tree, at, named, language, over, carried, marks]);
+  useLayoutEffect(() => ref.current?.show(sceneOf(tree), at), [tree, at, named, language, over, carried, marks, two]);
   useLayoutEffect(() => void (ref.current && (ref.current.isMarking = isChoosing)), [isChoosing]);
   useEffect(() => {
     if (marks.size === 0 && isFocusLost()) focusTree();
@@ -114,10 +120,15 @@ function Whole({ tree }) {
     if (carried !== null) return;
     ref.current?.rest();
     holdOver(undefined);
+    holdOverStash(false);
     if (isFocusLost()) focusTree();
   }, [carried]);
   const place = cursor.value;
   const isRead = reading.value;
+  const isOpen = stashBeside.value;
+  // A drawer that was left open does not take the keyboard from the tree.
+  const wasLeftOpen = useRef(isOpen);
+  if (!isOpen) wasLeftOpen.current = false;
   useEffect(() => {
     if (place === null) return;
     let isOver = false;
@@ -126,16 +137,22 @@ function Whole({ tree }) {
     return () => void (isOver = true);
   }, [place, isRead]);
   useEffect(() => {
-    if (isRead === null && isFocusLost()) focusTree();
-  }, [isRead]);
+    if (isRead === null && two === null && isFocusLost()) focusTree();
+  }, [isRead, two]);
+  useEffect(() => {
+    if (two) void onScreen().then(() => ref.current?.frame([two.from, two.to].map((id) => shownFor(tree, tree.outline.at.get(id) ?? 0))));
+  }, [two]);
+  useEffect(() => void onScreen().then(() => ref.current?.reveal(at)), [isOpen]);
   const hidden = tree.outline.size - 1 - shownIn(tree);
-  return html`<div class="overview-whole" ref=${box}>
+  const isBusy = isRead !== null || two !== null || legend.value;
+  return html`<div class=${`overview-whole ${isOpen ? "has-stash" : ""} ${two ? "is-comparing" : ""}`} ref=${box}>
     <div class="overview-bar">${h(BackButton, {})}
       <p class="aside tree-count">${t("tree.count", { n: tree.outline.size - 1 })}${hidden > 0 && html`<span> · ${t("tree.folded", { n: hidden })}</span>`}</p>
-      ${h(Tools, { canvas: () => ref.current, head: tree.head, legend: () => (stopReading(), (legend.value = !legend.peek())) })}</div>
+      ${h(Tools, { canvas: () => ref.current, head: tree.head, legend: () => (stopReading(), stopComparing(), (legend.value = !legend.peek())) })}</div>
+    ${isOpen && h(Drawer, { tree, canvas: () => ref.current, focusTree, isCovered: isBusy, takesKeys: !wasLeftOpen.current })}
     <div class="tree-field"><tree-canvas ref=${ref} aria-hidden="true"></tree-canvas>${h(Walk, { tree, canvas: () => ref.current, enter, menu })}${carried ? h(MovingBar, { tree, focusTree }) : marks.size > 0 && h(ChosenBar, {})}</div>
-    <aside class=${`tree-beside ${isRead === null && !legend.value ? "is-idle" : ""}`} aria-label=${t(isRead === null ? "tree.legend" : "tree.reading")}>
-      ${isRead === null ? h(Legend, {}) : h(Reading, { key: isRead, tree, back: () => (stopReading(), focusTree()) })}</aside></div>`;
+    <aside class=${`tree-beside ${isBusy ? "" : "is-idle"}`} aria-label=${t(two ? "tree.compared" : isRead === null ? "tree.legend" : "tree.reading")}>
+      ${two ? h(Compared, { ...two, back: () => (stopComparing(), focusTree()) }) : isRead === null ? h(Legend, {}) : h(Reading, { key: isRead, tree, back: () => (stopReading(), focusTree()) })}</aside></div>`;
 }
 
 /** What is moved, where it would come, and why it cannot. @param {{tree: Drawn, focusTree: () => void}} props */
@@ -149,7 +166,7 @@ function MovingBar({ tree, focusTree }) {
   const put = html`<button type="button" class="primary" aria-disabled=${to?.why !== null} onClick=${putHere}>${icon("move")}<span>${t("command.placeHere")}</span></button>`;
   const place = to && (to.why ? t(`tree.refused.${to.why}`) : to.n === 0 ? t("tree.aimFirst") : t("tree.aim", { text: beginningOf(tree.outline, to.n) || t("tree.wordless") }));
   return html`<div class="tree-bar peek" role="status">${icon(what?.isCopy ? "copyTo" : "move")}<p>${t(what?.isCopy ? "moving.copy" : "moving.text")} <q>${what?.name ?? ""}</q>${place && html`<span class=${to?.why ? "bad" : ""}>${place}</span>`}</p>
-    ${to && put}${h(CommandButton, { id: "moving.elsewhere", wide: true })}${h(CommandButton, { id: "moving.stash", wide: true })}${h(CommandButton, { id: "moving.cancel", wide: true })}${h(CommandButton, { id: "moving.cancelCopy", wide: true })}</div>`;
+    ${to && put}${h(CommandButton, { id: "moving.elsewhere", wide: true })}<span data-takes="stash" class=${isOverStash.value ? "is-over" : ""}>${h(CommandButton, { id: "moving.stash", wide: true })}</span>${h(CommandButton, { id: "moving.cancel", wide: true })}${h(CommandButton, { id: "moving.cancelCopy", wide: true })}</div>`;
 }
 
 const CHOSEN = ["tree.compare", "tree.leaveOut", "tree.putBack", "tree.copy", "tree.prune", "tree.none"];
@@ -176,7 +193,14 @@ function Tools({ canvas, head, legend }) {
   return html`<div class="tree-tools" role="group" aria-label=${t("tree.tools")}>
     ${tool("tree.sides", "sides", turnSides, sides.value)}${tool("tree.runs", "summarise", turnRuns, runs.value)}${tool("tree.marking", "check", turnMarking, isMarking.value)}<i></i>
     ${tool("tree.farther", "line", () => canvas()?.farther())}${tool("tree.closer", "plus", () => canvas()?.closer())}${tool("tree.fit", "fit", () => canvas()?.fit())}${tool("tree.home", "here", () => canvas()?.center(head))}<i></i>
-    ${tool("tree.legend", "help", legend)}</div>`;
+    ${h(StashButton, {})}${tool("tree.legend", "help", legend)}</div>`;
+}
+
+/** Says how much lies in it, and opens it beside the tree. */
+function StashButton() {
+  const n = fragments.value?.length ?? 0;
+  const name = n > 0 ? t("tree.stashHas", { n }) : t("command.stash");
+  return html`<button type="button" class="round stash-button" data-takes="stash" aria-label=${name} title=${`${name} (D)`} aria-pressed=${stashBeside.value} onClick=${() => run("session.stash")}>${icon("stash")}${n > 0 && html`<b aria-hidden="true">${n}</b>`}</button>`;
 }
 
 /** Commands of a message that need the chat around it; of those beside the line also what is about runs of it. */

@@ -29,10 +29,13 @@ export function Stash({ opened }) {
 
 /** @typedef {"" | "read" | "rename" | "purge"} Doing */
 
+/** What a fragment is called: its own name, or how it begins. @param {Fragment} fragment */
+export const titleOf = ({ name, firstLine }) => name || excerpt(firstLine) || t("stash.nameless");
+
 /** @param {{fragment: Fragment, isOpened: boolean}} props */
 function Row({ fragment, isOpened }) {
   const doing = useSignal(/** @type {Doing} */ (isOpened ? "read" : ""));
-  const name = fragment.name || excerpt(fragment.firstLine) || t("stash.nameless");
+  const name = titleOf(fragment);
   const turn = (/** @type {Doing} */ to) => (doing.value = doing.peek() === to ? "" : to);
   const button = (/** @type {Key} */ label, /** @type {string} */ symbol, /** @type {() => unknown} */ act, /** @type {boolean | null} */ open = null) =>
     html`<button type="button" aria-expanded=${open} onClick=${act}>${icon(symbol)}<span>${t(label)}</span></button>`;
@@ -48,7 +51,7 @@ function Row({ fragment, isOpened }) {
 }
 
 /** @param {{fragment: Fragment, done: () => void}} props */
-function Rename({ fragment, done }) {
+export function Rename({ fragment, done }) {
   const save = async (/** @type {Event} */ event) => {
     event.preventDefault();
     const name = String(new FormData(/** @type {HTMLFormElement} */ (event.target)).get("name") ?? "").trim();
@@ -64,7 +67,7 @@ function Rename({ fragment, done }) {
 const DEEPEST = 6;
 
 /** The messages of a fragment; where it branches, the later branches stand further to the right. @param {{id: Id}} props */
-function Contents({ id }) {
+export function Contents({ id }) {
   const nodes = useSignal(/** @type {ChatNode[]} */ ([]));
   const next = useSignal(/** @type {string | null | undefined} */ (undefined));
   const more = async () => {

@@ -3,12 +3,12 @@
 // the page's own (tree-walk.js); this one is hidden from them.
 import { cardAt } from "../tree/layout.js";
 import { Pointers } from "./tree-pointers.js";
-import { CARD, badgeBox, badgeOf, boxOf, leftOf, paint, paintBox, paintCarried, paintMap, topOf } from "./tree-paint.js";
+import { CARD, badgeBox, badgeOf, boxOf, leftOf, paint, paintBox, paintMap, topOf } from "./tree-paint.js";
 
 /** @import { Camera, Look, Scene } from "./tree-paint.js" */
 /**
- * Called with a message. `take`: whether it can be taken up, to be moved; then it is held over messages, or over none.
- * @typedef {{pick: (n: number) => void, go: (n: number) => void, fold: (n: number) => void, menu: (n: number) => void, take: (n: number) => boolean, over: (n: number | null) => void, drop: () => void, mark: (n: number) => void, choose: (all: number[]) => void}} Hooks
+ * Called with a message. `take`: whether it can be taken up, to be moved; then it is held over messages, or over none, or over the stash.
+ * @typedef {{pick: (n: number) => void, go: (n: number) => void, fold: (n: number) => void, menu: (n: number) => void, take: (n: number) => boolean, over: (n: number | null) => void, stash: (isOver: boolean) => void, drop: () => void, mark: (n: number) => void, choose: (all: number[]) => void}} Hooks
  */
 
 const ZOOM = { least: 0.01, most: 2.5, step: 1.25 };
@@ -70,19 +70,23 @@ export class TreeCanvas extends HTMLElement {
   #map = document.createElement("canvas");
   /** The tree on the small map; drawn anew when the tree is another. @type {HTMLCanvasElement | null} */
   #small = null;
-  #hands = new Pointers(this);
+  /** What is carried, beside the hand, also where that has left the tree. */
+  #ghost = document.createElement("div");
+  hands = new Pointers(this);
   #ends = new AbortController();
 
   connectedCallback() {
     this.#ends = new AbortController();
     const { signal } = this.#ends;
     this.#map.className = "tree-map";
-    this.replaceChildren(this.#field, this.#map);
+    this.#ghost.className = "tree-carried";
+    this.#ghost.hidden = true;
+    this.replaceChildren(this.#field, this.#map, this.#ghost);
     const field = this.#field;
-    this.#hands.listen(field, signal);
+    this.hands.listen(field, signal);
     field.addEventListener("dblclick", (event) => this.hit(event, "go"), { signal });
     // A finger that rests takes up; its menu comes when it is lifted without having moved.
-    field.addEventListener("contextmenu", (event) => (event.preventDefault(), this.#hands.isBusy || this.hit(event, "menu")), { signal });
+    field.addEventListener("contextmenu", (event) => (event.preventDefault(), this.hands.isBusy || this.hit(event, "menu")), { signal });
     field.addEventListener("wheel", (event) => this.#wheel(event), { signal, passive: false });
     for (const type of /** @type {const} */ (["pointerdown", "pointermove"])) this.#map.addEventListener(type, (event) => this.#aim(event), { signal });
     const sizes = new ResizeObserver(() => this.#resize());
@@ -132,7 +136,7 @@ export class TreeCanvas extends HTMLElement {
 
   /** What was dragged is let go of, wherever the hand is. */
   rest() {
-    this.#hands.rest();
+    this.hands.rest();
   }
 
   redraw() {
@@ -205,6 +209,19 @@ export class TreeCanvas extends HTMLElement {
     });
   }
 
+  /** Several messages in view at once, from as far as that takes. @param {number[]} numbers */
+  frame(numbers) {
+    this.#soon(() => {
+      const { scene } = this;
+      const boxes = scene ? numbers.map((n) => boxOf(scene, scene.cards.cardOf[n] ?? 0)) : [];
+      const [left, top] = [Math.min(...boxes.map(({ x }) => x)), Math.min(...boxes.map(({ y }) => y))];
+      const [wide, tall] = [Math.max(...boxes.map(({ x, wide }) => x + wide)) - left, Math.max(...boxes.map(({ y, tall }) => y + tall)) - top];
+      const zoom = between(Math.min((this.wide - 2 * EDGE) / wide, (this.tall - 2 * EDGE) / tall, this.camera.zoom), ZOOM.least, ZOOM.most);
+      if (zoom < this.camera.zoom) this.#put({ zoom, x: (this.wide - wide * zoom) / 2 - left * zoom, y: (this.tall - tall * zoom) / 2 - top * zoom });
+      numbers.forEach((n) => this.reveal(n));
+    });
+  }
+
   /** Where the card of a message, or its badge, is in this element. @param {number} n @param {boolean} [badge] */
   boxOf(n, badge = false) {
     const card = this.scene?.cards.cardOf[n] ?? -1;
@@ -255,12 +272,21 @@ export class TreeCanvas extends HTMLElement {
     this.frames += 1;
     const { scene, wide, tall } = this;
     const beat = still.matches ? 0 : (now % BEAT) / BEAT;
-    this.#hands.follow();
+    this.hands.follow();
     const moves = paint(ctx, { scene, look: this.#look, camera: this.camera, wide, tall, beat, fitted: this.#fitted }, ratio);
     if (this.box) paintBox(ctx, this.#look, this.box, ratio);
-    if (this.carried) paintCarried(ctx, this.#look, this.carried, ratio);
+    this.#showCarried();
     this.#drawMap(ratio);
     if (moves && !still.matches) this.redraw();
+  }
+
+  #showCarried() {
+    const { carried } = this;
+    this.#ghost.hidden = carried === null;
+    if (!carried) return;
+    const { left, top } = this.#field.getBoundingClientRect();
+    if (this.#ghost.textContent !== carried.text) this.#ghost.textContent = carried.text;
+    this.#ghost.style.transform = `translate(${left + carried.x + 12}px, ${top + carried.y + 12}px)`;
   }
 
   /** As wide as there are columns, and as tall as the view. @param {Scene} scene */
@@ -297,6 +323,12 @@ export class TreeCanvas extends HTMLElement {
   at(event) {
     const { left, top } = this.#field.getBoundingClientRect();
     return { x: event.clientX - left, y: event.clientY - top };
+  }
+
+  /** What is on the screen at a place of this element, or beside it. @param {{x: number, y: number}} at */
+  under({ x, y }) {
+    const { left, top } = this.#field.getBoundingClientRect();
+    return document.elementFromPoint(left + x, top + y);
   }
 
   /** The card at a place, and whether it is its badge. @param {{x: number, y: number}} at */

@@ -43,6 +43,7 @@ const RUN_TALL = 28;
  * @property {number} cursor the card that the keyboard is at
  * @property {number} carried the card that is moved; -1: none is
  * @property {Uint8Array} marked by card: whether it is chosen
+ * @property {number[]} compared the cards of the two that are compared, or none
  * @property {{card: number, isPlace: boolean} | null} aim where it would come
  * @property {(n: number) => string} words how a message begins
  * @property {(n: number) => string} label the name of its place, if it has one
@@ -101,6 +102,7 @@ export function paint(ctx, picture, ratio) {
   else for (const card of drawn) drawCard(ctx, picture, card);
   if (camera.zoom < NEAR) drawFar(ctx, picture, look);
   for (const card of drawn) if (scene.marked[card] === 1) drawMarked(ctx, picture, card);
+  scene.compared.forEach((card, i) => card >= 0 && drawCompared(ctx, picture, card, String(i + 1)));
   drawAim(ctx, picture);
   return drawn.some((card) => has(scene, card, FLAG.writing) && cards.count[card] === 1);
 }
@@ -224,6 +226,26 @@ function drawMarked(ctx, { scene, look, camera }, card) {
   ctx.stroke();
 }
 
+/** Which of the two lines that are compared ends at a card; at any distance it can be read. @param {CanvasRenderingContext2D} ctx @param {Picture} picture @param {number} card @param {string} digit */
+function drawCompared(ctx, { scene, look, camera }, card, digit) {
+  const { x, y, wide, tall } = boxOf(scene, card);
+  const by = Math.max(1, NEAR / camera.zoom);
+  ctx.strokeStyle = ctx.fillStyle = look.accent;
+  ctx.lineWidth = 2.5 * by;
+  ctx.beginPath();
+  ctx.roundRect(x - 3 * by, y - 3 * by, wide + 6 * by, tall + 6 * by, ROUND + 3);
+  ctx.stroke();
+  ctx.beginPath();
+  ctx.arc(x, y, 11 * by, 0, Math.PI * 2);
+  ctx.fill();
+  ctx.fillStyle = look.onAccent;
+  ctx.font = `700 ${13 * by}px ${look.sans}`;
+  ctx.textAlign = "center";
+  ctx.textBaseline = "middle";
+  ctx.fillText(digit, x, y + 0.5 * by);
+  ctx.textAlign = "left";
+}
+
 /** What is drawn over the tree, to choose all in it. @param {CanvasRenderingContext2D} ctx @param {Look} look @param {{x: number, y: number, wide: number, tall: number}} box @param {number} ratio */
 export function paintBox(ctx, look, { x, y, wide, tall }, ratio) {
   ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -234,25 +256,6 @@ export function paintBox(ctx, look, { x, y, wide, tall }, ratio) {
   ctx.strokeStyle = look.accent;
   ctx.lineWidth = 1.5;
   ctx.strokeRect(x, y, wide, tall);
-}
-
-/** What is dragged, beside the hand. @param {CanvasRenderingContext2D} ctx @param {Look} look @param {{x: number, y: number, text: string}} carried @param {number} ratio */
-export function paintCarried(ctx, look, { x, y, text }, ratio) {
-  ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
-  ctx.font = `14px ${look.serif}`;
-  ctx.textBaseline = "middle";
-  const shown = longest(ctx, text, CARD.wide - 2 * PAD, false);
-  ctx.globalAlpha = 0.94;
-  ctx.fillStyle = look.raised;
-  ctx.strokeStyle = look.accent;
-  ctx.lineWidth = 1.5;
-  ctx.beginPath();
-  ctx.roundRect(x + 12, y + 12, CARD.wide, 34, ROUND);
-  ctx.fill();
-  ctx.stroke();
-  ctx.globalAlpha = 1;
-  ctx.fillStyle = look.text;
-  ctx.fillText(shown, x + 12 + PAD, y + 29.5);
 }
 
 /** @param {Scene} scene @param {number} card */

@@ -4,9 +4,9 @@
 /** @typedef {{x: number, y: number}} Place */
 
 /** So far a finger or a mouse may slip and still have clicked. */
-const SLIP = { mouse: 5, touch: 9 };
+export const SLIP = { mouse: 5, touch: 9 };
 /** A finger that rests so long takes up what is under it, in milliseconds. */
-const RESTS = 450;
+export const RESTS = 450;
 /** So near the edge what is dragged pulls the tree along, so fast. */
 const EDGE = { near: 44, step: 9 };
 
@@ -24,6 +24,8 @@ export class Pointers {
   #timer = 0;
   /** Whether messages are chosen by this press. */
   #marks = false;
+  /** What is carried is held over something beside the tree. */
+  #isOff = false;
 
   /** @param {TreeCanvas} canvas */
   constructor(canvas) {
@@ -104,6 +106,18 @@ export class Pointers {
     this.canvas.redraw();
   }
 
+  /** What was taken up elsewhere on the page is carried over the tree. @param {Place} at @param {string} text */
+  bring(at, text) {
+    this.#doing = "carry";
+    this.canvas.carried = { ...at, text };
+    this.#carry(at);
+  }
+
+  /** What was brought is let go. @param {boolean} isMeant */
+  letGo(isMeant) {
+    this.#drop(isMeant);
+  }
+
   /** @param {Place} before @param {Place} now @param {Place} other */
   #pinch(before, now, other) {
     const apart = (/** @type {Place} */ at) => Math.max(10, Math.hypot(at.x - other.x, at.y - other.y));
@@ -115,7 +129,10 @@ export class Pointers {
   #carry(now) {
     const { canvas } = this;
     if (canvas.carried) canvas.carried = { ...canvas.carried, ...now };
-    const found = canvas.found(now);
+    const under = canvas.under(now);
+    this.#isOff = !canvas.contains(under);
+    const found = this.#isOff ? null : canvas.found(now);
+    canvas.hooks?.stash(under?.closest("[data-takes=stash]") != null);
     canvas.hooks?.over(found ? (canvas.scene?.cards.node[found.card] ?? null) : null);
     canvas.redraw();
   }
@@ -131,7 +148,7 @@ export class Pointers {
   follow() {
     const { canvas } = this;
     const at = canvas.carried;
-    if (this.#doing !== "carry" || !at) return;
+    if (this.#doing !== "carry" || !at || this.#isOff) return;
     const by = (/** @type {number} */ place, /** @type {number} */ size) => (place < EDGE.near ? EDGE.step : place > size - EDGE.near ? -EDGE.step : 0);
     const [dx, dy] = [by(at.x, canvas.wide), by(at.y, canvas.tall)];
     if (dx === 0 && dy === 0) return;
@@ -163,7 +180,7 @@ export class Pointers {
     const wasCarried = this.#doing === "carry";
     this.rest();
     if (!wasCarried) return;
-    if (!isMeant) this.canvas.hooks?.over(null);
+    if (!isMeant) (this.canvas.hooks?.stash(false), this.canvas.hooks?.over(null));
     this.canvas.hooks?.drop();
   }
 

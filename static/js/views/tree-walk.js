@@ -1,13 +1,14 @@
 // The tree of the page for those who walk it by keys or hear it read: one element that has the keyboard, and in it the
 // message it is at with those one step away, however many there are in all.
 import { h, html } from "../../vendor/preact.js";
+import { canRun, run } from "../actions/commands.js";
 import { leaveThere } from "../actions/move.js";
-import { goThere, moveTo, putHere, stopReading, turnFold } from "../actions/overview.js";
+import { compareHere, goThere, moveTo, putHere, stopComparing, stopReading, turnFold } from "../actions/overview.js";
 import { leaveTree } from "../actions/tree-page.js";
 import { markAlso, markAll, markNone, turnMark } from "../actions/tree-chosen.js";
 import { t } from "../lib/i18n.js";
 import { moving } from "../model/arrangement.js";
-import { marked, reading } from "../model/overview.js";
+import { compared, marked, reading } from "../model/overview.js";
 import { FLAG } from "../tree/outline.js";
 import { around, beginningOf, placeName, placeOf, shownFor } from "../tree/overview.js";
 
@@ -60,6 +61,8 @@ function keyed(event, { tree, at, above, beside, below, canvas, enter, menu }) {
       return () => (moving.peek() ? putHere() : isMod ? goThere(at) : isRun ? turnFold(at) : enter(at));
     case "s":
       return () => turnMark(at);
+    case "c":
+      return canRun("tree.compare") ? () => run("tree.compare") : () => compareHere(tree.head, at);
     case "p":
       return moving.peek() ? putHere : null;
     case " ":
@@ -77,7 +80,7 @@ function keyed(event, { tree, at, above, beside, below, canvas, enter, menu }) {
     case "F10":
       return event.shiftKey ? () => menu(at) : null;
     case "Escape":
-      return () => (moving.peek() ? leaveThere() : marked.peek().size > 0 ? markNone() : reading.peek() === null ? leaveTree() : stopReading());
+      return () => (moving.peek() ? leaveThere() : marked.peek().size > 0 ? markNone() : reading.peek() !== null ? stopReading() : compared.peek() !== null ? stopComparing() : leaveTree());
     default:
       return null;
   }
