@@ -11,9 +11,9 @@ use crate::prompt::Cast;
 use crate::store::{Held, Placed, Reader};
 use crate::tree::{Kind, Role, Status, Trouble};
 
-use super::cast::{self, Voice};
-use super::hooks::{self, Player, Stage, in_order};
-use super::{Parts, TurnError, force, strikes};
+use crate::turn::cast::{self, Voice};
+use crate::turn::rules::hooks::{self, Player, Stage, in_order};
+use crate::turn::{Parts, TurnError, rules::force, rules::strikes};
 
 /// How a reply is shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct Display {
 
 impl Display {
     /// For one look; `None` where no plugin of this server has a say in how replies are shown.
-    pub(super) fn new(parts: &Arc<Parts>) -> Option<Self> {
+    pub(in crate::turn) fn new(parts: &Arc<Parts>) -> Option<Self> {
         let catalogue = parts.catalogue.now();
         let mut loaded = catalogue.entries().filter_map(|entry| entry.state.as_ref().ok());
         let is_any = loaded.any(|loaded| loaded.has(Hook::OnDisplay));

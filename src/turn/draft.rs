@@ -15,15 +15,15 @@ use crate::tree::edit::{self, Refusal};
 use crate::tree::run::{self, Member};
 use crate::tree::{Kind, Node, Session};
 
-use super::ask;
-use super::fill::{Purpose, Wanted};
-use super::machine::{Event, Fault, Machine};
-use super::models::{Choice, Writer};
-use super::room::Bounds;
-use super::scene::{self, Look};
-use super::trace::{self, Made};
-use super::voices::{self, Wish};
-use super::{Generate, Impersonate, Parts, Summarise, TurnError, Turns, room, runner, start};
+use crate::turn::ask;
+use crate::turn::ask::fill::{Purpose, Wanted};
+use crate::turn::ask::room::Bounds;
+use crate::turn::ask::trace::{self, Made};
+use crate::turn::machine::{Event, Fault, Machine};
+use crate::turn::models::{Choice, Writer};
+use crate::turn::reply::voices::{self, Wish};
+use crate::turn::scene::{self, Look};
+use crate::turn::{Generate, Impersonate, Parts, Summarise, TurnError, Turns, ask::room, reply::runner, start};
 
 /// Begins to draft a message in the user's own voice.
 pub async fn impersonate(

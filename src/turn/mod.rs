@@ -1,77 +1,36 @@
 //! The journey of one turn, and the only place that orders it: input, node, 202, prompt, stream, rules, commit.
 //!
-//! - [`Turns`] is the door: begin, message, reroll, go on, edit, cancel, change. What one asks is in `asked.rs`. Each runs on the server's own task: a client
-//!   that goes away changes nothing.
-//! - `start.rs` does commit 1 (the user's node and placeholders; `edit.rs` an edited one, `again.rs` only replies), `runner.rs`
-//!   one reply up to commit 2, fed by [`machine`], which is pure; `echo.rs` hears what a model only repeats. `draft.rs` lets a model write
-//!   what becomes no node; `preview.rs` shows a prompt that nobody sends, `tried.rs` what lore
-//!   would fire. `scene.rs` reads a position, `ask.rs` makes the prompt
-//!   there, `ordered.rs` in the order of a preset, `recall` what of long ago it tells again and `summed.rs` what it tells summed up (`summing.rs` has that made, `proposed.rs` has those ready that plugins propose), `fill.rs` says what macros know, `lore.rs` asks the lorebooks (`shelf.rs` keeps
-//!   those that were read), `plan.rs` the plugins, `scripted.rs` has scripts change texts, `room.rs` says what both keep
-//!   to, `counts.rs` and `recount.rs` how large texts are.
-//!   `models.rs` finds who is meant by a name, `providers.rs` makes their clients, `voices.rs` asks one after another until one
-//!   answers, and `tools.rs` lets it call what plugins offer, `spoken.rs` in words; `slips.rs` forgives it slips.
-//! - `input.rs` shows plugins a text before it is written, `hooks.rs` runs them, `scheduled.rs` the rules of their manifests, `force.rs` says which, `change.rs` writes
-//!   where they begin; `strikes.rs` who is switched off, `meters.rs` what hooks cost,
-//!   `display.rs` shows replies as they say; `workshop.rs` tries a hook without writing, `replay.rs` runs rules again and writes what is accepted. `keeper.rs` saves partial texts and ends what nobody holds; `ends.rs` has commit 2;
-//!   `requests.rs` what running replies were asked with. `beside/` makes the calls that are no replies. `trace.rs` keeps why a reply exists.
+//! [`Turns`] is the door: begin, message, reroll, go on, edit, cancel, change. What one asks is in `asked.rs`. Each runs on the server's
+//! own task: a client that goes away changes nothing. Its rooms, in the order of the way:
 //!
-//! To add a step to the journey: its place in `start.rs` or `runner.rs`, its facts in the trace. To add a hook: see
-//! [`crate::plugin`], then call it here.
+//! - `start/` is the way to commit 1: the user's node and placeholders.
+//! - `rules/` runs the rules of a story, wherever the way wants one; `scene.rs` reads a position for them, `cast.rs` who plays there.
+//! - `ask/` makes the prompt, `models/` finds who is meant by a name, `tools/` is what they may call.
+//! - `reply/` is one reply up to commit 2, by the actions of `machine/`, which is pure.
+//! - `beside/` makes the calls that are no replies, `summing.rs` has summed up what slid out of prompts.
+//!
+//! What is no turn: `draft.rs` lets a model write what becomes no node; `preview.rs` shows a prompt that nobody sends, `tried.rs` what lore
+//! would fire; `display.rs` shows replies as plugins say; `workshop/` tries a hook without writing, and runs rules again.
+//!
+//! To add a step to the journey: its place in `start/` or `reply/runner.rs`, its facts in the trace. To add a hook: see
+//! [`crate::plugin`], then call it in `rules/`.
 
-mod again;
 mod ask;
 mod asked;
-mod begin;
 mod beside;
 mod cast;
-mod change;
-mod chosen;
-mod commands;
-pub mod connections;
-mod counts;
 mod display;
 mod draft;
-mod echo;
-mod edit;
-mod ends;
-mod fill;
-mod force;
-mod hooks;
-mod initial;
-mod input;
-mod keeper;
-mod lore;
 pub mod machine;
-mod meters;
 mod models;
-mod note;
-mod ordered;
-mod plan;
 mod preview;
-mod proposed;
-mod providers;
-mod recall;
-mod recount;
-mod replay;
-mod requests;
-mod room;
-mod runner;
+mod reply;
+mod rules;
 mod scene;
-mod scheduled;
-mod scripted;
-mod shelf;
-mod similar;
-mod slips;
-mod spoken;
 mod start;
-mod strikes;
-mod summed;
 mod summing;
 mod tools;
-mod trace;
 mod tried;
-mod voices;
 mod workshop;
 
 use std::future::Future;
@@ -90,26 +49,27 @@ use crate::provider::{Client, Embedder};
 use crate::store::{Arranged, Claim, Held, Placed, Reader, Seen, Store, StoreError, WriteError};
 use crate::tree::edit::Refusal;
 
+pub use ask::chosen::readable as preset;
+pub use ask::lore::settings as lore_settings;
+pub use ask::recall::{FoundDocument, FoundDocuments};
+pub use ask::scripted::{Known as KnownScript, Shown as ShownScripts, known as scripts, shown as shown_scripts};
+pub use ask::summed::SummaryOfLine;
+pub use ask::trace::{Rebuilt, read_trace};
 pub use asked::{
     Edit, Generate, GoOn, Impersonate, LoreTest, NewMessage, NewSession, OnStale, PluginChoice, Preview, Reroll,
     Started, Summarise,
 };
-pub use change::PluginsKept;
-pub use chosen::readable as preset;
-pub use counts::unusable_files;
 pub use display::{Display, Displayed};
-pub use keeper::Rhythm;
-pub use lore::settings as lore_settings;
-pub use meters::Meter;
+pub use models::connections;
+pub use models::counts::unusable_files;
+pub use models::providers::Cost;
 pub use models::{Candidate, Choice, Models, Passed, UnknownModel, Writer};
-pub use providers::Cost;
-pub use recall::{FoundDocument, FoundDocuments};
-pub use replay::{Replay, Replayed, Row};
+pub use reply::keeper::Rhythm;
+pub use rules::meters::Meter;
 pub use scene::{Offered, QuickReply, Tip};
-pub use scripted::{Known as KnownScript, Shown as ShownScripts, known as scripts, shown as shown_scripts};
-pub use summed::SummaryOfLine;
-pub use trace::{Rebuilt, read_trace};
+pub use start::change::PluginsKept;
 pub use tried::LoreTested;
+pub use workshop::replay::{Replay, Replayed, Row};
 pub use workshop::{Trial, Tried};
 
 /// Why a turn did not begin. Nothing was written, unless it says so.
@@ -169,11 +129,11 @@ pub(crate) struct Parts {
     pub live: Arc<Live>,
     pub catalogue: Arc<Installed>,
     pub models: Arc<Models>,
-    pub hooks: hooks::Hooks,
+    pub hooks: rules::hooks::Hooks,
     /// Lorebooks that were read already.
-    pub shelf: Arc<shelf::Shelf>,
+    pub shelf: Arc<ask::shelf::Shelf>,
     /// Who recalls.
-    pub memories: recall::Memories,
+    pub memories: ask::recall::Memories,
     /// Who sums up.
     pub summing: summing::Summing,
     /// Who asks models for plugins.
@@ -181,7 +141,7 @@ pub(crate) struct Parts {
     /// How often what runs is kept.
     pub rhythm: Rhythm,
     /// What running replies were asked with.
-    pub requests: requests::Requests,
+    pub requests: reply::requests::Requests,
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<Ids>,
     /// The server is shutting down: nothing begins any more.
@@ -233,18 +193,18 @@ impl Turns {
     /// Turns that run on a runtime of the server's own.
     pub fn new(needs: Needs, runtime: Handle) -> Self {
         let parts = Parts {
-            hooks: hooks::Hooks::new(needs.host, Arc::clone(&needs.store), runtime.clone()),
+            hooks: rules::hooks::Hooks::new(needs.host, Arc::clone(&needs.store), runtime.clone()),
             store: needs.store,
             live: needs.live,
             catalogue: needs.catalogue,
-            memories: recall::Memories::new(needs.config.recall.clone(), needs.embedder),
+            memories: ask::recall::Memories::new(needs.config.recall.clone(), needs.embedder),
             models: needs.models,
             summing: summing::Summing::default(),
             asking: beside::Asking::default(),
             shelf: Arc::default(),
             rhythm: needs.rhythm,
             config: needs.config,
-            requests: requests::Requests::default(),
+            requests: reply::requests::Requests::default(),
             clock: needs.clock,
             ids: needs.ids,
             is_stopping: AtomicBool::new(false),
@@ -263,7 +223,7 @@ impl Turns {
     /// A character, persona, model or plugin is not there, or the database fails.
     pub async fn begin(&self, caller: UserId, new: NewSession) -> Result<SessionId, TurnError> {
         let parts = Arc::clone(&self.parts);
-        self.once(async move { begin::begin(&parts, caller, new).await }).await
+        self.once(async move { start::begin::begin(&parts, caller, new).await }).await
     }
 
     /// Writes a message and begins its replies.
@@ -283,7 +243,7 @@ impl Turns {
         let turns = self.clone();
         let work = async move {
             let expected_leaf = beside::seen(&turns.parts, caller, session, asked.expected_leaf).await?;
-            again::reroll(&turns, caller, session, Reroll { expected_leaf, ..asked }).await
+            start::again::reroll(&turns, caller, session, Reroll { expected_leaf, ..asked }).await
         };
         self.once(work).await
     }
@@ -296,7 +256,7 @@ impl Turns {
         let turns = self.clone();
         let work = async move {
             let expected_leaf = beside::seen(&turns.parts, caller, session, asked.expected_leaf).await?;
-            again::go_on(&turns, caller, session, GoOn { expected_leaf, ..asked }).await
+            start::again::go_on(&turns, caller, session, GoOn { expected_leaf, ..asked }).await
         };
         self.once(work).await
     }
@@ -315,7 +275,7 @@ impl Turns {
         let turns = self.clone();
         let work = async move {
             let expected_leaf = beside::seen(&turns.parts, caller, session, edit.expected_leaf).await?;
-            edit::edit(&turns, caller, session, node, Edit { expected_leaf, ..edit }).await
+            start::edit::edit(&turns, caller, session, node, Edit { expected_leaf, ..edit }).await
         };
         self.once(work).await
     }
@@ -333,7 +293,8 @@ impl Turns {
         expected_leaf: Option<Seen>,
     ) -> Result<Started, TurnError> {
         let parts = Arc::clone(&self.parts);
-        self.once(async move { change::change(&parts, caller, session, node, operations, expected_leaf).await }).await
+        self.once(async move { start::change::change(&parts, caller, session, node, operations, expected_leaf).await })
+            .await
     }
 
     /// Sets the plugins of a session; they begin at HEAD, with a change node that records them.
@@ -347,7 +308,7 @@ impl Turns {
         plugins: Vec<PluginChoice>,
     ) -> Result<PluginsKept, TurnError> {
         let parts = Arc::clone(&self.parts);
-        self.own(async move { change::set_plugins(&parts, caller, session, plugins).await }).await
+        self.own(async move { start::change::set_plugins(&parts, caller, session, plugins).await }).await
     }
 
     /// Begins to draft the next message in the user's own voice; its text comes as events and can be read for a while.
@@ -449,7 +410,7 @@ impl Turns {
     /// # Errors
     /// The session or a message is not there, or the database fails.
     pub async fn replay(&self, caller: UserId, asked: Replay) -> Result<Replayed, TurnError> {
-        replay::replay(&self.parts, caller, asked).await
+        workshop::replay::replay(&self.parts, caller, asked).await
     }
 
     /// Runs the rules of a plugin again along a line, and lets its messages do what they say now, in one step.
@@ -458,7 +419,7 @@ impl Turns {
     /// The session or a message is not there, the line was played by other rules, a rule fails, something was done in the
     /// session meanwhile, or the database fails.
     pub async fn accept(&self, caller: UserId, asked: Replay) -> Result<(Replayed, Arranged), TurnError> {
-        replay::accept(&self.parts, caller, asked).await
+        workshop::replay::accept(&self.parts, caller, asked).await
     }
 
     /// What plugins offer at a tip.
@@ -472,7 +433,7 @@ impl Turns {
     /// # Errors
     /// The database fails.
     pub async fn end_interrupted(&self) -> Result<usize, TurnError> {
-        keeper::end_orphans(&self.parts).await
+        reply::keeper::end_orphans(&self.parts).await
     }
 
     /// Asks all providers in the background what they offer.
@@ -497,7 +458,7 @@ impl Turns {
     /// # Errors
     /// The database fails.
     pub fn summaries(reader: &mut Reader<'_>, held: &Held, at: &Placed) -> Result<Vec<SummaryOfLine>, StoreError> {
-        summed::of_line(reader, held, at)
+        ask::summed::of_line(reader, held, at)
     }
 
     /// One of them, as it stands on the line to HEAD.
@@ -505,20 +466,20 @@ impl Turns {
     /// # Errors
     /// The database fails.
     pub fn summary(reader: &mut Reader<'_>, held: &Held, id: SummaryId) -> Result<Option<SummaryOfLine>, StoreError> {
-        summed::one(reader, held, id)
+        ask::summed::one(reader, held, id)
     }
 
     /// Saves partial texts and sweeps what nobody holds, for as long as the runtime lives.
     pub fn keep(&self) {
         let parts = Arc::clone(&self.parts);
-        self.runtime.spawn(async move { keeper::keep(&parts).await });
+        self.runtime.spawn(async move { reply::keeper::keep(&parts).await });
         let parts = Arc::clone(&self.parts);
         self.runtime.spawn(async move { summing::serve(&parts).await });
     }
 
     /// Begins nothing more, asks every running reply to end now, and waits until each has been committed; for shutdown.
     pub async fn stop(&self) {
-        keeper::stop(&self.parts).await;
+        reply::keeper::stop(&self.parts).await;
     }
 
     /// Runs a piece of work on the server's own task: whoever asked may go away, the work is finished all the same.

@@ -11,13 +11,13 @@ use crate::store::{Held, Placed, Reader};
 use crate::tree::edit::{self, Refusal};
 use crate::tree::{Kind, Role, Status};
 
-use super::ask;
-use super::cast::{self, Voice};
-use super::fill::{Purpose, Wanted};
-use super::room::Bounds;
-use super::scene::{self, Look, Scene};
-use super::trace::{Made, Rebuilt};
-use super::{Generate, Parts, Preview, TurnError, draft, room, runner, start};
+use crate::turn::ask;
+use crate::turn::ask::fill::{Purpose, Wanted};
+use crate::turn::ask::room::Bounds;
+use crate::turn::ask::trace::{Made, Rebuilt};
+use crate::turn::cast::{self, Voice};
+use crate::turn::scene::{self, Look, Scene};
+use crate::turn::{Generate, Parts, Preview, TurnError, ask::room, draft, reply::runner, start};
 
 /// The prompt that a send would make.
 pub async fn preview(

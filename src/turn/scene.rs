@@ -10,9 +10,9 @@ use crate::tree::edit::Refusal;
 use crate::tree::{Kind, Node, Role, Session, Trouble};
 use crate::world::World;
 
-use super::cast::{self, Voice};
-use super::hooks::{Proposal, Stage};
-use super::{Parts, TurnError, force};
+use crate::turn::cast::{self, Voice};
+use crate::turn::rules::hooks::{Proposal, Stage};
+use crate::turn::{Parts, TurnError, rules::force};
 
 /// How many messages before a node scripts may look at.
 const RECENT: i64 = 50;
@@ -233,14 +233,14 @@ pub struct Tip {
 ///
 /// # Errors
 /// As [`read`].
-pub(super) fn tip(reader: &mut Reader<'_>, look: &Look) -> Result<Tip, TurnError> {
+pub(in crate::turn) fn tip(reader: &mut Reader<'_>, look: &Look) -> Result<Tip, TurnError> {
     let scene = read(reader, look)?;
     let before = reader.world_before(&scene.held, &scene.at)?;
     Ok(Tip { scene, before })
 }
 
 /// What plugins offer at a tip. Nothing is written: what goes wrong here stands in no node.
-pub(super) async fn offered(parts: &Parts, tip: Tip) -> Offered {
+pub(in crate::turn) async fn offered(parts: &Parts, tip: Tip) -> Offered {
     let Tip { scene, before } = tip;
     let at = &scene.at.node;
     let count = |n: i32| u64::try_from(n).unwrap_or(0);

@@ -19,11 +19,11 @@ use crate::prompt::{self, Line, Sent, summaries, tags};
 use crate::store::{Held, NewSummary, Placed, Reader, Show, StoreError};
 use crate::tree::Session;
 
-use super::models::Choice;
-use super::room::{Bounds, Last};
-use super::summed::Known;
-use super::trace::{Made, SUMMED};
-use super::{Generate, Parts, beside, draft, room, start, trace};
+use crate::turn::ask::room::{Bounds, Last};
+use crate::turn::ask::summed::Known;
+use crate::turn::ask::trace::{Made, SUMMED};
+use crate::turn::models::Choice;
+use crate::turn::{Generate, Parts, ask::room, ask::trace, beside, draft, start};
 
 /// So many calls run at once for all sessions together.
 const AT_ONCE: usize = 2;

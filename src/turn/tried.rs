@@ -14,17 +14,17 @@ use crate::store::Reader;
 use crate::tree::Session;
 use crate::tree::edit::{self, Refusal};
 
-use super::asked::LoreTest;
-use super::chosen::chosen;
-use super::fill::{self, Purpose};
-use super::lore::{Asked, Heard, Looked, Lorebooks, verdict};
-use super::note;
-use super::recall::Cue;
-use super::room::Bounds;
-use super::scene::{self, Look};
-use super::scripted::Scripted;
-use super::similar::Found;
-use super::{Generate, Parts, TurnError, draft, ordered, plan, preview, room, start};
+use crate::turn::ask::chosen::chosen;
+use crate::turn::ask::fill::{self, Purpose};
+use crate::turn::ask::lore::{Asked, Heard, Looked, Lorebooks, verdict};
+use crate::turn::ask::note;
+use crate::turn::ask::recall::Cue;
+use crate::turn::ask::room::Bounds;
+use crate::turn::ask::scripted::Scripted;
+use crate::turn::ask::similar::Found;
+use crate::turn::asked::LoreTest;
+use crate::turn::scene::{self, Look};
+use crate::turn::{Generate, Parts, TurnError, ask::ordered, ask::plan, ask::room, draft, preview, start};
 
 /// Of each list so many entries are told.
 const MOST_TOLD: usize = 1_000;
@@ -177,7 +177,7 @@ fn told(books: &Lorebooks, Looked { outcome, similar }: Looked, measure: &Measur
         silent.extend(others.take(left).map(|entry| entry.unspoken(&book.id)));
     }
     let fired = outcome.active.iter().take(MOST_TOLD).map(|fired| {
-        let mut told = super::lore::told(fired, measure);
+        let mut told = crate::turn::ask::lore::told(fired, measure);
         told.insert("text".to_owned(), fired.text.as_str().into());
         Value::Object(told)
     });

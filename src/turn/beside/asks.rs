@@ -15,13 +15,13 @@ use crate::store::{Actor, Draft, Placed, Reader, Seen, StoreError, WriteError};
 use crate::tree::edit::Refusal;
 use crate::tree::{Kind, Role, Session, Status};
 
-use super::super::hooks::Proposal;
-use super::super::models::{Choice, Writer};
-use super::super::room::{self, MOST};
-use super::super::scene::{self, Look, Scene};
-use super::super::trace::Made;
-use super::super::{Parts, TurnError, force, proposed};
 use super::{ANSWERS, call};
+use crate::turn::ask::room::{self, MOST};
+use crate::turn::ask::trace::Made;
+use crate::turn::models::{Choice, Writer};
+use crate::turn::rules::hooks::Proposal;
+use crate::turn::scene::{self, Look, Scene};
+use crate::turn::{Parts, TurnError, rules::force, rules::proposed};
 
 /// So many calls run at once for all sessions together.
 const AT_ONCE: usize = 4;

@@ -6,12 +6,12 @@ use futures_util::StreamExt;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use super::super::Parts;
-use super::super::machine::{Event, Fault, Machine};
-use super::super::models::{Candidate, Choice};
-use super::super::providers::Cost;
-use super::super::trace::Made;
 use crate::provider::Usage;
+use crate::turn::Parts;
+use crate::turn::ask::trace::Made;
+use crate::turn::machine::{Event, Fault, Machine};
+use crate::turn::models::providers::Cost;
+use crate::turn::models::{Candidate, Choice};
 
 /// The answer of the first model that gives one, and what is known of it.
 pub async fn ask(
@@ -47,7 +47,7 @@ async fn hear(
     deadline: Instant,
 ) -> Machine {
     let endpoint = candidate.client.endpoint();
-    let request = super::super::ask::request(params, parts.ids.seed(), candidate.model.clone(), made, endpoint);
+    let request = crate::turn::ask::request(params, parts.ids.seed(), candidate.model.clone(), made, endpoint);
     let mut machine = Machine::new(parts.clock.now());
     let mut frames = candidate.client.stream_aside(&request);
     while !machine.is_over() {

@@ -10,7 +10,7 @@ use crate::store::VALUES;
 use crate::tree::{Delta, Trouble};
 use crate::world::{Rules, World};
 
-use super::super::hooks::{Player, Proposal, Stage, shown};
+use crate::turn::rules::hooks::{Player, Proposal, Stage, shown};
 
 /// The hook under whose name it is recorded.
 const HOOK: &str = "values";

@@ -4,7 +4,7 @@ use crate::ids::{NodeId, SessionId, UserId};
 use crate::store::{Held, Reader, Seen, StoreError};
 use crate::tree::{Kind, Node};
 
-use super::super::Parts;
+use crate::turn::Parts;
 
 /// What the metadata of a node tells of the call by, whose answer it is.
 pub const ANSWERS: &str = "answers";

@@ -12,12 +12,12 @@ use crate::store::VALUES;
 use crate::tree::{Role, Trouble};
 use crate::world::World;
 
-use super::super::models::Writer;
-use super::super::room;
-use super::super::scene::Scene;
-use super::super::trace::Made;
-use super::super::{Parts, force};
 use super::call;
+use crate::turn::ask::room;
+use crate::turn::ask::trace::Made;
+use crate::turn::models::Writer;
+use crate::turn::scene::Scene;
+use crate::turn::{Parts, rules::force};
 
 /// Tokens of its answer.
 const TOKENS: usize = 1_024;

@@ -1,0 +1,245 @@
+//! What macros know at a scene, and what becomes of what they wrote (`docs/domain.md` 6.4).
+//!
+//! Everything comes from the scene, so that a preview and the send after it are filled alike: the time is that of the message
+//! that is answered, chance is seeded by the session, that message and the number of the reply, and variables are a copy of
+//! the world there. What is written goes with the copy, but for values that the session's schemas declare.
+
+use serde_json::{Map, Value};
+
+use crate::clock::{SplitMix64, Time};
+use crate::ids::UserId;
+use crate::prompt::Cast;
+use crate::prompt::lore::Call;
+use crate::prompt::macros::{Facts, Macros, Moment, Said, Sizes, Variables};
+use crate::store::{Reader, StoreError};
+use crate::tree::{Node, Role};
+use crate::world::{self, Change, Operation, Rules, World, diff};
+
+use super::note;
+use crate::turn::rules::hooks::SERVER;
+use crate::turn::scene::Scene;
+
+/// The kind of the presets that are variables of all sessions.
+const VARIABLES: &str = "variables";
+/// Why operations of macros are there.
+const WHY: &str = "a macro in the prompt";
+
+/// What is wanted of a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// A reply.
+    Reply,
+    /// More of a reply, of which there is this text.
+    More(String),
+    /// The user's next message, in the user's own voice.
+    UsersMessage,
+}
+
+/// What a prompt is made for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Purpose {
+    /// What is wanted.
+    pub wanted: Wanted,
+    /// The number of the reply among those to the same message, from 0: each has its own chance.
+    pub number: usize,
+}
+
+impl Purpose {
+    /// The first reply to a message.
+    pub const FIRST: Self = Self { wanted: Wanted::Reply, number: 0 };
+
+    /// What the model is to write of the story's values: there is one call, which writes all of it.
+    pub const fn values(&self) -> Call {
+        match self.wanted {
+            Wanted::Reply | Wanted::More(_) => Call::Whole,
+            Wanted::UsersMessage => Call::Story,
+        }
+    }
+
+    /// The word for it: `normal`, `swipe`, `continue`, `impersonate`.
+    pub const fn word(&self) -> &'static str {
+        match self.wanted {
+            Wanted::More(_) => "continue",
+            Wanted::UsersMessage => "impersonate",
+            Wanted::Reply if self.number > 0 => "swipe",
+            Wanted::Reply => "normal",
+        }
+    }
+}
+
+/// What macros know at a scene.
+pub fn facts(scene: &Scene, sizes: Sizes, model: &str, purpose: &Purpose) -> Facts {
+    let at = &scene.at.node;
+    Facts {
+        said: Said { version: version(purpose), ..said(scene) },
+        time: Moment { ms: at.created.0, ..Moment::default() },
+        sizes,
+        model: model.to_owned(),
+        note: note::of(scene.session(), &scene.cast).text,
+        summary: scene.world.summary.clone(),
+        purpose: purpose.word().to_owned(),
+        seed: scene.session().seed,
+        ..scene.cast.facts()
+    }
+}
+
+/// Which reply to the same message is written, from 1, and how many there are before it; none for the first.
+fn version(purpose: &Purpose) -> Option<(u64, u64)> {
+    let before = u64::try_from(purpose.number).ok().filter(|before| *before > 0)?;
+    Some((before + 1, before))
+}
+
+/// The variables of all sessions, as their owner keeps them. What macros write into them goes with the prompt.
+///
+/// # Errors
+/// The database fails.
+pub fn globals(reader: &mut Reader<'_>, owner: UserId) -> Result<Map<String, Value>, StoreError> {
+    let kept = reader.preset_bodies(owner, VARIABLES)?.all.into_iter();
+    Ok(kept.filter_map(|body| if let Value::Object(body) = body { Some(body) } else { None }).flatten().collect())
+}
+
+/// What was said last on this path.
+fn said(scene: &Scene) -> Said {
+    let sent = || scene.page.nodes.iter().rev().map(|placed| &placed.node).filter(|node| node.is_sent());
+    let text = |found: Option<&Node>| found.map(|node| node.content.clone()).unwrap_or_default();
+    let is = |role: Role| move |node: &&Node| node.role == role;
+    Said {
+        last: text(sent().next()),
+        last_user: text(sent().find(is(Role::User))),
+        last_character: text(sent().find(is(Role::Assistant))),
+        // The root is no message.
+        last_id: sent().next().and_then(|node| u64::try_from(node.depth).ok()?.checked_sub(1)),
+        user_spoke: sent().skip(1).find(is(Role::User)).map(|node| node.created.0),
+        ..Said::default()
+    }
+}
+
+/// Chance at a scene, for one reply there.
+pub fn chance(scene: &Scene, purpose: &Purpose) -> impl FnMut() -> f64 + use<> {
+    chance_for(scene, purpose, "")
+}
+
+/// The same for somebody who draws by himself: what he draws moves nobody else's dice.
+pub fn chance_for(scene: &Scene, purpose: &Purpose, who: &str) -> impl FnMut() -> f64 + use<> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&scene.session().seed.to_le_bytes());
+    hasher.update(&scene.at.node.turn.to_le_bytes());
+    hasher.update(&purpose.number.to_le_bytes());
+    hasher.update(scene.said.0.as_bytes());
+    hasher.update(who.as_bytes());
+    draws(first(&hasher))
+}
+
+/// A message that is told again, filled in. It has its own chance in each session, whoever asks and when, and what it writes
+/// goes nowhere.
+pub fn recalled(scene: &Scene, node: &Node, text: &str) -> String {
+    if !text.contains(['{', '}', '<']) {
+        return text.to_owned();
+    }
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&scene.session().seed.to_le_bytes());
+    hasher.update(node.id.as_bytes());
+    let time = Moment { ms: scene.at.node.created.0, ..Moment::default() };
+    let facts = Facts { time, seed: scene.session().seed, purpose: "normal".into(), ..scene.cast.facts() };
+    Macros::new(&facts, scene.world.vars.clone(), Map::new(), &mut draws(first(&hasher))).fill(text)
+}
+
+/// The first bytes of a hash, as a seed.
+fn first(hasher: &blake3::Hasher) -> u64 {
+    hasher.finalize().as_bytes().first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+/// Numbers from 0 up to but not including 1.
+fn draws(seed: u64) -> impl FnMut() -> f64 + use<> {
+    let mut random = SplitMix64::new(seed);
+    move || f64::from(u32::try_from(random.next_u64() >> 32).unwrap_or(0)) / 4_294_967_296.0
+}
+
+/// A text of the beginning, filled in for good.
+pub fn greeting(cast: &Cast, text: &str, globals: &Map<String, Value>, seed: u64, now: Time) -> String {
+    greeting_in(&World::default(), cast, text, globals, seed, now)
+}
+
+/// The same in the world that a story begins with.
+pub fn greeting_in(
+    world: &World,
+    cast: &Cast,
+    text: &str,
+    globals: &Map<String, Value>,
+    seed: u64,
+    now: Time,
+) -> String {
+    let facts =
+        Facts { time: Moment { ms: now.0, ..Moment::default() }, seed, purpose: "normal".into(), ..cast.facts() };
+    Macros::new(&facts, world.vars.clone(), globals.clone(), &mut draws(seed)).fill(text)
+}
+
+/// What was written into variables that the schemas declare, as operations.
+pub fn operations(world: &World, rules: &Rules, local: &Variables) -> Vec<Operation> {
+    let only = |vars: &Map<String, Value>| {
+        let own = local.changed().iter().filter_map(|name| Some((name.clone(), vars.get(name)?.clone())));
+        World { vars: own.collect(), ..World::default() }
+    };
+    let changes = diff(&only(&world.vars), &only(local.map())).into_iter();
+    let declared = changes.filter_map(|change| {
+        let (root, schema) = rules.governing(&change.path)?;
+        let node = schema.at(change.path.below(root)?)?;
+        let change_there = match change.after {
+            Some(value) if takes_text(node) => Change::Set(value),
+            Some(value) => Change::Set(untold(value)),
+            None => Change::Remove,
+        };
+        Some(Operation::new(change.path, change_there, WHY, SERVER))
+    });
+    declared.collect()
+}
+
+/// Whether a text may stand there.
+fn takes_text(node: &world::Node) -> bool {
+    node.kinds().is_empty() || node.kinds().iter().any(|kind| kind.word() == "string")
+}
+
+/// Macros write texts. Where none may stand, a text that is a number, a truth, a list or a map is one.
+fn untold(value: Value) -> Value {
+    let Value::String(text) = &value else { return value };
+    serde_json::from_str(text.trim()).unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::{Pointer, Schema};
+    use serde_json::json;
+    use std::sync::Arc;
+
+    fn rules() -> Rules {
+        let schema = json!({"type": "object", "properties": {
+            "hp": {"type": "integer"}, "name": {"type": "string"}, "bag": {"type": "object", "additionalProperties": {"type": "integer"}}}});
+        Rules::new(vec![(Pointer::from_keys(["combat"]), Arc::new(Schema::parse(schema).unwrap()))]).unwrap()
+    }
+
+    /// `domain.md` 6.4: only what a schema declares becomes an operation, as the schema wants it.
+    #[test]
+    fn declared_names_become_operations() {
+        let vars = json!({"combat": {"hp": 20, "name": "7", "bag": {}, "loose": 1}, "mood": "grey"});
+        let world = World { vars: vars.as_object().unwrap().clone(), ..World::default() };
+        let facts = Facts::default();
+        let mut draw = || 0.0;
+        let mut macros = Macros::new(&facts, world.vars.clone(), Map::new(), &mut draw);
+        macros.fill("{{setvar::mood::blue}}{{setvar::new::1}}{{addvar::combat.hp::-5}}{{setvar::combat.name::8}}");
+        macros.fill("{{setvarkey::combat.bag::rope::2}}{{setvar::combat.loose::2}}");
+        let told: Vec<Value> = operations(&world, &rules(), &macros.local).iter().map(Operation::to_json).collect();
+        let set =
+            |path: &str, value: Value| json!({"op": "set", "path": path, "value": value, "why": WHY, "by": SERVER});
+        assert_eq!(
+            told,
+            [set("/combat/hp", json!(15)), set("/combat/name", json!("8")), set("/combat/bag/rope", json!(2))]
+        );
+    }
+
+    #[test]
+    fn chance_is_between_zero_and_one() {
+        let mut draw = draws(7);
+        assert!((0..1_000).map(|_| draw()).all(|one| (0.0..1.0).contains(&one)));
+    }
+}

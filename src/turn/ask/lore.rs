@@ -1,0 +1,534 @@
+//! Lore at a scene: which lorebooks hold there, what they call up in what was said, and where it goes (`docs/lore.md`).
+//!
+//! Books come from the store by what they hold for, read once and then from the shelf; [`crate::prompt::lore`] says
+//! what fires. What was in mind and which times run becomes a part of the world, by operations of the reply: so both go
+//! back with the branch, a preview changes nothing, and a reply that fails leaves no trace of them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::ids::{LorebookId, NodeId, UserId};
+use crate::plugin::LoreWish;
+use crate::prompt::lore::{
+    Around, Book, Bound, Fired, Outcome, Printed, Said, Scanned, Scope, Settings, Timers, Verdict, Who, Wish, scan,
+};
+use crate::prompt::{Cast, Measure, preset};
+use crate::store::{HeldBook, HoldsFor, Reader, Show, StoreError};
+use crate::tree::{Role, book};
+use crate::world::{Change, Operation, Pointer, Section};
+
+use super::fill::{self, Purpose, Wanted};
+use super::plan::Planned;
+use super::recall::Cue;
+use super::scripted::Scripted;
+use super::shelf::Shelf;
+use super::similar::{self, Found};
+use crate::turn::cast;
+use crate::turn::rules::hooks::SERVER;
+use crate::turn::scene::Scene;
+
+/// Messages beyond this are never looked at.
+const MOST_MESSAGES: usize = 1_000;
+/// So many entries are said to be in mind, and to have been stopped.
+const MOST_TOLD: usize = 200;
+/// Of a title so many letters are told.
+const LONGEST_TITLE: usize = 200;
+/// So many lines of lore are counted once and then known.
+const MOST_LINES: usize = 4_096;
+/// Messages are counted this far back at least, and at most.
+const NEAREST: i64 = 1_000;
+const FARTHEST: i64 = 100_000;
+/// Where the world keeps what was counted.
+const TALLY: &str = "counted";
+/// The depth of what does not say one.
+const DEPTH: i64 = 4;
+/// Why operations of lore are there.
+const WHY: &str = "lore";
+/// The folder by which a character's file is known that came from elsewhere.
+const FILES: &str = "characters/";
+
+/// The lorebooks that hold somewhere.
+#[derive(Debug, Default)]
+pub struct Lorebooks {
+    books: Vec<(Scope, Arc<Book>)>,
+    who: Who,
+    settings: Settings,
+}
+
+/// What is looked at beside the books.
+#[derive(Debug)]
+pub struct Heard<'h> {
+    /// What was said, oldest first.
+    pub said: &'h [preset::Said],
+    /// Texts of others that lore may look at, too.
+    pub open: &'h [String],
+    /// Tokens that the whole prompt may take.
+    pub prompt: usize,
+    /// Tokens that lore takes at most, whatever its own settings say.
+    pub most: usize,
+    /// What the prompt is made for.
+    pub purpose: &'h Purpose,
+    /// What texts are measured by.
+    pub measure: &'h Measure,
+    /// What entries may be found by that fit what was said.
+    pub cue: &'h Cue,
+    /// What plugins wish.
+    pub wishes: &'h [Wish],
+}
+
+/// What fires, and why.
+#[derive(Debug, Clone)]
+pub struct Looked {
+    /// What came of it.
+    pub outcome: Outcome,
+    /// How entries were found that fit what was said; nothing where none may be.
+    pub similar: Option<Value>,
+}
+
+/// What lore does to a prompt and to the world.
+#[derive(Debug, Clone, Default)]
+pub struct Called {
+    /// Where its texts go.
+    pub lore: preset::Lore,
+    /// The texts that macros ask for.
+    pub outlets: BTreeMap<String, String>,
+    /// What is in mind from now on, and which times run.
+    pub operations: Vec<Operation>,
+    /// What is said only to the model that keeps the values, where that is another one.
+    pub values: Vec<String>,
+    /// What fired and what was stopped, for the trace; nothing where no book holds.
+    pub told: Option<Value>,
+}
+
+impl Lorebooks {
+    /// Those that hold at a scene.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn at(reader: &mut Reader<'_>, scene: &Scene, shelf: &Shelf) -> Result<Self, StoreError> {
+        let session = scene.session();
+        let card = card(reader, scene)?;
+        let mut held: Vec<(Scope, HeldBook)> = Vec::new();
+        for id in book::of_card(&card) {
+            held.extend(reader.lorebook_version(session.owner, id)?.map(|book| (Scope::Character, book)));
+        }
+        let persona = scene.voice.persona.or(session.persona.as_ref().map(|persona| persona.id));
+        for (scope, what) in [
+            (Scope::Character, scene.speaker.map(HoldsFor::Character)),
+            (Scope::Global, Some(HoldsFor::Everything)),
+            (Scope::Chat, Some(HoldsFor::Session(session.id))),
+            (Scope::Persona, persona.map(HoldsFor::Persona)),
+        ] {
+            let Some(what) = what else { continue };
+            held.extend(reader.holding(session.owner, what)?.into_iter().map(|book| (scope, book)));
+        }
+        let mut own = Self::default();
+        own.take(reader, session.owner, shelf, held)?;
+        if !own.books.is_empty() {
+            own.who = who(reader, scene, &card)?;
+        }
+        Ok(own)
+    }
+
+    /// Takes further books; with the first one come the house rules of whose they are.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn take(
+        &mut self,
+        reader: &mut Reader<'_>,
+        owner: UserId,
+        shelf: &Shelf,
+        held: impl IntoIterator<Item = (Scope, HeldBook)>,
+    ) -> Result<(), StoreError> {
+        for (scope, held) in held {
+            let book = match shelf.take(held.id, held.updated) {
+                Some(book) => Some(book),
+                None => read(reader, owner, held.id)?.inspect(|book| shelf.put(held.id, held.updated, book)),
+            };
+            if book.is_some() && self.books.is_empty() {
+                self.settings = settings(reader, owner)?;
+            }
+            self.books.extend(book.map(|book| (scope, book)));
+        }
+        Ok(())
+    }
+
+    /// The books, each with what it is bound to.
+    pub fn books(&self) -> impl Iterator<Item = (Scope, &Book)> {
+        self.books.iter().map(|(scope, book)| (*scope, book.as_ref()))
+    }
+
+    /// What they are called: `{id, name, scope}`.
+    pub fn named(&self) -> Vec<Value> {
+        let named = self.books().map(|(scope, book)| json!({"id": book.id, "name": book.name, "scope": scope.word()}));
+        named.collect()
+    }
+
+    /// How many messages they want to look at.
+    pub fn looks_back(&self) -> usize {
+        let own = usize::try_from(self.settings.depth).unwrap_or(0);
+        let deepest = self.books().map(|(_, book)| book.looks_back()).max();
+        let similar = &self.settings.similar;
+        let fits = similar.entries > 0 && self.books().any(|(_, book)| book.fitting(similar.all).next().is_some());
+        let own = own.max(if fits { similar.messages } else { 0 });
+        deepest.map_or(0, |deepest| deepest.max(own).min(MOST_MESSAGES))
+    }
+
+    /// What they call up at a scene.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn call(
+        &self,
+        reader: &mut Reader<'_>,
+        scene: &Scene,
+        heard: &Heard<'_>,
+        scripted: &mut Scripted<'_, '_>,
+    ) -> Result<Called, StoreError> {
+        if self.books.is_empty() && scene.world.lore.is_empty() {
+            return Ok(Called::default());
+        }
+        let Looked { outcome, similar } = self.outcome(reader, scene, heard, scripted)?;
+        let outlets = outcome.printed.outlets.iter().map(|(name, texts)| (name.clone(), texts.join("\n")));
+        Ok(Called {
+            outlets: outlets.collect(),
+            operations: operations(scene, heard.purpose, &outcome),
+            told: (!self.books.is_empty()).then(|| self.told(&outcome, similar, heard.measure)),
+            values: outcome.values,
+            lore: placed(outcome.printed),
+        })
+    }
+
+    /// What fires at a scene, and why.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn outcome(
+        &self,
+        reader: &mut Reader<'_>,
+        scene: &Scene,
+        heard: &Heard<'_>,
+        scripted: &mut Scripted<'_, '_>,
+    ) -> Result<Looked, StoreError> {
+        let timers = scene.world.lore.get("timers").cloned().and_then(|timers| serde_json::from_value(timers).ok());
+        let timers: Timers = timers.unwrap_or_default();
+        let counts = timers != Timers::default() || self.books().any(|(_, book)| book.counts_messages());
+        let delay = self.books().map(|(_, book)| book.longest_delay()).max().unwrap_or(0);
+        let reach = Reach { is_running: timers != Timers::default(), delay: i64::try_from(delay).unwrap_or(i64::MAX) };
+        let newest_first = heard.said.iter().rev().take(MOST_MESSAGES);
+        let texts: Vec<&str> = newest_first.clone().map(|said| said.text.as_str()).collect();
+        let Found { near, told: similar } = self.fitting(reader, &texts, heard.cue)?;
+        let scanned = Scanned {
+            messages: newest_first.map(|said| Said { name: said.name.clone(), text: said.text.clone() }).collect(),
+            count: if counts { count(reader, scene, heard, reach)? } else { 0 },
+            card: cards(&scene.cast),
+            injects: heard.open.to_vec(),
+            trigger: heard.purpose.word().to_owned(),
+            call: heard.purpose.values(),
+            is_apart: scene.values_model().is_some(),
+            who: self.who.clone(),
+            prompt: heard.prompt,
+            near,
+            wishes: heard.wishes.to_vec(),
+            most: Some(heard.most),
+            ..Scanned::default()
+        };
+        let mut draw = fill::chance_for(scene, heard.purpose, WHY);
+        let outcome = self.scan(&scanned, &timers, &mut Asked::new(scripted, &mut draw, heard.measure));
+        Ok(Looked { outcome, similar })
+    }
+
+    /// The entries that fit what was said, the newest of it first.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn fitting(&self, reader: &mut Reader<'_>, newest_first: &[&str], cue: &Cue) -> Result<Found, StoreError> {
+        let books: Vec<&Arc<Book>> = self.books.iter().map(|(_, book)| book).collect();
+        similar::fitting(reader, &books, &self.settings.similar, newest_first, cue)
+    }
+
+    /// What plugins wish of these books. An entry that is not there, or switched off, is told to who asked for it.
+    pub fn wished(&self, planned: &mut Planned) -> Vec<Wish> {
+        if planned.wishes.is_empty() {
+            return Vec::new();
+        }
+        let mut places: HashMap<&str, Vec<(usize, usize, bool)>> =
+            planned.wishes.iter().map(|(_, _, wish)| (wish.entry.as_str(), Vec::new())).collect();
+        for (n, (_, book)) in self.books().enumerate() {
+            for (at, entry) in book.entries.iter().enumerate() {
+                let title = Some(entry.title.trim()).filter(|title| *title != entry.uid);
+                for name in title.into_iter().chain([entry.uid.as_str()]) {
+                    places.get_mut(name).into_iter().for_each(|places| places.push((n, at, entry.is_off())));
+                }
+            }
+        }
+        let (mut wishes, mut told) = (Vec::new(), Vec::new());
+        for (run, plugin, LoreWish { entry, is_in }) in &planned.wishes {
+            let places = places.get(entry.as_str()).map(Vec::as_slice).unwrap_or_default();
+            let (name, short) = (if *is_in { "lore" } else { "unlore" }, entry.chars().take(80).collect::<String>());
+            if places.is_empty() {
+                told.push((*run, format!("{name}(\"{short}\"): no lorebook in force here has such an entry")));
+            } else if *is_in && places.iter().all(|(.., is_off)| *is_off) {
+                told.push((*run, format!("{name}(\"{short}\"): the entry is switched off")));
+            }
+            let wish = |(book, entry, _): &(usize, usize, bool)| Wish {
+                book: *book,
+                entry: *entry,
+                is_in: *is_in,
+                plugin: plugin.clone(),
+            };
+            wishes.extend(places.iter().map(wish));
+        }
+        told.iter().for_each(|(run, line)| planned.warn(*run, line));
+        wishes
+    }
+
+    /// Looks through the books.
+    pub fn scan(&self, scanned: &Scanned, timers: &Timers, asked: &mut Asked<'_, '_, '_, '_>) -> Outcome {
+        let bound: Vec<Bound<'_>> = self.books().map(|(scope, book)| Bound { scope, book }).collect();
+        scan(&bound, &self.settings, scanned, timers, asked)
+    }
+
+    /// What a trace keeps of it.
+    fn told(&self, outcome: &Outcome, similar: Option<Value>, measure: &Measure) -> Value {
+        let fired = outcome.active.iter().take(MOST_TOLD).map(|fired| Value::Object(told(fired, measure)));
+        json!({
+            "books": self.named(),
+            "fired": fired.collect::<Vec<_>>(),
+            "firedInAll": outcome.active.len(),
+            "stopped": outcome.stopped.iter().take(MOST_TOLD).map(verdict).collect::<Vec<_>>(),
+            "stoppedInAll": outcome.stopped.len(),
+            "silent": outcome.silent,
+            "budget": outcome.budget,
+            "overflowed": outcome.overflowed,
+            "passes": outcome.passes,
+            "similar": similar,
+            "notes": outcome.notes,
+        })
+    }
+}
+
+fn read(reader: &mut Reader<'_>, owner: UserId, id: LorebookId) -> Result<Option<Arc<Book>>, StoreError> {
+    let book = reader.lorebook(owner, id)?;
+    Ok(book.map(|book| {
+        let name = book.card.get("name").and_then(Value::as_str).unwrap_or_default();
+        Arc::new(Book::read(id.to_string(), name, &book.card))
+    }))
+}
+
+/// The card of who answers as it is now, for it says which books belong to it; of one that is gone the version that the
+/// session keeps.
+fn card(reader: &mut Reader<'_>, scene: &Scene) -> Result<Map<String, Value>, StoreError> {
+    let session = scene.session();
+    let Some(own) = cast::speaker(session, scene.speaker) else { return Ok(Map::new()) };
+    match reader.character(session.owner, own.id)? {
+        Some(character) => Ok(character.card),
+        None => Ok(cast::object(&reader.blob(&own.hash)?)),
+    }
+}
+
+/// Who answers, as entries that are for some only name it: by the file that it came in, else by its name; and its tags.
+fn who(reader: &mut Reader<'_>, scene: &Scene, card: &Map<String, Value>) -> Result<Who, StoreError> {
+    let sources = match scene.speaker {
+        Some(id) => reader.sources_of(scene.session().owner, id.as_bytes())?,
+        None => Vec::new(),
+    };
+    let file = sources.iter().find_map(|source| source.name.strip_prefix(FILES));
+    let file = file.unwrap_or(&scene.cast.character).to_owned();
+    let tags = card.get("tags").and_then(Value::as_array).into_iter().flatten();
+    Ok(Who { file, tags: tags.filter_map(Value::as_str).map(str::to_owned).collect() })
+}
+
+/// How many messages there are to be seen in the story, as far as times need it: from where they were counted last, so
+/// that a deep story costs no more than times last. The first time, and for entries that wait for a long story, as far
+/// as those look.
+fn count(reader: &mut Reader<'_>, scene: &Scene, heard: &Heard<'_>, reach: Reach) -> Result<u64, StoreError> {
+    // A message that a preview pretends to be written stands in no row.
+    let (at, unwritten) = match scene.at.n {
+        0 => (scene.at.node.parent.map(|parent| reader.node(&scene.held, parent)).transpose()?.flatten(), 1),
+        _ => (Some(scene.at.clone()), 0),
+    };
+    let continued = u64::from(matches!(heard.purpose.wanted, Wanted::More(_)));
+    let Some(at) = at else { return Ok(unwritten + continued) };
+    let last: Option<Tally> = scene.world.lore.get(TALLY).cloned().and_then(|tally| serde_json::from_value(tally).ok());
+    let last = last.filter(|_| reach.is_running);
+    let until = match &last {
+        Some(tally) => reader.node(&scene.held, tally.node)?.map(|placed| placed.n),
+        None => None,
+    };
+    let most = if reach.is_running { FARTHEST } else { reach.delay.clamp(NEAREST, FARTHEST) };
+    let (seen, is_met) = reader.count_up(&at, until, Show::Enabled, most)?;
+    let before = last.filter(|_| is_met).map_or(0, |tally| tally.messages);
+    Ok(seen + before + unwritten + continued)
+}
+
+/// How far back messages are counted.
+#[derive(Debug, Clone, Copy)]
+struct Reach {
+    /// Times run already: they go by what was counted when they began.
+    is_running: bool,
+    /// The longest wait of an entry for a story to be long enough.
+    delay: i64,
+}
+
+/// What was counted when a time last began or ended: so many messages up to and with this one.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Tally {
+    node: NodeId,
+    messages: u64,
+}
+
+/// The texts of the cards that an entry may look at, in the order of [`crate::prompt::lore::CARD_TEXTS`], with names
+/// filled in.
+fn cards(cast: &Cast) -> [String; 6] {
+    let names = cast.names();
+    [&cast.persona, &cast.description, &cast.personality, &cast.depth_prompt, &cast.scenario, &cast.creator_notes]
+        .map(|text| names.fill(text))
+}
+
+/// The house rules of lore that a user has.
+///
+/// # Errors
+/// The database fails.
+pub fn settings(reader: &mut Reader<'_>, owner: UserId) -> Result<Settings, StoreError> {
+    Ok(Settings::from_kept(reader.lore_settings(owner)?))
+}
+
+/// What activation asks of the rest of a prompt.
+pub struct Asked<'s, 'm, 'a, 'd> {
+    scripted: &'s mut Scripted<'m, 'a>,
+    draw: &'d mut dyn FnMut() -> f64,
+    measure: &'d Measure,
+    /// Tokens of lines that were counted already: what is called up is counted again with each entry.
+    counted: HashMap<String, usize>,
+}
+
+impl<'s, 'm, 'a, 'd> Asked<'s, 'm, 'a, 'd> {
+    /// Asks these.
+    pub fn new(scripted: &'s mut Scripted<'m, 'a>, draw: &'d mut dyn FnMut() -> f64, measure: &'d Measure) -> Self {
+        Self { scripted, draw, measure, counted: HashMap::new() }
+    }
+
+    /// Tokens of a line. A tokenizer takes longer to count than to look up what it said.
+    fn line(&mut self, line: &str) -> usize {
+        if let Some(known) = self.counted.get(line) {
+            return *known;
+        }
+        let count = self.measure.text(line);
+        if self.counted.len() < MOST_LINES {
+            self.counted.insert(line.to_owned(), count);
+        }
+        count
+    }
+}
+
+impl Around for Asked<'_, '_, '_, '_> {
+    fn fill(&mut self, text: &str) -> String {
+        self.scripted.macros.fill(text)
+    }
+
+    fn script(&mut self, text: String, depth: Option<i64>) -> String {
+        self.scripted.lore(text, depth)
+    }
+
+    fn variable(&mut self, path: &[String]) -> Option<Value> {
+        let (first, rest) = path.split_first()?;
+        let first = self.scripted.macros.local.map().get(first)?;
+        let value = rest.iter().try_fold(first, |inside, key| match inside {
+            Value::Object(map) => map.get(key),
+            Value::Array(list) => list.get(key.parse::<usize>().ok()?),
+            _ => None,
+        });
+        value.cloned()
+    }
+
+    fn tokens(&mut self, text: &str) -> usize {
+        if !self.measure.is_exact() {
+            return tokens(self.measure, text);
+        }
+        text.split_inclusive('\n').map(|line| self.line(line)).sum()
+    }
+
+    fn draw(&mut self) -> f64 {
+        (self.draw)()
+    }
+}
+
+/// Tokens of an entry's text; none of an empty one.
+fn tokens(measure: &Measure, text: &str) -> usize {
+    if text.is_empty() { 0 } else { measure.text(text) }
+}
+
+/// What somebody is told of an active entry: what it is, why, and how many tokens it takes.
+pub fn told(fired: &Fired, measure: &Measure) -> Map<String, Value> {
+    let mut told = match verdict(&fired.verdict) {
+        Value::Object(told) => told,
+        _ => Map::new(),
+    };
+    told.insert("tokens".to_owned(), tokens(measure, &fired.text).into());
+    told
+}
+
+/// Where the texts go, as a preset takes them.
+fn placed(printed: Printed) -> preset::Lore {
+    let role = |role: u8| match role {
+        1 => Role::User,
+        2 => Role::Assistant,
+        _ => Role::System,
+    };
+    let (before, after): (Vec<_>, Vec<_>) = printed.examples.into_iter().partition(|(is_before, _)| *is_before);
+    let texts = |examples: Vec<(bool, String)>| examples.into_iter().map(|(_, text)| text).collect();
+    let in_chat = printed.at_depth.into_iter().map(|group| {
+        let depth = usize::try_from(group.depth.unwrap_or(DEPTH)).unwrap_or(0);
+        (depth, role(group.role), group.entries.join("\n"))
+    });
+    preset::Lore {
+        before: printed.before,
+        after: printed.after,
+        note_top: printed.note_top,
+        note_bottom: printed.note_bottom,
+        examples_before: texts(before),
+        examples_after: texts(after),
+        in_chat: in_chat.collect(),
+    }
+}
+
+/// What somebody is told of one entry.
+pub fn verdict(verdict: &Verdict) -> Value {
+    let title = verdict.title.chars().take(LONGEST_TITLE).collect();
+    serde_json::to_value(Verdict { title, ..verdict.clone() }).unwrap_or_default()
+}
+
+/// What is in mind from now on, and which times run, where that is not so already; and with times what they go by.
+fn operations(scene: &Scene, purpose: &Purpose, outcome: &Outcome) -> Vec<Operation> {
+    let now = &scene.world.lore;
+    let active = outcome.active.iter().take(MOST_TOLD).map(|fired| verdict(&fired.verdict)).collect::<Vec<_>>();
+    let timers = serde_json::to_value(&outcome.timers).unwrap_or_default();
+    let none = |key: &str| match key {
+        "active" => json!([]),
+        "timers" => serde_json::to_value(Timers::default()).unwrap_or_default(),
+        _ => Value::Null,
+    };
+    let set = |(key, value): (&str, Value)| {
+        let before = now.get(key).cloned().unwrap_or_else(|| none(key));
+        let change = Change::Set(value.clone());
+        (before != value).then(|| Operation {
+            section: Section::Lore,
+            ..Operation::new(Pointer::from_keys([key]), change, WHY, SERVER)
+        })
+    };
+    let mut operations: Vec<Operation> =
+        [("active", Value::from(active)), ("timers", timers)].into_iter().filter_map(set).collect();
+    let times_changed = operations.iter().any(|operation| operation.path == Pointer::from_keys(["timers"]));
+    if times_changed && outcome.timers != Timers::default() {
+        // What is continued stands in no row of its own yet.
+        let continued = u64::from(matches!(purpose.wanted, Wanted::More(_)));
+        let tally = Tally { node: scene.at.node.id, messages: outcome.count.saturating_sub(continued) };
+        operations.extend(set((TALLY, serde_json::to_value(tally).unwrap_or_default())));
+    }
+    operations
+}

@@ -1,0 +1,151 @@
+//! What a model is asked: the prompt at a scene with what its macros know and did, and the request that carries it.
+//!
+//! `ordered.rs` makes it in the order of a preset (`chosen.rs` says of which), `fill.rs` says what macros know, `note.rs` the author's note,
+//! `lore.rs` asks the lorebooks (`shelf.rs` keeps those that were read, `similar.rs` finds what fits without a key), `recall` tells
+//! what of long ago it tells again and `summed.rs` what it tells summed up, `plan.rs` has plugins plan it, `scripted.rs` scripts change its
+//! texts, `room.rs` says what it keeps to, `recount.rs` how large it is to the server that reads it, `trace.rs` keeps what was
+//! sent and why.
+//!
+//! To add a kind of block: where it is read in `ordered.rs`, its facts in the trace.
+
+pub(super) mod chosen;
+pub(super) mod fill;
+pub(super) mod lore;
+pub(super) mod note;
+pub(super) mod ordered;
+pub(super) mod plan;
+pub(super) mod recall;
+pub(super) mod recount;
+pub(super) mod room;
+pub(super) mod scripted;
+pub(super) mod shelf;
+pub(super) mod similar;
+pub(super) mod summed;
+pub(super) mod trace;
+
+use serde_json::{Map, Value};
+
+use crate::config::ToolsBy;
+use crate::prompt::Sent;
+use crate::prompt::macros::{Macros, Sizes};
+use crate::prompt::preset::Insert;
+use crate::provider::{self, Endpoint, Request};
+use crate::store::{Reader, StoreError};
+use crate::tree::Role;
+
+use crate::turn::scene::Scene;
+use crate::turn::tools::Offers;
+use crate::turn::{Parts, rules::force, tools::spoken};
+use fill::{Purpose, Wanted};
+use room::{Bounds, MOST};
+use trace::Made;
+
+/// The slot in which a prompt tells of tools.
+const TOOLS: &str = "tools";
+
+/// The prompt at a scene: the world just before the model speaks.
+///
+/// # Errors
+/// The database fails.
+pub fn prompt(
+    parts: &Parts,
+    reader: &mut Reader<'_>,
+    scene: &mut Scene,
+    bounds: Bounds,
+    purpose: &Purpose,
+) -> Result<Made, StoreError> {
+    let mut planned = plan::plan(parts, reader, scene)?;
+    let mut tools = match purpose.wanted {
+        Wanted::Reply if bounds.tools != ToolsBy::Nothing => {
+            Offers::of(&force::players(&scene.rules.plugins, &scene.catalogue))
+        }
+        Wanted::Reply | Wanted::More(_) | Wanted::UsersMessage => Offers::default(),
+    };
+    if bounds.tools == ToolsBy::Words && !tools.is_empty() {
+        tools.are_spoken = true;
+        let text = spoken::offer(&tools.wire());
+        planned.inserts.push(Insert { slot: TOOLS.to_owned(), depth: 1, priority: 0, text });
+    }
+    let budget = bounds.budget.saturating_sub(tools.tokens(&bounds.measure));
+    let bounds = Bounds { budget, ..bounds };
+    let sizes = Sizes { context: bounds.budget + bounds.reply, reply: bounds.reply };
+    let facts = fill::facts(scene, sizes, &bounds.model, purpose);
+    let mut draw = fill::chance(scene, purpose);
+    let globals = fill::globals(reader, scene.session().owner)?;
+    let mut macros = Macros::new(&facts, scene.world.vars.clone(), globals, &mut draw);
+    let mut made = ordered::prompt(reader, scene, bounds, (purpose, planned), &mut macros)?;
+    made.filled.operations.extend(fill::operations(&scene.world, &scene.rules.rules, &macros.local));
+    made.filled.noted = macros.noted;
+    made.tools = tools;
+    Ok(made)
+}
+
+/// The request to the provider. Each reply has a seed of its own, so that a reroll is another reply and can be repeated;
+/// an endpoint whose `extra` says `seed = null` is not sent one. The reply may be as long as the room that is kept for it,
+/// unless the request or the endpoint says something about that, be it `null`.
+pub fn request(
+    params: &Map<String, Value>,
+    dice_seed: u64,
+    model: String,
+    made: &Made,
+    endpoint: &Endpoint,
+) -> Request {
+    let mut params = said(&made.samplers, params);
+    if !params.contains_key("seed") && !endpoint.extra.contains_key("seed") {
+        params.insert("seed".into(), (dice_seed >> 33).into());
+    }
+    let is_said = |key: &&str| params.contains_key(*key) || endpoint.extra.contains_key(*key);
+    if !MOST.iter().any(is_said) {
+        params.insert("max_tokens".into(), made.reply.into());
+    }
+    let messages = made.messages.iter().map(|sent| provider::Message {
+        role: role(sent),
+        name: sent.name.clone(),
+        content: sent.text.clone(),
+    });
+    let context = Some(made.context).filter(|context| *context > 0);
+    Request { model, messages: messages.collect(), rounds: Vec::new(), params, stable: made.stable, context }
+}
+
+/// What a preset says, with what was asked for over it.
+fn said(samplers: &Map<String, Value>, params: &Map<String, Value>) -> Map<String, Value> {
+    samplers.iter().chain(params).map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+fn role(sent: &Sent) -> provider::Role {
+    match sent.role {
+        Role::System => provider::Role::System,
+        Role::User => provider::Role::User,
+        Role::Assistant => provider::Role::Assistant,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provider::{Client, Kind};
+    use serde_json::json;
+
+    fn endpoint(extra: &Value) -> Endpoint {
+        Endpoint { extra: extra.as_object().unwrap().clone(), ..Endpoint::new("test", "http://127.0.0.1") }
+    }
+
+    /// The room that is kept free is what the reply may take; whoever says something else is heard.
+    #[test]
+    fn the_reply_keeps_to_its_room() {
+        let made = Made { reply: 1_000, ..Made::default() };
+        for (params, extra, expected) in [
+            (json!({}), json!({}), json!({"max_tokens": 1_000})),
+            (json!({"max_tokens": 200}), json!({}), json!({"max_tokens": 200})),
+            (json!({"max_completion_tokens": 200}), json!({}), json!({"max_completion_tokens": 200})),
+            (json!({}), json!({"max_completion_tokens": 300}), json!({"max_completion_tokens": 300})),
+            (json!({"max_tokens": null}), json!({}), json!({})),
+        ] {
+            let endpoint = endpoint(&extra);
+            let request = request(params.as_object().unwrap(), 7, "m".into(), &made, &endpoint);
+            let mut sent = Client::new(Kind::default(), endpoint).wire_params(&request);
+            assert!(sent.shift_remove("seed").is_some());
+            assert_eq!(Value::Object(sent), expected, "{params} {extra}");
+        }
+    }
+}

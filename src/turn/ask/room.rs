@@ -1,0 +1,153 @@
+//! What a prompt has to keep to: the room that the model has for it, and where the last one began.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::config::{self, ToolsBy};
+use crate::prompt::Measure;
+use crate::provider::Endpoint;
+use crate::store::{Placed, Reader, StoreError};
+use crate::tree::Role;
+
+use super::recall::Cue;
+use super::shelf::Shelf;
+use crate::turn::Parts;
+use crate::turn::models::{Candidate, Choice};
+
+/// History beyond the scene's page is read in pages of so many messages until the budget is full, so that a deep session
+/// costs no more.
+pub const PAGE: i64 = 64;
+/// How many replies up the path an earlier prompt is looked for.
+const LOOK_BACK: usize = 8;
+
+/// What a prompt has to keep to.
+#[derive(Debug, Clone)]
+pub struct Bounds {
+    /// Tokens of the whole prompt.
+    pub budget: usize,
+    /// Tokens that are kept free for the reply.
+    pub reply: usize,
+    /// Tokens of both together.
+    pub context: usize,
+    /// Tags whose blocks are left out of earlier replies.
+    pub hide_tags: Vec<String>,
+    /// The user's message where there is none.
+    pub filler: String,
+    /// The model that is asked.
+    pub model: String,
+    /// The names that it has: presets may be for one of them.
+    pub names: Vec<String>,
+    /// What texts are measured by.
+    pub measure: Measure,
+    /// Whether the model can be handed the beginning of its reply.
+    pub takes_beginnings: bool,
+    /// How all models that may be asked can be told of tools: where one of them can only be told in words, all are, and where
+    /// one is not told at all, none is.
+    pub tools: ToolsBy,
+    /// Whether the request itself says how long a reply may be.
+    pub is_reply_said: bool,
+    /// Lorebooks that were read already.
+    pub shelf: Arc<Shelf>,
+    /// What it may recall by.
+    pub recall: Cue,
+    /// How much it may sum up.
+    pub summaries: config::Summaries,
+}
+
+/// What model servers call the most tokens of a reply.
+pub const MOST: [&str; 2] = ["max_tokens", "max_completion_tokens"];
+
+/// Tokens kept free for the reply: what the request or the provider's own parameters allow it, else what the settings say;
+/// never more than half.
+pub fn room_for_reply(params: &Map<String, Value>, endpoint: &Endpoint, reply_tokens: usize, context: usize) -> usize {
+    let asked =
+        [params, &endpoint.extra].into_iter().find_map(|said| MOST.iter().find_map(|key| said.get(*key)?.as_u64()));
+    asked.and_then(|tokens| usize::try_from(tokens).ok()).unwrap_or(reply_tokens).min(context / 2)
+}
+
+/// Whether a request or its provider says how many tokens a reply may have.
+pub fn says_reply(params: &Map<String, Value>, endpoint: &Endpoint) -> bool {
+    [params, &endpoint.extra].into_iter().any(|said| MOST.iter().any(|key| said.contains_key(*key)))
+}
+
+/// What the prompt of a request has to keep to: it is made once, and fits whichever of the models answers.
+pub fn bounds(parts: &Parts, choice: &Choice, params: &Map<String, Value>) -> Bounds {
+    let generation = &parts.config.generation;
+    let tokens = |tokens: u32| usize::try_from(tokens).unwrap_or(usize::MAX);
+    let context = |candidate: &Candidate| {
+        let told = || parts.models.context_length(&candidate.client.endpoint().id, &candidate.model);
+        candidate.client.context(params).or_else(told).unwrap_or(tokens(generation.context_tokens))
+    };
+    let context = choice.candidates().map(context).min().unwrap_or_default();
+    let endpoint = choice.first.client.endpoint();
+    let reply = room_for_reply(params, endpoint, tokens(generation.reply_tokens), context);
+    Bounds {
+        budget: context.saturating_sub(reply),
+        reply,
+        context,
+        hide_tags: generation.hide_tags.clone(),
+        filler: generation.filler.clone(),
+        is_reply_said: says_reply(params, endpoint),
+        shelf: Arc::clone(&parts.shelf),
+        model: choice.first.model.clone(),
+        names: choice.names(),
+        recall: Cue::default(),
+        summaries: parts.config.summaries.clone(),
+        takes_beginnings: choice.first.client.takes_beginnings(params),
+        tools: choice.candidates().map(|candidate| parts.models.tools(candidate)).max().unwrap_or_default(),
+        measure: parts.models.measure(&endpoint.id, &choice.first.model),
+    }
+}
+
+/// The last prompt on a path.
+#[derive(Debug, Clone, Default)]
+pub struct Last {
+    /// The row at which its history began.
+    pub first: i64,
+    /// The rows of its history.
+    pub history: Vec<i64>,
+    /// What else its trace tells.
+    pub head: Map<String, Value>,
+}
+
+/// The last prompt on the path of these messages; `None` where there is none among the newest.
+pub fn last<'p>(
+    reader: &mut Reader<'_>,
+    newest_first: impl Iterator<Item = &'p Placed>,
+) -> Result<Option<Last>, StoreError> {
+    for placed in newest_first.filter(|placed| placed.node.role == Role::Assistant).take(LOOK_BACK) {
+        let Some(trace) = reader.trace(placed)? else { continue };
+        if let Some(first) = trace.history.first().copied() {
+            return Ok(Some(Last { first, history: trace.history, head: trace.head }));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn endpoint(extra: &Value) -> Endpoint {
+        Endpoint { extra: extra.as_object().unwrap().clone(), ..Endpoint::new("test", "http://127.0.0.1") }
+    }
+
+    #[test]
+    fn the_reply_has_its_room() {
+        for (params, extra, expected) in [
+            (json!({}), json!({}), 1_000),
+            (json!({"max_tokens": 200}), json!({}), 200),
+            (json!({"max_completion_tokens": 3_000}), json!({}), 3_000),
+            (json!({"max_tokens": 1_000_000}), json!({}), 4_000),
+            (json!({"max_tokens": "many"}), json!({}), 1_000),
+            (json!({}), json!({"max_tokens": 300}), 300),
+            (json!({"max_tokens": 200}), json!({"max_completion_tokens": 300}), 200),
+            (json!({"max_tokens": null}), json!({}), 1_000),
+        ] {
+            let room = room_for_reply(params.as_object().unwrap(), &endpoint(&extra), 1_000, 8_000);
+            assert_eq!(room, expected, "{params} {extra}");
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! What regex scripts make of the texts of a prompt (`docs/prompts.md`): the user's own, those of the preset and those of
+//! the character's card, as far as the session allows them. What a script does says [`crate::prompt::scripts`]; here is
+//! which there are at a scene, and what each text is to them. No node changes.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::ids::CharacterId;
+use crate::prompt::macros::Macros;
+use crate::prompt::preset::{Preset, Said};
+use crate::prompt::scripts::{Came, Filler, MOST, Note, Place, Scope, Script, Scripts, Why, placement};
+use crate::store::{Held, Reader, StoreError};
+use crate::tree::{Kind, Node, Role, Session};
+
+use super::chosen::{Chosen, chosen};
+use super::fill;
+use crate::turn::cast::{self, Voice};
+use crate::turn::scene::Scene;
+
+/// The kind of the presets that are scripts of a user's own.
+const KIND: &str = "regex";
+/// So many scripts are told of in a trace.
+const MOST_TOLD: usize = 200;
+/// A name is told up to here, in letters.
+const LONGEST_NAME: usize = 100;
+/// So many versions of a message are gone back to see where the first one came from.
+const VERSIONS: usize = 16;
+
+/// The scripts of one prompt, with its macros.
+pub struct Scripted<'m, 'a> {
+    scripts: Scripts,
+    /// Whether some of the user's own were not read, because there are too many.
+    is_cut: bool,
+    /// The macros of the same prompt.
+    pub macros: &'m mut Macros<'a>,
+}
+
+impl<'m, 'a> Scripted<'m, 'a> {
+    /// The scripts at a scene, whose prompt is made by this preset.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn read(
+        reader: &mut Reader<'_>,
+        scene: &Scene,
+        preset: &Preset,
+        macros: &'m mut Macros<'a>,
+    ) -> Result<Self, StoreError> {
+        let session = scene.session();
+        let own = reader.preset_bodies(session.owner, KIND)?;
+        let mut scripts = Scripts::default();
+        scripts.add(Scope::Global, true, &own.all);
+        scripts.add(Scope::Preset, session.scripts.preset, &preset.scripts);
+        scripts.add(Scope::Card, session.scripts.card, &scene.cast.scripts);
+        Ok(Self { scripts, is_cut: own.is_cut, macros })
+    }
+
+    /// No scripts at all, where there is no story.
+    pub fn none(macros: &'m mut Macros<'a>) -> Self {
+        Self { scripts: Scripts::default(), is_cut: false, macros }
+    }
+
+    /// A message of the history as it is sent; `depth` messages that are sent stand behind it.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn said(
+        &mut self,
+        reader: &mut Reader<'_>,
+        held: &Held,
+        node: &Node,
+        said: Said,
+        depth: usize,
+    ) -> Result<Said, StoreError> {
+        if self.scripts.is_empty() {
+            return Ok(said);
+        }
+        let came = came(reader, held, node)?;
+        Ok(self.changed(said, came, i64::try_from(depth).unwrap_or(i64::MAX)))
+    }
+
+    /// The reply that is gone on from, which stands behind all that counts.
+    pub fn continued(&mut self, said: Said) -> Said {
+        self.changed(said, Came::Written, -1)
+    }
+
+    /// What an entry of a lorebook says, macros filled in; only what stands in the history has a depth.
+    pub fn lore(&mut self, text: String, depth: Option<i64>) -> String {
+        let place = Place { placement: placement::LORE, depth, speaker: None };
+        self.scripts.sent(&text, Came::Done, place, &mut *self.macros).unwrap_or(text)
+    }
+
+    fn changed(&mut self, said: Said, came: Came, depth: i64) -> Said {
+        let placement = if said.role == Role::User { placement::USER } else { placement::REPLY };
+        let speaker = Some(said.name.as_str()).filter(|_| said.is_other && said.role == Role::Assistant);
+        let place = Place { placement, depth: Some(depth), speaker };
+        match self.scripts.sent(&said.text, came, place, &mut *self.macros) {
+            Some(text) => Said { text, ..said },
+            None => said,
+        }
+    }
+
+    /// Which scripts changed how many texts, and which were left out and why; as a trace keeps it.
+    pub fn told(&self) -> Vec<Value> {
+        let mut told: Vec<Value> = self.scripts.notes().take(MOST_TOLD).map(told).collect();
+        if self.is_cut {
+            let message = "there are more megabytes of scripts than are read: the newest are left out";
+            let why = Why::TooMany.word();
+            told.push(json!({"scope": Scope::Global.word(), "changed": 0, "why": why, "message": message}));
+        }
+        told
+    }
+}
+
+/// A script that has a part in a session, or would have if it were allowed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Known {
+    /// Where it comes from.
+    pub scope: Scope,
+    /// The character whose card it came with; `None` = it came with none.
+    pub character: Option<CharacterId>,
+    /// The name of the preset or character that it came with; empty for the user's own.
+    pub whose: String,
+    /// What it says.
+    pub script: Script,
+}
+
+/// The scripts that have a part in a session whose model has these names, in the order in which they run, those of each of its
+/// characters.
+///
+/// # Errors
+/// The database fails, or a card that the session keeps is not there any more.
+pub fn known(reader: &mut Reader<'_>, session: &Session, names: &[String]) -> Result<Vec<Known>, StoreError> {
+    let mut all = Vec::new();
+    let mut take = |scope: Scope, character: Option<CharacterId>, whose: &str, list: &[Value]| {
+        let known = |script| Known { scope, character, whose: whose.to_owned(), script };
+        let more = MOST.saturating_sub(all.len());
+        all.extend(list.iter().filter_map(Script::read).take(more).map(known));
+    };
+    take(Scope::Global, None, "", &reader.preset_bodies(session.owner, KIND)?.all);
+    let Chosen { preset, by } = chosen(reader, session, names)?;
+    let name = by.kept.map(|(_, name)| name).unwrap_or_default();
+    take(Scope::Preset, None, &name, &preset.scripts);
+    for card in &session.cards {
+        let cast = cast::cast(&cast::object(&reader.blob(&card.hash)?), &Map::new());
+        take(Scope::Card, Some(card.id), &cast.character, &cast.scripts);
+    }
+    Ok(all)
+}
+
+/// What macros say, each under its name.
+pub type Values = BTreeMap<&'static str, String>;
+
+/// What a page needs to show messages as scripts have them.
+#[derive(Debug, Clone, Default)]
+pub struct Shown {
+    /// The scripts that change what is shown, in the order in which they run.
+    pub scripts: Vec<Known>,
+    /// What macros of names and cards say where one of the characters speaks; the first speaks where nobody of them does.
+    pub casts: Vec<(Option<CharacterId>, Values)>,
+    /// The variables of all sessions, where a script names one.
+    pub globals: Map<String, Value>,
+}
+
+/// Macros that any text may have captured.
+const NAMES: [&str; 5] = ["user", "char", "group", "charIfNotGroup", "notChar"];
+/// Macros that are told of only where a script names them, as what they say may be long.
+const TEXTS: [&str; 10] = [
+    "persona",
+    "description",
+    "charDescription",
+    "personality",
+    "charPersonality",
+    "scenario",
+    "charScenario",
+    "charVersion",
+    "char_version",
+    "creatorNotes",
+];
+
+/// What shows the messages of a session whose model has these names; nothing where no script does.
+///
+/// # Errors
+/// The database fails, or a card that the session keeps is not there any more.
+pub fn shown(reader: &mut Reader<'_>, session: &Session, names: &[String]) -> Result<Shown, StoreError> {
+    let mut scripts = known(reader, session, names)?;
+    scripts.retain(|known| known.is_allowed(session) && known.script.is_shown());
+    if scripts.is_empty() {
+        return Ok(Shown::default());
+    }
+    let said = |name: &str| scripts.iter().any(|known| known.script.says(name));
+    let wanted: Vec<&'static str> =
+        NAMES.into_iter().chain(TEXTS.into_iter().filter(|name| said(&name.to_lowercase()))).collect();
+    let globals = if said("global") || said("{{$") { fill::globals(reader, session.owner)? } else { Map::new() };
+    let mut speakers: Vec<Option<CharacterId>> = session.cards.iter().map(|card| Some(card.id)).collect();
+    if speakers.is_empty() {
+        speakers.push(None);
+    }
+    let mut casts = Vec::with_capacity(speakers.len());
+    for speaker in speakers {
+        let facts = cast::read(reader, session, speaker, &Voice::default())?.facts();
+        let mut draw = || 0.0;
+        let mut macros = Macros::new(&facts, Map::new(), globals.clone(), &mut draw);
+        let values = wanted.iter().map(|name| (*name, macros.fill(&format!("{{{{{name}}}}}"))));
+        casts.push((speaker, values.collect()));
+    }
+    Ok(Shown { scripts, casts, globals })
+}
+
+impl Known {
+    /// Whether a session has it run.
+    pub const fn is_allowed(&self, session: &Session) -> bool {
+        match self.scope {
+            Scope::Global => true,
+            Scope::Preset => session.scripts.preset,
+            Scope::Card => session.scripts.card,
+        }
+    }
+}
+
+impl Filler for Macros<'_> {
+    fn fill(&mut self, text: &str, speaker: Option<&str>) -> String {
+        self.fill_as(text, speaker)
+    }
+}
+
+fn told(note: &Note) -> Value {
+    let name: String = note.name.chars().take(LONGEST_NAME).collect();
+    let mut told = json!({"name": name, "scope": note.scope.word(), "changed": note.changed});
+    if let (Some(why), Some(map)) = (&note.why, told.as_object_mut()) {
+        map.insert("why".into(), why.word().into());
+        map.insert("message".into(), why.to_string().into());
+    }
+    told
+}
+
+/// How a message came to be as it is kept. Here texts stay as they were said, so that what another program does once when
+/// they come is still to be done; but one that has come from there has that behind it, and a later version of such a one
+/// was edited.
+fn came(reader: &mut Reader<'_>, held: &Held, node: &Node) -> Result<Came, StoreError> {
+    if node.kind == Kind::Summary || is_foreign(node) {
+        return Ok(Came::Done);
+    }
+    let mut before = edited(node);
+    for _ in 0..VERSIONS {
+        let Some(id) = before else { break };
+        let Some(version) = reader.node(held, id)? else { break };
+        if is_foreign(&version.node) {
+            return Ok(Came::Edited);
+        }
+        before = edited(&version.node);
+    }
+    Ok(Came::Written)
+}
+
+/// The version that one was made from.
+fn edited(node: &Node) -> Option<crate::ids::NodeId> {
+    node.metadata.get("editedFrom")?.as_str()?.parse().ok()
+}
+
+/// Whether a message came in a file of another program.
+fn is_foreign(node: &Node) -> bool {
+    node.metadata.get("provenance").is_some_and(|provenance| provenance.get("file").is_some())
+}

@@ -1,0 +1,353 @@
+//! Why a reply exists: what is kept of its prompt, and the prompt rebuilt from it byte for byte.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value, json};
+
+use crate::ids::NodeId;
+use crate::prompt::macros::Noted;
+use crate::prompt::preset::{Left, Piece, Shape, woven};
+use crate::prompt::refill::{Difference, Names};
+use crate::prompt::{Block, LeftOut, Line, Measure, Sent, Slot, TooLarge, tags, weave};
+use crate::store::{Held, Missing, Placed, Reader, Trace};
+use crate::tree::{Node, Role};
+use crate::world::Operation;
+
+use super::chosen::By;
+use super::plan::Planned;
+use crate::turn::TurnError;
+use crate::turn::tools::Offers;
+
+/// What the head of a trace has where a preset made the prompt: all but the oldest.
+const ORDERED: &str = "preset";
+/// What the head of a trace tells of summaries by.
+pub const SUMMED: &str = "summaries";
+
+/// A trace with its prompt; empty where no prompt was made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rebuilt {
+    /// Model, parameters, timings, usage.
+    pub head: serde_json::Map<String, Value>,
+    /// The blocks: `{slot, role, source, tokens, kept, why?}` with their texts; `why` says why one was not sent.
+    pub blueprint: Vec<Value>,
+    /// The messages as they were sent.
+    pub messages: Vec<Sent>,
+    /// The nodes whose texts were sent, oldest first.
+    pub history: Vec<NodeId>,
+    /// Those of them that are not there: the place of each among all that were sent, from 0, and where it is.
+    pub missing: Vec<(usize, Missing)>,
+    /// Whether the rebuilt messages are those that were sent, byte for byte.
+    pub is_exact: bool,
+}
+
+impl Default for Rebuilt {
+    fn default() -> Self {
+        rebuilt(Trace::default(), &[])
+    }
+}
+
+impl Rebuilt {
+    /// A prompt that nobody has sent; `history` are the nodes whose texts are in it.
+    pub fn of(made: Made, history: Vec<NodeId>) -> Self {
+        let Trace { head, blocks, .. } = made.trace();
+        let blueprint = shown(&blocks);
+        Self { head, blueprint, messages: made.messages, history, missing: Vec::new(), is_exact: true }
+    }
+}
+
+/// What a preset made of a prompt, beside the history.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Order {
+    /// The pieces.
+    pub pieces: Vec<Piece>,
+    /// How they and the history become messages.
+    pub shape: Shape,
+    /// What did not go.
+    pub left: Vec<Left>,
+    /// Which preset it was, and why.
+    pub by: By,
+}
+
+/// What a prompt was made of.
+#[derive(Debug, Clone, Default)]
+pub struct Made {
+    /// The rows of the nodes sent, oldest first.
+    pub history: Vec<i64>,
+    /// What else, and in which order; `None` = what is asked is no part of the story.
+    pub order: Option<Order>,
+    /// What the preset says to the model server.
+    pub samplers: Map<String, Value>,
+    /// The messages.
+    pub messages: Vec<Sent>,
+    /// So many of them are expected to begin the next prompt too.
+    pub stable: usize,
+    /// Tokens, as far as they can be counted.
+    pub tokens: usize,
+    /// What its texts were measured by.
+    pub measure: Measure,
+    /// Tokens of the whole, where the model server has counted them.
+    pub counted: Option<usize>,
+    /// The newest message that did not fit: neither did those before it.
+    pub cut: Option<NodeId>,
+    /// Tokens that are kept free for the reply.
+    pub reply: usize,
+    /// Tokens of prompt and reply together that it was made for.
+    pub context: usize,
+    /// The tags hidden from models, as they were then.
+    pub hide_tags: Vec<String>,
+    /// What macros did.
+    pub filled: Filled,
+    /// What regex scripts did: `{name, scope, changed, why?, message?}`.
+    pub scripts: Vec<Value>,
+    /// What lorebooks called up, and what was stopped; nothing where none holds.
+    pub lore: Option<Value>,
+    /// What lore says only to the model that keeps the values, where that is another one.
+    pub values: Vec<String>,
+    /// What plugins planned.
+    pub planned: Planned,
+    /// What was told summed up; null where the session does not sum itself up.
+    pub summed: Value,
+    /// What was recalled and why; null where nothing is.
+    pub recalled: Value,
+    /// The tools that the model may use.
+    pub tools: Offers,
+    /// The blocks that may not be left out do not fit: nothing can be sent.
+    pub too_large: Option<TooLarge>,
+}
+
+/// What macros did while a prompt was made.
+#[derive(Debug, Clone, Default)]
+pub struct Filled {
+    /// The names that were filled into the history; `None` = the trace has what was filled in as texts of its own.
+    pub names: Option<Names>,
+    /// The lines of the history with more than names filled in, by their places, in older traces.
+    pub differences: Vec<(usize, Difference)>,
+    /// What is to be told.
+    pub noted: Noted,
+    /// What they wrote that the schemas declare, and what lore leaves in the world.
+    pub operations: Vec<Operation>,
+}
+
+impl Filled {
+    /// As a trace keeps it: `{names?: [user, character], left?, problems?}`.
+    fn to_json(&self) -> Value {
+        let mut kept = Map::new();
+        kept.extend(self.names.as_ref().map(|names| ("names".to_owned(), json!([names.user, names.character]))));
+        let noted = [("left", json!(self.noted.left)), ("problems", json!(self.noted.problems))];
+        let told = noted.into_iter().filter(|(_, told)| told != &json!([]));
+        kept.extend(told.map(|(key, told)| (key.to_owned(), told)));
+        kept.into()
+    }
+
+    /// Reads what is needed to fill the history again.
+    fn from_json(kept: &Value) -> Self {
+        let name = |at: usize| kept.get("names")?.get(at)?.as_str().map(str::to_owned);
+        let names = name(0).zip(name(1)).map(|(user, character)| Names { user, character });
+        let lines = kept.get("lines").and_then(Value::as_array).into_iter().flatten();
+        let line =
+            |one: &Value| Some((usize::try_from(one.get(0)?.as_u64()?).ok()?, Difference::from_json(one.get(1)?)?));
+        Self { names, differences: lines.filter_map(line).collect(), ..Self::default() }
+    }
+
+    /// A line of the history, filled again.
+    fn again(&self, at: Option<usize>, line: Line) -> Line {
+        let Some(names) = &self.names else { return line };
+        let named = names.fill(&line.text);
+        let own = self.differences.iter().find(|(place, _)| Some(*place) == at);
+        let text = own.and_then(|(_, difference)| difference.onto(&named)).unwrap_or(named);
+        Line { text, ..line }
+    }
+}
+
+impl Made {
+    /// Whether it was made by a preset that somebody chose.
+    pub fn has_preset(&self) -> bool {
+        self.order.as_ref().is_some_and(|order| order.by.is_kept())
+    }
+
+    /// How large it is, and who says so: a tokenizer, the model server, or an estimate.
+    fn counts(&self) -> Value {
+        match self.counted {
+            Some(counted) => json!({"count": counted, "by": "server"}),
+            None => json!({"count": self.tokens, "by": self.measure.by()}),
+        }
+    }
+
+    /// The part of the trace that tells of the prompt.
+    pub fn trace(&self) -> Trace {
+        let order = self.order.iter();
+        let went = order.clone().flat_map(|order| &order.pieces).map(|piece| told(piece, &self.measure));
+        let blocks =
+            went.chain(order.flat_map(|order| &order.left).map(|left| told_of_left(left, &self.measure))).collect();
+        let mut head = serde_json::Map::new();
+        if !self.planned.runs.is_empty() {
+            head.insert("plan".into(), self.planned.runs.iter().cloned().map(Value::Object).collect());
+        }
+        if !self.scripts.is_empty() {
+            head.insert("scripts".into(), self.scripts.clone().into());
+        }
+        if self.too_large.is_none() {
+            let cut = self.cut.map(|through| json!({"why": LeftOut::Budget.word(), "through": through.to_string()}));
+            head.insert("hash".into(), digest(&self.messages).into());
+            head.insert("tokensEstimated".into(), self.tokens.into());
+            head.insert("tokens".into(), self.counts());
+            head.insert("historyCut".into(), cut.into());
+            head.insert("hideTags".into(), self.hide_tags.clone().into());
+            head.insert("macros".into(), self.filled.to_json());
+            let told = [(SUMMED, &self.summed), ("recall", &self.recalled)].into_iter();
+            head.extend(told.filter(|(_, told)| !told.is_null()).map(|(key, told)| (key.to_owned(), told.clone())));
+            head.extend(self.order.as_ref().map(|order| (ORDERED.to_owned(), told_of_shape(order))));
+        }
+        if !self.tools.is_empty() {
+            head.insert("tools".into(), self.tools.names().into());
+        }
+        head.extend(self.lore.clone().map(|lore| ("lore".to_owned(), lore)));
+        Trace { head, blocks, history: self.history.clone() }
+    }
+}
+
+/// A line of the history, as a model is sent it.
+pub fn line(node: &Node, hide_tags: &[String]) -> Line {
+    let text = tags::sent(node.role, &node.content, hide_tags).into_owned();
+    Line { role: node.role, name: node.name.clone(), text }
+}
+
+fn digest(messages: &[Sent]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for message in messages {
+        hasher.update(message.role.word().as_bytes());
+        if let Some(name) = &message.name {
+            hasher.update(&[1]);
+            hasher.update(name.as_bytes());
+        }
+        hasher.update(&[0]);
+        hasher.update(message.text.as_bytes());
+        hasher.update(&[0]);
+    }
+    hasher.finalize().to_hex().to_string()
+}
+
+/// The trace of a node with its prompt rebuilt; `None` where no model wrote it.
+///
+/// # Errors
+/// The database fails.
+pub fn read_trace(reader: &mut Reader<'_>, held: &Held, placed: &Placed) -> Result<Option<Rebuilt>, TurnError> {
+    let Some(trace) = reader.trace(placed)? else { return Ok(None) };
+    let history = reader.placed(held, &trace.history)?;
+    let there: HashSet<i64> = history.iter().map(|placed| placed.n).collect();
+    let mut missing = Vec::new();
+    for (at, n) in trace.history.iter().enumerate().filter(|(_, n)| !there.contains(n)) {
+        missing.push((at, reader.missing(*n)?));
+    }
+    Ok(Some(Rebuilt { missing, ..rebuilt(trace, &history) }))
+}
+
+fn rebuilt(trace: Trace, history: &[Placed]) -> Rebuilt {
+    let hide = trace.head.get("hideTags").and_then(Value::as_array).into_iter().flatten();
+    let hide: Vec<String> = hide.filter_map(Value::as_str).map(str::to_owned).collect();
+    let filled = trace.head.get("macros").map(Filled::from_json).unwrap_or_default();
+    let place = |n: i64| trace.history.iter().position(|row| *row == n);
+    let again = |placed: &Placed| filled.again(place(placed.n), line(&placed.node, &hide));
+    let lines: Vec<Line> = history.iter().map(again).collect();
+    let messages = match (trace.head.get(ORDERED), trace.head.contains_key("hash")) {
+        (_, false) => Vec::new(),
+        (None, true) => {
+            let blocks: Vec<Block> = trace.blocks.iter().filter_map(|(about, text)| block(about, text)).collect();
+            weave(&blocks, &lines)
+        }
+        (Some(order), true) => {
+            let pieces: Vec<Piece> = trace.blocks.iter().filter_map(|(about, text)| piece(about, text)).collect();
+            let is = |key: &str| order.get(key).and_then(Value::as_bool).unwrap_or_default();
+            woven(&pieces, &lines, Shape { is_named: is("named"), is_joined: is("joined") })
+        }
+    };
+    let is_exact = trace.head.get("hash").is_none_or(|hash| hash.as_str() == Some(digest(&messages).as_str()));
+    let blueprint = shown(&trace.blocks);
+    Rebuilt {
+        head: trace.head,
+        blueprint,
+        messages,
+        history: history.iter().map(|one| one.node.id).collect(),
+        missing: Vec::new(),
+        is_exact,
+    }
+}
+
+/// The blocks as people are shown them.
+fn shown(blocks: &[(Value, String)]) -> Vec<Value> {
+    let one = |(about, text): &(Value, String)| {
+        let mut about = about.clone();
+        if let Some(map) = about.as_object_mut() {
+            map.insert("text".into(), text.as_str().into());
+            map.entry("tokens").or_insert_with(|| crate::prompt::tokens(text).into());
+            map.insert("kept".into(), (!map.contains_key("why")).into());
+        }
+        about
+    };
+    blocks.iter().map(one).collect()
+}
+
+/// A piece of a preset's prompt, as it is kept.
+fn told(piece: &Piece, measure: &Measure) -> (Value, String) {
+    let Piece { slot, at, is_over, sent } = piece;
+    let mut about = json!({"slot": slot, "role": sent.role.word(), "source": source(slot), "at": at,
+        "tokens": measure.message(&sent.text)});
+    if let Some(map) = about.as_object_mut() {
+        map.extend(sent.name.as_ref().map(|name| ("name".to_owned(), name.as_str().into())));
+        map.extend(is_over.then(|| ("over".to_owned(), true.into())));
+    }
+    (about, sent.text.clone())
+}
+
+/// A text that did not go.
+fn told_of_left(left: &Left, measure: &Measure) -> (Value, String) {
+    let Left { slot, role, text, why } = left;
+    (
+        json!({"slot": slot, "role": role.word(), "source": source(slot), "why": why.word(),
+        "tokens": measure.message(text)}),
+        text.clone(),
+    )
+}
+
+fn told_of_shape(Order { shape, by, .. }: &Order) -> Value {
+    let shape = [("named", shape.is_named), ("joined", shape.is_joined), ("chosen", by.is_kept())];
+    shape.into_iter().map(|(key, is)| (key.to_owned(), is.into())).chain(by.told()).collect()
+}
+
+/// Where a text comes from, by its first part.
+fn source(slot: &str) -> &'static str {
+    match slot.split_once('+').map_or(slot, |(first, _)| first) {
+        "charDescription" | "charPersonality" | "scenario" | "dialogueExamples" | "cardDepth" => "card",
+        "personaDescription" => "persona",
+        "world" => "world",
+        "worldInfoBefore" | "worldInfoAfter" | "lore" => "lore",
+        "authorsNote" => "session",
+        "history" => "history",
+        "tools" => "plugin",
+        plugin if plugin.starts_with("plugin:") => "plugin",
+        "filler" => "settings",
+        _ => "preset",
+    }
+}
+
+/// A piece that went.
+fn piece(about: &Value, text: &str) -> Option<Piece> {
+    let word = |key: &str| about.get(key).and_then(Value::as_str);
+    let role = Role::from_word(word("role")?)?;
+    Some(Piece {
+        slot: word("slot")?.to_owned(),
+        at: usize::try_from(about.get("at")?.as_u64()?).ok()?,
+        is_over: about.get("over").is_some(),
+        sent: Sent { role, name: word("name").map(str::to_owned), text: text.to_owned() },
+    })
+}
+
+fn block(about: &Value, text: &str) -> Option<Block> {
+    let word = |key: &str| about.get(key).and_then(Value::as_str);
+    Some(Block {
+        slot: Slot::from_word(word("slot")?)?,
+        role: Role::from_word(word("role")?)?,
+        text: text.to_owned(),
+        is_left_out: word("why").is_some(),
+    })
+}

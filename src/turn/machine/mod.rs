@@ -1,0 +1,624 @@
+//! The machine of one reply: events in, actions out. Pure: no async, no I/O, no clock; the runner feeds it and does what
+//! it says, so that every ending can be tested by plain calls.
+//!
+//! ```text
+//! waiting -> thinking -> streaming -> over
+//!     streaming: tools are wanted -> they are called -> waiting, with what was said so far
+//!     any state: cancelled, failed, timed out -> over
+//! ```
+
+mod echo;
+
+use serde_json::{Map, Value, json};
+
+use crate::clock::Time;
+use crate::provider::{Finish, Frame, ToolCall, Usage};
+use crate::tree::Status;
+use crate::turn::tools::spoken::Spoken;
+
+use echo::Echo;
+
+/// What happened.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// A frame of the reply arrived.
+    Frame(Frame),
+    /// The stream ended.
+    Ended,
+    /// The stream failed.
+    Failed(Fault),
+    /// Someone asked for it to stop.
+    Cancelled,
+}
+
+/// What the runner must do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Show this piece to watchers.
+    Show {
+        /// Text.
+        content: String,
+        /// Thinking.
+        reasoning: String,
+        /// Where the reply stands.
+        phase: &'static str,
+    },
+    /// Call the tools that [`Machine::wanted`] names, ask again with what came of them, and tell by [`Machine::go_on`].
+    Call,
+    /// The reply is over: run the rules if [`Machine::runs_rules`], then commit.
+    Finish,
+}
+
+/// Why a reply failed: a stable code, the provider's words, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// A code of the table for nodes.
+    pub code: String,
+    /// One sentence, with the provider's own words where there are some.
+    pub message: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl Fault {
+    /// A fault of the server's own.
+    pub fn new(code: &str, message: impl Into<String>, hint: &str) -> Self {
+        Self { code: code.to_owned(), message: message.into(), hint: hint.to_owned() }
+    }
+}
+
+/// Why a reply failed that somebody stopped before it said anything.
+pub fn unsaid() -> Fault {
+    Fault::new("cancelled", "the reply was stopped before any text came", "ask again")
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Over {
+    Finished,
+    Cancelled,
+    Failed(Fault),
+}
+
+/// One reply on its way.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    asked_at: Time,
+    /// Bytes of the text that it began with.
+    begun: usize,
+    echo: Echo,
+    first_at: Option<Time>,
+    ended_at: Option<Time>,
+    content: String,
+    reasoning: String,
+    usage: Option<Usage>,
+    finish: Option<Finish>,
+    model: Option<String>,
+    /// Tools that the model wanted called and that are not ours to call.
+    calls: Vec<ToolCall>,
+    /// Tools that the model waits for.
+    wanted: Vec<ToolCall>,
+    /// So often it may still be asked again with what came of its tools; `None` = nobody calls any.
+    rounds: Option<usize>,
+    /// Takes calls out of the text, where they come in words.
+    spoken: Option<Spoken>,
+    /// Where what was said since it was asked last begins.
+    asked_from: usize,
+    /// What earlier requests for the same reply took.
+    spent: Option<Usage>,
+    over: Option<Over>,
+}
+
+impl Machine {
+    /// A reply that was asked for at a moment.
+    pub fn new(asked_at: Time) -> Self {
+        Self {
+            asked_at,
+            begun: 0,
+            echo: Echo::default(),
+            first_at: None,
+            ended_at: None,
+            content: String::new(),
+            reasoning: String::new(),
+            usage: None,
+            finish: None,
+            model: None,
+            calls: Vec::new(),
+            wanted: Vec::new(),
+            rounds: None,
+            spoken: None,
+            asked_from: 0,
+            spent: None,
+            over: None,
+        }
+    }
+
+    /// The tools that the model wants are called, so many times at most; it may want them in words.
+    pub fn let_call(&mut self, rounds: usize, in_words: bool) {
+        self.rounds = Some(rounds);
+        self.spoken = in_words.then(Spoken::default);
+    }
+
+    /// Whether tools were called, and the model asked more than once.
+    pub fn has_called(&self) -> bool {
+        !self.calls.is_empty()
+    }
+
+    /// The tools that the model waits for, and what it has said since it was asked last.
+    pub fn wanted(&self) -> (&[ToolCall], &str) {
+        (&self.wanted, self.content.get(self.asked_from..).unwrap_or_default())
+    }
+
+    /// The tools that the model wanted are called, and it is asked again: what it says now is told behind what it said, and
+    /// what both requests took is what the reply took.
+    pub fn go_on(&mut self) {
+        self.spent = add(self.spent.take(), self.usage.take());
+        self.finish = None;
+        self.calls.append(&mut self.wanted);
+        self.rounds = self.rounds.map(|left| left.saturating_sub(1));
+        self.asked_from = self.content.len();
+        self.spoken.iter_mut().for_each(Spoken::begin_again);
+    }
+
+    /// Another model is asked: what the one before it told of itself is forgotten. It has said nothing.
+    pub fn ask_another(&mut self) {
+        (self.usage, self.finish, self.model) = (None, None, None);
+        self.echo = Echo::of(self.content.get(..self.begun).unwrap_or_default());
+        self.wanted.clear();
+        self.spoken.iter_mut().for_each(Spoken::begin_again);
+    }
+
+    /// Whether nothing of a reply has come.
+    pub fn is_silent(&self) -> bool {
+        self.first_at.is_none()
+    }
+
+    /// The same for a reply that goes on from a text.
+    #[must_use]
+    pub fn going_on_from(self, text: &str) -> Self {
+        Self { begun: text.len(), asked_from: text.len(), echo: Echo::of(text), content: text.to_owned(), ..self }
+    }
+
+    /// Takes an event; answers with what to do. After the end nothing more is done.
+    pub fn on(&mut self, event: Event, now: Time) -> Option<Action> {
+        if self.over.is_some() {
+            return None;
+        }
+        if matches!(event, Event::Ended) {
+            let rest = self.echo.rest();
+            let rest = self.heard(rest);
+            self.content.push_str(&rest);
+            if let Some((shown, calls)) = self.spoken.as_mut().map(Spoken::rest) {
+                self.content.push_str(&shown);
+                self.wanted.extend(calls);
+            }
+        }
+        match event {
+            Event::Frame(frame) => self.frame(frame, now),
+            Event::Ended if !self.wanted.is_empty() && self.rounds.is_some_and(|left| left > 0) => Some(Action::Call),
+            Event::Ended if self.said().trim().is_empty() => {
+                let fault = self.without_text();
+                self.end(Over::Failed(fault), now)
+            }
+            Event::Ended => self.end(Over::Finished, now),
+            Event::Failed(fault) => self.end(Over::Failed(fault), now),
+            Event::Cancelled if self.said().trim().is_empty() => self.end(Over::Failed(unsaid()), now),
+            Event::Cancelled => self.end(Over::Cancelled, now),
+        }
+    }
+
+    /// Why a reply that ended well has no text: it was held back, or there was none.
+    fn without_text(&self) -> Fault {
+        match &self.finish {
+            Some(Finish::ContentFilter(words)) => {
+                let hint = "say it otherwise, or choose another model";
+                Fault::new("provider_refused", format!("the model server held the reply back: {words}"), hint)
+            }
+            _ if self.begun > 0 => {
+                let hint = "the text may be whole as it is: ask again, choose another model, or write the next message";
+                Fault::new("empty_reply", "the model added nothing to the text", hint)
+            }
+            _ if !(self.calls.is_empty() && self.wanted.is_empty()) => {
+                let hint = "try again, choose another model, or switch the plugin's tools off for this one";
+                Fault::new("empty_reply", "the model called tools again and again and wrote no text", hint)
+            }
+            _ => {
+                let hint = "try again, or choose another model";
+                Fault::new("empty_reply", "the model answered without any text", hint)
+            }
+        }
+    }
+
+    fn frame(&mut self, frame: Frame, now: Time) -> Option<Action> {
+        match frame {
+            Frame::Text(text) => {
+                let new = self.echo.hear(&text);
+                let new = self.heard(new);
+                let gap = if self.is_apart(&new) { "\n\n" } else { "" };
+                self.show(&format!("{gap}{new}"), "", now)
+            }
+            Frame::Reasoning(text) => self.show("", &text, now),
+            Frame::ToolCall(call) => {
+                self.wanted.push(call);
+                None
+            }
+            Frame::Usage(usage) => {
+                self.usage = Some(usage);
+                None
+            }
+            Frame::Model(model) => {
+                self.model = Some(model);
+                None
+            }
+            Frame::Finish(finish) => {
+                self.finish = Some(finish);
+                None
+            }
+            Frame::Alive => None,
+        }
+    }
+
+    /// A text without the calls in it.
+    fn heard(&mut self, text: String) -> String {
+        let Some(spoken) = &mut self.spoken else { return text };
+        let (shown, calls) = spoken.hear(&text);
+        self.wanted.extend(calls);
+        shown
+    }
+
+    /// Whether what is said now stands apart from what was said before tools were called.
+    fn is_apart(&self, new: &str) -> bool {
+        let is_first = self.has_called() && self.content.len() == self.asked_from;
+        let ends_open = |text: &str| !text.is_empty() && !text.ends_with(char::is_whitespace);
+        is_first && !new.is_empty() && ends_open(self.said()) && !new.starts_with(char::is_whitespace)
+    }
+
+    fn show(&mut self, content: &str, reasoning: &str, now: Time) -> Option<Action> {
+        if content.is_empty() && reasoning.is_empty() {
+            return None;
+        }
+        self.first_at.get_or_insert(now);
+        // The database refuses U+0000; nothing visible is lost with it.
+        let (content, reasoning) = (content.replace('\0', "\u{fffd}"), reasoning.replace('\0', "\u{fffd}"));
+        self.content.push_str(&content);
+        self.reasoning.push_str(&reasoning);
+        let phase = if self.said().is_empty() { "thinking" } else { "streaming" };
+        Some(Action::Show { content, reasoning, phase })
+    }
+
+    fn end(&mut self, over: Over, now: Time) -> Option<Action> {
+        self.over = Some(over);
+        self.ended_at = Some(now);
+        Some(Action::Finish)
+    }
+
+    /// Whether the reply is over.
+    pub fn is_over(&self) -> bool {
+        self.over.is_some()
+    }
+
+    /// Whether rules run on it: cancelled and failed replies change no world (`docs/domain.md` 5.5).
+    pub fn runs_rules(&self) -> bool {
+        self.over == Some(Over::Finished)
+    }
+
+    /// What was added to the text that it began with.
+    fn said(&self) -> &str {
+        self.content.get(self.begun..).unwrap_or_default()
+    }
+
+    /// The text so far.
+    pub fn content(&self) -> &str {
+        &self.content
+    }
+
+    /// The thinking so far, if there is any.
+    pub fn reasoning(&self) -> Option<&str> {
+        Some(self.reasoning.as_str()).filter(|text| !text.is_empty())
+    }
+
+    /// How the node ends: a cancelled reply with text is complete.
+    pub fn status(&self) -> Status {
+        match self.over {
+            None => Status::Generating,
+            Some(Over::Finished | Over::Cancelled) => Status::Complete,
+            Some(Over::Failed(_)) => Status::Error,
+        }
+    }
+
+    /// Why it failed, if it did.
+    pub fn fault(&self) -> Option<&Fault> {
+        match &self.over {
+            Some(Over::Failed(fault)) => Some(fault),
+            _ => None,
+        }
+    }
+
+    /// What the provider counted, for all requests together.
+    pub fn usage(&self) -> Option<Usage> {
+        add(self.spent, self.usage)
+    }
+
+    /// What the node's metadata says about the ending.
+    pub fn facts(&self) -> Map<String, Value> {
+        let mut facts = Map::new();
+        let mut put = |key: &str, value: Value| _ = facts.insert(key.to_owned(), value);
+        if let Some(model) = &self.model {
+            put("reportedModel", model.as_str().into());
+        }
+        let finish = match &self.over {
+            Some(Over::Cancelled) => Some("cancelled"),
+            _ => self.finish.as_ref().map(Finish::as_str),
+        };
+        put("finishReason", finish.into());
+        let cut = matches!(self.finish, Some(Finish::Length | Finish::ContentFilter(_)));
+        let truncated = cut || matches!(self.over, Some(Over::Cancelled));
+        put("isTruncated", truncated.into());
+        if let Some(Over::Failed(fault)) = &self.over {
+            put("error", json!({"code": fault.code, "message": fault.message, "hint": fault.hint}));
+        }
+        if let Some(ended) = self.ended_at {
+            put("latencyMs", ended.since(self.asked_at).into());
+        }
+        put("firstTokenMs", self.first_at.map(|first| first.since(self.asked_at)).into());
+        if let Some(usage) = self.usage() {
+            put("tokenCount", json!({"prompt": usage.prompt, "completion": usage.completion}));
+            put("cachedTokens", usage.cached.into());
+            put("cost", usage.cost.into());
+            put("costFrom", usage.cost.map(|_| "provider").into());
+        }
+        let calls: Vec<&ToolCall> = self.calls.iter().chain(&self.wanted).collect();
+        if !calls.is_empty() {
+            let call = |call: &ToolCall| json!({"id": call.id, "name": call.name, "arguments": call.arguments});
+            put("toolCalls", calls.into_iter().map(call).collect());
+        }
+        facts
+    }
+}
+
+/// What two requests took together; what one of them did not tell is not known of both.
+fn add(one: Option<Usage>, other: Option<Usage>) -> Option<Usage> {
+    let (Some(one), Some(other)) = (one, other) else { return one.or(other) };
+    let both = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.saturating_add(b)).or(a).or(b);
+    Some(Usage {
+        prompt: one.prompt.saturating_add(other.prompt),
+        completion: one.completion.saturating_add(other.completion),
+        cached: both(one.cached, other.cached),
+        written: both(one.written, other.written),
+        reasoning: both(one.reasoning, other.reasoning),
+        cost: one.cost.zip(other.cost).map(|(a, b)| a + b),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn text(text: &str) -> Event {
+        Event::Frame(Frame::Text(text.into()))
+    }
+
+    fn run(events: Vec<Event>) -> (Machine, Vec<Action>) {
+        let mut machine = Machine::new(Time(1_000));
+        let mut now = 1_000;
+        let actions = events
+            .into_iter()
+            .filter_map(|event| {
+                now += 10;
+                machine.on(event, Time(now))
+            })
+            .collect();
+        (machine, actions)
+    }
+
+    /// S3-12: a model that wants tools is asked again; what it says then stands behind what it said, and both requests are
+    /// what the reply took.
+    #[test]
+    fn tools_are_called_in_between() {
+        let mut machine = Machine::new(Time(0));
+        machine.let_call(1, false);
+        let usage = |prompt| Event::Frame(Frame::Usage(Usage { prompt, completion: 1, ..Usage::default() }));
+        let wants =
+            || Event::Frame(Frame::ToolCall(ToolCall { id: "c".into(), name: "roll".into(), ..ToolCall::default() }));
+        for event in [text("She rolls."), wants(), usage(10)] {
+            machine.on(event, Time(1));
+        }
+        assert_eq!(machine.on(Event::Ended, Time(1)), Some(Action::Call));
+        assert_eq!((machine.is_over(), machine.wanted().1), (false, "She rolls."));
+        machine.go_on();
+        for event in [text("A six."), usage(20)] {
+            machine.on(event, Time(2));
+        }
+        assert_eq!(machine.on(Event::Ended, Time(2)), Some(Action::Finish));
+        assert_eq!((machine.content(), machine.usage().unwrap().prompt), ("She rolls.\n\nA six.", 30));
+        assert_eq!(machine.facts()["toolCalls"].as_array().unwrap().len(), 1);
+        // The last time there is nothing more to call: a reply that still wants something and says nothing has no text.
+        let mut silent = Machine::new(Time(0));
+        silent.let_call(0, false);
+        silent.on(wants(), Time(1));
+        silent.on(Event::Ended, Time(1));
+        let fault = silent.fault().map(|fault| (fault.code.as_str(), fault.message.contains("called tools")));
+        assert_eq!(fault, Some(("empty_reply", true)));
+    }
+
+    /// S0-36: pieces are shown as they come, and the end is one action.
+    #[test]
+    fn a_reply_streams_and_finishes() {
+        let usage = Usage { prompt: 7, completion: 2, cached: Some(5), ..Usage::default() };
+        let (machine, actions) = run(vec![
+            Event::Frame(Frame::Alive),
+            Event::Frame(Frame::Reasoning("hm".into())),
+            text("Hello"),
+            text(""),
+            text(" there"),
+            Event::Frame(Frame::Finish(Finish::Stop)),
+            Event::Frame(Frame::Usage(usage)),
+            Event::Ended,
+        ]);
+        let phases: Vec<&str> = actions
+            .iter()
+            .map(|action| match action {
+                Action::Show { phase, .. } => phase,
+                Action::Call => "call",
+                Action::Finish => "finish",
+            })
+            .collect();
+        assert_eq!(phases, ["thinking", "streaming", "streaming", "finish"]);
+        assert_eq!((machine.content(), machine.reasoning()), ("Hello there", Some("hm")));
+        assert!(machine.runs_rules() && machine.status() == Status::Complete);
+        let facts = machine.facts();
+        assert_eq!(facts["finishReason"], "stop");
+        assert_eq!(facts["tokenCount"], json!({"prompt": 7, "completion": 2}));
+        assert_eq!((&facts["cachedTokens"], &facts["cost"]), (&json!(5), &Value::Null));
+        // S1-13: the time to the first token and to the end.
+        assert_eq!((&facts["firstTokenMs"], &facts["latencyMs"]), (&json!(20), &json!(80)));
+    }
+
+    /// A tool that a model wants called is told and called by nobody; another model begins with nothing of the one before.
+    #[test]
+    fn wanted_tools_are_told_and_forgotten_with_their_model() {
+        let call = || Event::Frame(Frame::ToolCall(ToolCall { name: "roll".into(), ..ToolCall::default() }));
+        let (machine, _) = run(vec![call(), text("Hm."), Event::Ended]);
+        assert_eq!(machine.facts()["toolCalls"][0]["name"], "roll");
+        let (mut machine, _) = run(vec![call(), Event::Frame(Frame::Model("m".into()))]);
+        assert!(machine.is_silent());
+        machine.ask_another();
+        machine.on(text("Hm."), Time(2_000));
+        assert!(!machine.is_silent());
+        assert_eq!((machine.facts().get("toolCalls"), machine.facts().get("reportedModel")), (None, None));
+    }
+
+    /// S3-23: a cancelled reply with text is complete and truncated, and no rule runs on it.
+    #[test]
+    fn a_cancelled_reply_keeps_its_text_and_runs_no_rule() {
+        let (machine, _) = run(vec![text("Half a"), Event::Cancelled, text(" lost")]);
+        assert_eq!((machine.content(), machine.status()), ("Half a", Status::Complete));
+        assert!(!machine.runs_rules());
+        assert_eq!(machine.facts()["finishReason"], "cancelled");
+        assert_eq!(machine.facts()["isTruncated"], true);
+    }
+
+    /// S4-29: a fault keeps what arrived and says why.
+    #[test]
+    fn endings_that_are_errors() {
+        let fault = Fault::new("cut_off", "the stream was cut", "try again");
+        for (events, code) in [
+            (vec![text("Half"), Event::Failed(fault)], "cut_off"),
+            (vec![Event::Ended], "empty_reply"),
+            (vec![text(" \n"), Event::Ended], "empty_reply"),
+            (vec![Event::Frame(Frame::Reasoning("only thought".into())), Event::Ended], "empty_reply"),
+            (vec![Event::Cancelled], "cancelled"),
+            (vec![text(" \n"), Event::Cancelled], "cancelled"),
+        ] {
+            let (machine, actions) = run(events);
+            assert_eq!(machine.status(), Status::Error);
+            assert_eq!(machine.facts()["error"]["code"], code);
+            assert_eq!(actions.last(), Some(&Action::Finish));
+            assert!(!machine.runs_rules());
+        }
+    }
+
+    /// `domain.md` 5.8: what a model adds is behind the text it goes on from; adding nothing is an error that keeps the text.
+    #[test]
+    fn a_reply_goes_on_from_a_text() {
+        let go_on = |events: Vec<Event>| {
+            let mut machine = Machine::new(Time(1_000)).going_on_from("She lights");
+            let shown: Vec<Action> = events.into_iter().filter_map(|event| machine.on(event, Time(1_010))).collect();
+            (machine, shown)
+        };
+        let (machine, shown) = go_on(vec![text("She "), text("lights"), text(" the lamp."), Event::Ended]);
+        assert_eq!((machine.content(), machine.status()), ("She lights the lamp.", Status::Complete));
+        let piece = Action::Show { content: " the lamp.".into(), reasoning: String::new(), phase: "streaming" };
+        assert_eq!(shown, [piece, Action::Finish]);
+        let (machine, _) = go_on(vec![text("She"), Event::Ended]);
+        assert_eq!(machine.content(), "She lightsShe", "what is no whole echo is text");
+        let (machine, shown) =
+            go_on(vec![Event::Frame(Frame::Reasoning("hm".into())), text("She lights"), Event::Ended]);
+        assert!(matches!(&shown[0], Action::Show { phase: "thinking", .. }), "{shown:?}");
+        assert_eq!((machine.content(), machine.status()), ("She lights", Status::Error));
+        assert_eq!(machine.facts()["error"]["code"], "empty_reply");
+        let (machine, _) = go_on(vec![Event::Cancelled]);
+        assert_eq!((machine.content(), &machine.facts()["error"]["code"]), ("She lights", &json!("cancelled")));
+    }
+
+    /// A reply that the provider held back: with some text it is truncated, without any it is refused in the provider's words.
+    #[test]
+    fn a_reply_that_was_held_back() {
+        let held_back = || Event::Frame(Frame::Finish(Finish::ContentFilter("content_filter, SAFETY".into())));
+        let (machine, _) = run(vec![text("Half"), held_back(), Event::Ended]);
+        assert_eq!((machine.status(), machine.runs_rules()), (Status::Complete, true));
+        assert_eq!(
+            (&machine.facts()["isTruncated"], &machine.facts()["finishReason"]),
+            (&json!(true), &json!("content_filter"))
+        );
+        let (machine, _) = run(vec![text(" "), held_back(), Event::Ended]);
+        assert_eq!((machine.status(), machine.runs_rules()), (Status::Error, false));
+        let error = &machine.facts()["error"];
+        assert_eq!(error["code"], "provider_refused");
+        assert_eq!(error["message"], "the model server held the reply back: content_filter, SAFETY");
+    }
+
+    #[test]
+    fn a_length_stop_is_truncated_and_nul_is_replaced() {
+        let thought = Event::Frame(Frame::Reasoning("c\0d".into()));
+        let (machine, _) = run(vec![thought, text("a\0b"), Event::Frame(Frame::Finish(Finish::Length)), Event::Ended]);
+        assert_eq!((machine.content(), machine.reasoning()), ("a\u{fffd}b", Some("c\u{fffd}d")));
+        assert_eq!(machine.facts()["isTruncated"], true);
+        assert!(machine.runs_rules());
+    }
+
+    fn any_event() -> impl Strategy<Value = Event> {
+        let words = prop_oneof![Just(String::new()), Just(" \n".to_owned()), "[a\0天 ]{1,4}"];
+        let usage = Usage { prompt: 1, completion: 1, ..Usage::default() };
+        prop_oneof![
+            8 => words.clone().prop_map(|words| Event::Frame(Frame::Text(words))),
+            3 => words.prop_map(|words| Event::Frame(Frame::Reasoning(words))),
+            1 => Just(Event::Frame(Frame::Alive)),
+            1 => Just(Event::Frame(Frame::Usage(usage))),
+            1 => Just(Event::Frame(Frame::Model("m".into()))),
+            1 => Just(Event::Frame(Frame::Finish(Finish::Length))),
+            1 => Just(Event::Ended),
+            1 => Just(Event::Cancelled),
+            1 => Just(Event::Failed(Fault::new("cut_off", "the stream was cut", "try again"))),
+        ]
+    }
+
+    proptest! {
+        /// S4-47: whatever comes in whatever order, a reply ends exactly once, nothing is shown after that, and what
+        /// was shown is what is kept.
+        #[test]
+        fn any_order_of_events_ends_once(events in proptest::collection::vec(any_event(), 0..24)) {
+            let (machine, actions) = run(events.clone());
+            let ends = |event: &Event| matches!(event, Event::Ended | Event::Cancelled | Event::Failed(_));
+            let finishes = actions.iter().filter(|action| **action == Action::Finish).count();
+            prop_assert_eq!(finishes, usize::from(events.iter().any(ends)));
+            prop_assert_eq!(machine.is_over(), finishes == 1);
+            prop_assert!(finishes == 0 || actions.last() == Some(&Action::Finish));
+            let mut shown = (String::new(), String::new());
+            for action in &actions {
+                if let Action::Show { content, reasoning, phase } = action {
+                    shown.0.push_str(content);
+                    shown.1.push_str(reasoning);
+                    prop_assert_eq!(*phase == "thinking", shown.0.is_empty());
+                }
+            }
+            prop_assert_eq!((shown.0.as_str(), shown.1.as_str()), (machine.content(), machine.reasoning().unwrap_or("")));
+            prop_assert!(!machine.content().contains('\0'));
+        }
+
+        /// S4-11: the ending decides the status; rules run exactly on replies that came to their own end.
+        #[test]
+        fn the_status_follows_from_the_ending(events in proptest::collection::vec(any_event(), 0..24)) {
+            let (machine, _) = run(events);
+            let facts = machine.facts();
+            let failed = facts.contains_key("error");
+            match machine.status() {
+                Status::Generating => prop_assert!(!machine.is_over()),
+                Status::Error => prop_assert!(failed && !machine.runs_rules()),
+                Status::Complete => prop_assert!(!failed && !machine.content().trim().is_empty()),
+            }
+            prop_assert_eq!(machine.runs_rules(), machine.status() == Status::Complete && facts["finishReason"] != "cancelled");
+            prop_assert_eq!(facts["firstTokenMs"].is_null(), machine.content().is_empty() && machine.reasoning().is_none());
+        }
+    }
+}

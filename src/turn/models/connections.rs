@@ -1,0 +1,370 @@
+//! Model servers that are connected while the server runs: kept with their keys sealed, taken in at once, tried before or
+//! after. What `config.toml` says of others is not touched.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use serde_json::{Map, Value};
+use tokio::runtime::Handle;
+use tokio::sync::Mutex;
+
+use crate::clock::{Clock, Time};
+use crate::config::{Config, Connection, Secret};
+use crate::keyring::{Keyring, KeyringError};
+use crate::provider::{Client, Endpoint, Failure, Finish, Frame, Kind, Message, ModelInfo, Request, Role, Timeouts};
+use crate::store::{Claim, ConnectedProvider, Store, StoreError, WriteError};
+
+use super::Models;
+use super::providers::{bound_to, connection, unknown};
+
+/// A server that is tried has so long to tell its models.
+const LIST_WITHIN: Duration = Duration::from_secs(15);
+/// And so long for a short reply: one that has to load the model first takes its time.
+const REPLY_WITHIN: Duration = Duration::from_secs(90);
+/// What is asked of a model that is tried.
+const QUESTION: &str = "Say hello in one short sentence.";
+/// It need not say more. One that thinks before it speaks is heard while it thinks.
+const TOKENS: u32 = 64;
+/// Characters of its reply that are handed on.
+const SHOWN: usize = 300;
+
+/// Why a model server is not connected.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// A field does not fit.
+    #[error("{message}")]
+    Invalid {
+        /// Which.
+        field: &'static str,
+        /// Why.
+        message: String,
+    },
+    /// It stands in `config.toml`.
+    #[error("the provider \"{0}\" stands in config.toml and is not changed here")]
+    Configured(String),
+    /// It is not there.
+    #[error("the provider does not exist")]
+    NotFound,
+    /// Its key cannot be sealed.
+    #[error(transparent)]
+    Keyring(#[from] KeyringError),
+    /// The database refuses or fails.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// The server is shutting down.
+    #[error("the server is shutting down")]
+    Stopped,
+}
+
+impl From<StoreError> for ConnectError {
+    fn from(error: StoreError) -> Self {
+        Self::Write(error.into())
+    }
+}
+
+impl From<(&'static str, String)> for ConnectError {
+    fn from((field, message): (&'static str, String)) -> Self {
+        Self::Invalid { field, message }
+    }
+}
+
+/// What changes of one; `None` = stays.
+#[derive(Debug, Default)]
+pub struct Change {
+    /// What it speaks.
+    pub kind: Option<String>,
+    /// Where its API begins.
+    pub base_url: Option<String>,
+    /// Its key; `Some(None)` takes it away.
+    pub key: Option<Option<Secret>>,
+    /// The names of its models.
+    pub models: Option<Vec<String>>,
+}
+
+/// What a server that was tried has shown.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// The models that it told, or why it did not.
+    pub models: Option<Result<Vec<ModelInfo>, Failure>>,
+    /// What a model said, or why it said nothing; `None` = nobody asked.
+    pub reply: Option<Result<Said, Failure>>,
+}
+
+/// What a model said that was tried.
+#[derive(Debug, Default)]
+pub struct Said {
+    /// How it begins; empty where it only thought.
+    pub text: String,
+    /// Milliseconds until the first of it, thoughts included.
+    pub first_ms: u64,
+}
+
+/// Connects, changes and forgets model servers.
+pub struct Connections {
+    config: Arc<Config>,
+    store: Arc<Store>,
+    models: Arc<Models>,
+    keyring: Keyring,
+    clock: Arc<dyn Clock>,
+    runtime: Handle,
+    /// One change after another: what is asked is always what was kept last.
+    order: Arc<Mutex<()>>,
+}
+
+impl Connections {
+    /// Those of a data directory. [`Connections::load`] takes in what is kept.
+    pub fn new(
+        config: &Arc<Config>,
+        store: &Arc<Store>,
+        models: &Arc<Models>,
+        clock: &Arc<dyn Clock>,
+        runtime: Handle,
+    ) -> Self {
+        Self {
+            keyring: Keyring::of(&config.storage.data_dir),
+            config: Arc::clone(config),
+            store: Arc::clone(store),
+            models: Arc::clone(models),
+            clock: Arc::clone(clock),
+            runtime,
+            order: Arc::default(),
+        }
+    }
+
+    /// Takes in what is kept.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn load(&self) -> Result<(), StoreError> {
+        take_in(&self.store, &self.models, &self.keyring).await
+    }
+
+    /// Everything that was connected, in its order.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn list(&self) -> Result<Vec<ConnectedProvider>, StoreError> {
+        self.store.read(|reader| reader.connected_providers()).await
+    }
+
+    /// One that was connected.
+    ///
+    /// # Errors
+    /// It is not there, or stands in the settings.
+    pub async fn get(&self, id: &str) -> Result<ConnectedProvider, ConnectError> {
+        let found = self.list().await?.into_iter().find(|one| one.id == id);
+        found.ok_or_else(|| match self.models.is_configured(id) {
+            true => ConnectError::Configured(id.to_owned()),
+            false => ConnectError::NotFound,
+        })
+    }
+
+    /// Connects one.
+    ///
+    /// # Errors
+    /// A field does not fit, or another is called so.
+    pub async fn add(&self, new: Connection, key: Option<Secret>) -> Result<ConnectedProvider, ConnectError> {
+        let new = self.fit(new)?;
+        if self.models.is_configured(&new.id) {
+            let message = format!("a provider of config.toml is called {:?} already", new.id);
+            return Err(ConnectError::Invalid { field: "id", message });
+        }
+        let kept = self.kept(new, key.as_ref(), None)?;
+        let (new, claim) = (kept.clone(), Claim::present());
+        self.write(move |tx| {
+            tx.put_provider(&new)?;
+            tx.act_for(claim.as_ref(), &new.id)
+        })
+        .await?;
+        Ok(kept)
+    }
+
+    /// Changes one. A key goes with it to another address only where it is typed again: who may change an address must not
+    /// learn the key by it.
+    ///
+    /// # Errors
+    /// It is not there, or a field does not fit.
+    pub async fn change(&self, id: &str, change: Change) -> Result<ConnectedProvider, ConnectError> {
+        let before = self.get(id).await?;
+        let old = connection(&before);
+        let new = self.fit(Connection {
+            id: old.id.clone(),
+            kind: change.kind.unwrap_or_else(|| old.kind.clone()),
+            base_url: change.base_url.unwrap_or_else(|| old.base_url.clone()),
+            models: change.models.unwrap_or_else(|| old.models.clone()),
+        })?;
+        let kept = match change.key {
+            Some(key) => self.kept(new, key.as_ref(), Some(before.created))?,
+            None => {
+                is_same_origin(&before, &new)?;
+                let kept = self.kept(new, None, Some(before.created))?;
+                ConnectedProvider { sealed_key: before.sealed_key, ..kept }
+            }
+        };
+        let new = kept.clone();
+        self.write(move |tx| tx.update_provider(&new)).await?;
+        Ok(kept)
+    }
+
+    /// Forgets one, and its key. Stories that name a model of its say so with their next reply.
+    ///
+    /// # Errors
+    /// It is not there.
+    pub async fn remove(&self, id: &str) -> Result<(), ConnectError> {
+        let id = self.get(id).await?.id;
+        self.write(move |tx| tx.delete_provider(&id)).await
+    }
+
+    /// Chooses the model of sessions that name none; `None` = that of the settings.
+    ///
+    /// # Errors
+    /// No model is named so.
+    pub async fn choose(&self, model: Option<String>) -> Result<(), ConnectError> {
+        if let Some(name) = &model {
+            let unknown = |error: crate::turn::UnknownModel| ("model", error.to_string());
+            self.models.find(name).map_err(unknown)?;
+        }
+        self.write(move |tx| tx.choose_model(model.as_deref())).await
+    }
+
+    /// Tries what may be connected, or one that is: asks for its models and, where a model is named, for a short reply. Without
+    /// a key of its own the one that is kept under the id goes with it, to the address that it is for.
+    ///
+    /// # Errors
+    /// A field does not fit.
+    pub async fn try_out(
+        &self,
+        new: Connection,
+        key: Option<Option<Secret>>,
+        model: Option<&str>,
+    ) -> Result<Seen, ConnectError> {
+        let new = self.fit(new)?;
+        let key = match key {
+            Some(key) => key,
+            None => self.kept_key(&new).await?,
+        };
+        let kind = Kind::named(&new.kind).unwrap_or_default();
+        let timeouts = Timeouts { first_token: REPLY_WITHIN, ..Timeouts::default() };
+        let max_reply_bytes = self.config.limits.reply_bytes;
+        let endpoint = Endpoint { key, timeouts, max_reply_bytes, ..Endpoint::new(&new.id, &new.base_url) };
+        Ok(self.look(&Client::new(kind, endpoint), model).await)
+    }
+
+    /// Tries a provider that is there, of the settings or connected.
+    ///
+    /// # Errors
+    /// It is not there, or cannot be asked.
+    pub async fn try_known(&self, id: &str, model: Option<&str>) -> Result<Seen, ConnectError> {
+        if let Some(why) = self.models.trouble(id) {
+            return Ok(Seen { models: Some(Err(Failure::Misconfigured { words: why })), reply: None });
+        }
+        let client = self.models.providers().find(|(known, ..)| known == id).map(|(_, client, _)| client);
+        Ok(self.look(&client.ok_or(ConnectError::NotFound)?, model).await)
+    }
+
+    async fn look(&self, client: &Client, model: Option<&str>) -> Seen {
+        let limit = LIST_WITHIN;
+        let late = |_| Err(Failure::Timeout { wait: crate::provider::Wait::FirstToken, limit });
+        let models = tokio::time::timeout(limit, client.models()).await.unwrap_or_else(late);
+        // Where nobody is there, nobody speaks.
+        let is_away = matches!(models, Err(Failure::Unreachable { .. } | Failure::Timeout { .. }));
+        let reply = match model.filter(|_| !is_away) {
+            Some(model) => Some(self.hear(client, model).await),
+            None => None,
+        };
+        Seen { models: Some(models), reply }
+    }
+
+    /// A short reply of a model.
+    async fn hear(&self, client: &Client, model: &str) -> Result<Said, Failure> {
+        let message = Message { role: Role::User, name: None, content: QUESTION.to_owned() };
+        let params: Map<String, Value> = Map::from_iter([("max_tokens".to_owned(), Value::from(TOKENS))]);
+        let request = Request { model: model.to_owned(), messages: vec![message], params, ..Request::default() };
+        let begun = self.clock.now();
+        let said = tokio::time::timeout(REPLY_WITHIN, hear(client, &request, begun, self.clock.as_ref())).await;
+        let late = Failure::Timeout { wait: crate::provider::Wait::FirstToken, limit: REPLY_WITHIN };
+        said.unwrap_or(Err(late))
+    }
+
+    /// What is to be kept, as far as it fits.
+    fn fit(&self, new: Connection) -> Result<Connection, ConnectError> {
+        let new = new.checked()?;
+        match Kind::named(&new.kind) {
+            Some(_) => Ok(new),
+            None => Err(ConnectError::Invalid { field: "kind", message: unknown(&new.kind) }),
+        }
+    }
+
+    fn kept(
+        &self,
+        new: Connection,
+        key: Option<&Secret>,
+        created: Option<Time>,
+    ) -> Result<ConnectedProvider, ConnectError> {
+        let sealed_key = key.map(|key| self.keyring.seal(key, &bound_to(&new))).transpose()?;
+        let now = self.clock.now();
+        let Connection { id, kind, base_url, models } = new;
+        Ok(ConnectedProvider { id, kind, base_url, sealed_key, models, created: created.unwrap_or(now), updated: now })
+    }
+
+    /// The key that is kept under an id, for the address that it is for.
+    async fn kept_key(&self, new: &Connection) -> Result<Option<Secret>, ConnectError> {
+        let Some(before) = self.list().await?.into_iter().find(|one| one.id == new.id) else { return Ok(None) };
+        is_same_origin(&before, new)?;
+        let sealed = before.sealed_key.as_deref();
+        Ok(sealed.map(|sealed| self.keyring.open(sealed, &bound_to(new))).transpose()?)
+    }
+
+    /// Writes and takes in what was written, on the server's own task: whoever asked may go away in the middle.
+    async fn write<F>(&self, closure: F) -> Result<(), ConnectError>
+    where
+        F: FnMut(&mut crate::store::Tx<'_>) -> Result<(), WriteError> + Send + 'static,
+    {
+        let (store, models) = (Arc::clone(&self.store), Arc::clone(&self.models));
+        let (keyring, order) = (self.keyring.clone(), Arc::clone(&self.order));
+        let work = async move {
+            let _turn = order.lock().await;
+            store.write(closure).await?;
+            Ok(take_in(&store, &models, &keyring).await?)
+        };
+        self.runtime.spawn(work).await.unwrap_or(Err(ConnectError::Stopped))
+    }
+}
+
+async fn take_in(store: &Store, models: &Models, keyring: &Keyring) -> Result<(), StoreError> {
+    let read = |reader: &mut crate::store::Reader<'_>| Ok((reader.connected_providers()?, reader.chosen_model()?));
+    let (kept, chosen) = store.read::<_, StoreError, _>(read).await?;
+    models.connect(kept, chosen, keyring);
+    Ok(())
+}
+
+fn is_same_origin(before: &ConnectedProvider, new: &Connection) -> Result<(), ConnectError> {
+    let origin = connection(before).origin();
+    if before.sealed_key.is_none() || origin == new.origin() {
+        return Ok(());
+    }
+    let message = format!("the key that is kept is for {origin}: type the one for the new address, or null for none");
+    Err(ConnectError::Invalid { field: "key", message })
+}
+
+async fn hear(client: &Client, request: &Request, begun: Time, clock: &dyn Clock) -> Result<Said, Failure> {
+    let mut frames = client.stream_aside(request);
+    let mut said = None;
+    while let Some(frame) = frames.next().await {
+        let piece = match frame? {
+            Frame::Text(text) => text,
+            Frame::Reasoning(_) => String::new(),
+            Frame::Finish(Finish::Stop | Finish::Length) if said.is_some() => break,
+            _ => continue,
+        };
+        let now: &mut Said =
+            said.get_or_insert_with(|| Said { text: String::new(), first_ms: clock.now().since(begun) });
+        now.text.push_str(&piece);
+        if now.text.chars().count() >= SHOWN {
+            break;
+        }
+    }
+    let said = said.map(|said| Said { text: said.text.chars().take(SHOWN).collect(), ..said });
+    said.ok_or_else(|| Failure::Garbled { words: "the reply is empty".to_owned() })
+}

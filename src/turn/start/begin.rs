@@ -1,0 +1,318 @@
+//! Beginning a session: its cards in their present version, its root with the rules in force from the start, its greetings.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::clock::Time;
+use crate::ids::{CharacterId, NodeId, SessionId, UserId};
+use crate::plugin::{Catalogue, Hook, NodeFacts, Seeds, Start};
+use crate::prompt::{Cast, tags};
+use crate::store::{CharacterCard, Claim, Draft, PersonaCard, RulesInForce};
+use crate::tree::edit::Refusal;
+use crate::tree::{AllowedScripts, CardRef, Kind, PersonaRef, PluginSetting, Recall, Role, Session, Summaries};
+use crate::world::World;
+
+use super::initial::{self, Whose};
+use crate::turn::rules::hooks::{Proposal, Stage};
+use crate::turn::{NewSession, Parts, PluginChoice, TurnError, ask::fill, cast, rules::force};
+
+/// The plugin that keeps values in the way of MVU.
+const KEEPER: &str = "mvu";
+
+/// Begins a session.
+pub async fn begin(parts: &Arc<Parts>, caller: UserId, new: NewSession) -> Result<SessionId, TurnError> {
+    let mode = new.mode.clone().unwrap_or_else(|| "tree".into());
+    if !matches!(mode.as_str(), "tree" | "linear") {
+        let message = format!("\"tree\" or \"linear\" is expected, not \"{mode}\"");
+        return Err(TurnError::Invalid { field: "mode", message });
+    }
+    let Cards { characters, persona, globals, starts } = cards(parts, caller, &new).await?;
+    let first = characters.first().ok_or_else(|| TurnError::Invalid {
+        field: "characterIds",
+        message: "a session needs at least one character".into(),
+    })?;
+    let now = parts.clock.now();
+    if let Some(model) = &new.model {
+        parts.models.find(model).map_err(|error| TurnError::Invalid { field: "model", message: error.to_string() })?;
+    }
+    let suggested = Suggested::of(&first.card, &starts, parts);
+    let model = new.model.clone().or(suggested.model);
+    let narrator = &model.clone().unwrap_or_else(|| parts.models.default_name());
+    let plugins = settings(parts, new.plugins.clone().unwrap_or(suggested.plugins), narrator)?;
+    let empty = Map::new();
+    let own = persona.as_ref().map_or(&empty, |persona| &persona.card);
+    let cast = cast::cast(&first.card, own);
+    let session = Session {
+        id: SessionId::new(parts.ids.next(now)),
+        owner: caller,
+        title: new.title.clone().unwrap_or_else(|| cast.character.clone()),
+        cards: Vec::new(),
+        persona: None,
+        root: NodeId::new(parts.ids.next(now)),
+        head: NodeId::new(parts.ids.next(now)),
+        op: 0,
+        head_op: 0,
+        mode,
+        model,
+        params: new.params.clone(),
+        preset: None,
+        scripts: AllowedScripts::default(),
+        summaries: Summaries::default(),
+        values_model: None,
+        recall: Recall::default(),
+        note: None,
+        plugins,
+        seed: parts.ids.seed(),
+        edits: 0,
+        created: now,
+        updated: now,
+    };
+    let starts = starts.into_iter().map(|start| {
+        let text = fill::greeting(&cast, &start.text, &globals, session.seed, now);
+        Start { text, ..start }
+    });
+    let starts: Arc<[Start]> = starts.collect();
+    let (mut root, mut stage) = root(parts, &session, &cast, Arc::clone(&starts), now).await;
+    let mut greetings = greetings(parts, &characters, own, &globals, &stage.world, now);
+    if greetings.is_empty() {
+        root.delta.problems.extend(initial::unread(&stage.players, &starts, ""));
+    }
+    for greeting in &mut greetings {
+        read(parts, &mut stage, greeting).await;
+        // The root is never shown: what could not be read there is told where the story begins.
+        greeting.delta.problems.extend(initial::unread(&stage.players, &starts, &greeting.content));
+    }
+    write(parts, session, characters, persona, root, greetings, now).await
+}
+
+/// What a session begins with.
+struct Cards {
+    characters: Vec<CharacterCard>,
+    persona: Option<PersonaCard>,
+    /// The caller's variables of all sessions.
+    globals: Map<String, Value>,
+    /// What their lorebooks say that values begin with.
+    starts: Vec<Start>,
+}
+
+async fn cards(parts: &Arc<Parts>, caller: UserId, new: &NewSession) -> Result<Cards, TurnError> {
+    let (ids, persona, inside) = (new.character_ids.clone(), new.persona_id, Arc::clone(parts));
+    parts
+        .store
+        .read(move |reader| {
+            let mut characters = Vec::new();
+            for id in ids {
+                characters.push(reader.character(caller, id)?.ok_or(Refusal::NotFound("the character"))?);
+            }
+            let persona = match persona {
+                Some(id) => Some(reader.persona(caller, id)?.ok_or(Refusal::NotFound("the persona"))?),
+                None => None,
+            };
+            let own: Vec<_> = characters.iter().map(|character| (character.id, &character.card)).collect();
+            let persona_id = persona.as_ref().map(|persona| persona.id);
+            let whose = Whose { owner: caller, characters: &own, persona: persona_id, session: None };
+            let starts = initial::starts(reader, &whose, &inside.shelf)?;
+            Ok(Cards { characters, persona, globals: fill::globals(reader, caller)?, starts })
+        })
+        .await
+}
+
+/// What a card suggests for its sessions: `metadata.clotho = {model, plugins: [{id, config}]}`. Cards travel: what this
+/// server does not have is left out. Only plugins that are installed here can be meant; code inside a card never runs. A card
+/// that says nothing of it and brings values in the way of MVU suggests the plugin that keeps them.
+struct Suggested {
+    model: Option<String>,
+    plugins: Vec<PluginChoice>,
+}
+
+impl Suggested {
+    fn of(card: &Map<String, Value>, starts: &[Start], parts: &Parts) -> Self {
+        let clotho = card.get("metadata").and_then(|metadata| metadata.get("clotho"));
+        let model = clotho.and_then(|c| c.get("model")).and_then(Value::as_str);
+        let model = model.filter(|model| parts.models.find(model).is_ok()).map(str::to_owned);
+        let plugins = clotho.and_then(|c| c.get("plugins")).and_then(Value::as_array);
+        let catalogue = parts.catalogue.now();
+        if plugins.is_none() && model.is_none() && !starts.is_empty() && catalogue.get(KEEPER).is_some() {
+            return Self { model, plugins: vec![PluginChoice::on(KEEPER, Map::new())] };
+        }
+        let plugins = plugins.into_iter().flatten().filter_map(|plugin| {
+            let loaded = catalogue.get(plugin.get("id")?.as_str()?)?;
+            let config = plugin.get("config").and_then(Value::as_object).cloned().unwrap_or_default();
+            let config = loaded.manifest().settings(&config).map(|_| config).unwrap_or_default();
+            Some(PluginChoice::on(loaded.id(), config))
+        });
+        Self { model, plugins: plugins.collect() }
+    }
+}
+
+/// Checked plugin settings: each plugin can run, its settings and grants fit, and they get on with each other; a narrator
+/// plays in its own session.
+pub fn settings(parts: &Parts, mut plugins: Vec<PluginChoice>, model: &str) -> Result<Vec<PluginSetting>, TurnError> {
+    let catalogue = parts.catalogue.now();
+    let narrator = model.strip_prefix("plugin:").filter(|id| catalogue.get(id).is_some());
+    if let Some(id) = narrator.filter(|id| !plugins.iter().any(|plugin| plugin.id == *id)) {
+        plugins.insert(0, PluginChoice::on(id, Map::new()));
+    }
+    for (i, plugin) in plugins.iter().enumerate() {
+        if plugins.iter().take(i).any(|other| other.id == plugin.id) {
+            return Err(invalid(format!("\"{}\" is named twice", plugin.id)));
+        }
+    }
+    let plugins = plugins.into_iter().map(|plugin| fitting(&catalogue, plugin)).collect::<Result<Vec<_>, _>>()?;
+    get_on(&catalogue, &plugins)?;
+    Ok(plugins)
+}
+
+fn invalid(message: String) -> TurnError {
+    TurnError::Invalid { field: "plugins", message }
+}
+
+/// What comes of a choice, if the plugin can run and takes its settings and grants.
+fn fitting(catalogue: &Catalogue, choice: PluginChoice) -> Result<PluginSetting, TurnError> {
+    let PluginChoice { id, enabled, config, grants, refused } = choice;
+    let absent = || match catalogue.broken(&id) {
+        Some(broken) => invalid(format!("the plugin \"{id}\" {broken}")),
+        None => invalid(format!("no plugin \"{id}\" is installed")),
+    };
+    let manifest = catalogue.get(&id).ok_or_else(absent)?.manifest();
+    manifest.settings(&config).map_err(|error| invalid(format!("{id}: {error}")))?;
+    let asked_for: Vec<String> = manifest.permissions.iter().map(ToString::to_string).collect();
+    if let Some(grant) = grants.iter().flatten().find(|grant| !asked_for.contains(grant)) {
+        return Err(invalid(format!("{id}: it does not ask for the permission \"{grant}\"")));
+    }
+    let (grants, refused) = (grants.unwrap_or_else(|| asked_for.clone()), refused.unwrap_or_default());
+    if let Some(name) = refused.iter().find(|name| !asked_for.contains(name) || grants.contains(name)) {
+        let why = if grants.contains(name) { "it is granted" } else { "it does not ask for it" };
+        return Err(invalid(format!("{id}: \"{name}\" is not refused: {why}")));
+    }
+    Ok(PluginSetting { id, enabled, config, grants, refused })
+}
+
+/// Whether those that are switched on can play together.
+fn get_on(catalogue: &Catalogue, plugins: &[PluginSetting]) -> Result<(), TurnError> {
+    let on = || plugins.iter().filter(|plugin| plugin.enabled).filter_map(|plugin| catalogue.get(&plugin.id));
+    for manifest in on().map(|loaded| loaded.manifest()) {
+        for (id, requirement) in &manifest.requires {
+            let other = on().find(|other| other.id() == id);
+            if !other.is_some_and(|other| requirement.allows(&other.manifest().version)) {
+                return Err(invalid(format!("{} needs the plugin \"{id}\" {requirement}", manifest.id)));
+            }
+        }
+        if let Some(id) = manifest.conflicts.iter().find(|id| on().any(|other| other.id() == id.as_str())) {
+            return Err(invalid(format!("{} does not get on with the plugin \"{id}\"", manifest.id)));
+        }
+    }
+    force::together(plugins, catalogue).map_err(invalid)
+}
+
+/// The root: the first record of which rules are in force, with what their `init` does.
+async fn root(parts: &Arc<Parts>, session: &Session, cast: &Cast, starts: Arc<[Start]>, now: Time) -> (Draft, Stage) {
+    let mut root = Draft::new(session.root, Role::System, Kind::Root, parts.ids.seed(), now);
+    let mut wanted = force::wanted(&session.plugins, &RulesInForce::default(), &parts.catalogue.now());
+    let first = wanted.as_mut().map(|wanted| wanted.begin_in(&World::default())).unwrap_or_default();
+    let (players, rules) = match &wanted {
+        Some(wanted) => (wanted.beginning.clone(), Arc::new(wanted.rules.rules.clone())),
+        None => Default::default(),
+    };
+    let mut stage = Stage {
+        session: session.id,
+        players,
+        rules,
+        world: Arc::default(),
+        text: Arc::from(""),
+        role: Role::System.word(),
+        user: cast.user.clone(),
+        character: cast.character.clone(),
+        node: NodeFacts { id: root.id.to_string(), depth: 0, turn: 0, time: Some(now) },
+        recent: Arc::from([]),
+        seeds: Seeds { session: session.seed, node: root.dice_seed },
+        recorded: Arc::from([]),
+        answer: None,
+        starts,
+        replies: 0,
+        is_aside: false,
+    };
+    let Some(wanted) = wanted else { return (root, stage) };
+    let mut so_far = Proposal::default();
+    so_far.begin_with(first, &stage.rules);
+    let proposal = parts.hooks.run(Hook::Init, &stage, so_far).await;
+    root.delta = proposal.delta;
+    root.delta.problems.extend(wanted.problems);
+    root.rules = Some(wanted.rules);
+    (stage.world, stage.starts) = (proposal.world, Arc::from([]));
+    (root, stage)
+}
+
+/// Lets plugins read a greeting, each from the same world: the one that the story begins with.
+async fn read(parts: &Arc<Parts>, stage: &mut Stage, greeting: &mut Draft) {
+    let heard = tags::heard(greeting.role, &greeting.content, &parts.config.generation.hide_tags);
+    (stage.text, stage.role) = (Arc::from(heard), greeting.role.word());
+    stage.character = greeting.name.clone().unwrap_or_default();
+    stage.node = NodeFacts { id: greeting.id.to_string(), depth: 1, turn: 0, time: Some(greeting.created) };
+    stage.seeds.node = greeting.dice_seed;
+    let so_far = Proposal::on(Arc::clone(&stage.world));
+    greeting.delta = parts.hooks.run(Hook::OnGreeting, stage, so_far).await.delta;
+}
+
+/// The greetings of all characters: the first messages, then the alternate ones, macros filled in. A greeting is a fact: what
+/// its macros drew is drawn once, and what they would write into variables goes with the filling.
+fn greetings(
+    parts: &Parts,
+    characters: &[CharacterCard],
+    persona: &Map<String, Value>,
+    globals: &Map<String, Value>,
+    world: &World,
+    now: Time,
+) -> Vec<Draft> {
+    let mut drafts = Vec::new();
+    for character in characters {
+        let cast = cast::cast(&character.card, persona);
+        for text in cast.greetings.iter().filter(|text| !text.trim().is_empty()) {
+            let id = NodeId::new(parts.ids.next(now));
+            let mut draft = Draft::new(id, Role::Assistant, Kind::Greeting, parts.ids.seed(), now);
+            draft.character = Some(character.id);
+            draft.name = Some(cast.character.clone());
+            draft.content = fill::greeting_in(world, &cast, text, globals, draft.dice_seed, now);
+            drafts.push(draft);
+        }
+    }
+    drafts
+}
+
+async fn write(
+    parts: &Arc<Parts>,
+    session: Session,
+    characters: Vec<CharacterCard>,
+    persona: Option<PersonaCard>,
+    root: Draft,
+    greetings: Vec<Draft>,
+    now: Time,
+) -> Result<SessionId, TurnError> {
+    let id = session.id;
+    let claim = Claim::present();
+    parts
+        .store
+        .write(move |tx| {
+            let mut session = session.clone();
+            for character in &characters {
+                session.cards.push(CardRef { id: character.id, hash: tx.put_blob(&bytes(&character.card))? });
+            }
+            if let Some(persona) = &persona {
+                session.persona = Some(PersonaRef { id: persona.id, hash: tx.put_blob(&bytes(&persona.card))? });
+            }
+            tx.begin_session(&session, &root, &greetings, now)?;
+            tx.act_for(claim.as_ref(), &session.id)
+        })
+        .await?;
+    Ok(id)
+}
+
+fn bytes(card: &Map<String, Value>) -> Vec<u8> {
+    Value::Object(card.clone()).to_string().into_bytes()
+}
+
+/// Whether a session plays a character.
+pub fn plays(session: &Session, character: CharacterId) -> bool {
+    session.cards.iter().any(|card| card.id == character)
+}

@@ -1,0 +1,69 @@
+//! What lorebooks say that the values of a story begin with: entries whose title holds `[initvar]`, of the books that hold
+//! for whoever plays. They are read also where they are switched off, as their authors keep them, and no prompt has them.
+
+use serde_json::{Map, Value};
+
+use crate::ids::{CharacterId, PersonaId, SessionId, UserId};
+use crate::plugin::{Start, unread_starts};
+use crate::prompt::lore::Scope;
+use crate::store::{HeldBook, HoldsFor, Reader, StoreError};
+use crate::tree::{Trouble, book};
+
+use crate::turn::ask::lore::Lorebooks;
+use crate::turn::ask::shelf::Shelf;
+use crate::turn::rules::hooks::Player;
+
+/// So many entries are read, each so far, in bytes.
+const MOST: usize = 50;
+const LONGEST: usize = 64 << 10;
+
+/// Whose books are looked through.
+#[derive(Debug)]
+pub struct Whose<'a> {
+    /// Whose session it is.
+    pub owner: UserId,
+    /// The characters with their cards as they are now.
+    pub characters: &'a [(CharacterId, &'a Map<String, Value>)],
+    /// The persona.
+    pub persona: Option<PersonaId>,
+    /// The session, if there is one already.
+    pub session: Option<SessionId>,
+}
+
+/// The entries, in the order of their books; macros are not filled in.
+///
+/// # Errors
+/// The database fails.
+pub fn starts(reader: &mut Reader<'_>, whose: &Whose<'_>, shelf: &Shelf) -> Result<Vec<Start>, StoreError> {
+    let mut held: Vec<(Scope, HeldBook)> = Vec::new();
+    let mut take = |book: HeldBook| {
+        if !held.iter().any(|(_, other)| other.id == book.id) {
+            held.push((Scope::Character, book));
+        }
+    };
+    for holds in [Some(HoldsFor::Everything), whose.persona.map(HoldsFor::Persona)].into_iter().flatten() {
+        reader.holding(whose.owner, holds)?.into_iter().for_each(&mut take);
+    }
+    for (id, card) in whose.characters {
+        for book in book::of_card(card) {
+            reader.lorebook_version(whose.owner, book)?.into_iter().for_each(&mut take);
+        }
+        reader.holding(whose.owner, HoldsFor::Character(*id))?.into_iter().for_each(&mut take);
+    }
+    if let Some(session) = whose.session {
+        reader.holding(whose.owner, HoldsFor::Session(session))?.into_iter().for_each(&mut take);
+    }
+    let mut books = Lorebooks::default();
+    books.take(reader, whose.owner, shelf, held)?;
+    let entries = books.books().flat_map(|(_, book)| &book.entries).filter(|entry| entry.labels.begins());
+    let short = |text: &str| text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default().to_owned();
+    Ok(entries.take(MOST).map(|entry| Start { name: entry.title.clone(), text: short(&entry.content) }).collect())
+}
+
+/// What people are told where texts that values begin with cannot be read, if a plugin that begins asks for them.
+pub fn unread(players: &[Player], starts: &[Start], greeting: &str) -> Vec<Trouble> {
+    let Some(player) = players.iter().find(|player| player.plugin.reads_starts()) else { return Vec::new() };
+    let trouble =
+        |message| Trouble { code: "start_unread".into(), message, plugin: Some(player.plugin.id().to_owned()) };
+    unread_starts(starts, greeting).into_iter().map(trouble).collect()
+}

@@ -1,0 +1,373 @@
+//! The first half of a turn, up to commit 1: read the scene, let plugins see the input, write the user's node with the
+//! placeholders of its replies, move HEAD, hand the replies to their runners.
+//!
+//! `input.rs` shows plugins a text before it is written; `edit.rs` begins with an edited message, `again.rs` with replies only, `begin.rs` a
+//! session (`initial.rs`: the values that lorebooks give it), `change.rs` a change of the world or of the rules.
+
+pub(super) mod again;
+pub(super) mod begin;
+pub(super) mod change;
+pub(super) mod edit;
+pub(super) mod initial;
+pub(super) mod input;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use serde_json::{Map, Value, json};
+
+use crate::clock::Time;
+use crate::ids::{NodeId, SessionId, UserId};
+use crate::live::Live;
+use crate::oplog::Act;
+use crate::plugin::{Ask, Summary};
+use crate::store::{Actor, Claim, Draft, Held, Message, Reader, Seen};
+use crate::tree::edit::{Refusal, may_be_parent};
+use crate::tree::{Kind, Role, Session, Status};
+
+use crate::turn::cast::Voice;
+use crate::turn::models::Writer;
+use crate::turn::reply::runner::{Job, Source};
+use crate::turn::scene::{self, Look, Scene};
+use crate::turn::{Generate, NewMessage, OnStale, Parts, Started, TurnError, Turns, beside, rules::proposed};
+use input::{Given, Input};
+
+/// What the replies are to be.
+#[derive(Default)]
+pub struct Wish {
+    /// The replies; `None` = none.
+    pub generate: Option<Generate>,
+    /// What a plugin has said in place of a model.
+    pub given: Option<Given>,
+    /// The models that plugins want asked when the message is written.
+    pub asks: Vec<(String, Ask)>,
+    /// The summaries that they propose at it.
+    pub summaries: Vec<(String, Summary)>,
+    /// Whether HEAD follows the first of them.
+    pub move_head: bool,
+    /// The reply that each goes on from.
+    pub continued: Option<Continued>,
+}
+
+/// A reply whose text another begins with.
+pub struct Continued {
+    pub node: NodeId,
+    pub text: String,
+}
+
+/// How often a message is tried again when HEAD moves meanwhile, or another message bridges the same place first. Each
+/// time one of those who try at once gets through.
+const TRIES: usize = 64;
+
+/// Writes a message and begins its replies.
+pub async fn message(turns: &Turns, caller: UserId, session: SessionId, new: NewMessage) -> Result<Started, TurnError> {
+    let mut new = new;
+    for _ in 0..TRIES {
+        match send(turns, caller, session, &new).await {
+            Ok(Some(started)) => return Ok(started),
+            Ok(None) => {}
+            Err(TurnError::Refused(Refusal::HeadMoved { leaf, .. })) if new.on_stale == OnStale::Append => {
+                new.parent = leaf;
+                new.expected_leaf = Some(Seen::Leaf(leaf));
+            }
+            Err(TurnError::Refused(Refusal::HeadMoved { .. })) if new.on_stale == OnStale::Branch => {
+                new.expected_leaf = None;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let message = "too many others write at the same place: try again".to_owned();
+    Err(Refusal::Conflict(message).into())
+}
+
+async fn send(
+    turns: &Turns,
+    caller: UserId,
+    session: SessionId,
+    new: &NewMessage,
+) -> Result<Option<Started>, TurnError> {
+    let parts = &turns.parts;
+    if new.role == Role::Assistant && new.generate.is_some() {
+        let message = "a reply that is written by hand is a reply already: nothing is generated below it".to_owned();
+        return Err(TurnError::Invalid { field: "generate", message });
+    }
+    let scene = scene_for(parts, caller, session, new).await?;
+    let parent = scene.at.node.id;
+    // An answer to a plugin came in between, and the message goes below it.
+    let came = |seen: Seen| if seen == Seen::Leaf(new.parent) { Seen::Leaf(parent) } else { seen };
+    let expected_leaf = new.expected_leaf.map(came);
+    stale(&scene.held, expected_leaf)?;
+    may_be_parent(&scene.at.node)?;
+    let now = parts.clock.now();
+    let (bridge, scene) = change::cross(parts, caller, scene, now).await?;
+    can_answer(parts, scene.session(), new.generate.as_ref(), &new.content)?;
+    let mut draft = draft(parts, caller, &scene, new, now);
+    let input = input::read(parts, &scene, &mut draft, None).await?;
+    let generate = new.generate.clone().filter(|_| input.is_answered());
+    let Input { given, asks, summaries, .. } = input;
+    let wish = Wish { generate, given, asks, summaries, move_head: new.move_head, ..Wish::default() };
+    let replies = replies(parts, scene.session(), caller, &scene.cast.character, &wish, now)?;
+    let message = Message {
+        session,
+        // A bridge that was there already is the parent itself; a new one comes in between.
+        parent: if bridge.is_some() { parent } else { scene.at.node.id },
+        bridge,
+        draft: Some(draft),
+        carry_from: None,
+        replies,
+        move_head: new.move_head,
+        act: Act::Message,
+    };
+    commit(turns, actor(caller, now, expected_leaf), message, scene.session(), wish).await
+}
+
+async fn scene_for(
+    parts: &Arc<Parts>,
+    caller: UserId,
+    session: SessionId,
+    new: &NewMessage,
+) -> Result<Scene, TurnError> {
+    let persona = new.persona;
+    let voice = Voice { persona, name: new.name.clone() };
+    let look = Look { voice: Some(voice), ..Look::at(parts, caller, session, new.parent) };
+    let read = move |reader: &mut Reader<'_>| {
+        if let Some(persona) = persona {
+            reader.persona(caller, persona)?.ok_or(Refusal::NotFound("the persona"))?;
+        }
+        let held = reader.session(caller, session)?.ok_or(Refusal::NotFound("the session"))?;
+        let look = Look { node: beside::newest(reader, &held, look.node)?, ..look };
+        scene::read_in(reader, held, &look)
+    };
+    parts.store.read(read).await
+}
+
+fn draft(parts: &Parts, caller: UserId, scene: &Scene, new: &NewMessage, now: Time) -> Draft {
+    let mut draft = Draft::new(NodeId::new(parts.ids.next(now)), new.role, Kind::Message, parts.ids.seed(), now);
+    draft.author = Some(caller);
+    draft.content = new.content.clone();
+    let name = match new.role {
+        Role::User => {
+            draft.persona = new.persona.or(scene.session().persona.as_ref().map(|persona| persona.id));
+            Some(scene.cast.user.clone())
+        }
+        Role::Assistant => {
+            draft.character = scene.session().cards.first().map(|card| card.id);
+            Some(scene.cast.character.clone())
+        }
+        Role::System => None,
+    };
+    draft.name = new.name.clone().or(name);
+    draft
+}
+
+/// Stops a running reply.
+pub async fn cancel(parts: &Arc<Parts>, caller: UserId, session: SessionId, node: NodeId) -> Result<(), TurnError> {
+    parts
+        .store
+        .read(move |reader| {
+            let held = reader.session(caller, session)?.ok_or(Refusal::NotFound("the session"))?;
+            let at = reader.node(&held, node)?.ok_or(Refusal::NotFound("the message"))?;
+            match at.node.status {
+                Status::Generating => Ok(()),
+                _ => Err(TurnError::from(Refusal::Conflict("the reply has ended already".into()))),
+            }
+        })
+        .await?;
+    match parts.live.running(node) {
+        Some(running) => {
+            running.cancel();
+            Ok(())
+        }
+        None => Err(Refusal::Conflict("the reply has ended already".into()).into()),
+    }
+}
+
+/// Who acts.
+pub fn actor(user: UserId, at: Time, expected_leaf: Option<Seen>) -> Actor {
+    Actor { user, at, expected_leaf }
+}
+
+/// A first look at whether HEAD is where the writer saw it; commit 1 looks again.
+pub fn stale(held: &Held, expected: Option<Seen>) -> Result<(), Refusal> {
+    expected.map_or(Ok(()), |seen| seen.holds(&held.session))
+}
+
+/// The placeholders of the replies that were asked for.
+pub fn replies(
+    parts: &Parts,
+    session: &Session,
+    caller: UserId,
+    name: &str,
+    wish: &Wish,
+    now: Time,
+) -> Result<Vec<Draft>, TurnError> {
+    let Some(generate) = &wish.generate else { return Ok(Vec::new()) };
+    let mut metadata = asked_for(parts, session, generate, wish.given.as_ref())?;
+    if let Some(continued) = &wish.continued {
+        metadata.insert("continuedFrom".into(), continued.node.to_string().into());
+    }
+    if let Some(character) = generate.character.filter(|id| !begin::plays(session, *id)) {
+        let message = format!("character {character} does not play in this session");
+        return Err(TurnError::Invalid { field: "characterId", message });
+    }
+    // What a plugin has said is said once.
+    let n = if wish.given.is_some() { 1 } else { generate.n.max(1) };
+    room_for(parts, caller, n)?;
+    let draft = |_| {
+        let id = NodeId::new(parts.ids.next(now));
+        let mut draft = Draft::new(id, Role::Assistant, Kind::Message, parts.ids.seed(), now);
+        draft.status = Status::Generating;
+        draft.author = Some(caller);
+        draft.character = generate.character.or(session.cards.first().map(|card| card.id));
+        draft.name = Some(name.to_owned()).filter(|name| !name.is_empty());
+        draft.metadata = metadata.clone();
+        draft
+    };
+    Ok((0..n).map(draft).collect())
+}
+
+/// What a reply's metadata says from the start: who is asked, with what, and what of it was this request's own wish.
+fn asked_for(
+    parts: &Parts,
+    session: &Session,
+    generate: &Generate,
+    given: Option<&Given>,
+) -> Result<Map<String, Value>, TurnError> {
+    let mut metadata = Map::new();
+    if let Some(given) = given {
+        metadata.insert("model".into(), format!("plugin:{}", given.plugin).into());
+        return Ok(metadata);
+    }
+    // The session's own model may be gone since it was chosen: then the message is kept and its reply says so.
+    if let Some(named) = &generate.model {
+        parts.models.find(named).map_err(|error| TurnError::Invalid { field: "model", message: error.to_string() })?;
+    }
+    let model = model(parts, session, generate);
+    metadata.insert("model".into(), model.into());
+    metadata.insert("params".into(), Value::Object(params(session, generate)));
+    if generate.model.is_some() || !generate.params.is_empty() {
+        metadata.insert("override".into(), json!({"model": generate.model, "params": generate.params}));
+    }
+    Ok(metadata)
+}
+
+/// The model that is asked: the request's, the session's, or the server's own.
+pub fn model(parts: &Parts, session: &Session, generate: &Generate) -> String {
+    generate.model.as_ref().or(session.model.as_ref()).cloned().unwrap_or_else(|| parts.models.default_name())
+}
+
+/// Whether a text is short enough for who is to answer it: a plugin that runs into its limits is switched off at last, and a
+/// long message is not its fault.
+pub fn can_answer(
+    parts: &Parts,
+    session: &Session,
+    generate: Option<&Generate>,
+    content: &str,
+) -> Result<(), TurnError> {
+    let asked = generate.map(|generate| parts.models.find(&model(parts, session, generate)));
+    let Some(Ok(Writer::Narrator(plugin))) = asked else { return Ok(()) };
+    let most = plugin.longest_message();
+    if content.len() <= most { Ok(()) } else { Err(TurnError::TooLong { plugin: plugin.id().to_owned(), most }) }
+}
+
+/// The session's parameters with the request's over them.
+pub fn params(session: &Session, generate: &Generate) -> Map<String, Value> {
+    let mut params = session.params.clone();
+    params.extend(generate.params.clone());
+    params
+}
+
+/// A first look at whether there is room for so many replies, be it to wait; when they begin they are counted again. More
+/// than would ever fit is a mistake: trying again would not help.
+fn room_for(parts: &Parts, caller: UserId, n: u32) -> Result<(), TurnError> {
+    let (n, ever) = (usize::try_from(n).unwrap_or(usize::MAX), parts.live.most_at_once());
+    if n > ever {
+        return Err(TurnError::Invalid {
+            field: "n",
+            message: format!("at most {ever} replies may be asked for at once here"),
+        });
+    }
+    if parts.live.has_room(caller, n) { Ok(()) } else { Err(TurnError::TooMany) }
+}
+
+/// Replies that nobody runs yet: they end with this, whatever happened, unless a runner took them.
+struct Unclaimed {
+    live: Arc<Live>,
+    nodes: Vec<NodeId>,
+}
+
+impl Drop for Unclaimed {
+    fn drop(&mut self) {
+        self.nodes.iter().for_each(|node| self.live.end(*node));
+    }
+}
+
+/// Commit 1, then the runners. `None`: the bridge was written by somebody else meanwhile, and nothing was done.
+pub async fn commit(
+    turns: &Turns,
+    actor: Actor,
+    message: Message,
+    session: &Session,
+    wish: Wish,
+) -> Result<Option<Started>, TurnError> {
+    let parts = &turns.parts;
+    let drafts = message.replies.clone();
+    let nodes: Vec<NodeId> = drafts.iter().map(|draft| draft.id).collect();
+    let node = message.draft.as_ref().map(|draft| draft.id);
+    let session_id = message.session;
+    let so_far = wish.continued.as_ref().map_or_else(String::new, |continued| continued.text.clone());
+    // Registered before the commit: the sweeper must never see a placeholder that nobody holds.
+    let running = parts.live.begin_all(session_id, &nodes, actor.user, &so_far).ok_or(TurnError::TooMany)?;
+    let mut unclaimed = Unclaimed { live: Arc::clone(&parts.live), nodes: nodes.clone() };
+    if parts.is_stopping.load(Ordering::SeqCst) {
+        return Err(TurnError::Stopped);
+    }
+    let claim = Claim::present();
+    let mut made = Started { node, generations: nodes.clone(), op: 0 };
+    let summaries = proposed::all(parts, wish.summaries);
+    let written = parts
+        .store
+        .write(move |tx| {
+            // Nobody else can have bridged the place below a message that is only now written.
+            if message.act != Act::Edit
+                && let Some(rules) = message.bridge.as_ref().and_then(|bridge| bridge.rules.as_ref())
+                && tx.has_bridge(actor.user, message.session, message.parent, rules)?
+            {
+                return Ok(None);
+            }
+            let written = tx.message(&actor, &message)?;
+            if let Some(node) = node {
+                summaries.iter().try_for_each(|one| tx.propose_summary(session_id, node, one).map(drop))?;
+            }
+            made.op = written.op;
+            tx.act_for(claim.as_ref(), &made)?;
+            Ok(Some(written))
+        })
+        .await?;
+    let Some(written) = written else { return Ok(None) };
+    unclaimed.nodes.clear();
+    if let Some(node) = node {
+        beside::Asking::put(parts, session_id, actor.user, node, wish.asks);
+    }
+    let generate = wish.generate.unwrap_or_default();
+    for (i, (draft, running)) in drafts.into_iter().zip(running).enumerate() {
+        let source = match &wish.given {
+            Some(given) => Source::Given(given.text.clone()),
+            None => Source::Named(model(parts, session, &generate)),
+        };
+        let job = Job {
+            session: session_id,
+            user: actor.user,
+            source,
+            params: params(session, &generate),
+            so_far: so_far.clone(),
+            // With several replies only the first may take HEAD (`docs/domain.md` 5.2).
+            asked: (wish.move_head && i == 0).then_some(written.asked),
+            step: written.op,
+            running,
+            draft,
+        };
+        turns.runtime.spawn(crate::turn::reply::runner::run(Arc::clone(parts), job));
+    }
+    Ok(Some(Started { node, generations: nodes, op: written.op }))
+}

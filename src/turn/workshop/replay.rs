@@ -1,0 +1,360 @@
+//! New rules over an old line: `on_input` and `on_reply` of one plugin, and the rules of its manifest, run again along it, in a
+//! world beside the story's own, so that an author sees what they would have done. The dice that fell fall again; what models,
+//! narrators and tools did stays. Nothing is written, unless it is accepted: then the messages do what the rules say now, in one
+//! step that can be taken back.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::ids::{NodeId, SessionId, UserId};
+use crate::plugin::schedule::RULE;
+use crate::plugin::{Hook, Loaded, ScriptError, Summary};
+use crate::store::{Actor, Arranged, Revision, Show, WriteError};
+use crate::tree::edit::Refusal;
+use crate::tree::{Delta, Effects, Kind, Note, Role, Trouble};
+use crate::world::{Operation, PathChange, World, diff, fold};
+
+use super::{Place, Set};
+use crate::turn::rules::hooks::{Player, Proposal};
+use crate::turn::scene::Look;
+use crate::turn::{Parts, TurnError, rules::proposed};
+
+/// So many nodes of a line are replayed at once.
+const MOST: usize = 200;
+
+/// What is to be replayed.
+pub struct Replay {
+    /// The plugin, perhaps with code that is in no file.
+    pub plugin: Arc<Loaded>,
+    /// The session.
+    pub session: SessionId,
+    /// Where the line ends; HEAD if it is left out.
+    pub leaf: Option<NodeId>,
+    /// The message at which it begins; as far back as may be if it is left out.
+    pub from: Option<NodeId>,
+}
+
+/// A line whose rules ran again.
+pub struct Replayed {
+    /// The messages at which they ran, oldest first.
+    pub rows: Vec<Row>,
+    /// Whether the plugin plays where the line ends.
+    pub plays: bool,
+    /// The newest operation of the session when they ran.
+    seen: i64,
+    /// What the messages would do now, of those that would do something else.
+    deltas: Vec<(NodeId, Delta)>,
+    /// The summaries that they would propose, each with its message and its plugin.
+    summaries: Vec<(NodeId, (String, Summary))>,
+    /// The first message at which the rules are not those that the line was played by.
+    unlike: Option<NodeId>,
+}
+
+/// One message of a line whose rules ran again.
+pub struct Row {
+    /// The message.
+    pub node: NodeId,
+    /// The hook.
+    pub hook: Hook,
+    /// What the plugin proposed there.
+    pub old: Vec<Operation>,
+    /// What it would propose.
+    pub new: Vec<Operation>,
+    /// The lines that it would say under the message.
+    pub notes: Vec<String>,
+    /// The summary that it would propose.
+    pub summary: Option<Summary>,
+    /// Why it would fail.
+    pub error: Option<ScriptError>,
+    /// Where the world after the message would differ from the story's.
+    pub world: Vec<PathChange>,
+}
+
+/// Replays a line.
+///
+/// # Errors
+/// The session or a message is not the caller's or not there, `from` is not on the line or too far up, or the database fails.
+pub async fn replay(parts: &Arc<Parts>, caller: UserId, asked: Replay) -> Result<Replayed, TurnError> {
+    let (seen, line) = line(parts, caller, &asked).await?;
+    let mut made =
+        Replayed { rows: Vec::new(), plays: false, seen, deltas: Vec::new(), summaries: Vec::new(), unlike: None };
+    let mut world: Option<Arc<World>> = None;
+    for (node, role) in line {
+        let hook = if role == Role::User { Hook::OnInput } else { Hook::OnReply };
+        let look = Look::at(parts, caller, asked.session, node);
+        let place = parts.store.read(move |reader| super::place(reader, hook, &look)).await?;
+        let before = world.unwrap_or_else(|| Arc::clone(&place.before));
+        made.plays = place.scene.rules.plugins.iter().any(|other| other.id == asked.plugin.id());
+        world = Some(step(parts, &asked.plugin, hook, &place, before, &mut made).await?);
+    }
+    Ok(made)
+}
+
+/// Lets the messages of a line do what its rules say now.
+///
+/// # Errors
+/// As [`replay`]; somewhere on the line other rules are in force, a rule fails, or something was done in the session meanwhile.
+pub async fn accept(parts: &Arc<Parts>, caller: UserId, asked: Replay) -> Result<(Replayed, Arranged), TurnError> {
+    let session = asked.session;
+    let made = replay(parts, caller, asked).await?;
+    if let Some(node) = made.unlike {
+        let message = format!(
+            "the message {node} was played without this plugin, or with another shape of its values; begin below it (fromNodeId)"
+        );
+        return Err(Refusal::Conflict(message).into());
+    }
+    if let Some((node, error)) = made.rows.iter().find_map(|row| row.error.as_ref().map(|error| (row.node, error))) {
+        let message = format!("the rules fail at the message {node}: {}", error.message);
+        return Err(Refusal::Conflict(message).into());
+    }
+    let revision = Revision { seen: made.seen, deltas: made.deltas.clone() };
+    let actor = Actor { user: caller, at: parts.clock.now(), expected_leaf: None };
+    let summaries = proposed::at_each(parts, made.summaries.clone());
+    let write = move |tx: &mut crate::store::Tx<'_>| {
+        let arranged = tx.revise(&actor, session, &revision)?;
+        summaries.iter().try_for_each(|(node, one)| tx.propose_summary(session, *node, one).map(drop))?;
+        Ok::<_, WriteError>(arranged)
+    };
+    let arranged = parts.store.write(write).await?;
+    Ok((made, arranged))
+}
+
+/// The nodes to go along, oldest first.
+async fn line(parts: &Arc<Parts>, caller: UserId, asked: &Replay) -> Result<(i64, Vec<(NodeId, Role)>), TurnError> {
+    let (session, leaf, from) = (asked.session, asked.leaf, asked.from);
+    let read = move |reader: &mut crate::store::Reader<'_>| {
+        let held = reader.session(caller, session)?.ok_or(Refusal::NotFound("the session"))?;
+        let leaf = reader.node(&held, leaf.unwrap_or(held.session.head))?.ok_or(Refusal::NotFound("the message"))?;
+        if let Some(from) = from {
+            reader.node(&held, from)?.ok_or(Refusal::NotFound("the message"))?;
+        }
+        let most = i64::try_from(MOST).unwrap_or(i64::MAX);
+        let page = reader.newest_page(&held, &leaf, most, Show::All)?;
+        let nodes: Vec<(NodeId, Role)> = page.nodes.iter().map(|placed| (placed.node.id, placed.node.role)).collect();
+        let seen = held.session.op;
+        let Some(from) = from else { return Ok((seen, nodes)) };
+        match nodes.iter().position(|(node, _)| *node == from) {
+            Some(at) => Ok((seen, nodes.into_iter().skip(at).collect())),
+            None => Err(TurnError::Invalid {
+                field: "fromNodeId",
+                message: format!("this message is not among the last {MOST} of the line"),
+            }),
+        }
+    };
+    parts.store.read(read).await
+}
+
+/// One node: what it did with the plugin's part made anew. Answers the world after it.
+async fn step(
+    parts: &Arc<Parts>,
+    plugin: &Arc<Loaded>,
+    hook: Hook,
+    place: &Place,
+    before: Arc<World>,
+    made: &mut Replayed,
+) -> Result<Arc<World>, TurnError> {
+    let Place { node, delta, .. } = place;
+    let Set { mut stage, player } = super::set(plugin, hook, place)?;
+    let rules = Arc::clone(&stage.rules);
+    let mut world = Arc::clone(&before);
+    let is_muted = node.effects == Effects::Muted;
+    let acts = plugin.has(hook) || !plugin.manifest().rules.is_empty();
+    if !(place.is_read && node.kind == Kind::Message && acts && !is_muted) {
+        if !is_muted {
+            fold(Arc::make_mut(&mut world), &delta.operations, &rules);
+        }
+        return Ok(world);
+    }
+    let part = Part::of(delta, plugin.id(), hook);
+    fold(Arc::make_mut(&mut world), part.ahead(delta), &rules);
+    stage.world = before;
+    if let Some(typed) = node.metadata.get("originalContent").and_then(Value::as_str) {
+        stage.text = Arc::from(typed);
+    }
+    let mut proposal = Proposal::on(world);
+    let error = parts.hooks.again(hook, &stage, &player, &mut proposal).await;
+    let Proposal { delta: new, mut world, summaries, .. } = proposal;
+    fold(Arc::make_mut(&mut world), part.behind(delta), &rules);
+    let old = part.own(delta).to_vec();
+    if made.unlike.is_none() && !is_alike(plugin, &player, place) {
+        made.unlike = Some(node.id);
+    }
+    let notes = new.notes.iter().map(|note| note.text.clone()).collect();
+    let row = Row {
+        node: node.id,
+        hook,
+        old,
+        new: new.operations.clone(),
+        notes,
+        summary: summaries.first().map(|(_, summary)| summary.clone()),
+        error,
+        world: diff(&place.after, &world),
+    };
+    made.summaries.extend(summaries.into_iter().map(|one| (node.id, one)));
+    if part.says_else(delta, &new) {
+        made.deltas.push((node.id, part.renewed(delta, new)));
+    }
+    made.rows.push(row);
+    Ok(world)
+}
+
+/// Whether a message was played with the plugin, and folds as it did here.
+fn is_alike(plugin: &Loaded, player: &Player, place: &Place) -> bool {
+    let there = place.scene.rules.plugins.iter().find(|other| other.id == plugin.id());
+    there.is_some_and(|there| there.schema == player.in_force.schema && there.root == player.in_force.root)
+}
+
+/// Where the part of one plugin's hook, with the rules of its manifest that fired after it, stands in what a node did. What a
+/// narrator or a tool did while the reply was written is another hook's.
+struct Part {
+    plugin: String,
+    /// Its runs.
+    runs: Range<usize>,
+    /// Its operations.
+    operations: Range<usize>,
+    /// Its hook, as its dice name it.
+    hook: &'static str,
+    /// How many notes of the plugin other runs wrote before it.
+    notes_before: usize,
+}
+
+impl Part {
+    fn of(delta: &Delta, plugin: &str, hook: Hook) -> Self {
+        let number =
+            |run: &Value, what: &str| run.get(what).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
+        let is = |run: &Value, what: &str, word: &str| run.get(what).and_then(Value::as_str) == Some(word);
+        let is_rule = |run: &Value| run.get("hook").and_then(Value::as_str).is_some_and(|name| name.starts_with(RULE));
+        let is_own = |run: &Value| is(run, "plugin", plugin) && (is(run, "hook", hook.name()) || is_rule(run));
+        let first = delta.runs.iter().position(is_own).unwrap_or(delta.runs.len());
+        let own = delta.runs.iter().skip(first).take_while(|run| is_own(run)).count();
+        let ops = |runs: Range<usize>| -> usize {
+            delta.runs.iter().skip(runs.start).take(runs.len()).filter_map(|run| number(run, "ops")).sum()
+        };
+        // What the server itself did stands before all runs and is counted by none.
+        let begin = delta.operations.len().saturating_sub(ops(0..delta.runs.len())) + ops(0..first);
+        let before = delta.runs.iter().take(first).filter(|run| is(run, "plugin", plugin));
+        Self {
+            plugin: plugin.to_owned(),
+            operations: begin..begin + ops(first..first + own),
+            hook: hook.name(),
+            notes_before: before.filter_map(|run| number(run, "notes")).sum(),
+            runs: first..first + own,
+        }
+    }
+
+    fn ahead<'a>(&self, delta: &'a Delta) -> &'a [Operation] {
+        delta.operations.get(..self.operations.start).unwrap_or_default()
+    }
+
+    fn own<'a>(&self, delta: &'a Delta) -> &'a [Operation] {
+        delta.operations.get(self.operations.clone()).unwrap_or_default()
+    }
+
+    fn behind<'a>(&self, delta: &'a Delta) -> &'a [Operation] {
+        delta.operations.get(self.operations.end..).unwrap_or_default()
+    }
+
+    /// Whether the part says or does something else than it did; what it cost is nobody's concern.
+    fn says_else(&self, old: &Delta, new: &Delta) -> bool {
+        let notes = old.notes.iter().filter(|note| note.plugin == self.plugin).skip(self.notes_before);
+        let rolls = old.rolls.iter().filter(|roll| self.is_own_roll(roll));
+        self.own(old) != new.operations || !notes.eq(&new.notes) || !rolls.eq(&new.rolls)
+    }
+
+    fn is_own_roll(&self, roll: &Value) -> bool {
+        let is = |what: &str, word: &str| roll.get(what).and_then(Value::as_str) == Some(word);
+        is("plugin", &self.plugin) && is("hook", self.hook)
+    }
+
+    /// What a node did, with this part as it is now.
+    fn renewed(&self, old: &Delta, new: Delta) -> Delta {
+        let mut seen = 0;
+        let is_kept_note = |note: &&Note| {
+            let is_own = note.plugin == self.plugin;
+            seen += usize::from(is_own);
+            !is_own || seen <= self.notes_before
+        };
+        let mut notes: Vec<Note> = old.notes.iter().filter(is_kept_note).cloned().collect();
+        notes.extend(new.notes);
+        let is_others = |trouble: &&Trouble| trouble.plugin.as_ref() != Some(&self.plugin);
+        let mut runs = old.runs.clone();
+        runs.splice(self.runs.clone(), new.runs);
+        Delta {
+            operations: [self.ahead(old), &new.operations, self.behind(old)].concat(),
+            notes,
+            problems: old.problems.iter().filter(is_others).cloned().chain(new.problems).collect(),
+            rolls: old.rolls.iter().filter(|roll| !self.is_own_roll(roll)).cloned().chain(new.rolls).collect(),
+            runs,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::world::{Change, Pointer};
+
+    fn op(by: &str, n: i64) -> Operation {
+        Operation::new("/a".parse::<Pointer>().unwrap(), Change::Set(n.into()), "", by)
+    }
+
+    fn old() -> Delta {
+        let note = |plugin: &str, text: &str| Note { plugin: plugin.into(), text: text.into() };
+        Delta {
+            operations: vec![op("server", 0), op("a", 1), op("b", 2), op("b", 3), op("b", 4), op("c", 5)],
+            runs: vec![
+                json!({"plugin": "a", "hook": "on_reply", "ops": 1}),
+                json!({"plugin": "b", "hook": "narrate", "ops": 1, "notes": 1}),
+                json!({"plugin": "b", "hook": "on_reply", "ops": 1, "notes": 1}),
+                json!({"plugin": "b", "hook": "rule:tide", "ops": 1}),
+                json!({"plugin": "c", "hook": "on_reply", "ops": 1}),
+            ],
+            notes: vec![note("b", "told"), note("a", "a"), note("b", "done")],
+            rolls: vec![json!({"plugin": "b", "hook": "narrate"}), json!({"plugin": "b", "hook": "on_reply"})],
+            problems: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_part_of_one_plugin_is_found() {
+        let delta = old();
+        let check = |plugin: &str, expected: [usize; 3]| {
+            let part = Part::of(&delta, plugin, Hook::OnReply);
+            assert_eq!(
+                [part.ahead(&delta).len(), part.own(&delta).len(), part.behind(&delta).len()],
+                expected,
+                "{plugin}"
+            );
+        };
+        check("a", [1, 1, 4]);
+        check("b", [3, 2, 1]);
+        check("nobody", [6, 0, 0]);
+    }
+
+    #[test]
+    fn only_the_part_that_ran_again_is_made_anew() {
+        let delta = old();
+        let part = Part::of(&delta, "b", Hook::OnReply);
+        let new = Delta {
+            operations: vec![op("b", 9)],
+            runs: vec![json!({"plugin": "b", "hook": "on_reply", "ops": 1, "notes": 1})],
+            notes: vec![Note { plugin: "b".into(), text: "new".into() }],
+            ..Delta::default()
+        };
+        let renewed = part.renewed(&delta, new.clone());
+        let values: Vec<_> = renewed.operations.iter().map(|operation| operation.to_json()["value"].clone()).collect();
+        assert_eq!(values, [0, 1, 2, 9, 5]);
+        let hooks: Vec<_> = renewed.runs.iter().map(|run| run["hook"].clone()).collect();
+        assert_eq!(hooks, ["on_reply", "narrate", "on_reply", "on_reply"]);
+        let said: Vec<_> = renewed.notes.iter().map(|note| note.text.as_str()).collect();
+        assert_eq!(said, ["told", "a", "new"]);
+        assert_eq!(renewed.rolls, [json!({"plugin": "b", "hook": "narrate"})]);
+        assert!(part.says_else(&delta, &new));
+        let again = Part::of(&renewed, "b", Hook::OnReply);
+        assert!(!again.says_else(&renewed, &new), "the same once more changes nothing");
+    }
+}
