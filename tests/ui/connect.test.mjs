@@ -24,6 +24,8 @@ describe("connecting a model", () => {
     const character = await server.api("POST", "/api/characters", { name: "Rin", firstMessage: "The map is not finished." });
     const { page, close } = await reader(browser);
     await page.goto(server.base);
+    await page.getByRole("button", { name: /Connect a model/ }).waitFor();
+    assert.equal(await page.getByRole("heading", { name: "Connect a model" }).count(), 0, "it is offered once");
     await page.getByRole("button", { name: character.name }).first().click();
     const start = page.getByRole("dialog", { name: "Rin" });
     await start.getByRole("button", { name: "Connect a server" }).click();

@@ -12,7 +12,6 @@ describe("the adventure", () => {
     await page.goto(clotho.base);
     await page.getByRole("heading", { name: "Every message is a save point." }).waitFor();
     await page.getByRole("button", { name: /New character/ }).waitFor();
-    await page.getByRole("button", { name: /Connect a model/ }).waitFor();
     await bleed(page);
     const hurt = await bar(page, HP);
     await page.locator(".message.last .chip.down", { hasText: "Hit points" }).waitFor();

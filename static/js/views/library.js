@@ -4,10 +4,11 @@ import { ask, begin, isReady, offered, readHosts, readLibrary, readMoreSessions 
 import { wordsFor } from "../actions/failure.js";
 import { navigate } from "../actions/travel.js";
 import { ago, moment, t } from "../lib/i18n.js";
+import { excerpt } from "../lib/excerpt.js";
 import { plain, sentence } from "../lib/text.js";
 import { characterById, loading, models, moreSessions, sessions, spokenModels } from "../model/library.js";
 import { dialog, openDialog } from "../model/page.js";
-import { Avatar, Blank, CommandButton, Menu, Waiting, icon, later } from "./parts.js";
+import { Avatar, Blank, Menu, Waiting, icon, later } from "./parts.js";
 
 /** @import { Character, ModelInfo, Session } from "../lib/wire.d.ts" */
 
@@ -17,6 +18,8 @@ const CharacterTools = later(() => import("./cards.js").then((module) => module.
 const SessionTools = later(() => import("./cards.js").then((module) => module.SessionTools), 0);
 
 const Characters = later(() => import("./characters.js").then((module) => module.Characters));
+/** So many letters of its newest message tell a story from another. */
+const PREVIEW = 100;
 /** More characters than these are looked through, and not looked at all at once. */
 const MANY = 24;
 
@@ -35,16 +38,18 @@ function Contents() {
   const adventure = all.find(isReady);
   const others = all.filter((character) => character !== adventure);
   const first = sessions.value.length === 0;
+  // Who has just come is offered a model beside the other ways to begin, and once.
+  const offersModel = first && models.value !== null && spokenModels.value.length === 0 && (models.value.problems ?? []).length === 0;
   return html`${first ? h(Welcome, { adventure }) : html`<h1 class="hidden">${t("command.library")}</h1>`}
     ${!first && h(Sessions, {})}
     <section aria-labelledby="begin"><h2 id="begin">${t(first ? "library.or" : "library.new")}</h2><ul class="cards">
       ${!first && adventure && html`<li>${h(CharacterCard, { character: adventure })}</li>`}
       ${others.length <= MANY && others.map((character) => html`<li key=${character.id}>${managed(character)}</li>`)}
       <li><button type="button" class="card new" onClick=${() => openDialog({ kind: "character" })}>${icon("plus")}<strong>${t("library.create")}</strong><span>${t("library.createHint")}</span></button></li>
-      ${first && html`<li>${h(Years, {})}</li><li><button type="button" class="card new" onClick=${() => openDialog({ kind: "connect", providerId: null, back: null })}>${icon("plug")}<strong>${t("models.title")}</strong><span>${t("models.short")}</span></button></li>`}
+      ${first && html`<li>${h(Years, {})}</li>`}${offersModel && html`<li><button type="button" class="card new" onClick=${() => openDialog({ kind: "connect", providerId: null, back: null })}>${icon("plug")}<strong>${t("models.title")}</strong><span>${t("models.short")}</span></button></li>`}
     </ul>${others.length > MANY && h(Characters, { all: others, card: managed })}</section>
-    ${h(Models, {})}
-    <div class="foot">${h(Transfers, {})}${h(CommandButton, { id: "page.trash", wide: true })}</div>`;
+    ${!offersModel && h(Models, {})}
+    ${h(Transfers, {})}`;
 }
 
 /** @param {{adventure: Character | undefined}} props */
@@ -74,7 +79,7 @@ function SessionRow({ session, now }) {
   };
   const counts = session.counts;
   return html`<li class="session"><a href=${path} onClick=${open}>${h(Avatar, { name: character?.name ?? session.title, src: character?.avatar })}
-      <span class="session-text"><strong>${session.title}</strong>${session.preview && html`<span class="preview">${plain(session.preview)}</span>`}<small>${[
+      <span class="session-text"><strong>${session.title}</strong>${session.preview && html`<span class="preview">${excerpt(plain(session.preview), PREVIEW)}</span>`}<small>${[
         character && character.name !== session.title ? character.name : "",
         counts && t("library.turns", { n: counts.turns }),
         counts && counts.branches > 1 ? t("library.branches", { n: counts.branches }) : "",

@@ -21,6 +21,7 @@ import { incoming } from "../model/transfers.js";
 import { CommandButton, icon } from "./parts.js";
 import { totalsOf } from "./report.js";
 
+/** @import { Key } from "../lib/i18n.js" */
 /** @import { Incoming, Way } from "../model/transfers.js" */
 
 addEnglish(words);
@@ -29,12 +30,12 @@ addEnglish(lore);
 addEnglish(presets);
 addEnglish(workshop);
 
-/** What else is kept here. */
-const ROOMS = ["page.lore", "page.personas", "page.presets", "page.workshop"];
-const WAYS = ["page.importFolder", "page.importForeign", "page.importCard", "page.import", "page.exportAll"];
-
-/** @param {string} id */
-const button = (id) => h(CommandButton, { key: id, id, wide: true });
+/** What else is kept here, how more of it comes in, and how it goes out. @type {[Key, string[]][]} */
+const SHELVES = [
+  ["foot.rooms", ["page.lore", "page.personas", "page.presets", "page.workshop", "page.trash"]],
+  ["foot.in", ["page.importFolder", "page.importForeign", "page.importCard", "page.import"]],
+  ["foot.out", ["page.exportAll"]],
+];
 
 export function Transfers() {
   const list = useRef(/** @type {HTMLElement | null} */ (null));
@@ -45,7 +46,7 @@ export function Transfers() {
   useLayoutEffect(() => list.current?.lastElementChild?.scrollIntoView({ block: "nearest" }), [newest]);
   return html`${rows.length > 0 && html`<ul ref=${list} class="incoming" aria-label=${t("import.list")}>${rows.map((one) => h(Row, { key: one.n, one }))}</ul>`}
     ${rows.filter(({ arrived }) => arrived).length > 1 && html`<button type="button" onClick=${putAllAway}>${icon("close")}<span>${t("bring.closeAll")}</span></button>`}
-    ${ROOMS.map(button)}${WAYS.map(button)}${h(DropPlace, {})}`;
+    <nav class="foot" aria-label=${t("foot.label")}>${SHELVES.map(([name, ids]) => html`<section key=${name}><h2>${t(name)}</h2>${ids.map((id) => h(CommandButton, { key: id, id, wide: true }))}</section>`)}</nav>${h(DropPlace, {})}`;
 }
 
 /** For who has just come, and brings years along. */

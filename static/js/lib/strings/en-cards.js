@@ -1,6 +1,10 @@
 // English for characters as files, for changing them, and for what an import says.
 
 export default {
+  "foot.label": "More of what is here",
+  "foot.rooms": "Also kept here",
+  "foot.in": "Bring in",
+  "foot.out": "Take along",
   "command.importCard": "Bring in a character card",
   "notice.cameIn": "{name} has come in.",
   "notice.play": "Play",

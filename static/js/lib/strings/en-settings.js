@@ -3,7 +3,7 @@
 export default {
   "connect.text": "Where does the model run? Clotho asks it for the replies of stories that play with it.",
   "connect.what": "What it is",
-  "connect.kind.local": "A server on this machine: llama.cpp, LM Studio, vLLM …",
+  "connect.kind.local": "On this machine: llama.cpp, LM Studio, …",
   "connect.kind.openai": "Any other that speaks the OpenAI protocol",
   "connect.address": "Address",
   "connect.addressHint": "Where its API begins, as its maker says it.",

@@ -2,6 +2,10 @@
 
 /** @type {Record<keyof typeof import("./en-cards.js").default, string>} */
 export default {
+  "foot.label": "这里还有什么",
+  "foot.rooms": "这里还存着",
+  "foot.in": "带进来",
+  "foot.out": "带出去",
   "command.importCard": "读入角色卡",
   "notice.cameIn": "{name} 读进来了。",
   "notice.play": "开始玩",

@@ -4,7 +4,7 @@
 export default {
   "connect.text": "模型在哪里运行？选用它的故事，回复都向它请求。",
   "connect.what": "类型",
-  "connect.kind.local": "本机上的服务：llama.cpp、LM Studio、vLLM 等",
+  "connect.kind.local": "本机：llama.cpp、LM Studio、vLLM 等",
   "connect.kind.openai": "其他兼容 OpenAI 协议的服务",
   "connect.address": "地址",
   "connect.addressHint": "接口开头的地址，按服务方的说明填写。",

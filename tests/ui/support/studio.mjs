@@ -1,0 +1,132 @@
+// Where the pictures of docs/screenshots/ are taken: the program, a browser, a story whose dice fell as wanted, and the
+// camera. What falls by chance is asked for until it falls as the pictures want it, and times of day are written over: a
+// page that has not changed leaves the files as they are.
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { launch, limitRun, until } from "./browser.mjs";
+import { startClotho } from "./server.mjs";
+
+/** @import { BrowserContextOptions, Page } from "playwright-core" */
+
+const FOLDER = join(fileURLToPath(import.meta.url), "../../../../docs/screenshots");
+const LARGEST = 250_000;
+/** The edge of a curve is not drawn alike each time: a colour value differs by as much, or so few of them by more. */
+const SEEN = 24;
+const NOISE = 120;
+/** The dice of the leap on every picture: it fails, and costs five hit points. */
+const DICE = "9 1,3";
+
+export const WIDE = { viewport: { width: 1280, height: 900 } };
+export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+
+/** The pictures to take; none named: all. */
+const NAMED = process.argv.slice(2);
+
+limitRun();
+export const clotho = await startClotho();
+export const browser = await launch();
+await mkdir(FOLDER, { recursive: true });
+
+/** Ends both. */
+export const close = () => Promise.allSettled([browser.close(), clotho.close()]);
+
+/** @param {string} name */
+export function isWanted(name) {
+  return NAMED.length === 0 || NAMED.includes(name);
+}
+
+/** A story whose first leap has the wanted outcome. @param {string} language @returns {Promise<string>} its address */
+export async function story(language) {
+  const characters = (await clotho.api("GET", "/api/characters")).items;
+  const keep = characters.find((one) => one.metadata?.clotho?.plugins?.some((plugin) => plugin.config?.language === language));
+  for (let tries = 0; tries < 5000; tries += 1) {
+    const session = await clotho.api("POST", "/api/sessions", { characterIds: [keep.id], ...keep.metadata.clotho });
+    const chat = `/api/chat/${session.id}`;
+    const { quickReplies } = await clotho.api("GET", `${chat}/projection`);
+    const sent = await clotho.api("POST", `${chat}/message`, { parentId: session.activeLeafId, content: quickReplies[0].send, generate: true });
+    const wanted = sent.generations[0].id;
+    await written(chat, wanted);
+    const { rolls } = await clotho.api("GET", `${chat}/node/${wanted}/delta`);
+    if (rolls.map((roll) => roll.dice.join()).join(" ") !== DICE) {
+      await clotho.api("DELETE", `/api/sessions/${session.id}`);
+      continue;
+    }
+    return `/s/${session.id}`;
+  }
+  throw new Error("the dice never fell as wanted");
+}
+
+/** @param {string} path */
+export function chatOf(path) {
+  return path.replace("/s/", "/api/chat/");
+}
+
+/** Gives the end of a story two other versions, which fall as they fall, and stays at the first. @param {string} path */
+export async function rollAgain(path) {
+  const chat = chatOf(path);
+  const { leafId } = await clotho.api("GET", `${chat}/projection`);
+  for (let more = 0; more < 2; more += 1) {
+    const other = await clotho.api("POST", `${chat}/node/${leafId}/reroll`, {});
+    await written(chat, other.generations[0].id);
+  }
+  await clotho.api("PUT", `${chat}/active_leaf`, { nodeId: leafId, exact: true });
+}
+
+/** @param {string} chat @param {string} id */
+export async function written(chat, id) {
+  await until(async () => (await clotho.api("GET", `${chat}/node/${id}`)).status !== "generating", "the reply is written");
+  const node = await clotho.api("GET", `${chat}/node/${id}`);
+  if (node.status !== "complete") throw new Error(`a reply failed: ${JSON.stringify(node.metadata)}`);
+}
+
+
+/**
+ * @param {string} name @param {string} path @param {BrowserContextOptions} options @param {string} sign what is there when the page is
+ * @param {(page: Page) => Promise<unknown>} [open] what is opened before it is taken
+ */
+export async function picture(name, path, options, sign, open) {
+  if (!isWanted(name)) return;
+  const context = await browser.newContext({ locale: "en-GB", reducedMotion: "reduce", ...options });
+  const page = await context.newPage();
+  await page.addInitScript(() => ["hint.goBack", "hint.again", "hint.timelines"].forEach((hint) => localStorage.setItem(`clotho.${hint}`, "seen")));
+  await page.goto(clotho.base + path);
+  await page.locator(sign).first().waitFor();
+  await open?.(page);
+  await page.evaluate(async () => {
+    await document.fonts.ready;
+    const isInStory = (/** @type {Element} */ time) => time.closest("dialog") === null;
+    [...document.querySelectorAll("time")].forEach((time, i) => (time.textContent = isInStory(time) ? `20:${10 + Math.ceil(i / 2)}` : "5 minutes ago"));
+    /** @type {HTMLElement | null} */ (document.activeElement)?.blur();
+    // Two frames: what the changed texts moved has settled.
+    await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+  });
+  const png = await page.screenshot({ animations: "disabled" });
+  if (png.length > LARGEST) throw new Error(`${name}.png has ${png.length} bytes, more than ${LARGEST}`);
+  const file = join(FOLDER, `${name}.png`);
+  const old = await readFile(file).catch(() => null);
+  const isNew = old === null || (await different(context, old, png)) > NOISE;
+  if (isNew) await writeFile(file, png);
+  console.log(`${name}.png: ${isNew ? `${png.length} bytes` : "as it was"}`);
+  await context.close();
+}
+
+/** How many pixels differ so that one can see it. @param {import("playwright-core").BrowserContext} context @param {Buffer[]} pngs */
+async function different(context, ...pngs) {
+  const page = await context.newPage();
+  return page.evaluate(
+    async ([urls, seen]) => {
+      const [one = new ImageData(1, 1), two = new ImageData(1, 1)] = await Promise.all(
+        urls.map(async (url) => {
+          const picture = await createImageBitmap(await (await fetch(url)).blob());
+          const pen = /** @type {OffscreenCanvasRenderingContext2D} */ (new OffscreenCanvas(picture.width, picture.height).getContext("2d"));
+          pen.drawImage(picture, 0, 0);
+          return pen.getImageData(0, 0, picture.width, picture.height);
+        }),
+      );
+      if (one.width !== two.width || one.height !== two.height) return Infinity;
+      return one.data.filter((value, i) => Math.abs(value - (two.data[i] ?? 0)) > seen).length;
+    },
+    /** @type {const} */ ([pngs.map((png) => `data:image/png;base64,${png.toString("base64")}`), SEEN]),
+  );
+}
