@@ -333,6 +333,7 @@ fn files() -> Vec<Entry> {
         route(GET, "/s/{address:.*}", Door, "The page, at the address of a session", page::index),
         route(GET, "/pair", Door, "The page, where a device is paired", page::index),
         route(GET, "/assets/{version}/{path:.*}", Door, "A file of the page", page::asset).answers(&[200, 304]),
+        route(GET, "/offline.js", Door, "The service worker of the page", page::offline).answers(&[200, 304]),
         route(GET, "/favicon.ico", Door, "The icon", page::favicon).answers(&[200, 304]),
     ]
 }

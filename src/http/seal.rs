@@ -27,7 +27,8 @@ const WORTH_COMPRESSING: u64 = 1_400;
 const PIECE: usize = 64 << 10;
 
 /// Only our own files run, nothing inline; texts become HTML through one sanitiser only. The policy `clotho-worker` of the
-/// page knows one address, that of the file of its own in which regex scripts run (`static/js/lib/apart.js`).
+/// page knows two addresses, both files of its own: the one in which regex scripts run, and the one that keeps the page for
+/// when no server answers (`static/js/lib/addresses.js`).
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
                       connect-src 'self'; font-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; \
                       form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; \

@@ -15,12 +15,16 @@ pub const LARGEST: usize = 16 << 20;
 const LONGEST_SIDE: u32 = 8_192;
 /// The most pixels: decoded they take four bytes each.
 const MOST_PIXELS: u64 = 32 << 20;
-/// The longer side of a small copy, in pixels: twice what a list shows, for dense screens.
-const SMALL_SIDE: u32 = 256;
+/// The longer side of the small copy that is kept, in pixels: what a portrait takes on a dense screen.
+const SMALL_SIDE: u32 = 384;
+/// The longer side of what a list shows, in pixels.
+const ROW_SIDE: u32 = 96;
 /// The longer side of a picture in a message, in pixels.
 const SHOWN_SIDE: u32 = 1_600;
-/// How well a small copy is kept, of 100.
+/// How well a copy is kept, of 100.
 const QUALITY: u8 = 82;
+/// How well what a list shows is kept: it is small enough that nobody sees the difference, and there are hundreds.
+const ROW_QUALITY: u8 = 70;
 
 /// What a picture is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +93,15 @@ pub fn kind(bytes: &[u8]) -> Option<Kind> {
 /// # Errors
 /// It is no picture, too large or damaged.
 pub fn small(bytes: &[u8]) -> Result<Vec<u8>, PictureError> {
-    redrawn(bytes, SMALL_SIDE)
+    redrawn(bytes, SMALL_SIDE, QUALITY)
+}
+
+/// A copy of a small copy, for a list of hundreds.
+///
+/// # Errors
+/// It is no picture, too large or damaged.
+pub fn row(bytes: &[u8]) -> Result<Vec<u8>, PictureError> {
+    redrawn(bytes, ROW_SIDE, ROW_QUALITY)
 }
 
 /// A picture as a message shows it: drawn anew, so that nothing of the bytes that came is left. Of one that moves, the first
@@ -98,11 +110,11 @@ pub fn small(bytes: &[u8]) -> Result<Vec<u8>, PictureError> {
 /// # Errors
 /// It is no picture, too large or damaged.
 pub fn shown(bytes: &[u8]) -> Result<Vec<u8>, PictureError> {
-    redrawn(bytes, SHOWN_SIDE)
+    redrawn(bytes, SHOWN_SIDE, QUALITY)
 }
 
 /// A JPEG, or a PNG where one can see through it, no longer than `side` on either side.
-fn redrawn(bytes: &[u8], side: u32) -> Result<Vec<u8>, PictureError> {
+fn redrawn(bytes: &[u8], side: u32, quality: u8) -> Result<Vec<u8>, PictureError> {
     let image = decoded(bytes)?;
     let image = match image.width().max(image.height()) {
         longer if longer > side => image.resize(side, side, FilterType::Triangle),
@@ -112,7 +124,7 @@ fn redrawn(bytes: &[u8], side: u32) -> Result<Vec<u8>, PictureError> {
     let written = if image.color().has_alpha() {
         image.to_rgba8().write_to(&mut Cursor::new(&mut small), ImageFormat::Png)
     } else {
-        image.to_rgb8().write_with_encoder(JpegEncoder::new_with_quality(&mut small, QUALITY))
+        image.to_rgb8().write_with_encoder(JpegEncoder::new_with_quality(&mut small, quality))
     };
     written.map(|()| small).map_err(|error| PictureError::Broken(error.to_string()))
 }
@@ -214,7 +226,9 @@ mod tests {
         let drawn = as_png(None);
         let copy = small(&drawn).unwrap();
         let image = decoded(&copy).unwrap();
-        assert_eq!((kind(&copy), image.width(), image.height()), (Some(Kind::Jpeg), 171, 256));
+        assert_eq!((kind(&copy), image.width(), image.height()), (Some(Kind::Jpeg), 256, 384));
+        let listed = decoded(&row(&copy).unwrap()).unwrap();
+        assert_eq!((listed.width(), listed.height()), (64, 96));
         assert!(matches!(small(&drawn[..200]), Err(PictureError::Broken(_))));
     }
 

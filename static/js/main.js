@@ -7,9 +7,9 @@ import { messageOf } from "./lib/focus.js";
 import { chooseLocale, setLocale, t } from "./lib/i18n.js";
 import { recall } from "./lib/storage.js";
 import { age } from "./model/deltas.js";
-import { door, enter, route, setRoute, setSpeech, setTheme, shutDoor, tell, theme, tintsSpeech } from "./model/page.js";
+import { door, enter, route, setRoute, setSpeech, setTheme, showKept, shutDoor, tell, theme, tintsSpeech } from "./model/page.js";
 import { byHand, here, line, peekNode, session, unread } from "./model/story.js";
-import { me, whenShut } from "./net/api.js";
+import { me, whenKept, whenShut } from "./net/api.js";
 import { App, loadAhead } from "./views/app.js";
 
 setTheme(theme.peek());
@@ -27,6 +27,7 @@ if (isPairing) {
   history.replaceState(null, "", "/");
   setRoute("/");
 }
+whenKept(showKept);
 whenShut(() => shutDoor(code));
 
 // A failed first question is told by the reading of the library or the story that follows it.
@@ -80,5 +81,9 @@ const root = document.getElementById("app");
 if (root) {
   root.replaceChildren();
   render(h(App, {}), root);
-  setTimeout(loadAhead, 300);
+  setTimeout(async () => {
+    await loadAhead();
+    const { keepForOffline } = await import("./net/offline.js");
+    await keepForOffline();
+  }, 300);
 }

@@ -30,7 +30,7 @@ describe("cards of other programs", () => {
     const shown = page.locator("button.card", { hasText: "灯塔守" }).locator("img");
     await shown.scrollIntoViewIfNeeded();
     await until(() => shown.evaluate((img) => /** @type {HTMLImageElement} */ (img).naturalWidth > 0), "its picture is drawn");
-    assert.equal(await shown.getAttribute("src"), `${avatar}&size=small`);
+    assert.equal(await shown.getAttribute("src"), `${avatar}&size=96`);
 
     await page.getByRole("button", { name: "Manage “灯塔守 🦦”" }).click();
     await page.locator(".menu:popover-open").getByRole("button", { name: "Change this character" }).click();

@@ -1,6 +1,7 @@
 // The page against the real server: four hundred characters on the first page.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
+import { deflateSync } from "node:zlib";
 import { reader, test, until } from "./support/browser.mjs";
 import { startClotho } from "./support/server.mjs";
 import { browser, check, own } from "./support/stage.mjs";
@@ -66,4 +67,108 @@ describe("a full library", () => {
       await close();
     }
   });
+
+  test("S0-05: the pictures of four hundred characters are less than a megabyte", async () => {
+    const server = await startClotho();
+    own.push(server);
+    const paths = [];
+    const { csrf } = await server.api("GET", "/api/auth/me");
+    const headers = { Origin: server.base, "Content-Type": "image/png", "X-CSRF-Token": csrf };
+    for (let n = 0; n < PICTURES; n += 1) {
+      const { id } = await server.api("POST", "/api/characters", { name: `Painter ${n}` });
+      const answer = await fetch(`${server.base}/api/characters/${id}/avatar`, { method: "PUT", body: painted(n), headers });
+      assert.equal(answer.status, 200, await answer.clone().text());
+      paths.push(`/api/characters/${id}/avatar`);
+    }
+    // Each has an address of its own, so that the browser fetches each.
+    const add = (/** @type {number} */ n) => server.api("POST", "/api/characters", { name: `Traveller ${n}`, firstMessage: "Well met.", avatar: `${paths[n % PICTURES]}?v=${n}` });
+    for (let n = 1; n <= MANY; n += 20) await Promise.all(Array.from({ length: 20 }, (_, i) => add(n + i)));
+    const { page, close } = await reader(browser);
+    /** @type {Map<string, number>} */
+    const bytes = new Map();
+    page.on("response", async (response) => response.url().includes("/avatar?v=") && bytes.set(response.url(), (await response.body()).length));
+    await page.goto(server.base);
+    const told = page.locator(".shelf [role=status]");
+    await until(async () => Number.parseInt(await told.innerText(), 10) >= MANY, "all are known");
+    await page.getByRole("combobox", { name: "Order" }).selectOption("By name");
+    const down = () => page.locator(".library").evaluate((box) => (box.scrollBy(0, innerHeight / 2), box.scrollTop + box.clientHeight >= box.scrollHeight - 2));
+    // What is not near yet may wait: that is what it is for.
+    const isDrawn = () =>
+      page.evaluate(() => {
+        const near = [...document.images].filter((image) => image.getBoundingClientRect().bottom > 0 && image.getBoundingClientRect().top < innerHeight);
+        return near.every((image) => image.complete && image.naturalWidth > 0);
+      });
+    do await until(isDrawn, "what is in sight is drawn");
+    while (!(await down()));
+    await until(async () => bytes.size >= MANY && (await isDrawn()), "each was seen");
+    assert.ok([...bytes.keys()].every((url) => url.endsWith("size=96")));
+    const sum = [...bytes.values()].reduce((all, one) => all + one, 0);
+    assert.ok(sum < 1_000_000, `${sum} bytes`);
+    assert.ok(sum > MANY * 500, `${sum} bytes are no pictures`);
+    await close();
+  });
+
+  test("favourites stand before the others, are kept, and are looked for with tags; by keys too", async () => {
+    const server = await crowded();
+    const { page, close } = await reader(browser);
+    await page.goto(server.base);
+    const names = () => page.locator(".windowed strong").allInnerTexts();
+    const field = page.getByRole("searchbox", { name: "Find a character" });
+    const star = (/** @type {string} */ name) => page.getByRole("button", { name: `Favourite: ${name}`, exact: true });
+    await field.fill("Traveller 107");
+    await star("Traveller 107").focus();
+    await page.keyboard.press("Enter");
+    await page.locator('.star[aria-pressed="true"]').waitFor();
+    await field.fill("Traveller 20");
+    await star("Traveller 20").click();
+    await until(async () => (await names())[0] === "Traveller 20" && (await names()).length > 1, "it stands before the others");
+    await page.reload();
+    await until(async () => (await names()).slice(0, 2).join() === "Traveller 107,Traveller 20", "both do, after a reload");
+    await check(page, "favourites");
+    await page.getByRole("button", { name: "Favourites", exact: true }).click();
+    await until(async () => (await names()).length === 2, "only they are there");
+    await page.getByRole("button", { name: "Rare", exact: true }).click();
+    await until(async () => (await names()).join() === "Traveller 107", "with a tag");
+    await star("Traveller 107").click();
+    await page.getByText("No character is like that.").waitFor();
+    await page.getByRole("button", { name: "Show all" }).click();
+    await until(async () => (await names())[0] === "Traveller 20", "one is left");
+    await close();
+  });
 });
+
+/** So many pictures are painted; each has many addresses. */
+const PICTURES = 8;
+
+/** A portrait as a card has one: soft light, and the grain of a photograph. @param {number} seed */
+function painted(seed) {
+  const [width, height] = [160, 240];
+  const rows = Buffer.alloc(height * (1 + width * 3));
+  let random = seed + 1;
+  const grain = () => (random = (random * 48271) % 2147483647) % 40;
+  for (let y = 0; y < height; y += 1)
+    for (let x = 0; x < width; x += 1)
+      for (let c = 0; c < 3; c += 1) rows[y * (1 + width * 3) + 1 + x * 3 + c] = 90 + 60 * Math.sin((x * (c + 1) + y * (seed + 1)) / 37) + grain();
+  const chunk = (/** @type {string} */ kind, /** @type {Buffer} */ data) => {
+    const body = Buffer.concat([Buffer.from(kind), data]);
+    const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
+    length.writeUInt32BE(data.length);
+    sum.writeUInt32BE(crc(body));
+    return Buffer.concat([length, body, sum]);
+  };
+  const head = Buffer.alloc(13);
+  head.writeUInt32BE(width, 0);
+  head.writeUInt32BE(height, 4);
+  head.set([8, 2, 0, 0, 0], 8);
+  return Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), chunk("IHDR", head), chunk("IDAT", deflateSync(rows)), chunk("IEND", Buffer.alloc(0))]);
+}
+
+/** The sum that each part of a PNG ends with; Node has one of its own from 22 on. @param {Buffer} bytes */
+function crc(bytes) {
+  let sum = ~0;
+  for (const byte of bytes) {
+    sum ^= byte;
+    for (let bit = 0; bit < 8; bit += 1) sum = (sum >>> 1) ^ (sum & 1 ? 0xedb88320 : 0);
+  }
+  return ~sum >>> 0;
+}

@@ -36,6 +36,16 @@ pub async fn asset(app: Program, request: HttpRequest) -> Result<HttpResponse, A
     Ok(send(&request, asset, keep))
 }
 
+/// The service worker. It stands at the root, because it may speak for the addresses below its own only, and is asked for
+/// anew each time: an old one would hold an old page.
+///
+/// # Errors
+/// The file is not there.
+pub async fn offline(app: Program, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    let asset = app.assets.get("offline.js").ok_or_else(|| ApiError::not_found("the file"))?;
+    Ok(send(&request, asset, "no-cache"))
+}
+
 /// The icon that browsers ask for by themselves.
 ///
 /// # Errors

@@ -40,6 +40,8 @@ pub struct Character {
     pub creator_notes: String,
     /// Words to find it by.
     pub tags: Vec<String>,
+    /// Whether it is one of its owner's favourites, which stand before the others.
+    pub is_favourite: bool,
     /// The address of its picture.
     pub avatar: Option<String>,
     /// The lorebook that belongs to it.
@@ -145,7 +147,7 @@ impl CardFormat {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct AvatarQuery {
-    /// The small copy, for lists; without it the picture itself.
+    /// A small copy, for lists; without it the picture itself.
     #[param(inline)]
     pub size: Option<Size>,
     /// Names the content, as the character's `avatar` does: such an answer may be kept for good.
@@ -154,10 +156,13 @@ pub struct AvatarQuery {
 
 /// A copy of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
 pub enum Size {
-    /// At most 256 pixels on a side.
-    Small,
+    /// At most 96 pixels on a side: a list.
+    #[serde(rename = "96")]
+    Row,
+    /// At most 384 pixels on a side: a card, a portrait.
+    #[serde(rename = "384", alias = "small")]
+    Card,
 }
 
 /// Fields of a character: all of a new one, or those that change.
@@ -186,6 +191,8 @@ pub struct CharacterFields {
     pub creator_notes: Option<String>,
     /// Words to find it by.
     pub tags: Option<Vec<String>>,
+    /// Whether it stands before the others. It says something of its owner, and does not travel with the card.
+    pub is_favourite: Option<bool>,
     /// The address of its picture on this server, or null.
     #[serde(deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
@@ -234,6 +241,7 @@ impl CharacterFields {
         fill.put("postHistoryInstructions", self.post_history_instructions);
         fill.put("creatorNotes", self.creator_notes);
         fill.put("tags", self.tags);
+        fill.put("isFavourite", self.is_favourite);
         fill.put("avatar", self.avatar);
         fill.put("lorebookId", self.lorebook_id.map(|id| id.map(|id| id.0.to_string())));
         fill.metadata(self.metadata);
@@ -330,6 +338,7 @@ impl From<CharacterCard> for Character {
             post_history_instructions: fields.text("postHistoryInstructions"),
             creator_notes: fields.text("creatorNotes"),
             tags: fields.texts("tags"),
+            is_favourite: card.card.get("isFavourite") == Some(&Value::Bool(true)),
             avatar: fields.optional("avatar"),
             lorebook_id: fields.optional("lorebookId"),
             extra_lorebook_ids: fields.texts("extraLorebookIds"),

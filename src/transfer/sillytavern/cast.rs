@@ -126,7 +126,7 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         findings.extend(trim(card).into_iter().map(|words| Finding::new(Fate::Skipped, "too_many", words)));
         if arriving.is_favourite {
             card.insert("isFavourite".to_owned(), true.into());
-            let words = "it is one of your favourites: nothing here shows that yet";
+            let words = "it is one of your favourites, and stands before the others";
             findings.push(Finding::new(Fate::Kept, "favourite", words));
         }
         let world = card.get("metadata").and_then(|metadata| metadata.pointer("/extensions/world"));

@@ -137,6 +137,12 @@ export async function removeCharacter({ id, name }) {
   tellTrashed(id, name);
 }
 
+/** Puts a character before the others, or back among them. @param {Character} character */
+export async function favour({ id, isFavourite }) {
+  const { changeCharacter } = await import("../net/cards.js");
+  if (await attempt(() => changeCharacter(id, { isFavourite: !isFavourite }))) await readLibrary();
+}
+
 /** @param {Id} id @param {string} name */
 function tellTrashed(id, name) {
   tell({ tone: "quiet", text: t("notice.trashed", { name }), act: { label: "command.restore", run: () => void restore(id) } });

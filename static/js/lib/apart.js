@@ -2,6 +2,7 @@
 // anew in another one, which tells of each script before it runs it. A text that takes too long again is the work of the
 // script that took longest: it has no more part in anything until the scripts are set up anew. So one that runs away costs
 // twice LIMIT and not LIMIT for every message, and a machine that was busy for a moment costs nobody a script.
+import { addressOf } from "./addresses.js";
 
 /** @import { Place, Setup } from "./scripts.js" */
 
@@ -17,17 +18,7 @@ const MOST_TRIES = 8;
 /** How a text is shown. `slow` and `large`: the scripts that were left out for it, by their places. @typedef {{text: string, slow: number[], large: number[]}} Made */
 /** A text that is wanted. `begun`: when each script began, by its step. @typedef {{slot: string, text: string, place: Place, tell: (made: Made) => void, id: number, isWatched: boolean, lost: number[], begun: [number, number][], before: string, tries: number}} Wanted */
 
-const FILE = new URL("./script-worker.js", import.meta.url).href;
-
-/** The one address that a worker of this page can have. @returns {Worker} */
-function startWorker() {
-  const types = /** @type {any} */ (globalThis).trustedTypes;
-  policy ??= types?.createPolicy("clotho-worker", { createScriptURL: () => FILE });
-  return new Worker(policy ? policy.createScriptURL("") : FILE, { type: "module" });
-}
-
-/** @type {any} */
-let policy;
+const startWorker = () => new Worker(addressOf("scripts"), { type: "module" });
 
 export class Apart {
   /** @param {{start?: () => Worker, limit?: number, lose?: (step: number) => void}} [how] `lose` hears which script took too long */

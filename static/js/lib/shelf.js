@@ -5,27 +5,31 @@
 /** @param {string} text */
 const folded = (text) => text.normalize("NFKC").toLowerCase();
 
-/** Those that have all tags, and all words somewhere. @param {Character[]} all @param {{words: string, tags: string[]}} wanted */
-export function lookedFor(all, { words, tags }) {
+/** Those that have all tags, and all words somewhere; of the favourites only, where they are wanted. @param {Character[]} all @param {{words: string, tags: string[], favourites: boolean}} wanted */
+export function lookedFor(all, { words, tags, favourites }) {
   const parts = folded(words).split(/\s+/).filter(Boolean);
   const has = (/** @type {Character} */ one) => {
     const text = parts.length > 0 ? folded([one.name, ...(one.tags ?? []), one.description, one.scenario, one.creatorNotes].join("\n")) : "";
-    return tags.every((tag) => one.tags?.includes(tag)) && parts.every((part) => text.includes(part));
+    return (one.isFavourite || !favourites) && tags.every((tag) => one.tags?.includes(tag)) && parts.every((part) => text.includes(part));
   };
-  return parts.length + tags.length > 0 ? all.filter(has) : all;
+  return parts.length + tags.length > 0 || favourites ? all.filter(has) : all;
 }
 
+/** Favourites first, else in the order in which they came. @param {Character[]} all */
+export const favouritesFirst = (all) => [...all.filter((one) => one.isFavourite), ...all.filter((one) => !one.isFavourite)];
+
 /**
+ * Favourites stand before the others, in the same order among themselves.
  * @param {Character[]} all
  * @param {"newest" | "name" | "played"} order
  * @param {Map<string, string>} played when each was last played; who is not in it comes after all others, by name
  */
 export function inOrder(all, order, played) {
   // Ids grow with time.
-  if (order === "newest") return all.toSorted((a, b) => (a.id < b.id ? 1 : -1));
+  if (order === "newest") return favouritesFirst(all.toSorted((a, b) => (a.id < b.id ? 1 : -1)));
   const { compare } = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
   const when = (/** @type {Character} */ { id }) => (order === "played" ? (played.get(id) ?? "") : "");
-  return all.toSorted((a, b) => (when(a) === when(b) ? compare(a.name, b.name) : when(a) < when(b) ? 1 : -1));
+  return favouritesFirst(all.toSorted((a, b) => (when(a) === when(b) ? compare(a.name, b.name) : when(a) < when(b) ? 1 : -1)));
 }
 
 /** The tags that most have, and those that are chosen. @param {Character[]} all @param {string[]} chosen @param {number} most */

@@ -212,6 +212,7 @@ export interface Character {
   firstMessage?: string;
   creatorNotes?: string;
   tags?: string[];
+  isFavourite?: boolean;
   avatar?: string | null;
   /** `rules`: those that the card carries. */
   metadata?: { clotho?: { plugins?: PluginChoice[]; model?: string | null; rules?: object } };

@@ -97,6 +97,14 @@ export function enter({ mayRearrange: may }) {
   door.value = null;
 }
 
+/** When what is on screen was read, where no server answered and it is what the browser kept of it; null where it is not. @type {import("../../vendor/preact.js").Signal<string | null>} */
+export const keptAt = signal(null);
+
+/** @param {string | null} at */
+export function showKept(at) {
+  keptAt.value = at;
+}
+
 /** The dialog on screen. @type {import("../../vendor/preact.js").Signal<Dialog | null>} */
 export const dialog = signal(null);
 

@@ -3,11 +3,11 @@ import { signal } from "../../vendor/preact.js";
 import { recall, remember } from "../lib/storage.js";
 
 /** @typedef {"newest" | "name" | "played"} Order */
-/** @typedef {{words: string, tags: string[]}} Wanted */
+/** @typedef {{words: string, tags: string[], favourites: boolean}} Wanted */
 
 export const ORDERS = /** @type {const} */ (["newest", "played", "name"]);
 
-export const wanted = signal(/** @type {Wanted} */ ({ words: "", tags: [] }));
+export const wanted = signal(/** @type {Wanted} */ ({ words: "", tags: [], favourites: false }));
 
 /** @param {Partial<Wanted>} change */
 export function want(change) {

@@ -28,6 +28,12 @@ let shut = () => {};
 /** What is done when the server does not let this device in, or not any more. @param {() => void} then */
 export const whenShut = (then) => void (shut = then);
 
+/** @type {(at: string | null) => void} */
+let kept = () => {};
+
+/** What is told after each read: when it was kept, or null where the server answered itself. @param {(at: string | null) => void} then */
+export const whenKept = (then) => void (kept = then);
+
 /**
  * @param {string} method
  * @param {string} path
@@ -46,6 +52,7 @@ export async function call(method, path, body, { signal, key, isSecond = false }
   if (body !== undefined) init.body = JSON.stringify(body);
   if (signal) init.signal = signal;
   const { response, text } = await (method === "GET" ? read(path, init) : exchange(path, init));
+  if (method === "GET") kept(response.headers.get("x-clotho-kept"));
   const json = parse(text);
   // The server was started anew and has another token. It refused before it looked at anything, so asking again is safe.
   if (response.status === 403 && json?.error?.details?.csrf && !isSecond) {

@@ -3,8 +3,8 @@ import { h, html } from "../../vendor/preact.js";
 import { run } from "../actions/commands.js";
 import { speakIn } from "../actions/page.js";
 import { navigate } from "../actions/travel.js";
-import { LOCALES, locale, t } from "../lib/i18n.js";
-import { dialog, door, inTree, opened, pane, route, setTheme, showPane, spoken, theme, tintsSpeech, worldBeside } from "../model/page.js";
+import { LOCALES, ago, locale, t } from "../lib/i18n.js";
+import { dialog, door, inTree, keptAt, opened, pane, route, setTheme, showPane, spoken, theme, tintsSpeech, worldBeside } from "../model/page.js";
 import { loading, online, session } from "../model/story.js";
 import { Library } from "./library.js";
 import { CommandButton, Menu, Notices, icon, later } from "./parts.js";
@@ -20,6 +20,7 @@ const Settings = later(() => import("./settings.js").then((module) => module.Set
 const Door = later(() => import("./door.js").then((module) => module.Door), 0);
 const StoryMenu = later(() => story().then((module) => module.StoryMenu), 0);
 const StoryTools = later(() => story().then((module) => module.StoryTools), 0);
+const TreeTab = later(() => story().then((module) => module.TreeTab), 0);
 const OpenDialog = later(() => dialogs().then((module) => module.OpenDialog), 0);
 
 /** Loads what the next click needs. */
@@ -31,11 +32,19 @@ export function App() {
   const isWhole = inStory && loading.value.state !== "failed";
   const look = `app ${inStory ? "in-story" : "in-library"} ${inTree.value ? "in-tree" : ""} ${worldBeside.value && isWhole ? "world-beside" : ""} pane-${isWhole ? pane.value : "chat"}`;
   return html`<div class=${look}>${h(Header, {})}
-    ${inStory && !online.value && loading.value.state === "ready" && html`<p class="offline" role="status">${icon("warning")}${t("offline")}</p>`}
+    ${h(Offline, {})}
     ${h(Notices, { inDialog: false })}
     <main>${inStory ? h(Story, {}) : route.value.page === "settings" ? h(Settings, {}) : h(Library, {})}</main>
     ${h(BottomBar, {})}${dialog.value && h(OpenDialog, { key: opened, open: dialog.value })}
     <p class="hidden" aria-live="polite">${spoken.value}</p></div>`;
+}
+
+/** What is on screen is what was kept of it, or the line of a story was lost. */
+function Offline() {
+  const isLost = route.value.page === "story" && !online.value && loading.value.state === "ready";
+  const at = keptAt.value;
+  if (at === null && !isLost) return null;
+  return html`<p class="offline" role="status">${icon("warning")}${at === null ? t("offline") : t("offline.kept", { when: ago(at, Date.now()) })}</p>`;
 }
 
 function Header() {
@@ -72,5 +81,6 @@ function BottomBar() {
     ${tab(route.value.page === "library", "book", t("command.library"), () => navigate("/"))}
     ${inStory && tab(pane.value === "chat" && !inTree.value, "chat", t("pane.chat"), () => show("chat"))}
     ${inStory && tab(pane.value === "world" && !inTree.value, "world", t("world.title"), () => show("world"))}
+    ${inStory && h(TreeTab, {})}
     ${tab(dialog.value?.kind === "search", "search", t("search.short"), () => run("page.search"))}</nav>`;
 }

@@ -16,15 +16,15 @@ const MOST_TAGS = 14;
 
 /** @param {{all: Character[], card: (character: Character) => VNode}} props */
 export function Characters({ all, card }) {
-  const { words, tags } = wanted.value;
+  const { words, tags, favourites } = wanted.value;
   const found = inOrder(lookedFor(all, wanted.value), order.value, lastPlayed());
   const turn = (/** @type {string} */ tag) => want({ tags: tags.includes(tag) ? tags.filter((one) => one !== tag) : [...tags, tag] });
   const field = useRef(/** @type {HTMLInputElement | null} */ (null));
-  const clear = () => (want({ words: "", tags: [] }), field.current?.focus());
+  const clear = () => (want({ words: "", tags: [], favourites: false }), field.current?.focus());
   return html`<div class="shelf"><div class="shelf-tools">
       <label class="shelf-search">${icon("search")}<span class="hidden">${t("shelf.search")}</span><input ref=${field} type="search" maxlength="200" placeholder=${t("shelf.search")} value=${words} onInput=${(/** @type {InputEvent} */ event) => want({ words: /** @type {HTMLInputElement} */ (event.target).value })} /></label>
       <label><span class="hidden">${t("shelf.order")}</span><select value=${order.value} onChange=${(/** @type {Event} */ event) => orderBy(ORDERS.find((one) => one === /** @type {HTMLSelectElement} */ (event.target).value) ?? "newest")}>${ORDERS.map((one) => html`<option key=${one} value=${one}>${t(`shelf.by.${one}`)}</option>`)}</select></label></div>
-    <div class="filters" role="group" aria-label=${t("shelf.tags")}>${tagsOf(all, tags, MOST_TAGS).map((tag) => html`<button key=${tag} type="button" class=${`chip ${tags.includes(tag) ? "on" : ""}`} aria-pressed=${tags.includes(tag)} onClick=${() => turn(tag)}>${tag}</button>`)}</div>
+    <div class="filters" role="group" aria-label=${t("shelf.tags")}>${(favourites || all.some(({ isFavourite }) => isFavourite)) && html`<button type="button" class=${`chip ${favourites ? "on" : ""}`} aria-pressed=${favourites} onClick=${() => want({ favourites: !favourites })}>${icon("star")}${t("shelf.favourites")}</button>`}${tagsOf(all, tags, MOST_TAGS).map((tag) => html`<button key=${tag} type="button" class=${`chip ${tags.includes(tag) ? "on" : ""}`} aria-pressed=${tags.includes(tag)} onClick=${() => turn(tag)}>${tag}</button>`)}</div>
     <p class="aside" role="status">${t("shelf.count", { n: found.length })}</p>
     ${found.length === 0 ? h(Blank, { symbol: "search", title: t("shelf.none"), hint: t("shelf.noneHint") }, html`<button type="button" onClick=${clear}>${t("shelf.clear")}</button>`) : h(Window, { found, card })}</div>`;
 }

@@ -1,10 +1,11 @@
 // The first page: what to do at the start, stories to go on with, characters, models.
 import { h, html } from "../../vendor/preact.js";
-import { ask, begin, isReady, offered, readHosts, readLibrary, readMoreSessions } from "../actions/library.js";
+import { ask, begin, favour, isReady, offered, readHosts, readLibrary, readMoreSessions } from "../actions/library.js";
 import { wordsFor } from "../actions/failure.js";
 import { navigate } from "../actions/travel.js";
 import { ago, moment, t } from "../lib/i18n.js";
 import { excerpt } from "../lib/excerpt.js";
+import { favouritesFirst } from "../lib/shelf.js";
 import { plain, sentence } from "../lib/text.js";
 import { characterById, loading, models, moreSessions, sessions, spokenModels } from "../model/library.js";
 import { dialog, openDialog } from "../model/page.js";
@@ -36,7 +37,7 @@ function Contents() {
   if (state.state !== "ready") return h(Waiting, { rows: 4 });
   const all = offered();
   const adventure = all.find(isReady);
-  const others = all.filter((character) => character !== adventure);
+  const others = favouritesFirst(all.filter((character) => character !== adventure));
   const first = sessions.value.length === 0;
   // Who has just come is offered a model beside the other ways to begin, and once.
   const offersModel = first && models.value !== null && spokenModels.value.length === 0 && (models.value.problems ?? []).length === 0;
@@ -92,7 +93,7 @@ function SessionRow({ session, now }) {
 
 /** A card with what can be done with it. @param {Character} character */
 const managed = (character) =>
-  html`${h(CharacterCard, { character })}${h(Menu, { label: t("library.manage", { name: character.name }) }, h(CharacterTools, { character }))}`;
+  html`${h(CharacterCard, { character })}<button type="button" class="round star" aria-pressed=${character.isFavourite === true} aria-label=${t("library.favourite", { name: character.name })} title=${t("library.favourite", { name: character.name })} onClick=${() => favour(character)}>${icon("star")}</button>${h(Menu, { label: t("library.manage", { name: character.name }) }, h(CharacterTools, { character }))}`;
 
 /** @param {{character: Character}} props */
 function CharacterCard({ character }) {

@@ -24,6 +24,26 @@ fn form(file: &[u8], name: &str) -> Vec<u8> {
 
 const FORM: &str = "multipart/form-data; boundary=b";
 
+/// A favourite is told with the character, stays one through other changes, and does not travel with the card.
+#[tokio::test]
+async fn a_favourite_is_its_owners_alone() {
+    let app = TestServer::start().await;
+    let made = app.post("/api/characters", &json!({"name": "Rin"})).await;
+    assert_eq!(made["isFavourite"], false);
+    let cid = id(&made);
+    let address = format!("/api/characters/{cid}");
+    let changed = app.ask("PATCH", &address).json(&json!({"isFavourite": true})).send().await.expect(200);
+    assert_eq!(changed["isFavourite"], true);
+    app.ask("PATCH", &address).json(&json!({"description": "A pilot."})).send().await.expect(200);
+    let list = app.get("/api/characters").await;
+    let rin = list["items"].as_array().unwrap().iter().find(|one| one["id"] == made["id"]).unwrap();
+    assert_eq!((&rin["isFavourite"], &rin["description"]), (&json!(true), &json!("A pilot.")));
+    let card = raw(&app, &format!("{address}/export?format=json")).await.json();
+    assert!(card["data"]["extensions"].get("fav").is_none_or(|fav| fav == false), "{card}");
+    let wrong = app.ask("PATCH", &address).json(&json!({"isFavourite": "yes"})).send().await;
+    assert_eq!(wrong.status, 422);
+}
+
 /// S0-05: a card comes in, what it says is sent to the model, its picture is shown, and every field goes out again.
 #[tokio::test]
 async fn a_card_comes_in_is_played_and_goes_out() {
@@ -44,8 +64,16 @@ async fn a_card_comes_in_is_played_and_goes_out() {
     assert_eq!(picture.header("x-content-type-options"), Some("nosniff"));
     assert!(picture.header("content-security-policy").unwrap().starts_with("default-src 'none'"));
     assert!(!picture.text().contains("chara"), "the card is not in the picture that is shown");
-    let small = raw(&app, &format!("{avatar}&size=small")).await;
-    assert!(matches!(small.header("content-type"), Some("image/jpeg" | "image/png")));
+    let mut lengths = Vec::new();
+    for size in ["96", "384", "small"] {
+        let small = raw(&app, &format!("{avatar}&size={size}")).await;
+        assert!(matches!(small.header("content-type"), Some("image/jpeg" | "image/png")));
+        assert_eq!(small.header("cache-control"), picture.header("cache-control"));
+        lengths.push(small.body.len());
+    }
+    assert!(lengths[0] <= lengths[1] && lengths[1] == lengths[2], "{lengths:?}");
+    let wrong = app.ask("GET", &format!("{avatar}&size=97")).send().await.expect(422);
+    assert_eq!(wrong["error"]["code"], "invalid");
     let tag = picture.header("etag").unwrap();
     let known = app.ask("GET", avatar).header("if-none-match", tag).send_raw().await;
     assert_eq!((known.status, known.body.len()), (304, 0));

@@ -43,7 +43,8 @@ function lateFrames(ms) {
  * @param {import("playwright-core").BrowserContextOptions & {expected?: RegExp, late?: number}} [options] `expected`: errors that belong to the test; `late`: frames are, by so many milliseconds
  */
 export async function reader(browser, { expected, late = 0, ...options } = {}) {
-  const context = await browser.newContext({ locale: "en-GB", viewport: { width: 1280, height: 860 }, reducedMotion: "reduce", ...options });
+  // What the browser keeps for when no server answers would answer in its place: only those tests have it that are about it.
+  const context = await browser.newContext({ locale: "en-GB", viewport: { width: 1280, height: 860 }, reducedMotion: "reduce", serviceWorkers: "block", ...options });
   if (late > 0) await context.addInitScript(lateFrames, late);
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);

@@ -93,8 +93,8 @@ export async function bar(page, path) {
 export const HP = "/keep/hp";
 
 /** Plays the adventure until the first deed has cost blood, rolling again where it did not. */
-export async function bleed(page) {
-  await page.goto(clotho.base);
+export async function bleed(page, base = clotho.base) {
+  await page.goto(base);
   await page.locator(".hero button, button.card").filter({ hasText: /Lantern Keep|Play the adventure/ }).first().click();
   await page.waitForURL(/\/s\//);
   await replyIsThere(page);

@@ -7,6 +7,7 @@ export default {
   "shelf.by.played": "Last played first",
   "shelf.by.name": "By name",
   "shelf.tags": "Tags",
+  "shelf.favourites": "Favourites",
   "shelf.count": "{n} character|{n} characters",
   "shelf.none": "No character is like that.",
   "shelf.noneHint": "Fewer words or fewer tags find more.",

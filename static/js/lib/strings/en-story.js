@@ -22,6 +22,7 @@ export default {
   "command.spent": "What it took",
   "command.branches": "Branches",
   "command.overview": "Story tree",
+  "tree.short": "Tree",
   "command.compare": "Compare",
   "command.linear": "Show one line only",
   "command.tree": "Show all timelines",

@@ -8,6 +8,7 @@ export default {
   "shelf.by.played": "最近玩过的在前",
   "shelf.by.name": "按名字",
   "shelf.tags": "标签",
+  "shelf.favourites": "收藏",
   "shelf.count": "{n} 个角色",
   "shelf.none": "没有这样的角色。",
   "shelf.noneHint": "词或标签少一些，找到的会多一些。",

@@ -23,6 +23,7 @@ export default {
   "command.spent": "用了多少",
   "command.branches": "分支",
   "command.overview": "故事树",
+  "tree.short": "树",
   "command.compare": "比较",
   "command.linear": "只显示一条线",
   "command.tree": "显示所有时间线",

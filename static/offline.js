@@ -1,0 +1,130 @@
+// The service worker: keeps the page and the story that was read last, so that both open where no server answers. While
+// one does, everything comes from it; what is kept is read only when the line fails, and says so (`x-clotho-kept`).
+//
+// - PAGE: the document, and each file below the version that the document names; files of another version go.
+// - STORY: answers to reads that a story is opened with, of one story only. It goes when this device is shut out (401),
+//   and the parts of a story go with it (404). Nothing that changes anything is kept, or answered, here.
+//
+// One more read that is to work offline: a line in KEPT.
+const worker = /** @type {any} */ (self);
+
+const PAGE = "clotho-page";
+const STORY = "clotho-story";
+/** Addresses of the page: all of them have the same document. */
+const DOCUMENT = /^\/(?:settings|s\/.*)?$/;
+const FILE = /^\/assets\/[^/]+\//;
+/** What is read for the story, with the id of it; and what stands around it. */
+const OF_STORY = /^\/api\/(?:sessions|chat)\/([^/]+)(?:\/|$)/;
+const KEPT = [/^\/api\/auth\/me$/, /^\/api\/(?:sessions|characters|personas)$/, /^\/api\/(?:characters|personas)\/[^/]+\/avatar$/, OF_STORY];
+/** What is larger than this is no story to read on the way, in bytes. */
+const LARGEST = 4 << 20;
+/** So many answers are kept; the oldest go. */
+const MOST = 400;
+
+worker.addEventListener("install", () => worker.skipWaiting());
+worker.addEventListener("activate", (/** @type {any} */ event) => event.waitUntil(worker.clients.claim()));
+
+worker.addEventListener("fetch", (/** @type {any} */ event) => {
+  const { method, mode, url } = event.request;
+  const { origin, pathname } = new URL(url);
+  if (method !== "GET" || origin !== location.origin) return;
+  if (mode === "navigate") {
+    if (DOCUMENT.test(pathname)) event.respondWith(ofNet(event, PAGE, keepDocument, "/"));
+  } else if (FILE.test(pathname)) event.respondWith(file(event));
+  else if (isKept(pathname)) event.respondWith(ofNet(event, STORY, keepAnswer, event.request));
+});
+
+// The page that brought this worker was loaded without it, and names what it had.
+worker.addEventListener("message", (/** @type {any} */ event) => {
+  const urls = /** @type {string[]} */ (event.data?.had ?? []);
+  event.waitUntil(Promise.all(["/", ...urls].map(keep)));
+});
+
+/** @param {string} address */
+async function keep(address) {
+  const url = new URL(address, location.origin);
+  const way = url.pathname === "/" ? keepDocument : FILE.test(url.pathname) ? keepFile : isKept(url.pathname) ? keepAnswer : null;
+  if (!way || url.origin !== location.origin) return;
+  // What cannot be had now is kept when it is read next.
+  await fetch(url).then((response) => way(new Request(url), response), () => null);
+}
+
+/** @param {string} path */
+const isKept = (path) => KEPT.some((one) => one.test(path));
+
+/**
+ * What the server says; where none answers, what is kept of it.
+ * @param {any} event @param {string} cache @param {(request: Request, response: Response) => Promise<unknown>} keep @param {string | Request} key
+ */
+async function ofNet(event, cache, keep, key) {
+  try {
+    const response = await fetch(event.request);
+    event.waitUntil(keep(event.request, response.clone()));
+    return response;
+  } catch (error) {
+    const kept = await (await caches.open(cache)).match(key, { ignoreVary: true });
+    if (!kept) throw error;
+    return kept;
+  }
+}
+
+/** A file never changes below its version; while one works on the page it does. @param {any} event */
+async function file(event) {
+  const cache = await caches.open(PAGE);
+  const kept = await cache.match(event.request, { ignoreVary: true });
+  if (kept && !new URL(event.request.url).pathname.startsWith("/assets/dev/")) return kept;
+  return ofNet(event, PAGE, keepFile, event.request);
+}
+
+/** @param {Request} request @param {Response} response */
+async function keepFile(request, response) {
+  if (response.status === 200) await (await caches.open(PAGE)).put(request, response);
+}
+
+/** @param {Request} _ @param {Response} response */
+async function keepDocument(_, response) {
+  if (response.status !== 200) return;
+  const cache = await caches.open(PAGE);
+  const [present] = /\/assets\/[^/"]+\//.exec(await response.clone().text()) ?? [];
+  await cache.put("/", response);
+  const old = (await cache.keys()).filter(({ url }) => present && new URL(url).pathname !== "/" && !new URL(url).pathname.startsWith(present));
+  await Promise.all(old.map((request) => cache.delete(request)));
+}
+
+/** The story that is kept; null until one was read since this worker woke. @type {string | null} */
+let story = null;
+
+/** @param {Request} request @param {Response} response */
+async function keepAnswer(request, response) {
+  const { pathname } = new URL(request.url);
+  const of = OF_STORY.exec(pathname)?.[1];
+  if (response.status === 401) return caches.delete(STORY);
+  if (response.status === 404 && pathname === `/api/sessions/${of}`) return forget((id) => id === of);
+  if (response.status !== 200) return;
+  if (of && pathname === `/api/sessions/${of}` && of !== story) {
+    story = of;
+    await forget((id) => id !== of);
+  }
+  // What is asked of another story on the way, by a search say, takes nobody's place.
+  if (of && story !== null && of !== story) return;
+  const body = await response.arrayBuffer();
+  if (body.byteLength > LARGEST) return;
+  const headers = new Headers(response.headers);
+  headers.set("x-clotho-kept", new Date().toISOString());
+  const cache = await caches.open(STORY);
+  // Deleted first, so that the order of the keys is that of their age.
+  await cache.delete(request, { ignoreVary: true });
+  await cache.put(request, new Response(body, { headers }));
+  const keys = await cache.keys();
+  await Promise.all(keys.slice(0, Math.max(0, keys.length - MOST)).map((old) => cache.delete(old)));
+}
+
+/** @param {(id: string) => boolean} isGone */
+async function forget(isGone) {
+  const cache = await caches.open(STORY);
+  const gone = (await cache.keys()).filter(({ url }) => {
+    const id = OF_STORY.exec(new URL(url).pathname)?.[1];
+    return id !== undefined && isGone(id);
+  });
+  await Promise.all(gone.map((request) => cache.delete(request)));
+}

@@ -1,0 +1,143 @@
+// The page as something one keeps on a phone: it is installed, opens where no server answers with the story that was read
+// last, and keeps nothing for a device that was shut out.
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { reader, test, until } from "./support/browser.mjs";
+import { startHouse } from "./support/house.mjs";
+import { startClotho } from "./support/server.mjs";
+import { bar, bleed, browser, check, clotho, composer, HP, last, openGrown, own, replyIsThere, say, texts } from "./support/stage.mjs";
+
+/** With its keyboard open. */
+const PHONE = { viewport: { width: 360, height: 400 }, hasTouch: true, isMobile: true };
+const KEEPS = { serviceWorkers: /** @type {const} */ ("allow"), expected: /Failed to load resource|WebSocket connection|ERR_/ };
+
+/** A server that can be stopped. */
+async function fresh() {
+  const server = await startClotho();
+  own.push(server);
+  return server;
+}
+
+/** The addresses that the browser keeps. @param {import("playwright-core").Page} page @param {string} name @returns {Promise<string[]>} */
+const kept = (page, name) => page.evaluate(async (name) => ((await caches.has(name)) ? (await (await caches.open(name)).keys()).map(({ url }) => new URL(url).pathname) : []), name);
+
+/** @param {import("playwright-core").Page} page @param {string} address what the browser is to have kept */
+const keeps = (page, address) => until(async () => (await kept(page, "clotho-story")).includes(address), `${address} is kept`);
+
+/** The worker answers for the page. @param {import("playwright-core").Page} page */
+const isHeld = (page) => page.waitForFunction(() => navigator.serviceWorker.controller !== null);
+
+describe("without a server", () => {
+  test("it can be installed: its name, its signs, and a worker", async () => {
+    const server = await fresh();
+    const { page, close } = await reader(browser, { serviceWorkers: "allow" });
+    await page.goto(server.base);
+    await isHeld(page);
+    const tools = await page.context().newCDPSession(page);
+    const { errors, data } = await tools.send("Page.getAppManifest");
+    assert.deepEqual(errors, []);
+    const { name, icons, display } = JSON.parse(data ?? "{}");
+    assert.deepEqual([name, display], ["Clotho", "standalone"]);
+    assert.ok(icons.some(({ sizes }) => sizes === "512x512"));
+    const { installabilityErrors } = await tools.send("Page.getInstallabilityErrors");
+    // Every page of a test is a private one.
+    assert.deepEqual(installabilityErrors.filter(({ errorId }) => errorId !== "in-incognito"), []);
+    await close();
+  });
+
+  test("the story that was read last is there with its world, what is written is kept, and it goes on when the server is back", async () => {
+    const server = await fresh();
+    const { page, close } = await reader(browser, KEEPS);
+    await bleed(page, server.base);
+    await isHeld(page);
+    const [said, hurt, address] = [await texts(page), await bar(page, HP), new URL(page.url()).pathname];
+    await keeps(page, address.replace("/s/", "/api/sessions/"));
+    // Read once with the worker there, as on any later day.
+    await page.reload();
+    await replyIsThere(page);
+    await bar(page, HP);
+    await keeps(page, `${address.replace("/s/", "/api/chat/")}/projection`);
+    await server.stop("SIGKILL");
+    await page.reload();
+    await replyIsThere(page);
+    assert.deepEqual(await texts(page), said);
+    assert.equal(await bar(page, HP), hurt);
+    await page.getByText("This is the story as it was read").waitFor();
+    await check(page, "a story that was kept");
+    await composer(page).fill("I wait for the light.");
+    await composer(page).press("Enter");
+    await page.getByText("The server did not answer.").first().waitFor();
+    assert.equal(await composer(page).inputValue(), "I wait for the light.");
+    await page.goto(server.base);
+    await page.locator(".session").first().waitFor();
+    await page.goto(server.base + address);
+    await replyIsThere(page);
+    await until(async () => (await composer(page).inputValue()) === "I wait for the light.", "what was written is there");
+    await server.start();
+    await page.getByText("This is the story as it was read").waitFor({ state: "detached" });
+    await say(page, "I wait for the light.");
+    await page.locator(".message.user").nth(1).getByText("I wait for the light.").waitFor();
+    await close();
+  });
+
+  test("one story is kept, and files of one version", async () => {
+    const stories = [];
+    for (const name of ["Rin", "Tam"]) {
+      const { id } = await clotho.api("POST", "/api/characters", { name, firstMessage: `I am ${name}.` });
+      stories.push(await clotho.api("POST", "/api/sessions", { characterIds: [id], model: "mock/m", plugins: [] }));
+    }
+    const [rin, tam] = stories.map(({ id }) => id);
+    const { page, close } = await reader(browser, KEEPS);
+    await page.goto(`${clotho.base}/s/${rin}`);
+    await last(page).getByText("I am Rin.").waitFor();
+    await isHeld(page);
+    await keeps(page, `/api/sessions/${rin}`);
+    await page.evaluate(async () => (await caches.open("clotho-page")).put("/assets/0123456789ab/js/main.js", new Response("old")));
+    await page.goto(`${clotho.base}/s/${tam}`);
+    await last(page).getByText("I am Tam.").waitFor();
+    await keeps(page, `/api/sessions/${tam}`);
+    await until(async () => !(await kept(page, "clotho-story")).some((path) => path.includes(rin)), "the other story is gone");
+    await until(async () => !(await kept(page, "clotho-page")).some((path) => path.includes("0123456789ab")), "the other version is gone");
+    await clotho.api("DELETE", `/api/sessions/${tam}`);
+    await until(async () => !(await kept(page, "clotho-story")).some((path) => path.includes(tam)), "what was deleted is not kept");
+    await close();
+  });
+
+  test("a device that is shut out keeps nothing", async () => {
+    const house = await startHouse();
+    const { id } = await house.api("POST", "/api/characters", { name: "Rin", firstMessage: "The map is not finished." });
+    const story = await house.api("POST", "/api/sessions", { characterIds: [id], model: "mock/m", plugins: [] });
+    const { code } = await house.api("POST", "/api/devices/pairing", {});
+    const { page, close } = await reader(browser, KEEPS);
+    await page.goto(`${house.elsewhere}/pair#${code}`);
+    await page.getByText("This device is paired.").waitFor();
+    await page.goto(`${house.elsewhere}/s/${story.id}`);
+    await last(page).getByText("The map is not finished.").waitFor();
+    await isHeld(page);
+    await keeps(page, `/api/sessions/${story.id}`);
+    const [device] = await house.api("GET", "/api/devices");
+    await house.api("DELETE", `/api/devices/${device.id}`);
+    await page.getByRole("heading", { name: "This device was removed" }).waitFor();
+    await until(async () => (await kept(page, "clotho-story")).length === 0, "nothing is kept");
+    await close();
+  });
+});
+
+describe("on a phone", () => {
+  test("the tree is in the bar, and what one writes stays in sight while the keyboard is open", async () => {
+    const { page, close } = await openGrown(PHONE);
+    const bottom = page.getByRole("navigation", { name: "Panes" });
+    await bottom.getByRole("button", { name: "Story tree" }).tap();
+    await page.locator("tree-canvas").waitFor();
+    await bottom.getByRole("button", { name: "Story", exact: true }).tap();
+    await composer(page).tap();
+    await composer(page).fill("A long thing to say, which goes on. ".repeat(20));
+    const field = await composer(page).boundingBox();
+    const send = await page.getByRole("button", { name: "Send" }).boundingBox();
+    const bar = await bottom.boundingBox();
+    assert.ok(field && send && bar);
+    assert.ok(field.y >= 0 && field.y + field.height <= bar.y + 1, `the field ends at ${field.y + field.height}, the bar begins at ${bar.y}`);
+    assert.ok(send.y + send.height <= bar.y + 1, "it can be sent");
+    await close();
+  });
+});
