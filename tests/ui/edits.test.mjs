@@ -406,8 +406,23 @@ describe("values over timelines", () => {
       const dialog = page.getByRole("dialog", { name: "How values went" });
       await dialog.getByRole("img", { name: /Rope/ }).waitFor();
       assert.match((await dialog.getByRole("img").getAttribute("aria-label")) ?? "", /Timeline 1: from – to 9\. Timeline 2: from – to 2/);
-      const dashes = await dialog.locator("svg.chart:not(.sample) g.series").evaluateAll((all) => all.map((one) => getComputedStyle(one).strokeDasharray));
-      assert.equal(new Set(dashes).size, dashes.length, "each has dashes of its own");
+      const samples = dialog.locator("svg.sample g.series");
+      const dashes = await samples.evaluateAll((all) => all.map((one) => getComputedStyle(one).strokeDasharray));
+      assert.ok(dashes.length > 1 && new Set(dashes).size === dashes.length, "each has dashes of its own");
+      const signs = await samples.locator(".sign").evaluateAll((all) => all.map((one) => one.getAttribute("d")));
+      assert.equal(new Set(signs).size, signs.length, "and a sign of its own");
+      const tones = await samples.evaluateAll((all) => all.map((one) => getComputedStyle(one).stroke));
+      for (const tone of tones) assert.ok(await inks(dialog.locator(".chart canvas"), tone), `${tone} is drawn`);
+      // A turn that is pointed at says what the lines are there; a stretch that is drawn over is seen closer.
+      const { x, y, width, height } = /** @type {{x: number, y: number, width: number, height: number}} */ (await dialog.locator(".u-over").boundingBox());
+      await page.mouse.move(x + width - 2, y + height / 2);
+      await dialog.locator(".chart-line").getByText("1. 9").waitFor();
+      await page.mouse.move(x + width / 2, y + height / 2);
+      await page.mouse.down();
+      await page.mouse.move(x + width - 4, y + height / 2, { steps: 4 });
+      await page.mouse.up();
+      await dialog.getByRole("button", { name: "All turns" }).click();
+      await dialog.getByRole("button", { name: "All turns" }).waitFor({ state: "detached" });
       await dialog.getByText("As a table").click();
       const rows = await dialog.getByRole("row").allInnerTexts();
       assert.match(rows.at(-1) ?? "", /9\s+2/);
@@ -418,6 +433,16 @@ describe("values over timelines", () => {
     }
   });
 });
+
+/** Whether something is drawn in a colour. @param {import("playwright-core").Locator} canvas @param {string} tone as CSS says it */
+const inks = (canvas, tone) =>
+  canvas.evaluate((/** @type {HTMLCanvasElement} */ board, tone) => {
+    const pen = /** @type {CanvasRenderingContext2D} */ (board.getContext("2d"));
+    const { data } = pen.getImageData(0, 0, board.width, board.height);
+    const wanted = (tone.match(/\d+/g) ?? []).slice(0, 3).map(Number);
+    for (let i = 0; i < data.length; i += 4) if (wanted.every((value, c) => Math.abs(value - (data[i + c] ?? 0)) < 3)) return true;
+    return false;
+  }, tone);
 
 describe("one line only", () => {
   test("S4-50: where only one line is shown, nothing of all this is offered, and what was made with it stays", async () => {

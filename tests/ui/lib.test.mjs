@@ -1,6 +1,7 @@
 // Pure parts of the page, without a browser.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { columnsOf, reachOf } from "../../static/js/lib/chart.js";
 import { differing } from "../../static/js/lib/differ.js";
 import { nested } from "../../static/js/lib/chapters.js";
 import { keysIn, keywordsOf } from "../../static/js/lib/keywords.js";
@@ -191,5 +192,20 @@ describe("words in which two versions differ", () => {
     assert.equal(told("Snow.", "A path through thorns."), undefined);
     const long = (sign) => Array.from({ length: 4_000 }, (_, i) => `${sign}${i}`).join(" ");
     assert.equal(told(long("a"), long("b")), undefined);
+  });
+});
+
+describe("what a chart is drawn from", () => {
+  test("it reaches as far as the value may and did, and never nowhere", () => {
+    assert.deepEqual(reachOf([[{ turn: 0, value: 5 }, { turn: 1, value: null }]], { minimum: 0, maximum: 20 }), [0, 20]);
+    assert.deepEqual(reachOf([[{ turn: 0, value: 25 }], [{ turn: 0, value: -3 }]], { minimum: 0, maximum: 20 }), [-3, 25]);
+    assert.deepEqual(reachOf([[{ turn: 0, value: 4 }]], {}), [3, 5]);
+    assert.deepEqual(reachOf([], {}), [0, 1]);
+  });
+
+  test("lines share their turns; one that is not there at a turn has no value, one that has none there has a gap", () => {
+    const lines = [[{ turn: 0, value: 1 }, { turn: 2, value: null }], [{ turn: 1, value: 7 }, { turn: 2, value: 8 }]];
+    assert.deepEqual(columnsOf(lines), [[0, 1, 2], [1, undefined, null], [undefined, 7, 8]]);
+    assert.deepEqual(columnsOf([]), [[]]);
   });
 });

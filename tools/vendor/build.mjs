@@ -14,6 +14,7 @@ const bundles = {
   "preact.js": ["preact", "@preact/signals", "@preact/signals-core", "htm"],
   "marked.js": ["marked"],
   "purify.js": ["dompurify"],
+  "uplot.js": ["uplot"],
   "codemirror.js": [
     ...["autocomplete", "commands", "language", "lint", "search", "state", "view"].map((name) => `@codemirror/${name}`),
     ...["@codemirror/streamparser", "@lezer/common", "@lezer/highlight", "@marijn/find-cluster-break", "crelt", "style-mod", "w3c-keyname"],

@@ -1,45 +1,31 @@
-// Numbers to places on a small chart of steps. Pure.
+// Numbers for a chart of steps, and the turns that its table has. Pure.
 
 /** @typedef {{turn: number, value: number | null}} Point null: there was none */
-/** @typedef {{left: number, top: number, right: number, bottom: number}} Frame in which the lines are drawn */
-/** @typedef {{x: (turn: number) => number, y: (value: number) => number, turns: number[], values: number[]}} Scale `turns` and `values`: what is written at the axes */
 
 /**
+ * From where to where a chart reaches: as far as the value may, and as far as it did.
  * @param {Point[][]} lines
  * @param {{minimum?: number | undefined, maximum?: number | undefined}} bounds those that the value has
- * @param {Frame} frame
- * @returns {Scale}
+ * @returns {[number, number]}
  */
-export function scaleOf(lines, { minimum, maximum }, { left, top, right, bottom }) {
-  const points = lines.flat();
-  const numbers = points.map(({ value }) => value).filter((value) => value !== null);
-  const low = Math.min(minimum ?? Infinity, ...(numbers.length > 0 ? [reduce(numbers, Math.min)] : [0]));
-  const high = Math.max(maximum ?? -Infinity, ...(numbers.length > 0 ? [reduce(numbers, Math.max)] : [1]));
-  const turns = points.map(({ turn }) => turn);
-  const [first, last] = turns.length > 0 ? [reduce(turns, Math.min), reduce(turns, Math.max)] : [0, 1];
-  const place = (/** @type {number} */ from, /** @type {number} */ size, /** @type {number} */ at) => (size === 0 ? 0.5 : (at - from) / size);
-  return {
-    x: (turn) => left + (right - left) * place(first, last - first, turn),
-    y: (value) => bottom - (bottom - top) * place(low, high - low, value),
-    turns: [...new Set([first, Math.round((first + last) / 2), last])],
-    values: [...new Set([low, Number(((low + high) / 2).toPrecision(3)), high])],
-  };
+export function reachOf(lines, { minimum, maximum }) {
+  const numbers = lines.flat().flatMap(({ value }) => (value === null ? [] : [value]));
+  // Without the stack that a spread of many would take.
+  const low = numbers.reduce((a, b) => Math.min(a, b), minimum ?? numbers[0] ?? 0);
+  const high = numbers.reduce((a, b) => Math.max(a, b), maximum ?? numbers[0] ?? 1);
+  return low === high ? [low - 1, high + 1] : [low, high];
 }
 
-/** Without the stack that a spread of many would take. @param {number[]} numbers @param {(a: number, b: number) => number} which */
-const reduce = (numbers, which) => numbers.reduce((a, b) => which(a, b));
-
-/** The path of a line whose values hold until the next one. @param {Point[]} points @param {Scale} scale */
-export function stepsOf(points, { x, y }) {
-  let isOpen = false;
-  const parts = points.map(({ turn, value }) => {
-    const wasOpen = isOpen;
-    isOpen = value !== null;
-    if (value === null) return "";
-    const [px, py] = [x(turn).toFixed(1), y(value).toFixed(1)];
-    return wasOpen ? `H${px}V${py}` : `M${px} ${py}`;
+/** The turns of all lines in order, and for each line its value at each of them: undefined where it has no such turn. @param {Point[][]} lines @returns {[number[], ...(number | null | undefined)[][]]} */
+export function columnsOf(lines) {
+  const turns = [...new Set(lines.flatMap((points) => points.map(({ turn }) => turn)))].sort((a, b) => a - b);
+  const place = new Map(turns.map((turn, i) => [turn, i]));
+  const columns = lines.map((points) => {
+    const column = /** @type {(number | null | undefined)[]} */ (Array(turns.length).fill(undefined));
+    for (const { turn, value } of points) column[place.get(turn) ?? 0] = value;
+    return column;
   });
-  return parts.join("");
+  return [turns, ...columns];
 }
 
 /** The turns at which at least one line has another value than before, and the ends. @param {Point[][]} lines */

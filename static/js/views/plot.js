@@ -4,15 +4,15 @@ import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
 import { readBranches } from "../actions/branches.js";
 import { attempt } from "../actions/failure.js";
 import { drawable, readSeries } from "../actions/plot.js";
-import { scaleOf, stepsOf, turningPoints, valueOn } from "../lib/chart.js";
+import { turningPoints, valueOn } from "../lib/chart.js";
 import { t } from "../lib/i18n.js";
 import { brief } from "../lib/text.js";
 import { head, purges } from "../model/story.js";
 import { namesOf } from "../tree/branches.js";
+import { Chart, SHAPES } from "./chart.js";
 import { Modal, Waiting } from "./parts.js";
 
 /** @import { Point } from "../lib/chart.js" */
-/** @import { Row } from "../lib/schema.js" */
 /** @import { Id } from "../lib/wire.d.ts" */
 /** @typedef {{leafId: Id, name: string, n: number, points: Point[]}} Drawn `n`: counted from 1 */
 
@@ -20,7 +20,6 @@ import { Modal, Waiting } from "./parts.js";
 const BEGINNING = 60;
 /** As many lines as there are signs to tell them apart. */
 const MOST = 6;
-const NARROW = matchMedia("(max-width: 40rem)");
 
 export function Plot() {
   const values = drawable();
@@ -58,51 +57,8 @@ async function readLines(path) {
   return named.map((one, i) => ({ ...one, n: i + 1, points: (series[i] ?? []).map(({ turn, value }) => ({ turn, value: number(value) })) }));
 }
 
-// The chart
-
-const TALL = 240;
-const MARGIN = { left: 40, right: 26, top: 14, bottom: 26 };
-
-/** Every turn has its sign as long as there is room for them; else the end alone. */
-const SIGNS = 30;
-
-/** @param {{lines: Drawn[], row: Row}} props */
-function Chart({ lines, row }) {
-  const wide = NARROW.matches ? 340 : 700;
-  const frame = { left: MARGIN.left, top: MARGIN.top, right: wide - MARGIN.right, bottom: TALL - MARGIN.bottom };
-  const scale = scaleOf(lines.map(({ points }) => points), row.schema, frame);
-  const about = [row.label, ...lines.map(({ n, points }) => t("plot.about", { n, from: brief(points[0]?.value), to: brief(points.at(-1)?.value) }))].join(". ");
-  return html`<svg class="chart" viewBox=${`0 0 ${wide} ${TALL}`} role="img" aria-label=${about}>
-    ${scale.values.map((value) => html`<g key=${value}><line class="grid" x1=${frame.left} x2=${frame.right} y1=${scale.y(value)} y2=${scale.y(value)} /><text x=${frame.left - 8} y=${scale.y(value) + 4} text-anchor="end">${value}</text></g>`)}
-    ${scale.turns.map((turn, i) => html`<text key=${turn} x=${scale.x(turn)} y=${TALL - 8} text-anchor="middle">${i === 0 ? t("plot.turn", { n: turn }) : turn}</text>`)}
-    ${[...lines].reverse().map(({ n, points }) => html`<g key=${n} class=${`series series-${n}`}><path d=${stepsOf(points, scale)} />${marked(points).map(({ turn, value }) => html`<path key=${turn} class="sign" d=${SHAPES[n - 1]} transform=${`translate(${scale.x(turn)} ${scale.y(value)})`} />`)}</g>`)}
-    ${endsOf(lines).map(({ turn, value, numbers }) => html`<text key=${numbers} class="end" x=${scale.x(turn) + 9} y=${scale.y(value) + 4}>${numbers}</text>`)}</svg>`;
-}
-
-/** Where lines end, with their numbers: those of several that end at one place stand together. @param {Drawn[]} lines */
-function endsOf(lines) {
-  /** @type {Map<string, {turn: number, value: number, numbers: string}>} */
-  const ends = new Map();
-  for (const { n, points } of lines) {
-    const end = points.at(-1);
-    if (end?.value == null) continue;
-    const known = ends.get(`${end.turn} ${end.value}`);
-    ends.set(`${end.turn} ${end.value}`, { turn: end.turn, value: end.value, numbers: known ? `${known.numbers} ${n}` : String(n) });
-  }
-  return [...ends.values()];
-}
-
-/** @param {Point[]} points @returns {{turn: number, value: number}[]} */
-function marked(points) {
-  const there = /** @type {{turn: number, value: number}[]} */ (points.filter(({ value }) => value !== null));
-  return there.length <= SIGNS ? there : there.slice(-1);
-}
-
-/** A sign for each line, around its point. */
-const SHAPES = ["M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0", "M-4 -4h8v8h-8z", "M0 -5l5 9h-10z", "M0 -5.5l5.5 5.5l-5.5 5.5l-5.5 -5.5z", "M0 5l5 -9h-10z", "M-1.5 -5h3v3.5h3.5v3h-3.5v3.5h-3v-3.5h-3.5v-3h3.5z"];
-
 /** How a line looks. @param {{n: number}} props */
-const Sample = ({ n }) => html`<svg class="chart sample" viewBox="0 0 36 14" aria-hidden="true"><g class=${`series series-${n}`}><path d="M1 7H35" /><path class="sign" d=${SHAPES[n - 1]} transform="translate(18 7)" /></g></svg>`;
+const Sample = ({ n }) => html`<svg class="sample" viewBox="0 0 36 14" aria-hidden="true"><g class=${`series series-${n}`}><path d="M1 7H35" /><path class="sign" d=${SHAPES[n - 1]} transform="translate(18 7)" /></g></svg>`;
 
 /** The same in words: the turns at which a value became another. @param {{lines: Drawn[]}} props */
 function Table({ lines }) {

@@ -319,6 +319,7 @@ async fn who_may_call_is_in_the_table() {
         "/pair",
         "/assets/{version}/{path:.*}",
         "/favicon.ico",
+        "/offline.js",
         "/api/devices/claim",
     ];
     for entry in clotho::http::table() {

@@ -75,6 +75,8 @@ export default {
   "plot.here": "Where the story stands",
   "plot.turn": "Turn {n}",
   "plot.turnHead": "Turn",
+  "plot.hint": "Point at a turn to see its values. Draw over some of them to see them closer.",
+  "plot.whole": "All turns",
   "plot.table": "As a table",
   "plot.about": "Timeline {n}: from {from} to {to}",
 

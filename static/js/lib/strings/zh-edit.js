@@ -76,6 +76,8 @@ export default {
   "plot.here": "故事现在的位置",
   "plot.turn": "第 {n} 回合",
   "plot.turnHead": "回合",
+  "plot.hint": "指着一个回合看它的数值；在几个回合上拖过去，可以放大看。",
+  "plot.whole": "全部回合",
   "plot.table": "看表格",
   "plot.about": "时间线 {n}：从 {from} 到 {to}",
 
