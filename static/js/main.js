@@ -16,6 +16,16 @@ setTheme(theme.peek());
 setSpeech(tintsSpeech.peek());
 await setLocale(chooseLocale([recall("language") ?? "", ...navigator.languages]));
 
+// What an input method still composes is its own: none of its keys sends, chooses or closes anything here, and Enter takes a
+// word. The editor of code knows its own way about it.
+addEventListener(
+  "keydown",
+  (event) => {
+    const isInCode = event.target instanceof Element && event.target.closest(".cm-editor") !== null;
+    if ((event.isComposing || event.keyCode === 229) && !isInCode) event.stopImmediatePropagation();
+  },
+  { capture: true },
+);
 addEventListener("keydown", (event) => {
   runKeys(event, peekNode(messageOf(event.target)));
 });

@@ -81,7 +81,7 @@ async function perform(what, context) {
  * @param {ChatNode | null} node the focused message
  */
 export function runKeys(event, node) {
-  if (event.isComposing || event.defaultPrevented) return;
+  if (event.defaultPrevented) return;
   // Escape closes an open menu, and nothing else.
   if (event.key === "Escape" && document.querySelector(":popover-open")) return;
   let isHidden = false;

@@ -54,8 +54,7 @@ export function Composer() {
       event.preventDefault();
       return complete(wordOf(first));
     }
-    // 229: the Enter that only confirms an input method's choice
-    if (event.key !== "Enter" || event.isComposing || event.keyCode === 229) return;
+    if (event.key !== "Enter") return;
     if (event.shiftKey || event.altKey || (TOUCH.matches && !event.ctrlKey)) return;
     submit(event);
   };

@@ -42,7 +42,6 @@ export function Keys({ keys, before, suggested = [] }) {
   }, []);
   const press = (/** @type {KeyboardEvent} */ event) => {
     const typed = /** @type {HTMLInputElement} */ (event.target).value;
-    if (event.isComposing || event.keyCode === 229) return;
     const ends = event.key === "Enter" || (/^[,，、]$/.test(event.key) && !typed.startsWith("/"));
     if (!ends || !typed.trim()) return;
     event.preventDefault();

@@ -140,7 +140,7 @@ export function Modal({ title, class: look = "", keeps = false, children }) {
   const leave = () => (asking.peek() ? stay() : keeps && isBegun(ref.current) ? (asking.value = document.activeElement) : close());
   const beside = (/** @type {MouseEvent} */ event) => event.target === ref.current && leave();
   const keys = (/** @type {KeyboardEvent} */ event) => {
-    if (!keeps || event.key !== "Escape" || event.isComposing) return;
+    if (!keeps || event.key !== "Escape") return;
     event.preventDefault();
     leave();
   };

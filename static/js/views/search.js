@@ -54,7 +54,7 @@ export function Search({ text, focused }) {
       const next = chosen.peek() + (event.key === "ArrowDown" ? 1 : -1);
       chosen.value = Math.max(0, Math.min(all.length - 1, next));
       all[chosen.peek()]?.scrollIntoView({ block: "nearest" });
-    } else if (event.key === "Enter" && !event.isComposing) {
+    } else if (event.key === "Enter") {
       event.preventDefault();
       /** @type {HTMLElement | undefined} */ (all[chosen.peek()])?.click();
     }

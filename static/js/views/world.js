@@ -49,7 +49,7 @@ function shownAs(row) {
 /** @param {{sought: string, put: (text: string) => void, said: string}} props */
 function Search({ sought, put, said }) {
   const keys = (/** @type {KeyboardEvent} */ event) => {
-    if (event.key !== "Escape" || event.isComposing || sought === "") return;
+    if (event.key !== "Escape" || sought === "") return;
     event.preventDefault();
     put("");
   };

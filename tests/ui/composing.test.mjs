@@ -1,0 +1,81 @@
+// What is written with an input method, as Chinese is: while letters become a word, Enter takes the word and Escape drops
+// it. Nothing is sent, chosen or closed by either.
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { reader, test, until } from "./support/browser.mjs";
+import { bleed, browser, chat, clotho, composer, messageOf, openGrown, session } from "./support/stage.mjs";
+
+/** @typedef {import("playwright-core").Page} Page */
+
+/** Begins a word in the field that has the keyboard, presses what ends one, and takes it. @param {Page} page */
+async function compose(page) {
+  const tools = await page.context().newCDPSession(page);
+  const ime = (/** @type {string} */ text) => tools.send("Input.imeSetComposition", { text, selectionStart: text.length, selectionEnd: text.length });
+  const field = page.locator(":focus");
+  const before = await field.inputValue();
+  await field.press("End");
+  await ime("deng");
+  assert.equal(await field.inputValue(), `${before}deng`);
+  for (const [key, code] of [["Enter", 13], ["Escape", 27], ["Tab", 9], ["ArrowDown", 40]]) {
+    // As a browser tells of a key that the input method takes, and as some of them do after it.
+    for (const windowsVirtualKeyCode of [229, Number(code)]) {
+      const press = { key: windowsVirtualKeyCode === 229 ? "Process" : String(key), code: String(key), windowsVirtualKeyCode };
+      if (windowsVirtualKeyCode === 229) await tools.send("Input.dispatchKeyEvent", { type: "rawKeyDown", ...press });
+      else await field.evaluate((target, { key, code }) => target.dispatchEvent(new KeyboardEvent("keydown", { key: String(key), keyCode: Number(code), isComposing: true, bubbles: true, cancelable: true })), { key, code });
+    }
+    assert.equal(await page.locator(":focus").inputValue(), `${before}deng`, `${key} leaves the field and what is in it`);
+  }
+  await tools.send("Input.insertText", { text: "灯" });
+  await until(async () => (await page.locator(":focus").inputValue()) === `${before}灯`, "the word is taken");
+  await tools.detach();
+  // As it was, so that nobody is asked about it.
+  await field.fill(before);
+}
+
+/** @param {Page} page @param {string} name */
+async function choose(page, name) {
+  await page.keyboard.press("Control+Shift+p");
+  await page.getByRole("combobox").fill(`>${name}`);
+  await page.getByRole("option", { name, exact: true }).first().click();
+}
+
+describe("words that are being composed", () => {
+  test("S0-46: in the box, the search, the commands, a name and a label: nothing is sent, chosen or closed", async () => {
+    const { path, ids, page, close } = await openGrown();
+    const { op } = await session(path);
+    await composer(page).focus();
+    await compose(page);
+
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").focus();
+    await compose(page);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Control+Shift+p");
+    await page.getByRole("combobox").focus();
+    await compose(page);
+    await page.keyboard.press("Escape");
+
+    await choose(page, "Rename this story");
+    await page.getByRole("dialog").getByRole("textbox").first().focus();
+    await compose(page);
+    await page.keyboard.press("Escape");
+
+    await messageOf(page, ids[1]).locator("article").focus();
+    await page.keyboard.press("n");
+    await page.getByRole("dialog").getByRole("textbox").first().focus();
+    await compose(page);
+    await page.getByRole("dialog").getByRole("button", { name: "Close", exact: true }).click();
+
+    assert.equal((await session(path)).op, op, "nothing was done");
+    assert.equal((await clotho.api("GET", `${chat(path)}/projection`)).items.length, 5);
+    await close();
+  });
+
+  test("where values and characters are looked for", async () => {
+    const { page, close } = await reader(browser);
+    await bleed(page);
+    await page.getByRole("searchbox", { name: "Find a value" }).focus();
+    await compose(page);
+    await close();
+  });
+});
