@@ -51,13 +51,19 @@ document.addEventListener("visibilitychange", () => {
   if (document.visibilityState === "visible" && door.peek() === null && route.peek().page !== "story") void me().catch(() => null);
 });
 
+/** The story that the reader was in. @type {string | null} */
+let wasIn = null;
+
 effect(() => {
   const to = route.value;
   const isShut = door.value !== null;
   untracked(() => {
     if (isShut) return void arrive({ page: "library" });
     void arrive(to);
-    void readLibrary();
+    // Going to its tree and back, or to a message, is no coming from elsewhere.
+    const isIn = to.page === "story" ? to.sid : null;
+    if (isIn === null || isIn !== wasIn) void readLibrary();
+    wasIn = isIn;
     if (to.page !== "story") void readHosts();
   });
 });

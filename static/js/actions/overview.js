@@ -22,6 +22,8 @@ import { leaveThere, movedHere, put, putAway } from "./move.js";
 let isReading = false;
 /** The operation that what is known is as of. */
 let knownAt = -1;
+/** The newest operation that was told and not taken in: what else is told of it makes it no more known. */
+let missed = -1;
 
 const readings = inRounds(async () => {
   const id = story.session.peek()?.id;
@@ -50,9 +52,10 @@ let isFollowed = false;
 
 /** What is told of the story changes the tree on screen; while that is not on screen, only what leaves it as it is is counted. @param {Frame} frame */
 function heard(frame) {
-  const isNext = "op" in frame && frame.op === knownAt + 1;
+  const op = ("op" in frame && frame.op) || story.op;
   const isKnown = !CHANGES.has(frame.type) || (isFollowed && isRestated(frame));
-  if (isKnown && isNext) knownAt += 1;
+  if (!isKnown) missed = Math.max(missed, op);
+  else if (op === knownAt + 1 && op > missed) knownAt = op;
   if (!isKnown && isFollowed) void readOutline();
 }
 
@@ -115,6 +118,23 @@ export function turnFold(n) {
   if ((tree.cards.count[card] ?? 1) > 1) overview.openRun(nid);
   else if (tree.cards.foldable[card] === 1) overview.flip(nid);
   keepCursor();
+}
+
+/** Goes to a message on the tree, wherever it is folded away, and reads it. @param {Id} nid */
+export async function show(nid) {
+  for (let tree = drawn.peek(); tree; tree = drawn.peek()) {
+    const n = tree.outline.at.get(nid);
+    if (n === undefined) return;
+    const card = tree.cards.cardOf[n] ?? -1;
+    if (card >= 0 && (tree.cards.count[card] ?? 1) > 1) overview.openRun(nid);
+    else if (card >= 0) return readMessage(n);
+    else {
+      const above = shownFor(tree, n);
+      const top = tree.cards.cardOf[above] ?? -1;
+      if ((tree.cards.count[top] ?? 1) > 1) overview.openRun(tree.outline.ids[above] ?? "");
+      else overview.flip(tree.outline.ids[above] ?? "");
+    }
+  }
 }
 
 /** The keyboard stays on a message that is there. */

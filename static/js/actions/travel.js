@@ -1,7 +1,7 @@
 // Moving through the tree and between pages: siblings, going back, jumps, deep links.
 import { focusedMessage, isFocusLost } from "../lib/focus.js";
 import { t } from "../lib/i18n.js";
-import { hintSeen, offerHint, openDialog, setRoute, showPane, tell } from "../model/page.js";
+import { hintSeen, inTree, offerHint, openDialog, setRoute, showPane, tell } from "../model/page.js";
 import * as story from "../model/story.js";
 import * as api from "../net/api.js";
 import { isLinear, placeAmongSiblings } from "../tree/line.js";
@@ -34,12 +34,17 @@ export async function arrive(to) {
   else if (!to.isTree && story.peek.peek() !== null) await leaveLook();
 }
 
-/** So many pages are read at most to see whether a linked message lies further up the line. */
-const FAR = 4;
+/** Whether a message that is not loaded stands in the line on screen: what two lines share ends at it then. @param {Id} nid */
+async function isFurtherUp(nid) {
+  const leaf = story.line.peek().at(-1);
+  if (story.older.peek() === null || !leaf) return false;
+  const { diff } = await import("../net/arrange.js");
+  return (await diff(sid(), leaf, nid).catch(() => null))?.ancestorId === nid;
+}
 
-/** Loads the line above what is on screen until a message is in it. @param {Id} nid @param {number} [most] pages */
-export async function loadUpTo(nid, most = Infinity) {
-  for (let pages = 0; pages < most && !story.line.peek().includes(nid) && story.older.peek() !== null; pages += 1) {
+/** Loads the line above what is on screen until a message is in it. @param {Id} nid */
+export async function loadUpTo(nid) {
+  while (!story.line.peek().includes(nid) && story.older.peek() !== null) {
     const before = story.older.peek();
     await loadOlder(500);
     if (story.older.peek() === before) return;
@@ -48,8 +53,7 @@ export async function loadUpTo(nid, most = Infinity) {
 
 /** Shows the line of a node without moving HEAD; a node of the line itself is only brought into view. @param {Id} nid */
 async function lookAt(nid) {
-  // Ids grow with time: what is older than all that is on screen may be further up this very line.
-  if (story.peek.peek() === null && nid < (story.line.peek()[0] ?? "")) await loadUpTo(nid, FAR);
+  if (story.peek.peek() === null && !story.line.peek().includes(nid) && (await isFurtherUp(nid))) await loadUpTo(nid);
   if (!story.line.peek().includes(nid)) {
     try {
       const page = await api.projection(sid(), { leaf: nid, limit: PAGE });
@@ -69,7 +73,7 @@ async function leaveLook() {
 }
 
 /**
- * Goes where a message was found. What lies in the stash is read there. In the story as it stands the message is brought into view; on another timeline it is
+ * Goes where a message was found: on the whole tree, where that is on screen. What lies in the stash is read there. In the story as it stands the message is brought into view; on another timeline it is
  * looked at, and the story stays where it is until the reader goes on from there.
  * @param {Hit} hit
  */
@@ -78,6 +82,10 @@ export async function jump({ sessionId, nodeId, onTrunk, stashed, fragmentId = n
     navigate(`/s/${sessionId}`);
     if (story.session.peek()?.id === sessionId || (await openStory(sessionId))) openDialog({ kind: "stash", fragmentId });
     return;
+  }
+  if (inTree.peek() && story.session.peek()?.id === sessionId) {
+    openDialog(null);
+    return (await import("./overview.js")).show(nodeId);
   }
   if (onTrunk === false) return navigate(`/s/${sessionId}/${nodeId}`);
   navigate(`/s/${sessionId}`);

@@ -1,0 +1,223 @@
+// What the page costs in a browser, with ten thousand messages: the first pictures, frames, going there and back, a stream.
+//   (cd tests/ui && npm ci) && CLOTHO_BIN=… node benches/page/page.mjs          all of it, as Markdown
+//   CLOTHO_BIN=… node benches/page/page.mjs tree                                one part: tree, chat, stream, load
+// Every figure is a median of rounds; the machine, its load and the program (release or not) belong to what is written down of it.
+import { loadavg } from "node:os";
+import { launch } from "../../tests/ui/support/browser.mjs";
+import { longStory } from "../../tests/ui/support/long.mjs";
+import { startClotho, startModel } from "../../tests/ui/support/server.mjs";
+
+const SIZE = 10_000;
+const ROUNDS = Number(process.env.ROUNDS ?? 5);
+const PARTS = process.argv.slice(2);
+const VIEW = { width: 1280, height: 860 };
+const TOKENS = { count: 600, every: 10 };
+
+const isWanted = (/** @type {string} */ part) => PARTS.length === 0 || PARTS.includes(part);
+const rows = [];
+const say = (what, figure, limit = "") => (rows.push([what, figure, limit]), console.error(`${what}: ${figure}`));
+const median = (all) => [...all].sort((a, b) => a - b)[Math.floor(all.length / 2)];
+const ms = (all) => `${Math.round(median(all))} ms (${Math.round(Math.min(...all))} to ${Math.round(Math.max(...all))})`;
+const times = async (body, count = ROUNDS) => {
+  const all = [];
+  for (let i = 0; i < count; i += 1) all.push(await body(i));
+  return all;
+};
+
+const model = await startModel();
+const clotho = await startClotho(`[[providers]]\nid = "mock"\nbase_url = "${model.url}"\nmodels = ["m"]\n`);
+const browser = await launch();
+try {
+  if (isWanted("load")) await load();
+  if (isWanted("tree") || isWanted("chat")) {
+    const path = await longStory(clotho, SIZE, (n) => `**Step ${n}** of a long way. ${"The road goes on, and on. ".repeat(1 + (n % 7))}`);
+    if (isWanted("tree")) await tree(path);
+    if (isWanted("chat")) await chat(path);
+  }
+  if (isWanted("stream")) await stream();
+  console.log(`\n${new Date().toISOString().slice(0, 10)}, load ${loadavg().map((n) => n.toFixed(1)).join(" ")}, ${ROUNDS} rounds\n`);
+  console.log(["| | median (least to most) | limit |", "| --- | --- | --- |", ...rows.map((row) => `| ${row.join(" | ")} |`)].join("\n"));
+} finally {
+  await Promise.allSettled([browser.close(), clotho.close(), model.close()]);
+}
+process.exit(0);
+
+/** A fresh reader; nothing is in its cache. */
+async function reader(open = "open") {
+  const context = await browser.newContext({ locale: "en-GB", viewport: VIEW });
+  await context.addInitScript((sides) => localStorage.setItem("clotho.tree.sides", sides), open);
+  const page = await context.newPage();
+  page.setDefaultTimeout(120_000);
+  return { page, close: () => context.close() };
+}
+
+/** In the page: milliseconds from pressing something until it is seen, and a frame more. */
+function pressed([selector, seen]) {
+  return new Promise((resolve) => {
+    const start = performance.now();
+    const look = () => (new Function(`return ${seen}`)() ? requestAnimationFrame(() => resolve(performance.now() - start)) : requestAnimationFrame(look));
+    document.querySelector(selector).click();
+    look();
+  });
+}
+
+/** In the page: how many frames a second the tree is drawn, while each frame moves it. */
+function frameRate([dy, seconds]) {
+  const canvas = /** @type {any} */ (document.querySelector("tree-canvas"));
+  return new Promise((resolve) => {
+    const [start, before] = [performance.now(), canvas.frames];
+    let n = 0;
+    const step = () => {
+      const passed = performance.now() - start;
+      if (passed > seconds * 1000) return resolve(((canvas.frames - before) * 1000) / passed);
+      canvas.pan(0, (n++ >> 5) % 2 ? -dy : dy);
+      requestAnimationFrame(step);
+    };
+    requestAnimationFrame(step);
+  });
+}
+
+async function tree(path) {
+  const OPEN = '.topbar [data-command="page.tree"]';
+  const FRAME = '(document.querySelector("tree-canvas")?.frames ?? 0) > 0';
+  const CHAT = 'document.querySelector("tree-canvas") === null && getComputedStyle(document.querySelector(".chat")).visibility === "visible"';
+  // `new Function` is forbidden to the page; the bench is not the page.
+  const open = async () => {
+    const opened = await reader();
+    const cdp = await opened.page.context().newCDPSession(opened.page);
+    await cdp.send("Page.setBypassCSP", { enabled: true });
+    await opened.page.goto(clotho.base + path);
+    await opened.page.locator(OPEN).waitFor();
+    await opened.page.locator(".message.last").waitFor();
+    return opened;
+  };
+  const first = await times(async () => {
+    const { page, close } = await open();
+    const took = await page.evaluate(pressed, [OPEN, FRAME]);
+    const answered = await page.evaluate(() => performance.getEntriesByType("resource").filter(({ name }) => name.includes("skeleton")).map(({ duration }) => duration)[0] ?? 0);
+    await close();
+    return { took, answered };
+  });
+  say("tree: from the button to the first picture, nothing cached", ms(first.map(({ took }) => took)), "500 ms");
+  say("— of that the server's answer", ms(first.map(({ answered }) => answered)));
+  const { page, close } = await open();
+  await page.evaluate(pressed, [OPEN, FRAME]);
+  const cards = await page.locator("tree-canvas").evaluate((canvas) => canvas.scene.cards.size);
+  say("cards of the tree, all unfolded", String(cards));
+  const rate = async (what, dy, limit) => {
+    const all = await times(() => page.evaluate(frameRate, [dy, 2]));
+    say(what, `${Math.round(median(all))} a second (${Math.round(Math.min(...all))} to ${Math.round(Math.max(...all))})`, limit);
+  };
+  await page.locator("tree-canvas").evaluate((canvas) => canvas.pan(0, 3_000));
+  await rate("frames, near, while it pans, the small map with it", 14, "45");
+  await rate("frames, near, a whole screen further each time, as by the small map", 900, "30");
+  await page.locator("tree-canvas").evaluate((canvas) => canvas.fit());
+  await rate("frames, the whole tree in sight", 3, "20");
+  const back = await times(async () => {
+    const toChat = await page.evaluate(pressed, [".tree-back", CHAT]);
+    const toTree = await page.evaluate(pressed, [OPEN, FRAME]);
+    return { toChat, toTree };
+  }, ROUNDS * 2);
+  say("from the tree to the chat", ms(back.map(({ toChat }) => toChat)), "200 ms");
+  say("from the chat to the tree, which is known", ms(back.map(({ toTree }) => toTree)), "200 ms");
+  await close();
+}
+
+async function chat(path) {
+  const first = await times(async () => {
+    const { page, close } = await reader();
+    await page.addInitScript(() => {
+      const look = () => (document.querySelector(".message.last .prose")?.textContent ? requestAnimationFrame(() => (/** @type {any} */ (window).seenAt = performance.now())) : requestAnimationFrame(look));
+      look();
+    });
+    await page.goto(clotho.base);
+    // The page and its scripts are there already, as they are for who comes from the list of stories.
+    await page.goto(clotho.base + path);
+    await page.waitForFunction(() => /** @type {any} */ (window).seenAt > 0);
+    const took = await page.evaluate(() => /** @type {any} */ (window).seenAt);
+    await close();
+    return took;
+  });
+  say("chat of 10 000 messages: from the address to its last messages", ms(first), "400 ms");
+  const { page, close } = await reader();
+  await page.goto(clotho.base + path);
+  await page.locator(".message.last").waitFor();
+  say("messages of it in the page", String(await page.locator(".message").count()));
+  const all = await page.evaluate(
+    (size) =>
+      new Promise((resolve) => {
+        const one = document.querySelector(".message.last");
+        const box = document.createElement("div");
+        box.className = one.parentElement.className;
+        const start = performance.now();
+        for (let i = 0; i < size; i += 1) box.append(one.cloneNode(true));
+        one.parentElement.parentElement.append(box);
+        requestAnimationFrame(() => requestAnimationFrame(() => resolve(performance.now() - start)));
+      }),
+    SIZE,
+  );
+  say("— as many copies of one finished message put into the page at once", `${Math.round(all)} ms`);
+  await close();
+}
+
+async function stream() {
+  const character = await clotho.api("POST", "/api/characters", { name: "Rin", firstMessage: "The map is not finished." });
+  const { id } = await clotho.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [] });
+  const { page, close } = await reader();
+  await page.goto(`${clotho.base}/s/${id}`);
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send("Performance.enable");
+  const metrics = async () => Object.fromEntries((await cdp.send("Performance.getMetrics")).metrics.map(({ name, value }) => [name, value * 1000]));
+  const words = ["*snow* ", "falls ", "over ", "the ", "harbour, ", "“and ", "stays”, ", "she ", "says.\n\n"];
+  const runs = await times(async (n) => {
+    const held = model.hold(Array.from({ length: TOKENS.count }, (_, i) => words[i % words.length]));
+    const field = page.getByRole("textbox", { name: "Your message" });
+    await field.fill(`On, ${n}.`);
+    await field.press("Enter");
+    held.next(1);
+    await page.locator(".message.generating .prose").filter({ hasText: "snow" }).waitFor();
+    await page.evaluate(() => {
+      const seen = /** @type {any} */ (window);
+      seen.gaps = [];
+      seen.isOver = false;
+      let last = performance.now();
+      const step = (now) => (seen.gaps.push(now - last), (last = now), seen.isOver || requestAnimationFrame(step));
+      requestAnimationFrame(step);
+    });
+    const before = await metrics();
+    const start = performance.now();
+    for (let sent = 1; sent < TOKENS.count; ) {
+      const due = Math.min(TOKENS.count, Math.floor((performance.now() - start) / TOKENS.every)) + 1;
+      if (due > sent) (held.next(due - sent), (sent = due));
+      await new Promise((resolve) => setTimeout(resolve, TOKENS.every));
+    }
+    const after = await metrics();
+    const gaps = await page.evaluate(() => ((/** @type {any} */ (window).isOver = true), /** @type {any} */ (window).gaps.slice(1)));
+    held.open();
+    await page.locator(".message.last.complete").waitFor();
+    const dropped = gaps.reduce((sum, gap) => sum + Math.max(0, Math.round(gap / (1000 / 60)) - 1), 0);
+    return { dropped: (100 * dropped) / (gaps.length + dropped), most: Math.max(...gaps), cost: (after.TaskDuration - before.TaskDuration) / TOKENS.count };
+  });
+  say(`${1000 / TOKENS.every} tokens a second, ${TOKENS.count} of them: frames that were dropped`, `${median(runs.map(({ dropped }) => dropped)).toFixed(1)} % (most ${Math.max(...runs.map(({ dropped }) => dropped)).toFixed(1)} %)`);
+  say("— the longest wait for a frame", ms(runs.map(({ most }) => most)));
+  say("— main thread for each token, all in all", `${median(runs.map(({ cost }) => cost)).toFixed(2)} ms`);
+  await close();
+}
+
+async function load() {
+  const { page, close } = await reader();
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send("Network.enable");
+  const kinds = new Map();
+  const sums = { script: 0, all: 0 };
+  cdp.on("Network.responseReceived", ({ requestId, type }) => kinds.set(requestId, type));
+  cdp.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => {
+    sums.all += encodedDataLength;
+    if (kinds.get(requestId) === "Script") sums.script += encodedDataLength;
+  });
+  await page.goto(clotho.base, { waitUntil: "networkidle" });
+  const kb = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;
+  say("first load, as it is sent: scripts with their headers", kb(sums.script));
+  say("— all of it, with styles, icons and answers", kb(sums.all));
+  await close();
+}
