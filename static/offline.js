@@ -91,7 +91,11 @@ async function keepDocument(_, response) {
   await Promise.all(old.map((request) => cache.delete(request)));
 }
 
-/** The story that is kept; null until one was read since this worker woke. @type {string | null} */
+/**
+ * The story that is kept; null until one was read since this worker woke. Its parts may be answered before it is: they are
+ * kept as well, and what is not of it goes when it comes.
+ * @type {string | null}
+ */
 let story = null;
 
 /** @param {Request} request @param {Response} response */
@@ -105,8 +109,6 @@ async function keepAnswer(request, response) {
     story = of;
     await forget((id) => id !== of);
   }
-  // What is asked of another story on the way, by a search say, takes nobody's place.
-  if (of && story !== null && of !== story) return;
   const body = await response.arrayBuffer();
   if (body.byteLength > LARGEST) return;
   const headers = new Headers(response.headers);

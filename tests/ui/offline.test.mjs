@@ -97,6 +97,8 @@ describe("without a server", () => {
     await last(page).getByText("I am Tam.").waitFor();
     await keeps(page, `/api/sessions/${tam}`);
     await until(async () => !(await kept(page, "clotho-story")).some((path) => path.includes(rin)), "the other story is gone");
+    // Whichever of its parts was answered first.
+    await keeps(page, `/api/chat/${tam}/projection`);
     await until(async () => !(await kept(page, "clotho-page")).some((path) => path.includes("0123456789ab")), "the other version is gone");
     await clotho.api("DELETE", `/api/sessions/${tam}`);
     await until(async () => !(await kept(page, "clotho-story")).some((path) => path.includes(tam)), "what was deleted is not kept");

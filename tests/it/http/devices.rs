@@ -72,7 +72,8 @@ async fn who_is_not_paired_sees_nothing() {
     }
     let open: Vec<&str> =
         clotho::http::table().iter().filter(|entry| entry.access == Access::Door).map(|entry| entry.path).collect();
-    let files = ["/", "/settings", "/s/{address:.*}", "/pair", "/assets/{version}/{path:.*}", "/favicon.ico"];
+    let files =
+        ["/", "/settings", "/s/{address:.*}", "/pair", "/assets/{version}/{path:.*}", "/offline.js", "/favicon.ico"];
     assert_eq!(open, ["/api/devices/claim"].iter().chain(&files).copied().collect::<Vec<_>>());
     phone(&app, "GET", "/nowhere").send().await.refused("unauthenticated");
     phone(&app, "PUT", "/").send().await.refused("unauthenticated");

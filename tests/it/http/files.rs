@@ -45,6 +45,32 @@ async fn the_page_and_what_it_names() {
     assert_eq!(app.ask("GET", "/favicon.ico").header("if-none-match", &tag).send_raw().await.status, 304);
 }
 
+/// What makes the page one that can be kept: the worker is asked for anew each time, at the root, or an old one would hold an
+/// old page; the manifest and its icons are files as any other.
+#[tokio::test]
+async fn the_page_can_be_kept() {
+    let app = TestServer::start().await;
+    let worker = app.ask("GET", "/offline.js").send_raw().await;
+    assert_eq!((worker.status, worker.header("cache-control")), (200, Some("no-cache")));
+    assert!(worker.header("content-type").unwrap().starts_with("text/javascript"));
+    assert!(worker.header("content-security-policy").is_some());
+    let tag = worker.header("etag").unwrap().to_owned();
+    assert_eq!(app.ask("GET", "/offline.js").header("if-none-match", &tag).send_raw().await.status, 304);
+    let page = app.ask("GET", "/").send_raw().await.text();
+    let manifest = page.split('"').find(|part| part.ends_with("app.webmanifest")).unwrap();
+    let answer = app.ask("GET", manifest).send_raw().await;
+    assert!(answer.header("content-type").unwrap().starts_with("application/manifest+json"));
+    let base = manifest.strip_suffix("app.webmanifest").unwrap();
+    for icon in answer.json()["icons"].as_array().unwrap() {
+        let path = format!("{base}{}", icon["src"].as_str().unwrap());
+        let drawn = app.ask("GET", &path).send_raw().await;
+        assert_eq!(
+            (drawn.status, drawn.header("content-type").map(|kind| kind.starts_with("image/"))),
+            (200, Some(true))
+        );
+    }
+}
+
 /// The ways out of a folder that one tries.
 const WAYS_OUT: [&str; 16] = [
     "",
