@@ -98,7 +98,7 @@ function everything() {
   const layout = layOut(cards);
   const marked = new Uint8Array(cards.size);
   marked[4] = 1;
-  return { outline, cards, layout, head: cards.cardOf[trunkEnd], cursor: 2, carried: -1, marked, aim: { card: 5, isPlace: false }, words: (n) => `words ${n}`, label: (n) => (n % 5 === 1 ? "A place" : ""), runText: (n) => `${n} messages`, beginning: "Beginning" };
+  return { outline, cards, layout, head: cards.cardOf[trunkEnd], cursor: 2, carried: -1, marked, compared: [3, 6], aim: { card: 5, isPlace: false }, words: (n) => `words ${n}`, label: (n) => (n % 5 === 1 ? "A place" : ""), runText: (n) => `${n} messages`, beginning: "Beginning" };
 }
 
 describe("the colours of the tree", async () => {
@@ -114,7 +114,7 @@ describe("the colours of the tree", async () => {
 
     test(`${name}: all that is written on it can be read`, () => {
       const { words } = draw(1);
-      for (const text of ["Beginning", "4 messages", "A place", "words 1", "words 3", "!", "≡", "⋎", "›", "⊘"]) assert.ok(words.some((one) => one.text === text), `${text} is written`);
+      for (const text of ["Beginning", "4 messages", "A place", "words 1", "words 3", "1", "2", "!", "≡", "⋎", "›", "⊘"]) assert.ok(words.some((one) => one.text === text), `${text} is written`);
       for (const { text, colour, ground } of words) assert.ok(contrast(colour, ground) >= ENOUGH.text, `“${text}” in ${colour} on ${ground}: ${contrast(colour, ground).toFixed(2)}`);
     });
 

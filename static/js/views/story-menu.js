@@ -37,4 +37,4 @@ export const StoryTools = () => html`<span class="wide-only">${h(CommandButton, 
 
 /** The tree in the bar of narrow screens. Where the story is one line only there is none. */
 export const TreeTab = () =>
-  canRun("page.tree") && html`<button type="button" aria-current=${inTree.value ? "page" : null} aria-label=${t("command.overview")} onClick=${() => inTree.peek() || run("page.tree")}>${icon("tree")}<span>${t("tree.short")}</span></button>`;
+  canRun("page.tree") && html`<button type="button" data-command="page.tree" aria-current=${inTree.value ? "page" : null} aria-label=${t("command.overview")} onClick=${() => inTree.peek() || run("page.tree")}>${icon("tree")}<span>${t("tree.short")}</span></button>`;

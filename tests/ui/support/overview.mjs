@@ -19,7 +19,7 @@ export const at = (page) => tree(page).evaluate((box) => document.getElementById
 export const isAt = (page, words) => until(async () => (await at(page)).includes(words), `the keyboard is at “${words}”`);
 /** Opens it by its key, which is there when its button is. @param {import("playwright-core").Page} page */
 export async function openTree(page) {
-  await page.locator('.topbar [data-command="page.tree"]').waitFor();
+  await page.locator('[data-command="page.tree"]:visible').first().waitFor();
   await page.keyboard.press("Control+b");
   await tree(page).waitFor();
 }
