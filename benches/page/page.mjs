@@ -2,6 +2,7 @@
 //   (cd tests/ui && npm ci) && CLOTHO_BIN=… node benches/page/page.mjs          all of it, as Markdown
 //   CLOTHO_BIN=… node benches/page/page.mjs tree                                one part: tree, chat, stream, load
 // Every figure is a median of rounds; the machine, its load and the program (release or not) belong to what is written down of it.
+// Frames stand beside those of an empty page and of a bare canvas in the same run: no page draws more than the browser does.
 import { loadavg } from "node:os";
 import { launch } from "../../tests/ui/support/browser.mjs";
 import { longStory } from "../../tests/ui/support/long.mjs";
@@ -18,6 +19,10 @@ const rows = [];
 const say = (what, figure, limit = "") => (rows.push([what, figure, limit]), console.error(`${what}: ${figure}`));
 const median = (all) => [...all].sort((a, b) => a - b)[Math.floor(all.length / 2)];
 const ms = (all) => `${Math.round(median(all))} ms (${Math.round(Math.min(...all))} to ${Math.round(Math.max(...all))})`;
+/** The hundredth part that is worst, at its best. */
+const p99 = (all) => [...all].sort((a, b) => a - b)[Math.min(all.length - 1, Math.floor(all.length * 0.99))];
+/** How much slower than this machine a small one is taken to be. */
+const SLOWER = 4;
 const times = async (body, count = ROUNDS) => {
   const all = [];
   for (let i = 0; i < count; i += 1) all.push(await body(i));
@@ -61,20 +66,94 @@ function pressed([selector, seen]) {
   });
 }
 
-/** In the page: how many frames a second the tree is drawn, while each frame moves it. */
-function frameRate([dy, seconds]) {
+/** In the page: the waits between frames in milliseconds, while each frame moves the tree. */
+function frameGaps([dy, seconds]) {
   const canvas = /** @type {any} */ (document.querySelector("tree-canvas"));
   return new Promise((resolve) => {
-    const [start, before] = [performance.now(), canvas.frames];
-    let n = 0;
+    const start = performance.now();
+    const gaps = [];
+    let [last, drawn, n] = [start, canvas.frames, 0];
     const step = () => {
-      const passed = performance.now() - start;
-      if (passed > seconds * 1000) return resolve(((canvas.frames - before) * 1000) / passed);
+      const now = performance.now();
+      // What counts is a tree that was drawn, not a frame that the browser had.
+      if (canvas.frames > drawn) (gaps.push(now - last), (last = now), (drawn = canvas.frames));
+      if (now - start > seconds * 1000) return resolve(gaps.slice(1));
       canvas.pan(0, (n++ >> 5) % 2 ? -dy : dy);
       requestAnimationFrame(step);
     };
     requestAnimationFrame(step);
   });
+}
+
+/** In an empty page: the waits between frames, with a canvas of that size that is filled anew each time, or with nothing. */
+function emptyGaps([wide, tall, seconds]) {
+  const canvas = wide > 0 ? document.body.appendChild(Object.assign(document.createElement("canvas"), { width: wide, height: tall })) : null;
+  const pen = canvas?.getContext("2d");
+  return new Promise((resolve) => {
+    const start = performance.now();
+    const gaps = [];
+    let last = start;
+    const step = () => {
+      const now = performance.now();
+      (gaps.push(now - last), (last = now));
+      if (now - start > seconds * 1000) return canvas?.remove(), resolve(gaps.slice(1));
+      if (pen) ((pen.fillStyle = gaps.length % 2 ? "#eee" : "#ddd"), pen.fillRect(0, 0, wide, tall));
+      requestAnimationFrame(step);
+    };
+    requestAnimationFrame(step);
+  });
+}
+
+/** Frames a second of some rounds, and what the worst of them waited for. @param {number[][]} rounds */
+function frames(rounds) {
+  const rates = rounds.map((gaps) => 1000 / (gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length));
+  return `${Math.round(median(rates))} a second (${Math.round(Math.min(...rates))} to ${Math.round(Math.max(...rates))}), p99 ${Math.round(p99(rounds.flat()))} ms`;
+}
+
+/** What the browser draws by itself here. */
+async function baselines() {
+  const { page, close } = await reader();
+  await page.goto("about:blank");
+  say("frames of an empty page", frames(await times(() => page.evaluate(emptyGaps, [0, 0, 2]))));
+  say("frames of a bare canvas of that size, filled anew each time", frames(await times(() => page.evaluate(emptyGaps, [VIEW.width, VIEW.height, 2]))));
+  await close();
+}
+
+/** In the page: collects the waits between pictures that something draws, until it is told to stop. */
+function watchFrames([counter]) {
+  const seen = /** @type {any} */ (window);
+  Object.assign(seen, { gaps: [], isOver: false });
+  const count = () => (counter ? /** @type {any} */ (document.querySelector(counter)).frames : seen.gaps.length);
+  let [last, drawn] = [performance.now(), count()];
+  const step = () => {
+    const now = performance.now();
+    if (!counter || count() > drawn) (seen.gaps.push(now - last), (last = now), (drawn = count()));
+    if (!seen.isOver) requestAnimationFrame(step);
+  };
+  requestAnimationFrame(step);
+}
+/** In the page: what was collected, but for the first. */
+const watched = () => (Object.assign(window, { isOver: true }), /** @type {any} */ (window).gaps.slice(1));
+
+/** A mouse that drags over the small map, from one end to the other. */
+async function dragged(page) {
+  const box = await page.locator("tree-canvas .tree-map").boundingBox();
+  const [x, from, to] = [box.x + box.width / 2, box.y + 4, box.y + box.height - 4];
+  await page.mouse.move(x, from);
+  await page.mouse.down();
+  await page.evaluate(watchFrames, ["tree-canvas"]);
+  for (let i = 0; i <= 120; i += 1) await page.mouse.move(x, from + ((to - from) * i) / 120);
+  const gaps = await page.evaluate(watched);
+  await page.mouse.up();
+  return gaps;
+}
+
+/** What the page has in memory and in its document. @param {import("playwright-core").CDPSession} cdp */
+async function weight(cdp) {
+  await cdp.send("HeapProfiler.collectGarbage");
+  await cdp.send("Performance.enable");
+  const { JSHeapUsedSize, Nodes } = Object.fromEntries((await cdp.send("Performance.getMetrics")).metrics.map(({ name, value }) => [name, value]));
+  return `${(JSHeapUsedSize / 1024 / 1024).toFixed(1)} MB, ${Nodes} nodes of the document`;
 }
 
 async function tree(path) {
@@ -89,8 +168,9 @@ async function tree(path) {
     await opened.page.goto(clotho.base + path);
     await opened.page.locator(OPEN).waitFor();
     await opened.page.locator(".message.last").waitFor();
-    return opened;
+    return { ...opened, cdp };
   };
+  await baselines();
   const first = await times(async () => {
     const { page, close } = await open();
     const took = await page.evaluate(pressed, [OPEN, FRAME]);
@@ -100,19 +180,24 @@ async function tree(path) {
   });
   say("tree: from the button to the first picture, nothing cached", ms(first.map(({ took }) => took)), "500 ms");
   say("— of that the server's answer", ms(first.map(({ answered }) => answered)));
-  const { page, close } = await open();
+  const { page, close, cdp } = await open();
   await page.evaluate(pressed, [OPEN, FRAME]);
   const cards = await page.locator("tree-canvas").evaluate((canvas) => canvas.scene.cards.size);
   say("cards of the tree, all unfolded", String(cards));
-  const rate = async (what, dy, limit) => {
-    const all = await times(() => page.evaluate(frameRate, [dy, 2]));
-    say(what, `${Math.round(median(all))} a second (${Math.round(Math.min(...all))} to ${Math.round(Math.max(...all))})`, limit);
-  };
+  say("memory of the page with that tree, after a sweep", await weight(cdp));
+  const rate = async (what, dy, limit) => say(what, frames(await times(() => page.evaluate(frameGaps, [dy, 2]))), limit);
   await page.locator("tree-canvas").evaluate((canvas) => canvas.pan(0, 3_000));
   await rate("frames, near, while it pans, the small map with it", 14, "45");
   await rate("frames, near, a whole screen further each time, as by the small map", 900, "30");
+  say("frames, while a mouse drags the small map from end to end", frames(await times(() => dragged(page))), "30");
+  await cdp.send("Emulation.setCPUThrottlingRate", { rate: SLOWER });
+  await rate(`— near, while it pans, on a processor ${SLOWER} times slower`, 14);
+  await cdp.send("Emulation.setCPUThrottlingRate", { rate: 1 });
   await page.locator("tree-canvas").evaluate((canvas) => canvas.fit());
   await rate("frames, the whole tree in sight", 3, "20");
+  await cdp.send("Emulation.setCPUThrottlingRate", { rate: SLOWER });
+  await rate(`— the whole tree, on a processor ${SLOWER} times slower`, 3);
+  await cdp.send("Emulation.setCPUThrottlingRate", { rate: 1 });
   const back = await times(async () => {
     const toChat = await page.evaluate(pressed, [".tree-back", CHAT]);
     const toTree = await page.evaluate(pressed, [OPEN, FRAME]);
@@ -143,6 +228,18 @@ async function chat(path) {
   await page.goto(clotho.base + path);
   await page.locator(".message.last").waitFor();
   say("messages of it in the page", String(await page.locator(".message").count()));
+  const cdp = await page.context().newCDPSession(page);
+  say("memory of the page with that chat, after a sweep", await weight(cdp));
+  await page.mouse.move(VIEW.width / 2, VIEW.height / 2);
+  const upwards = await times(async () => {
+    await page.evaluate(watchFrames, [""]);
+    for (let i = 0; i < 100; i += 1) await page.mouse.wheel(0, -240);
+    return page.evaluate(watched);
+  });
+  say(`frames, while a wheel turns upwards through ${ROUNDS * 100 * 240} pixels`, frames(upwards));
+  say("— messages in the page then, and memory", `${await page.locator(".message").count()}; ${await weight(cdp)}`);
+  await page.goto(clotho.base + path);
+  await page.locator(".message.last").waitFor();
   const all = await page.evaluate(
     (size) =>
       new Promise((resolve) => {
@@ -169,21 +266,12 @@ async function stream() {
   await cdp.send("Performance.enable");
   const metrics = async () => Object.fromEntries((await cdp.send("Performance.getMetrics")).metrics.map(({ name, value }) => [name, value * 1000]));
   const words = ["*snow* ", "falls ", "over ", "the ", "harbour, ", "“and ", "stays”, ", "she ", "says.\n\n"];
-  const runs = await times(async (n) => {
+  const written = async (n, watcher, counts) => {
     const held = model.hold(Array.from({ length: TOKENS.count }, (_, i) => words[i % words.length]));
-    const field = page.getByRole("textbox", { name: "Your message" });
-    await field.fill(`On, ${n}.`);
-    await field.press("Enter");
+    await clotho.api("POST", `/api/chat/${id}/message`, { parentId: (await clotho.api("GET", `/api/sessions/${id}`)).activeLeafId, content: `On, ${n}.`, generate: true });
     held.next(1);
-    await page.locator(".message.generating .prose").filter({ hasText: "snow" }).waitFor();
-    await page.evaluate(() => {
-      const seen = /** @type {any} */ (window);
-      seen.gaps = [];
-      seen.isOver = false;
-      let last = performance.now();
-      const step = (now) => (seen.gaps.push(now - last), (last = now), seen.isOver || requestAnimationFrame(step));
-      requestAnimationFrame(step);
-    });
+    if (counts) await page.locator(".message.generating .prose").filter({ hasText: "snow" }).waitFor();
+    await watcher.evaluate(watchFrames, [""]);
     const before = await metrics();
     const start = performance.now();
     for (let sent = 1; sent < TOKENS.count; ) {
@@ -192,15 +280,27 @@ async function stream() {
       await new Promise((resolve) => setTimeout(resolve, TOKENS.every));
     }
     const after = await metrics();
-    const gaps = await page.evaluate(() => ((/** @type {any} */ (window).isOver = true), /** @type {any} */ (window).gaps.slice(1)));
+    const gaps = await watcher.evaluate(watched);
     held.open();
-    await page.locator(".message.last.complete").waitFor();
+    if (counts) await page.locator(".message.last.complete").waitFor();
     const dropped = gaps.reduce((sum, gap) => sum + Math.max(0, Math.round(gap / (1000 / 60)) - 1), 0);
-    return { dropped: (100 * dropped) / (gaps.length + dropped), most: Math.max(...gaps), cost: (after.TaskDuration - before.TaskDuration) / TOKENS.count };
-  });
-  say(`${1000 / TOKENS.every} tokens a second, ${TOKENS.count} of them: frames that were dropped`, `${median(runs.map(({ dropped }) => dropped)).toFixed(1)} % (most ${Math.max(...runs.map(({ dropped }) => dropped)).toFixed(1)} %)`);
-  say("— the longest wait for a frame", ms(runs.map(({ most }) => most)));
+    return { dropped: (100 * dropped) / (gaps.length + dropped), gaps, cost: (after.TaskDuration - before.TaskDuration) / TOKENS.count };
+  };
+  const tell = (what, runs) => {
+    const dropped = runs.map((run) => run.dropped);
+    const gaps = runs.flatMap((run) => run.gaps);
+    say(what, `${median(dropped).toFixed(1)} % (most ${Math.max(...dropped).toFixed(1)} %), p99 ${Math.round(p99(gaps))} ms, longest ${Math.round(Math.max(...gaps))} ms`);
+  };
+  const what = `${1000 / TOKENS.every} tokens a second, ${TOKENS.count} of them: frames that were dropped`;
+  const runs = await times((n) => written(n, page, true));
+  tell(what, runs);
   say("— main thread for each token, all in all", `${median(runs.map(({ cost }) => cost)).toFixed(2)} ms`);
+  await cdp.send("Emulation.setCPUThrottlingRate", { rate: SLOWER });
+  tell(`— on a processor ${SLOWER} times slower`, await times((n) => written(n, page, true)));
+  await cdp.send("Emulation.setCPUThrottlingRate", { rate: 1 });
+  // The same is written while nobody looks: what an empty page misses beside it is the machine's.
+  await page.goto("about:blank");
+  tell("— by an empty page while the same is written and nobody looks", await times((n) => written(n, page, false)));
   await close();
 }
 

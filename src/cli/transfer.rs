@@ -152,7 +152,7 @@ fn import_session(file: &Path, how: &How, config: &Config) -> Outcome {
         let store = std::sync::Arc::new(store);
         let owner = foreign::owner(&store, how, &clock, &ids).await?;
         transfer::discard(&store).await?;
-        let arrival = transfer::Arrival { owner, job: None };
+        let arrival = transfer::Arrival { owner, job: None, title: None };
         let took = transfer::import(&store, &mut open, arrival, &ids, clock.now(), limits, told).await;
         bar.finish_and_clear();
         took.with_context(|| format!("{} did not come in, and nothing of it was kept", file.display()))

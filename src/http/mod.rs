@@ -205,6 +205,7 @@ fn transfers() -> Vec<Entry> {
         route(GET, "/api/sessions/{sid}/export", User, "A session as a file: all of it, or one line", exports::session),
         route(GET, "/api/export", User, "Everything as a folder of another program, packed", exports::all),
         route(POST, "/api/sessions/import", User, "Takes the file of a session in", transfers::import).answers(&[202]),
+        route(POST, "/api/sessions/{sid}/copies", User, "Makes a copy of a session", transfers::copy).answers(&[202]),
         route(POST, "/api/import", User, "Takes what another program keeps in", transfers::import_foreign)
             .answers(&[202]),
         route(GET, "/api/jobs/{jid}", User, "How far a job is", transfers::job),

@@ -35,8 +35,8 @@ pub struct Errand {
 /// What a file that is handed in is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileKind {
-    /// A session, as this program writes it.
-    Session,
+    /// A session, as this program writes it, and how it is to be called if not as the file has it.
+    Session(Option<String>),
     /// What another program keeps.
     Foreign(Foreign),
 }
@@ -181,7 +181,10 @@ impl Clerk {
         while let Ok(Errand { job, owner, file, kind }) = queue.recv() {
             let result = match kind {
                 _ if self.jobs.is_unwanted(job) => Err(ImportError::Cancelled),
-                FileKind::Session => runtime.block_on(self.session(job, owner, file)).map(Brought::Session),
+                FileKind::Session(title) => {
+                    let arrival = Arrival { owner, job: Some(job), title };
+                    runtime.block_on(self.session(job, arrival, file)).map(Brought::Session)
+                }
                 FileKind::Foreign(how) => runtime.block_on(self.foreign(job, owner, file, how)).map(Brought::Foreign),
             };
             let result = result.map_err(|error| match error {
@@ -202,8 +205,7 @@ impl Clerk {
         }
     }
 
-    async fn session(&self, job: JobId, owner: UserId, mut file: File) -> Result<SessionId, ImportError> {
-        let arrival = Arrival { owner, job: Some(job) };
+    async fn session(&self, job: JobId, arrival: Arrival, mut file: File) -> Result<SessionId, ImportError> {
         let told = |progress| self.goes_on(job, progress);
         import(&self.store, &mut file, arrival, &self.ids, self.clock.now(), self.limits, told).await
     }

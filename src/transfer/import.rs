@@ -75,13 +75,15 @@ impl From<io::Error> for ImportError {
     }
 }
 
-/// Whose session it will be, and the job that tells of it, if anybody asks.
-#[derive(Debug, Clone, Copy)]
+/// Whose session it will be, how it is called, and the job that tells of it, if anybody asks.
+#[derive(Debug, Clone)]
 pub struct Arrival {
     /// The owner.
     pub owner: UserId,
     /// The job.
     pub job: Option<JobId>,
+    /// The title; as the file has it unless said.
+    pub title: Option<String>,
 }
 
 /// Takes a session in for its new owner. `told` hears how far it is, and ends it by answering `false`.
@@ -158,8 +160,10 @@ async fn write<R: Read>(
     (arrival, at): (Arrival, Time),
     mut tell: impl FnMut() -> Result<(), ImportError>,
 ) -> Result<SessionId, ImportError> {
-    let Arrival { owner, job } = arrival;
-    let session = Arc::new(names.session(checked.session.clone()));
+    let Arrival { owner, job, title } = arrival;
+    let mut session = names.session(checked.session.clone());
+    session.title = title.unwrap_or(session.title);
+    let session = Arc::new(session);
     let line = Arc::clone(&session);
     let incoming = store.write(move |tx| tx.begin_import(owner, &line)).await?;
     let mut piece = Vec::with_capacity(PIECE);

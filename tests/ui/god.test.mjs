@@ -210,7 +210,8 @@ describe("the tree of a story", () => {
 
   test("S4-48: what another tab does to the tree is seen at once, and a new state without reading the whole tree again", async () => {
     const { path, ids, side } = await forked();
-    const { page, close } = await open(path);
+    // What is cut away while a page reads it is not found, and the page goes on without a word of it.
+    const { page, close } = await open(path, { expected: /status of 404 \(Not Found\) \S+\/(world|deltas\?\S+)$/ });
     const other = await page.context().newPage();
     other.setDefaultTimeout(20_000);
     await other.goto(`${clotho.base}${path}/tree`);
@@ -234,6 +235,10 @@ describe("the tree of a story", () => {
     await seen(other, added);
     await clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "prune", nodeId: side[0] }] });
     await until(async () => (await placeOf(other, side[1])) === null, "what is cut away goes");
+    for (const tab of [page, other]) {
+      await isAt(tab, "you are here");
+      assert.equal(await tab.locator(".notice.error").count(), 0);
+    }
     await close();
   });
 

@@ -5,6 +5,7 @@ use std::io::BufWriter;
 
 use super::{Program, held};
 use crate::app::App;
+use crate::clock::Time;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::file::{Archive, Download, Packed, nameless, unwritable};
@@ -36,14 +37,44 @@ pub async fn session(
     actix_web::web::block(written).await.map_err(ApiError::internal)?
 }
 
+/// All of a session as a file that nobody has seen yet, for who takes it in again.
+///
+/// # Errors
+/// The session is not there, or the disk is full.
+pub async fn whole(app: &Program, caller: Caller, sid: Sid) -> Result<File, ApiError> {
+    app.store.read(move |reader| held(reader, caller, sid).map(|_| ())).await?;
+    let _place = app.exports.acquire().await.map_err(ApiError::internal)?;
+    let program = app.clone();
+    let written = move || {
+        let (mut snapshot, held) = looked_up(&program, caller, sid.0)?;
+        let (out, now) = begun(&program)?;
+        finished(write(&mut snapshot, &held, out, now, |_| {})?)
+    };
+    actix_web::web::block(written).await.map_err(ApiError::internal)?
+}
+
+/// One moment of the database, and the session in it.
+fn looked_up(app: &App, caller: Caller, id: SessionId) -> Result<(Snapshot, Held), ApiError> {
+    let mut snapshot = Snapshot::open(&app.config.storage.database_path())?;
+    let held = snapshot.session(Some(caller.0), id)?.ok_or_else(|| ApiError::not_found(Sid::WHAT))?;
+    Ok((snapshot, held))
+}
+
+/// A file to write into, and the moment.
+fn begun(app: &App) -> Result<(BufWriter<File>, Time), ApiError> {
+    let now = app.clock.now();
+    let file = nameless(&app.config.storage.data_dir, app.ids.next(now)).map_err(|error| unwritable(&error))?;
+    Ok((BufWriter::new(file), now))
+}
+
+fn finished(out: BufWriter<File>) -> Result<File, ApiError> {
+    out.into_inner().map_err(|error| unwritable(error.error()))
+}
+
 /// Written to disk first: a slow client holds a file open and no moment of the database.
 fn packed(app: &App, caller: Caller, id: SessionId, wanted: &SessionExport) -> Result<Download, ApiError> {
-    let storage = &app.config.storage;
-    let mut snapshot = Snapshot::open(&storage.database_path())?;
-    let held = snapshot.session(Some(caller.0), id)?.ok_or_else(|| ApiError::not_found(Sid::WHAT))?;
-    let now = app.clock.now();
-    let file = nameless(&storage.data_dir, app.ids.next(now)).map_err(|error| unwritable(&error))?;
-    let out = BufWriter::new(file);
+    let (mut snapshot, held) = looked_up(app, caller, id)?;
+    let (out, now) = begun(app)?;
     let (out, ending) = match wanted.form()? {
         None => (write(&mut snapshot, &held, out, now, |_| {})?, "clotho"),
         Some(form) => {
@@ -58,7 +89,7 @@ fn packed(app: &App, caller: Caller, id: SessionId, wanted: &SessionExport) -> R
 }
 
 fn download(held: &Held, ending: &str, kind: &'static str, out: BufWriter<File>) -> Result<Download, ApiError> {
-    let file = out.into_inner().map_err(|error| unwritable(error.error()))?;
+    let file = finished(out)?;
     let title: String = held.session.title.chars().filter(|c| !c.is_control()).take(NAME_CHARS).collect();
     Download::of(format!("{}.{ending}", title.trim()), kind, file).map_err(ApiError::internal)
 }
@@ -74,13 +105,10 @@ pub async fn all(app: Program, caller: Caller, _query: Query<AllExport>) -> Resu
 }
 
 fn house(app: &App, caller: Caller) -> Result<Packed, ApiError> {
-    let storage = &app.config.storage;
-    let mut snapshot = Snapshot::open(&storage.database_path())?;
-    let id = app.ids.next(app.clock.now());
-    let file = nameless(&storage.data_dir, id).map_err(|error| unwritable(&error))?;
-    let (out, _) = export_all(&mut snapshot, caller.0, Shelf::archive(BufWriter::new(file)), |_| {})?;
-    let out = out.ok_or_else(|| ApiError::internal("an archive has no bytes"))?;
-    let file = out.into_inner().map_err(|error| unwritable(error.error()))?;
+    let mut snapshot = Snapshot::open(&app.config.storage.database_path())?;
+    let (out, _) = begun(app)?;
+    let (out, _) = export_all(&mut snapshot, caller.0, Shelf::archive(out), |_| {})?;
+    let file = finished(out.ok_or_else(|| ApiError::internal("an archive has no bytes"))?)?;
     Ok(Packed(Download::of("sillytavern.zip".to_owned(), Archive::KIND, file).map_err(ApiError::internal)?))
 }
 

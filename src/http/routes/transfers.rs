@@ -1,13 +1,16 @@
 //! Files into the server, and the jobs that take them in.
 
-use super::Program;
+use super::{Program, exports};
+use crate::app::App;
 use crate::http::answer::{Answer, Nothing, Reply};
+use crate::http::body::Body;
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, Code};
 use crate::http::file::{Archive, KIND, Upload, nameless, unwritable};
-use crate::http::query::{Jid, Query};
+use crate::http::query::{Jid, Query, Sid};
 use crate::http::wire::ids::Id;
 use crate::http::wire::jobs::{ForeignFile, Job, JobBegun};
+use crate::http::wire::sessions::SessionCopy;
 use crate::transfer::{Busy, Errand, FileKind};
 
 /// Takes a file in. The answer comes when the file has arrived; what becomes of it is told by its job.
@@ -16,7 +19,7 @@ use crate::transfer::{Busy, Errand, FileKind};
 /// The caller has enough files on their way, or the body is too large or no file.
 pub async fn import(app: Program, caller: Caller, upload: Upload) -> Answer<JobBegun> {
     upload.may_arrive(app.config.limits.import_bytes, &[KIND])?;
-    handed_in(app, caller, upload, FileKind::Session).await
+    handed_in(app, caller, upload, FileKind::Session(None)).await
 }
 
 /// Takes what another program keeps in: an archive of its folder, or any file of its own, which its content tells apart. What
@@ -35,6 +38,29 @@ pub async fn import_foreign(
     handed_in(app, caller, upload, FileKind::Foreign(how)).await
 }
 
+/// Makes a copy of a session with everything that is on its tree: it goes out and comes in again under new ids. What becomes
+/// of it is told by its job.
+///
+/// # Errors
+/// The session is not there, the title does not fit, or the caller has enough files on their way.
+pub async fn copy(app: Program, caller: Caller, sid: Sid, body: Body<SessionCopy>) -> Answer<JobBegun> {
+    let SessionCopy { title } = body.0.checked()?;
+    let job = app.desk.expect(caller.0)?;
+    match exports::whole(&app, caller, sid).await {
+        Ok(file) => begun(&app, Errand { job, owner: caller.0, file, kind: FileKind::Session(title) }).await,
+        Err(error) => {
+            app.desk.forget(job);
+            Err(error)
+        }
+    }
+}
+
+async fn begun(app: &App, errand: Errand) -> Answer<JobBegun> {
+    let job = errand.job;
+    app.desk.hand_in(errand).await?;
+    Reply::begun(&JobBegun { job_id: Id(job) })
+}
+
 async fn handed_in(app: Program, caller: Caller, upload: Upload, kind: FileKind) -> Answer<JobBegun> {
     let limit = app.config.limits.import_bytes;
     let job = app.desk.expect(caller.0)?;
@@ -44,10 +70,7 @@ async fn handed_in(app: Program, caller: Caller, upload: Upload, kind: FileKind)
         Err(error) => Err(error),
     };
     match arrived {
-        Ok(file) => {
-            app.desk.hand_in(Errand { job, owner: caller.0, file, kind }).await?;
-            Reply::begun(&JobBegun { job_id: Id(job) })
-        }
+        Ok(file) => begun(&app, Errand { job, owner: caller.0, file, kind }).await,
         Err(error) => {
             app.desk.forget(job);
             Err(error)

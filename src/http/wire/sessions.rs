@@ -197,6 +197,14 @@ pub struct NewSession {
     pub params: Map<String, Value>,
 }
 
+/// How a copy of a session is called.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct SessionCopy {
+    /// Its title; the same unless said.
+    pub title: Option<String>,
+}
+
 /// What changes of a session.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -412,6 +420,17 @@ impl NewSession {
         title(self.title.as_deref())?;
         plugins(self.plugins.as_deref().unwrap_or_default())?;
         model(self.model.as_deref())
+    }
+}
+
+impl SessionCopy {
+    /// The same, when it fits.
+    ///
+    /// # Errors
+    /// The title does not fit.
+    pub fn checked(self) -> Result<Self, ApiError> {
+        title(self.title.as_deref())?;
+        Ok(self)
     }
 }
 

@@ -72,7 +72,7 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
             self.look.keep(Source::new(known_by(session.id), session.id.as_bytes()));
             (session.id, nodes)
         } else {
-            let arrival = Arrival { owner, job: None };
+            let arrival = Arrival { owner, job: None, title: None };
             let (told, way) = (&mut self.told, &self.way);
             let told = |_| told(way.progress());
             let is = import_from(self.store, place, arrival, self.ids, self.wish.at, limits, told).await?;

@@ -6,7 +6,7 @@ import * as api from "../net/transfers.js";
 /** @import { Id, Job, ReportItem } from "../lib/wire.d.ts" */
 /** @import { Incoming } from "../model/transfers.js" */
 
-/** What is remembered of one. `beside`: what the page itself has to add to its report; `isSeen`: it was opened. @typedef {{jobId: Id, name: string, kind: "session" | "foreign", isDry?: boolean, isSeen?: boolean, beside?: ReportItem[]}} KeptJob */
+/** What is remembered of one. `beside`: what the page itself has to add to its report; `isSeen`: it was opened. @typedef {{jobId: Id, name: string, kind: "session" | "copy" | "foreign", isDry?: boolean, isSeen?: boolean, beside?: ReportItem[]}} KeptJob */
 
 /** Milliseconds: a small file is in at once, a large one is not looked at all the time. */
 const LOOK_SOON = 20;

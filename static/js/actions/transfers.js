@@ -17,6 +17,7 @@ import { cancel, forgetJob, keepJob, keptJobs, over, pace, wasUnwanted, whileSen
 import { readLibrary } from "./library.js";
 import { navigate } from "./travel.js";
 
+/** @import { Id } from "../lib/wire.d.ts" */
 /** @import { Parcel } from "../model/transfers.js" */
 /** @import { How } from "./foreign.js" */
 /** @import { KeptJob } from "./jobs.js" */
@@ -89,8 +90,22 @@ async function bringStories(files) {
   }
 }
 
+/** A title has at most 300 characters. */
+const MOST_OF_TITLE = 280;
+
+/** Has a copy made of a story, beside it. @param {{id: Id, title: string}} of */
+export async function duplicate({ id, title }) {
+  const name = t("library.copyOf", { name: [...title].slice(0, MOST_OF_TITLE).join("") });
+  const row = addIncoming({ name, phase: "waiting" });
+  await orFault(row, async () => {
+    const kept = { ...(await api.copyStory(id, name)), name, kind: /** @type {const} */ ("copy") };
+    keepJob(kept);
+    await storyCame(kept, row);
+  });
+}
+
 /** Waits for a story that the server is reading. @param {KeptJob} kept @param {ReturnType<typeof addIncoming>} row */
-async function storyCame({ jobId, name }, row) {
+async function storyCame({ jobId, name, kind }, row) {
   row.put({ jobId, phase: "waiting", way: null, end: () => cancel(jobId) });
   const reading = pace("reading", row.put);
   try {
@@ -103,7 +118,7 @@ async function storyCame({ jobId, name }, row) {
     await readLibrary();
     const title = sessions.peek().find(({ id }) => id === sessionId)?.title ?? name;
     const isCopy = sessions.peek().some(({ id, title: other }) => id !== sessionId && other === title);
-    tell({ tone: "quiet", text: t(isCopy ? "notice.importedBeside" : "notice.imported", { name: title }), act: { label: "notice.open", run: () => navigate(`/s/${sessionId}`) } });
+    tell({ tone: "quiet", text: t(kind === "copy" ? "notice.duplicated" : isCopy ? "notice.importedBeside" : "notice.imported", { name: title }), act: { label: "notice.open", run: () => navigate(`/s/${sessionId}`) } });
   } finally {
     forgetJob(jobId);
   }

@@ -8,6 +8,9 @@ import { ApiError, call, me, query } from "./api.js";
 /** Where a story can be had as a file. @param {Wire.Id} sid @param {{format?: StoryForm, leaf?: Wire.Id}} [how] */
 export const storyFile = (sid, how = {}) => `/api/sessions/${sid}/export${query(how)}`;
 
+/** Has a copy made of a story, with its whole tree; the answer names the job that does it. @param {Wire.Id} sid @param {string} title @returns {Promise<{jobId: Wire.Id}>} */
+export const copyStory = (sid, title) => call("POST", `/api/sessions/${sid}/copies`, { title });
+
 /** Where everything can be had as a folder of SillyTavern, packed. */
 export const everythingFile = "/api/export?format=sillytavern";
 

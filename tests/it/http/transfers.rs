@@ -149,6 +149,39 @@ async fn beside_the_original_a_session_is_a_copy() {
     assert!(twice != copy && twice != play.sid);
 }
 
+/// S1-29: a copy of a session is asked for by its id: the whole tree under new ids and another title, in which nothing is shared
+/// with the original; and only its owner can have one made.
+#[tokio::test]
+async fn a_session_is_copied() {
+    let play = story().await;
+    let copies = format!("/api/sessions/{}/copies", play.sid);
+    let before = face(&play.app, &play.sid).await;
+    let copied = async |body: Value| {
+        let job = play.app.post(&copies, &body).await["jobId"].as_str().unwrap().to_owned();
+        play.app.over(&job).await["result"]["sessionId"].as_str().unwrap().to_owned()
+    };
+    let (named, same) = (copied(json!({"title": "狐, again"})).await, copied(json!({})).await);
+    let of = async |sid: &str| play.app.get(&format!("/api/sessions/{sid}")).await;
+    let (original, one) = (of(&play.sid).await, of(&named).await);
+    assert_eq!((&one["title"], &of(&same).await["title"]), (&json!("狐, again"), &original["title"]));
+    for kept in ["characterIds", "plugins", "counts", "model", "mode"] {
+        assert_eq!(one[kept], original[kept], "{kept}");
+    }
+    assert_ne!(one["activeLeafId"], original["activeLeafId"]);
+    assert_eq!(play.app.ask("DELETE", &format!("/api/sessions/{named}")).send().await.status, 204);
+    is_same(&face(&play.app, &play.sid).await, &before);
+    let nobody = "/api/sessions/01900000-0000-7000-8000-000000000000/copies";
+    for (path, body, code) in [
+        (copies.as_str(), json!({"title": "x".repeat(301)}), "invalid"),
+        (copies.as_str(), json!({"name": "x"}), "invalid"),
+        (nobody, json!({}), "not_found"),
+    ] {
+        play.app.ask("POST", path).json(&body).send().await.refused(code);
+    }
+    // What was refused holds no place.
+    assert_ne!(copied(json!({})).await, same);
+}
+
 /// S4-04, S4-61: while a long file comes in a whole turn is played in another session of the same server: the message is
 /// written, the model asked and its reply kept before the file goes on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -162,7 +195,7 @@ async fn a_turn_is_played_while_a_file_comes_in() {
     let app = play.app.inside().shared();
     let import = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let (arrival, limits) = (Arrival { owner: app.owner, job: None }, Limits::of(1 << 30));
+        let (arrival, limits) = (Arrival { owner: app.owner, job: None, title: None }, Limits::of(1 << 30));
         let mut is_told = false;
         let told = |progress: Progress| {
             if !is_told && progress.done * 10 > progress.total * 6 {

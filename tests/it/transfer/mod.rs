@@ -54,7 +54,7 @@ fn import_file(
     limits: Limits,
     told: impl FnMut(transfer::Progress) -> bool,
 ) -> Result<SessionId, ImportError> {
-    let arrival = transfer::Arrival { owner: store.owner, job: None };
+    let arrival = transfer::Arrival { owner: store.owner, job: None, title: None };
     store.block_on(transfer::import(store.store(), file, arrival, &store.ids, store.now(), limits, told))
 }
 

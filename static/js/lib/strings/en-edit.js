@@ -102,6 +102,7 @@ export default {
   "arranged.affected": "One other timeline leaves before the end of these messages; the model no longer reads them there either.|{n} other timelines leave before the end of these messages; the model no longer reads them there either.",
 
   "notice.imported": "“{name}” has come in.",
+  "notice.duplicated": "“{name}” is there now, with every timeline.",
   "notice.importedBeside": "“{name}” has come in, beside another story of that name. The list says when each was begun.",
   "notice.neither": "You are back at this moment. A summary further down stood for {n} message here; the model reads neither now.|You are back at this moment. A summary further down stood for {n} messages here; the model reads neither now.",
   "notice.open": "Open",

@@ -103,6 +103,7 @@ export default {
   "arranged.affected": "另有 {n} 条时间线在这段消息结束之前就分开了，模型在那里也读不到这些消息了。",
 
   "notice.imported": "《{name}》读进来了。",
+  "notice.duplicated": "《{name}》已经在这里了，所有时间线都在。",
   "notice.importedBeside": "“{name}”已放进来，旁边还有一个同名的故事。列表里写着各是什么时候开始的。",
   "notice.neither": "你回到了这一刻。后面有一条摘要代替了这里的 {n} 条消息；现在模型两样都读不到。",
   "notice.open": "打开",

@@ -1,0 +1,95 @@
+// The page against the real server: what does not change is not drawn anew, and what is being read stays where it is.
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { test, until } from "./support/browser.mjs";
+import { chat, clotho, composer, last, model, newStory, open, openGrown, replyIsThere, say, session } from "./support/stage.mjs";
+
+/** In the page: notes from now on which messages anything changes in, by their place in the line. */
+const watch = (page) =>
+  page.evaluate(() => {
+    const seen = /** @type {any} */ (window);
+    seen.changed = [];
+    const messageOf = (/** @type {Node} */ node) => (node instanceof Element ? node : node.parentElement)?.closest(".message") ?? null;
+    const note = (/** @type {MutationRecord[]} */ records) =>
+      seen.changed.push(...records.map(({ target, type, attributeName }) => ({ at: [...document.querySelectorAll(".message")].indexOf(/** @type {any} */ (messageOf(target))), what: attributeName ?? type })));
+    new MutationObserver(note).observe(document.querySelector(".scroller"), { subtree: true, childList: true, characterData: true, attributes: true });
+  });
+const changed = (page) => page.evaluate(() => /** @type {any} */ (window).changed);
+/** Where the messages in sight are on the screen. */
+const places = (page) =>
+  page.evaluate(() => {
+    const { top, bottom } = /** @type {Element} */ (document.querySelector(".scroller")).getBoundingClientRect();
+    const all = [...document.querySelectorAll("article[data-node]")].map((article) => ({ id: article.getAttribute("data-node"), box: article.getBoundingClientRect() }));
+    return all.filter(({ box }) => box.bottom > top && box.top < bottom).map(({ id, box }) => ({ id, top: box.top }));
+  });
+
+describe("a page that is still", () => {
+  test("speed: who types changes nothing in the story above", async () => {
+    const { page, close } = await openGrown();
+    await composer(page).focus();
+    await watch(page);
+    await page.keyboard.type("I look for the lamp, *quietly*, and wait for the tide.");
+    assert.equal(await composer(page).inputValue(), "I look for the lamp, *quietly*, and wait for the tide.");
+    assert.deepEqual(await changed(page), []);
+    await close();
+  });
+
+  test("S0-36: a piece of a reply changes the message that is written, and no other", async () => {
+    const { page, close } = await openGrown();
+    const pieces = Array.from({ length: 40 }, (_, i) => (i % 10 === 9 ? `piece ${i}.\n\n` : `piece ${i} `));
+    const held = model.hold(["First. ", ...pieces, "Last."]);
+    await say(page, "And then?");
+    held.next();
+    await last(page).locator(".live", { hasText: "First." }).waitFor();
+    await watch(page);
+    for (const piece of pieces) {
+      held.next();
+      await last(page).locator(".live", { hasText: piece.trim() }).waitFor();
+    }
+    const at = (await page.locator(".message").count()) - 1;
+    const records = await changed(page);
+    assert.ok(records.length >= pieces.length, "it was seen to grow");
+    assert.deepEqual(records.filter((record) => record.at !== at), []);
+    held.open();
+    await replyIsThere(page);
+    await close();
+  });
+
+  test("S1-23: what is being read stays where it is when older messages come above it", async () => {
+    const path = await newStory();
+    let parentId = (await session(path)).activeLeafId;
+    for (let i = 0; i < 180; i += 1) {
+      const content = `Line ${i}. ${"It goes on for a while. ".repeat(1 + (i % 9))}`;
+      parentId = (await clotho.api("POST", `${chat(path)}/message`, { parentId, role: i % 2 ? "assistant" : "user", content })).node.id;
+    }
+    const { page, close } = await open(path);
+    await page.getByText("Line 179.").waitFor();
+    let asked = false;
+    let answer = () => {};
+    const mayCome = new Promise((resolve) => (answer = () => resolve(undefined)));
+    await page.route(/\/projection\?/, async (route) => {
+      asked = true;
+      await mayCome;
+      await route.continue();
+    });
+    const scroller = page.locator(".scroller");
+    await until(async () => {
+      await scroller.evaluate((box) => (box.scrollTop = Math.max(300, box.scrollTop - 700)));
+      return asked;
+    }, "older messages are asked for");
+    // The window over what is there already moves by itself; the reader rests.
+    await until(async () => {
+      const one = await places(page);
+      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+      return JSON.stringify(await places(page)) === JSON.stringify(one);
+    }, "nothing moves");
+    const before = await places(page);
+    const first = await page.locator(".message article").first().getAttribute("data-node");
+    answer();
+    await until(async () => (await page.locator(".message article").first().getAttribute("data-node")) !== first, "they have come");
+    const after = new Map((await places(page)).map(({ id, top }) => [id, top]));
+    assert.ok(before.length > 0);
+    for (const { id, top } of before) assert.ok(Math.abs((after.get(id) ?? Infinity) - top) < 2, `it stays: ${top} is ${after.get(id)} now`);
+    await close();
+  });
+});
