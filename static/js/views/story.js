@@ -13,7 +13,7 @@ import { age } from "../model/scripted.js";
 import { head, loading, session } from "../model/story.js";
 import { Chat } from "./chat.js";
 import { later } from "./parts.js";
-import { StoryTools, TreeTab } from "./story-tools.js";
+import { StoryMenu, StoryTools, TreeTab } from "./story-menu.js";
 import { World } from "./world.js";
 
 addEnglish(words);
@@ -46,4 +46,4 @@ function Scripts() {
   return null;
 }
 
-export { StoryTools, TreeTab };
+export { StoryMenu, StoryTools, TreeTab };
