@@ -62,14 +62,14 @@ describe("what it took", () => {
 });
 
 describe("the rows of the library", () => {
-  test("S4-54: a story says what it took; a copy has its whole tree under a name of its own, took nothing, and goes its own way", async () => {
-    const server = await startClotho(`[[providers]]\nid = "mock"\nbase_url = "${model.url}"\nmodels = ["m"]\n[providers.prices]\nm = { prompt = 1000.0, completion = 2000.0 }\n`);
+  test("S1-29: a copy has its whole tree under a name of its own, and goes its own way", async () => {
+    const server = await startClotho(`[[providers]]\nid = "mock"\nbase_url = "${model.url}"\nmodels = ["m"]\n`);
     own.push(server);
     const { page, close } = await reader(browser);
     const character = await server.api("POST", "/api/characters", { name: "Rin", firstMessage: "The map is not finished." });
     const made = await server.api("POST", "/api/sessions", { characterIds: [character.id], title: "Over the pass", model: "mock/m", plugins: [] });
-    model.say(["Snow."], { prompt_tokens: 40, completion_tokens: 2 });
-    model.say(["Fog."], { prompt_tokens: 40, completion_tokens: 3 });
+    model.say(["Snow."]);
+    model.say(["Fog."]);
     await page.goto(`${server.base}/s/${made.id}`);
     await say(page, "To the north.");
     await until(async () => (await texts(page)).at(-1) === "Snow.", "the reply came");
@@ -77,14 +77,11 @@ describe("the rows of the library", () => {
     await until(async () => (await texts(page)).at(-1) === "Fog.", "another one came");
     await page.getByRole("link", { name: "Clotho" }).click();
     const row = (name) => page.locator(".session").filter({ has: page.getByText(name, { exact: true }) });
-    await row("Over the pass").getByText("85 tokens").waitFor();
-    await row("Over the pass").getByText("cost 0.09").waitFor();
     await row("Over the pass").getByText("2 timelines").waitFor();
     await page.getByRole("button", { name: "Manage “Over the pass”" }).click();
     await page.getByRole("button", { name: "Duplicate" }).click();
     await page.getByText("“Over the pass (copy)” is there now, with every timeline.").waitFor();
     await row("Over the pass (copy)").getByText("2 timelines").waitFor();
-    assert.equal(await row("Over the pass (copy)").getByText(/tokens/).count(), 0, "a copy took nothing");
     await check(page, "a library with a copy");
     await page.getByRole("button", { name: "Open", exact: true }).click();
     await until(async () => (await texts(page)).join() === "The map is not finished.,To the north.,Fog.", "it is there");

@@ -17,7 +17,6 @@ const Transfers = later(() => import("./transfers.js").then((module) => module.T
 const Years = later(() => import("./transfers.js").then((module) => module.Years), 0);
 const CharacterTools = later(() => import("./cards.js").then((module) => module.CharacterTools), 0);
 const SessionTools = later(() => import("./cards.js").then((module) => module.SessionTools), 0);
-const SessionSpent = later(() => import("./cards.js").then((module) => module.SessionSpent), 0);
 
 const Characters = later(() => import("./characters.js").then((module) => module.Characters));
 /** So many letters of its newest message tell a story from another. */
@@ -86,7 +85,7 @@ function SessionRow({ session, now }) {
         counts && t("library.turns", { n: counts.turns }),
         counts && counts.branches > 1 ? t("library.branches", { n: counts.branches }) : "",
         sessions.value.some(({ id, title }) => id !== session.id && title === session.title) ? t("library.begun", { when: moment(session.createdAt) }) : "",
-      ].filter(Boolean).map((part) => `${part} · `)}${h(SessionSpent, { session })}<time datetime=${session.updatedAt} title=${moment(session.updatedAt)}>${ago(session.updatedAt, now)}</time></small></span></a>
+      ].filter(Boolean).map((part) => `${part} · `)}<time datetime=${session.updatedAt} title=${moment(session.updatedAt)}>${ago(session.updatedAt, now)}</time></small></span></a>
     ${h(Menu, { label: t("library.manage", { name: session.title }) }, html`<button type="button" onClick=${() => ask(session, "rename")}>${icon("edit")}${t("command.rename")}</button>
       ${h(SessionTools, { session })}
       <button type="button" onClick=${() => ask(session, "delete")}>${icon("trash")}${t("command.delete")}</button>`)}</li>`;

@@ -147,9 +147,9 @@ export async function startModel() {
       all.push(held);
       return held;
     },
-    /** @param {(string | {reasoning: string} | {call: {name: string, arguments: object}} | null)[]} pieces of the next reply, sent at once; null: the connection breaks @param {{prompt_tokens: number, completion_tokens: number} | null} [usage] what it says that it took */
-    say(pieces, usage = null) {
-      waiting.push(reply(pieces, usage).open());
+    /** @param {(string | {reasoning: string} | {call: {name: string, arguments: object}} | null)[]} pieces of the next reply, sent at once; null: the connection breaks */
+    say(pieces) {
+      waiting.push(reply(pieces).open());
     },
     /** Every request is refused until it recovers. @param {number} status @param {string} message */
     refuse(status, message) {
@@ -167,12 +167,11 @@ export async function startModel() {
 }
 
 /** @param {(string | {reasoning: string} | null)[]} pieces */
-function reply(pieces, usage = null) {
+function reply(pieces) {
   let allowed = 0;
   let wake = () => {};
   const held = {
     pieces,
-    usage,
     next: (n = 1) => ((allowed += n), wake()),
     open: () => ((allowed = Infinity), wake(), held),
     /** @param {number} index */
@@ -198,6 +197,5 @@ async function answer(response, held) {
   }
   await held.allows(held.pieces.length);
   send({ delta: {}, finish_reason: held.pieces.some((piece) => piece?.call) ? "tool_calls" : "stop" });
-  if (held.usage) response.write(`data: ${JSON.stringify({ model: "m", choices: [], usage: held.usage })}\n\n`);
   response.end("data: [DONE]\n\n");
 }
