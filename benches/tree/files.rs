@@ -38,7 +38,7 @@ pub fn figures(most: usize) {
         let bytes = file.metadata().unwrap().len();
         let in_peak = Peak::begin();
         let taken = timed(|| {
-            let arrival = Arrival { owner: bench.user, job: None };
+            let arrival = Arrival { owner: bench.user, job: None, title: None };
             let limits = Limits::of(1 << 40);
             let import = transfer::import(&bench.store, &mut file, arrival, &bench.ids, Time(9), limits, |_| {
                 in_peak.look();
