@@ -66,43 +66,56 @@ function pressed([selector, seen]) {
   });
 }
 
-/** In the page: the waits between frames in milliseconds, while each frame moves the tree. */
-function frameGaps([dy, seconds]) {
+/** In the page: collects the waits between frames, or between the pictures that an element has drawn, until it is told to stop. */
+function watchFrames([drawing]) {
+  const seen = /** @type {any} */ (window);
+  Object.assign(seen, { gaps: [], isOver: false });
+  // What counts is a tree that was drawn, not a frame that the browser had.
+  let [last, drawn, pictures] = [performance.now(), -1, 0];
+  const step = () => {
+    const now = performance.now();
+    pictures = drawing ? /** @type {any} */ (document.querySelector(drawing)).frames : pictures + 1;
+    if (pictures > drawn) (seen.gaps.push(now - last), (last = now), (drawn = pictures));
+    if (!seen.isOver) requestAnimationFrame(step);
+  };
+  requestAnimationFrame(step);
+}
+/** In the page: what was collected, but for the first. */
+const watched = () => (Object.assign(window, { isOver: true }), /** @type {any} */ (window).gaps.slice(1));
+
+/** In the page: moves the tree with each frame, there and back, until the watching is over. */
+function moveTree([dy]) {
   const canvas = /** @type {any} */ (document.querySelector("tree-canvas"));
-  return new Promise((resolve) => {
-    const start = performance.now();
-    const gaps = [];
-    let [last, drawn, n] = [start, canvas.frames, 0];
-    const step = () => {
-      const now = performance.now();
-      // What counts is a tree that was drawn, not a frame that the browser had.
-      if (canvas.frames > drawn) (gaps.push(now - last), (last = now), (drawn = canvas.frames));
-      if (now - start > seconds * 1000) return resolve(gaps.slice(1));
-      canvas.pan(0, (n++ >> 5) % 2 ? -dy : dy);
-      requestAnimationFrame(step);
-    };
-    requestAnimationFrame(step);
-  });
+  let n = 0;
+  const step = () => {
+    canvas.pan(0, (n++ >> 5) % 2 ? -dy : dy);
+    if (!(/** @type {any} */ (window).isOver)) requestAnimationFrame(step);
+  };
+  requestAnimationFrame(step);
 }
 
-/** In an empty page: the waits between frames, with a canvas of that size that is filled anew each time, or with nothing. */
-function emptyGaps([wide, tall, seconds]) {
-  const canvas = wide > 0 ? document.body.appendChild(Object.assign(document.createElement("canvas"), { width: wide, height: tall })) : null;
-  const pen = canvas?.getContext("2d");
-  return new Promise((resolve) => {
-    const start = performance.now();
-    const gaps = [];
-    let last = start;
-    const step = () => {
-      const now = performance.now();
-      (gaps.push(now - last), (last = now));
-      if (now - start > seconds * 1000) return canvas?.remove(), resolve(gaps.slice(1));
-      if (pen) ((pen.fillStyle = gaps.length % 2 ? "#eee" : "#ddd"), pen.fillRect(0, 0, wide, tall));
-      requestAnimationFrame(step);
-    };
-    requestAnimationFrame(step);
-  });
+/** In an empty page: fills a canvas of that size anew with each frame, until the watching is over. */
+function fillCanvas([wide, tall]) {
+  const canvas = document.body.appendChild(Object.assign(document.createElement("canvas"), { width: wide, height: tall }));
+  const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  let n = 0;
+  const step = () => {
+    pen.fillStyle = n++ % 2 ? "#eee" : "#ddd";
+    pen.fillRect(0, 0, wide, tall);
+    if (/** @type {any} */ (window).isOver) canvas.remove();
+    else requestAnimationFrame(step);
+  };
+  requestAnimationFrame(step);
 }
+
+/** The waits between frames while something goes on for so long, or between the pictures that an element has drawn. */
+async function gapsWhile(page, act, drawing = "") {
+  await page.evaluate(watchFrames, [drawing]);
+  await act();
+  return page.evaluate(watched);
+}
+/** As long as each row of frames is looked at. */
+const rest = (page) => page.waitForTimeout(2_000);
 
 /** Frames a second of some rounds, and what the worst of them waited for. @param {number[][]} rounds */
 function frames(rounds) {
@@ -114,26 +127,11 @@ function frames(rounds) {
 async function baselines() {
   const { page, close } = await reader();
   await page.goto("about:blank");
-  say("frames of an empty page", frames(await times(() => page.evaluate(emptyGaps, [0, 0, 2]))));
-  say("frames of a bare canvas of that size, filled anew each time", frames(await times(() => page.evaluate(emptyGaps, [VIEW.width, VIEW.height, 2]))));
+  say("frames of an empty page", frames(await times(() => gapsWhile(page, () => rest(page)))));
+  const filled = () => gapsWhile(page, async () => (await page.evaluate(fillCanvas, [VIEW.width, VIEW.height]), await rest(page)));
+  say("frames of a bare canvas of that size, filled anew each time", frames(await times(filled)));
   await close();
 }
-
-/** In the page: collects the waits between pictures that something draws, until it is told to stop. */
-function watchFrames([counter]) {
-  const seen = /** @type {any} */ (window);
-  Object.assign(seen, { gaps: [], isOver: false });
-  const count = () => (counter ? /** @type {any} */ (document.querySelector(counter)).frames : seen.gaps.length);
-  let [last, drawn] = [performance.now(), count()];
-  const step = () => {
-    const now = performance.now();
-    if (!counter || count() > drawn) (seen.gaps.push(now - last), (last = now), (drawn = count()));
-    if (!seen.isOver) requestAnimationFrame(step);
-  };
-  requestAnimationFrame(step);
-}
-/** In the page: what was collected, but for the first. */
-const watched = () => (Object.assign(window, { isOver: true }), /** @type {any} */ (window).gaps.slice(1));
 
 /** A mouse that drags over the small map, from one end to the other. */
 async function dragged(page) {
@@ -141,11 +139,20 @@ async function dragged(page) {
   const [x, from, to] = [box.x + box.width / 2, box.y + 4, box.y + box.height - 4];
   await page.mouse.move(x, from);
   await page.mouse.down();
-  await page.evaluate(watchFrames, ["tree-canvas"]);
-  for (let i = 0; i <= 120; i += 1) await page.mouse.move(x, from + ((to - from) * i) / 120);
-  const gaps = await page.evaluate(watched);
+  const move = async () => {
+    for (let i = 0; i <= 120; i += 1) await page.mouse.move(x, from + ((to - from) * i) / 120);
+  };
+  const gaps = await gapsWhile(page, move, "tree-canvas");
   await page.mouse.up();
   return gaps;
+}
+
+/** While the page's processor is a slower one. @param {import("playwright-core").CDPSession} cdp */
+async function slowed(cdp, act) {
+  await cdp.send("Emulation.setCPUThrottlingRate", { rate: SLOWER });
+  const done = await act();
+  await cdp.send("Emulation.setCPUThrottlingRate", { rate: 1 });
+  return done;
 }
 
 /** What the page has in memory and in its document. @param {import("playwright-core").CDPSession} cdp */
@@ -185,19 +192,15 @@ async function tree(path) {
   const cards = await page.locator("tree-canvas").evaluate((canvas) => canvas.scene.cards.size);
   say("cards of the tree, all unfolded", String(cards));
   say("memory of the page with that tree, after a sweep", await weight(cdp));
-  const rate = async (what, dy, limit) => say(what, frames(await times(() => page.evaluate(frameGaps, [dy, 2]))), limit);
+  const rate = async (what, dy, limit) => say(what, frames(await times(() => gapsWhile(page, async () => (await page.evaluate(moveTree, [dy]), await rest(page)), "tree-canvas"))), limit);
   await page.locator("tree-canvas").evaluate((canvas) => canvas.pan(0, 3_000));
   await rate("frames, near, while it pans, the small map with it", 14, "45");
   await rate("frames, near, a whole screen further each time, as by the small map", 900, "30");
   say("frames, while a mouse drags the small map from end to end", frames(await times(() => dragged(page))), "30");
-  await cdp.send("Emulation.setCPUThrottlingRate", { rate: SLOWER });
-  await rate(`— near, while it pans, on a processor ${SLOWER} times slower`, 14);
-  await cdp.send("Emulation.setCPUThrottlingRate", { rate: 1 });
+  await slowed(cdp, () => rate(`— near, while it pans, on a processor ${SLOWER} times slower`, 14));
   await page.locator("tree-canvas").evaluate((canvas) => canvas.fit());
   await rate("frames, the whole tree in sight", 3, "20");
-  await cdp.send("Emulation.setCPUThrottlingRate", { rate: SLOWER });
-  await rate(`— the whole tree, on a processor ${SLOWER} times slower`, 3);
-  await cdp.send("Emulation.setCPUThrottlingRate", { rate: 1 });
+  await slowed(cdp, () => rate(`— the whole tree, on a processor ${SLOWER} times slower`, 3));
   const back = await times(async () => {
     const toChat = await page.evaluate(pressed, [".tree-back", CHAT]);
     const toTree = await page.evaluate(pressed, [OPEN, FRAME]);
@@ -231,11 +234,11 @@ async function chat(path) {
   const cdp = await page.context().newCDPSession(page);
   say("memory of the page with that chat, after a sweep", await weight(cdp));
   await page.mouse.move(VIEW.width / 2, VIEW.height / 2);
-  const upwards = await times(async () => {
-    await page.evaluate(watchFrames, [""]);
-    for (let i = 0; i < 100; i += 1) await page.mouse.wheel(0, -240);
-    return page.evaluate(watched);
-  });
+  const upwards = await times(() =>
+    gapsWhile(page, async () => {
+      for (let i = 0; i < 100; i += 1) await page.mouse.wheel(0, -240);
+    }),
+  );
   say(`frames, while a wheel turns upwards through ${ROUNDS * 100 * 240} pixels`, frames(upwards));
   say("— messages in the page then, and memory", `${await page.locator(".message").count()}; ${await weight(cdp)}`);
   await page.goto(clotho.base + path);
@@ -266,12 +269,12 @@ async function stream() {
   await cdp.send("Performance.enable");
   const metrics = async () => Object.fromEntries((await cdp.send("Performance.getMetrics")).metrics.map(({ name, value }) => [name, value * 1000]));
   const words = ["*snow* ", "falls ", "over ", "the ", "harbour, ", "“and ", "stays”, ", "she ", "says.\n\n"];
-  const written = async (n, watcher, counts) => {
+  const written = async (n, counts) => {
     const held = model.hold(Array.from({ length: TOKENS.count }, (_, i) => words[i % words.length]));
     await clotho.api("POST", `/api/chat/${id}/message`, { parentId: (await clotho.api("GET", `/api/sessions/${id}`)).activeLeafId, content: `On, ${n}.`, generate: true });
     held.next(1);
     if (counts) await page.locator(".message.generating .prose").filter({ hasText: "snow" }).waitFor();
-    await watcher.evaluate(watchFrames, [""]);
+    await page.evaluate(watchFrames, [""]);
     const before = await metrics();
     const start = performance.now();
     for (let sent = 1; sent < TOKENS.count; ) {
@@ -280,7 +283,7 @@ async function stream() {
       await new Promise((resolve) => setTimeout(resolve, TOKENS.every));
     }
     const after = await metrics();
-    const gaps = await watcher.evaluate(watched);
+    const gaps = await page.evaluate(watched);
     held.open();
     if (counts) await page.locator(".message.last.complete").waitFor();
     const dropped = gaps.reduce((sum, gap) => sum + Math.max(0, Math.round(gap / (1000 / 60)) - 1), 0);
@@ -292,15 +295,13 @@ async function stream() {
     say(what, `${median(dropped).toFixed(1)} % (most ${Math.max(...dropped).toFixed(1)} %), p99 ${Math.round(p99(gaps))} ms, longest ${Math.round(Math.max(...gaps))} ms`);
   };
   const what = `${1000 / TOKENS.every} tokens a second, ${TOKENS.count} of them: frames that were dropped`;
-  const runs = await times((n) => written(n, page, true));
+  const runs = await times((n) => written(n, true));
   tell(what, runs);
   say("— main thread for each token, all in all", `${median(runs.map(({ cost }) => cost)).toFixed(2)} ms`);
-  await cdp.send("Emulation.setCPUThrottlingRate", { rate: SLOWER });
-  tell(`— on a processor ${SLOWER} times slower`, await times((n) => written(n, page, true)));
-  await cdp.send("Emulation.setCPUThrottlingRate", { rate: 1 });
+  tell(`— on a processor ${SLOWER} times slower`, await slowed(cdp, () => times((n) => written(n, true))));
   // The same is written while nobody looks: what an empty page misses beside it is the machine's.
   await page.goto("about:blank");
-  tell("— by an empty page while the same is written and nobody looks", await times((n) => written(n, page, false)));
+  tell("— by an empty page while the same is written and nobody looks", await times((n) => written(n, false)));
   await close();
 }
 

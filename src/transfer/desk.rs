@@ -21,15 +21,36 @@ use super::jobs::{Brought, Busy, Job, Jobs, State};
 use super::sillytavern::{Given, Wish};
 
 /// A file that is to come in.
-pub struct Errand {
-    /// Its job.
-    pub job: JobId,
-    /// Whose session it will be.
-    pub owner: UserId,
-    /// The file.
-    pub file: File,
-    /// What it is.
-    pub kind: FileKind,
+struct Errand {
+    job: JobId,
+    owner: UserId,
+    file: File,
+    kind: FileKind,
+}
+
+/// A place for a file that is about to arrive. It is given back when it is let go of, also by a request whose client has
+/// gone: nobody's places are used up by files that never came.
+#[must_use]
+pub struct Expected {
+    jobs: Arc<Jobs>,
+    owner: UserId,
+    job: JobId,
+    is_taken: bool,
+}
+
+impl Expected {
+    /// The job that will tell of the file.
+    pub fn job(&self) -> JobId {
+        self.job
+    }
+}
+
+impl Drop for Expected {
+    fn drop(&mut self) {
+        if !self.is_taken {
+            self.jobs.forget(self.job);
+        }
+    }
 }
 
 /// What a file that is handed in is.
@@ -103,9 +124,10 @@ impl Desk {
     ///
     /// # Errors
     /// The caller has enough of them.
-    pub fn expect(&self, owner: UserId) -> Result<JobId, Busy> {
-        let id = JobId::new(self.ids.next(self.clock.now()));
-        self.jobs.begin(owner, id).map(|()| id)
+    pub fn expect(&self, owner: UserId) -> Result<Expected, Busy> {
+        let job = JobId::new(self.ids.next(self.clock.now()));
+        self.jobs.begin(owner, job)?;
+        Ok(Expected { jobs: Arc::clone(&self.jobs), owner, job, is_taken: false })
     }
 
     /// Ends a caller's job that waits or runs, when it looks next. `false`: there is none.
@@ -113,23 +135,16 @@ impl Desk {
         self.jobs.cancel(owner, id)
     }
 
-    /// The file did not arrive.
-    pub fn forget(&self, id: JobId) {
-        self.jobs.forget(id);
-    }
-
     /// The file is there: it is taken in when its turn comes. From here on a restart does not forget the job.
     ///
     /// # Errors
     /// The store fails; there is no job then.
-    pub async fn hand_in(&self, errand: Errand) -> Result<(), WriteError> {
-        let (job, owner, at) = (errand.job, errand.owner, self.clock.now());
-        let kept = self.store.write(move |tx| tx.begin_job(owner, job, at)).await;
-        match &kept {
-            Ok(()) => self.queue(errand),
-            Err(_) => self.forget(job),
-        }
-        kept
+    pub async fn hand_in(&self, mut place: Expected, file: File, kind: FileKind) -> Result<JobId, WriteError> {
+        let (job, owner, at) = (place.job, place.owner, self.clock.now());
+        self.store.write(move |tx| tx.begin_job(owner, job, at)).await?;
+        place.is_taken = true;
+        self.queue(Errand { job, owner, file, kind });
+        Ok(job)
     }
 
     fn queue(&self, errand: Errand) {

@@ -36,7 +36,7 @@ pub mod sillytavern;
 pub use books::{BookNotKept, arriving_book, new_book};
 pub use cards::{Arriving, NotKept, arriving, lorebook_of, sheet};
 pub use check::{Beside, Checked, check};
-pub use desk::{Desk, Errand, FileKind, Foreign};
+pub use desk::{Desk, Expected, FileKind, Foreign};
 pub use export::export;
 pub use import::{Arrival, ImportError, MEND_LIST, Progress, discard, import};
 pub use jobs::{Brought, Busy, Job, Jobs, State};

@@ -29,12 +29,7 @@ pub async fn session(
     query: Query<SessionExport>,
 ) -> Result<Download, ApiError> {
     query.0.form()?;
-    app.store.read(move |reader| held(reader, caller, sid).map(|_| ())).await?;
-    // A few at a time: each holds a connection and reads as fast as it can.
-    let _place = app.exports.acquire().await.map_err(ApiError::internal)?;
-    let program = app.clone();
-    let written = move || packed(&program, caller, sid.0, &query.0);
-    actix_web::web::block(written).await.map_err(ApiError::internal)?
+    aside(&app, caller, sid, move |app| packed(app, caller, sid.0, &query.0)).await
 }
 
 /// All of a session as a file that nobody has seen yet, for who takes it in again.
@@ -42,15 +37,26 @@ pub async fn session(
 /// # Errors
 /// The session is not there, or the disk is full.
 pub async fn whole(app: &Program, caller: Caller, sid: Sid) -> Result<File, ApiError> {
+    let written = move |app: &App| {
+        let (mut snapshot, held) = looked_up(app, caller, sid.0)?;
+        let (out, now) = begun(app)?;
+        finished(write(&mut snapshot, &held, out, now, |_| {})?)
+    };
+    aside(app, caller, sid, written).await
+}
+
+/// Writes what goes out of a session that is there, while the server goes on. A few at a time: each holds a connection and
+/// reads as fast as it can.
+async fn aside<T: Send + 'static>(
+    app: &Program,
+    caller: Caller,
+    sid: Sid,
+    write: impl FnOnce(&App) -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
     app.store.read(move |reader| held(reader, caller, sid).map(|_| ())).await?;
     let _place = app.exports.acquire().await.map_err(ApiError::internal)?;
     let program = app.clone();
-    let written = move || {
-        let (mut snapshot, held) = looked_up(&program, caller, sid.0)?;
-        let (out, now) = begun(&program)?;
-        finished(write(&mut snapshot, &held, out, now, |_| {})?)
-    };
-    actix_web::web::block(written).await.map_err(ApiError::internal)?
+    actix_web::web::block(move || write(&program)).await.map_err(ApiError::internal)?
 }
 
 /// One moment of the database, and the session in it.

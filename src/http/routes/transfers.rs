@@ -1,4 +1,6 @@
-//! Files into the server, and the jobs that take them in.
+//! Files into the server, copies of what is there, and the jobs that take them in.
+
+use std::fs::File;
 
 use super::{Program, exports};
 use crate::app::App;
@@ -11,7 +13,7 @@ use crate::http::query::{Jid, Query, Sid};
 use crate::http::wire::ids::Id;
 use crate::http::wire::jobs::{ForeignFile, Job, JobBegun};
 use crate::http::wire::sessions::SessionCopy;
-use crate::transfer::{Busy, Errand, FileKind};
+use crate::transfer::{Busy, Expected, FileKind};
 
 /// Takes a file in. The answer comes when the file has arrived; what becomes of it is told by its job.
 ///
@@ -45,37 +47,21 @@ pub async fn import_foreign(
 /// The session is not there, the title does not fit, or the caller has enough files on their way.
 pub async fn copy(app: Program, caller: Caller, sid: Sid, body: Body<SessionCopy>) -> Answer<JobBegun> {
     let SessionCopy { title } = body.0.checked()?;
-    let job = app.desk.expect(caller.0)?;
-    match exports::whole(&app, caller, sid).await {
-        Ok(file) => begun(&app, Errand { job, owner: caller.0, file, kind: FileKind::Session(title) }).await,
-        Err(error) => {
-            app.desk.forget(job);
-            Err(error)
-        }
-    }
-}
-
-async fn begun(app: &App, errand: Errand) -> Answer<JobBegun> {
-    let job = errand.job;
-    app.desk.hand_in(errand).await?;
-    Reply::begun(&JobBegun { job_id: Id(job) })
+    let place = app.desk.expect(caller.0)?;
+    let file = exports::whole(&app, caller, sid).await?;
+    begun(&app, place, file, FileKind::Session(title)).await
 }
 
 async fn handed_in(app: Program, caller: Caller, upload: Upload, kind: FileKind) -> Answer<JobBegun> {
-    let limit = app.config.limits.import_bytes;
-    let job = app.desk.expect(caller.0)?;
-    let file = nameless(&app.config.storage.data_dir, job.uuid()).map_err(|error| unwritable(&error));
-    let arrived = match file {
-        Ok(file) => upload.into_file(file, limit).await,
-        Err(error) => Err(error),
-    };
-    match arrived {
-        Ok(file) => begun(&app, Errand { job, owner: caller.0, file, kind }).await,
-        Err(error) => {
-            app.desk.forget(job);
-            Err(error)
-        }
-    }
+    let place = app.desk.expect(caller.0)?;
+    let file = nameless(&app.config.storage.data_dir, place.job().uuid()).map_err(|error| unwritable(&error))?;
+    let file = upload.into_file(file, app.config.limits.import_bytes).await?;
+    begun(&app, place, file, kind).await
+}
+
+async fn begun(app: &App, place: Expected, file: File, kind: FileKind) -> Answer<JobBegun> {
+    let job = app.desk.hand_in(place, file, kind).await?;
+    Reply::begun(&JobBegun { job_id: Id(job) })
 }
 
 impl From<Busy> for ApiError {

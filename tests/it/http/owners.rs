@@ -15,7 +15,7 @@ fn address(entry: &Entry, stranger: &Stranger) -> String {
         .replace("{cid}", &stranger.character.to_string())
         .replace("{pid}", &stranger.persona.to_string())
         .replace("{lid}", &stranger.lorebook.to_string())
-        .replace("{jid}", &stranger.job.to_string())
+        .replace("{jid}", &stranger.place.job().to_string())
         .replace("{fid}", NOTHING)
         // Theirs are asked for in `presets.rs`.
         .replace("{rid}", NOTHING)
@@ -38,7 +38,7 @@ fn body(entry: &Entry, stranger: &Stranger) -> Option<Value> {
     let last = entry.path.rsplit('/').next().unwrap();
     Some(match (entry.method.as_str(), last) {
         ("POST", "message") => json!({"parentId": node, "content": "x"}),
-        ("POST", "reroll" | "continue" | "impersonate") => json!({}),
+        ("POST", "reroll" | "continue" | "impersonate" | "copies") => json!({}),
         ("POST", "prompt") => json!({"parentId": node}),
         ("POST", "summarise") => json!({"nodeIds": [node]}),
         ("POST", "edit") => json!({"content": "x"}),
@@ -67,7 +67,7 @@ impl Stranger {
     /// The same text with ids of nothing in the place of the stranger's.
     fn to_nothing(&self, text: &str) -> String {
         let session = [self.session.to_string(), self.greeting.to_string()];
-        let things = [self.lorebook.to_string(), self.job.to_string()];
+        let things = [self.lorebook.to_string(), self.place.job().to_string()];
         let people = [self.character.to_string(), self.persona.to_string()];
         session.iter().chain(&people).chain(&things).fold(text.to_owned(), |text, id| text.replace(id, NOTHING))
     }

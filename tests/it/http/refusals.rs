@@ -3,12 +3,15 @@
 use super::*;
 use crate::support::client::Heard;
 use clotho::http::table::Entry;
+use clotho::transfer::Expected;
 use std::collections::HashMap;
 
 /// A server with one of everything, and addresses that lead to it.
 struct House {
     app: TestServer,
     ids: HashMap<&'static str, String>,
+    /// A file is on its way in for as long as this is held.
+    _place: Expected,
 }
 
 impl House {
@@ -27,7 +30,7 @@ impl House {
         let prune = json!({"operations": [{"op": "prune", "nodeId": beside}]});
         let fragment = app.put(&format!("/api/chat/{sid}/tree/edit"), &prune).await["fragmentIds"][0].clone();
         let fragment = fragment.as_str().unwrap().to_owned();
-        let job = app.inside().desk.expect(app.inside().owner).unwrap().to_string();
+        let place = app.inside().desk.expect(app.inside().owner).unwrap();
         let session = [("sid", sid), ("nid", line[1].clone()), ("fid", fragment)];
         let book = id(&app.post("/api/lorebooks", &json!({"name": "Atlas"})).await);
         let preset = json!({"kind": "sysprompt", "name": "Plain", "body": {}});
@@ -36,7 +39,7 @@ impl House {
         let ids = session.into_iter().chain([
             ("cid", character),
             ("pid", persona),
-            ("jid", job),
+            ("jid", place.job().to_string()),
             ("lid", book),
             ("rid", preset),
             // A device is paired from elsewhere: `devices.rs` does.
@@ -45,7 +48,7 @@ impl House {
             // What a body says is looked at before whether there is such a summary.
             ("mid", "018f3e2a-0000-7000-8000-0000000000aa".to_owned()),
         ]);
-        Self { app, ids: ids.collect() }
+        Self { app, ids: ids.collect(), _place: place }
     }
 
     /// The address of a route, with ids of what is there.

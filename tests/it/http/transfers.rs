@@ -182,6 +182,20 @@ async fn a_session_is_copied() {
     assert_ne!(copied(json!({})).await, same);
 }
 
+/// A request that ends before its file has come, however it ends, uses up no place: its client may have gone in the middle.
+#[tokio::test]
+async fn a_place_that_is_let_go_of_is_free() {
+    let (app, play) = (TestServer::start().await, story().await);
+    let (desk, owner) = (&app.inside().desk, app.inside().owner);
+    let places: Vec<_> = (0..4).map(|_| desk.expect(owner).unwrap()).collect();
+    assert!(desk.expect(owner).is_err());
+    let job = format!("/api/jobs/{}", places[0].job());
+    app.get(&job).await;
+    drop(places);
+    app.ask("GET", &job).send().await.refused("not_found");
+    imported(&app, &exported(&play.app, &play.sid).await.body).await;
+}
+
 /// S4-04, S4-61: while a long file comes in a whole turn is played in another session of the same server: the message is
 /// written, the model asked and its reply kept before the file goes on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use clotho::app::App;
-use clotho::ids::{CharacterId, JobId, LorebookId, NodeId, PersonaId, SessionId, UserId};
+use clotho::ids::{CharacterId, LorebookId, NodeId, PersonaId, SessionId, UserId};
+use clotho::transfer::Expected;
 use clotho::turn::NewSession;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -40,8 +41,8 @@ pub struct Stranger {
     pub session: SessionId,
     /// Its greeting, which is HEAD.
     pub greeting: NodeId,
-    /// A file on its way in.
-    pub job: JobId,
+    /// A place for a file on its way in.
+    pub place: Expected,
 }
 
 impl TestServer {
@@ -164,8 +165,8 @@ impl TestServer {
         let new = NewSession { character_ids: vec![character], title, ..NewSession::default() };
         let session = app.turns.begin(user, new).await.unwrap();
         let held = app.store.read(move |reader| reader.session(user, session)).await.unwrap().unwrap();
-        let job = app.desk.expect(user).unwrap();
-        Stranger { user, character, persona, lorebook, session, greeting: held.session.head, job }
+        let place = app.desk.expect(user).unwrap();
+        Stranger { user, character, persona, lorebook, session, greeting: held.session.head, place }
     }
 }
 
