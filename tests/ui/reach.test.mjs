@@ -78,7 +78,15 @@ describe("the rows of the library", () => {
     await page.getByRole("link", { name: "Clotho" }).click();
     const row = (name) => page.locator(".session").filter({ has: page.getByText(name, { exact: true }) });
     await row("Over the pass").getByText("2 timelines").waitFor();
-    await page.getByRole("button", { name: "Manage “Over the pass”" }).click();
+    const manage = page.getByRole("button", { name: "Manage “Over the pass”" });
+    await manage.click();
+    await page.getByRole("button", { name: "What it took" }).click();
+    const took = page.getByRole("dialog", { name: "What it took" });
+    await took.locator("div", { hasText: "Replies" }).locator("dd").getByText("2", { exact: true }).waitFor();
+    await check(page, "what a story of the library took");
+    await page.keyboard.press("Escape");
+    await took.waitFor({ state: "detached" });
+    await manage.click();
     await page.getByRole("button", { name: "Duplicate" }).click();
     await page.getByText("“Over the pass (copy)” is there now, with every timeline.").waitFor();
     await row("Over the pass (copy)").getByText("2 timelines").waitFor();

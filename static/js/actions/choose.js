@@ -162,8 +162,8 @@ register({
 register({
   id: "session.spent",
   label: "command.spent",
-  icon: "plug",
+  icon: "chart",
   scope: "page",
   enabled: () => story.session.value !== null,
-  run: () => openDialog({ kind: "spent" }),
+  run: () => openDialog({ kind: "spent", sid: sid() }),
 });

@@ -27,7 +27,7 @@ export type Dialog =
   | { kind: "label"; nid: Id }
   | { kind: "stash"; fragmentId?: Id | null }
   | { kind: "trash" }
-  | { kind: "spent" }
+  | { kind: "spent"; sid: Id }
   | { kind: "note" }
   | { kind: "recall" }
   | { kind: "branches" }

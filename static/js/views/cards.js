@@ -26,5 +26,6 @@ export const CharacterTools = ({ character }) =>
 /** @param {{session: Session}} props */
 export const SessionTools = ({ session: { id, title } }) =>
   html`<button type="button" onClick=${() => duplicate({ id, title })}>${icon("copy")}${t("library.duplicate")}</button>
+    <button type="button" onClick=${() => openDialog({ kind: "spent", sid: id })}>${icon("chart")}${t("command.spent")}</button>
     <button type="button" onClick=${() => takeAlong(id)}>${icon("download")}${t("command.export")}</button>
     <button type="button" onClick=${() => askForm(id, title)}>${icon("download")}${t("command.exportAs")}</button>`;

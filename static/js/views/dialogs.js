@@ -46,7 +46,7 @@ export function OpenDialog({ open }) {
     case "stash":
       return h(Stash, { opened: open.fragmentId ?? null });
     case "spent":
-      return h(Spent, {});
+      return h(Spent, { key: open.sid, sid: open.sid });
     case "note":
       return h(Note, {});
     case "recall":

@@ -1,20 +1,24 @@
 // What the replies of a story took: tokens, time and money. Loaded when first opened.
 import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
 import { wordsFor } from "../actions/failure.js";
-import { locale, t } from "../lib/i18n.js";
-import { session } from "../model/story.js";
+import { addEnglish, locale, t } from "../lib/i18n.js";
+import cards from "../lib/strings/en-cards.js";
+import words from "../lib/strings/en-spent.js";
 import { ApiError } from "../net/api.js";
 import { spent } from "../net/arrange.js";
 import { Blank, Modal, Waiting } from "./parts.js";
 
-/** @import { Spent as Sums } from "../lib/wire.d.ts" */
+/** @import { Id, Spent as Sums } from "../lib/wire.d.ts" */
 
-export function Spent() {
+addEnglish(cards);
+addEnglish(words);
+
+/** @param {{sid: Id}} props */
+export function Spent({ sid }) {
   const answer = useSignal(/** @type {Sums | ApiError | null} */ (null));
   useEffect(() => {
-    const sid = session.peek()?.id;
-    if (sid) spent(sid).then((sums) => (answer.value = sums), (error) => (answer.value = error));
-  }, [session.value?.id]);
+    spent(sid).then((sums) => (answer.value = sums), (error) => (answer.value = error));
+  }, [sid]);
   const known = answer.value;
   return h(Modal, { title: t("command.spent") }, known === null ? h(Waiting, { rows: 3 }) : known instanceof ApiError ? h(Blank, { symbol: "warning", title: wordsFor(known).text, hint: wordsFor(known).hint }) : h(Table, { sums: known }));
 }

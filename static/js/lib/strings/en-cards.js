@@ -5,6 +5,7 @@ export default {
   "foot.rooms": "Also kept here",
   "foot.in": "Bring in",
   "foot.out": "Take along",
+  "command.spent": "What it took",
   "library.duplicate": "Duplicate",
   "library.copyOf": "{name} (copy)",
   "command.importCard": "Bring in a character card",

@@ -16,8 +16,9 @@ import type recall from "./en-recall.js";
 import type rules from "./en-rules.js";
 import type settings from "./en-settings.js";
 import type shelf from "./en-shelf.js";
+import type spent from "./en-spent.js";
 import type story from "./en-story.js";
 import type why from "./en-why.js";
 import type workshop from "./en-workshop.js";
 
-export type Key = keyof typeof en | keyof typeof story | keyof typeof edit | keyof typeof cards | keyof typeof devices | keyof typeof findings | keyof typeof history | keyof typeof lore | keyof typeof loreRules | keyof typeof note | keyof typeof outside | keyof typeof overview | keyof typeof presets | keyof typeof presetEdit | keyof typeof recall | keyof typeof rules | keyof typeof settings | keyof typeof shelf | keyof typeof why | keyof typeof workshop;
+export type Key = keyof typeof en | keyof typeof story | keyof typeof edit | keyof typeof cards | keyof typeof devices | keyof typeof findings | keyof typeof history | keyof typeof lore | keyof typeof loreRules | keyof typeof note | keyof typeof outside | keyof typeof overview | keyof typeof presets | keyof typeof presetEdit | keyof typeof recall | keyof typeof rules | keyof typeof settings | keyof typeof shelf | keyof typeof spent | keyof typeof why | keyof typeof workshop;

@@ -16,6 +16,7 @@ import rules from "./zh-rules.js";
 import settings from "./zh-settings.js";
 export { default as sentences } from "./zh-said.js";
 import shelf from "./zh-shelf.js";
+import spent from "./zh-spent.js";
 import story from "./zh-story.js";
 import why from "./zh-why.js";
 import workshop from "./zh-workshop.js";
@@ -38,6 +39,7 @@ export default {
   ...rules,
   ...settings,
   ...shelf,
+  ...spent,
   ...story,
   ...why,
   ...workshop,
