@@ -28,6 +28,9 @@ fn main() -> io::Result<()> {
     fs::write(out.join("assets.rs"), code)
 }
 
+/// The page's modules and styles: the program has the few files that are built of them (`tools/vendor/page.mjs`).
+const PARTS: [&str; 2] = ["js", "css"];
+
 /// Collects the files below `folder`, with paths that have `/` between the parts.
 fn collect(folder: &Path, prefix: &str, files: &mut Vec<String>) -> io::Result<()> {
     println!("cargo::rerun-if-changed={}", folder.display());
@@ -36,10 +39,10 @@ fn collect(folder: &Path, prefix: &str, files: &mut Vec<String>) -> io::Result<(
         let entry = entry?;
         let name = entry.file_name();
         let name = name.to_str().ok_or_else(|| io::Error::other(format!("{} is not UTF-8", entry.path().display())))?;
-        if is_left_out(name) {
+        let path = format!("{prefix}{name}");
+        if is_left_out(name) || PARTS.contains(&path.as_str()) {
             continue;
         }
-        let path = format!("{prefix}{name}");
         if entry.path().is_dir() {
             collect(&entry.path(), &format!("{path}/"), files)?;
         } else {

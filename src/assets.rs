@@ -78,6 +78,15 @@ impl Assets {
         }
     }
 
+    /// Where the scripts and styles of the page lie, below [`Assets::version`]: the few files that are built of them, or
+    /// they themselves while one works on them.
+    pub fn built(&self) -> &'static str {
+        match &self.0 {
+            Source::Embedded => "built/",
+            Source::Folder(_) => "",
+        }
+    }
+
     /// Whether a file below [`Assets::version`] never changes, so that browsers may keep it.
     pub fn is_immutable(&self) -> bool {
         matches!(self.0, Source::Embedded)

@@ -81,7 +81,10 @@ function watchFrames([drawing]) {
   requestAnimationFrame(step);
 }
 /** In the page: what was collected, but for the first. */
-const watched = () => (Object.assign(window, { isOver: true }), /** @type {any} */ (window).gaps.slice(1));
+function watched() {
+  Object.assign(window, { isOver: true });
+  return /** @type {any} */ (window).gaps.slice(1);
+}
 
 /** In the page: moves the tree with each frame, there and back, until the watching is over. */
 function moveTree([dy]) {
@@ -115,7 +118,9 @@ async function gapsWhile(page, act, drawing = "") {
   return page.evaluate(watched);
 }
 /** As long as each row of frames is looked at. */
-const rest = (page) => page.waitForTimeout(2_000);
+async function rest(page) {
+  await page.waitForTimeout(2_000);
+}
 
 /** Frames a second of some rounds, and what the worst of them waited for. @param {number[][]} rounds */
 function frames(rounds) {

@@ -3,9 +3,13 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, test as plainTest } from "node:test";
+import { fileURLToPath } from "node:url";
 import { reader, test, until } from "./support/browser.mjs";
 import { openTree, put, seen, tree } from "./support/overview.mjs";
 import { bleed, browser, chat, check, choose, clotho, last, messageOf, model, newStory, say, session, use } from "./support/stage.mjs";
+
+// What opens here is called by the page's own modules, which the program has put together: they are served as they are.
+process.env.CLOTHO_SERVER__STATIC_DIR ??= fileURLToPath(new URL("../../static", import.meta.url));
 
 /** @typedef {import("playwright-core").Page} Page */
 /** @typedef {Awaited<ReturnType<typeof furnish>>} House */

@@ -195,7 +195,7 @@ describe("S4-52: scripts that mean harm", () => {
     await page.locator(".menu:popover-open").waitFor();
     await page.keyboard.press("Escape");
     const newest = ids.at(-1);
-    const note = messageOf(page, newest).getByText("A script of this card took too long and was skipped: endless");
+    const note = page.getByText("A script of this card took too long and was skipped: endless");
     await note.waitFor();
     await until(async () => (await words(page, newest)).startsWith("29: A plan of aaa"), "the scripts around it have done their work");
     await until(async () => (await words(page, ids[1])).startsWith("1: A plan of aaa"), "the oldest too");

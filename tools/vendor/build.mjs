@@ -1,10 +1,12 @@
 // Builds static/vendor/*.js, static/vendor/LICENSES.txt and static/icons.svg from the packages pinned in
-// package-lock.json. `node build.mjs` writes them; `node build.mjs --check` compares byte for byte with what is
-// committed and fails on a difference. Nothing here runs when the server runs.
+// package-lock.json, and static/built from the page's own modules and styles. `node build.mjs` writes them; `node build.mjs
+// --check` compares byte for byte with what is committed and fails on a difference. Nothing here runs when the server
+// runs.
 import { build } from "esbuild";
-import { readFile, writeFile, mkdir } from "node:fs/promises";
+import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { pageFiles } from "./page.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const target = join(here, "../../static");
@@ -136,11 +138,18 @@ async function sprite() {
 /** @type {Record<string, string>} */
 const outputs = { "icons.svg": await sprite(), "vendor/LICENSES.txt": await licences() };
 for (const file of Object.keys(bundles)) outputs[`vendor/${file}`] = await bundle(file);
+Object.assign(outputs, await pageFiles(target));
 
+const isCheck = process.argv.includes("--check");
 const differing = [];
+for (const file of await readdir(join(target, "built/js")).catch(() => [])) {
+  if (`built/js/${file}` in outputs) continue;
+  if (isCheck) differing.push(`built/js/${file}`);
+  else await rm(join(target, "built/js", file));
+}
 for (const [file, text] of Object.entries(outputs)) {
   const path = join(target, file);
-  if (process.argv.includes("--check")) {
+  if (isCheck) {
     if ((await readFile(path, "utf8").catch(() => "")) !== text) differing.push(file);
   } else {
     await mkdir(dirname(path), { recursive: true });
@@ -151,4 +160,4 @@ if (differing.length > 0) {
   console.error(`static/ differs from a fresh build in: ${differing.join(", ")}. Run: npm run build`);
   process.exit(1);
 }
-console.log(`${Object.keys(outputs).length} files ${process.argv.includes("--check") ? "match" : "written"}`);
+console.log(`${Object.keys(outputs).length} files ${isCheck ? "match" : "written"}`);

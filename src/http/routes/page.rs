@@ -4,23 +4,40 @@ use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse};
 
 use super::Program;
+use crate::app::App;
 use crate::assets::Asset;
 use crate::http::answer::has;
 use crate::http::error::ApiError;
 
-/// Stands in the document for the address of its files.
-const PLACE: &str = "{{assets}}";
+/// Stand in the document for the address of its files, for the folder of its scripts and styles there, and for the links to
+/// what a browser may ask for before a script has told it to.
+const PLACES: [&str; 3] = ["{{assets}}", "{{built}}", "{{ahead}}"];
+/// What every page is made of.
+const FIRST: [&str; 2] = ["vendor/preact.js", "built/js/first.js"];
+/// What a story is made of beside that.
+const STORY: [&str; 3] = ["built/js/story.js", "vendor/marked.js", "vendor/purify.js"];
 
 /// The document, at every address that the page shows.
 ///
 /// # Errors
 /// The page is not there.
-pub async fn index(app: Program) -> Result<HttpResponse, ApiError> {
+pub async fn index(app: Program, request: HttpRequest) -> Result<HttpResponse, ApiError> {
     let asset = app.assets.get("index.html").ok_or_else(|| ApiError::not_found("the page"))?;
-    let text = String::from_utf8_lossy(&asset.bytes).replace(PLACE, &format!("/assets/{}", app.assets.version()));
+    let [files, built, ahead] = PLACES;
+    let text = String::from_utf8_lossy(&asset.bytes)
+        .replace(ahead, &links(&app, request.path().starts_with("/s/")))
+        .replace(built, app.assets.built())
+        .replace(files, &format!("/assets/{}", app.assets.version()));
     let mut answer = HttpResponse::Ok();
     answer.insert_header((header::CACHE_CONTROL, "no-store"));
     Ok(answer.content_type("text/html; charset=utf-8").body(text))
+}
+
+/// The links to what the page begins with. Modules that lie in a folder are too many to be named.
+fn links(app: &App, is_story: bool) -> String {
+    let story = STORY.iter().filter(|_| is_story);
+    let all = FIRST.iter().chain(story).filter(|_| app.assets.is_immutable());
+    all.map(|path| format!("<link rel=\"modulepreload\" href=\"{}/{path}\">", PLACES[0])).collect()
 }
 
 /// A file of the page. Under another version than the present one nothing is there.

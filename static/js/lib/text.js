@@ -2,9 +2,11 @@
 
 /** @import { Json } from "./wire.d.ts" */
 
+const letters = new Intl.Segmenter();
+
 /** The first letter a name is known by. @param {string | null | undefined} name */
 export function initial(name) {
-  const first = [...new Intl.Segmenter().segment(name?.trim() || "?")][0];
+  const [first] = letters.segment(name?.trim() || "?");
   return (first?.segment ?? "?").toLocaleUpperCase();
 }
 

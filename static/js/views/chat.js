@@ -33,6 +33,8 @@ import { Blank, CommandButton, Waiting, icon, later } from "./parts.js";
 
 /** At most this many messages are in the page; the window moves by STEP when its end comes near. */
 const MOST = 80;
+/** The first picture has so many: what is above them follows once they are seen. */
+const FEW = 12;
 const STEP = 30;
 const NEAR = 900;
 const AT_END = 40;
@@ -70,12 +72,12 @@ function InTrash({ item: { id, name, until } }) {
     <button type="button" class="primary" onClick=${() => restore(id)}>${icon("undo")}<span>${t("command.restore")}</span></button></div>`)}</section>`;
 }
 
-/** The part of the line that is in the page begins here; null: it ends with the line. @param {Id[]} ids @param {Id | null} first */
-function windowOf(ids, first) {
-  const last = Math.max(0, ids.length - MOST);
+/** The part of the line that is in the page begins here; null: it ends with the line. @param {Id[]} ids @param {Id | null} first @param {number} most */
+function windowOf(ids, first, most) {
+  const last = Math.max(0, ids.length - most);
   const found = first === null ? -1 : ids.indexOf(first);
   const start = found < 0 ? last : Math.min(found, last);
-  return { start, end: Math.min(ids.length, start + MOST) };
+  return { start, end: Math.min(ids.length, start + most) };
 }
 
 function Line() {
@@ -87,7 +89,8 @@ function Line() {
   // `held` is the message that must not move while things above it change; null: the end of the line is followed.
   const held = useRef(/** @type {{id: string, top: number} | null} */ (null));
   const reached = useRef(0);
-  const { start, end } = windowOf(ids, first);
+  const [most, setMost] = useState(FEW);
+  const { start, end } = windowOf(ids, first, most);
   const beginning = start === 0 && older.value === null;
 
   const settle = () => {
@@ -121,6 +124,7 @@ function Line() {
     const box = scroller.current;
     if (box && beginning && ids.length === 1) held.current = firstVisible(box);
   }, []);
+  useEffect(() => setMost(MOST), []);
   useLayoutEffect(settle, [ids, start, end]);
   const before = useRef(ids);
   useLayoutEffect(() => {

@@ -33,10 +33,18 @@ export function placeOf(page, id, badge = false) {
   }, [id, badge]);
 }
 
-/** Waits until a message is drawn, and says where. */
+/** Waits until a message is drawn and stands still, and says where: nobody hits what still moves. */
 export async function seen(page, id, badge = false) {
-  await until(async () => (await placeOf(page, id, badge)) !== null, "it is drawn");
-  return placeOf(page, id, badge);
+  /** @type {{x: number, y: number} | null} */
+  let place = null;
+  const isStill = async () => {
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
+    const [was, now] = [place, await placeOf(page, id, badge)];
+    place = now;
+    return was !== null && now !== null && was.x === now.x && was.y === now.y;
+  };
+  await until(isStill, "it is drawn and stands still");
+  return place;
 }
 
 /** Fingers on the screen, as the browser tells of real ones. @param {import("playwright-core").Page} page */

@@ -1,0 +1,3 @@
+/* Built of static/ by tools/vendor, do not edit. */
+import{h as s,html as a}from"../../vendor/preact.js";import{a9 as m,w as i}from"./shared.js";import{bl as l,t,M as e,bs as p}from"./first.js";import"./story.js";import"../../vendor/marked.js";import"../../vendor/purify.js";p(i);function u({id:o}){const n=r=>{r.preventDefault(),e(null),m(o)};return s(l,{title:t("settings.remove",{name:o})},a`<form onSubmit=${n}><p>${t("settings.removeText",{name:o})}</p>
+    <div class="actions"><button type="button" autofocus onClick=${()=>e(null)}>${t("cancel")}</button><button class="primary danger">${t("settings.removeYes")}</button></div></form>`)}export{u as Forget};

@@ -1,0 +1,2 @@
+/* Built of static/ by tools/vendor, do not edit. */
+import{a as s}from"./shared.js";import"../../vendor/preact.js";import"./story.js";import"./first.js";import"../../vendor/marked.js";import"../../vendor/purify.js";async function a(){const r=navigator.serviceWorker;if(!r)return;const e=r.controller===null;if(await r.register(s("offline")),!e)return;const{active:o}=await r.ready,t=performance.getEntriesByType("resource").map(({name:i})=>i);o?.postMessage({had:t})}export{a as keepForOffline};

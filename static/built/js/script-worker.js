@@ -1,0 +1,2 @@
+/* Built of static/ by tools/vendor, do not edit. */
+import{m as u}from"./scripts.js";let t=null;addEventListener("message",({data:e})=>{if("setup"in e)return void(t=e.setup);if(!t)return;const{id:s,text:n,place:i,without:o,isWatched:r}=e;postMessage({id:s,says:"begun"}),postMessage({id:s,says:"done",...u(t,n,i,o,r?(a,p)=>postMessage({id:s,says:"step",step:a,text:p,at:performance.timeOrigin+performance.now()}):void 0)})});

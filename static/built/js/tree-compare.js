@@ -1,0 +1,6 @@
+/* Built of static/ by tools/vendor, do not edit. */
+import{useRef as m,useLayoutEffect as i,h as l,html as s}from"../../vendor/preact.js";import{turnCompared as u}from"./overview.js";import{t as e,aD as o}from"./first.js";import{Comparison as d}from"./branches.js";import"./story.js";import"../../vendor/marked.js";import"../../vendor/purify.js";import"./shared.js";function $({from:r,to:t,back:a}){const n=m(null);i(()=>n.current?.focus({preventScroll:!0}),[r,t]);const c=p=>{p.key!=="Escape"||document.querySelector(":popover-open")||(p.preventDefault(),a())};return s`<section ref=${n} class="tree-compared" tabindex="-1" aria-label=${e("command.compare")} onKeyDown=${c}>
+    <header>${o("compare")}<h2>${e("command.compare")}</h2>
+      <button type="button" class="round" aria-label=${e("tree.turnCompared")} title=${e("tree.turnCompared")} onClick=${u}>${o("sides")}</button>
+      <button type="button" class="round" aria-label=${e("tree.closeCompared")} title=${`${e("tree.closeCompared")} (Esc)`} onClick=${a}>${o("close")}</button></header>
+    <div class="tree-text" tabindex="0" role="group" aria-label=${e("tree.compared")}>${l(d,{from:r,to:t})}</div></section>`}export{$ as Compared};
