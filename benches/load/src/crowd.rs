@@ -71,7 +71,8 @@ async fn watch(mut socket: Socket, mock: Mock, turns: usize, words: usize) -> Se
 }
 
 fn report(all: &[Seen], turns: usize, words: usize) {
-    let columns = ["watchers", "turns", "operations", "heard by all", "texts whole", "last behind first: p50", "p99", "longest"];
+    let columns =
+        ["watchers", "turns", "operations", "heard by all", "texts whole", "last behind first: p50", "p99", "longest"];
     head(&format!("One session with {WATCHERS} watchers, replies of {PACE} words a second"), &columns);
     let mut events: BTreeMap<&(i64, String), Vec<Instant>> = BTreeMap::new();
     for (key, moment) in all.iter().flat_map(|seen| &seen.operations) {
@@ -80,7 +81,8 @@ fn report(all: &[Seen], turns: usize, words: usize) {
     let by_all = events.values().filter(|moments| moments.len() == all.len()).count();
     let behind = |moments: &Vec<Instant>| *moments.iter().max().unwrap() - *moments.iter().min().unwrap();
     let mut behind: Vec<Duration> = events.values().map(behind).collect();
-    let is_whole = |(turn, heard): &(usize, &Heard)| heard.text == whole(*turn, words) && heard.gaps == 0 && heard.is_kept;
+    let is_whole =
+        |(turn, heard): &(usize, &Heard)| heard.text == whole(*turn, words) && heard.gaps == 0 && heard.is_kept;
     let texts: usize = all.iter().map(|seen| seen.streams.iter().enumerate().filter(is_whole).count()).sum();
     row(&[
         all.len().to_string(),
@@ -92,7 +94,8 @@ fn report(all: &[Seen], turns: usize, words: usize) {
         micros(quantile(&mut behind, 99)),
         micros(quantile(&mut behind, 100)),
     ]);
-    let mut delays: Vec<Duration> = all.iter().flat_map(|seen| &seen.streams).flat_map(|one| one.delays.clone()).collect();
+    let mut delays: Vec<Duration> =
+        all.iter().flat_map(|seen| &seen.streams).flat_map(|one| one.delays.clone()).collect();
     let pieces: usize = all.iter().flat_map(|seen| &seen.streams).map(|one| one.pieces).sum();
     head("Its words, from the model server to a watcher", &["words heard", "pieces", "delay p50", "p99", "longest"]);
     let times = [median(&mut delays), quantile(&mut delays, 99), quantile(&mut delays, 100)].map(micros);

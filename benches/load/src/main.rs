@@ -46,8 +46,10 @@ impl Size {
     }
 }
 
+type Scenario = fn(Size);
+
 /// The scenarios, by their names.
-const SCENARIOS: [(&str, fn(Size)); 8] = [
+const SCENARIOS: [(&str, Scenario); 8] = [
     ("writers", writers::figures),
     ("streams", streams::figures),
     ("watchers", watchers::figures),

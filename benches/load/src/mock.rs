@@ -16,8 +16,8 @@ use tokio::sync::{oneshot, watch};
 /// All words have so many letters, the blank behind them included: a place in the text tells the word.
 pub const WORD: usize = 8;
 const WORDS: [&str; 16] = [
-    "lantern ", "harbour ", "evening ", "nothing ", "whisper ", "kitchen ", "weather ", "letters ", "morning ", "the fog ",
-    "silence ", "the sea ", "a candle", " at last", "her hand", " closed ",
+    "lantern ", "harbour ", "evening ", "nothing ", "whisper ", "kitchen ", "weather ", "letters ", "morning ",
+    "the fog ", "silence ", "the sea ", "a candle", " at last", "her hand", " closed ",
 ];
 
 /// The word at a place of a stream.
@@ -112,11 +112,6 @@ impl Mock {
     /// Lets all streams begin, and those that come later at once.
     pub fn open(&self) {
         self.shared.gate.send_replace(true);
-    }
-
-    /// Lets streams wait for the next [`Mock::open`].
-    pub fn close(&self) {
-        self.shared.gate.send_replace(false);
     }
 
     /// How long a word has been on its way.

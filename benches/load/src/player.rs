@@ -47,6 +47,8 @@ impl Socket {
 pub struct Player {
     pub wire: Wire,
     pub session: String,
+    /// What plugins could not do for the newest reply.
+    pub problems: usize,
     socket: Socket,
     leaf: String,
 }
@@ -76,7 +78,7 @@ impl Player {
     pub async fn join(at: SocketAddr, session: &str) -> Self {
         let mut wire = Wire::open(at).await;
         let leaf = text(&wire.get(&format!("/api/sessions/{session}")).await["activeLeafId"]);
-        Self { wire, session: session.to_owned(), socket: Socket::open(at, session).await, leaf }
+        Self { wire, session: session.to_owned(), problems: 0, socket: Socket::open(at, session).await, leaf }
     }
 
     fn target(&self) -> String {
@@ -103,6 +105,7 @@ impl Player {
             let node = serde_json::from_str::<Value>(&frame).unwrap()["node"].take();
             if node["id"] == self.leaf.as_str() {
                 assert_eq!(node["status"], "complete", "a reply failed: {node}");
+                self.problems = node["problems"].as_array().map_or(0, Vec::len);
                 return node;
             }
         }

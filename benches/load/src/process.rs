@@ -12,6 +12,12 @@ pub struct Usage {
 }
 
 impl Usage {
+    pub const NONE: Self = Self { cpu: Duration::ZERO, written: 0 };
+
+    pub fn plus(self, more: Self) -> Self {
+        Self { cpu: self.cpu + more.cpu, written: self.written + more.written }
+    }
+
     pub fn since(self, before: Self) -> Self {
         Self { cpu: self.cpu.saturating_sub(before.cpu), written: self.written.saturating_sub(before.written) }
     }

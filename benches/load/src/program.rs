@@ -44,6 +44,11 @@ impl House {
         self.folder.path()
     }
 
+    /// How large the database is.
+    pub fn database(&self) -> u64 {
+        fs::metadata(self.folder.path().join("data/clotho.db")).map_or(0, |file| file.len())
+    }
+
     /// Starts the program and waits until it answers.
     pub async fn start(&self) -> Program<'_> {
         let program = self.spawn();
@@ -115,7 +120,10 @@ impl Program<'_> {
     /// Ends it in order, so that everything is on the disk.
     pub async fn stop(mut self) {
         let id = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success(), "the program has ended by itself");
+        assert!(
+            Command::new("kill").args(["-TERM", &id]).status().unwrap().success(),
+            "the program has ended by itself"
+        );
         let asked = Instant::now();
         while self.child.try_wait().unwrap().is_none() {
             assert!(asked.elapsed() < STOP, "the program does not end");

@@ -3,11 +3,12 @@
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tokio::task::JoinHandle;
 
 use super::Size;
-use super::mock::{Mock, Plan, WORD, whole, word};
+use super::mock::{Mock, Plan, WORD, whole};
 use super::player::{Player, Socket, begin};
-use super::process::{megabytes, usage};
+use super::process::{Usage, megabytes, usage};
 use super::program::{House, Program};
 use super::table::{head, median, micros, quantile, row};
 use super::wire::{Wire, within};
@@ -62,54 +63,84 @@ pub fn figures(size: Size) {
     beside(size);
 }
 
+/// Few and many, so that one sees where the machine is full.
 fn thousand(size: Size) {
-    let streams = size.of(1_000, 50);
-    let plan = || Plan { streams, words: size.of(1_000, 100), pause: PAUSE };
-    head(
-        &format!("{streams} streams of 50 words a second each"),
-        &["", "words", "delivered", "texts whole", "words/s", "words a piece", "delay p50", "p99", "longest", "CPU", "memory at most", "limit"],
-    );
-    super::run(async {
-        let mock = Mock::start(plan());
-        let before = usage(std::process::id());
-        let heard = read_directly(&mock, streams).await;
-        let cpu = usage(std::process::id()).since(before).cpu;
-        report("the model server read directly", &plan(), &heard, &mock, cpu, "", "");
-    });
-    super::run(async {
-        let mock = Mock::start(plan());
-        let house = House::new(&mock, "", "");
-        let program = house.start().await;
-        let idle = program.memory();
-        let (sessions, watchers) = watched(&program, &mock, &plan()).await;
-        program.forget_peak();
-        let asked = Instant::now();
-        ask(&program, &sessions).await;
-        mock.until_running(streams).await;
-        let (asking, before, own) = (asked.elapsed(), program.usage(), usage(std::process::id()));
-        mock.open();
-        let mut heard = Vec::new();
-        for watcher in watchers {
-            heard.push(watcher.await.unwrap());
-        }
-        let cpu = program.usage().since(before).cpu;
-        let memory = program.memory();
-        report("through Clotho", &plan(), &heard, &mock, cpu, &megabytes(memory.peak), "all, <= 400 MB");
-        let took = mock.took().as_secs_f64();
-        let drivers = usage(std::process::id()).since(own).cpu.as_secs_f64();
-        println!("\nAsking for all of them took {:.1} s. Before there was anything the program held {} (limit 40 MB).", asking.as_secs_f64(), megabytes(idle.resident));
-        println!("Model server and watchers took {:.2} of a core meanwhile.", drivers / took);
-    });
+    let columns = [
+        "50 words a second each",
+        "words",
+        "delivered",
+        "texts whole",
+        "words/s",
+        "words a piece",
+        "delay p50",
+        "p99",
+        "longest",
+        "CPU",
+        "memory at most",
+        "limit",
+    ];
+    head("Streams at once, each with a watcher", &columns);
+    let mut remarks = Vec::new();
+    for streams in size.of([250, 1_000], [10, 50]) {
+        let plan = || Plan { streams, words: size.of(1_000, 100), pause: PAUSE };
+        super::run(read_alone(plan()));
+        super::run(async { remarks.push(read_through(plan()).await) });
+    }
+    remarks.iter().for_each(|remark| println!("\n{remark}"));
 }
 
-fn report(name: &str, plan: &Plan, heard: &[Heard], mock: &Mock, cpu: Duration, memory: &str, limit: &str) {
+/// What the model server and this driver can do by themselves.
+async fn read_alone(plan: Plan) {
+    let mock = Mock::start(plan);
+    let (before, begun) = (usage(std::process::id()), Instant::now());
+    let heard = read_directly(&mock, mock.plan().streams).await;
+    let cores = cores(usage(std::process::id()).since(before), begun.elapsed());
+    report("read directly", &heard, &mock, cores, "", "");
+}
+
+async fn read_through(plan: Plan) -> String {
+    let mock = Mock::start(plan);
+    let house = House::new(&mock, "", "");
+    let program = house.start().await;
+    let idle = megabytes(program.memory().resident);
+    let (sessions, watchers) = watched(&program, &mock).await;
+    let streams = sessions.len();
+    program.forget_peak();
+    let asked = Instant::now();
+    ask(&program, &sessions).await;
+    mock.until_running(streams).await;
+    let (asking, before, own) = (asked.elapsed().as_secs_f64(), program.usage(), usage(std::process::id()));
+    mock.open();
+    let (begun, mut heard) = (Instant::now(), Vec::new());
+    for watcher in watchers {
+        heard.push(watcher.await.unwrap());
+    }
+    let took = begun.elapsed();
+    let driver = cores(usage(std::process::id()).since(own), took);
+    let limit = if streams == 1_000 { "all, <= 400 MB" } else { "all" };
+    let own = cores(program.usage().since(before), took);
+    report("through Clotho", &heard, &mock, own, &megabytes(program.memory().peak), limit);
+    format!(
+        "{streams} streams: asking for all of them took {asking:.1} s; model server and watchers took {driver:.2} of a core; \
+         the program held {idle} when it had started (limit 40 MB)."
+    )
+}
+
+/// So many cores were busy.
+fn cores(used: Usage, time: Duration) -> f64 {
+    used.cpu.as_secs_f64() / time.as_secs_f64()
+}
+
+fn report(name: &str, heard: &[Heard], mock: &Mock, cores: f64, memory: &str, limit: &str) {
+    let plan = mock.plan();
     let expected = plan.streams * plan.words;
     let mut delays: Vec<Duration> = heard.iter().flat_map(|one| one.delays.iter().copied()).collect();
-    let is_whole = |(stream, one): &(usize, &Heard)| one.text == whole(*stream, plan.words) && one.gaps == 0 && one.is_kept;
+    let is_whole =
+        |(stream, one): &(usize, &Heard)| one.text == whole(*stream, plan.words) && one.gaps == 0 && one.is_kept;
     let pieces: usize = heard.iter().map(|one| one.pieces).sum();
     let took = mock.took().as_secs_f64();
     row(&[
-        name.to_owned(),
+        format!("{} {name}", plan.streams),
         expected.to_string(),
         delays.len().to_string(),
         format!("{} of {}", heard.iter().enumerate().filter(is_whole).count(), plan.streams),
@@ -118,7 +149,7 @@ fn report(name: &str, plan: &Plan, heard: &[Heard], mock: &Mock, cpu: Duration, 
         micros(median(&mut delays)),
         micros(quantile(&mut delays, 99)),
         micros(quantile(&mut delays, 100)),
-        format!("{:.2} cores", cpu.as_secs_f64() / took),
+        format!("{cores:.2} cores"),
         memory.to_owned(),
         limit.to_owned(),
     ]);
@@ -131,7 +162,6 @@ pub fn wish(stream: usize) -> String {
 
 /// Reads all streams from the model server, nothing in between.
 async fn read_directly(mock: &Mock, streams: usize) -> Vec<Heard> {
-    let mut heard: Vec<Heard> = Vec::new();
     let mut wires = Vec::new();
     for stream in 0..streams {
         let mut wire = Wire::open(mock.at).await;
@@ -142,8 +172,7 @@ async fn read_directly(mock: &Mock, streams: usize) -> Vec<Heard> {
     mock.until_running(streams).await;
     mock.open();
     let read = wires.into_iter().enumerate().map(|(stream, wire)| read_stream(stream, wire, mock));
-    heard.extend(within("the end of all streams", futures_util::future::join_all(read)).await);
-    heard
+    within("the end of all streams", futures_util::future::join_all(read)).await
 }
 
 async fn read_stream(stream: usize, mut wire: Wire, mock: &Mock) -> Heard {
@@ -163,8 +192,8 @@ async fn read_stream(stream: usize, mut wire: Wire, mock: &Mock) -> Heard {
 }
 
 /// Sessions, and for each a watcher that is there before anything is said.
-async fn watched(program: &Program<'_>, mock: &Mock, plan: &Plan) -> (Vec<String>, Vec<tokio::task::JoinHandle<Heard>>) {
-    let (mut sessions, mut watchers) = (Vec::new(), Vec::new());
+async fn watched(program: &Program<'_>, mock: &Mock) -> (Vec<String>, Vec<JoinHandle<Heard>>) {
+    let (plan, mut sessions, mut watchers) = (mock.plan(), Vec::new(), Vec::new());
     let mut wire = Wire::open(program.at).await;
     for stream in 0..plan.streams {
         let session = begin(&mut wire).await;
@@ -212,7 +241,7 @@ fn beside(size: Size) {
         let program = house.start().await;
         let mut player = Player::begin(program.at, 4).await;
         player.turn().await;
-        let (sessions, watchers) = watched(&program, &mock, mock.plan()).await;
+        let (sessions, watchers) = watched(&program, &mock).await;
         ask(&program, &sessions).await;
         mock.until_running(sessions.len()).await;
         mock.open();

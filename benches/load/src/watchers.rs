@@ -22,11 +22,14 @@ pub fn figures(size: Size) {
         let house = House::new(&mock, "", "");
         let program = house.start().await;
         let count = size.of(1_000, 50);
-        // With a whole minute each watcher has heard two signs of life.
-        let rest = Duration::from_secs(size.of(60, 3));
+        // In half a minute each watcher has heard one sign of life.
+        let rest = Duration::from_secs(size.of(30, 3));
         let mut wire = Wire::open(program.at).await;
         let session = begin(&mut wire).await;
-        head("WebSockets that wait", &["watchers", "memory", "of its own", "own memory a watcher", "CPU a second", "limit"]);
+        head(
+            "WebSockets that wait",
+            &["watchers", "memory", "of its own", "own memory a watcher", "CPU a second", "limit"],
+        );
         let before = idle(&program, 0, rest, None, "<= 40 MB").await;
         let (told, mut heard) = mpsc::unbounded_channel();
         for _ in 0..count {
@@ -41,7 +44,10 @@ pub fn figures(size: Size) {
             });
         }
         idle(&program, count, rest, Some(before), "").await;
-        head("One operation, and when the watchers know it", &["watchers", "operations", "known", "p50", "p99", "the last one"]);
+        head(
+            "One operation, and when the watchers know it",
+            &["watchers", "operations", "known", "p50", "p99", "the last one"],
+        );
         let mut all = Vec::new();
         for _ in 0..OPERATIONS {
             let leaf = text(&wire.get(&format!("/api/sessions/{session}")).await["activeLeafId"]);

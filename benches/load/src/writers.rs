@@ -19,7 +19,18 @@ const HISTORY: usize = 4;
 const PAUSE: Duration = Duration::from_millis(20);
 
 pub fn figures(size: Size) {
-    let columns = ["writers", "turns", "turns/s", "p50", "p99", "longest", "limit", "CPU a turn", "to disk a turn", "memory at most"];
+    let columns = [
+        "writers",
+        "turns",
+        "turns/s",
+        "p50",
+        "p99",
+        "longest",
+        "limit",
+        "CPU a turn",
+        "to disk a turn",
+        "memory at most",
+    ];
     head("Writers who play whole turns at once", &columns);
     let mut first = Vec::new();
     for writers in [8, 32, 64] {
