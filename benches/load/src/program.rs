@@ -95,8 +95,8 @@ impl Program<'_> {
     /// Asks until there is an answer; how long that was after the start.
     pub async fn answers(&self, target: &str) -> Duration {
         let mut wire = loop {
-            match tokio::net::TcpStream::connect(self.at).await {
-                Ok(_) => break Wire::open(self.at).await,
+            match Wire::try_open(self.at).await {
+                Ok(wire) => break wire,
                 Err(_) if self.started.elapsed() < START => tokio::time::sleep(Duration::from_millis(1)).await,
                 Err(error) => panic!("the program does not answer: {error}\n{}", self.house.log()),
             }

@@ -15,8 +15,11 @@ const WRITERS: usize = 16;
 /// A rare word, a common one, two, a phrase, and the beginning of a word.
 const QUERIES: [&str; 5] = ["mark42", "lantern", "harbour+evening", "%22the+fog%22", "whis*"];
 
+/// Alone and together take turns: what else the machine does falls upon both.
+const ROUNDS: u32 = 3;
+
 pub fn figures(size: Size) {
-    let (messages, each) = (size.of(50_000, 1_000), Duration::from_secs(size.of(15, 2)));
+    let (messages, each) = (size.of(50_000, 1_000), Duration::from_secs(size.of(15, 3)) / ROUNDS);
     super::run(async {
         let mock = Mock::prompt();
         let house = House::new(&mock, CONTEXT, "");
@@ -24,11 +27,16 @@ pub fn figures(size: Size) {
         take_in(&program, 0, messages).await;
         indexed(&program).await;
         let mut wire = Wire::open(program.at).await;
-        let mut alone = searches(&mut wire, each).await;
-        let mut written = turns(begin(&program, WRITERS).await, each).await;
-        // Stories that are as new, so that their prompts are as long.
-        let players = begin(&program, WRITERS).await;
-        let (mut beside, mut among) = tokio::join!(turns(players, each), searches(&mut wire, each));
+        let (mut alone, mut written, mut beside, mut among) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            alone.extend(searches(&mut wire, each).await);
+            written.extend(turns(begin(&program, WRITERS).await, each).await);
+            // Stories that are as new, so that their prompts are as long.
+            let players = begin(&program, WRITERS).await;
+            let (turns, searches) = tokio::join!(turns(players, each), searches(&mut wire, each));
+            beside.extend(turns);
+            among.extend(searches);
+        }
         let late = indexed(&program).await;
         let columns = ["", "alone", "p50", "p99", "both at once", "p50", "p99", "p50 / alone"];
         head(&format!("Searching {messages} messages beside {WRITERS} writers"), &columns);

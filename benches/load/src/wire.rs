@@ -25,9 +25,14 @@ pub struct Wire {
 
 impl Wire {
     pub async fn open(at: SocketAddr) -> Self {
-        let stream = TcpStream::connect(at).await.unwrap_or_else(|error| panic!("connecting to {at}: {error}"));
-        stream.set_nodelay(true).unwrap();
-        Self { at, stream, unread: Vec::new() }
+        Self::try_open(at).await.unwrap_or_else(|error| panic!("connecting to {at}: {error}"))
+    }
+
+    /// The same where perhaps nobody listens yet.
+    pub async fn try_open(at: SocketAddr) -> std::io::Result<Self> {
+        let stream = TcpStream::connect(at).await?;
+        stream.set_nodelay(true)?;
+        Ok(Self { at, stream, unread: Vec::new() })
     }
 
     pub async fn send(&mut self, line: &str, content_type: &str, body: &[u8]) {
