@@ -1,0 +1,120 @@
+//! A plugin that burns all that a call may have, in some sessions, beside players who have nothing to do with it.
+
+use std::fs;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::Size;
+use super::growth::CONTEXT;
+use super::mock::Mock;
+use super::player::Player;
+use super::program::{House, Program};
+use super::search::{begin, turns};
+use super::table::{head, median, micros, quantile, ratio, row};
+
+const PLAYERS: usize = 8;
+/// A plugin is switched off after five strikes: it is switched on anew before that.
+const STRIKES: usize = 4;
+
+/// Scripts that end by a limit: of steps, and of time, which is the dearer one.
+const SCRIPTS: [(&str, &str); 2] = [
+    ("loop", "fn on_reply(ctx) { loop {} }"),
+    ("pattern", "fn on_reply(ctx) { loop { ctx.find_all(\"[ab ]*[ac ][ab ]{60}x\", \"ab ac ba bc \"); } }"),
+];
+
+/// The rows take turns: what else the machine does falls upon all.
+const ROUNDS: u32 = 3;
+
+/// Eight players beside others, and what came of it in all rounds.
+#[derive(Default)]
+struct Line {
+    name: &'static str,
+    others: usize,
+    plugin: Option<&'static str>,
+    times: Vec<Duration>,
+    cpu: Duration,
+    /// Turns of the others, and those of them in which a limit was hit.
+    beside: (usize, usize),
+}
+
+pub fn figures(size: Size) {
+    let each = Duration::from_secs(size.of(15, 3)) / ROUNDS;
+    let line = |name, others, plugin| Line { name, others, plugin, ..Line::default() };
+    let mut lines = [
+        line("nobody", 0, None),
+        line("8 more without the plugin", PLAYERS, None),
+        line("8 with an endless loop", PLAYERS, Some("loop")),
+        line("8 with an endless pattern", PLAYERS, Some("pattern")),
+    ];
+    super::run(async {
+        let mock = Mock::prompt();
+        let house = House::new(&mock, CONTEXT, "[plugins]\ndir = \"plugins\"");
+        SCRIPTS.iter().for_each(|(id, script)| write(&house, id, script));
+        let program = house.start().await;
+        for _ in 0..ROUNDS {
+            for line in &mut lines {
+                play(line, &program, each).await;
+            }
+        }
+        report(&mut lines, each * ROUNDS);
+    });
+}
+
+/// Writes a plugin into the folder of plugins.
+fn write(house: &House, id: &str, script: &str) {
+    let folder = house.path().join("plugins").join(id);
+    fs::create_dir_all(&folder).unwrap();
+    let manifest =
+        format!("id = \"{id}\"\ntitle = \"Burns\"\nversion = \"1.0.0\"\napi = \"1\"\n[state]\nroot = \"{id}\"\n");
+    fs::write(folder.join("plugin.toml"), manifest).unwrap();
+    fs::write(folder.join("main.rhai"), script).unwrap();
+}
+
+async fn play(line: &mut Line, program: &Program<'_>, each: Duration) {
+    let (players, others) = (begin(program, PLAYERS).await, begin(program, line.others).await);
+    let before = program.usage();
+    let (times, (count, hit)) = tokio::join!(turns(players, each), burn(others, line.plugin, each));
+    line.times.extend(times);
+    line.cpu += program.usage().since(before).cpu;
+    line.beside = (line.beside.0 + count, line.beside.1 + hit);
+}
+
+fn report(lines: &mut [Line], time: Duration) {
+    let columns = ["8 players beside", "turns", "p50", "p99", "p50 / alone", "turns beside them", "limits hit", "CPU"];
+    head("Players beside a plugin that burns its limit", &columns);
+    let mut alone = None;
+    for line in lines {
+        let p50 = median(&mut line.times);
+        row(&[
+            line.name.to_owned(),
+            line.times.len().to_string(),
+            micros(p50),
+            micros(quantile(&mut line.times, 99)),
+            ratio(p50, *alone.get_or_insert(p50)),
+            line.beside.0.to_string(),
+            line.beside.1.to_string(),
+            format!("{:.2} cores", line.cpu.as_secs_f64() / time.as_secs_f64()),
+        ]);
+    }
+}
+
+/// All play for so long, with the plugin if there is one; how many turns that were, and in how many the plugin hit a limit.
+async fn burn(players: Vec<Player>, plugin: Option<&str>, each: Duration) -> (usize, usize) {
+    let begun = std::time::Instant::now();
+    let play = async |mut player: Player| {
+        let (mut count, mut hit) = (0, 0);
+        while begun.elapsed() < each {
+            if let Some(id) = plugin.filter(|_| count % STRIKES == 0) {
+                let line = format!("PUT /api/sessions/{}/plugins", player.session);
+                player.wire.ask(&line, json!([{"id": id, "enabled": true}]).to_string().as_bytes()).await;
+            }
+            player.turn().await;
+            count += 1;
+            hit += usize::from(player.problems > 0);
+        }
+        (count, hit)
+    };
+    let all = futures_util::future::join_all(players.into_iter().map(play)).await;
+    all.into_iter().fold((0, 0), |(count, hit), one| (count + one.0, hit + one.1))
+}

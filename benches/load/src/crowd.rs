@@ -1,0 +1,103 @@
+//! One session with many watchers: everything reaches each of them, and how far the last one is behind the first.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::Size;
+use super::mock::{Mock, Plan, whole};
+use super::player::{Player, Socket};
+use super::program::House;
+use super::streams::{Heard, wish};
+use super::table::{head, median, micros, quantile, row};
+
+const WATCHERS: usize = 50;
+/// So many words a second each reply has.
+const PACE: u32 = 100;
+
+/// What one watcher has seen: when each operation came, and what came of each stream.
+#[derive(Default)]
+struct Seen {
+    operations: BTreeMap<(i64, String), Instant>,
+    streams: Vec<Heard>,
+}
+
+pub fn figures(size: Size) {
+    let (turns, words) = (size.of(40, 5), size.of(100, 25));
+    super::run(async {
+        let mock = Mock::start(Plan { streams: turns, words, pause: Duration::from_secs(1) / PACE });
+        mock.open();
+        let house = House::new(&mock, "", "");
+        let program = house.start().await;
+        let mut player = Player::begin(program.at, 4).await;
+        let mut watchers = Vec::new();
+        for _ in 0..WATCHERS {
+            let socket = Socket::open(program.at, &player.session).await;
+            watchers.push(tokio::spawn(watch(socket, mock.clone(), turns, words)));
+        }
+        for turn in 0..turns {
+            player.write(&wish(turn)).await;
+            player.completed(|_| {}).await;
+        }
+        let mut all = Vec::new();
+        for watcher in watchers {
+            all.push(watcher.await.unwrap());
+        }
+        report(&all, turns, words);
+    });
+}
+
+/// Watches until the last reply has ended.
+async fn watch(mut socket: Socket, mock: Mock, turns: usize, words: usize) -> Seen {
+    let mut seen = Seen::default();
+    for turn in 0..turns {
+        let mut heard = Heard::default();
+        loop {
+            let frame = socket.frame().await;
+            let now = Instant::now();
+            let value: Value = serde_json::from_str(&frame).unwrap();
+            if let Some(op) = value["op"].as_i64() {
+                let about = format!("{} {}", value["type"], value["node"]["id"]);
+                seen.operations.insert((op, about), now);
+            }
+            if heard.frame(&frame, &mock, turn, words) {
+                break;
+            }
+        }
+        seen.streams.push(heard);
+    }
+    seen
+}
+
+fn report(all: &[Seen], turns: usize, words: usize) {
+    let columns =
+        ["watchers", "turns", "operations", "heard by all", "texts whole", "last behind first: p50", "p99", "longest"];
+    head(&format!("One session with {WATCHERS} watchers, replies of {PACE} words a second"), &columns);
+    let mut events: BTreeMap<&(i64, String), Vec<Instant>> = BTreeMap::new();
+    for (key, moment) in all.iter().flat_map(|seen| &seen.operations) {
+        events.entry(key).or_default().push(*moment);
+    }
+    let by_all = events.values().filter(|moments| moments.len() == all.len()).count();
+    let behind = |moments: &Vec<Instant>| *moments.iter().max().unwrap() - *moments.iter().min().unwrap();
+    let mut behind: Vec<Duration> = events.values().map(behind).collect();
+    let is_whole =
+        |(turn, heard): &(usize, &Heard)| heard.text == whole(*turn, words) && heard.gaps == 0 && heard.is_kept;
+    let texts: usize = all.iter().map(|seen| seen.streams.iter().enumerate().filter(is_whole).count()).sum();
+    row(&[
+        all.len().to_string(),
+        turns.to_string(),
+        events.len().to_string(),
+        by_all.to_string(),
+        format!("{texts} of {}", all.len() * turns),
+        micros(median(&mut behind)),
+        micros(quantile(&mut behind, 99)),
+        micros(quantile(&mut behind, 100)),
+    ]);
+    let mut delays: Vec<Duration> =
+        all.iter().flat_map(|seen| &seen.streams).flat_map(|one| one.delays.clone()).collect();
+    let pieces: usize = all.iter().flat_map(|seen| &seen.streams).map(|one| one.pieces).sum();
+    head("Its words, from the model server to a watcher", &["words heard", "pieces", "delay p50", "p99", "longest"]);
+    let times = [median(&mut delays), quantile(&mut delays, 99), quantile(&mut delays, 100)].map(micros);
+    row(&[&[delays.len().to_string(), pieces.to_string()][..], &times].concat());
+}

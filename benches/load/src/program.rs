@@ -1,0 +1,146 @@
+//! The program as a process of its own, with a folder of its own.
+
+use std::fs::{self, File};
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use super::mock::Mock;
+use super::process::{self, Memory, Usage};
+use super::wire::Wire;
+
+/// Who does not answer by then has not started.
+const START: Duration = Duration::from_secs(60);
+/// Who is not gone by then is ended.
+const STOP: Duration = Duration::from_secs(20);
+
+/// The folder of a server: its configuration, its data and its log. It goes when dropped.
+pub struct House {
+    folder: TempDir,
+    at: SocketAddr,
+}
+
+impl House {
+    /// Settings of `[generation]` and further sections. Nobody is held up by the number of replies or sockets.
+    pub fn new(mock: &Mock, generation: &str, sections: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        // The port is free now, and nobody else on this machine asks for it on purpose.
+        let at = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let text = format!(
+            "[server]\nlisten = \"{at}\"\n[storage]\ndata_dir = \"data\"\n[log]\nlevel = \"warn\"\n\
+             [generation]\nmodel = \"mock/mock\"\n{generation}\n\
+             [limits]\ngenerations_per_user = 2000\ngenerations = 2000\nwaiting_per_user = 2000\nws_per_user = 10000\n\
+             [[providers]]\nid = \"mock\"\nkind = \"openai\"\nbase_url = \"http://{}/v1\"\nmodels = [\"mock\"]\n{sections}\n",
+            mock.at
+        );
+        fs::write(folder.path().join("config.toml"), text).unwrap();
+        Self { folder, at }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// How large the database is.
+    pub fn database(&self) -> u64 {
+        fs::metadata(self.folder.path().join("data/clotho.db")).map_or(0, |file| file.len())
+    }
+
+    /// Starts the program and waits until it answers.
+    pub async fn start(&self) -> Program<'_> {
+        let program = self.spawn();
+        program.answers("/healthz").await;
+        program
+    }
+
+    /// Starts the program and does not wait.
+    pub fn spawn(&self) -> Program<'_> {
+        let path = binary();
+        let log = File::create(self.folder.path().join("log")).unwrap();
+        let started = Instant::now();
+        let child = Command::new(&path)
+            .args(["serve", "--config", "config.toml"])
+            .current_dir(self.folder.path())
+            .env_remove("CLOTHO_BIN")
+            .stdout(log.try_clone().unwrap())
+            .stderr(log)
+            .spawn()
+            .unwrap_or_else(|error| panic!("starting {}: {error}", path.display()));
+        Program { house: self, child, at: self.at, started }
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+}
+
+fn binary() -> PathBuf {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/release/clotho");
+    let path = std::env::var_os("CLOTHO_BIN").map_or_else(beside, PathBuf::from);
+    path.canonicalize().unwrap_or_else(|error| panic!("{}: {error}; build it, or set CLOTHO_BIN", path.display()))
+}
+
+/// The running program. Whatever it warned of is told when it ends.
+pub struct Program<'a> {
+    house: &'a House,
+    child: Child,
+    pub at: SocketAddr,
+    pub started: Instant,
+}
+
+impl Program<'_> {
+    /// Asks until there is an answer; how long that was after the start.
+    pub async fn answers(&self, target: &str) -> Duration {
+        let mut wire = loop {
+            match Wire::try_open(self.at).await {
+                Ok(wire) => break wire,
+                Err(_) if self.started.elapsed() < START => tokio::time::sleep(Duration::from_millis(1)).await,
+                Err(error) => panic!("the program does not answer: {error}\n{}", self.house.log()),
+            }
+        };
+        wire.get(target).await;
+        self.started.elapsed()
+    }
+
+    pub fn usage(&self) -> Usage {
+        process::usage(self.child.id())
+    }
+
+    pub fn memory(&self) -> Memory {
+        process::memory(self.child.id())
+    }
+
+    pub fn forget_peak(&self) {
+        process::forget_peak(self.child.id());
+    }
+
+    /// Ends it in order, so that everything is on the disk.
+    pub async fn stop(mut self) {
+        let id = self.child.id().to_string();
+        assert!(
+            Command::new("kill").args(["-TERM", &id]).status().unwrap().success(),
+            "the program has ended by itself"
+        );
+        let asked = Instant::now();
+        while self.child.try_wait().unwrap().is_none() {
+            assert!(asked.elapsed() < STOP, "the program does not end");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
+
+impl Drop for Program<'_> {
+    fn drop(&mut self) {
+        // Whoever has ended already cannot be ended.
+        _ = self.child.kill();
+        _ = self.child.wait();
+        let log = self.house.log();
+        let complaints: Vec<&str> = log.lines().filter(|line| !line.starts_with("Clotho listens")).collect();
+        if let [first, rest @ ..] = &complaints[..] {
+            println!("\nThe program logged {} lines, beginning with: {first}", rest.len() + 1);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! HTTP by hand over one connection that is kept: nothing between a request and its time.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+/// Who waits longer waits in vain.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Waits for something, and says what was waited for where it does not come.
+pub async fn within<T>(what: &str, work: impl Future<Output = T>) -> T {
+    let done = tokio::time::timeout(PATIENCE, work).await;
+    done.unwrap_or_else(|_| panic!("{what} did not come within {} s", PATIENCE.as_secs()))
+}
+
+/// A connection that is kept.
+pub struct Wire {
+    at: SocketAddr,
+    stream: TcpStream,
+    unread: Vec<u8>,
+}
+
+impl Wire {
+    pub async fn open(at: SocketAddr) -> Self {
+        Self::try_open(at).await.unwrap_or_else(|error| panic!("connecting to {at}: {error}"))
+    }
+
+    /// The same where perhaps nobody listens yet.
+    pub async fn try_open(at: SocketAddr) -> std::io::Result<Self> {
+        let stream = TcpStream::connect(at).await?;
+        stream.set_nodelay(true)?;
+        Ok(Self { at, stream, unread: Vec::new() })
+    }
+
+    pub async fn send(&mut self, line: &str, content_type: &str, body: &[u8]) {
+        let (at, length) = (self.at, body.len());
+        let head = format!(
+            "{line} HTTP/1.1\r\nhost: {at}\r\ncontent-type: {content_type}\r\ncontent-length: {length}\r\n\r\n"
+        );
+        let sent = async {
+            self.stream.write_all(head.as_bytes()).await?;
+            self.stream.write_all(body).await
+        };
+        sent.await.unwrap_or_else(|error| panic!("sending {line}: {error}"));
+    }
+
+    /// The body of an answer that says how long it is. What is refused ends the bench with what was said.
+    pub async fn answer(&mut self, line: &str) -> Value {
+        let answered = async {
+            let end = self.until(b"\r\n\r\n").await;
+            let head = String::from_utf8_lossy(&self.unread[..end]).to_lowercase();
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+            let whole = end + length.map_or(0, |length| length.parse::<usize>().unwrap());
+            while self.unread.len() < whole {
+                self.more().await;
+            }
+            let body: Vec<u8> = self.unread.drain(..whole).skip(end).collect();
+            assert!(head.starts_with("http/1.1 20"), "{line}: {head}{}", String::from_utf8_lossy(&body));
+            serde_json::from_slice(&body).unwrap_or_default()
+        };
+        within(line, answered).await
+    }
+
+    /// Reads until some bytes have come; answers with where they end.
+    pub async fn until(&mut self, wanted: &[u8]) -> usize {
+        let mut seen: usize = 0;
+        loop {
+            let from = seen.saturating_sub(wanted.len());
+            let found = self.unread[from..].windows(wanted.len()).position(|bytes| bytes == wanted);
+            if let Some(at) = found {
+                return from + at + wanted.len();
+            }
+            seen = self.unread.len();
+            self.more().await;
+        }
+    }
+
+    /// Takes the bytes up to there.
+    pub fn take(&mut self, end: usize) -> Vec<u8> {
+        self.unread.drain(..end).collect()
+    }
+
+    /// The end of a chunked answer; what was read of it is forgotten.
+    pub async fn end_of_chunks(&mut self) {
+        let end = self.until(b"\r\n0\r\n\r\n").await;
+        self.unread.drain(..end);
+    }
+
+    async fn more(&mut self) {
+        let read = self.stream.read_buf(&mut self.unread).await.unwrap_or_else(|error| panic!("{}: {error}", self.at));
+        assert!(read > 0, "{} has closed the connection", self.at);
+    }
+
+    pub async fn get(&mut self, target: &str) -> Value {
+        self.ask(&format!("GET {target}"), &[]).await
+    }
+
+    pub async fn post(&mut self, target: &str, body: &Value) -> Value {
+        self.ask(&format!("POST {target}"), body.to_string().as_bytes()).await
+    }
+
+    pub async fn ask(&mut self, line: &str, body: &[u8]) -> Value {
+        self.send(line, "application/json", body).await;
+        self.answer(line).await
+    }
+}
+
+/// The text that a value is.
+pub fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("no text: {value}")).to_owned()
+}

@@ -1,0 +1,153 @@
+//! Players who play whole turns at once, beside a model server that answers at once.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use super::Size;
+use super::mock::Mock;
+use super::player::{Moments, Player};
+use super::process::megabytes;
+use super::program::{House, Program};
+use super::table::{head, kilobytes, median, micros, quantile, row};
+use super::wire::Wire;
+
+/// A story begins anew after so many turns, so that its prompt stays short.
+const STORY: usize = 20;
+/// Messages of a story before it is played.
+const HISTORY: usize = 4;
+/// Between two requests to the model server directly.
+const PAUSE: Duration = Duration::from_millis(20);
+
+pub fn figures(size: Size) {
+    let columns = [
+        "writers",
+        "turns",
+        "turns/s",
+        "p50",
+        "p99",
+        "longest",
+        "limit",
+        "CPU a turn",
+        "to disk a turn",
+        "memory at most",
+    ];
+    head("Writers who play whole turns at once", &columns);
+    let mut first = Vec::new();
+    for writers in [8, 32, 64] {
+        super::run(async { first.push(of(writers, size).await) });
+    }
+    let columns = ["writers", "the model directly: p50", "p99", "through Clotho: p50", "p99", "added: p50", "p99"];
+    head("Time to the first piece of a reply, from the message on", &columns);
+    first.iter().for_each(|cells| row(cells));
+}
+
+/// Prints the row of so many writers, and gives back the cells of the other table.
+async fn of(writers: usize, size: Size) -> Vec<String> {
+    let mock = Mock::prompt();
+    let house = House::new(&mock, "", "");
+    let program = house.start().await;
+    let stories = size.of(6_400 / writers / STORY, 1);
+    let all = stories_of(writers, stories, &program).await;
+    program.forget_peak();
+    let (before, start, is_over) = (program.usage(), Instant::now(), Cell::new(false));
+    let (moments, mut alone) = tokio::join!(
+        async {
+            let moments = play(all).await;
+            is_over.set(true);
+            (moments, start.elapsed())
+        },
+        directly(&mock, &is_over)
+    );
+    let ((moments, took), used) = (moments, program.usage().since(before));
+    let count = moments.len();
+    let mut turns: Vec<Duration> = moments.iter().map(|one| one.completed).collect();
+    let limit = match writers {
+        8 => "> 500 turns/s",
+        32 => "p99 < 200 ms",
+        _ => "",
+    };
+    row(&[
+        writers.to_string(),
+        count.to_string(),
+        format!("{:.0}", count as f64 / took.as_secs_f64()),
+        micros(median(&mut turns)),
+        micros(quantile(&mut turns, 99)),
+        micros(quantile(&mut turns, 100)),
+        limit.to_owned(),
+        micros(used.cpu / u32::try_from(count).unwrap()),
+        kilobytes(used.written, count),
+        megabytes(program.memory().peak),
+    ]);
+    let mut through: Vec<Duration> = moments.iter().map(|one| one.first).collect();
+    [vec![writers.to_string()], first_cells(&mut alone, &mut through)].concat()
+}
+
+/// Quantiles of the first piece, asked for directly and through the program, and what lies between them.
+pub fn first_cells(alone: &mut [Duration], through: &mut [Duration]) -> Vec<String> {
+    let (mut cells, mut added) = (Vec::new(), Vec::new());
+    for percent in [50, 99] {
+        added.push(quantile(through, percent).saturating_sub(quantile(alone, percent)));
+    }
+    for times in [alone, through] {
+        cells.extend([50, 99].map(|percent| micros(quantile(times, percent))));
+    }
+    cells.extend(added.into_iter().map(micros));
+    cells
+}
+
+/// Stories for each writer, begun before anything is measured.
+async fn stories_of(writers: usize, stories: usize, program: &Program<'_>) -> Vec<Vec<Player>> {
+    let at = program.at;
+    let begin = move || async move {
+        let mut own = Vec::new();
+        for _ in 0..stories {
+            own.push(Player::begin(at, HISTORY).await);
+        }
+        own
+    };
+    let tasks: Vec<_> = (0..writers).map(|_| tokio::spawn(begin())).collect();
+    let mut all = Vec::new();
+    for task in tasks {
+        all.push(task.await.unwrap());
+    }
+    // The first turn of all is not like the others: connections to the model are opened.
+    all[0][0].turn().await;
+    all
+}
+
+async fn play(all: Vec<Vec<Player>>) -> Vec<Moments> {
+    let play = |stories: Vec<Player>| async {
+        let mut moments = Vec::new();
+        for mut player in stories {
+            moments.extend(player.turns(STORY).await);
+        }
+        moments
+    };
+    let tasks: Vec<_> = all.into_iter().map(|stories| tokio::spawn(play(stories))).collect();
+    let mut moments = Vec::new();
+    for task in tasks {
+        moments.extend(task.await.unwrap());
+    }
+    moments
+}
+
+/// What the model server takes by itself, meanwhile: the same prompt without the program in between.
+async fn directly(mock: &Mock, is_over: &Cell<bool>) -> Vec<Duration> {
+    let (mut wire, mut times) = (Wire::open(mock.at).await, Vec::new());
+    let prompt = mock.newest();
+    while !is_over.get() {
+        times.push(ask_directly(&mut wire, &prompt).await);
+        tokio::time::sleep(PAUSE).await;
+    }
+    times
+}
+
+/// How long the model server takes to its first piece.
+pub async fn ask_directly(wire: &mut Wire, prompt: &[u8]) -> Duration {
+    let sent = Instant::now();
+    wire.send("POST /v1/chat/completions", "application/json", prompt).await;
+    wire.until(b"\"content\":\"").await;
+    let first = sent.elapsed();
+    wire.end_of_chunks().await;
+    first
+}
