@@ -1,6 +1,7 @@
 // The page against the real server: what a reader does in a story, in Chromium.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
+import { fileURLToPath } from "node:url";
 import { reader, test, until } from "./support/browser.mjs";
 import { startClotho } from "./support/server.mjs";
 import { HP, POLICY, REFUSED, bar, bleed, browser, chat, clotho, composer, last, line, model, newStory, own, replyIsThere, say, session, texts, use } from "./support/stage.mjs";
@@ -510,7 +511,10 @@ describe("Markdown", () => {
 
   test("what was streamed piece by piece is what one rendering of the whole shows", async () => {
     const { page, close } = await reader(browser, { expected: POLICY });
-    await page.goto(clotho.base);
+    // The program has put the modules together: this one serves them as they are.
+    const server = await startClotho(`[server]\nstatic_dir = ${JSON.stringify(fileURLToPath(new URL("../../static", import.meta.url)))}\n`);
+    own.push(server);
+    await page.goto(server.base);
     const different = await page.evaluate(async (text) => {
       const main = /** @type {HTMLScriptElement} */ (document.querySelector("script[type=module]")).src;
       const { LiveProse, prose } = await import(new URL("lib/markdown.js", main).href);
