@@ -95,7 +95,8 @@ fn text(words: &str, out: &mut String) {
     const SIGNS: &[char] =
         &['-', '?', ':', ',', '[', ']', '{', '}', '#', '&', '*', '!', '|', '>', '\'', '"', '%', '@', '`', '~', '='];
     let lower = words.to_ascii_lowercase();
-    let is_word = matches!(lower.as_str(), "" | "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "---");
+    let is_word =
+        matches!(lower.as_str(), "" | "true" | "false" | "null" | "yes" | "no" | "y" | "n" | "on" | "off" | "---");
     let is_number = lower.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '+'));
     let is_bare = !is_word
         && !is_number
@@ -130,8 +131,8 @@ mod tests {
         check(json!(null), "");
         check(json!({}), "{}");
         check(
-            json!({"a": "1", "b": "no", "c: d": "- x", "e": "one\ntwo"}),
-            "a: \"1\"\nb: \"no\"\n\"c: d\": \"- x\"\ne: |-\n  one\n  two",
+            json!({"a": "1", "b": "no", "c: d": "- x", "e": "one\ntwo", "f": "Y"}),
+            "a: \"1\"\nb: \"no\"\n\"c: d\": \"- x\"\ne: |-\n  one\n  two\nf: \"Y\"",
         );
     }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 
 use clotho::clock::SplitMix64;
@@ -53,6 +53,13 @@ impl Program {
         Self { at: at.parse().unwrap(), child }
     }
 
+    /// Asks it to stop, as a service manager does, and waits until it has.
+    fn stop(&mut self) -> ExitStatus {
+        let told = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
+        assert!(told.success());
+        self.child.wait().unwrap()
+    }
+
     /// The memory of its own that it has, in kilobytes.
     pub fn own_kilobytes(&self) -> u64 {
         own_kilobytes(self.child.id())
@@ -67,7 +74,7 @@ impl Drop for Program {
 }
 
 /// An answer, if all of it arrived.
-fn ask(at: SocketAddr, method: &str, target: &str, body: &Value) -> Option<(u16, Value)> {
+pub fn ask(at: SocketAddr, method: &str, target: &str, body: &Value) -> Option<(u16, Value)> {
     let mut stream = TcpStream::connect(at).ok()?;
     let body = body.to_string();
     let head = format!(
@@ -231,8 +238,8 @@ impl Chronicle {
         Self { home, facts: Vec::new(), stories }
     }
 
-    /// A life of the program: everybody writes until so many acknowledgements were heard, then it is killed.
-    fn life(&mut self, model: &str, random: &mut SplitMix64) {
+    /// A life of the program: everybody writes until so many acknowledgements were heard, then it ends.
+    fn life(&mut self, model: &str, random: &mut SplitMix64, end: fn(&mut Program)) {
         let mut program = Program::start(self.home.path(), model);
         self.is_whole(&program);
         let (tell, told) = mpsc::channel();
@@ -250,7 +257,7 @@ impl Chronicle {
         drop(tell);
         let lives = 5 + random.below(60);
         self.hear(&told, lives);
-        program.child.kill().unwrap();
+        end(&mut program);
         for writer in writers {
             let (session, mut nodes) = writer.join().unwrap();
             // Enough to choose from, the old ones and the new.
@@ -322,7 +329,8 @@ fn purged(conn: &mut SqliteConnection) -> BTreeSet<String> {
     ids
 }
 
-async fn killed_again_and_again(seed: u64, times: usize) {
+/// Lives that end in one way, with everybody at it.
+async fn ended_again_and_again(seed: u64, times: usize, end: fn(&mut Program)) {
     let mock = MockModel::start().await;
     mock.always(Reply::ok(SAID));
     let model = mock.base_url();
@@ -330,7 +338,7 @@ async fn killed_again_and_again(seed: u64, times: usize) {
         let mut random = SplitMix64::new(seed);
         let mut chronicle = Chronicle::begin(&model);
         for _ in 0..times {
-            chronicle.life(&model, &mut random);
+            chronicle.life(&model, &mut random, end);
         }
         let program = Program::start(chronicle.home.path(), &model);
         chronicle.is_whole(&program);
@@ -351,13 +359,20 @@ async fn killed_again_and_again(seed: u64, times: usize) {
 /// `domain.md` 4, 5.6, C23: killed fifty times at moments drawn from a seed, in two houses of their own.
 #[tokio::test]
 async fn killed_again_and_again_in_one_house() {
-    killed_again_and_again(7, 25).await;
+    ended_again_and_again(7, 25, |program| program.child.kill().unwrap()).await;
 }
 
 /// The other house.
 #[tokio::test]
 async fn killed_again_and_again_in_another() {
-    killed_again_and_again(11, 25).await;
+    ended_again_and_again(11, 25, |program| program.child.kill().unwrap()).await;
+}
+
+/// `domain.md` 4: asked to stop while everybody writes, the program ends well, and keeps what it has acknowledged as it does when
+/// it is killed; what was being written ends with what had come of it.
+#[tokio::test]
+async fn stopped_again_and_again_under_load() {
+    ended_again_and_again(13, 15, |program| assert!(program.stop().success())).await;
 }
 
 /// Deletes something; the answer has no body.
