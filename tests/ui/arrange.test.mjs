@@ -342,6 +342,8 @@ describe("names", () => {
     await check(page, "a name");
     await page.keyboard.press("Enter");
     await messageOf(page, ids[1]).getByRole("button", { name: "Before the snow" }).waitFor();
+    // The name may be heard of before the question is answered.
+    await page.getByRole("dialog").waitFor({ state: "detached" });
     await messageOf(page, ids[3]).locator("article").focus();
     await page.keyboard.press("n");
     await page.getByRole("textbox", { name: "Name" }).fill("Before the snow");

@@ -28,7 +28,7 @@ describe("connecting a model", () => {
     assert.equal(await page.getByRole("heading", { name: "Connect a model" }).count(), 0, "it is offered once");
     await page.getByRole("button", { name: character.name }).first().click();
     const start = page.getByRole("dialog", { name: "Rin" });
-    await start.getByRole("button", { name: "Connect a server" }).click();
+    await start.getByRole("button", { name: "Connect a model" }).click();
     await form(page).getByLabel("Address").fill(model.url);
     await form(page).getByLabel("Key").fill("sk-typed-by-hand");
     await check(page, "the form for a model server");

@@ -186,7 +186,7 @@ describe("a report", () => {
   });
 
   test("how much and how long is said in round figures", () => {
-    assert.deepEqual([bytes(0), bytes(1_499), bytes(12_340_000), bytes(12e9)], ["0 byte", "1 kB", "12.3 MB", "12 GB"]);
+    assert.deepEqual([bytes(0), bytes(1_499), bytes(12_340_000), bytes(12e9)], ["0 bytes", "1 kB", "12.3 MB", "12 GB"]);
     assert.deepEqual([rate(4_200_000), rate(90_000)], ["4.2 MB/s", "90 kB/s"]);
     assert.deepEqual([span(0.2), span(75), span(600), span(9_000)], ["1 sec", "75 sec", "10 min", "2.5 hr"]);
   });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { REFUSED, browser, chat, check, clotho, composer, focused, grown, last, messageOf, openGrown, replyIsThere, session, texts, use } from "./support/stage.mjs";
+import { REFUSED, browser, chat, check, clotho, composer, focused, grown, last, line, messageOf, openGrown, replyIsThere, session, texts, use } from "./support/stage.mjs";
 
 const field = (page) => page.getByRole("textbox", { name: "Edit", exact: true });
 const edit = (path, ...operations) => clotho.api("PUT", `${chat(path)}/tree/edit`, { operations });
@@ -49,8 +49,28 @@ describe("an edit that was not saved", () => {
     await begin(page, ids[2], "Nowhere.");
     await page.keyboard.press("Escape");
     await until(async () => (await focused(page)) === ids[2], "the keyboard is at the message");
+    const offer = page.locator(".notice").filter({ hasText: "The message stays as it was." });
+    await offer.waitFor();
     await use(messageOf(page, ids[2]), "Edit");
     assert.equal(await field(page).inputValue(), "To the harbour.");
+    await offer.waitFor({ state: "detached" });
+    await page.keyboard.press("Escape");
+    await field(page).waitFor({ state: "detached" });
+    assert.equal(await offer.count(), 0, "nothing was typed, and nothing is offered");
+    await close();
+  });
+
+  test("S4-17: who only missed the key goes on with what was typed", async () => {
+    const { path, ids, page, close } = await openGrown();
+    await begin(page, ids[2], "Nowhere, for now.");
+    await page.getByRole("button", { name: "Cancel" }).click();
+    assert.equal(await field(page).count(), 0);
+    await check(page, "an edit that was given up");
+    await page.locator(".notice").getByRole("button", { name: "Go on with my text" }).click();
+    assert.equal(await field(page).inputValue(), "Nowhere, for now.");
+    await until(() => field(page).evaluate((one) => one === document.activeElement), "the keyboard is in it");
+    await page.keyboard.press("Control+Enter");
+    await until(async () => (await line(path)).some(({ content }) => content === "Nowhere, for now."), "it is saved");
     await close();
   });
 

@@ -61,6 +61,29 @@ describe("the adventure", () => {
     await close();
   });
 
+  test("a hint passes with its moment: it goes with who follows the old timeline again, and into no other story", async () => {
+    await newStory({ title: "Elsewhere" });
+    const { page, close } = await reader(browser);
+    await bleed(page);
+    const hint = page.getByRole("note");
+    await hint.getByRole("button", { name: "Go back" }).click();
+    await hint.filter({ hasText: "Everything is as it was." }).waitFor();
+    await page.getByRole("button", { name: "Follow it again" }).click();
+    await hint.waitFor({ state: "detached" });
+    const count = (await texts(page)).length;
+    await page.locator(".replies button").first().click();
+    await until(async () => (await texts(page)).length === count + 2, "the story goes on");
+    await page.locator(".message.last.complete").waitFor();
+    assert.equal(await hint.filter({ hasText: "Both timelines stay" }).count(), 0, "there is only one");
+    await use(page.locator(".message").first(), "Go back here");
+    await hint.filter({ hasText: "Everything is as it was." }).waitFor();
+    await page.getByRole("link", { name: /^Clotho/ }).click();
+    await page.locator(".session").filter({ hasText: "Elsewhere" }).getByRole("link").click();
+    await page.locator(".message.last.complete").waitFor();
+    assert.equal(await hint.count(), 0);
+    await close();
+  });
+
   test("S3-32: why did it change: the rule, the operation, the dice", async () => {
     const { page, close } = await reader(browser);
     await bleed(page);

@@ -87,7 +87,7 @@ impl Reader<'_> {
             "SELECT f.n, f.id, f.name, f.created, t.id AS top, p.id AS origin, p.n IS NOT NULL AND NOT p.is_hidden AS \
                is_origin_there, (SELECT count(*) FROM nodes WHERE fragment_n = f.n) AS count, \
                (SELECT substr(content, 1, 200) FROM nodes JOIN texts ON texts.n = nodes.n WHERE fragment_n = f.n \
-                AND content <> '' ORDER BY nodes.n LIMIT 1) AS beginning \
+                AND content <> '' ORDER BY nodes.n <> f.top_n, nodes.n LIMIT 1) AS beginning \
              FROM fragments f JOIN nodes t ON t.n = f.top_n LEFT JOIN nodes p ON p.n = t.parent_n \
              WHERE f.session_n = $1 ORDER BY f.created DESC, f.n DESC",
         );

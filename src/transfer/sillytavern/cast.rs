@@ -240,7 +240,8 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         Ok(player)
     }
 
-    /// A character who is known by a name among the sources, made of a card if it is not there.
+    /// A character who is known by a name among the sources; else the only one here who is called so, whose card may have come
+    /// by itself; else one made of this card.
     pub(in crate::transfer) async fn somebody(
         &mut self,
         known_by: String,
@@ -251,8 +252,14 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         if let Some(id) = known.here() {
             return Ok(id);
         }
-        let id = CharacterId::new(self.ids.next(self.wish.at));
         let name = card.get("name").and_then(Value::as_str).unwrap_or_default();
+        if let Some(id) = self.only_namesake(name).await? {
+            let why =
+                Finding::new(Fate::Works, "namesake", "its chats belong to the character of that name who is here");
+            self.report(Item::new("character", name, id).with(vec![why]));
+            return Ok(id);
+        }
+        let id = CharacterId::new(self.ids.next(self.wish.at));
         self.report(Item::new("character", name, id).with(vec![why]));
         self.arrived.totals.characters += 1;
         let source = known.source(id.as_bytes(), None, &card);

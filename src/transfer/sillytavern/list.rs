@@ -82,6 +82,11 @@ impl Spot {
 }
 
 impl List {
+    /// Whether nothing is known to have gone out.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
     /// The list of a folder. One that is not there says nothing.
     ///
     /// # Errors
@@ -186,11 +191,8 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
         Ok(place != Whereabouts::Gone)
     }
 
-    /// Learns who is here before anybody of another house comes in.
+    /// Learns who is here: before anybody of another house comes in, or when the first chat comes without its card.
     pub async fn learn_names(&mut self) -> Result<(), ImportError> {
-        if self.list.files.is_empty() {
-            return Ok(());
-        }
         let owner = self.wish.owner;
         let read = move |reader: &mut Reader<'_>| {
             let (mut names, mut skip): (HashMap<String, Vec<CharacterId>>, _) = (HashMap::new(), 0);
@@ -206,14 +208,25 @@ impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
                 skip += PAGE;
             }
         };
-        self.namesakes = self.store.read(read).await?;
+        self.namesakes = Some(self.store.read(read).await?);
         Ok(())
+    }
+
+    /// Who is called so here, unless several are.
+    pub async fn only_namesake(&mut self, name: &str) -> Result<Option<CharacterId>, ImportError> {
+        if self.namesakes.is_none() {
+            self.learn_names().await?;
+        }
+        let called = self.namesakes.as_ref().and_then(|names| names.get(name));
+        Ok(called.and_then(|ids| if let [only] = ids.as_slice() { Some(*only) } else { None }))
     }
 
     /// The character that is here and is no other than one that comes from another house: both have it from the same hand.
     pub async fn alike(&self, arriving: &Arriving) -> Result<Option<CharacterCard>, ImportError> {
         let name = arriving.character.card.get("name").and_then(Value::as_str).unwrap_or_default();
-        let Some(namesakes) = self.namesakes.get(name).cloned() else { return Ok(None) };
+        let Some(namesakes) = self.namesakes.as_ref().and_then(|names| names.get(name)).cloned() else {
+            return Ok(None);
+        };
         let (owner, arriving) = (self.wish.owner, arriving.clone());
         let read = move |reader: &mut Reader<'_>| {
             for id in namesakes {

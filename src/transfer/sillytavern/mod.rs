@@ -175,8 +175,8 @@ pub(super) struct Work<'a, F> {
     settings: Settings,
     /// What went out from here or from another house.
     list: List,
-    /// Who was here before, by name, where there is such a list.
-    namesakes: HashMap<String, Vec<CharacterId>>,
+    /// Who is here, by name; None until somebody asks. Where there is such a list, who was here before.
+    namesakes: Option<HashMap<String, Vec<CharacterId>>>,
     /// The lorebooks that came in, by their files without ending.
     books: HashMap<String, Shelved>,
     /// Who answers in stories of other programs, by what they are known by.
@@ -212,7 +212,9 @@ impl<'a, F: FnMut(Progress) -> bool> Work<'a, F> {
         self.lore_settings().await?;
         self.lorebooks(root).await?;
         self.personas(root, &mut cast).await?;
-        self.learn_names().await?;
+        if !self.list.is_empty() {
+            self.learn_names().await?;
+        }
         self.characters(root, &mut cast).await?;
         self.prompts(root).await?;
         for folder in &root.folders {

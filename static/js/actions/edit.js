@@ -20,11 +20,20 @@ export const begun = (node) => wordsOf(node.id) ?? node.content;
 /** @param {ChatNode} node @param {string} text */
 export const typedAnew = (node, text) => keepWords(node.id, text === node.content ? null : text);
 
-/** The reader does not want it after all. @param {ChatNode} node */
+/** The reader does not want it after all, or only missed the key: what was typed comes back by one click. @param {ChatNode} node */
 export function giveUp({ id }) {
+  const text = wordsOf(id);
   keepWords(id, null);
   story.editInPlace(null);
   story.focusOn(id);
+  if (text !== null) tell({ tone: "quiet", text: t("notice.givenUp"), act: { label: "notice.typeOn", run: () => typeOn(id, text) } });
+}
+
+/** @param {Id} id @param {string} text what was typed */
+function typeOn(id, text) {
+  if (!shown.peek().includes(id)) return tell({ tone: "quiet", text: t("notice.goneOn") });
+  keepWords(id, text);
+  story.editInPlace(id);
 }
 
 /** The message whose new text is on its way: its old one leaves the line for a good reason. @type {Id | null} */
@@ -90,5 +99,9 @@ register({
   scope: "message",
   keys: ["e"],
   enabled: ({ node }) => free(node) && node?.status === "complete" && node.kind !== "merge",
-  run: ({ node }) => story.editInPlace(node?.id ?? null),
+  run: ({ node }) => {
+    // What was given up is offered until the next is begun.
+    for (const notice of notices.peek()) if (notice.text === t("notice.givenUp")) dismiss(notice.id);
+    story.editInPlace(node?.id ?? null);
+  },
 });

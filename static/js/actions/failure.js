@@ -7,6 +7,9 @@ import { ApiError } from "../net/api.js";
 /** Whose sentence says more than their code: what a rule or a model server said, and which field is wrong. */
 const TELLING = new Set(["invalid", "conflict", "forbidden", "input_refused", "provider_failed"]);
 
+/** Whether a hint leads to the documentation of the interface, which is no advice to who reads the page. @param {string} hint */
+const isForPrograms = (hint) => hint.includes("/api/docs");
+
 /** The words for an error: the page's own in the reader's language where it has some, else the server's. @param {ApiError} error */
 export function wordsFor(error) {
   if (error.code === "offline") return { text: t("error.offline"), hint: t("error.offlineHint") };
@@ -15,9 +18,10 @@ export function wordsFor(error) {
   if (plainer) return { text: plainer, hint: "" };
   const code = error.code === "conflict" && error.details?.name ? "name_taken" : error.code;
   const own = wordFor(`refusal.${code}`);
+  const hint = isForPrograms(error.hint) ? "" : sentence(error.hint);
   const text = own || said || t("error.unknown", { status: error.status });
   const incident = error.incident ? t("error.incident", { id: error.incident }) : "";
-  return { text, hint: [own && TELLING.has(error.code) ? said : "", wordFor(`refusalHint.${code}`) || sentence(error.hint), incident].filter(Boolean).join(" ") };
+  return { text, hint: [own && TELLING.has(error.code) ? said : "", wordFor(`refusalHint.${code}`) || hint, incident].filter(Boolean).join(" ") };
 }
 
 /**

@@ -2,7 +2,7 @@
 import { t } from "../lib/i18n.js";
 import { inRounds } from "../lib/rounds.js";
 import { plain } from "../lib/text.js";
-import { openDialog, speak } from "../model/page.js";
+import { openDialog, passHint, speak } from "../model/page.js";
 import { doubtDeltas } from "../model/deltas.js";
 import * as library from "../model/library.js";
 import * as story from "../model/story.js";
@@ -28,6 +28,8 @@ export function sid() {
 }
 
 export function closeStory() {
+  passHint();
+  speak("");
   socket?.close();
   socket = null;
   openSid = null;

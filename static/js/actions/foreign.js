@@ -13,10 +13,9 @@ import { readLibrary } from "./library.js";
 /** @import { Data } from "../lib/folder.js" */
 /** @import { Arrived, ReportItem, Totals } from "../lib/wire.d.ts" */
 /** @import { Part } from "../lib/zip.js" */
-/** @import { Incoming, Parcel } from "../model/transfers.js" */
+/** @import { How, Parcel } from "../model/transfers.js" */
 /** @import { KeptJob } from "./jobs.js" */
 
-/** How a parcel comes in. `hours`: how far ahead of UTC the clock was that wrote dates without a zone; `home`: whose data. @typedef {{isDry: boolean, hours: number, home: string}} How */
 /** @typedef {ReturnType<typeof addIncoming>} Row */
 
 /** Asks how some files are to come in, those of a folder too. @param {Parcel[]} parcels */
@@ -42,7 +41,7 @@ export async function bringForeign(all, how) {
   const [only, second] = [...parcels, ...others];
   if (!only) return;
   const name = second ? t("bring.several", { n: parcels.length + others.length }) : only.name;
-  const row = addIncoming({ name, phase: "waiting", isDry: how.isDry, parcels: all });
+  const row = addIncoming({ name, phase: "waiting", isDry: how.isDry, look: { parcels: all, how } });
   await orFault(row, async () => {
     const told = others.length > 0 ? [unlooked(others)] : [];
     for (const parcel of parcels) told.push(await bring(parcel, how, row).catch((error) => (second ? notIn(parcel, error) : Promise.reject(error))));
@@ -143,13 +142,6 @@ export function openReport(n) {
   if (!row?.arrived) return;
   if (row.jobId) seeJob(row.jobId);
   openDialog({ kind: "report", report: row.arrived.report, characterId: null, n });
-}
-
-/** After a look: the same again, for good. @param {Incoming} row */
-export function bringAfterLook({ n, parcels }) {
-  if (!parcels) return;
-  putAway(n);
-  ask(parcels);
 }
 
 /** Whoever has read what there was to say does not need it any more. @param {number} n */

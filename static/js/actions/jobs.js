@@ -11,6 +11,8 @@ import * as api from "../net/transfers.js";
 /** Milliseconds: a small file is in at once, a large one is not looked at all the time. */
 const LOOK_SOON = 20;
 const LOOK_EVERY = 300;
+/** The same, where nobody answers. */
+const LOOK_LOST = 3000;
 
 /**
  * Waits until a job is over.
@@ -20,17 +22,19 @@ const LOOK_EVERY = 300;
 export async function over(jobId, hear) {
   for (let wait = LOOK_SOON; ; wait = Math.min(LOOK_EVERY, wait * 2)) {
     const job = await api.job(jobId).catch(whileOffline);
-    const { state, result, error } = job;
-    if (state === "done" && result) return result;
-    if (state !== "queued" && state !== "running") throw new ApiError(422, { ...error, details: { ...error?.details, state } });
-    hear(job);
-    await new Promise((resolve) => setTimeout(resolve, wait));
+    if (job) {
+      const { state, result, error } = job;
+      if (state === "done" && result) return result;
+      if (state !== "queued" && state !== "running") throw new ApiError(422, { ...error, details: { ...error?.details, state } });
+      hear(job);
+    }
+    await new Promise((resolve) => setTimeout(resolve, job ? wait : LOOK_LOST));
   }
 }
 
-/** The file is on the server: a connection that is lost stops nothing. @param {unknown} error @returns {Omit<Job, "id">} */
+/** The file is on the server: a connection that is lost stops nothing, and tells nothing. @param {unknown} error */
 function whileOffline(error) {
-  if (error instanceof ApiError && error.status === 0) return { state: "queued", done: 0, total: 0 };
+  if (error instanceof ApiError && error.status === 0) return null;
   throw error;
 }
 

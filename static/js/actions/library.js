@@ -34,10 +34,10 @@ export async function readLibrary() {
   }
 }
 
-/** A model server may take its time to say what it has: nothing waits for this. */
+/** A model server may take its time to say what it has: nothing waits for this. Without an answer what was known stands. */
 export async function readHosts() {
   const none = { items: [], problems: [] };
-  const [models, plugins] = await Promise.all([api.models().catch(() => none), api.plugins().catch(() => [])]);
+  const [models, plugins] = await Promise.all([api.models().catch(() => model.models.peek() ?? none), api.plugins().catch(() => model.plugins.peek())]);
   model.putHosts(models, plugins);
 }
 

@@ -5,21 +5,20 @@ import { filesIn } from "../lib/folder.js";
 import { t, wordFor } from "../lib/i18n.js";
 import { sentence } from "../lib/text.js";
 import { sessions } from "../model/library.js";
-import { tell } from "../model/page.js";
+import { openDialog, tell } from "../model/page.js";
 import { addIncoming, dropIncoming, incoming } from "../model/transfers.js";
 import { ApiError } from "../net/api.js";
 import * as api from "../net/transfers.js";
 import { CARDS, bringCards } from "./cards.js";
 import { register } from "./commands.js";
 import { wordsFor } from "./failure.js";
-import { ask, bringForeign, folderParcel, goOnForeign } from "./foreign.js";
+import { ask, bringForeign, folderParcel, goOnForeign, putAway } from "./foreign.js";
 import { cancel, forgetJob, keepJob, keptJobs, over, pace, wasUnwanted, whileSending } from "./jobs.js";
 import { readLibrary } from "./library.js";
 import { navigate } from "./travel.js";
 
 /** @import { Id } from "../lib/wire.d.ts" */
-/** @import { Parcel } from "../model/transfers.js" */
-/** @import { How } from "./foreign.js" */
+/** @import { How, Incoming, Parcel } from "../model/transfers.js" */
 /** @import { KeptJob } from "./jobs.js" */
 
 /** Brings files in, each to where it belongs. Of several, and of what others keep, nothing is sent before one question about all. @param {File[]} files */
@@ -58,6 +57,14 @@ export async function bringAll(parcels, how) {
     await bringStories(own.filter(({ to }) => to === "session").map(({ file }) => file));
   }
   await rest;
+}
+
+/** After a look: the same, for good, as it was answered then. @param {Incoming} row */
+export function bringAfterLook({ n, look }) {
+  if (!look) return;
+  putAway(n);
+  openDialog(null);
+  void bringAll(look.parcels, { ...look.how, isDry: false });
 }
 
 /** What was dropped: files, and folders as a whole. The browser tells of it only while it is being dropped. @param {DataTransfer} dropped */

@@ -1,10 +1,10 @@
 // Moving through the tree and between pages: siblings, going back, jumps, deep links.
 import { focusedMessage, isFocusLost } from "../lib/focus.js";
 import { t } from "../lib/i18n.js";
-import { hintSeen, inTree, offerHint, openDialog, setRoute, showPane, tell } from "../model/page.js";
+import { hintFits, hintSeen, inTree, offerHint, openDialog, setRoute, showPane, tell } from "../model/page.js";
 import * as story from "../model/story.js";
 import * as api from "../net/api.js";
-import { isLinear, placeAmongSiblings } from "../tree/line.js";
+import { isLinear, placeAmongSiblings, tail } from "../tree/line.js";
 import { always, register } from "./commands.js";
 import { attempt, wordsFor } from "./failure.js";
 import { loadOlder, openStory, closeStory, refresh, sid, visit, PAGE } from "./follow.js";
@@ -193,11 +193,11 @@ register({
   inTree: always,
   enabled: ({ node }) => inLine(node) && story.head.peek() !== node?.id,
   run: async ({ node }) => {
-    const before = story.line.peek();
+    const [before, isHinted] = [story.line.peek(), hintFits(tail.peek()?.id)];
     if (!node || !(await visit(node.id, true))) return;
-    hintSeen();
+    if (isHinted) hintSeen();
     if (before.some((id) => story.peekNode(id)?.kind === "summary") && (await import("./covered.js")).offerReading(before)) return;
-    if (!offerHint("hint.again")) tell({ tone: "quiet", text: t("notice.wentBack") });
+    if (!offerHint("hint.again", node.id)) tell({ tone: "quiet", text: t("notice.wentBack") });
   },
 });
 

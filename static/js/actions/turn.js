@@ -4,10 +4,10 @@ import { copyText } from "../lib/clipboard.js";
 import { focusedMessage } from "../lib/focus.js";
 import { keyring } from "../lib/once.js";
 import { recall, remember } from "../lib/storage.js";
-import { hint, hintSeen, offerHint, passHint, tell } from "../model/page.js";
+import { hint, hintFits, hintSeen, offerHint, passHint, tell } from "../model/page.js";
 import * as story from "../model/story.js";
 import * as api from "../net/api.js";
-import { isLinear, tail, writing } from "../tree/line.js";
+import { isLinear, placeAmongSiblings, shown, tail, writing } from "../tree/line.js";
 import { register } from "./commands.js";
 import { attempt } from "./failure.js";
 import { readingEnds, refresh, sid, visit } from "./follow.js";
@@ -60,7 +60,7 @@ export async function send(text) {
 async function sendFrom(parentId, content) {
   if (!parentId || writing.peek()) return;
   // Before the request: a quick reply may be here, with a hint of its own, before the request is answered.
-  const wentBack = hint.peek() === "hint.again";
+  const wentBack = told() === "hint.again";
   if (wentBack) hintSeen();
   passHint();
   const message = { parentId, content, generate: /** @type {const} */ (true), expectedLeafId: story.head.peek() ?? parentId };
@@ -86,10 +86,17 @@ async function sendOrCatchUp(message) {
   }
 }
 
-/** Both timelines are there: says so, unless something newer is being said. */
+/** Both timelines are there: says so as long as the reader is at the end of the new one, unless something newer is being said. */
 export function showTimelines() {
-  if (hint.peek() === null) offerHint("hint.timelines");
+  const isParted = shown.peek().some((id) => hasVersions(story.peekNode(id)));
+  if (told() === null && isParted) offerHint("hint.timelines", tail.peek()?.id ?? null);
 }
+
+/** The hint that is on screen. */
+const told = () => (hintFits(tail.peek()?.id) ? hint.peek() : null);
+
+/** @param {ChatNode | null} node */
+const hasVersions = (node) => node !== null && placeAmongSiblings(node).count > 1;
 
 // Replies
 

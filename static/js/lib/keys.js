@@ -27,6 +27,7 @@ export function spelled(shortcut) {
 
 /** @type {Record<string, string>} */
 const NAMES = {
+  ContextMenu: "▤",
   mod: APPLE ? "⌘" : "Ctrl",
   alt: APPLE ? "⌥" : "Alt",
   shift: APPLE ? "⇧" : "Shift",

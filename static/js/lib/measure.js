@@ -25,4 +25,4 @@ export function span(seconds) {
 export const number = (n) => new Intl.NumberFormat(locale.value).format(n);
 
 /** @param {number} n @param {string} unit @param {number} [digits] */
-const spelled = (n, unit, digits = 0) => new Intl.NumberFormat(locale.value, { style: "unit", unit, unitDisplay: "short", maximumFractionDigits: digits }).format(n);
+const spelled = (n, unit, digits = 0) => new Intl.NumberFormat(locale.value, { style: "unit", unit, unitDisplay: unit === "byte" ? "long" : "short", maximumFractionDigits: digits }).format(n);

@@ -122,6 +122,11 @@ export let opened = 0;
 export function openDialog(next) {
   opened += 1;
   dialog.value = next;
+  forgetSaid();
+}
+
+/** What was said in the dialog is done with: it closes, or what it was said of has changed. */
+export function forgetSaid() {
   if (notices.peek().some((notice) => notice.inDialog)) notices.value = notices.peek().filter((notice) => !notice.inDialog);
 }
 

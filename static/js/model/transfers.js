@@ -12,9 +12,10 @@ import { signal } from "../../vendor/preact.js";
 /**
  * `fault`: why it failed, in words; `end`: what stops it; `arrived`: what came of what another program keeps, or would come if it was
  * only looked at; `jobId`: the work on the server that it waits for;
+ * `look`: what was brought, and how, so that a look can be followed by the real thing;
  * `isUnasked`: of one from before the page was loaded anew, nobody knows yet whether it is not over long since.
  * @typedef {{n: number, name: string, phase: "packing" | "sending" | "waiting" | "reading" | "failed" | "done", way?: Way | null, fault?: {text: string, hint: string, isEmpty?: boolean} | null,
- *   end?: (() => void) | null, arrived?: Arrived | null, isDry?: boolean, parcels?: Parcel[], jobId?: Id | null, isUnasked?: boolean}} Incoming
+ *   end?: (() => void) | null, arrived?: Arrived | null, isDry?: boolean, look?: {parcels: Parcel[], how: How}, jobId?: Id | null, isUnasked?: boolean}} Incoming
  */
 
 /**
@@ -22,6 +23,8 @@ import { signal } from "../../vendor/preact.js";
  * that the server does not look at without keeping it.
  * @typedef {{name: string, file: File | null, data: Data[], to?: "card" | "book" | "persona" | "preset" | "session"}} Parcel
  */
+
+/** How parcels come in. `hours`: how far ahead of UTC the clock was that wrote dates without a zone; `home`: whose data. @typedef {{isDry: boolean, hours: number, home: string}} How */
 
 /** Those on their way, those that failed, and those with a report, in the order in which they were brought. */
 export const incoming = signal(/** @type {Incoming[]} */ ([]));

@@ -44,7 +44,7 @@ function Offline() {
   const isLost = route.value.page === "story" && !online.value && loading.value.state === "ready";
   const at = keptAt.value;
   if (at === null && !isLost) return null;
-  return html`<p class="offline" role="status">${icon("warning")}${at === null ? t("offline") : t("offline.kept", { when: ago(at, Date.now()) })}</p>`;
+  return html`<p class="offline" role="status">${icon("warning")}${at === null ? t("offline") : t(route.value.page === "story" ? "offline.kept" : "offline.keptPage", { when: ago(at, Date.now()) })}</p>`;
 }
 
 function Header() {

@@ -9,7 +9,7 @@ import { locale, t } from "../lib/i18n.js";
 import { isWestern } from "../lib/text.js";
 import { drafting } from "../model/drafting.js";
 import { seenProblems } from "../model/secrets.js";
-import { draft, fieldWanted, focusField, focusOn, online, problems, quickReplies, sending, session, slashCommands, unread } from "../model/story.js";
+import { draft, editing, fieldWanted, focusField, focusOn, online, problems, quickReplies, sending, session, slashCommands, unread } from "../model/story.js";
 import { writing } from "../tree/line.js";
 import { CommandButton, ProblemLine, icon } from "./parts.js";
 
@@ -31,7 +31,7 @@ export function Composer() {
   const heard = useRef(wanted);
   useLayoutEffect(() => {
     // On a touch screen the focus would bring up the keyboard.
-    if (heard.current !== wanted && !TOUCH.matches) field.current?.focus({ preventScroll: true });
+    if (heard.current !== wanted && !TOUCH.matches && editing.peek() === null) field.current?.focus({ preventScroll: true });
     heard.current = wanted;
   }, [wanted]);
   useLayoutEffect(() => {

@@ -6,7 +6,7 @@ import { served } from "../lib/served.js";
 import { USUAL, freeName, likest, nextStep } from "../lib/servers.js";
 import words from "../lib/strings/en-settings.js";
 import { spokenModels } from "../model/library.js";
-import { openDialog } from "../model/page.js";
+import { forgetSaid, openDialog } from "../model/page.js";
 import { providers } from "../model/providers.js";
 import { Modal, Waiting, icon } from "./parts.js";
 
@@ -57,6 +57,7 @@ function Form({ known, taken, close }) {
   /** What was seen was of another server. */
   const changed = () => {
     asked.current?.abort();
+    forgetSaid();
     doing.value = "";
     seen.value = null;
   };
@@ -69,6 +70,7 @@ function Form({ known, taken, close }) {
   const server = () => ({ kind: usual.peek().kind, baseUrl: value("baseUrl") });
   const tryIt = async (/** @type {string} */ model) => {
     if (!form.current?.reportValidity() || doing.peek()) return;
+    forgetSaid();
     doing.value = model ? "testing" : "looking";
     const asking = (asked.current = new AbortController());
     const told = await tryOut({ ...(known && { id: known.id }), ...server(), ...key(), ...(model && { model }) }, asking.signal);

@@ -1,5 +1,5 @@
 // The dialogs that need only a field or a question; search and "why?" have their own files.
-import { h, html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { h, html, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { broughtRules } from "../actions/card-rules.js";
 import { begin, changeModel, createCharacter, remove, rename } from "../actions/library.js";
 import { rerollWith } from "../actions/replies.js";
@@ -8,9 +8,11 @@ import { addEnglish, t } from "../lib/i18n.js";
 import edits from "../lib/strings/en-edit.js";
 import lore from "../lib/strings/en-lore.js";
 import words from "../lib/strings/en-story.js";
+import { keepBegun } from "../model/begun.js";
 import { characterById, models, plugins, spokenModels } from "../model/library.js";
 import { dialog, openDialog } from "../model/page.js";
 import { session } from "../model/story.js";
+import { fieldsOf, fillIn, useBegun } from "./begun.js";
 import { Search } from "./search.js";
 import { Models } from "./library.js";
 import { Modal, Waiting, icon, later } from "./parts.js";
@@ -217,8 +219,17 @@ function Start({ characterId }) {
     ${all.length > 0 && html`<fieldset><legend>${t("start.rules")}</legend>${h(Choices, { all, begin: wish, isStart: true, put: (next) => void (chosen.current = next) })}</fieldset>`}${h(Actions, { label: t("start.begin") })}</form>`);
 }
 
+/** The words of one who is not kept yet, by the name under which they outlast a reload and the way back. */
+const NEWCOMER = "character.new";
+
 function NewCharacter() {
   const busy = useRef(false);
+  const begun = useBegun(NEWCOMER);
+  const form = useRef(/** @type {HTMLFormElement | null} */ (null));
+  useLayoutEffect(() => {
+    if (begun && form.current) fillIn(form.current, begun);
+  }, []);
+  const keep = () => keepBegun(NEWCOMER, fieldsOf(/** @type {HTMLFormElement} */ (form.current)));
   const save = async (/** @type {Event} */ event) => {
     const form = submitted(event);
     if (busy.current) return;
@@ -226,7 +237,7 @@ function NewCharacter() {
     await createCharacter({ name: text(form, "name"), description: text(form, "description"), firstMessage: text(form, "firstMessage") });
     busy.current = false;
   };
-  return h(Modal, { title: t("library.create"), keeps: true }, html`<form onSubmit=${save}>
+  return h(Modal, { title: t("library.create"), keeps: true }, html`<form ref=${form} onSubmit=${save} onInput=${keep}>
     <label>${t("character.name")}<input name="name" required maxlength="100" autofocus /></label>
     <label>${t("character.description")}<textarea name="description" rows="6"></textarea><small>${t("character.descriptionHint")}</small></label>
     <label>${t("character.firstMessage")}<textarea name="firstMessage" rows="4"></textarea></label>${h(Actions, { label: t("save") })}</form>`);

@@ -5,6 +5,7 @@ import { excerpt } from "../lib/excerpt.js";
 import { t } from "../lib/i18n.js";
 import { plain } from "../lib/text.js";
 import { forgetOthers, takeOver, wordsElsewhere } from "../model/rewording.js";
+import { fieldWanted } from "../model/story.js";
 import { isLinear } from "../tree/line.js";
 import { icon } from "./parts.js";
 
@@ -19,9 +20,11 @@ export function EditForm({ node, last }) {
   const busy = useSignal(false);
   const start = useRef(begun(node)).current;
   useLayoutEffect(() => {
-    field.current?.focus();
     field.current?.setSelectionRange(start.length, start.length);
   }, []);
+  // The field that the reader writes in is this one as long as it is there.
+  const wanted = fieldWanted.value;
+  useLayoutEffect(() => field.current?.focus(), [wanted]);
   const save = async () => {
     const text = field.current?.value ?? "";
     if (busy.peek() || !text.trim()) return;

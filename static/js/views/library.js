@@ -8,7 +8,7 @@ import { excerpt } from "../lib/excerpt.js";
 import { favouritesFirst } from "../lib/shelf.js";
 import { plain, sentence } from "../lib/text.js";
 import { characterById, loading, models, moreSessions, sessions, spokenModels } from "../model/library.js";
-import { dialog, openDialog } from "../model/page.js";
+import { dialog, keptAt, openDialog } from "../model/page.js";
 import { Avatar, Blank, Menu, Waiting, icon, later } from "./parts.js";
 
 /** @import { Character, ModelInfo, Session } from "../lib/wire.d.ts" */
@@ -40,7 +40,7 @@ function Contents() {
   const others = favouritesFirst(all.filter((character) => character !== adventure));
   const first = sessions.value.length === 0;
   // Who has just come is offered a model beside the other ways to begin, and once.
-  const offersModel = first && models.value !== null && spokenModels.value.length === 0 && (models.value.problems ?? []).length === 0;
+  const offersModel = first && keptAt.value === null && models.value !== null && spokenModels.value.length === 0 && (models.value.problems ?? []).length === 0;
   return html`${first ? h(Welcome, { adventure }) : html`<h1 class="hidden">${t("command.library")}</h1>`}
     ${!first && h(Sessions, {})}
     <section aria-labelledby="begin"><h2 id="begin">${t(first ? "library.or" : "library.new")}</h2><ul class="cards">
@@ -49,7 +49,7 @@ function Contents() {
       <li><button type="button" class="card new" onClick=${() => openDialog({ kind: "character" })}>${icon("plus")}<strong>${t("library.create")}</strong><span>${t("library.createHint")}</span></button></li>
       ${first && html`<li>${h(Years, {})}</li>`}${offersModel && html`<li><button type="button" class="card new" onClick=${() => openDialog({ kind: "connect", providerId: null, back: null })}>${icon("plug")}<strong>${t("models.title")}</strong><span>${t("models.short")}</span></button></li>`}
     </ul>${others.length > MANY && h(Characters, { all: others, card: managed })}</section>
-    ${!offersModel && h(Models, {})}
+    ${!offersModel && (keptAt.value === null || spokenModels.value.length > 0) && h(Models, {})}
     ${h(Transfers, {})}`;
 }
 

@@ -174,7 +174,7 @@ function Failure({ node }) {
 }
 
 /** What the server says of a model server before it comes to that one's own words; a title says it in every language. */
-const LEAD = /^the model server (cannot be reached|failed|refused the request|asks to wait)[:\s]*/i;
+const LEAD = /^the model server('s answer cannot be understood| cannot be reached| failed| refused the request| asks to wait)[:\s]*/i;
 
 /** A message without the words that the title has said already. @param {string} message @param {string} title */
 function after(message, title) {

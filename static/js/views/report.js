@@ -1,7 +1,7 @@
 // What an import says of what came in: what works, what was translated, what is kept and does nothing here, what was left out. A long
 // one is counted, sifted, read by file or by what is said, and drawn piece by piece.
 import { h, html, useMemo, useRef, useSignal } from "../../vendor/preact.js";
-import { bringAfterLook } from "../actions/foreign.js";
+import { bringAfterLook } from "../actions/transfers.js";
 import { navigate } from "../actions/travel.js";
 import { copyText } from "../lib/clipboard.js";
 import { FATES, besides, folded, grouped, kindsOf, sifted, tally } from "../lib/findings.js";
@@ -43,7 +43,7 @@ export function Report({ report, characterId, n }) {
     ${isLong && h(Sieve, { report, wanted: wanted.value, want: (next) => (wanted.value = { ...wanted.peek(), ...next }), byFile: byFile.value, read: (by) => (byFile.value = by) })}
     ${items.length === 0 ? html`<p class="aside">${t(report.items.length > 0 ? "report.none" : isDry ? "report.wouldCome" : "report.nothing")}</p>` : byFile.value ? h(Pieces, { key: JSON.stringify(wanted.value), all: items, piece: isDry ? DryItem : Item }) : h(Pieces, { key: `said ${JSON.stringify(wanted.value)}`, all: grouped(items), piece: isDry ? DrySaid : Said })}
     <div class="actions foot-actions"><button type="button" onClick=${copy}>${icon("copy")}<span>${t("report.copy")}</span></button>
-      ${row?.parcels && isDry && html`<button type="button" class="primary" onClick=${() => bringAfterLook(row)}>${icon("upload")}<span>${t("bring.now")}</span></button>`}
+      ${row?.look && isDry && html`<button type="button" class="primary" onClick=${() => bringAfterLook(row)}>${icon("upload")}<span>${t("bring.now")}</span></button>`}
       ${characterId && html`<button type="button" class="primary" onClick=${() => openDialog({ kind: "start", characterId })}>${icon("play")}<span>${t("notice.play")}</span></button>`}</div>`);
 }
 

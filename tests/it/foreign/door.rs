@@ -1,5 +1,8 @@
 //! Whatever comes to the door: what it is, its content says.
 
+use clotho::ids::CharacterId;
+use clotho::store::CharacterCard;
+
 use super::*;
 use crate::sillytavern::command::clotho;
 use crate::sillytavern::hostile::packed;
@@ -118,4 +121,33 @@ fn a_chat_of_chub_is_a_chat() {
     let held = only(&store);
     assert_eq!(store.shown(held.session.id), ["Evening.", "Hm."]);
     assert_eq!(crate::sillytavern::children(&store, &held, held.session.root), ["Evening.", "Night."]);
+}
+
+/// S4-53: a chat that comes by itself belongs to the one who is called so here and whose card came before, alone; where two are
+/// called so, or nobody, somebody comes for it who has a name and nothing else.
+#[test]
+fn a_chat_finds_its_character_by_name() {
+    let (store, folder) = (TestStore::new(), DataRoot::bare());
+    let keep = |name: &str| {
+        let (id, at, owner) = (CharacterId::new(store.ids.next(store.now())), store.now(), store.owner);
+        let card = json!({"name": name, "description": "Keeps the lamps."}).as_object().unwrap().clone();
+        let character = CharacterCard { id, card, created: at, updated: at };
+        store.write(move |tx| tx.put_character(owner, &character)).unwrap();
+        id
+    };
+    let night = |text: &str| lines(&[greeting(), said(text, 1)]);
+    let ivo = keep("Ivo");
+    keep("Tomas");
+    let arrived = taken(&store, &folder.file("Night.jsonl", &night("Hm.")));
+    let told = arrived.report.to_string();
+    assert_eq!((arrived.totals.characters, arrived.totals.sessions), (0, 1), "{told}");
+    assert!(told.contains("who is here") && !told.contains("card is not there"), "{told}");
+    assert_eq!(only(&store).session.cards.iter().map(|card| card.id).collect::<Vec<_>>(), [ivo]);
+
+    keep("Ivo");
+    let arrived = taken(&store, &folder.file("Day.jsonl", &night("Hm?")));
+    let told = arrived.report.to_string();
+    assert_eq!((arrived.totals.characters, arrived.totals.sessions), (1, 1), "{told}");
+    assert!(told.contains("card is not there"), "{told}");
+    store.is_well();
 }

@@ -38,6 +38,18 @@ impl Play {
     }
 }
 
+/// S4-18: what lies in the stash is called after its first message, also where a new text of that one was written after what
+/// follows it.
+#[tokio::test]
+async fn a_pruned_part_is_called_after_its_first_message() {
+    let (play, said) = bitten().await;
+    let edited = json!({"content": "I wait.", "carry": true});
+    let edited = play.post(&format!("node/{}/edit", said[1].user), edited).await;
+    play.edit(json!([{"op": "prune", "nodeId": edited["node"]["id"]}])).await;
+    let stash = play.get("stash").await["items"].clone();
+    assert_eq!((&stash[0]["firstLine"], &stash[0]["count"]), (&json!("I wait."), &json!(4)));
+}
+
 /// S4-17, S4-18, S4-58: what is pruned leaves the line and lies in the stash, whole and readable, over a restart; HEAD goes
 /// to the parent of the cut; put back it stands where it was; both can be taken back.
 #[tokio::test]

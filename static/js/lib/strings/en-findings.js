@@ -34,6 +34,7 @@ export default {
   "finding.bad_settings": "The settings cannot be read.",
   "finding.bad_group": "What should say who is in a group does not.",
   "finding.below_taken_out": "One message goes on below what was taken out here, and was left out.|{count} messages go on below what was taken out here, and were left out.",
+  "finding.namesake": "Its chats belong to the character of that name who is here.",
   "finding.card_missing": "Its card is not there: the character has only a name. Bring it in again once the card is there.",
   "finding.changed_meanwhile": "It changed while it was read: bring it in again to have all of it.",
   "finding.chat_settings": "One setting of a chat is kept, and does nothing here.|{count} settings of chats are kept, and do nothing here.",

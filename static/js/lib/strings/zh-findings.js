@@ -35,6 +35,7 @@ export default {
   "finding.bad_settings": "设置读不出来",
   "finding.bad_group": "这不是群聊的定义",
   "finding.below_taken_out": "{count} 条消息接在这里已经拿走的内容之后，没有读入",
+  "finding.namesake": "它的聊天归到这里同名的角色",
   "finding.card_missing": "它的角色卡不在：角色只有名字；等卡在了再读入一次",
   "finding.changed_meanwhile": "读的时候它变了：再读入一次就完整了",
   "finding.chat_settings": "{count} 项聊天设置：保留，在这里不起作用",
