@@ -111,6 +111,23 @@ function fillCanvas([wide, tall]) {
   requestAnimationFrame(step);
 }
 
+/** In an empty page: writes words at the end of a paragraph as they come, and stays at its end. What no page does with less. */
+function writeBare([words, count, every]) {
+  document.body.style.cssText = "margin:0 auto;width:40rem;font:17px/1.6 serif";
+  const text = document.body.appendChild(document.createElement("p")).appendChild(new Text());
+  text.parentElement.style.whiteSpace = "pre-wrap";
+  const start = performance.now();
+  let n = 0;
+  const step = () => {
+    const due = Math.min(count, Math.floor((performance.now() - start) / every));
+    if (due > n) text.appendData(Array.from({ length: due - n }, () => words[n++ % words.length]).join(""));
+    scrollTo(0, document.body.scrollHeight);
+    if (n < count) requestAnimationFrame(step);
+    else text.parentElement.remove();
+  };
+  requestAnimationFrame(step);
+}
+
 /** The waits between frames while something goes on for so long, or between the pictures that an element has drawn. */
 async function gapsWhile(page, act, drawing = "") {
   await page.evaluate(watchFrames, [drawing]);
@@ -276,7 +293,7 @@ async function stream() {
   await cdp.send("Performance.enable");
   const metrics = async () => Object.fromEntries((await cdp.send("Performance.getMetrics")).metrics.map(({ name, value }) => [name, value * 1000]));
   const words = ["*snow* ", "falls ", "over ", "the ", "harbour, ", "“and ", "stays”, ", "she ", "says.\n\n"];
-  const written = async (n, counts) => {
+  const written = async (n, counts, bare = false) => {
     const held = model.hold(Array.from({ length: TOKENS.count }, (_, i) => words[i % words.length]));
     await clotho.api("POST", `/api/chat/${id}/message`, { parentId: (await clotho.api("GET", `/api/sessions/${id}`)).activeLeafId, content: `On, ${n}.`, generate: true });
     held.next(1);
@@ -284,6 +301,7 @@ async function stream() {
     await page.evaluate(watchFrames, [""]);
     const before = await metrics();
     const start = performance.now();
+    if (bare) await page.evaluate(writeBare, [words, TOKENS.count, TOKENS.every]);
     for (let sent = 1; sent < TOKENS.count; ) {
       const due = Math.min(TOKENS.count, Math.floor((performance.now() - start) / TOKENS.every)) + 1;
       if (due > sent) (held.next(due - sent), (sent = due));
@@ -309,6 +327,9 @@ async function stream() {
   // The same is written while nobody looks: what an empty page misses beside it is the machine's.
   await page.goto("about:blank");
   tell("— by an empty page while the same is written and nobody looks", await times((n) => written(n, false)));
+  const bare = await times((n) => written(n, false, true));
+  tell("— by a page that is nothing but one paragraph with the same words, scrolled to its end", bare);
+  say("— main thread of that page for each token", `${median(bare.map(({ cost }) => cost)).toFixed(2)} ms`);
   await close();
 }
 

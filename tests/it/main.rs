@@ -10,6 +10,7 @@
 
 mod cli;
 mod foreign;
+mod fuzzed;
 mod http;
 mod interop;
 mod keep;

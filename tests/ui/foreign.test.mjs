@@ -195,6 +195,8 @@ describe("years of another program", () => {
       return route.fulfill(route.request().method() === "DELETE" ? { status: 204 } : { json: { id: "x", state, done: 1, total: 2, result: null, error } });
     });
     await begin();
+    // While it is being sent nothing of it is there, and it just goes.
+    await page.getByRole("list", { name: "Stories that come in" }).getByText("being read").waitFor();
     await page.getByRole("button", { name: "Cancel “Alone.jsonl”" }).click();
     const failed = page.getByRole("alert").filter({ hasText: "Alone.jsonl" });
     await failed.getByText("It was cancelled.").waitFor();

@@ -1,4 +1,4 @@
-// Texts that are being written. Pieces are appended at once; the screen hears of them once per frame.
+// Texts that are being written. Pieces are appended at once; the screen hears of them some thirty times a second.
 import { signal } from "../../vendor/preact.js";
 
 /** @import { ChatNode, Id } from "../lib/wire.d.ts" */
@@ -8,7 +8,7 @@ import { signal } from "../../vendor/preact.js";
  * @typedef {object} Stream
  * @property {string} text
  * @property {string} reasoning
- * @property {Signal<number>} shown grows with every frame that has news
+ * @property {Signal<number>} shown grows with every picture that has news
  */
 
 /** @type {Map<Id, Stream>} */
@@ -16,6 +16,9 @@ const streams = new Map();
 /** @type {Set<Stream>} */
 const fresh = new Set();
 let scheduled = false;
+/** Milliseconds from one picture of what is written to the next: nobody reads faster, and what is free in between scrolls and answers. */
+const APART = 30;
+let shownAt = -APART;
 
 /** The text of a generating node, as far as it has come. @param {ChatNode} node @returns {Stream} */
 export function streamOf(node) {
@@ -50,11 +53,14 @@ function schedule() {
   scheduled = true;
   // A hidden page gets no frames, but its title and badges should not wait for one.
   if (document.hidden) setTimeout(flush, 250);
-  else requestAnimationFrame(flush);
+  else setTimeout(withNextFrame, shownAt + APART - performance.now());
 }
+
+const withNextFrame = () => (document.hidden ? flush() : requestAnimationFrame(flush));
 
 function flush() {
   scheduled = false;
+  shownAt = performance.now();
   for (const stream of fresh) stream.shown.value += 1;
   fresh.clear();
 }

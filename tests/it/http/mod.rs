@@ -10,7 +10,7 @@
 //! `trash` (what was deleted), `waiting` (replies whose turn has not come), `continued` (replies that go on), `drafts` (what is
 //! no node), `unread` (replies that nobody saw), `fields` (what every node says of itself), `edits` and `pieces` (what is
 //! rearranged, copied, summed up and brought over), `purges` (what goes for good), `off` (a server that rearranges nothing),
-//! `reload` (plugins that change while the server runs), `spent` (what replies took), `tokens` (how large prompts are), `tools` (what a model may call), `templates` (prompts as one text), `workshop` and `workshop_tests` (files, checks, trials and tests of plugins), `whole` (one story from beginning to end).
+//! `jumps` (a clock that does), `reload` (plugins that change while the server runs), `spent` (what replies took), `tokens` (how large prompts are), `tools` (what a model may call), `templates` (prompts as one text), `workshop` and `workshop_tests` (files, checks, trials and tests of plugins), `whole` (one story from beginning to end).
 //! [`play::Play`] is a session in few words. Every answer is held to the document by the client itself.
 
 mod again;
@@ -36,6 +36,7 @@ mod fuzz;
 mod gate;
 mod heads;
 mod hosts;
+mod jumps;
 mod lore;
 mod lore_rules;
 mod lore_similar;

@@ -34,7 +34,13 @@ pub struct Program {
 impl Program {
     pub fn start(home: &Path, model: &str) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
-        command.current_dir(home).env_remove("CLOTHO_CONFIG");
+        command.current_dir(home);
+        Self::started(Self::told(&mut command, model))
+    }
+
+    /// What the program is told beside where it lives.
+    pub fn told<'c>(command: &'c mut Command, model: &str) -> &'c mut Command {
+        command.env_remove("CLOTHO_CONFIG");
         for (name, value) in [
             ("SERVER__LISTEN", "127.0.0.1:0"),
             ("SERVER__WORKERS", "2"),
@@ -46,6 +52,11 @@ impl Program {
         ] {
             command.env(format!("CLOTHO_{name}"), value);
         }
+        command
+    }
+
+    /// Starts it, and waits until it listens.
+    pub fn started(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
@@ -58,6 +69,11 @@ impl Program {
         let told = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
         assert!(told.success());
         self.child.wait().unwrap()
+    }
+
+    /// Its number among the processes.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// The memory of its own that it has, in kilobytes.

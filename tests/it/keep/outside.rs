@@ -1,9 +1,12 @@
-//! Trouble from outside: a database that another program holds, clients that begin and never go on.
+//! Trouble from outside: a database that another program holds, clients that begin and never go on, sockets that say what no
+//! browser says.
 
+use std::fs;
 use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::time::Duration;
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
 
+use clotho::clock::SplitMix64;
 use diesel::connection::SimpleConnection;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -62,4 +65,116 @@ fn requests_that_never_end() {
         assert!(!matches!(end, Err(std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut)), "it is still open");
     }
     assert_eq!(ask(program.at, "GET", "/api/sessions", &Value::Null).unwrap().0, 200, "after them");
+}
+
+/// So many frames are sent that no browser sends.
+const FRAMES: usize = 10_000;
+
+/// A socket of the story, opened by hand.
+fn socket(at: SocketAddr, chat: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(at).unwrap();
+    let head = format!(
+        "GET {chat}/ws HTTP/1.1\r\nHost: {at}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+         Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let (mut heard, mut byte) = (Vec::new(), [0]);
+    while !heard.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).unwrap();
+        heard.extend(byte);
+    }
+    assert!(heard.starts_with(b"HTTP/1.1 101"), "{}", String::from_utf8_lossy(&heard));
+    stream.set_nonblocking(true).unwrap();
+    stream
+}
+
+/// A frame with this first byte and this in it; `mask`: as clients have to send it.
+fn frame(first: u8, body: &[u8], is_masked: bool) -> Vec<u8> {
+    let (mask, flag) = ([1, 2, 3, 4], if is_masked { 0x80 } else { 0 });
+    let mut frame = vec![first];
+    match u8::try_from(body.len()).ok().filter(|length| *length < 126) {
+        Some(length) => frame.push(flag | length),
+        None => {
+            frame.push(flag | 126);
+            frame.extend(u16::try_from(body.len()).unwrap().to_be_bytes());
+        }
+    }
+    if is_masked {
+        frame.extend(mask);
+    }
+    frame.extend(body.iter().zip(mask.iter().cycle()).map(|(byte, key)| if is_masked { byte ^ key } else { *byte }));
+    frame
+}
+
+/// What no browser says.
+fn hostile(random: &mut SplitMix64) -> Vec<u8> {
+    let mut some =
+        |most: u64| -> Vec<u8> { (0..random.below(most)).map(|_| random.next_u64().to_le_bytes()[0]).collect() };
+    let (noise, more) = (some(120), some(2_000));
+    let pick = |list: &[u8], random: &mut SplitMix64| list[usize::try_from(random.below(list.len() as u64)).unwrap()];
+    match random.below(8) {
+        0 => frame(0x81, br#"{"type": "resume", "id": 7, "since": -1, "offset": 1e99}"#, true),
+        1 => frame(0x81, "[".repeat(1_500).as_bytes(), true),
+        2 => frame(0x81, b"\xc3\x28 is no text", true),
+        3 => frame(0x81, b"a client has to mask", false),
+        4 => frame(pick(&[0x00, 0x80, 0x83, 0x8b, 0xf1, 0x01], random), &noise, true),
+        5 => frame(pick(&[0x88, 0x89, 0x8a], random), &more, true),
+        6 => [&[0x82, 0xff, 0, 0, 1, 0, 0, 0, 0, 0, 1, 2, 3, 4], noise.as_slice()].concat(),
+        _ => more,
+    }
+}
+
+/// How many files the program has open, and how many threads.
+fn held(program: &Program) -> (usize, usize) {
+    let count = |what: &str| fs::read_dir(format!("/proc/{}/{what}", program.id())).unwrap().count();
+    (count("fd"), count("task"))
+}
+
+/// Ten thousand frames that no browser sends end sockets, and nothing else: the story is as it was, who watches it in
+/// order hears on, and no file, thread or memory stays behind.
+#[test]
+fn frames_that_no_browser_sends() {
+    let (_home, program, session) = house();
+    let chat = format!("/api/chat/{}", session["id"].as_str().unwrap());
+    let line = || ask(program.at, "GET", &format!("{chat}/projection"), &Value::Null).unwrap();
+    let mut random = SplitMix64::new(28);
+    let mut send = |frames: usize| {
+        let mut open = socket(program.at, &chat);
+        for _ in 0..frames {
+            let mut heard = [0; 4096];
+            let is_closed = matches!(open.read(&mut heard), Ok(0));
+            if is_closed || open.write_all(&hostile(&mut random)).is_err() {
+                open = socket(program.at, &chat);
+            }
+        }
+    };
+    send(FRAMES / 10);
+    let quiet = |most: usize| {
+        let began = Instant::now();
+        while held(&program).0 > most {
+            assert!(began.elapsed() < Duration::from_secs(60), "{} files are open, {most} were", held(&program).0);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let (before, watcher) = (line(), socket(program.at, &chat));
+    let (files, threads) = held(&program);
+    let memory = program.own_kilobytes();
+    send(FRAMES);
+    // What all share, threads and connections of the database, comes and goes with the work.
+    quiet(files + 8);
+    assert!(held(&program).1 <= threads + 4, "{} threads, {threads} were", held(&program).1);
+    let grown = program.own_kilobytes().saturating_sub(memory);
+    assert!(grown < 16 << 10, "{grown} kB for {FRAMES} frames stayed");
+    assert_eq!(line(), before);
+    let message = json!({"parentId": session["activeLeafId"], "role": "user", "content": "To the north."});
+    assert_eq!(ask(program.at, "POST", &format!("{chat}/message"), &message).unwrap().0, 201);
+    watcher.set_nonblocking(false).unwrap();
+    watcher.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let (mut watcher, mut heard) = (watcher, Vec::<u8>::new());
+    while !heard.windows(13).any(|some| some == b"To the north.") {
+        let mut piece = [0; 4096];
+        let read = watcher.read(&mut piece).unwrap();
+        assert!(read > 0, "who watches in order was closed");
+        heard.extend(&piece[..read]);
+    }
 }

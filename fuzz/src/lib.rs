@@ -1,0 +1,146 @@
+//! What is done with bytes that nobody has looked at, and what must hold of it. A fuzzer gives each of these what it likes; the
+//! tests of the program give them what lies in `corpus` (`tests/it/fuzzed.rs`): what once went wrong, and what leads a fuzzer
+//! into each corner.
+//!
+//! To add one: write a function here, a file of the same name in `fuzz_targets`, a line in `TARGETS`, and a few small files in
+//! a folder of that name below `corpus`.
+
+use std::sync::Arc;
+
+use clotho::clock::Time;
+use clotho::interop::{book, card, chat, persona, preset, tale};
+use clotho::plugin::{Limits, Manifest, mvu};
+use clotho::prompt::macros::{Facts, Macros};
+use clotho::provider::sse::{Event, Parser, TooLong};
+use clotho::search::{Query, Today};
+use clotho::world::{Operation, Pointer, Rules, Schema, World, canonical, diff, fold};
+use serde_json::{Map, Value, json};
+
+/// What is done with some bytes.
+pub type Target = fn(&[u8]);
+
+/// All of them, by name.
+pub const TARGETS: [(&str, Target); 7] = [
+    ("sse", sse),
+    ("import", import),
+    ("query", query),
+    ("operations", operations),
+    ("macros", macros),
+    ("mvu", mvu),
+    ("manifest", manifest),
+];
+
+/// What a model server sends: wherever it is cut, it is the same events.
+pub fn sse(bytes: &[u8]) {
+    let Some((cut, stream)) = bytes.split_first() else { return };
+    let heard = |pieces: &[&[u8]]| -> (Vec<Event>, Result<Option<String>, TooLong>) {
+        let (mut parser, mut events) = (Parser::new(1_000), Vec::new());
+        let fed = pieces.iter().try_for_each(|piece| parser.feed(piece, &mut events));
+        (events, fed.and_then(|()| parser.end()))
+    };
+    let (at, whole) = (usize::from(*cut).min(stream.len()), heard(&[stream]));
+    let (first, second) = stream.split_at(at);
+    assert_eq!(heard(&[first, second]), whole);
+    let each: Vec<&[u8]> = stream.chunks(1).collect();
+    assert_eq!(heard(&each), whole);
+}
+
+/// A file that somebody brings: cards, lorebooks, personas, presets, chats of other programs.
+pub fn import(bytes: &[u8]) {
+    let _ = card::read(bytes);
+    let _ = book::read(bytes);
+    let _ = persona::read(bytes);
+    let _ = preset::read(bytes);
+    let _ = tale::read(bytes);
+    for line in bytes.split(|byte| *byte == b'\n') {
+        let _ = chat::read(line);
+    }
+}
+
+/// A search that somebody types. What is wrong with it is inside it.
+pub fn query(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let today = Today { now: Time(1_763_700_000_000), ahead: 60 };
+    match Query::parse(&text, today) {
+        Ok(query) => assert!(query.asks().len() <= text.len()),
+        Err(refused) => assert!(!refused.to_string().is_empty()),
+    }
+}
+
+/// Operations on a world, under a schema and without one: what they did is what the difference says, in parts as at once, and a
+/// world is read again as it was written.
+pub fn operations(bytes: &[u8]) {
+    let Ok(Value::Array(given)) = serde_json::from_slice::<Value>(bytes) else {
+        let text = String::from_utf8_lossy(bytes);
+        if let Ok(pointer) = text.parse::<Pointer>() {
+            assert_eq!(pointer.to_string().parse::<Pointer>().as_ref(), Ok(&pointer));
+        }
+        return;
+    };
+    let all: Vec<Operation> = given.iter().filter_map(|one| Operation::from_json(one).ok()).collect();
+    for one in &all {
+        assert_eq!(Operation::from_json(&one.to_json()).as_ref(), Ok(one));
+    }
+    for rules in [Rules::default(), governed()] {
+        let mut at_once = world();
+        fold(&mut at_once, &all, &rules);
+        let (mut in_parts, half) = (world(), all.len() / 2);
+        fold(&mut in_parts, &all[..half], &rules);
+        fold(&mut in_parts, &all[half..], &rules);
+        assert_eq!(at_once.hash(), in_parts.hash());
+        assert_eq!(diff(&at_once, &in_parts), []);
+        assert_eq!(World::from_json(at_once.to_json()).map(|same| same.hash()), Some(at_once.hash()));
+        let _ = canonical::hash(&at_once.to_json());
+    }
+}
+
+fn world() -> World {
+    let vars = json!({"hp": 20, "name": "Rin", "bag": ["rope", {"coins": 3}], "keep": {"door": false, "n": 1.5}});
+    World { vars: vars.as_object().cloned().unwrap_or_default(), ..World::default() }
+}
+
+fn governed() -> Rules {
+    let schema = json!({"type": "object", "properties": {
+        "hp": {"type": "integer", "minimum": 0, "maximum": 40},
+        "name": {"type": "string", "maxLength": 8},
+        "bag": {"type": "array", "maxItems": 4},
+        "twice": {"type": "integer", "x-computed": "hp * 2"},
+    }});
+    let schema = Schema::parse(schema).unwrap_or_else(|fault| panic!("the schema of the target: {fault}"));
+    Rules::new(vec![(Pointer::default(), Arc::new(schema))]).unwrap_or_default()
+}
+
+/// A text with macros: it ends, and is not more than its limits allow.
+pub fn macros(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let facts = Facts { user: "Wren".into(), character: "Rin".into(), ..Facts::default() };
+    let mut drawn = 0.0;
+    let mut draw = || {
+        drawn = (drawn + 0.37) % 1.0;
+        drawn
+    };
+    let mut macros = Macros::new(&facts, Map::new(), Map::new(), &mut draw);
+    let filled = macros.fill(&text);
+    assert!(text.contains('{') || text.contains('<') || filled == text);
+}
+
+/// Commands for variables in what a model wrote, and the text without them.
+pub fn mvu(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let mut after = world();
+    let replayed = mvu::replay(&text, &Pointer::default(), &mut after);
+    let mut again = world();
+    fold(&mut again, &replayed.operations, &Rules::default());
+    assert_eq!(after.hash(), again.hash());
+    let _ = mvu::commands_in(&text);
+    assert!(mvu::without_commands(&text).len() <= text.len());
+}
+
+/// What a plugin says of itself.
+pub fn manifest(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    match Manifest::parse(&text, "lamp", &Limits::default()) {
+        Ok(manifest) => assert!(!manifest.id.is_empty()),
+        Err(fault) => assert!(!fault.message.is_empty()),
+    }
+}

@@ -1,0 +1,55 @@
+//! What fuzzing goes through (`fuzz`): each file of its corpora, and each of them torn off and with bytes turned over, as a
+//! fuzzer begins. Those that once broke something lie among them.
+
+use std::fs;
+use std::path::Path;
+
+use clotho::clock::SplitMix64;
+use clotho::plugin::STACK;
+
+#[path = "../../fuzz/src/lib.rs"]
+mod targets;
+
+/// So many variants of each file.
+const VARIANTS: usize = 60;
+
+/// No bytes break anything, and what must hold of them holds.
+#[test]
+fn no_bytes_of_the_corpora_break_anything() {
+    let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus");
+    for (name, target) in targets::TARGETS {
+        let mut files: Vec<_> = fs::read_dir(corpora.join(name)).unwrap().map(|entry| entry.unwrap().path()).collect();
+        files.sort();
+        assert!(!files.is_empty(), "{name} has a corpus");
+        // What is nested deeply is read on threads like these.
+        let run = move || {
+            let mut random = SplitMix64::new(8);
+            for file in files {
+                let bytes = fs::read(&file).unwrap();
+                target(&bytes);
+                for _ in 0..VARIANTS {
+                    target(&spoiled(&bytes, &mut random));
+                }
+            }
+        };
+        std::thread::Builder::new().name(name.to_owned()).stack_size(STACK).spawn(run).unwrap().join().unwrap();
+    }
+}
+
+/// The same bytes, torn off somewhere or with some of them changed.
+fn spoiled(bytes: &[u8], random: &mut SplitMix64) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    let place = |random: &mut SplitMix64, length: usize| {
+        usize::try_from(random.below(u64::try_from(length.max(1)).unwrap())).unwrap()
+    };
+    if random.below(3) == 0 {
+        bytes.truncate(place(random, bytes.len()));
+    }
+    for _ in 0..random.below(4) {
+        let at = place(random, bytes.len());
+        if let Some(byte) = bytes.get_mut(at) {
+            *byte = u8::try_from(random.below(256)).unwrap();
+        }
+    }
+    bytes
+}
