@@ -28,6 +28,10 @@ pub struct Progress {
     pub total: u64,
 }
 
+/// Who hears how far an import is, and ends it by answering `false`. One kind for all: each other one would make the code of a
+/// whole import once more.
+pub(super) type Listener<'a> = &'a mut (dyn FnMut(Progress) -> bool + Send);
+
 /// Why a file did not come in. Nothing of it was kept.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ImportError {
@@ -97,9 +101,9 @@ pub async fn import(
     ids: &Ids,
     at: Time,
     limits: Limits,
-    told: impl FnMut(Progress) -> bool,
+    mut told: impl FnMut(Progress) -> bool + Send,
 ) -> Result<SessionId, ImportError> {
-    import_from(store, &Place::whole(file.try_clone()?, "")?, arrival, ids, at, limits, told).await
+    import_from(store, &Place::whole(file.try_clone()?, "")?, arrival, ids, at, limits, &mut told).await
 }
 
 /// The same from wherever the file lies.
@@ -110,7 +114,7 @@ pub(super) async fn import_from(
     ids: &Ids,
     at: Time,
     limits: Limits,
-    told: impl FnMut(Progress) -> bool,
+    told: Listener<'_>,
 ) -> Result<SessionId, ImportError> {
     let mut pass = Pass::over(place, told);
     let checked = check(&mut Lines::begin(pass.input()?, limits)?, || pass.tell())?;
@@ -226,15 +230,15 @@ async fn keep(store: &Store, incoming: Incoming, piece: Vec<Line>) -> Result<(),
 }
 
 /// The two readings of a file, and how far they are.
-struct Pass<'a, F> {
+struct Pass<'a> {
     place: &'a Place,
     read: Arc<AtomicU64>,
     total: u64,
-    told: F,
+    told: Listener<'a>,
 }
 
-impl<'a, F: FnMut(Progress) -> bool> Pass<'a, F> {
-    fn over(place: &'a Place, told: F) -> Self {
+impl<'a> Pass<'a> {
+    fn over(place: &'a Place, told: Listener<'a>) -> Self {
         Self { place, read: Arc::default(), total: place.bytes.saturating_mul(2), told }
     }
 

@@ -26,8 +26,13 @@ addEventListener(
   },
   { capture: true },
 );
+/** Whether everything is there that keys can mean. */
+let isWhole = false;
+
 addEventListener("keydown", (event) => {
-  runKeys(event, peekNode(messageOf(event.target)));
+  const node = peekNode(messageOf(event.target));
+  // What is pressed early means what it means a moment later.
+  if (!runKeys(event, node) && !isWhole) void loadAhead().then(() => runKeys(event, node));
 });
 
 // A code stays in no history, and in no address that is shown.
@@ -99,6 +104,7 @@ if (root) {
   render(h(App, {}), root);
   setTimeout(async () => {
     await loadAhead();
+    isWhole = true;
     const { keepForOffline } = await import("./net/offline.js");
     await keepForOffline();
   }, 300);

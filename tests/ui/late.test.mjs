@@ -2,12 +2,35 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { browser, choose, clotho, messageOf, openGrown } from "./support/stage.mjs";
+import { browser, choose, clotho, grown, messageOf, openGrown } from "./support/stage.mjs";
 
 /** Longer than a test takes between two keys. */
 const LATE = 1500;
 
 describe("on a slow machine", () => {
+  test("a story is read before its menus have come; a key of theirs and an open menu wait for them", async () => {
+    const { path, ids } = await grown();
+    const { page, close } = await reader(browser);
+    let come = () => {};
+    const held = new Promise((resolve) => (come = () => resolve(undefined)));
+    await page.route("**/built/js/tools.js", (route) => held.then(() => route.continue()));
+    await page.goto(clotho.base + path);
+    const message = messageOf(page, ids[0]);
+    await message.getByText("To the north.").waitFor();
+    await message.locator("article").focus();
+    await page.keyboard.press("m");
+    const menu = page.locator(".menu:popover-open");
+    await menu.waitFor();
+    assert.equal(await menu.getByRole("button").count(), 0);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("k");
+    come();
+    await page.getByRole("dialog", { name: "Save as lore" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("complementary", { name: "World" }).waitFor();
+    await close();
+  });
+
   test("an arrow that is pressed right after a letter is not taken back", async () => {
     const { page, close } = await openGrown({ late: LATE });
     await page.keyboard.press("Control+k");

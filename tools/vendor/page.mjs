@@ -3,14 +3,19 @@
 // module finds beside itself (icons, the worker of scripts) is where it looks for it.
 //
 // - page.css: all styles.
-// - main.js: begins the page. first.js: what the first page shows. story.js: what a story shows, and its dialogs.
+// - main.js: begins the page. first.js: what the first page shows. story.js: a story and where one writes. tools.js: what
+//   stands beside a story, its menus and dialogs, which come after its first picture.
 // - shared.js: what several of the others need. Every other file is a part that loads when somebody opens it.
 import { build, transform } from "esbuild";
 import { basename, join } from "node:path";
 import { rollup } from "rollup";
 
 /** Parts that load as one, in the order in which they do: the modules they begin with. */
-const PARTS = { first: ["main.js"], story: ["views/story.js", "views/dialogs.js", "views/way.js"] };
+const PARTS = {
+  first: ["main.js"],
+  story: ["views/story.js"],
+  tools: ["views/world.js", "views/way.js", "views/story-menu.js", "views/message-items.js", "views/dialogs.js"],
+};
 
 /** @typedef {{getModuleInfo: (id: string) => {importedIds: readonly string[], dynamicallyImportedIds: readonly string[]} | null, getModuleIds: () => IterableIterator<string>}} Graph */
 

@@ -44,9 +44,9 @@ pub async fn import(
     ids: &Ids,
     given: Given,
     wish: Wish,
-    told: impl FnMut(Progress) -> bool,
+    mut told: impl FnMut(Progress) -> bool + Send,
 ) -> Result<Arrived, ImportError> {
-    let mut work = Work::new(store, ids, wish, told);
+    let mut work = Work::new(store, ids, wish, &mut told);
     let (count, unknown) = match opened(given)? {
         Opened::House(house) => work.house(&house, 0).await?,
         Opened::File(place) => (1, work.files(vec![place], 0).await?),
@@ -122,7 +122,7 @@ fn leave(name: &str, why: &str) -> Item {
 /// How many files were looked at, and which of them are nothing.
 type Seen = (usize, Vec<Place>);
 
-impl<F: FnMut(Progress) -> bool> Work<'_, F> {
+impl Work<'_> {
     /// Takes in what lies in a folder or an archive: the data of SillyTavern, if there is some, and whatever else there is.
     async fn house(&mut self, house: &House, depth: usize) -> Result<Seen, ImportError> {
         let (top, is_root) = if house.homes()?.is_empty() {

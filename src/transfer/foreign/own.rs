@@ -10,10 +10,10 @@ use crate::store::{Reader, Source, StoreError, Whereabouts};
 use super::super::Item;
 use super::super::check::check;
 use super::super::house::Place;
-use super::super::import::{Arrival, ImportError, Progress, import_from};
+use super::super::import::{Arrival, ImportError, import_from};
 use super::super::sillytavern::Work;
 
-impl<F: FnMut(Progress) -> bool> Work<'_, F> {
+impl Work<'_> {
     /// Takes a session in, unless it is here.
     pub(super) async fn session(&mut self, place: &Place) -> Result<(), ImportError> {
         self.arrived.totals.chats += 1;
@@ -74,8 +74,8 @@ impl<F: FnMut(Progress) -> bool> Work<'_, F> {
         } else {
             let arrival = Arrival { owner, job: None, title: None };
             let (told, way) = (&mut self.told, &self.way);
-            let told = |_| told(way.progress());
-            let is = import_from(self.store, place, arrival, self.ids, self.wish.at, limits, told).await?;
+            let mut told = |_| told(way.progress());
+            let is = import_from(self.store, place, arrival, self.ids, self.wish.at, limits, &mut told).await?;
             let held = self.store.read(move |reader| Ok::<_, ImportError>(reader.session(owner, is)?)).await?;
             (is, held.map_or(0, |held| held.counts.nodes))
         };

@@ -20,7 +20,7 @@ use super::super::Item;
 use super::super::begin::Beginning;
 use super::super::books::new_book;
 use super::super::house::Place;
-use super::super::import::{ImportError, PIECE, PIECE_BYTES, Progress};
+use super::super::import::{ImportError, PIECE, PIECE_BYTES};
 use super::super::sillytavern::Work;
 use super::super::sillytavern::bed::Bed;
 use super::super::sillytavern::known::Verdict;
@@ -41,7 +41,7 @@ struct Spot {
     parent: Option<usize>,
 }
 
-impl<F: FnMut(Progress) -> bool> Work<'_, F> {
+impl Work<'_> {
     /// The stories of a file, one after the other, however many there are; answers that it is nothing where it has none.
     pub(super) async fn stories(&mut self, place: &Place) -> Result<Option<Sort>, ImportError> {
         let mut pieces = Pieces::new(BufReader::with_capacity(1 << 16, Watched::open(place, &self.way)?));

@@ -51,7 +51,7 @@ pub struct Bed {
     pub note: Option<AuthorsNote>,
 }
 
-impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
+impl Work<'_> {
     /// The session that a story has become already.
     pub async fn find(&self, folder: &Folder, files: &[&Scanned]) -> Result<Found, ImportError> {
         let owner = self.wish.owner;

@@ -43,7 +43,7 @@ pub struct Player {
     pub open_chat: Option<String>,
 }
 
-impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
+impl Work<'_> {
     /// Brings the characters in.
     pub async fn characters(&mut self, root: &Root, cast: &mut Cast) -> Result<(), ImportError> {
         for place in &root.cards {

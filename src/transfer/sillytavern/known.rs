@@ -106,7 +106,7 @@ impl<Id: Thing> Known<Id> {
     }
 }
 
-impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
+impl Work<'_> {
     /// What is known of the thing of a name.
     pub async fn known<Id: Thing>(&self, name: String) -> Result<Known<Id>, ImportError> {
         let (owner, wanted) = (self.wish.owner, name.clone());

@@ -148,7 +148,7 @@ impl List {
     }
 }
 
-impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
+impl Work<'_> {
     /// The thing of the owner's that went out as this file.
     pub async fn went_out<Id: Thing>(&mut self, name: &str, hash: &blake3::Hash) -> Result<Option<Id>, ImportError> {
         let Some(id) = self.list.is(name, hash).and_then(|id| Id::from_slice(id.as_bytes())) else { return Ok(None) };

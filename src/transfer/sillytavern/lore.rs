@@ -38,7 +38,7 @@ impl Shelved {
     }
 }
 
-impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
+impl Work<'_> {
     /// Brings the lorebooks in.
     pub async fn lorebooks(&mut self, root: &Root) -> Result<(), ImportError> {
         for place in &root.worlds {

@@ -50,7 +50,7 @@ use crate::ids::{CharacterId, UserId};
 use crate::interop::{Fate, Finding, grove};
 use crate::store::{Source, Store, Tx, WriteError};
 
-use super::import::{ImportError, Progress};
+use super::import::{ImportError, Listener, Progress};
 use super::report::Report;
 use cast::Cast;
 use list::List;
@@ -147,13 +147,13 @@ pub async fn import(
     ids: &Ids,
     given: Given,
     wish: Wish,
-    told: impl FnMut(Progress) -> bool,
+    mut told: impl FnMut(Progress) -> bool + Send,
 ) -> Result<Arrived, ImportError> {
     let root = match given {
         Given::Path(path) => Root::find(&path)?,
         Given::File(file, name) => Root::of_file(file, &name)?,
     };
-    let mut work = Work::new(store, ids, wish, told);
+    let mut work = Work::new(store, ids, wish, &mut told);
     work.take(&root).await?;
     for other in root.others {
         let words = "left aside: it is nothing of SillyTavern; `clotho import` takes it by itself where it is anything that is known";
@@ -164,7 +164,7 @@ pub async fn import(
 }
 
 /// An import on its way.
-pub(super) struct Work<'a, F> {
+pub(super) struct Work<'a> {
     pub(super) store: &'a Store,
     pub(super) ids: &'a Ids,
     pub(super) wish: Wish,
@@ -183,11 +183,11 @@ pub(super) struct Work<'a, F> {
     pub(super) voices: HashMap<String, CharacterId>,
     /// What a look has seen.
     pub(super) look: Look,
-    pub(super) told: F,
+    pub(super) told: Listener<'a>,
 }
 
-impl<'a, F: FnMut(Progress) -> bool> Work<'a, F> {
-    pub(super) fn new(store: &'a Store, ids: &'a Ids, wish: Wish, told: F) -> Self {
+impl<'a> Work<'a> {
+    pub(super) fn new(store: &'a Store, ids: &'a Ids, wish: Wish, told: Listener<'a>) -> Self {
         let (arrived, way, inside, settings, list, namesakes, books, voices, look) = Default::default();
         Self { store, ids, wish, arrived, way, inside, settings, list, namesakes, books, voices, look, told }
     }

@@ -17,7 +17,7 @@ use super::root::Root;
 use super::settings::Settings;
 use super::{Work, unreadable};
 
-impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
+impl Work<'_> {
     /// Brings the personas in of a file that lies by itself: settings, or a backup of personas.
     pub(in crate::transfer) async fn personas_of(&mut self, place: &Place, value: Value) -> Result<(), ImportError> {
         let is_settings = value.get("power_user").is_some();

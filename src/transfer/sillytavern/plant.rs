@@ -62,7 +62,7 @@ struct Here {
     variables: Option<Map<String, Value>>,
 }
 
-impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
+impl Work<'_> {
     /// Takes the files of one story in.
     pub async fn plant(
         &mut self,

@@ -43,7 +43,7 @@ struct Found<'a> {
     body: Map<String, Value>,
 }
 
-impl<F: FnMut(super::Progress) -> bool> Work<'_, F> {
+impl Work<'_> {
     /// Brings those in that make prompts, before the sessions that choose one of them.
     pub async fn prompts(&mut self, root: &Root) -> Result<(), ImportError> {
         self.preset_files(root, true).await

@@ -79,11 +79,12 @@ async function perform(what, context) {
  * Runs the command whose keys were pressed, if any.
  * @param {KeyboardEvent} event
  * @param {ChatNode | null} node the focused message
+ * @returns {boolean} whether the keys meant something
  */
 export function runKeys(event, node) {
-  if (event.defaultPrevented) return;
+  if (event.defaultPrevented) return true;
   // Escape closes an open menu, and nothing else.
-  if (event.key === "Escape" && document.querySelector(":popover-open")) return;
+  if (event.key === "Escape" && document.querySelector(":popover-open")) return true;
   let isHidden = false;
   // What is registered later is nearer to what the reader is doing: Escape ends that before it closes what the page says.
   for (const { id, keys = [], scope, leavesTyping, inTree } of [...commands.values()].reverse()) {
@@ -95,11 +96,13 @@ export function runKeys(event, node) {
       continue;
     }
     event.preventDefault();
-    return run(id, node, hit);
+    run(id, node, hit);
+    return true;
   }
-  if (!isHidden) return;
+  if (!isHidden) return false;
   event.preventDefault();
   tell({ tone: "quiet", text: t("notice.oneLine"), act: { label: "command.tree", run: () => run("session.tree") } });
+  return true;
 }
 
 /** Of a command that is about other lines than the one on screen, whatever its message. */

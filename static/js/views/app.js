@@ -18,13 +18,13 @@ const dialogs = () => import("./dialogs.js");
 const Story = later(() => story().then((module) => module.Story), 6);
 const Settings = later(() => import("./settings.js").then((module) => module.Settings), 6);
 const Door = later(() => import("./door.js").then((module) => module.Door), 0);
-const StoryMenu = later(() => story().then((module) => module.StoryMenu), 0);
+const StoryMenu = later(() => import("./story-menu.js").then((module) => module.StoryMenu), 0);
 const StoryTools = later(() => story().then((module) => module.StoryTools), 0);
 const TreeTab = later(() => story().then((module) => module.TreeTab), 0);
 const OpenDialog = later(() => dialogs().then((module) => module.OpenDialog), 0);
 
 /** Loads what the next click needs. */
-export const loadAhead = () => Promise.all([story(), dialogs()]);
+export const loadAhead = () => Promise.all([story().then(({ bringRest }) => bringRest()), StoryMenu.bring(), OpenDialog.bring()]);
 
 export function App() {
   if (door.value) return h(Door, door.value);

@@ -60,11 +60,22 @@ export function Menu({ label, symbol = "menu", class: look = "", children }) {
     const menu = ref.current;
     if (!isOpen || !menu) return undefined;
     const put = () => putBeside(menu, /** @type {HTMLElement} */ (menu.previousElementSibling).getBoundingClientRect());
+    const enter = () => menu.querySelector("button")?.focus();
     put();
-    menu.querySelector("button")?.focus();
-    // A phone that is turned, a window made narrow.
+    enter();
+    // A phone that is turned, a window made narrow; and what is in it may come a moment later.
+    let isEmpty = menu.querySelector("button") === null;
+    const grown = new ResizeObserver(() => {
+      put();
+      if (isEmpty) enter();
+      isEmpty = menu.querySelector("button") === null;
+    });
+    grown.observe(menu);
     addEventListener("resize", put);
-    return () => removeEventListener("resize", put);
+    return () => {
+      grown.disconnect();
+      removeEventListener("resize", put);
+    };
   }, [isOpen]);
   // What is in it comes before it is seen and goes after it has given the focus back.
   const turn = (/** @type {ToggleEvent} */ event) => {
@@ -208,15 +219,17 @@ export function Waiting({ rows }) {
  * @template P
  * @param {() => Promise<ComponentType<P>>} load
  * @param {number} [rows] of the placeholder
- * @returns {(props: P) => VNode}
+ * @returns {((props: P) => VNode) & {bring: () => Promise<unknown>}} `bring`: loads it before that, so that it is there at once
  */
 export function later(load, rows = 4) {
   const view = signal(/** @type {ComponentType<P> | null} */ (null));
   /** @type {Promise<unknown> | null} */
   let coming = null;
-  return (props) => {
+  const bring = () => (coming ??= load().then((loaded) => (view.value = loaded)));
+  const Later = (/** @type {P} */ props) => {
     if (view.value) return h(/** @type {ComponentType<any>} */ (view.value), /** @type {any} */ (props));
-    coming ??= load().then((loaded) => (view.value = loaded));
+    void bring();
     return rows > 0 ? h(Waiting, { rows }) : html`<span hidden></span>`;
   };
+  return Object.assign(Later, { bring });
 }

@@ -3,24 +3,21 @@ import { h, html, useEffect } from "../../vendor/preact.js";
 import { askForMore } from "../actions/rules.js";
 import { followScripts } from "../actions/scripted.js";
 import { addEnglish } from "../lib/i18n.js";
-import files from "../lib/strings/en-cards.js";
 import edits from "../lib/strings/en-edit.js";
-import lore from "../lib/strings/en-lore.js";
 import words from "../lib/strings/en-story.js";
 import { deltaOf } from "../model/deltas.js";
 import { inTree, route } from "../model/page.js";
 import { age } from "../model/scripted.js";
 import { head, loading, session } from "../model/story.js";
 import { Chat } from "./chat.js";
+import { MessageItems } from "./message-menu.js";
 import { later } from "./parts.js";
-import { StoryMenu, StoryTools, TreeTab } from "./story-menu.js";
-import { World } from "./world.js";
+import { StoryTools, TreeTab } from "./story-tools.js";
 
 addEnglish(words);
 addEnglish(edits);
-addEnglish(files);
-addEnglish(lore);
 
+const World = later(() => import("./world.js").then((module) => module.World), 0);
 const Overview = later(() => import("./overview.js").then((module) => module.Overview), 0);
 
 /** A story that cannot be read has no world either. */
@@ -46,4 +43,7 @@ function Scripts() {
   return null;
 }
 
-export { StoryMenu, StoryTools, TreeTab };
+/** What stands beside a story, and its menus. */
+export const bringRest = () => Promise.all([World.bring(), MessageItems.bring()]);
+
+export { StoryTools, TreeTab };

@@ -5,7 +5,6 @@ export default {
   "foot.rooms": "Also kept here",
   "foot.in": "Bring in",
   "foot.out": "Take along",
-  "command.spent": "What it took",
   "library.duplicate": "Duplicate",
   "library.copyOf": "{name} (copy)",
   "command.importCard": "Bring in a character card",

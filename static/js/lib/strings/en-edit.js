@@ -1,6 +1,8 @@
 // English for what rearranges a story: choosing, moving, copying, summaries, merges, values over timelines.
 
 export default {
+  "command.spent": "What it took",
+  "command.keepLore": "Save as lore",
   "command.choose": "Choose it, and others",
   "command.move": "Move it elsewhere, with what follows",
   "command.copyTo": "Copy it elsewhere, with what follows",

@@ -2,7 +2,6 @@
 
 export default {
   "command.lore": "Lorebooks",
-  "command.keepLore": "Save as lore",
 
   "lore.text": "What is known of your worlds: places, people, what happened. An entry comes into the prompt when a story speaks of it, in the stories for which its book holds.",
   "lore.empty": "There is no lorebook yet.",

@@ -6,7 +6,6 @@ export default {
   "foot.rooms": "这里还存着",
   "foot.in": "带进来",
   "foot.out": "带出去",
-  "command.spent": "用了多少",
   "library.duplicate": "复制一份",
   "library.copyOf": "{name}（副本）",
   "command.importCard": "读入角色卡",

@@ -2,6 +2,8 @@
 
 /** @type {Record<keyof typeof import("./en-edit.js").default, string>} */
 export default {
+  "command.spent": "用了多少",
+  "command.keepLore": "存入世界书",
   "command.choose": "选中它，再选几条",
   "command.move": "连同后文移到别处",
   "command.copyTo": "连同后文复制到别处",

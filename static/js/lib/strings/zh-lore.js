@@ -3,7 +3,6 @@
 /** @type {Record<keyof typeof import("./en-lore.js").default, string>} */
 export default {
   "command.lore": "世界书",
-  "command.keepLore": "存入世界书",
 
   "lore.text": "关于你的世界的知识：地方、人物、发生过的事。故事里提到时，条目就进入提示；前提是它所在的书对这个故事有效。",
   "lore.empty": "还没有世界书。",
