@@ -1,6 +1,6 @@
 //! Rows of a table, and what the operating system says this process has used.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 pub fn head(title: &str, columns: &[&str]) {
@@ -65,28 +65,29 @@ pub fn kilobytes(total: u64, count: usize) -> String {
 /// How much memory of its own the program held at most, at the moments that were looked at: pages of mapped files, which the
 /// system takes back when it likes, do not count.
 pub struct Peak {
-    before: f64,
-    most: Cell<f64>,
+    /// In kilobytes.
+    before: u64,
+    most: AtomicU64,
 }
 
 impl Peak {
     pub fn begin() -> Self {
-        Self { before: own_memory(), most: Cell::new(0.0) }
+        Self { before: own_memory(), most: AtomicU64::new(0) }
     }
 
     pub fn look(&self) {
-        self.most.set(self.most.get().max(own_memory()));
+        self.most.fetch_max(own_memory(), Ordering::Relaxed);
     }
 
     pub fn grown(&self) -> String {
         self.look();
-        format!("{:.0} MB", (self.most.get() - self.before).max(0.0) / 1e3)
+        format!("{} MB", self.most.load(Ordering::Relaxed).saturating_sub(self.before) / 1_000)
     }
 }
 
 /// In kilobytes.
-fn own_memory() -> f64 {
+fn own_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let own = status.lines().find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix(" kB")?.parse().ok());
-    own.unwrap_or(f64::NAN)
+    own.unwrap_or(0)
 }

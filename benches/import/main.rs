@@ -92,7 +92,7 @@ fn taken_in(title: &str, house: &House) {
 }
 
 /// Takes a folder in.
-fn import(bench: &Bench, path: &Path, looked: impl Fn()) -> Arrived {
+fn import(bench: &Bench, path: &Path, looked: impl Fn() + Sync) -> Arrived {
     let zone = jiff::tz::TimeZone::UTC;
     let wish = Wish { owner: bench.user, at: Time(9), zone, is_dry: false, limits: Limits::of(64 << 20) };
     let told = |_| {

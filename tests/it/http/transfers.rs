@@ -211,7 +211,7 @@ async fn a_turn_is_played_while_a_file_comes_in() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let (arrival, limits) = (Arrival { owner: app.owner, job: None, title: None }, Limits::of(1 << 30));
         let mut is_told = false;
-        let told = |progress: Progress| {
+        let told = move |progress: Progress| {
             if !is_told && progress.done * 10 > progress.total * 6 {
                 is_told = true;
                 half_way.send(()).unwrap();
@@ -292,7 +292,7 @@ async fn turns_go_on_while_an_import_is_held() {
     let given = Given::Path(root.path().to_owned());
     let import = std::thread::spawn(move || {
         let mut is_held = false;
-        let stand = |progress: Progress| {
+        let stand = move |progress: Progress| {
             // In the second reading, which writes.
             if !is_held && progress.done > progress.total / 2 {
                 is_held = true;

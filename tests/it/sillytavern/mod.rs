@@ -44,7 +44,7 @@ pub fn wish(store: &TestStore) -> Wish {
 fn taken_until(
     store: &TestStore,
     path: &Path,
-    told: impl FnMut(clotho::transfer::Progress) -> bool,
+    told: impl FnMut(clotho::transfer::Progress) -> bool + Send,
 ) -> Result<Arrived, ImportError> {
     store.block_on(import(store.store(), &store.ids, Given::Path(path.to_owned()), wish(store), told))
 }

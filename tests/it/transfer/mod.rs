@@ -41,7 +41,7 @@ fn import_until(
     store: &TestStore,
     bytes: &[u8],
     limits: Limits,
-    told: impl FnMut(transfer::Progress) -> bool,
+    told: impl FnMut(transfer::Progress) -> bool + Send,
 ) -> Result<SessionId, ImportError> {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(bytes).unwrap();
@@ -52,7 +52,7 @@ fn import_file(
     store: &TestStore,
     file: &mut File,
     limits: Limits,
-    told: impl FnMut(transfer::Progress) -> bool,
+    told: impl FnMut(transfer::Progress) -> bool + Send,
 ) -> Result<SessionId, ImportError> {
     let arrival = transfer::Arrival { owner: store.owner, job: None, title: None };
     store.block_on(transfer::import(store.store(), file, arrival, &store.ids, store.now(), limits, told))
