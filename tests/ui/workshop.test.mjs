@@ -182,7 +182,7 @@ describe("the workshop", () => {
     const source = await text.inputValue();
     await text.fill(`// Mine.\n${source}`);
     await dialog.getByRole("button", { name: "Save the file" }).click();
-    await dialog.getByText("main.rhai is saved. The next message is played by it.").waitFor();
+    await dialog.getByText("main.rhai is saved. Stories that use it play by it from the next message on.").waitFor();
     assert.equal(await disk("main.rhai"), `// Mine.\n${source}`);
     await dialog.getByText("Only here so far").waitFor({ state: "detached" });
     await text.fill(`// Mine again.\n${source}`);

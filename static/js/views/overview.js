@@ -4,6 +4,7 @@ import { followOutline, goThere, holdOver, holdOverStash, letGo, putHere, readMe
 import { run } from "../actions/commands.js";
 import { markAlso, turnMark, turnMarking } from "../actions/tree-chosen.js";
 import { giveBackFocus, leaveTree } from "../actions/tree-page.js";
+import { excerpt } from "../lib/excerpt.js";
 import { drawn as onScreen, isFocusLost } from "../lib/focus.js";
 import { addEnglish, clock, locale, moment, t } from "../lib/i18n.js";
 import words from "../lib/strings/en-overview.js";
@@ -155,6 +156,12 @@ function Whole({ tree }) {
       ${two ? h(Compared, { ...two, back: () => (stopComparing(), focusTree()) }) : isRead === null ? h(Legend, {}) : h(Reading, { key: isRead, tree, back: () => (stopReading(), focusTree()) })}</aside></div>`;
 }
 
+/** So many letters say which message something would come below. */
+const AIMED = 60;
+
+/** What begins with something said is not quoted twice. @param {string} text */
+const unquoted = (text) => text.replace(/^["“]+/, "").replace(/["”]+$/, "");
+
 /** What is moved, where it would come, and why it cannot. @param {{tree: Drawn, focusTree: () => void}} props */
 function MovingBar({ tree, focusTree }) {
   const to = aim.value;
@@ -164,7 +171,7 @@ function MovingBar({ tree, focusTree }) {
     if (!document.activeElement?.closest(".tree-walk")) focusTree();
   }, []);
   const put = html`<button type="button" class="primary" aria-disabled=${to?.why !== null} onClick=${putHere}>${icon("move")}<span>${t("command.placeHere")}</span></button>`;
-  const place = to && (to.why ? t(`tree.refused.${to.why}`) : to.n === 0 ? t("tree.aimFirst") : t("tree.aim", { text: beginningOf(tree.outline, to.n) || t("tree.wordless") }));
+  const place = to && (to.why ? t(`tree.refused.${to.why}`) : to.n === 0 ? t("tree.aimFirst") : t("tree.aim", { text: unquoted(excerpt(beginningOf(tree.outline, to.n), AIMED)) || t("tree.wordless") }));
   return html`<div class="tree-bar peek" role="status">${icon(what?.isCopy ? "copyTo" : "move")}<p>${t(what?.isCopy ? "moving.copy" : "moving.text")} <q>${what?.name ?? ""}</q>${place && html`<span class=${to?.why ? "bad" : ""}>${place}</span>`}</p>
     ${to && put}${h(CommandButton, { id: "moving.elsewhere", wide: true })}<span data-takes="stash" class=${isOverStash.value ? "is-over" : ""}>${h(CommandButton, { id: "moving.stash", wide: true })}</span>${h(CommandButton, { id: "moving.cancel", wide: true })}${h(CommandButton, { id: "moving.cancelCopy", wide: true })}</div>`;
 }

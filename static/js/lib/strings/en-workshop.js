@@ -27,7 +27,7 @@ export default {
   "workshop.back": "Back to what is saved",
   "workshop.dropped.text": "What you changed in {path} is put away.",
   "workshop.save": "Save the file",
-  "workshop.saved": "{path} is saved. The next message is played by it.",
+  "workshop.saved": "{path} is saved. Stories that use it play by it from the next message on.",
   "workshop.savedBroken": "{path} is saved, but the plugin cannot run like this: what was there before goes on.",
   "workshop.otherText": "{path} was changed elsewhere since you opened it. Write yours over that?",
   "workshop.otherYes": "Write over it",

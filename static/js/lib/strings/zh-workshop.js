@@ -28,7 +28,7 @@ export default {
   "workshop.back": "恢复到已保存的内容",
   "workshop.dropped.text": "对 {path} 的修改已放弃。",
   "workshop.save": "保存文件",
-  "workshop.saved": "{path} 已保存，下一条消息就按它来。",
+  "workshop.saved": "{path} 已保存。用它的故事从下一条消息起按它来。",
   "workshop.savedBroken": "{path} 已保存，但插件这样无法运行：原来的继续生效。",
   "workshop.otherText": "打开之后，{path} 在别处被改过。要用你的内容覆盖吗？",
   "workshop.otherYes": "覆盖",
