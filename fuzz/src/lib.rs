@@ -121,7 +121,7 @@ pub fn macros(bytes: &[u8]) {
     };
     let mut macros = Macros::new(&facts, Map::new(), Map::new(), &mut draw);
     let filled = macros.fill(&text);
-    assert!(text.contains('{') || text.contains('<') || filled == text);
+    assert!(text.contains(['{', '}', '<']) || filled == text);
 }
 
 /// Commands for variables in what a model wrote, and the text without them.
