@@ -110,7 +110,7 @@ fn governed() -> Rules {
     Rules::new(vec![(Pointer::default(), Arc::new(schema))]).unwrap_or_default()
 }
 
-/// A text with macros: it ends, and is not more than its limits allow.
+/// A text with macros: it ends, and one without braces is what it was.
 pub fn macros(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let facts = Facts { user: "Wren".into(), character: "Rin".into(), ..Facts::default() };
