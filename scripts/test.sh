@@ -5,7 +5,7 @@
 #   scripts/test.sh --quick    without the browser
 #   --no-install               never install Debian packages
 #
-# Needs Rust and a C compiler. The page's types and its libraries are checked with Node, the page itself in Chromium: on
+# Needs Rust, a C compiler and make. The page's types and its libraries are checked with Node, the page itself in Chromium: on
 # Debian and its like those are installed when they are missing and this runs as root or with a sudo that asks nothing;
 # anywhere else a step that cannot run is named in the table and counts as left out, not as failed.
 #
@@ -127,6 +127,7 @@ has_chinese_font() { has fc-list && [ -n "$(fc-list :lang=zh family 2>/dev/null)
 
 missing_packages() {
   has cc || echo "gcc libc6-dev"
+  has make || echo "make"
   if ! has node || ! has npm; then echo "nodejs npm"; fi
   if [ "$quick" = no ]; then
     [ -n "$(find_chromium)" ] || echo "chromium"
@@ -167,8 +168,8 @@ if ! has cargo; then
   exit 2
 fi
 install_packages
-if ! has cc; then
-  echo "scripts/test.sh: a C compiler is missing (Debian: apt-get install gcc libc6-dev)" >&2
+if ! has cc || ! has make; then
+  echo "scripts/test.sh: a C compiler or make is missing (Debian: apt-get install gcc libc6-dev make)" >&2
   exit 2
 fi
 

@@ -11,8 +11,7 @@ use actix_web::web::Data;
 use actix_web::{App as Site, HttpServer, web};
 use tokio::time::timeout;
 
-use super::caller::Via;
-use super::error::ApiError;
+use super::routes::page;
 use super::seal::{seal, spare_small};
 use super::shared::Shared;
 use super::table::{Entry, configure};
@@ -24,6 +23,9 @@ const HEAD_WITHIN: Duration = Duration::from_secs(10);
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
 /// How long a closed connection may take to go.
 const GOODBYE_WITHIN: Duration = Duration::from_secs(3);
+/// How long a client may take nothing of what it asked for. Not shorter: a browser whose download is paused takes nothing either.
+#[cfg(target_os = "linux")]
+const TAKE_WITHIN: Duration = Duration::from_secs(5 * 60);
 /// How long requests that run may still take when the server stops.
 const STOP_WITHIN: Duration = Duration::from_secs(10);
 
@@ -45,6 +47,8 @@ pub async fn serve(app: Arc<App>, listener: TcpListener) -> io::Result<()> {
 /// The listener cannot be used.
 pub async fn serve_until(app: Arc<App>, listener: TcpListener, stop: impl Future<Output = ()>) -> io::Result<()> {
     listener.set_nonblocking(true)?;
+    #[cfg(target_os = "linux")]
+    let_go_of_the_silent(&listener);
     app.devices.listens_on(listener.local_addr()?.port());
     let shared = Data::new(Shared::default());
     let entries: Arc<[Entry]> = super::table().into();
@@ -53,13 +57,12 @@ pub async fn serve_until(app: Arc<App>, listener: TcpListener, stop: impl Future
     let (alive, mut gone) = tokio::sync::mpsc::channel::<()>(1);
     let mut server = HttpServer::new(move || {
         let entries = Arc::clone(&entries);
-        let nowhere = |via: Via| std::future::ready(Err::<&str, _>(via.or(ApiError::not_found("this address"))));
         Site::new()
             .app_data(program.clone())
             .app_data(common.clone())
             .app_data(Data::new(alive.clone()))
             .configure(move |config| configure(config, &entries))
-            .default_service(web::to(nowhere))
+            .default_service(web::to(page::nowhere))
             .wrap(from_fn(spare_small))
             .wrap(Compress::default())
             .wrap(from_fn(seal))
@@ -76,6 +79,16 @@ pub async fn serve_until(app: Arc<App>, listener: TcpListener, stop: impl Future
     // The threads of the workers end by themselves, and let go of the program when they do.
     let _ = timeout(GOODBYE_WITHIN, gone.recv()).await;
     ended
+}
+
+/// Whoever takes nothing for too long, because it is gone without a word or does not want to, is let go of by the system: the framework
+/// waits for ever until an answer is taken. Connections have this from where they came in.
+#[cfg(target_os = "linux")]
+fn let_go_of_the_silent(listener: &TcpListener) {
+    let millis = u32::try_from(TAKE_WITHIN.as_millis()).unwrap_or(u32::MAX);
+    if let Err(error) = rustix::net::sockopt::set_tcp_user_timeout(listener, millis) {
+        tracing::warn!("clients that take nothing are not closed: {error}");
+    }
 }
 
 async fn until(server: Server, stop: impl Future<Output = ()>, shared: &Shared) -> io::Result<()> {

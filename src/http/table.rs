@@ -7,7 +7,7 @@ use actix_web::body::BoxBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::Method;
 use actix_web::middleware::{Next, from_fn};
-use actix_web::{Error, FromRequest, Handler, HttpMessage, Responder, Route, guard, web};
+use actix_web::{Error, FromRequest, Handler, HttpMessage, Resource, Responder, Route, guard, web};
 use futures_util::FutureExt;
 
 use super::body::app;
@@ -88,28 +88,49 @@ pub fn group(name: &'static str, entries: Vec<Entry>) -> Vec<Entry> {
     entries.into_iter().map(|entry| Entry { group: name, ..entry }).collect()
 }
 
-/// Hands the table to the framework: one resource for each address, and a refusal for every other method.
+/// Hands the table to the framework: one resource for each address, and a refusal for every other method. The framework tries
+/// addresses one after the other, so those that begin alike stand behind one comparison: a message does not wait until it is known
+/// that it is no character.
 pub fn configure(config: &mut web::ServiceConfig, entries: &[Entry]) {
-    let mut done: Vec<&str> = Vec::new();
-    for entry in entries {
-        if done.contains(&entry.path) {
-            continue;
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for Entry { path, .. } in entries {
+        match groups.iter_mut().find(|(start, _)| *start == beginning(path)) {
+            Some((_, paths)) if paths.contains(path) => {}
+            Some((_, paths)) => paths.push(path),
+            None => groups.push((beginning(path), vec![path])),
         }
-        done.push(entry.path);
-        let here = || entries.iter().filter(|other| other.path == entry.path);
-        let mut methods: Vec<&str> = here().map(|other| other.method.as_str()).collect();
-        if methods.contains(&"GET") {
-            methods.push("HEAD");
-        }
-        let allow = methods.join(", ");
-        let resource = here().fold(web::resource(entry.path), |resource, other| resource.route((other.make)()));
-        let refuse = move |via: Via| {
-            let mut refusal = ApiError::new(Code::MethodNotAllowed, format!("this address takes {allow} only"));
-            refusal.allow = Some(allow.clone());
-            std::future::ready(Err::<&str, ApiError>(via.or(refusal)))
-        };
-        config.service(resource.default_service(web::to(refuse)));
     }
+    for (start, paths) in groups {
+        match paths.as_slice() {
+            [alone] => config.service(resource(alone, alone, entries)),
+            _ => config.service(paths.iter().fold(web::scope(start), |scope, path| {
+                scope.service(resource(path, path.strip_prefix(start).unwrap_or(path), entries))
+            })),
+        };
+    }
+}
+
+/// What an address begins with: its first two steps, as far as they are words.
+fn beginning(address: &str) -> &str {
+    let steps = address.match_indices('/').map(|(at, _)| at).skip(1).chain([address.len()]);
+    let words = steps.take(2).filter_map(|end| address.get(..end)).filter(|start| !start.contains('{'));
+    words.last().unwrap_or_default()
+}
+
+/// One address with all that it takes; `rest` is what of it is left to be compared.
+fn resource(path: &str, rest: &str, entries: &[Entry]) -> Resource {
+    let here = || entries.iter().filter(|entry| entry.path == path);
+    let mut methods: Vec<&str> = here().map(|entry| entry.method.as_str()).collect();
+    if methods.contains(&"GET") {
+        methods.push("HEAD");
+    }
+    let allow = methods.join(", ");
+    let refuse = move |via: Via| {
+        let mut refusal = ApiError::new(Code::MethodNotAllowed, format!("this address takes {allow} only"));
+        refusal.allow = Some(allow.clone());
+        std::future::ready(Err::<&str, ApiError>(via.or(refusal)))
+    };
+    here().fold(web::resource(rest), |resource, entry| resource.route((entry.make)())).default_service(web::to(refuse))
 }
 
 /// What stands before every handler.

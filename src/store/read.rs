@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary};
+use serde_json::{Map, Value};
 
 use crate::ids::{NodeId, SessionId, UserId};
 use crate::oplog::Operation;
@@ -305,6 +306,14 @@ impl<'a> Reader<'a> {
     /// The database fails or a row is damaged.
     pub fn trace(&mut self, placed: &Placed) -> Result<Option<Trace>, StoreError> {
         traces::get(self.conn, placed.n)
+    }
+
+    /// The head and the history of the trace of a node; its texts are not looked up.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn trace_outline(&mut self, placed: &Placed) -> Result<Option<(Map<String, Value>, Vec<i64>)>, StoreError> {
+        traces::outline(self.conn, placed.n)
     }
 
     /// Where a node is that a trace names and that is not there.

@@ -8,6 +8,8 @@
 use std::collections::{HashMap, HashSet};
 
 use diesel::prelude::*;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::blobs;
@@ -67,8 +69,8 @@ pub fn put(conn: &mut Conn, node_n: i64, trace: &Trace) -> Result<(), StoreError
 /// Keeps the trace of a node for its copy too; `copies` has the rows of all copies by those of their originals. What came
 /// along is named by its copy; in what did not, the trace goes on naming the original.
 pub fn copy(conn: &mut Conn, from: i64, copies: &HashMap<i64, i64>) -> Result<(), StoreError> {
-    let (Some(to), Some(body)) = (copies.get(&from), body(conn, from)?) else { return Ok(()) };
-    let kept = Kept::read(&body).ok_or(damaged(from))?;
+    let (Some(to), Some(body)) = (copies.get(&from), read::<Value>(conn, from)?) else { return Ok(()) };
+    let kept = Kept::of(from, &body)?;
     let there = |rows: Vec<i64>| rows.into_iter().map(|n| copies.get(&n).copied().unwrap_or(n)).collect::<Vec<_>>();
     let history = match kept.base.and_then(|base| copies.get(&base)) {
         Some(base) => json!({"number": kept.number, "base": base, "skip": kept.skip, "add": there(kept.add)}),
@@ -95,8 +97,8 @@ pub fn stand_alone(conn: &mut Conn, session_n: i64, going: &HashSet<i64>) -> Res
     staying.extend(unread_on(conn, session_n, going)?);
     let mut alone = Vec::new();
     for n in staying.into_iter().filter(|n| !going.contains(n)) {
-        let body = body(conn, n)?.ok_or(damaged(n))?;
-        let kept = Kept::read(&body).ok_or(damaged(n))?;
+        let body: Value = read(conn, n)?.ok_or(damaged(n))?;
+        let kept = Kept::of(n, &body)?;
         let history = json!({"number": kept.number, "add": history_of(conn, n)?});
         alone.push((n, with_history(n, body, history)?));
     }
@@ -199,8 +201,8 @@ fn nearest(conn: &mut Conn, node_n: i64) -> Result<Option<(i64, Kept)>, StoreErr
     let mut next = parent(conn, node_n)?;
     for _ in 0..LOOK_BACK {
         let Some(n) = next else { return Ok(None) };
-        if let Some(body) = body(conn, n)? {
-            return Ok(Some((n, Kept::read(&body).ok_or(damaged(n))?)));
+        if let Some(OnlyHistory { history }) = read(conn, n)? {
+            return Ok(Some((n, history)));
         }
         next = parent(conn, n)?;
     }
@@ -212,43 +214,58 @@ fn parent(conn: &mut Conn, n: i64) -> Result<Option<i64>, StoreError> {
 }
 
 /// A history as it is kept: what comes after the base's, of which the first `skip` have left the window.
+#[derive(Deserialize)]
 struct Kept {
     number: i64,
     base: Option<i64>,
+    #[serde(default)]
     skip: usize,
     add: Vec<i64>,
 }
 
 impl Kept {
-    fn read(body: &Value) -> Option<Self> {
-        let history = body.get("history")?;
-        let skip = history.get("skip").map_or(Some(0), Value::as_u64)?;
-        Some(Self {
-            number: history.get("number")?.as_i64()?,
-            base: history.get("base").and_then(Value::as_i64),
-            skip: usize::try_from(skip).ok()?,
-            add: history.get("add")?.as_array()?.iter().map(Value::as_i64).collect::<Option<_>>()?,
-        })
+    fn of(n: i64, body: &Value) -> Result<Self, StoreError> {
+        body.get("history").and_then(|history| Self::deserialize(history).ok()).ok_or(damaged(n))
     }
 }
 
+/// What is read of a trace where one only follows its history: the rest is passed over, and takes no memory.
+#[derive(Deserialize)]
+struct OnlyHistory {
+    history: Kept,
+}
+
+/// What is read of a trace where its texts are not wanted.
+#[derive(Deserialize)]
+struct Outline {
+    head: Map<String, Value>,
+    history: Kept,
+}
+
 fn kept_history(conn: &mut Conn, n: i64) -> Result<Kept, StoreError> {
-    body(conn, n)?.and_then(|body| Kept::read(&body)).ok_or(damaged(n))
+    Ok(read::<OnlyHistory>(conn, n)?.ok_or(damaged(n))?.history)
 }
 
-fn body(conn: &mut Conn, n: i64) -> Result<Option<Value>, StoreError> {
+/// The trace of a node, as much of it as is asked for.
+fn read<T: DeserializeOwned>(conn: &mut Conn, n: i64) -> Result<Option<T>, StoreError> {
     let packed: Option<Vec<u8>> = traces::table.find(n).select(traces::body).get_result(conn).optional()?;
-    packed.map(|packed| json_of(n, &packed)).transpose()
+    packed.map(|packed| part_of(n, &packed)).transpose()
 }
 
-fn json_of(n: i64, packed: &[u8]) -> Result<Value, StoreError> {
+fn part_of<T: DeserializeOwned>(n: i64, packed: &[u8]) -> Result<T, StoreError> {
     let bytes = pack::unpack(packed).ok_or(damaged(n))?;
     serde_json::from_slice(&bytes).map_err(|_| damaged(n))
 }
 
 fn history_of(conn: &mut Conn, n: i64) -> Result<Vec<i64>, StoreError> {
-    let mut parts = Vec::new();
-    let mut next = Some(n);
+    let kept = kept_history(conn, n)?;
+    whole(conn, kept)
+}
+
+/// A history with all that it stands on.
+fn whole(conn: &mut Conn, newest: Kept) -> Result<Vec<i64>, StoreError> {
+    let mut next = newest.base;
+    let mut parts = vec![(newest.skip, newest.add)];
     while let Some(n) = next {
         let kept = kept_history(conn, n)?;
         next = kept.base;
@@ -260,7 +277,7 @@ fn history_of(conn: &mut Conn, n: i64) -> Result<Vec<i64>, StoreError> {
 
 /// The trace of a node, whole again.
 pub fn get(conn: &mut Conn, node_n: i64) -> Result<Option<Trace>, StoreError> {
-    let Some(body) = body(conn, node_n)? else { return Ok(None) };
+    let Some(body) = read::<Value>(conn, node_n)? else { return Ok(None) };
     let bad = || damaged(node_n);
     let mut blocks = Vec::new();
     for (about, hash) in blocks_of(&body).ok_or_else(bad)? {
@@ -268,7 +285,13 @@ pub fn get(conn: &mut Conn, node_n: i64) -> Result<Option<Trace>, StoreError> {
         blocks.push((about, text));
     }
     let head = body.get("head").and_then(Value::as_object).cloned().ok_or_else(bad)?;
-    Ok(Some(Trace { head, blocks, history: history_of(conn, node_n)? }))
+    Ok(Some(Trace { head, blocks, history: whole(conn, Kept::of(node_n, &body)?)? }))
+}
+
+/// The head and the history of the trace of a node; its texts are not looked up.
+pub fn outline(conn: &mut Conn, node_n: i64) -> Result<Option<(Map<String, Value>, Vec<i64>)>, StoreError> {
+    let Some(Outline { head, history }) = read(conn, node_n)? else { return Ok(None) };
+    Ok(Some((head, whole(conn, history)?)))
 }
 
 /// What each block is, and its text by hash.
@@ -290,8 +313,8 @@ pub struct Unpacked {
 
 /// A trace as it is kept at a node.
 pub fn unpacked(node_n: i64, packed: &[u8]) -> Result<Unpacked, StoreError> {
-    let body = json_of(node_n, packed)?;
-    let kept = Kept::read(&body).ok_or(damaged(node_n))?;
+    let body: Value = part_of(node_n, packed)?;
+    let kept = Kept::of(node_n, &body)?;
     let blocks = blocks_of(&body).ok_or(damaged(node_n))?;
     let head = body.get("head").filter(|head| head.is_object()).cloned().ok_or(damaged(node_n))?;
     let skip = u64::try_from(kept.skip).unwrap_or(u64::MAX);

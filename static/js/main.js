@@ -42,6 +42,9 @@ if (isPairing) {
   history.replaceState(null, "", "/");
   setRoute("/");
 }
+// Where nothing is, the server sends the page too.
+const isAnywhere = /^\/(s\/.*|settings)?$/.test(location.pathname);
+if (!isAnywhere) history.replaceState(null, "", "/");
 whenKept(showKept);
 whenShut(() => shutDoor(code));
 
@@ -50,6 +53,8 @@ await me().then((who) => {
   enter(who);
   if (isPairing) tell({ tone: "quiet", stays: true, text: t("door.needless") });
 }, () => null);
+
+if (!isAnywhere) tell({ tone: "quiet", stays: true, text: t("page.nowhere") });
 
 // A story has a line that tells when this device was removed; elsewhere it is asked when somebody looks again.
 document.addEventListener("visibilitychange", () => {

@@ -79,10 +79,18 @@ describe("grafting on the tree", () => {
     const { page, close } = await open(path);
     await openTree(page);
     await unfold(page);
-    const place = await seen(page, side[1]);
-    await page.mouse.click(place.x, place.y, { button: "right" });
-    await page.locator(".menu:popover-open").getByRole("button", { name: "Move it elsewhere, with what follows" }).click();
-    await bar(page).getByText("It cannot hang below itself.").waitFor();
+    const takeUp = async () => {
+      const place = await seen(page, side[1]);
+      await page.mouse.click(place.x, place.y, { button: "right" });
+      await page.locator(".menu:popover-open").getByRole("button", { name: "Move it elsewhere, with what follows" }).click();
+      await bar(page).getByText("It cannot hang below itself.").waitFor();
+    };
+    await takeUp();
+    const before = (await session(path)).op;
+    await page.keyboard.press("Control+z");
+    await bar(page).waitFor({ state: "detached" });
+    assert.equal((await session(path)).op, before, "what was only taken up is laid down again, and nothing of the story is taken back");
+    await takeUp();
     await page.keyboard.press("ArrowUp");
     await isAt(page, "You: To the hills.");
     await page.keyboard.press("p");

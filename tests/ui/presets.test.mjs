@@ -127,6 +127,9 @@ describe("presets", () => {
     await bring(file("Reef.json", '{"temperature":0.2,"prompts":[]}'));
     await row(page, "Reef").waitFor();
     assert.equal(await page.getByRole("alert").count(), 0, "what was said of the file before is done with");
+    await bring(file("Reef.json", '{"temperature":0.2,"prompts":[]}'));
+    await page.getByText("Reef is here already, just as it stands in the file.").waitFor();
+    assert.equal(await row(page, "Reef").count(), 1, "it is there once");
     await page.getByRole("button", { name: "Close" }).first().click();
     await close();
 

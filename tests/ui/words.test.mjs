@@ -8,6 +8,24 @@ const edit = (path, ...operations) => clotho.api("PUT", `${chat(path)}/tree/edit
 const set = (path, id, value) => clotho.api("POST", `${chat(path)}/node/${id}/world`, { operations: [{ op: "set", path: "/rope", value }] });
 const notice = (page, text) => page.locator(".notice").getByText(text);
 
+describe("an address", () => {
+  test("UI: an address that leads nowhere shows the library and says so, and is gone from the address; a program hears a refusal", async () => {
+    const { page, close } = await reader(browser, { expected: REFUSED });
+    const answer = await page.goto(`${clotho.base}/stories/of/old`);
+    assert.equal(answer?.status(), 404);
+    await page.getByText("There is nothing at this address.").waitFor();
+    assert.equal(new URL(page.url()).pathname, "/");
+    await page.reload();
+    await page.getByRole("button", { name: "Menu", exact: true }).waitFor();
+    assert.equal(await page.getByText("There is nothing at this address.").count(), 0);
+    const refused = await fetch(`${clotho.base}/stories/of/old`);
+    assert.deepEqual([refused.status, (await refused.json()).error.code], [404, "not_found"]);
+    const asked = await fetch(`${clotho.base}/api/nothing`, { headers: { accept: "text/html" } });
+    assert.equal((await asked.json()).error.code, "not_found");
+    await close();
+  });
+});
+
 describe("what was typed in a dialog", () => {
   test("S4-17: a summary and a character that were begun are not lost by Escape or a click beside them without a question", async () => {
     const { ids, page, close } = await openGrown();

@@ -1,12 +1,13 @@
 //! The page: one document that names its files by their version, so that an upgrade never mixes two.
 
-use actix_web::http::header;
+use actix_web::http::{Method, StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse};
 
 use super::Program;
 use crate::app::App;
 use crate::assets::Asset;
 use crate::http::answer::has;
+use crate::http::caller::Via;
 use crate::http::error::ApiError;
 
 /// Stand in the document for the address of its files, for the folder of its scripts and styles there, and for the links to
@@ -31,6 +32,21 @@ pub async fn index(app: Program, request: HttpRequest) -> Result<HttpResponse, A
     let mut answer = HttpResponse::Ok();
     answer.insert_header((header::CACHE_CONTROL, "no-store"));
     Ok(answer.content_type("text/html; charset=utf-8").body(text))
+}
+
+/// An address that leads nowhere. Somebody who looks at it in a browser is shown the page, which says so; a program is refused.
+///
+/// # Errors
+/// There is nothing.
+pub async fn nowhere(via: Via, app: Program, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    let accepts = request.headers().get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
+    let is_looked_at = request.method() == Method::GET && accepts.is_some_and(|accept| accept.contains("text/html"));
+    if !is_looked_at || request.path().starts_with("/api/") {
+        return Err(via.or(ApiError::not_found("this address")));
+    }
+    let mut page = index(app, request).await?;
+    *page.status_mut() = StatusCode::NOT_FOUND;
+    Ok(page)
 }
 
 /// The links to what the page begins with. Modules that lie in a folder are too many to be named.

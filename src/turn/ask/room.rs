@@ -117,9 +117,9 @@ pub fn last<'p>(
     newest_first: impl Iterator<Item = &'p Placed>,
 ) -> Result<Option<Last>, StoreError> {
     for placed in newest_first.filter(|placed| placed.node.role == Role::Assistant).take(LOOK_BACK) {
-        let Some(trace) = reader.trace(placed)? else { continue };
-        if let Some(first) = trace.history.first().copied() {
-            return Ok(Some(Last { first, history: trace.history, head: trace.head }));
+        let Some((head, history)) = reader.trace_outline(placed)? else { continue };
+        if let Some(first) = history.first().copied() {
+            return Ok(Some(Last { first, history, head }));
         }
     }
     Ok(None)

@@ -70,13 +70,15 @@ export async function removePreset({ id, name }, read) {
   return true;
 }
 
-/** Brings a file of presets in, and says what came along. @param {File} file @param {string} [kind] @returns {Promise<"in" | "unsure" | undefined>} unsure: nothing in it says what it is for */
-export const bringPreset = (file, kind) =>
+/** Brings a file of presets in, and says what came along, or that all of it was here before. @param {File} file @param {string | undefined} kind @param {Set<Id>} known @returns {Promise<"in" | "unsure" | undefined>} unsure: nothing in it says what it is for */
+export const bringPreset = (file, kind, known) =>
   attempt(async () => {
     try {
       const { items, report } = await api.sendPresets(file, kind);
       scriptsChanged();
-      tellOf({ id: null, name: items.map(({ name }) => name).join(", "), report });
+      const name = items.map(({ name }) => name).join(", ");
+      if (items.every(({ id }) => known.has(id))) tell({ tone: "quiet", text: t("notice.wasHere", { name }) });
+      else tellOf({ id: null, name, report });
       return "in";
     } catch (error) {
       if (error instanceof ApiError && error.details.field === "kind") return "unsure";

@@ -1,7 +1,7 @@
 // Taking out, putting back, naming; and taking any of it back.
 import { t, wordFor } from "../lib/i18n.js";
 import { inTree, openDialog, tell } from "../model/page.js";
-import { fragments, labels, layStashBeside, putArrangement, stashBeside } from "../model/arrangement.js";
+import { carry, fragments, labels, layStashBeside, moving, putArrangement, stashBeside } from "../model/arrangement.js";
 import * as returned from "../model/returned.js";
 import * as story from "../model/story.js";
 import * as trail from "../model/trail.js";
@@ -128,7 +128,8 @@ for (const which of /** @type {const} */ (["undo", "redo"])) {
     keys: which === "undo" ? ["mod+z"] : ["mod+shift+z", "mod+y"],
     leavesTyping: true,
     enabled: () => story.session.value !== null && story.peek.value === null,
-    run: () => turnBack(which),
+    // What was taken up and lies nowhere yet is the newest step.
+    run: () => (which === "undo" && moving.peek() ? carry(null) : turnBack(which)),
   });
 }
 

@@ -48,8 +48,9 @@ export function Presets({ presetId }) {
   const bring = async (/** @type {File[]} */ files, /** @type {string | undefined} */ kind) => {
     doneWithErrors();
     coming.value += 1;
+    const known = new Set(all.peek()?.map(({ id }) => id));
     for (const file of files) {
-      if ((await bringPreset(file, kind)) === "unsure") unsure.value = [...unsure.peek(), file];
+      if ((await bringPreset(file, kind, known)) === "unsure") unsure.value = [...unsure.peek(), file];
     }
     coming.value -= 1;
     await read();

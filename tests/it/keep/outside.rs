@@ -4,10 +4,13 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use clotho::clock::SplitMix64;
 use diesel::connection::SimpleConnection;
+use rustix::net::{getpeername, sockopt};
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -65,6 +68,59 @@ fn requests_that_never_end() {
         assert!(!matches!(end, Err(std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut)), "it is still open");
     }
     assert_eq!(ask(program.at, "GET", "/api/sessions", &Value::Null).unwrap().0, 200, "after them");
+}
+
+/// Clients that are gone without a word, as from behind a network that broke: in the middle of a request's body, between two requests,
+/// on a socket. Nothing tells a server so but their silence; it lets go of all of them, and nothing of theirs stays behind.
+#[test]
+fn clients_that_fell_silent() {
+    const EACH: usize = 40;
+    let (_home, program, session) = house();
+    let chat = format!("/api/chat/{}", session["id"].as_str().unwrap());
+    let begun = |head: &str| {
+        let mut stream = TcpStream::connect(program.at).unwrap();
+        stream.write_all(head.replace("HOST", &program.at.to_string()).as_bytes()).unwrap();
+        stream
+    };
+    let body = "POST /api/characters HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{\"name\":";
+    let ((files, threads), memory) = (held(&program), program.own_kilobytes());
+    let silent: Vec<TcpStream> = (0..EACH)
+        .flat_map(|_| [begun(body), begun("GET /healthz HTTP/1.1\r\nHost: HOST\r\n\r\n"), socket(program.at, &chat)])
+        .collect();
+    assert!(held(&program).0 > files + EACH, "they are there");
+    // What waits for an answer that nobody takes is let go of by the system, and each connection says so.
+    assert_eq!(patience(&program, &silent), Some(Duration::from_secs(300)));
+    assert_eq!(ask(program.at, "GET", "/api/sessions", &Value::Null).unwrap().0, 200, "beside them");
+    until_it_has(&program, files + 8);
+    assert!(held(&program).1 <= threads + 4, "{} threads, {threads} were", held(&program).1);
+    let grown = program.own_kilobytes().saturating_sub(memory);
+    assert!(grown < 16 << 10, "{grown} kB stayed");
+    drop(silent);
+    assert_eq!(ask(program.at, "GET", "/api/sessions", &Value::Null).unwrap().0, 200, "after them");
+}
+
+/// Waits until the program has no more files open than these.
+fn until_it_has(program: &Program, files: usize) {
+    let began = Instant::now();
+    while held(program).0 > files {
+        assert!(began.elapsed() < Duration::from_secs(150), "{} files are open, not {files}", held(program).0);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// How long the program's end of one of these connections waits until what it has sent is taken.
+fn patience(program: &Program, clients: &[TcpStream]) -> Option<Duration> {
+    let own: Vec<SocketAddr> = clients.iter().map(|client| client.local_addr().unwrap()).collect();
+    let process = pidfd_open(Pid::from_raw(program.id().try_into().unwrap()).unwrap(), PidfdFlags::empty()).unwrap();
+    let files = fs::read_dir(format!("/proc/{}/fd", program.id())).unwrap();
+    let numbers = files.map(|file| file.unwrap().file_name().to_str().unwrap().parse().unwrap());
+    let mut ends = numbers.filter_map(|number| pidfd_getfd(&process, number, PidfdGetfdFlags::empty()).ok());
+    let is_one = |end: &OwnedFd| {
+        let peer = getpeername(end).ok().flatten().and_then(|peer| SocketAddr::try_from(peer).ok());
+        peer.is_some_and(|peer| own.contains(&peer))
+    };
+    let end = ends.find(is_one)?;
+    Some(Duration::from_millis(sockopt::tcp_user_timeout(end).unwrap().into()))
 }
 
 /// So many frames are sent that no browser sends.
@@ -149,19 +205,12 @@ fn frames_that_no_browser_sends() {
         }
     };
     send(FRAMES / 10);
-    let quiet = |most: usize| {
-        let began = Instant::now();
-        while held(&program).0 > most {
-            assert!(began.elapsed() < Duration::from_secs(60), "{} files are open, {most} were", held(&program).0);
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    };
     let (before, watcher) = (line(), socket(program.at, &chat));
     let (files, threads) = held(&program);
     let memory = program.own_kilobytes();
     send(FRAMES);
     // What all share, threads and connections of the database, comes and goes with the work.
-    quiet(files + 8);
+    until_it_has(&program, files + 8);
     assert!(held(&program).1 <= threads + 4, "{} threads, {threads} were", held(&program).1);
     let grown = program.own_kilobytes().saturating_sub(memory);
     assert!(grown < 16 << 10, "{grown} kB for {FRAMES} frames stayed");

@@ -1,6 +1,7 @@
 // English for presets.
 
 export default {
+  "notice.wasHere": "{name} is here already, just as it stands in the file.",
   "command.presets": "Presets",
   "preset.text": "What other programs keep for their prompts: samplers, prompt blocks, templates, regular expressions. One for chat completion can make the prompts of a story: open the story, then choose it here. Regular expressions change what the model is sent or what is shown, in every story. The others are kept, and can be looked into, named and taken along.",
   "preset.empty": "There is no preset yet.",

@@ -9,6 +9,7 @@ export default {
   loading: "Loading…",
   offline: "Connection lost. Trying again; nothing you wrote is gone.",
   "offline.keptPage": "Clotho does not answer. This is what there was {when}; stories that you have read here can be read on.",
+  "page.nowhere": "There is nothing at this address. These are your stories.",
   "offline.kept": "Clotho does not answer. This is the story as it was read {when}; what you write is kept.",
   close: "Close",
   cancel: "Cancel",

@@ -2,6 +2,7 @@
 
 /** @type {Record<keyof typeof import("./en-presets.js").default, string>} */
 export default {
+  "notice.wasHere": "{name} 已经在这里了，与文件里的一样。",
   "command.presets": "预设",
   "preset.text": "其他程序为提示词保存的东西：采样参数、提示块、模板、正则表达式。“对话补全”类的可以决定一个故事的提示词：先打开故事，再在这里选用。正则表达式会在每个故事里改变发给模型的文字或显示的文字。其余的原样保存，可以打开看、改名、带走。",
   "preset.empty": "还没有预设。",

@@ -50,6 +50,7 @@ export default {
   loading: "加载中…",
   offline: "连接已断开，正在重试。你写的内容不会丢失。",
   "offline.keptPage": "Clotho 没有回应。这里是{when}的内容；在这里读过的故事还可以继续读。",
+  "page.nowhere": "这个地址上什么都没有。这里是你的故事。",
   "offline.kept": "Clotho 没有回应。这里是{when}读到的内容；你写的会保留。",
   close: "关闭",
   cancel: "取消",

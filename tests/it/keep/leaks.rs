@@ -1,0 +1,128 @@
+//! Nothing stays behind: a program in which everything fails, again and again, has the files, the threads and the memory that it had.
+//! To add a kind of failure, put it among [`failures`]; those that never end by themselves are cancelled.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::kills::{Program, ask};
+use crate::support::mock_model::{MockModel, Reply};
+use crate::support::test_store::examine;
+
+/// Rounds through all failures before anything is counted: threads and connections that all share come with the first.
+const BEFORE: usize = 3;
+/// Rounds after that.
+const ROUNDS: usize = 12;
+/// What is allocated and given back is not given back to the system at once.
+const KILOBYTES: u64 = 16 << 10;
+
+/// Every way in which a model server fails, and two in which it never ends.
+fn failures() -> Vec<(Reply, bool)> {
+    let partial = || Reply::ok(["PARTIAL ", "text"]);
+    let ends = [
+        Reply::error(401, "your key is not mine"),
+        Reply::error(429, "slow down").header("Retry-After", "60"),
+        Reply::error(500, "out of order").header("Retry-After", "0"),
+        Reply::html(502, "Bad Gateway").header("Retry-After", "0"),
+        Reply::html(200, "Please log in"),
+        Reply::redirect("http://127.0.0.1:9/"),
+        Reply::events(["{\"choices\": nonsense"]),
+        Reply::ok([""; 0]),
+        partial().then_cut(),
+        partial().then_reset(),
+        partial().unfinished(),
+        partial().then_error(503, "the model was unloaded"),
+    ];
+    let never = [Reply::silent(), partial().then_stall(), Reply::endless("on and on ")];
+    ends.map(|reply| (reply, false)).into_iter().chain(never.map(|reply| (reply, true))).collect()
+}
+
+/// One who plays a story in which nothing succeeds.
+struct Unlucky {
+    program: Program,
+    mock: Arc<MockModel>,
+    session: Value,
+}
+
+impl Unlucky {
+    fn begin(home: &Path, mock: Arc<MockModel>) -> Self {
+        let program = Program::start(home, &mock.base_url());
+        let post = |target: &str, body: Value| ask(program.at, "POST", target, &body).unwrap().1;
+        let character = post("/api/characters", json!({"name": "Rin", "firstMessage": "Hello."}))["id"].take();
+        let session = post("/api/sessions", json!({"characterIds": [character]}));
+        Self { program, mock, session }
+    }
+
+    fn ask(&self, method: &str, rest: &str, body: &Value) -> (u16, Value) {
+        let target = format!("/api/chat/{}/{rest}", self.session["id"].as_str().unwrap());
+        ask(self.program.at, method, &target, body).unwrap()
+    }
+
+    /// A message whose reply fails; a socket that breaks off in between, and a request that is refused.
+    fn fail(&self, reply: Reply, is_cancelled: bool) {
+        self.mock.always(reply);
+        let body = json!({"parentId": self.session["activeLeafId"], "content": "To the north.", "generate": true});
+        let (status, begun) = self.ask("POST", "message", &body);
+        assert_eq!(status, 202, "{begun}");
+        let reply = format!("node/{}", begun["generations"][0]["id"].as_str().unwrap());
+        assert_eq!(self.ask("POST", "message", &json!({"parentId": "nobody"})).0, 422);
+        if is_cancelled {
+            assert_eq!(self.ask("POST", &format!("{reply}/cancel"), &json!({})).0, 202);
+        }
+        let began = Instant::now();
+        loop {
+            let node = self.ask("GET", &reply, &Value::Null).1;
+            match node["status"].as_str() {
+                Some("generating") => assert!(began.elapsed() < Duration::from_secs(60), "it goes on: {node}"),
+                // What had arrived of a reply that is cancelled is kept as one.
+                Some("complete") => return assert!(is_cancelled, "it did not fail: {node}"),
+                _ => return,
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn rounds(&self, count: usize) {
+        for (reply, is_cancelled) in (0..count).flat_map(|_| failures()) {
+            self.fail(reply, is_cancelled);
+        }
+    }
+
+    /// Files, threads and memory of its own.
+    fn held(&self) -> (usize, usize, u64) {
+        let count = |what: &str| fs::read_dir(format!("/proc/{}/{what}", self.program.id())).unwrap().count();
+        (count("fd"), count("task"), self.program.own_kilobytes())
+    }
+}
+
+/// Models fail in every way, replies are cancelled, requests are refused: nothing is held for any of them afterwards, and the
+/// doctor finds nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn failures_leave_nothing_behind() {
+    let mock = Arc::new(MockModel::start().await);
+    let work = move || {
+        let home = tempfile::tempdir().unwrap();
+        let unlucky = Unlucky::begin(home.path(), mock);
+        unlucky.rounds(BEFORE);
+        let (files, threads, memory) = unlucky.held();
+        unlucky.rounds(ROUNDS);
+        let began = Instant::now();
+        // Connections to the model's server are closed a moment after the reply that needed them.
+        while unlucky.held().0 > files + 8 {
+            assert!(began.elapsed() < Duration::from_secs(120), "{:?}, {files} files were", unlucky.held());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let after = unlucky.held();
+        assert!(after.1 <= threads + 4, "{after:?}, {threads} threads were");
+        assert!(after.2.saturating_sub(memory) < KILOBYTES, "{after:?}, {memory} kB were");
+        let ready = ask(unlucky.program.at, "GET", "/readyz", &Value::Null).unwrap();
+        assert_eq!(ready.0, 200, "{ready:?}");
+        let database = home.path().join("data/clotho.db");
+        drop(unlucky);
+        assert!(examine(&database, true).is_empty());
+    };
+    tokio::task::spawn_blocking(work).await.unwrap();
+}
