@@ -150,11 +150,12 @@ fn refusals(app: &App, request_id: &str, answer: ServiceResponse<BoxBody>) -> Se
     answer.into_response(refusal.answer(Some(&incident)))
 }
 
-/// A refusal that none of our handlers wrote.
+/// A refusal that none of our handlers wrote: ours are JSON, or the page where nothing is.
 fn is_foreign(answer: &ServiceResponse<BoxBody>) -> bool {
     let is_refusal = answer.status().is_client_error() || answer.status().is_server_error();
-    let is_json = answer.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json");
-    is_refusal && !is_json
+    let kind = answer.headers().get(header::CONTENT_TYPE);
+    let is_ours = kind.is_some_and(|kind| kind == "application/json" || kind.as_bytes().starts_with(b"text/html"));
+    is_refusal && !is_ours
 }
 
 fn finish(id: &str, headers: &mut HeaderMap) {
