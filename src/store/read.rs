@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary};
-use serde_json::{Map, Value};
 
 use crate::ids::{NodeId, SessionId, UserId};
 use crate::oplog::Operation;
@@ -23,7 +22,7 @@ use super::prepared::prepared;
 use super::rows::{NodeRow, OperationRow, SessionRow, ShownRow};
 use super::rules::RulesInForce;
 use super::tables::{nodes, operations, sessions, texts, users};
-use super::traces::{self, Missing, Trace};
+use super::traces::{self, Missing, Outline, Trace};
 use super::worlds::{self, View};
 
 diesel::alias! {
@@ -312,7 +311,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn trace_outline(&mut self, placed: &Placed) -> Result<Option<(Map<String, Value>, Vec<i64>)>, StoreError> {
+    pub fn trace_outline(&mut self, placed: &Placed) -> Result<Option<Outline>, StoreError> {
         traces::outline(self.conn, placed.n)
     }
 

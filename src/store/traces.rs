@@ -56,6 +56,15 @@ pub struct Trace {
     pub history: Vec<i64>,
 }
 
+/// A trace without its texts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Outline {
+    /// As in [`Trace`].
+    pub head: Map<String, Value>,
+    /// As in [`Trace`].
+    pub history: Vec<i64>,
+}
+
 /// Keeps the trace of a node.
 pub fn put(conn: &mut Conn, node_n: i64, trace: &Trace) -> Result<(), StoreError> {
     let mut blocks = Vec::new();
@@ -235,9 +244,9 @@ struct OnlyHistory {
     history: Kept,
 }
 
-/// What is read of a trace where its texts are not wanted.
+/// A trace whose texts are not wanted, as it is kept.
 #[derive(Deserialize)]
-struct Outline {
+struct KeptOutline {
     head: Map<String, Value>,
     history: Kept,
 }
@@ -289,9 +298,9 @@ pub fn get(conn: &mut Conn, node_n: i64) -> Result<Option<Trace>, StoreError> {
 }
 
 /// The head and the history of the trace of a node; its texts are not looked up.
-pub fn outline(conn: &mut Conn, node_n: i64) -> Result<Option<(Map<String, Value>, Vec<i64>)>, StoreError> {
-    let Some(Outline { head, history }) = read(conn, node_n)? else { return Ok(None) };
-    Ok(Some((head, whole(conn, history)?)))
+pub fn outline(conn: &mut Conn, node_n: i64) -> Result<Option<Outline>, StoreError> {
+    let Some(KeptOutline { head, history }) = read(conn, node_n)? else { return Ok(None) };
+    Ok(Some(Outline { head, history: whole(conn, history)? }))
 }
 
 /// What each block is, and its text by hash.

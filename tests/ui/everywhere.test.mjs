@@ -63,6 +63,8 @@ async function look(page, where, within) {
   // A dialog has the same in it wherever it stands; by night it is looked at on the narrow screen.
   if (!within) await axe("by night", ["color-contrast"]);
   await page.setViewportSize(NARROW);
+  // A browser tells the page of its new size with the next picture, and before that nobody sees it.
+  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
   await edge("on a narrow screen");
   await speak(page, "zh");
   await axe("by night on a narrow screen, in Chinese");

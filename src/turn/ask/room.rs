@@ -117,9 +117,9 @@ pub fn last<'p>(
     newest_first: impl Iterator<Item = &'p Placed>,
 ) -> Result<Option<Last>, StoreError> {
     for placed in newest_first.filter(|placed| placed.node.role == Role::Assistant).take(LOOK_BACK) {
-        let Some((head, history)) = reader.trace_outline(placed)? else { continue };
-        if let Some(first) = history.first().copied() {
-            return Ok(Some(Last { first, history, head }));
+        let Some(outline) = reader.trace_outline(placed)? else { continue };
+        if let Some(first) = outline.history.first().copied() {
+            return Ok(Some(Last { first, history: outline.history, head: outline.head }));
         }
     }
     Ok(None)
