@@ -128,7 +128,7 @@ pub use shape::{Dressed, Sketch, Spot};
 pub use sources::{Source, Whereabouts};
 pub use spent::{Spent, VALUES};
 pub use summaries::{NewSummary, Sources, Summary, hash_of_rows};
-pub use traces::{Missing, Trace};
+pub use traces::{Missing, Trace, TraceOutline};
 pub use tx::{Draft, Published, Tx};
 pub use undo::Undone;
 pub use vectors::{Embedded, Embedding, Leaf, Vectors};

@@ -22,7 +22,7 @@ use super::prepared::prepared;
 use super::rows::{NodeRow, OperationRow, SessionRow, ShownRow};
 use super::rules::RulesInForce;
 use super::tables::{nodes, operations, sessions, texts, users};
-use super::traces::{self, Missing, Outline, Trace};
+use super::traces::{self, Missing, Trace, TraceOutline};
 use super::worlds::{self, View};
 
 diesel::alias! {
@@ -311,7 +311,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn trace_outline(&mut self, placed: &Placed) -> Result<Option<Outline>, StoreError> {
+    pub fn trace_outline(&mut self, placed: &Placed) -> Result<Option<TraceOutline>, StoreError> {
         traces::outline(self.conn, placed.n)
     }
 

@@ -58,7 +58,7 @@ pub struct Trace {
 
 /// A trace without its texts.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Outline {
+pub struct TraceOutline {
     /// As in [`Trace`].
     pub head: Map<String, Value>,
     /// As in [`Trace`].
@@ -298,9 +298,9 @@ pub fn get(conn: &mut Conn, node_n: i64) -> Result<Option<Trace>, StoreError> {
 }
 
 /// The head and the history of the trace of a node; its texts are not looked up.
-pub fn outline(conn: &mut Conn, node_n: i64) -> Result<Option<Outline>, StoreError> {
+pub fn outline(conn: &mut Conn, node_n: i64) -> Result<Option<TraceOutline>, StoreError> {
     let Some(KeptOutline { head, history }) = read(conn, node_n)? else { return Ok(None) };
-    Ok(Some(Outline { head, history: whole(conn, history)? }))
+    Ok(Some(TraceOutline { head, history: whole(conn, history)? }))
 }
 
 /// What each block is, and its text by hash.
