@@ -3,11 +3,13 @@
 //! acknowledged requests, not in time.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::{Duration, Instant};
 
 use clotho::clock::SplitMix64;
 use clotho::ids::{NodeId, SessionId};
@@ -24,6 +26,16 @@ use crate::support::test_store::examine;
 const WRITERS: usize = 4;
 /// What the model says, in three pieces.
 const SAID: [&str; 3] = ["Well. ", "Let us ", "go on."];
+
+/// What a process holds.
+#[derive(Debug)]
+pub struct Holds {
+    /// Open files, connections among them.
+    pub files: usize,
+    pub threads: usize,
+    /// Memory of its own.
+    pub kilobytes: u64,
+}
 
 /// The program in a process of its own.
 pub struct Program {
@@ -76,9 +88,23 @@ impl Program {
         self.child.id()
     }
 
-    /// The memory of its own that it has, in kilobytes.
-    pub fn own_kilobytes(&self) -> u64 {
-        own_kilobytes(self.child.id())
+    /// What it holds at this moment.
+    pub fn holds(&self) -> Holds {
+        let count = |what: &str| fs::read_dir(format!("/proc/{}/{what}", self.id())).unwrap().count();
+        Holds { files: count("fd"), threads: count("task"), kilobytes: own_kilobytes(self.id()) }
+    }
+
+    /// Waits until it has let go of what came since, and sees that nothing of it stayed. What all share, threads and connections of
+    /// the database, comes and goes with the work, and what is given back to the allocator is not given back to the system at once.
+    pub fn lets_go(&self, before: &Holds) {
+        let began = Instant::now();
+        while self.holds().files > before.files + 8 {
+            assert!(began.elapsed() < Duration::from_secs(150), "{:?}, {before:?} before", self.holds());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let now = self.holds();
+        assert!(now.threads <= before.threads + 4, "{now:?}, {before:?} before");
+        assert!(now.kilobytes < before.kilobytes + (16 << 10), "{now:?}, {before:?} before");
     }
 }
 

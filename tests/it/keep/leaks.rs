@@ -1,7 +1,6 @@
 //! Nothing stays behind: a program in which everything fails, again and again, has the files, the threads and the memory that it had.
 //! To add a kind of failure, put it among [`failures`]; those that never end by themselves are cancelled.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,8 +15,6 @@ use crate::support::test_store::examine;
 const BEFORE: usize = 3;
 /// Rounds after that.
 const ROUNDS: usize = 12;
-/// What is allocated and given back is not given back to the system at once.
-const KILOBYTES: u64 = 16 << 10;
 
 /// Every way in which a model server fails, and two in which it never ends.
 fn failures() -> Vec<(Reply, bool)> {
@@ -61,7 +58,7 @@ impl Unlucky {
         ask(self.program.at, method, &target, body).unwrap()
     }
 
-    /// A message whose reply fails; a socket that breaks off in between, and a request that is refused.
+    /// A message whose reply fails, and a request that is refused in between.
     fn fail(&self, reply: Reply, is_cancelled: bool) {
         self.mock.always(reply);
         let body = json!({"parentId": self.session["activeLeafId"], "content": "To the north.", "generate": true});
@@ -90,12 +87,6 @@ impl Unlucky {
             self.fail(reply, is_cancelled);
         }
     }
-
-    /// Files, threads and memory of its own.
-    fn held(&self) -> (usize, usize, u64) {
-        let count = |what: &str| fs::read_dir(format!("/proc/{}/{what}", self.program.id())).unwrap().count();
-        (count("fd"), count("task"), self.program.own_kilobytes())
-    }
 }
 
 /// Models fail in every way, replies are cancelled, requests are refused: nothing is held for any of them afterwards, and the
@@ -107,17 +98,9 @@ async fn failures_leave_nothing_behind() {
         let home = tempfile::tempdir().unwrap();
         let unlucky = Unlucky::begin(home.path(), mock);
         unlucky.rounds(BEFORE);
-        let (files, threads, memory) = unlucky.held();
+        let before = unlucky.program.holds();
         unlucky.rounds(ROUNDS);
-        let began = Instant::now();
-        // Connections to the model's server are closed a moment after the reply that needed them.
-        while unlucky.held().0 > files + 8 {
-            assert!(began.elapsed() < Duration::from_secs(120), "{:?}, {files} files were", unlucky.held());
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        let after = unlucky.held();
-        assert!(after.1 <= threads + 4, "{after:?}, {threads} threads were");
-        assert!(after.2.saturating_sub(memory) < KILOBYTES, "{after:?}, {memory} kB were");
+        unlucky.program.lets_go(&before);
         let ready = ask(unlucky.program.at, "GET", "/readyz", &Value::Null).unwrap();
         assert_eq!(ready.0, 200, "{ready:?}");
         let database = home.path().join("data/clotho.db");

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clotho::clock::SplitMix64;
 use diesel::connection::SimpleConnection;
@@ -83,29 +83,17 @@ fn clients_that_fell_silent() {
         stream
     };
     let body = "POST /api/characters HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{\"name\":";
-    let ((files, threads), memory) = (held(&program), program.own_kilobytes());
+    let before = program.holds();
     let silent: Vec<TcpStream> = (0..EACH)
         .flat_map(|_| [begun(body), begun("GET /healthz HTTP/1.1\r\nHost: HOST\r\n\r\n"), socket(program.at, &chat)])
         .collect();
-    assert!(held(&program).0 > files + EACH, "they are there");
+    assert!(program.holds().files > before.files + EACH, "they are there");
     // What waits for an answer that nobody takes is let go of by the system, and each connection says so.
     assert_eq!(patience(&program, &silent), Some(Duration::from_secs(300)));
     assert_eq!(ask(program.at, "GET", "/api/sessions", &Value::Null).unwrap().0, 200, "beside them");
-    until_it_has(&program, files + 8);
-    assert!(held(&program).1 <= threads + 4, "{} threads, {threads} were", held(&program).1);
-    let grown = program.own_kilobytes().saturating_sub(memory);
-    assert!(grown < 16 << 10, "{grown} kB stayed");
+    program.lets_go(&before);
     drop(silent);
     assert_eq!(ask(program.at, "GET", "/api/sessions", &Value::Null).unwrap().0, 200, "after them");
-}
-
-/// Waits until the program has no more files open than these.
-fn until_it_has(program: &Program, files: usize) {
-    let began = Instant::now();
-    while held(program).0 > files {
-        assert!(began.elapsed() < Duration::from_secs(150), "{} files are open, not {files}", held(program).0);
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// How long the program's end of one of these connections waits until what it has sent is taken.
@@ -180,12 +168,6 @@ fn hostile(random: &mut SplitMix64) -> Vec<u8> {
     }
 }
 
-/// How many files the program has open, and how many threads.
-fn held(program: &Program) -> (usize, usize) {
-    let count = |what: &str| fs::read_dir(format!("/proc/{}/{what}", program.id())).unwrap().count();
-    (count("fd"), count("task"))
-}
-
 /// Ten thousand frames that no browser sends end sockets, and nothing else: the story is as it was, who watches it in
 /// order hears on, and no file, thread or memory stays behind.
 #[test]
@@ -205,16 +187,11 @@ fn frames_that_no_browser_sends() {
         }
     };
     send(FRAMES / 10);
-    let (before, watcher) = (line(), socket(program.at, &chat));
-    let (files, threads) = held(&program);
-    let memory = program.own_kilobytes();
+    let (told, watcher) = (line(), socket(program.at, &chat));
+    let before = program.holds();
     send(FRAMES);
-    // What all share, threads and connections of the database, comes and goes with the work.
-    until_it_has(&program, files + 8);
-    assert!(held(&program).1 <= threads + 4, "{} threads, {threads} were", held(&program).1);
-    let grown = program.own_kilobytes().saturating_sub(memory);
-    assert!(grown < 16 << 10, "{grown} kB for {FRAMES} frames stayed");
-    assert_eq!(line(), before);
+    program.lets_go(&before);
+    assert_eq!(line(), told);
     let message = json!({"parentId": session["activeLeafId"], "role": "user", "content": "To the north."});
     assert_eq!(ask(program.at, "POST", &format!("{chat}/message"), &message).unwrap().0, 201);
     watcher.set_nonblocking(false).unwrap();
