@@ -14,6 +14,8 @@ const LARGEST = 250_000;
 /** The edge of a curve is not drawn alike each time: a colour value differs by as much, or so few of them by more. */
 const SEEN = 24;
 const NOISE = 120;
+/** Nothing was fetched for so many milliseconds: everything is there. */
+const QUIET = 300;
 /** The dice of the leap on every picture: it fails, and costs five hit points. */
 const DICE = "9 1,3";
 
@@ -24,6 +26,8 @@ export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, is
 const NAMED = process.argv.slice(2);
 
 limitRun();
+// What opens on a picture is called by the page's own modules, which the program has put together: they are served as they are.
+process.env.CLOTHO_SERVER__STATIC_DIR ??= fileURLToPath(new URL("../../../static", import.meta.url));
 export const clotho = await startClotho();
 export const browser = await launch();
 await mkdir(FOLDER, { recursive: true });
@@ -92,7 +96,9 @@ export async function picture(name, path, options, sign, open) {
   await page.addInitScript(() => ["hint.goBack", "hint.again", "hint.timelines"].forEach((hint) => localStorage.setItem(`clotho.${hint}`, "seen")));
   await page.goto(clotho.base + path);
   await page.locator(sign).first().waitFor();
+  await page.waitForLoadState("networkidle");
   await open?.(page);
+  await page.evaluate(allThere, QUIET);
   await page.evaluate(async () => {
     await document.fonts.ready;
     const isInStory = (/** @type {Element} */ time) => time.closest("dialog") === null;
@@ -109,6 +115,12 @@ export async function picture(name, path, options, sign, open) {
   if (isNew) await writeFile(file, png);
   console.log(`${name}.png: ${isNew ? `${png.length} bytes` : "as it was"}`);
   await context.close();
+}
+
+/** Menus, the world and icons come after what was asked for: waits until nothing more is fetched. @param {number} quiet milliseconds */
+async function allThere(quiet) {
+  const fetched = () => performance.getEntriesByType("resource").length;
+  for (let before = -1; before !== fetched(); await new Promise((resolve) => setTimeout(resolve, quiet))) before = fetched();
 }
 
 /** How many pixels differ so that one can see it. @param {import("playwright-core").BrowserContext} context @param {Buffer[]} pngs */
