@@ -1,4 +1,5 @@
 // The text of a message, written anew. What is typed is kept until it is saved or given up, also when the message goes away.
+import { watchFocus } from "../lib/focus.js";
 import { t } from "../lib/i18n.js";
 import { remember } from "../lib/storage.js";
 import { dismiss, notices, tell } from "../model/page.js";
@@ -42,6 +43,7 @@ let saving = null;
 /** @param {ChatNode} node @param {string} content @param {boolean} carry what follows moves below the new text */
 export async function edit(node, content, carry) {
   saving = node.id;
+  const isStill = watchFocus();
   const started = await attempt(() => api.edit(sid(), node.id, { content, carry }));
   saving = null;
   if (!started) {
@@ -52,7 +54,7 @@ export async function edit(node, content, carry) {
   story.editInPlace(null);
   if (!carry) story.applyStarted(started);
   await refresh();
-  if (started.node) story.focusOn(started.node.id);
+  if (started.node && isStill()) story.focusOn(started.node.id);
   showTimelines();
   return true;
 }

@@ -1,5 +1,5 @@
 // Moving through the tree and between pages: siblings, going back, jumps, deep links.
-import { focusedMessage, isFocusLost } from "../lib/focus.js";
+import { watchFocus } from "../lib/focus.js";
 import { t } from "../lib/i18n.js";
 import { hintFits, hintSeen, inTree, offerHint, openDialog, setRoute, showPane, tell } from "../model/page.js";
 import * as story from "../model/story.js";
@@ -116,9 +116,8 @@ export async function toSibling(node, which) {
 export async function toVersion(node, id) {
   const sibling = story.peekNode(id) ?? (await attempt(() => api.oneNode(sid(), id)));
   if (!sibling) return;
-  const place = focusedMessage();
-  /** Who went to another message meanwhile stays there. @param {Id} nid */
-  const follow = (nid) => (isFocusLost() || focusedMessage() === place) && story.focusOn(nid);
+  const isStill = watchFocus();
+  const follow = (/** @type {Id} */ nid) => isStill() && story.focusOn(nid);
   if (sibling.status === "complete") {
     if (!(await visit(id))) return;
     // A reply that failed stood beside it, and HEAD had never left.

@@ -1,7 +1,7 @@
 // A turn: send, stop, roll again, retry.
 import { locale, t } from "../lib/i18n.js";
 import { copyText } from "../lib/clipboard.js";
-import { focusedMessage } from "../lib/focus.js";
+import { focusedMessage, watchFocus } from "../lib/focus.js";
 import { keyring } from "../lib/once.js";
 import { recall, remember } from "../lib/storage.js";
 import { hint, hintFits, hintSeen, offerHint, passHint, tell } from "../model/page.js";
@@ -114,14 +114,14 @@ export async function reroll(node, ask = () => api.reroll(sid(), node.id)) {
 
 /** @param {ChatNode} node @param {() => Promise<Started>} ask */
 async function askAgain(node, ask) {
-  const isFocused = focusedMessage() === node.id;
+  const [isFocused, isStill] = [focusedMessage() === node.id, watchFocus()];
   if (node.status === "complete" && story.head.peek() !== node.id && !(await visit(node.id, true))) return false;
   passHint();
   const started = await attempt(ask);
   if (!started) return false;
   const generations = started.generations ?? [];
   story.applyStarted({ generations, op: started.op ?? 0 });
-  if (isFocused) story.focusOn(generations[0]?.id ?? node.id);
+  if (isFocused && isStill()) story.focusOn(generations[0]?.id ?? node.id);
   showTimelines();
   return true;
 }

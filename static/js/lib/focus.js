@@ -24,6 +24,12 @@ export function openMenu(id) {
 /** Whether what had the focus is gone. */
 export const isFocusLost = () => document.activeElement === null || document.activeElement === document.body;
 
+/** Notes where the keyboard is. What it gives tells later whether it is still there, or nowhere: who went on meanwhile is not called back. */
+export function watchFocus() {
+  const place = focusedMessage();
+  return () => isFocusLost() || focusedMessage() === place;
+}
+
 /** What can be given the focus later: an entry of a menu goes with the menu, the button that opened it stays. @param {Element | null} element */
 export const keeperOf = (element) => element?.closest("[popover]")?.previousElementSibling ?? element;
 

@@ -10,7 +10,8 @@ use diesel::connection::{Instrumentation, InstrumentationEvent, set_default_inst
 /// A statement that was run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
-    thread: ThreadId,
+    /// The thread of the connection.
+    pub thread: ThreadId,
     /// Its text, with `?` for what was bound.
     pub sql: String,
     /// What was bound, as diesel prints it: `[1, "x"]`.
