@@ -68,6 +68,7 @@ run() {
   else
     row FAILED "$((SECONDS - began)) s" "$title" "${note:-exit status $status}"
     broken=$((broken + 1))
+    what_failed "$title" >>"$logs/failed"
   fi
   # A counter prints "P passed, F failed, S skipped", or nothing.
   if [[ $note =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped ]]; then
@@ -76,6 +77,13 @@ run() {
     skipped=$((skipped + BASH_REMATCH[3]))
   fi
   return "$status"
+}
+
+# what_failed TITLE: the faults among what a step printed, each with the lines that say why. They are told again at the end, for
+# whoever sees only that.
+what_failed() {
+  printf '\n=== %s: what failed\n' "$1"
+  awk '/^ *not ok/ || /panicked at/ || /^error/ { left = 16 } left-- > 0' "$logs/plain" | cut -c 1-400 | head -n 80
 }
 
 count_nothing() { :; }
@@ -259,6 +267,7 @@ fi
 
 # --- the end ---------------------------------------------------------------------------------------------------------------
 
+[ ! -e "$logs/failed" ] || cat "$logs/failed"
 printf '\n%-7s %5s  %-34s %s\n' result time step notes
 printf '%s\n' "${rows[@]}"
 printf '\ntests: %d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"

@@ -147,6 +147,30 @@ describe("an edit that was not saved", () => {
     await until(async () => (await texts(page)).at(-1) === "Masts in the dusk.", "the old version");
     await use(messageOf(page, ids[3]), "Edit");
     assert.equal(await page.getByRole("button", { name: "Take these words" }).count(), 0);
+    await page.getByRole("button", { name: "Save as a new version" }).click();
+    await page.locator(".edit").waitFor({ state: "detached" });
+    assert.equal((await line(path)).at(-1).siblings.count, 2, "the same words once more are no version");
+    await close();
+  });
+
+  test("S0-48: who went on to another message while the new text was being saved stays there", async () => {
+    const { path, ids, page, close } = await openGrown();
+    let answer = () => {};
+    const held = new Promise((resolve) => (answer = () => resolve(undefined)));
+    await page.route(/\/edit$/, async (route) => {
+      const response = await route.fetch();
+      await held;
+      await route.fulfill({ response });
+    });
+    await begin(page, ids[3], "Masts at dawn.");
+    await page.getByRole("button", { name: "Save as a new version" }).click();
+    await until(async () => (await line(path)).at(-1).content === "Masts at dawn.", "it is saved");
+    await messageOf(page, ids[1]).locator("article").focus();
+    answer();
+    await page.locator(".edit").waitFor({ state: "detached" });
+    await until(async () => (await texts(page)).at(-1) === "Masts at dawn.", "it is read");
+    await page.waitForLoadState("networkidle");
+    assert.equal(await focused(page), ids[1]);
     await close();
   });
 });

@@ -31,6 +31,12 @@ describe("the language of searches", () => {
     await finds(["Ochre masts."]);
     await box.fill("ochre (lantren~ OR nothing)");
     await finds(["Ochre lanterns."]);
+    // As one types: the word is found before it is whole, and that is said.
+    await box.fill("ochre lanter");
+    await finds(["Ochre lanterns."]);
+    await page.getByText("Words that begin so.").waitFor();
+    await box.fill('"ochre lanter');
+    await page.getByText("Nothing found").waitFor();
     await box.fill('"');
     await page.getByText("Write a word to look for, too").waitFor();
     await box.fill("ochre role:king");

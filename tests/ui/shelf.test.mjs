@@ -14,7 +14,7 @@ async function crowded() {
   const server = await startClotho();
   own.push(server);
   const add = (/** @type {number} */ n) =>
-    server.api("POST", "/api/characters", { name: `Traveller ${n}`, description: `Carries the letter ${n} over the pass. `.repeat(1 + (n % 9)), firstMessage: "Well met.", tags: [n % 2 ? "odd" : "even", ...(n % 100 === 7 ? ["Rare"] : [])] });
+    server.api("POST", "/api/characters", { name: `Traveller ${n}`, description: `{{char}} carries the letter ${n} over the pass. `.repeat(1 + (n % 9)), firstMessage: "Well met.", tags: [n % 2 ? "odd" : "even", ...(n % 100 === 7 ? ["Rare"] : [])] });
   let seventh;
   for (let n = 1; n <= MANY; n += 20) {
     const made = await Promise.all(Array.from({ length: 20 }, (_, i) => add(n + i)));
@@ -51,6 +51,7 @@ describe("a full library", () => {
       assert.ok(Math.abs((await page.locator(".library").evaluate((box) => box.scrollHeight)) - before) < 2, "the page keeps its length");
       await field.fill("letter 399");
       await until(async () => (await names()).join() === "Traveller 399", "found by the words of its text");
+      assert.match(await cards.first().innerText(), /Traveller 399 carries the letter 399 over the pass\./, "and reads as it will be played");
       await field.fill("");
       await page.getByRole("button", { name: "Rare", exact: true }).click();
       await until(async () => (await names()).join() === "Traveller 7,Traveller 107,Traveller 207,Traveller 307", "found by a tag");

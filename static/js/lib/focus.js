@@ -24,10 +24,19 @@ export function openMenu(id) {
 /** Whether what had the focus is gone. */
 export const isFocusLost = () => document.activeElement === null || document.activeElement === document.body;
 
-/** Notes where the keyboard is. What it gives tells later whether it is still there, or nowhere: who went on meanwhile is not called back. */
+/** The message that the page itself gave the focus to last. @type {string | null} */
+let led = null;
+
+/** Gives a message the focus without a deed of the reader's. @param {HTMLElement} article */
+export function leadTo(article) {
+  article.focus({ preventScroll: true });
+  led = messageOf(article);
+}
+
+/** Notes where the keyboard is. What it gives tells later whether the reader is still there; who went on meanwhile is not called back. */
 export function watchFocus() {
-  const place = focusedMessage();
-  return () => isFocusLost() || focusedMessage() === place;
+  const [place, before] = [focusedMessage(), led];
+  return () => isFocusLost() || [place, led === before ? place : led].includes(focusedMessage());
 }
 
 /** What can be given the focus later: an entry of a menu goes with the menu, the button that opened it stays. @param {Element | null} element */

@@ -36,6 +36,9 @@ export function sentence(words) {
   return text.charAt(0).toLocaleUpperCase() + text.slice(1) + (/[.!?…。！？"”`]$/.test(text) ? "" : ".");
 }
 
+/** The text of a card where nobody plays it yet: with names for the marks that stand for them. @param {string | null | undefined} text @param {{char: string, user: string}} names */
+export const withNames = (text, { char, user }) => (text ?? "").replace(/\{\{(char|user)\}\}/gi, (_, which) => (which.toLowerCase() === "char" ? char : user));
+
 /** Markdown as it is read aloud: without its marks. @param {string} markdown */
 export const plain = (markdown) => markdown.replace(/^[#>\s-]+|[*_`]/gm, "").replace(/\s+/g, " ");
 

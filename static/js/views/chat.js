@@ -11,6 +11,7 @@ import { wordsFor } from "../actions/failure.js";
 import { restore } from "../actions/library.js";
 import { readArrangement } from "../actions/stash.js";
 import { arrive, navigate } from "../actions/travel.js";
+import { leadTo } from "../lib/focus.js";
 import { moment, t } from "../lib/i18n.js";
 import { excerpt } from "../lib/excerpt.js";
 import { slideIn } from "../lib/motion.js";
@@ -163,7 +164,7 @@ function Line() {
     if (!article) return;
     pointAt(null);
     article.scrollIntoView({ block: "center" });
-    article.focus({ preventScroll: true });
+    leadTo(article);
     article.classList.add("found");
     article.addEventListener("animationend", () => article.classList.remove("found"), { once: true });
     held.current = firstVisible(/** @type {HTMLElement} */ (scroller.current));
@@ -175,7 +176,7 @@ function Line() {
     const article = articleOf(scroller.current, focus);
     if (!article) return unfold(focus);
     focusOn(null);
-    article.focus({ preventScroll: true });
+    leadTo(article);
   }, [focus, ids]);
 
   const turnFold = (/** @type {Fold} */ { summary, isOpen }) => {

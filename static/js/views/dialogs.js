@@ -8,6 +8,7 @@ import { addEnglish, t } from "../lib/i18n.js";
 import edits from "../lib/strings/en-edit.js";
 import lore from "../lib/strings/en-lore.js";
 import words from "../lib/strings/en-story.js";
+import { withNames } from "../lib/text.js";
 import { keepBegun } from "../model/begun.js";
 import { characterById, models, plugins, spokenModels } from "../model/library.js";
 import { dialog, openDialog } from "../model/page.js";
@@ -213,7 +214,7 @@ function Start({ characterId }) {
     busy.current = false;
   };
   if (list.length === 0) return h(Modal, { title: character.name }, html`<p>${t("start.noModel")}</p>${h(Models, {})}`);
-  return h(Modal, { title: character.name }, html`<form onSubmit=${start}><p class="long">${character.description}</p>
+  return h(Modal, { title: character.name }, html`<form onSubmit=${start}><p class="long">${withNames(character.description, { char: character.name, user: t("library.reader") })}</p>
     <label>${t("start.model")}<select name="model">${list.map((model) => html`<option key=${model.id} value=${model.id} selected=${model.isDefault}>${model.id}</option>`)}</select></label>
     ${h(PlayedBy, {})}
     ${all.length > 0 && html`<fieldset><legend>${t("start.rules")}</legend>${h(Choices, { all, begin: wish, isStart: true, put: (next) => void (chosen.current = next) })}</fieldset>`}${h(Actions, { label: t("start.begin") })}</form>`);

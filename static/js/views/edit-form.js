@@ -25,14 +25,17 @@ export function EditForm({ node, last }) {
   // The field that the reader writes in is this one as long as it is there.
   const wanted = fieldWanted.value;
   useLayoutEffect(() => field.current?.focus(), [wanted]);
+  const saves = node.role === "user" && !carry.value ? "edit.saveAndAnswer" : "edit.save";
+  const leave = () => giveUp(node);
   const save = async () => {
     const text = field.current?.value ?? "";
     if (busy.peek() || !text.trim()) return;
+    // The same text once more is no version; below a message of one's own it asks for an answer all the same.
+    if (text === node.content && saves === "edit.save") return leave();
     busy.value = true;
     await edit(node, text, carry.peek());
     busy.value = false;
   };
-  const leave = () => giveUp(node);
   const keys = (/** @type {KeyboardEvent} */ event) => {
     if (event.key === "Escape") {
       event.preventDefault();
@@ -45,7 +48,6 @@ export function EditForm({ node, last }) {
     document.execCommand("insertText", false, takeOver(node.id, words));
     field.current?.focus();
   };
-  const saves = node.role === "user" && !carry.value ? "edit.saveAndAnswer" : "edit.save";
   return html`<form class="edit" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), void save())}>
     <textarea ref=${field} aria-label=${t("command.edit")} onKeyDown=${keys} onInput=${(/** @type {Event} */ event) => typedAnew(node, /** @type {HTMLTextAreaElement} */ (event.target).value)} defaultValue=${start}></textarea>
     ${h(Elsewhere, { node, take })}

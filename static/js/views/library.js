@@ -6,7 +6,7 @@ import { navigate } from "../actions/travel.js";
 import { ago, moment, t } from "../lib/i18n.js";
 import { excerpt } from "../lib/excerpt.js";
 import { favouritesFirst } from "../lib/shelf.js";
-import { plain, sentence } from "../lib/text.js";
+import { plain, sentence, withNames } from "../lib/text.js";
 import { characterById, loading, models, moreSessions, sessions, spokenModels } from "../model/library.js";
 import { dialog, keptAt, openDialog } from "../model/page.js";
 import { Avatar, Blank, Menu, Waiting, icon, later } from "./parts.js";
@@ -57,7 +57,7 @@ function Contents() {
 function Welcome({ adventure }) {
   return html`<section class="welcome"><h1>${t("welcome.title")}</h1><p class="lead">${t("welcome.lead")}</p>
     ${adventure && html`<div class="hero"><div class="glow" aria-hidden="true"></div><div>
-      <h2>${adventure.name}</h2><p>${adventure.description || adventure.scenario}</p>
+      <h2>${adventure.name}</h2><p>${aboutOf(adventure)}</p>
       <button type="button" class="primary big" onClick=${() => begin(adventure)}>${icon("play")}<span>${t("welcome.play")}</span></button>
       <p class="small">${t("welcome.playHint")}</p></div></div>`}</section>`;
 }
@@ -91,6 +91,9 @@ function SessionRow({ session, now }) {
       <button type="button" onClick=${() => ask(session, "delete")}>${icon("trash")}${t("command.delete")}</button>`)}</li>`;
 }
 
+/** What a card says of itself. @param {Character} character */
+const aboutOf = ({ name, description, scenario, creatorNotes }) => withNames(description || scenario || creatorNotes, { char: name, user: t("library.reader") });
+
 /** A card with what can be done with it. @param {Character} character */
 const managed = (character) =>
   html`${h(CharacterCard, { character })}<button type="button" class="round star" aria-pressed=${character.isFavourite === true} aria-label=${t("library.favourite", { name: character.name })} title=${t("library.favourite", { name: character.name })} onClick=${() => favour(character)}>${icon("star")}</button>${h(Menu, { label: t("library.manage", { name: character.name }) }, h(CharacterTools, { character }))}`;
@@ -99,7 +102,7 @@ const managed = (character) =>
 function CharacterCard({ character }) {
   const start = () => (isReady(character) ? begin(character) : openDialog({ kind: "start", characterId: character.id }));
   return html`<button type="button" class="card" onClick=${start}>${h(Avatar, { name: character.name, src: character.avatar ?? null })}
-    <strong>${character.name}</strong><span>${character.description || character.scenario || character.creatorNotes}</span></button>`;
+    <strong>${character.name}</strong><span>${aboutOf(character)}</span></button>`;
 }
 
 /** How a model is told of the tools of rules, where that is not its own way. @param {ModelInfo} model */

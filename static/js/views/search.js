@@ -66,12 +66,18 @@ export function Search({ text, focused }) {
     <div class="hits" ref=${list}>${forCommands ? h(Commands, { filter: wanted.slice(1).trim(), chosen: chosen.value, node: at }) : h(Hits, { answer: answer.value, chosen: chosen.value })}</div></search>`);
 }
 
-/** @param {SearchQuery} wanted @param {AbortSignal} signal @returns {Promise<Answer | null>} null: no longer asked */
+/** Whether a search ends in a word of which more may be typed, outside of quotation marks. @param {string} q */
+const isBegun = (q) => /(?:^|\s)(?!(?:AND|OR|NOT)$)\p{L}[\p{L}\p{N}]+$/u.test(q) && q.split('"').length % 2 === 1;
+
+/** Looks for the words as they stand, and where nothing has them, for what begins as the last one does. @param {SearchQuery} wanted @param {AbortSignal} signal @returns {Promise<Answer | null>} null: no longer asked */
 async function look(wanted, signal) {
   try {
-    const found = await search(wanted, signal);
+    const whole = await search(wanted, signal);
+    const begun = whole.items.length === 0 && isBegun(wanted.q) ? await search({ ...wanted, q: `${wanted.q}*` }, signal) : null;
+    const isBetter = begun !== null && begun.items.length > 0;
+    const found = isBetter ? begun : whole;
     const n = found.total?.value ?? found.items.length;
-    return { state: "done", hits: found.items, total: t("search.total", { n }), told: toldOf(found) };
+    return { state: "done", hits: found.items, total: t("search.total", { n }), told: [...(isBetter ? [t("search.begun")] : []), ...toldOf(found)] };
   } catch (error) {
     if (signal.aborted) return null;
     if (!(error instanceof ApiError)) throw error;

@@ -83,6 +83,27 @@ async fn a_server_that_is_not_there_is_unreachable() {
     }
 }
 
+/// A network that swallows what is sent to it answers nothing, not even that nobody is there. The queue of a listener that accepts
+/// nobody does that once it is full: the system drops who asks.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_network_that_swallows_everything_is_given_up() {
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = socket.listen(1).unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut waiting = Vec::new();
+    while let Ok(one) = std::net::TcpStream::connect_timeout(&address, SHORT) {
+        waiting.push(one);
+        assert!(waiting.len() < 100, "the queue is never full");
+    }
+    let timeouts = Timeouts { connect: SHORT, ..endpoint("").timeouts };
+    let client = openai(Endpoint { timeouts, ..endpoint(&format!("http://{address}/v1")) });
+    let failure = ask(&client).await.failure.unwrap();
+    assert_eq!((failure.code(), failure.retryable()), ("provider_unreachable", true), "{failure}");
+    assert_eq!(client.models().await.unwrap_err().code(), "provider_unreachable");
+}
+
 #[tokio::test]
 async fn settings_that_cannot_work_are_named() {
     let mock = MockModel::start().await;

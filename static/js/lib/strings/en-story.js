@@ -320,6 +320,7 @@ export default {
   "search.sort.newest": "Newest first",
   "search.sort.oldest": "Oldest first",
   "search.rebuilding": "The search is being made anew, {n} % are there: some messages may be missing still.",
+  "search.begun": "Words that begin so.",
   "search.note.no_word": "Write a word to look for, too: so far there is none in it.",
   "search.note.cut": "That is long: only the beginning was looked for.",
   "search.note.no_session": "No story is called \"{name}\".",

@@ -66,6 +66,7 @@ export default {
   "library.or": "Or begin with a character",
   "library.create": "New character",
   "library.createHint": "A name, who they are, how the story opens.",
+  "library.reader": "you",
   "library.more": "Show older stories",
   "library.manage": "Manage “{name}”",
   "library.favourite": "Favourite: {name}",

@@ -319,6 +319,7 @@ export default {
   "search.sort.newest": "最新在前",
   "search.sort.oldest": "最早在前",
   "search.rebuilding": "正在重建搜索索引，已完成 {n} %：有些消息可能还找不到。",
+  "search.begun": "以此开头的词。",
   "search.note.no_word": "还要写一个要找的词：现在还没有。",
   "search.note.cut": "内容太长，只查找了开头部分。",
   "search.note.no_session": "没有叫“{name}”的故事。",

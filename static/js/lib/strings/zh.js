@@ -106,6 +106,7 @@ export default {
   "library.or": "或者从一个角色开始",
   "library.create": "新建角色",
   "library.createHint": "名字、来历，以及故事的开场。",
+  "library.reader": "你",
   "library.more": "显示更早的故事",
   "library.manage": "管理《{name}》",
   "library.favourite": "收藏：{name}",
