@@ -174,7 +174,8 @@ impl Plain {
             "WITH RECURSIVE up (n, parent_n) AS (SELECT n, parent_n FROM nodes WHERE n = ?1 UNION ALL \
              SELECT p.n, p.parent_n FROM nodes p JOIN up ON p.n = up.parent_n) \
              SELECT nodes.n, id, nodes.parent_n, role, kind, status, is_enabled, is_muted, author, persona, speaker, \
-             remembered_n, rating, depth, turn, since_keyframe, dice_seed, created, name, content, reasoning, metadata \
+             remembered_n, rating, depth, turn, since_keyframe, dice_seed, created, is_unread, name, content, reasoning, \
+             metadata \
              FROM up JOIN nodes ON nodes.n = up.n JOIN texts ON texts.n = up.n \
              WHERE status <> 0 AND kind NOT IN (0, 3) AND is_enabled LIMIT 0 + ?2",
         )

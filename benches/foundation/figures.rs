@@ -113,7 +113,8 @@ fn all_write(bench: &Arc<Bench>, sessions: &mut [(SessionId, NodeId)], each: usi
 }
 
 /// The newest page of a deep session against its query alone: with the columns that a page is made of, which is the limit,
-/// and with the texts only, which is what the walk itself takes.
+/// and with the texts only, which is what the walk itself takes. Beside them a read that asks nothing: two hand-overs between threads,
+/// each of which wakes one that sleeps.
 pub fn projection() {
     head(
         "A projection of 200 nodes (rounds take turns)",
@@ -123,6 +124,8 @@ pub fn projection() {
             "the query alone in C, same columns",
             "clotho / query",
             "limit",
+            "a read of nothing",
+            "clotho without it / query",
             "one column",
             "clotho / it",
         ],
@@ -136,7 +139,7 @@ pub fn projection() {
         let mut conn = SqliteConnection::establish(path.to_str().unwrap()).unwrap();
         conn.batch_execute(READING).unwrap();
         let mut plain = Plain::open(&path);
-        let (mut ours, mut limit, mut walk) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut ours, mut limit, mut walk, mut nothing) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let leaf_n = i64::try_from(depth).unwrap() + 1;
         assert!(plain.page(leaf_n, 201).iter().flatten().map(Taken::len).sum::<usize>() > 201 * TEXT);
         for _ in 0..400 {
@@ -150,14 +153,21 @@ pub fn projection() {
             }));
             limit.push(timed(|| assert_eq!(plain.page(leaf_n, 201).len(), 201)));
             walk.push(timed(|| assert_eq!(Bare::walk(&mut conn, leaf_n, 200), 200 * TEXT)));
+            nothing.push(timed(|| {
+                let read = |_: &mut Reader<'_>| -> Result<(), StoreError> { Ok(()) };
+                bench.runtime.block_on(bench.store.read(read)).unwrap();
+            }));
         }
-        let (ours, limit, walk) = (median(&mut ours), median(&mut limit), median(&mut walk));
+        let (ours, limit) = (median(&mut ours), median(&mut limit));
+        let (walk, nothing) = (median(&mut walk), median(&mut nothing));
         row(&[
             depth.to_string(),
             micros(ours),
             micros(limit),
             ratio(ours, limit),
             "<= 1.50".into(),
+            micros(nothing),
+            ratio(ours.saturating_sub(nothing), limit),
             micros(walk),
             ratio(ours, walk),
         ]);

@@ -153,24 +153,40 @@ describe("an edit that was not saved", () => {
     await close();
   });
 
-  test("S0-48: who went on to another message while the new text was being saved stays there", async () => {
-    const { path, ids, page, close } = await openGrown();
+  /** An edit that is on its way to the server; what lets it arrive. */
+  async function heldEdit() {
+    const { ids, page, close } = await openGrown();
     let answer = () => {};
     const held = new Promise((resolve) => (answer = () => resolve(undefined)));
     await page.route(/\/edit$/, async (route) => {
-      const response = await route.fetch();
       await held;
-      await route.fulfill({ response });
+      await route.continue();
     });
     await begin(page, ids[3], "Masts at dawn.");
     await page.getByRole("button", { name: "Save as a new version" }).click();
-    await until(async () => (await line(path)).at(-1).content === "Masts at dawn.", "it is saved");
+    await until(async () => !(await field(page).isEditable()), "it is being saved");
+    return { ids, page, close, answer };
+  }
+
+  test("S0-48: who went on to another message while the new text was being saved stays there; meanwhile nothing can be typed that would be lost", async () => {
+    const { ids, page, close, answer } = await heldEdit();
     await messageOf(page, ids[1]).locator("article").focus();
     answer();
     await page.locator(".edit").waitFor({ state: "detached" });
     await until(async () => (await texts(page)).at(-1) === "Masts at dawn.", "it is read");
     await page.waitForLoadState("networkidle");
     assert.equal(await focused(page), ids[1]);
+    await close();
+  });
+
+  test("S4-17: who began to edit another message while the new text was being saved goes on writing there", async () => {
+    const { ids, page, close, answer } = await heldEdit();
+    await begin(page, ids[1], "Snow, and");
+    answer();
+    await until(async () => (await texts(page)).at(-1) === "Masts at dawn.", "it is read");
+    await page.waitForLoadState("networkidle");
+    await page.keyboard.type(" a bell.");
+    assert.equal(await field(page).inputValue(), "Snow, and a bell.");
     await close();
   });
 });

@@ -36,7 +36,11 @@ describe("the language of searches", () => {
     await finds(["Ochre lanterns."]);
     await page.getByText("Words that begin so.").waitFor();
     await box.fill('"ochre lanter');
+    await finds(["Ochre lanterns."]);
+    await box.fill("ochre zanter");
     await page.getByText("Nothing found").waitFor();
+    await box.fill("z");
+    await page.getByText("Nothing found").waitFor({ state: "detached" });
     await box.fill('"');
     await page.getByText("Write a word to look for, too").waitFor();
     await box.fill("ochre role:king");

@@ -51,7 +51,8 @@ export async function edit(node, content, carry) {
     return false;
   }
   wordsSaved(node.id);
-  story.editInPlace(null);
+  // Another message may be being edited by now.
+  if (story.editing.peek() === node.id) story.editInPlace(null);
   if (!carry) story.applyStarted(started);
   await refresh();
   if (started.node && isStill()) story.focusOn(started.node.id);

@@ -49,7 +49,7 @@ export function EditForm({ node, last }) {
     field.current?.focus();
   };
   return html`<form class="edit" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), void save())}>
-    <textarea ref=${field} aria-label=${t("command.edit")} onKeyDown=${keys} onInput=${(/** @type {Event} */ event) => typedAnew(node, /** @type {HTMLTextAreaElement} */ (event.target).value)} defaultValue=${start}></textarea>
+    <textarea ref=${field} aria-label=${t("command.edit")} readonly=${busy.value} onKeyDown=${keys} onInput=${(/** @type {Event} */ event) => typedAnew(node, /** @type {HTMLTextAreaElement} */ (event.target).value)} defaultValue=${start}></textarea>
     ${h(Elsewhere, { node, take })}
     ${!last && !isLinear.value && html`<label class="check"><input type="checkbox" checked=${carry.value} onChange=${() => (carry.value = !carry.value)} />
       <span>${t("edit.carry")}<small>${t(carry.value ? "edit.carryOn" : "edit.carryOff")}</small></span></label>`}

@@ -7,7 +7,7 @@ import { jump } from "../actions/travel.js";
 import { GIT, gitWords } from "../lib/git.js";
 import { moment, t, wordFor } from "../lib/i18n.js";
 import { spelled } from "../lib/keys.js";
-import { cutAtMarks } from "../lib/text.js";
+import { cutAtMarks, unmarked } from "../lib/text.js";
 import { openDialog } from "../model/page.js";
 import { peekNode, purges } from "../model/story.js";
 import { ApiError } from "../net/api.js";
@@ -66,14 +66,21 @@ export function Search({ text, focused }) {
     <div class="hits" ref=${list}>${forCommands ? h(Commands, { filter: wanted.slice(1).trim(), chosen: chosen.value, node: at }) : h(Hits, { answer: answer.value, chosen: chosen.value })}</div></search>`);
 }
 
-/** Whether a search ends in a word of which more may be typed, outside of quotation marks. @param {string} q */
-const isBegun = (q) => /(?:^|\s)(?!(?:AND|OR|NOT)$)\p{L}[\p{L}\p{N}]+$/u.test(q) && q.split('"').length % 2 === 1;
+/** A search whose last word may be typed on, as one for what begins so; "" where only a letter is there, null where it ends otherwise. @param {string} q */
+function begunOf(q) {
+  if (/^\p{L}$/u.test(q)) return "";
+  const isOpen = q.split('"').length % 2 === 0;
+  return /(?:^|[\s"])(?!(?:AND|OR|NOT)$)\p{L}[\p{L}\p{N}]+$/u.test(q) ? `${q}${isOpen ? '"*' : "*"}` : null;
+}
 
 /** Looks for the words as they stand, and where nothing has them, for what begins as the last one does. @param {SearchQuery} wanted @param {AbortSignal} signal @returns {Promise<Answer | null>} null: no longer asked */
 async function look(wanted, signal) {
   try {
     const whole = await search(wanted, signal);
-    const begun = whole.items.length === 0 && isBegun(wanted.q) ? await search({ ...wanted, q: `${wanted.q}*` }, signal) : null;
+    const longer = whole.items.length === 0 ? begunOf(wanted.q) : null;
+    // Of one letter nobody expects to find anything.
+    if (longer === "") return { state: "idle" };
+    const begun = longer ? await search({ ...wanted, q: longer }, signal) : null;
     const isBetter = begun !== null && begun.items.length > 0;
     const found = isBetter ? begun : whole;
     const n = found.total?.value ?? found.items.length;
@@ -111,7 +118,7 @@ function Hits({ answer, chosen }) {
   return html`<p class="aside" role="status">${[answer.total, ...answer.told].join(" · ")}</p><ul id="hits" role="listbox" aria-label=${t("search.hits")}>${answer.hits.map(
     (hit, i) => html`<li key=${hit.nodeId} id=${`hit-${i}`} role="option" aria-selected=${i === chosen} onClick=${() => void jump(hit)}>
       <small><b>${hit.sessionTitle}</b> · ${hit.role === "user" && (hit.name ?? "You") === "You" ? t("you") : (hit.name ?? hit.role)}${hit.timestamp && ` · ${moment(hit.timestamp)}`}${hit.stashed && html` <span class="chip">${icon("stash")}${t("search.stashed")}</span>`}${!hit.stashed && hit.onTrunk === false && html` <span class="chip">${icon("branch")}${hit.branch ?? t("search.otherBranch")}</span>`}</small>
-      <span>${cutAtMarks(hit.snippet.text, hit.snippet.marks).map((part, j) => (part.marked ? html`<mark key=${j}>${part.text}</mark>` : part.text))}</span></li>`,
+      <span>${cutAtMarks(hit.snippet.text, hit.snippet.marks).map((part, j) => (part.marked ? html`<mark key=${j}>${unmarked(part.text)}</mark>` : unmarked(part.text)))}</span></li>`,
   )}</ul>`;
 }
 
