@@ -41,6 +41,8 @@ describe("the language of searches", () => {
     await page.getByText("Nothing found").waitFor();
     await box.fill("z");
     await page.getByText("Nothing found").waitFor({ state: "detached" });
+    await box.fill("雾");
+    await page.getByText("Nothing found").waitFor();
     await box.fill('"');
     await page.getByText("Write a word to look for, too").waitFor();
     await box.fill("ochre role:king");

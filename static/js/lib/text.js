@@ -39,7 +39,7 @@ export function sentence(words) {
 /** The text of a card where nobody plays it yet: with names for the marks that stand for them. @param {string | null | undefined} text @param {{char: string, user: string}} names */
 export const withNames = (text, { char, user }) => (text ?? "").replace(/\{\{\s*(char|user)\s*\}\}/gi, (_, which) => (which.toLowerCase() === "char" ? char : user));
 
-/** A piece of Markdown without its marks, of the length that is left. @param {string} piece */
+/** A piece of Markdown without its marks. @param {string} piece */
 export const unmarked = (piece) => piece.replace(/[*_`]+|^[#>]+\s/gm, "");
 
 /** Markdown as it is read aloud: without its marks. @param {string} markdown */

@@ -66,9 +66,9 @@ export function Search({ text, focused }) {
     <div class="hits" ref=${list}>${forCommands ? h(Commands, { filter: wanted.slice(1).trim(), chosen: chosen.value, node: at }) : h(Hits, { answer: answer.value, chosen: chosen.value })}</div></search>`);
 }
 
-/** A search whose last word may be typed on, as one for what begins so; "" where only a letter is there, null where it ends otherwise. @param {string} q */
+/** A search whose last word may be typed on, as one for what begins so; "" where only a letter of an alphabet is there, null where it ends otherwise. @param {string} q */
 function begunOf(q) {
-  if (/^\p{L}$/u.test(q)) return "";
+  if (/^[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}]$/u.test(q)) return "";
   const isOpen = q.split('"').length % 2 === 0;
   return /(?:^|[\s"])(?!(?:AND|OR|NOT)$)\p{L}[\p{L}\p{N}]+$/u.test(q) ? `${q}${isOpen ? '"*' : "*"}` : null;
 }
@@ -78,7 +78,7 @@ async function look(wanted, signal) {
   try {
     const whole = await search(wanted, signal);
     const longer = whole.items.length === 0 ? begunOf(wanted.q) : null;
-    // Of one letter nobody expects to find anything.
+    // Of one letter nobody expects to find anything; one character of Chinese is a word.
     if (longer === "") return { state: "idle" };
     const begun = longer ? await search({ ...wanted, q: longer }, signal) : null;
     const isBetter = begun !== null && begun.items.length > 0;
