@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tantivy::collector::sort_key::SortByStaticFastValue;
 use tantivy::collector::{Count, TopDocs};
 use tantivy::query::{BooleanQuery, Query as Compiled};
-use tantivy::{DocAddress, Order, Score, Searcher, TantivyDocument, TantivyError, Term};
+use tantivy::{DocAddress, Order, Score, Searcher, Term};
 
 use super::SearchError;
 use super::best::Best;
@@ -15,6 +15,7 @@ use super::query::{Query, Span, Words};
 use super::schema::{FIELDS, TIME};
 use super::shared::Shared;
 use super::snippet::{Snippet, snippet};
+use super::stored::Stored;
 use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};
 use crate::tree::Role;
@@ -162,8 +163,7 @@ impl Found {
     }
 
     fn hit(&self, score: f32, address: DocAddress) -> tantivy::Result<Hit> {
-        let doc: TantivyDocument = self.searcher.doc(address)?;
-        let stored = FIELDS.read(&doc).ok_or_else(|| TantivyError::InternalError("a document is incomplete".into()))?;
+        let stored: Stored = self.searcher.doc(address)?;
         Ok(Hit {
             node: stored.node,
             session: stored.session,

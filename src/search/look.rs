@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::disk::{self, guarded};
-use super::schema::{self, FIELDS};
+use super::schema;
+use super::stored::Stored;
 use super::{Document, SearchError, Upstream};
 use crate::ids::NodeId;
 
@@ -37,9 +38,8 @@ pub fn look(folder: &Path, upstream: Upstream) -> Result<Option<Look>, SearchErr
         let mut look = Look { cursor: open.cursor, ..Look::default() };
         for segment in searcher.segment_readers() {
             let store = segment.get_store_reader(1).map_err(tantivy::TantivyError::from)?;
-            for document in store.iter(segment.alive_bitset()) {
-                let incomplete = || SearchError::Unreadable("a document is incomplete".to_owned());
-                let stored = FIELDS.read(&document?).ok_or_else(incomplete)?;
+            for stored in store.iter(segment.alive_bitset()) {
+                let stored: Stored = stored?;
                 look.count += 1;
                 look.documents.insert(stored.node, number(&stored.name, &stored.text, &stored.sum));
             }

@@ -14,12 +14,13 @@
 //! - `find`: expression and filters to hits; the owner is always one of the filters
 //! - `best`, `times`: the best hits, of equal ones the newest; when each was said
 //! - `snippet`, `marks`: the piece of a text that shows why it was found
-//! - `schema`, `disk`: the fields; opening, checking and throwing away
+//! - `schema`, `stored`: the fields and how they go in; what comes out of them
+//! - `disk`: opening, checking and throwing away
 //! - `queue`, `writer`: what waits to be indexed; the one thread that writes and commits
 //! - `look`: every document, for who compares the index with the tree
 //! - `shared`, `index`: what both sides look at; the index as others hold it
 //!
-//! To add a field: `schema.rs` (field, writing, reading) and `schema::FORMAT` one higher, so that old indexes are
+//! To add a field: `schema.rs` (field, writing), `stored.rs` (reading) and `schema::FORMAT` one higher, so that old indexes are
 //! rebuilt. To add a filter: a field of [`Request`] and a line in `find.rs`. To add syntax: `query/`.
 
 mod analyse;
@@ -38,6 +39,7 @@ mod queue;
 mod schema;
 mod shared;
 mod snippet;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod times;

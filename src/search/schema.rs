@@ -1,18 +1,16 @@
-//! The fields of the index, and how a document goes in and comes out.
+//! The fields of the index, and how a document goes in.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use tantivy::schema::{
     BytesOptions, FAST, Field, INDEXED, IndexRecordOption, NumericOptions, STORED, STRING, Schema, TextFieldIndexing,
-    TextOptions, Value,
+    TextOptions,
 };
 use tantivy::{TantivyDocument, Term};
 
 use super::{Document, Fact, analyse};
-use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};
-use crate::tree::Role;
 
 /// Rises when fields or terms change their meaning: an index of another format is rebuilt.
 pub(super) const FORMAT: u32 = 3;
@@ -123,22 +121,6 @@ impl Fields {
             doc.add_bytes(self.sum, &sum(facts));
         }
     }
-
-    /// What is stored of a document; `None` if something that must be there is not.
-    pub fn read(&self, doc: &TantivyDocument) -> Option<Stored> {
-        let bytes = |field| doc.get_first(field).and_then(|value| value.as_bytes());
-        let text = |field| doc.get_first(field).and_then(|value| value.as_str()).map(str::to_owned);
-        Some(Stored {
-            node: NodeId::from_slice(bytes(self.node)?)?,
-            session: SessionId::from_slice(bytes(self.session)?)?,
-            character: bytes(self.character).and_then(CharacterId::from_slice),
-            role: Role::from_word(&text(self.role)?)?,
-            name: text(self.name)?,
-            text: text(self.text)?,
-            time: Time(doc.get_first(self.time)?.as_i64()?),
-            sum: bytes(self.sum).map(<[u8]>::to_vec).unwrap_or_default(),
-        })
-    }
 }
 
 /// A number for facts; empty for none.
@@ -152,17 +134,4 @@ pub(super) fn sum(facts: &[Fact]) -> Vec<u8> {
         hasher.update(&value.len().to_le_bytes()).update(value.as_bytes());
     }
     hasher.finalize().as_bytes().iter().take(SUM_BYTES).copied().collect()
-}
-
-/// What is stored of a document.
-pub(super) struct Stored {
-    pub node: NodeId,
-    pub session: SessionId,
-    pub character: Option<CharacterId>,
-    pub role: Role,
-    pub name: String,
-    pub text: String,
-    pub time: Time,
-    /// A number for its values of the world.
-    pub sum: Vec<u8>,
 }

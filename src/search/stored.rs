@@ -1,0 +1,110 @@
+//! How a document comes out of the index: field by field into what is wanted of it, without a document of tantivy's in between,
+//! which would be a copy of all texts.
+
+use tantivy::schema::Field;
+use tantivy::schema::document::{
+    DeserializeError, DocumentDeserialize, DocumentDeserializer, ValueDeserialize, ValueDeserializer, ValueVisitor,
+};
+
+use super::schema::FIELDS;
+use crate::clock::Time;
+use crate::ids::{CharacterId, NodeId, SessionId};
+use crate::tree::Role;
+
+/// What is stored of a document.
+pub(super) struct Stored {
+    pub node: NodeId,
+    pub session: SessionId,
+    pub character: Option<CharacterId>,
+    pub role: Role,
+    pub name: String,
+    pub text: String,
+    pub time: Time,
+    /// A number for its values of the world.
+    pub sum: Vec<u8>,
+}
+
+impl DocumentDeserialize for Stored {
+    fn deserialize<'de, D: DocumentDeserializer<'de>>(mut from: D) -> Result<Self, DeserializeError> {
+        let mut parts = Parts::default();
+        while let Some((field, value)) = from.next_field()? {
+            parts.take(field, value);
+        }
+        parts.together().ok_or_else(|| DeserializeError::custom("a document is incomplete"))
+    }
+}
+
+/// A value of any field.
+enum Part {
+    Bytes(Vec<u8>),
+    Text(String),
+    Number(i64),
+}
+
+impl ValueDeserialize for Part {
+    fn deserialize<'de, D: ValueDeserializer<'de>>(from: D) -> Result<Self, DeserializeError> {
+        from.deserialize_any(AnyPart)
+    }
+}
+
+struct AnyPart;
+
+impl ValueVisitor for AnyPart {
+    type Value = Part;
+
+    fn visit_bytes(&self, bytes: Vec<u8>) -> Result<Part, DeserializeError> {
+        Ok(Part::Bytes(bytes))
+    }
+
+    fn visit_string(&self, text: String) -> Result<Part, DeserializeError> {
+        Ok(Part::Text(text))
+    }
+
+    fn visit_i64(&self, number: i64) -> Result<Part, DeserializeError> {
+        Ok(Part::Number(number))
+    }
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Parts {
+    node: Option<NodeId>,
+    session: Option<SessionId>,
+    character: Option<CharacterId>,
+    role: Option<Role>,
+    name: Option<String>,
+    text: Option<String>,
+    time: Option<Time>,
+    sum: Vec<u8>,
+}
+
+impl Parts {
+    /// A field of another format is none of ours.
+    fn take(&mut self, field: Field, part: Part) {
+        match part {
+            Part::Bytes(bytes) if field == FIELDS.node => self.node = NodeId::from_slice(&bytes),
+            Part::Bytes(bytes) if field == FIELDS.session => self.session = SessionId::from_slice(&bytes),
+            Part::Bytes(bytes) if field == FIELDS.character => self.character = CharacterId::from_slice(&bytes),
+            Part::Bytes(bytes) if field == FIELDS.sum => self.sum = bytes,
+            Part::Text(word) if field == FIELDS.role => self.role = Role::from_word(&word),
+            Part::Text(name) if field == FIELDS.name => self.name = Some(name),
+            Part::Text(text) if field == FIELDS.text => self.text = Some(text),
+            Part::Number(moment) if field == FIELDS.time => self.time = Some(Time(moment)),
+            Part::Bytes(_) | Part::Text(_) | Part::Number(_) => {}
+        }
+    }
+
+    /// `None` if something that must be there is not.
+    fn together(self) -> Option<Stored> {
+        Some(Stored {
+            node: self.node?,
+            session: self.session?,
+            character: self.character,
+            role: self.role?,
+            name: self.name?,
+            text: self.text?,
+            time: self.time?,
+            sum: self.sum,
+        })
+    }
+}
