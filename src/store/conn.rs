@@ -7,6 +7,7 @@ use diesel::connection::SimpleConnection;
 use diesel::deserialize::{self, FromSql, FromSqlRow};
 use diesel::expression::AsExpression;
 use diesel::prelude::*;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::serialize::{self, Output, ToSql};
 use diesel::sql_types::{BigInt, Binary, Text};
 use diesel::sqlite::{Sqlite, SqliteValue};
@@ -260,43 +261,66 @@ pub fn rows(conn: &mut Conn, table: &str) -> Result<i64, StoreError> {
 
 /// Begins the transaction of a group of writes.
 pub fn begin_write(conn: &mut Conn) -> Result<(), StoreError> {
-    Ok(conn.batch_execute("BEGIN IMMEDIATE")?)
+    boundary(conn, "BEGIN IMMEDIATE")
 }
 
 /// Begins a read: one snapshot until [`end_read`].
 pub fn begin_read(conn: &mut Conn) -> Result<(), StoreError> {
-    Ok(conn.batch_execute("BEGIN")?)
+    boundary(conn, "BEGIN")
 }
 
 /// Ends a read.
 pub fn end_read(conn: &mut Conn) {
     // A read has nothing to lose: whatever this says, the next one begins afresh.
-    let _ = conn.batch_execute("ROLLBACK");
+    let _ = boundary(conn, "ROLLBACK");
 }
 
 /// Makes the group durable: one fsync.
 pub fn commit(conn: &mut Conn) -> Result<(), StoreError> {
-    Ok(conn.batch_execute("COMMIT")?)
+    boundary(conn, "COMMIT")
 }
 
 /// Takes the whole group back. On a full disk the database has done so already, which is no error.
 pub fn rollback(conn: &mut Conn) {
-    let _ = conn.batch_execute("ROLLBACK");
+    let _ = boundary(conn, "ROLLBACK");
 }
 
 /// Marks where one request of the group begins.
 pub fn savepoint(conn: &mut Conn) -> Result<(), StoreError> {
-    Ok(conn.batch_execute("SAVEPOINT request")?)
+    boundary(conn, "SAVEPOINT request")
 }
 
 /// Keeps what one request did.
 pub fn release(conn: &mut Conn) -> Result<(), StoreError> {
-    Ok(conn.batch_execute("RELEASE request")?)
+    boundary(conn, "RELEASE request")
 }
 
 /// Takes back what one request did.
 pub fn rollback_to_savepoint(conn: &mut Conn) -> Result<(), StoreError> {
-    Ok(conn.batch_execute("ROLLBACK TO request; RELEASE request")?)
+    boundary(conn, "ROLLBACK TO request")?;
+    release(conn)
+}
+
+fn boundary(conn: &mut Conn, statement: &'static str) -> Result<(), StoreError> {
+    conn.execute_returning_count(&Boundary(statement))?;
+    Ok(())
+}
+
+/// Where a transaction, or a part of one, begins or ends. Each read and each write has some of them, so they are prepared once
+/// and kept: nothing in them says that they must not be.
+struct Boundary(&'static str);
+
+impl QueryFragment<Sqlite> for Boundary {
+    fn walk_ast<'b>(&'b self, mut pass: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
+        pass.push_sql(self.0);
+        Ok(())
+    }
+}
+
+impl QueryId for Boundary {
+    type QueryId = ();
+    // Kept by its text: there are several.
+    const HAS_STATIC_QUERY_ID: bool = false;
 }
 
 /// The sixteen bytes of an id as a row keeps them, without a place of their own in memory; or bytes that are no id, which

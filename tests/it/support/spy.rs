@@ -2,6 +2,7 @@
 //! It sees connections opened after [`Spy::watch`], so it is set before the store is.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
@@ -10,8 +11,10 @@ use diesel::connection::{Instrumentation, InstrumentationEvent, set_default_inst
 /// A statement that was run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
-    /// The thread of the connection.
+    /// The thread that ran it.
     pub thread: ThreadId,
+    /// Which connection it was run on.
+    pub connection: usize,
     /// Its text, with `?` for what was bound.
     pub sql: String,
     /// What was bound, as diesel prints it: `[1, "x"]`.
@@ -21,7 +24,8 @@ pub struct Ran {
 #[derive(Default)]
 struct Seen {
     ran: Vec<Ran>,
-    kept: Vec<(ThreadId, String)>,
+    /// What was prepared to be kept: by which thread, on which connection.
+    kept: Vec<(ThreadId, usize, String)>,
 }
 
 static SEEN: Mutex<Option<Seen>> = Mutex::new(None);
@@ -30,11 +34,14 @@ fn seen() -> MutexGuard<'static, Option<Seen>> {
     SEEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Watches a connection that is just being opened.
 fn instrument() -> Option<Box<dyn Instrumentation>> {
-    Some(Box::new(note))
+    static OPENED: AtomicUsize = AtomicUsize::new(0);
+    let connection = OPENED.fetch_add(1, Ordering::Relaxed);
+    Some(Box::new(move |event: InstrumentationEvent<'_>| note(connection, event)))
 }
 
-fn note(event: InstrumentationEvent<'_>) {
+fn note(connection: usize, event: InstrumentationEvent<'_>) {
     let thread = thread::current().id();
     let mut seen = seen();
     let seen = seen.get_or_insert_default();
@@ -42,9 +49,9 @@ fn note(event: InstrumentationEvent<'_>) {
         InstrumentationEvent::StartQuery { query, .. } => {
             let text = query.to_string();
             let (sql, binds) = text.split_once(" -- binds: ").unwrap_or((&text, "[]"));
-            seen.ran.push(Ran { thread, sql: sql.trim().into(), binds: binds.into() });
+            seen.ran.push(Ran { thread, connection, sql: sql.trim().into(), binds: binds.into() });
         }
-        InstrumentationEvent::CacheQuery { sql, .. } => seen.kept.push((thread, sql.into())),
+        InstrumentationEvent::CacheQuery { sql, .. } => seen.kept.push((thread, connection, sql.into())),
         _ => {}
     }
 }
@@ -81,8 +88,8 @@ impl Spy {
     /// The same, one for each time one was prepared to be kept.
     pub fn prepared(&self) -> Vec<String> {
         let seen = seen();
-        let own = seen.iter().flat_map(|seen| &seen.kept).filter(|(thread, _)| *thread == self.thread);
-        own.map(|(_, sql)| sql.clone()).collect()
+        let own = seen.iter().flat_map(|seen| &seen.kept).filter(|(thread, ..)| *thread == self.thread);
+        own.map(|(.., sql)| sql.clone()).collect()
     }
 }
 
@@ -90,6 +97,7 @@ impl Spy {
 pub fn all_ran() -> Vec<(Ran, bool)> {
     let seen = seen();
     let Some(seen) = seen.as_ref() else { return Vec::new() };
-    let is_kept = |ran: &Ran| seen.kept.iter().any(|(thread, sql)| *thread == ran.thread && *sql == ran.sql);
+    let is_kept =
+        |ran: &Ran| seen.kept.iter().any(|(_, connection, sql)| *connection == ran.connection && *sql == ran.sql);
     seen.ran.iter().map(|ran| (ran.clone(), is_kept(ran))).collect()
 }
