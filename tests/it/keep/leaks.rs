@@ -1,7 +1,6 @@
 //! Nothing stays behind: a program in which everything fails, again and again, has the files, the threads and the memory that it had.
 //! To add a kind of failure, put it among [`failures`]; those that never end by themselves are cancelled.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -38,48 +37,57 @@ fn failures() -> Vec<(Reply, bool)> {
 }
 
 /// One who plays a story in which nothing succeeds.
-struct Unlucky {
-    program: Program,
-    mock: Arc<MockModel>,
+pub struct Unlucky {
+    pub program: Program,
+    pub mock: Arc<MockModel>,
     session: Value,
 }
 
 impl Unlucky {
-    fn begin(home: &Path, mock: Arc<MockModel>) -> Self {
-        let program = Program::start(home, &mock.base_url());
+    pub fn begin(program: Program, mock: Arc<MockModel>) -> Self {
         let post = |target: &str, body: Value| ask(program.at, "POST", target, &body).unwrap().1;
         let character = post("/api/characters", json!({"name": "Rin", "firstMessage": "Hello."}))["id"].take();
         let session = post("/api/sessions", json!({"characterIds": [character]}));
         Self { program, mock, session }
     }
 
-    fn ask(&self, method: &str, rest: &str, body: &Value) -> (u16, Value) {
+    pub fn ask(&self, method: &str, rest: &str, body: &Value) -> (u16, Value) {
         let target = format!("/api/chat/{}/{rest}", self.session["id"].as_str().unwrap());
         ask(self.program.at, method, &target, body).unwrap()
     }
 
-    /// A message whose reply fails, and a request that is refused in between.
-    fn fail(&self, reply: Reply, is_cancelled: bool) {
+    /// A message for whose reply the model is asked: where the reply is found.
+    pub fn hope(&self, reply: Reply) -> String {
         self.mock.always(reply);
         let body = json!({"parentId": self.session["activeLeafId"], "content": "To the north.", "generate": true});
         let (status, begun) = self.ask("POST", "message", &body);
         assert_eq!(status, 202, "{begun}");
-        let reply = format!("node/{}", begun["generations"][0]["id"].as_str().unwrap());
+        format!("node/{}", begun["generations"][0]["id"].as_str().unwrap())
+    }
+
+    /// A reply once it is no longer being written.
+    pub fn ended(&self, reply: &str) -> Value {
+        let began = Instant::now();
+        loop {
+            let node = self.ask("GET", reply, &Value::Null).1;
+            if node["status"] != "generating" {
+                return node;
+            }
+            assert!(began.elapsed() < Duration::from_secs(60), "it goes on: {node}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// A message whose reply fails, and a request that is refused in between.
+    fn fail(&self, reply: Reply, is_cancelled: bool) {
+        let reply = self.hope(reply);
         assert_eq!(self.ask("POST", "message", &json!({"parentId": "nobody"})).0, 422);
         if is_cancelled {
             assert_eq!(self.ask("POST", &format!("{reply}/cancel"), &json!({})).0, 202);
         }
-        let began = Instant::now();
-        loop {
-            let node = self.ask("GET", &reply, &Value::Null).1;
-            match node["status"].as_str() {
-                Some("generating") => assert!(began.elapsed() < Duration::from_secs(60), "it goes on: {node}"),
-                // What had arrived of a reply that is cancelled is kept as one.
-                Some("complete") => return assert!(is_cancelled, "it did not fail: {node}"),
-                _ => return,
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        // What had arrived of a reply that is cancelled is kept as one.
+        let node = self.ended(&reply);
+        assert!(node["status"] != "complete" || is_cancelled, "it did not fail: {node}");
     }
 
     fn rounds(&self, count: usize) {
@@ -96,7 +104,8 @@ async fn failures_leave_nothing_behind() {
     let mock = Arc::new(MockModel::start().await);
     let work = move || {
         let home = tempfile::tempdir().unwrap();
-        let unlucky = Unlucky::begin(home.path(), mock);
+        let program = Program::start(home.path(), &mock.base_url());
+        let unlucky = Unlucky::begin(program, mock);
         unlucky.rounds(BEFORE);
         let before = unlucky.program.holds();
         unlucky.rounds(ROUNDS);

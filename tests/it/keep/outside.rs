@@ -29,7 +29,7 @@ fn house() -> (TempDir, Program, Value) {
 }
 
 /// S0-22, `domain.md` 4: while another program holds the database nothing is written and all is read; who writes is told so and
-/// what to do, and writes as before once it is free.
+/// what to do, and writes as before once it is free. Nothing is held for those who were refused.
 #[test]
 fn a_database_that_another_program_holds() {
     let (home, program, session) = house();
@@ -40,9 +40,15 @@ fn a_database_that_another_program_holds() {
     let database = home.path().join("data/clotho.db");
     let mut other = sql_beside(&database);
     other.batch_execute("BEGIN IMMEDIATE").unwrap();
-    let (status, told) = write();
-    assert_eq!((status, &told["error"]["code"]), (503, &json!("unavailable")), "{told}");
-    assert!(told["error"]["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{told}");
+    let before = program.holds();
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..64).map(|_| scope.spawn(write)).collect();
+        for (status, told) in all.into_iter().map(|one| one.join().unwrap()) {
+            assert_eq!((status, &told["error"]["code"]), (503, &json!("unavailable")), "{told}");
+            assert!(told["error"]["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{told}");
+        }
+    });
+    program.lets_go(&before);
     assert_eq!(line().as_array().unwrap().len(), 1, "nothing is half done, and reading goes on");
     other.batch_execute("ROLLBACK").unwrap();
     assert_eq!(write().0, 201);

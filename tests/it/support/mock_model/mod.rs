@@ -31,6 +31,7 @@ use serde_json::{Value, json};
 use std::{
     collections::VecDeque,
     io,
+    net::{Ipv4Addr, SocketAddr},
     sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
@@ -128,7 +129,7 @@ impl Shared {
 /// The running mock.
 pub struct MockModel {
     shared: Arc<Shared>,
-    port: u16,
+    at: SocketAddr,
     /// Dropped with the mock, which ends its thread.
     _stop: oneshot::Sender<()>,
 }
@@ -136,6 +137,11 @@ pub struct MockModel {
 impl MockModel {
     /// Starts a mock. Its models are `mock` (8192 tokens of context, with prices) and `mock-plain`.
     pub async fn start() -> Self {
+        Self::start_at(Ipv4Addr::LOCALHOST).await
+    }
+
+    /// The same at another address of this machine.
+    pub async fn start_at(address: Ipv4Addr) -> Self {
         let models = json!({"object": "list", "data": [
             {"id": "mock", "object": "model", "context_length": 8192, "pricing": {"prompt": "0.000001", "completion": "0.000002"}},
             {"id": "mock-plain", "object": "model"},
@@ -155,30 +161,30 @@ impl MockModel {
         };
         let shared = Arc::new(Shared { state: Mutex::new(state), changed: watch::Sender::new(()) });
         let (stop, stopped) = oneshot::channel();
-        let (ready, port) = oneshot::channel();
+        let (ready, at) = oneshot::channel();
         let serving = Arc::clone(&shared);
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
-                let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-                ready.send(listener.local_addr().unwrap().port()).unwrap();
+                let listener = TcpListener::bind((address, 0)).await.unwrap();
+                ready.send(listener.local_addr().unwrap()).unwrap();
                 tokio::select! {
                     _ = stopped => {}
                     () = accept(listener, serving) => {}
                 }
             });
         });
-        Self { shared, port: port.await.unwrap(), _stop: stop }
+        Self { shared, at: at.await.unwrap(), _stop: stop }
     }
 
     /// The same without the `/v1`, for kinds whose API begins elsewhere.
     pub fn root_url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        format!("http://{}", self.at)
     }
 
     /// The address for a client's `base_url`.
     pub fn base_url(&self) -> String {
-        format!("http://127.0.0.1:{}/v1", self.port)
+        format!("http://{}/v1", self.at)
     }
 
     /// What the next request that has no reply yet gets.
