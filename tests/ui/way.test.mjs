@@ -50,6 +50,29 @@ describe("the way", () => {
     });
   }
 
+  test("S0-43: of two turns tapped one after the other the second is where one ends up, however late the first answers", async () => {
+    const { path, ids, page, close } = await openGrown();
+    await until(async () => (await chips(page).count()) === 3, "a chip for each turn");
+    await chips(page).nth(1).click();
+    await until(async () => (await current(page)) === "Turn 2: To the north.", "one has gone back");
+    let letGo = () => {};
+    const held = new Promise((resolve) => (letGo = () => resolve(undefined)));
+    let asked = 0;
+    await page.route("**/active_leaf", async (route) => {
+      asked += 1;
+      if (asked === 1) await held;
+      await route.continue();
+    });
+    await chips(page).nth(2).click();
+    await until(async () => asked === 1, "the server is asked");
+    await chips(page).nth(1).click();
+    letGo();
+    await until(async () => asked === 2, "and asked again");
+    await until(async () => (await session(path)).activeLeafId === ids[1], "HEAD is where the second tap leads");
+    await until(async () => (await current(page)) === "Turn 2: To the north.", "and so is the page");
+    await close();
+  });
+
   test("S0-43: it is walked by keys, can be put away for good, and is not there where one line is shown", async () => {
     const { path, ids, page, close } = await openGrown();
     await chips(page).nth(2).focus();

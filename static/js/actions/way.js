@@ -5,13 +5,14 @@ import * as story from "../model/story.js";
 import { isLinear, isTail } from "../tree/line.js";
 import { familyKey } from "../tree/turns.js";
 import { always, register, run } from "./commands.js";
-import { visit } from "./follow.js";
+import { arrival, visit } from "./follow.js";
 
 /** @import { ChatNode } from "../lib/wire.d.ts" */
 /** @import { Turn } from "../tree/turns.js" */
 
-/** Goes back to the end of a turn, or on to it; the one where the line ends is brought into view. @param {Turn} turn @param {boolean} isAhead it was on the line before the reader went back */
-export function goToTurn({ first, last }, isAhead) {
+/** Goes back to the end of a turn, or on to it; the one where the line ends is brought into view. Who is still on the way to another one ends up here: the last word counts. @param {Turn} turn @param {boolean} isAhead it was on the line before the reader went back */
+export async function goToTurn({ first, last }, isAhead) {
+  await arrival();
   if (isAhead) return void visit(last, true);
   if (story.peek.peek() !== null || isTail(last)) return story.pointAt(first);
   run("message.goBack", story.peekNode(last));

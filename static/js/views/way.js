@@ -80,5 +80,5 @@ function Chip({ turn, i, here, isAt, isWhole }) {
   const look = i === here ? "on" : i > here ? "without" : "";
   // The words are drawn and are no text: who searches the page finds the message, and it is not read out twice.
   return html`<li style=${{ left: `${i * STRIDE}px` }}><button type="button" class=${`chip ${look}`} tabindex=${isAt ? 0 : -1} aria-current=${i === here ? "step" : null}
-    aria-label=${i > here ? `${name} (${t("way.ahead")})` : name} title=${name} onClick=${() => goToTurn(turn, i > here)}>${isWhole && html`<b>${i + 1}</b>`}<span data-words=${words}></span></button></li>`;
+    aria-label=${i > here ? `${name} (${t("way.ahead")})` : name} title=${name} onClick=${() => void goToTurn(turn, i > here)}>${isWhole && html`<b>${i + 1}</b>`}<span data-words=${words}></span></button></li>`;
 }
