@@ -39,10 +39,10 @@ use table::{head, quantile, ratio, row, timed};
 
 /// So many messages, unless a number is given.
 const MESSAGES: usize = 100_000;
-/// So often each search is asked.
-const ROUNDS: usize = 200;
+/// So often each search is asked: ten of them are slower than what is called the 99th percentile.
+const ROUNDS: usize = 1_000;
 /// For so many rounds FTS5 is asked once: a common word takes it a second.
-const SELDOM: usize = 10;
+const SELDOM: usize = 50;
 /// So many messages are given to the index at once.
 const BATCH: usize = 1_000;
 /// So many hits are wanted.
