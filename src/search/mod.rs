@@ -20,8 +20,8 @@
 //! - `look`: every document, for who compares the index with the tree
 //! - `shared`, `index`: what both sides look at; the index as others hold it
 //!
-//! To add a field: `schema.rs` (field, writing), `stored.rs` (reading) and `schema::FORMAT` one higher, so that old indexes are
-//! rebuilt. To add a filter: a field of [`Request`] and a line in `find.rs`. To add syntax: `query/`.
+//! To add a field: `schema.rs` (field, writing), `stored.rs` (reading) and `schema::FORMAT` one higher, so that old indexes
+//! are rebuilt. To add a filter: a field of [`Request`] and a line in `find.rs`. To add syntax: `query/`.
 
 mod analyse;
 mod best;

@@ -65,17 +65,22 @@ impl Unlucky {
         format!("node/{}", begun["generations"][0]["id"].as_str().unwrap())
     }
 
-    /// A reply once it is no longer being written.
-    pub fn ended(&self, reply: &str) -> Value {
+    /// A reply once it is so.
+    pub fn until(&self, reply: &str, is_so: impl Fn(&Value) -> bool) -> Value {
         let began = Instant::now();
         loop {
             let node = self.ask("GET", reply, &Value::Null).1;
-            if node["status"] != "generating" {
+            if is_so(&node) {
                 return node;
             }
-            assert!(began.elapsed() < Duration::from_secs(60), "it goes on: {node}");
+            assert!(began.elapsed() < Duration::from_secs(60), "in vain: {node}");
             std::thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    /// A reply once it is no longer being written.
+    pub fn ended(&self, reply: &str) -> Value {
+        self.until(reply, |node| node["status"] != "generating")
     }
 
     /// A message whose reply fails, and a request that is refused in between.

@@ -3,9 +3,9 @@
 //! hole. Where the system lets nobody make one, the tests say so in what they print, and prove nothing.
 
 use std::net::Ipv4Addr;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -55,7 +55,7 @@ fn swallow(is_lost: bool) {
 }
 
 /// A player whose model server answers, over a connection that stays open; `limits`: seconds until the first piece, and of silence.
-fn playing(home: &std::path::Path, mock: MockModel, limits: [u64; 2]) -> Unlucky {
+fn playing(home: &Path, mock: MockModel, limits: [u64; 2]) -> Unlucky {
     let mock = Arc::new(mock);
     let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
     command.current_dir(home);
@@ -103,11 +103,7 @@ async fn what_is_lost_on_its_way_is_given_up() {
             answered(&player);
 
             let reply = player.hope(Reply::ok(["PARTIAL ", "text"]).then_stall());
-            let began = Instant::now();
-            while player.ask("GET", &reply, &Value::Null).1["content"] != "PARTIAL text" {
-                assert!(began.elapsed() < Duration::from_secs(60), "it does not arrive");
-                std::thread::sleep(Duration::from_millis(5));
-            }
+            player.until(&reply, |node| node["content"] == "PARTIAL text");
             swallow(true);
             let reply = player.ended(&reply);
             assert_eq!(error(&reply), (&json!("provider_timeout"), &json!("PARTIAL text")));
