@@ -278,6 +278,36 @@ describe("the keyboard", () => {
     await close();
   });
 
+  test("S0-48: a deed that ends late does not lead who has used another message since away from it", async () => {
+    const { page, close } = await reader(browser);
+    const path = await newStory();
+    model.say(["First."]);
+    await page.goto(clotho.base + path);
+    await say(page, "Who is first?");
+    await replyIsThere(page);
+    /** @type {() => void} */
+    let letPass = () => {};
+    const passing = new Promise((resolve) => (letPass = () => resolve(undefined)));
+    await page.route(/\/projection/, (route) => passing.then(() => route.continue()));
+    model.say(["Second."]);
+    await tool(last(page), "Roll again").focus();
+    await page.keyboard.press("Enter");
+    await last(page).getByText("2/2").waitFor();
+    await replyIsThere(page);
+    const leaveOut = tool(last(page), "Leave out of what the model reads");
+    await leaveOut.focus();
+    const answered = page.waitForResponse(/\/state$/);
+    await page.keyboard.press("Enter");
+    await answered;
+    await leaveOut.waitFor({ state: "detached" });
+    // Both deeds end now, one after the other: the roll, and what was left out of it.
+    letPass();
+    const newest = await last(page).locator("article").getAttribute("data-node");
+    await until(async () => (await focused(page)) !== null, "a message has the keyboard again");
+    assert.equal(await focused(page), newest);
+    await close();
+  });
+
   test("what the page says leaves by itself, stays while it is looked at, covers nothing, and Escape closes it", async () => {
     const { page, close } = await reader(browser, { expected: REFUSED });
     const path = await newStory();

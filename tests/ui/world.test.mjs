@@ -295,8 +295,9 @@ describe("what a world hides, on several timelines", () => {
       const set = (/** @type {string} */ path, /** @type {number} */ value) => ({ op: "set", path: `/town/${path}`, value, why: path === "debt" ? "owes for the map" : "kind words" });
       return (await server.api("POST", `/api/chat/${sid}/node/${node.id}/world`, { operations: [set("trust", trust), set("debt", debt)] })).node.id;
     };
-    const theirs = await write("To the harbour.", 9, 40);
-    const ours = await write("To the hills.", 7, 12);
+    // Debts that no clock shows: a dialog may say when something happened.
+    const theirs = await write("To the harbour.", 9, 940);
+    const ours = await write("To the hills.", 7, 712);
     return { ...opened, theirs, ours };
   }
 
@@ -314,21 +315,21 @@ describe("what a world hides, on several timelines", () => {
     const hidden = dialog.getByRole("group", { name: "Something the story remembers" });
     await hidden.waitFor();
     assert.doesNotMatch(await wordsOfBox(dialog), TOLD);
-    assert.doesNotMatch(await wordsOfBox(dialog), /40|12/);
+    assert.doesNotMatch(await wordsOfBox(dialog), /940|712/);
     await check(page, "a merge, for players");
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     await chooseFromPage(page, "Show what the world hides");
     await ask();
     const debt = dialog.getByRole("group", { name: "Debt" });
-    await debt.getByText("There: 40").waitFor();
-    await debt.getByText("Here: 12").waitFor();
+    await debt.getByText("There: 940").waitFor();
+    await debt.getByText("Here: 712").waitFor();
     await debt.getByRole("radio", { name: /There/ }).check();
     await dialog.locator("form").getByRole("button", { name: "Bring it over" }).click();
     await page.getByText("What happened there has happened here too.").waitFor();
     const { activeLeafId } = await server.api("GET", `/api/sessions/${sid}`);
     const { vars } = (await server.api("GET", `/api/chat/${sid}/node/${activeLeafId}/world`)).world;
-    assert.deepEqual([vars.town.trust, vars.town.debt], [7, 40]);
+    assert.deepEqual([vars.town.trust, vars.town.debt], [7, 940]);
     await close();
   });
 
@@ -346,7 +347,7 @@ describe("what a world hides, on several timelines", () => {
     await page.locator('.world [data-path="/town/debt"]').waitFor();
     await page.getByRole("complementary").getByRole("button", { name: "How values went" }).click();
     await dialog.getByRole("combobox", { name: "Value" }).selectOption({ label: "Debt" });
-    await dialog.getByRole("img", { name: /^Debt.*to 12.*to 40/ }).waitFor();
+    await dialog.getByRole("img", { name: /^Debt.*to 712.*to 940/ }).waitFor();
     await check(page, "a hidden value along timelines");
     await close();
   });

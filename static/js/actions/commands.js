@@ -62,15 +62,22 @@ export function run(id, node = null, key = "") {
   if (canRun(id, node)) void perform(command(id), { node, key });
 }
 
-/** Runs a command. Who used a button that is no longer there finds the message it belonged to, the nearest one above, or the field. @param {Command} what @param {Context} context */
+/** Where the reader last used a command: the message, and the line at that time. @type {{place: string, line: readonly string[]}} */
+let used = { place: "", line: [] };
+
+/**
+ * Runs a command. Who used a button that is no longer there finds the message it belonged to, the nearest one above, or the
+ * field. Of several commands under way it is the last one used that says where.
+ * @param {Command} what @param {Context} context
+ */
 async function perform(what, context) {
-  const place = focusedMessage() ?? context.node?.id;
-  const before = shown.peek();
   const hadFocus = !isFocusLost();
+  if (hadFocus) used = { place: focusedMessage() ?? context.node?.id ?? "", line: shown.peek() };
   await what.run(context);
   await drawn();
   if (!hadFocus || !isFocusLost()) return;
-  const near = before.slice(0, before.indexOf(place ?? "") + 1).findLast((id) => shown.peek().includes(id));
+  const { place, line } = used;
+  const near = line.slice(0, line.indexOf(place) + 1).findLast((id) => shown.peek().includes(id));
   if (near) focusOn(near);
   else focusField();
 }
