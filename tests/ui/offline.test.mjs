@@ -105,6 +105,20 @@ describe("without a server", () => {
     await close();
   });
 
+  test("a story that is on its way while the worker comes is kept as well", async () => {
+    const { id } = await clotho.api("POST", "/api/characters", { name: "Rin", firstMessage: "I am Rin." });
+    const story = await clotho.api("POST", "/api/sessions", { characterIds: [id], model: "mock/m", plugins: [] });
+    const { page, close } = await reader(browser, KEEPS);
+    await page.route(`**/api/sessions/${story.id}`, async (route) => {
+      await isHeld(page);
+      await route.continue();
+    });
+    await page.goto(`${clotho.base}/s/${story.id}`);
+    await last(page).getByText("I am Rin.").waitFor();
+    await keeps(page, `/api/sessions/${story.id}`);
+    await close();
+  });
+
   test("a device that is shut out keeps nothing", async () => {
     const house = await startHouse();
     const { id } = await house.api("POST", "/api/characters", { name: "Rin", firstMessage: "The map is not finished." });

@@ -6,10 +6,16 @@ export async function keepForOffline() {
   const workers = navigator.serviceWorker;
   if (!workers) return;
   const isNew = workers.controller === null;
+  const held = new Promise((resolve) => workers.addEventListener("controllerchange", resolve, { once: true }));
   await workers.register(addressOf("offline"));
   if (!isNew) return;
   const { active } = await workers.ready;
-  // What came before the worker did.
-  const had = performance.getEntriesByType("resource").map(({ name }) => name);
-  active?.postMessage({ had });
+  if (workers.controller === null) await held;
+  const since = performance.now();
+  // What came before the worker did, and what was on its way by then.
+  const tell = (/** @type {PerformanceObserverEntryList} */ list) => {
+    const had = list.getEntries().filter(({ startTime }) => startTime < since).map(({ name }) => name);
+    if (had.length > 0) active?.postMessage({ had });
+  };
+  new PerformanceObserver(tell).observe({ type: "resource", buffered: true });
 }
