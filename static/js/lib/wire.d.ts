@@ -28,6 +28,7 @@ export interface ChatNode {
   problems?: Problem[];
   timestamp: string;
   depth?: number;
+  turn?: number;
   metadata?: NodeMetadata;
   siblings?: Siblings;
 }

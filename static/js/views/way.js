@@ -69,16 +69,17 @@ function Row({ all, here }) {
   return html`<nav class="way" aria-label=${t("way.label")}>
     ${!isWhole && html`<button type="button" class="chip" aria-disabled=${loadingOlder.value} onClick=${() => void loadOlder(500)}>${t("way.older")}</button>`}
     <div ref=${box} onScroll=${look} onKeyDown=${walk} onFocusOut=${leave}><ol style=${{ width: `${all.length * STRIDE}px` }}>${all.slice(first.value, first.value + MOST).map((turn, i) =>
-      h(Chip, { key: turn.first, turn, i: first.value + i, here, isAt: first.value + i === at, isWhole }))}</ol></div></nav>`;
+      h(Chip, { key: turn.first, turn, i: first.value + i, here, isAt: first.value + i === at }))}</ol></div></nav>`;
 }
 
-/** @param {{turn: Turn, i: number, here: number, isAt: boolean, isWhole: boolean}} props */
-function Chip({ turn, i, here, isAt, isWhole }) {
+/** Numbered as lists and the tree number turns: what is there before anybody has said anything is none. @param {{turn: Turn, i: number, here: number, isAt: boolean}} props */
+function Chip({ turn, i, here, isAt }) {
   const node = nodeOf(turn.first);
   const words = node ? excerpt(node.role === "user" ? plain(node.content) : quoted(node.display ?? node.content), 60) : "";
-  const name = isWhole ? t("way.turn", { i: i + 1, words }) : words;
+  const number = node?.turn ?? 0;
+  const name = number > 0 ? t("way.turn", { i: number, words }) : words;
   const look = i === here ? "on" : i > here ? "without" : "";
   // The words are drawn and are no text: who searches the page finds the message, and it is not read out twice.
   return html`<li style=${{ left: `${i * STRIDE}px` }}><button type="button" class=${`chip ${look}`} tabindex=${isAt ? 0 : -1} aria-current=${i === here ? "step" : null}
-    aria-label=${i > here ? `${name} (${t("way.ahead")})` : name} title=${name} onClick=${() => void goToTurn(turn, i > here)}>${isWhole && html`<b>${i + 1}</b>`}<span data-words=${words}></span></button></li>`;
+    aria-label=${i > here ? `${name} (${t("way.ahead")})` : name} title=${name} onClick=${() => void goToTurn(turn, i > here)}>${number > 0 && html`<b>${number}</b>`}<span data-words=${words}></span></button></li>`;
 }
