@@ -61,12 +61,23 @@ impl Terms {
 
 /// Whether a text has what is asked for, as it stands; nothing is in every text.
 pub(super) fn holds(text: &str, wanted: &str) -> bool {
-    let wanted = phrase(wanted);
+    has(text, wanted, |term, word| term == word)
+}
+
+/// Whether a text has what is typed so far: the last word may only begin so.
+pub(super) fn holds_begun(text: &str, wanted: &str) -> bool {
+    has(text, wanted, |term, word| term.starts_with(word) && is_word(term))
+}
+
+/// Whether a text has a stretch of terms, the last of which need only be alike.
+fn has(text: &str, wanted: &str, is_alike: impl Fn(&str, &str) -> bool) -> bool {
+    let mut wanted = phrase(wanted);
     let mut terms: HashSet<(usize, String)> = HashSet::new();
     analyser().token_stream(text).process(&mut |token| _ = terms.insert((token.position, token.text.clone())));
-    let is_at = |start: usize| wanted.iter().all(|(offset, word)| terms.contains(&(start + offset, word.clone())));
-    let starts = terms.iter().map(|(position, _)| *position).max().map_or(0, |last| last + 1);
-    wanted.is_empty() || (0..starts).any(is_at)
+    let Some((place, last)) = wanted.pop() else { return true };
+    let is_before = |start: usize| wanted.iter().all(|(offset, word)| terms.contains(&(start + offset, word.clone())));
+    let mut ends = terms.iter().filter(|(at, term)| *at >= place && is_alike(term, &last));
+    ends.any(|(at, _)| is_before(at - place))
 }
 
 /// Whether a term is a word between spaces: what has beginnings and slips of the finger.
@@ -291,6 +302,12 @@ mod tests {
         }
         for other in ["keep", "The of", "塔灯", "Keeper The"] {
             assert!(!holds("The Keeper of 灯塔", other), "{other}");
+        }
+        for begun in ["k", "the keep", "keeper o", "keeper", ""] {
+            assert!(holds_begun("The Keeper of 灯塔", begun), "{begun}");
+        }
+        for other in ["eeper", "the o", "keep of", "塔灯", "keepers"] {
+            assert!(!holds_begun("The Keeper of 灯塔", other), "{other}");
         }
     }
 

@@ -104,13 +104,17 @@ impl Named {
         Self { text: text.to_owned(), is_session, ids: Uuid::try_parse(text).into_iter().collect() }
     }
 
-    /// Takes those whose name has the words; a note where there are none.
+    /// Takes those whose name has the words, or where none has, those who have what is typed of them so far; a note where there
+    /// are none.
     pub(super) fn settle(&mut self, all: &[(Uuid, &str)]) -> Option<Note> {
         if Uuid::try_parse(&self.text).is_ok() {
             return None;
         }
-        let meant = all.iter().filter(|(_, name)| analyse::holds(name, &self.text)).map(|(id, _)| *id);
-        self.ids = meant.take(NAMED_MAX).collect();
+        let named = |holds: fn(&str, &str) -> bool| -> Vec<Uuid> {
+            all.iter().filter(|(_, name)| holds(name, &self.text)).map(|(id, _)| *id).take(NAMED_MAX).collect()
+        };
+        let whole = named(analyse::holds);
+        self.ids = if whole.is_empty() { named(analyse::holds_begun) } else { whole };
         let text = || self.text.clone();
         let note = || if self.is_session { Note::NoSession(text()) } else { Note::NoCharacter(text()) };
         self.ids.is_empty().then(note)

@@ -135,6 +135,7 @@ async fn stories_characters_times_and_orders() {
     assert_eq!((nowhere["items"].as_array().unwrap().len(), nowhere["notes"].as_array().unwrap().len()), (0, 1));
     assert!(nowhere["notes"][0]["name"] == "no such story");
     assert_eq!(found(app, "character:Rin").await.len(), 1, "the greeting");
+    assert_eq!(found(app, "character:Ri").await.len(), 1, "while one types");
     assert_eq!(found(app, "fog on:today").await.len() + found(app, "fog on:yesterday").await.len(), 3);
     assert_eq!(found(app, "fog before:1999").await, [] as [String; 0]);
     let in_order = async |sort: &str| ids_in(&app.get(&asked("fog", &[("sort", sort)])).await);
