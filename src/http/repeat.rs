@@ -146,7 +146,7 @@ fn hash(request: &ServiceRequest, body: &[u8]) -> Vec<u8> {
 async fn kept(app: &App, caller: Caller, key: &str) -> Result<Option<Answer>, ApiError> {
     let after = Time(app.clock.now().0 - KEPT_MS);
     let key = key.to_owned();
-    app.store.read(move |reader| Ok(reader.answer(caller.0, &key, after)?)).await
+    app.store.glance(move |reader| Ok(reader.answer(caller.0, &key, after)?)).await
 }
 
 fn is_same(kept: &Answer, hash: &[u8]) -> Result<(), ApiError> {

@@ -1,7 +1,7 @@
 //! The store: the only owner of history and world. Rows and SQL live here and nowhere else.
 //!
 //! - [`Store::write`] runs a synchronous closure on the one writer thread, which commits in groups; no transaction spans an
-//!   await, so that mistake cannot be written. [`Store::read`] runs one on a snapshot.
+//!   await, so that mistake cannot be written. [`Store::read`] runs one on a snapshot, [`Store::glance`] one that is short.
 //! - `conn.rs` is the one room that knows the dialect; `prepared.rs` has statements that are prepared once and kept;
 //!   `rows.rs` turns rows into the domain and names what is damaged.
 //! - `acts.rs` has the acts on a session (one request, one operation), `effects.rs` their effects on the overlay, `journal.rs`
@@ -203,7 +203,7 @@ impl Store {
         self.writer.write(closure).await
     }
 
-    /// Runs a read on one snapshot.
+    /// Runs a read on one snapshot, on a thread of the store: however long it takes, it keeps nobody else.
     ///
     /// # Errors
     /// The closure's own error, or the database's.
@@ -214,11 +214,32 @@ impl Store {
         F: FnOnce(&mut Reader<'_>) -> Result<T, E> + Send + 'static,
     {
         let result = self.readers.read(closure).await;
+        self.cut_again();
+        result
+    }
+
+    /// Runs a read of some rows, a few hundred at most, on one snapshot: right here while few others read. Whoever calls it
+    /// keeps the thread for less time than it would take to wake another and to be woken by it.
+    ///
+    /// # Errors
+    /// The closure's own error, or the database's.
+    pub async fn glance<T, E, F>(&self, closure: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+        F: FnOnce(&mut Reader<'_>) -> Result<T, E> + Send + 'static,
+    {
+        let result = self.readers.glance(closure).await;
+        self.cut_again();
+        result
+    }
+
+    /// Has keyframes cut again that reads found missing.
+    fn cut_again(&self) {
         let cuts = self.caches.take_cuts();
         if !cuts.is_empty() {
             self.writer.post(move |tx| tx.cut_again(&cuts));
         }
-        result
     }
 
     /// How many deltas have been folded since the start: the proof that reads are bounded.

@@ -2,6 +2,7 @@
 //! crates' sources; a new one gets its test here.
 
 use std::sync::mpsc;
+use std::thread;
 
 use clotho::ids::{FragmentId, SessionId};
 use clotho::store::{Message, Store, StoreError, WriteError, Written};
@@ -282,4 +283,34 @@ fn store_names_the_row_that_is_damaged() {
     }
     store.reopen();
     assert_eq!(store.shown_at(session, node), ["Welcome.", "A reply."]);
+}
+
+/// A short read is made where it is asked for, and by a thread of the store's while half of the connections are in use. A panic
+/// in one is an error like any other, and nobody misses its connection.
+#[test]
+fn store_glances_where_it_is_asked_while_few_read() {
+    let store = TestStore::new();
+    let glance = || store.store().glance(|_| Ok::<_, StoreError>(thread::current().id()));
+    let own = thread::current().id();
+    assert_eq!(store.block_on(glance()).unwrap(), own);
+    let (started, has_started) = mpsc::channel();
+    let (open, gate) = mpsc::channel::<()>();
+    store.block_on(async {
+        let mut busy = Box::pin(store.store().read(move |_| {
+            let _ = (started.send(()), gate.recv());
+            Ok::<_, StoreError>(thread::current().id())
+        }));
+        assert!(poll!(&mut busy).is_pending());
+        has_started.recv().unwrap();
+        let other = glance().await.unwrap();
+        drop(open);
+        let busy = busy.await.unwrap();
+        assert!(![own, busy].contains(&other), "the one waits, the other reads");
+    });
+    for _ in 0..3 {
+        let told = store.block_on(store.store().glance(|_| -> Result<(), StoreError> { panic!("as it was told to") }));
+        assert!(matches!(told, Err(StoreError::Database(message)) if message == "a read panicked"));
+    }
+    // The thread that read last may still be giving its connection back.
+    while store.block_on(glance()).unwrap() != own {}
 }

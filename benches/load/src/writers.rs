@@ -33,7 +33,7 @@ pub fn figures(size: Size) {
     ];
     head("Writers who play whole turns at once", &columns);
     let mut first = Vec::new();
-    for writers in [8, 32, 64] {
+    for writers in [1, 8, 32, 64] {
         super::run(async { first.push(of(writers, size).await) });
     }
     let columns = ["writers", "the model directly: p50", "p99", "through Clotho: p50", "p99", "added: p50", "p99"];

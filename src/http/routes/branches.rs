@@ -79,19 +79,22 @@ pub async fn compare(
 ) -> Answer<Diff> {
     let limit = limit(query.0.limit, 200)?;
     let look = look(&app);
+    let here = look.clone();
     let read = move |reader: &mut Reader<'_>, held: &Held| {
         let mut end = |named: Option<Id<NodeId>>| placed(reader, held, named.map_or(held.session.head, |id| id.0));
         let (from, to) = (end(query.0.from)?, end(query.0.to)?);
         let ancestor = reader.common_ancestor(held, &from, &to)?;
         Ok(Diff {
             ancestor_id: Id(ancestor.node.id),
-            from: side(reader, held, &look, &ancestor, &from, limit)?,
-            to: side(reader, held, &look, &ancestor, &to, limit)?,
+            from: side(reader, held, &here, &ancestor, &from, limit)?,
+            to: side(reader, held, &here, &ancestor, &to, limit)?,
             world: differences(reader, held, &ancestor, &from, &to)?,
             op: held.session.op,
         })
     };
-    sight(&app, &request, caller, sid, read).await?.json()
+    let mut sight = sight(&app, &request, caller, sid, read).await?;
+    sight.asked(&look, caller, sid, |diff| diff.from.items.iter_mut().chain(&mut diff.to.items)).await?;
+    sight.json()
 }
 
 fn side(
@@ -104,7 +107,7 @@ fn side(
 ) -> Result<Side, ApiError> {
     let (count, page) = reader.way_from(held, ancestor, leaf, limit)?;
     let dressed = reader.dress(page.nodes)?;
-    let items = look.line(reader, held, dressed)?;
+    let items = look.line(reader, dressed)?;
     Ok(Side { leaf_id: Id(leaf.node.id), count, items, next: page.next.map(Id) })
 }
 

@@ -2,7 +2,7 @@
 
 use actix_web::HttpRequest;
 
-use super::{Program, end, ends, held, look, sight};
+use super::{Program, end, ends, glimpse, held, look};
 use crate::http::answer::{Answer, Reply};
 use crate::http::body::Body;
 use crate::http::caller::Caller;
@@ -38,14 +38,16 @@ pub async fn projection(
 ) -> Answer<Projection> {
     let limit = limit(query.0.limit, 50)?;
     let (look, turns) = (look(&app), app.turns.clone());
+    let here = look.clone();
     let read = move |reader: &mut Reader<'_>, held: &Held| {
         let (leaf, page) = page_of(reader, held, &query.0, limit)?;
         let dressed = reader.dress(page.nodes)?;
-        let items = look.line(reader, held, dressed)?;
+        let items = here.line(reader, dressed)?;
         let tip = if query.0.before.is_some() { None } else { tip(&turns, reader, caller, sid, leaf) };
         Ok(Line { items, next: page.next, leaf, op: held.session.op, tip })
     };
-    let mut sight = sight(&app, &request, caller, sid, read).await?;
+    let mut sight = glimpse(&app, &request, caller, sid, read).await?;
+    sight.asked(&look, caller, sid, |line| &mut line.items).await?;
     let tip = sight.seen.as_mut().and_then(|line| line.tip.take());
     let Offered { replies, problems } = match tip {
         Some(tip) => app.turns.offered(tip).await,
@@ -95,13 +97,13 @@ pub async fn checkout(app: Program, caller: Caller, sid: Sid, body: Body<Checkou
         let held = held(reader, caller, sid)?;
         Ok::<_, ApiError>(end(reader, &held, node_id, label.as_deref())?.node.id)
     };
-    let node = app.store.read(named).await?;
+    let node = app.store.glance(named).await?;
     let actor = Actor { user: caller.0, at: app.clock.now(), expected_leaf };
     let (op, leaf) = app.store.write(move |tx| tx.checkout(&actor, sid.0, node, exact)).await?;
     let read = move |reader: &mut Reader<'_>| {
         let held = held(reader, caller, sid)?;
         Ok::<_, ApiError>(reader.context_of(&held, leaf)?.map(|placed| placed.node.id))
     };
-    let context = app.store.read(read).await?;
+    let context = app.store.glance(read).await?;
     Reply::ok(&Head { leaf_id: Id(leaf), context_node_id: context.map(Id), op })
 }

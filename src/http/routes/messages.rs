@@ -64,22 +64,24 @@ pub async fn cancel(app: Program, caller: Caller, sid: Sid, nid: Nid) -> Answer<
 
 async fn own_persona(app: &App, caller: Caller, persona: Option<PersonaRef>) -> Result<(), ApiError> {
     let Some(Id(id)) = persona else { return Ok(()) };
-    let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.persona(caller.0, id)?)).await?;
+    let found = app.store.glance::<_, ApiError, _>(move |reader| Ok(reader.persona(caller.0, id)?)).await?;
     found.map(|_| ()).ok_or_else(|| ApiError::not_found(Pid::WHAT))
 }
 
 /// 202 where replies are on their way, else 201.
 pub async fn answer(app: &App, caller: Caller, sid: Sid, started: turn::Started) -> Answer<Started> {
     let look = look(app);
+    let here = look.clone();
     let turn::Started { node, generations, op } = started;
     let is_running = !generations.is_empty();
     let read = move |reader: &mut Reader<'_>| {
         let held = held(reader, caller, sid)?;
         let ids: Vec<NodeId> = node.into_iter().chain(generations).collect();
         let (mut own, generations): (Vec<_>, Vec<_>) =
-            shown(reader, &held, &ids, &look)?.into_iter().partition(|one| Some(one.id.0) == node);
+            shown(reader, &held, &ids, &here)?.into_iter().partition(|one| Some(one.id.0) == node);
         Ok::<_, ApiError>(Started { node: own.pop(), generations, op })
     };
-    let body = app.store.read(read).await?;
+    let mut body = app.store.glance(read).await?;
+    look.ask(caller.0, sid.0, body.node.iter_mut().chain(&mut body.generations)).await?;
     if is_running { Reply::begun(&body) } else { Reply::created(&body) }
 }

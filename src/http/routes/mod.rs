@@ -118,7 +118,7 @@ pub fn look(app: &App) -> Look {
     }
 }
 
-/// Nodes by id, dressed for a client; unknown ones are left out.
+/// Nodes by id, dressed for a client but for what plugins say of them; unknown ones are left out.
 ///
 /// # Errors
 /// The database fails.
@@ -130,7 +130,7 @@ pub fn shown(
 ) -> Result<Vec<ChatMessageNode>, ApiError> {
     let placed = reader.nodes(held, ids)?;
     let dressed = reader.dress(placed)?;
-    look.line(reader, held, dressed)
+    look.line(reader, dressed)
 }
 
 /// What was read of a session, all of it at one moment.
@@ -157,10 +157,41 @@ where
     R: Send + 'static,
     F: FnOnce(&mut Reader<'_>, &Held) -> Result<R, ApiError> + Send + 'static,
 {
+    app.store.read(seeing(app, request, caller, sid, read)).await
+}
+
+/// The same of what is a page at most ([`crate::store::Store::glance`]).
+///
+/// # Errors
+/// As [`sight`].
+pub async fn glimpse<R, F>(
+    app: &Program,
+    request: &HttpRequest,
+    caller: Caller,
+    sid: Sid,
+    read: F,
+) -> Result<Sight<R>, ApiError>
+where
+    R: Send + 'static,
+    F: FnOnce(&mut Reader<'_>, &Held) -> Result<R, ApiError> + Send + 'static,
+{
+    app.store.glance(seeing(app, request, caller, sid, read)).await
+}
+
+fn seeing<R>(
+    app: &Program,
+    request: &HttpRequest,
+    caller: Caller,
+    sid: Sid,
+    read: impl FnOnce(&mut Reader<'_>, &Held) -> Result<R, ApiError> + Send + 'static,
+) -> impl FnOnce(&mut Reader<'_>) -> Result<Sight<R>, ApiError> + Send + 'static
+where
+    R: Send + 'static,
+{
     let around = around(app, sid);
     let address = format!("{}?{}", request.path(), request.query_string());
     let known = request.headers().clone();
-    let look = move |reader: &mut Reader<'_>| {
+    move |reader| {
         let held = held(reader, caller, sid)?;
         let op = held.session.op;
         let tag = tag(&[&address, &op.to_string(), &around]);
@@ -170,11 +201,30 @@ where
         // Whoever has anything at all must still hear that there is nothing at this address.
         let seen = Some(read(reader, &held)?).filter(|_| !has_any(&known));
         Ok(Sight { tag, op, seen })
-    };
-    app.store.read(look).await
+    }
 }
 
 impl<R> Sight<R> {
+    /// Lets plugins have their say in how nodes of what was seen are shown.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn asked<'s, N>(
+        &'s mut self,
+        look: &Look,
+        caller: Caller,
+        sid: Sid,
+        nodes: impl FnOnce(&'s mut R) -> N,
+    ) -> Result<(), ApiError>
+    where
+        N: IntoIterator<Item = &'s mut ChatMessageNode>,
+    {
+        match &mut self.seen {
+            Some(seen) => look.ask(caller.0, sid.0, nodes(seen)).await,
+            None => Ok(()),
+        }
+    }
+
     /// The answer that what was seen becomes; nothing new for one who has it.
     ///
     /// # Errors

@@ -54,6 +54,7 @@ pub async fn node(
 ) -> Answer<NodeAnswer> {
     let expand = Expand::read(query.0.expand.as_deref())?;
     let (look, catalogue) = (look(&app), app.catalogue.now());
+    let here = look.clone();
     let read = move |reader: &mut Reader<'_>, held: &Held| {
         let at = placed(reader, held, nid.0)?;
         let (mut world, mut in_force, mut delta) = (None, None, None);
@@ -66,10 +67,12 @@ pub async fn node(
             delta = Some(delta_of(reader, held, &at)?);
         }
         let trace = if expand.trace { rebuilt(reader, held, &at)? } else { None };
-        let node = shown(reader, held, &[nid.0], &look)?.pop().ok_or_else(|| ApiError::not_found(Nid::WHAT))?;
+        let node = shown(reader, held, &[nid.0], &here)?.pop().ok_or_else(|| ApiError::not_found(Nid::WHAT))?;
         Ok(NodeAnswer { node, world, schemas: in_force, delta, trace })
     };
-    sight(&app, &request, caller, sid, read).await?.json()
+    let mut sight = sight(&app, &request, caller, sid, read).await?;
+    sight.asked(&look, caller, sid, |answer| [&mut answer.node]).await?;
+    sight.json()
 }
 
 /// The other versions of a node, and its replies if a model answers it.
@@ -84,6 +87,7 @@ pub async fn alternatives(
     nid: Nid,
 ) -> Answer<Alternatives> {
     let look = look(&app);
+    let here = look.clone();
     let read = move |reader: &mut Reader<'_>, held: &Held| {
         let at = placed(reader, held, nid.0)?;
         let siblings = reader.siblings(&at)?.ids;
@@ -101,12 +105,14 @@ pub async fn alternatives(
             node_id: Id(nid.0),
             parent_id: at.node.parent.map(Id),
             selected_id,
-            items: shown(reader, held, &siblings, &look)?,
-            generations: shown(reader, held, &replies, &look)?,
+            items: shown(reader, held, &siblings, &here)?,
+            generations: shown(reader, held, &replies, &here)?,
             selected_generation_id,
         })
     };
-    sight(&app, &request, caller, sid, read).await?.json()
+    let mut sight = sight(&app, &request, caller, sid, read).await?;
+    sight.asked(&look, caller, sid, |found| found.items.iter_mut().chain(&mut found.generations)).await?;
+    sight.json()
 }
 
 /// The one among some nodes that the session remembers, else the newest complete one.

@@ -86,7 +86,7 @@ pub async fn read(app: Program, caller: Caller, sid: Sid) -> Answer<Session> {
 /// It is not there, or a field does not fit.
 pub async fn change(app: Program, caller: Caller, sid: Sid, body: Body<SessionChange>) -> Answer<Session> {
     body.0.check()?;
-    app.store.read(move |reader| held(reader, caller, sid).map(|_| ())).await?;
+    app.store.glance(move |reader| held(reader, caller, sid).map(|_| ())).await?;
     if let Some(Some(model)) = &body.0.model {
         app.models.find(model).map_err(|error| ApiError::invalid("model", error.to_string()))?;
     }
@@ -205,7 +205,7 @@ pub async fn set_plugins(app: Program, caller: Caller, sid: Sid, body: ListBody<
 
 async fn load(app: &App, caller: Caller, sid: Sid) -> Result<Session, ApiError> {
     app.store
-        .read(move |reader| {
+        .glance(move |reader| {
             let held = held(reader, caller, sid)?;
             let (head, root) = (held.session.head, held.session.root);
             let context = reader.context_of(&held, head)?.map_or(root, |placed| placed.node.id);

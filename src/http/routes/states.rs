@@ -55,7 +55,7 @@ async fn set(app: &App, caller: Caller, sid: Sid, updates: Vec<StateUpdate>) -> 
         let held = held(reader, caller, sid)?;
         Ok::<_, ApiError>(reader.nodes(&held, &ids)?)
     };
-    let placed = app.store.read(read).await?;
+    let placed = app.store.glance(read).await?;
     let (world_changes, is_cut_short) = world_changes(&arranged.worlds);
     let nodes = placed.iter().map(|placed| state(&placed.node)).collect();
     Reply::ok_in_short(StatesSet { op: arranged.op, nodes, world_changes, is_cut_short })

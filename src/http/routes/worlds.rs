@@ -4,7 +4,7 @@ use actix_web::HttpRequest;
 
 use super::line::page_of;
 use super::messages::answer;
-use super::{Program, placed, sight};
+use super::{Program, glimpse, placed, sight};
 use crate::http::answer::Answer;
 use crate::http::body::Body;
 use crate::http::caller::Caller;
@@ -34,7 +34,7 @@ pub async fn world(app: Program, request: HttpRequest, caller: Caller, sid: Sid,
         let schemas = schemas(reader.rules(&at)?.as_ref(), &world, |id| title_of(&catalogue, id));
         Ok(WorldAnswer { node_id: Id(nid.0), world: world.to_json(), schemas })
     };
-    sight(&app, &request, caller, sid, read).await?.json()
+    glimpse(&app, &request, caller, sid, read).await?.json()
 }
 
 /// What the nodes of one page of a line do to the world, oldest first; those that do nothing are left out. One question

@@ -207,6 +207,14 @@ pub struct ClientFrame {
 }
 
 impl Event {
+    /// The node that came or ended.
+    pub fn node(&mut self) -> Option<&mut ChatMessageNode> {
+        match self {
+            Self::Created { node, .. } | Self::Completed { node, .. } => Some(node),
+            _ => None,
+        }
+    }
+
     /// The text of the frame.
     ///
     /// # Errors

@@ -10,9 +10,10 @@ use super::ids::{CharacterRef, Id, NodeRef, PersonaRef, UserRef, refs};
 use super::words::{Effects, Kind, Role, Status};
 use super::world::{DeltaShape, StateSchema, TraceShape};
 use crate::http::error::ApiError;
+use crate::ids::{NodeId, SessionId, UserId};
 use crate::live::Live;
 use crate::prompt::tags;
-use crate::store::{Dressed, Held, Reader};
+use crate::store::{Dressed, Reader};
 use crate::tree;
 use crate::turn::{Displayed, Turns};
 
@@ -69,6 +70,9 @@ pub struct ChatMessageNode {
     /// Its place among its siblings, in views that show one line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub siblings: Option<Siblings>,
+    /// Whether plugins have a say in how it is shown, and were not asked yet ([`Look::ask`]).
+    #[serde(skip)]
+    pub is_unasked: bool,
 }
 
 /// A place among siblings.
@@ -202,6 +206,7 @@ impl Look {
             turn: node.turn,
             metadata: known(node.metadata, node.rating),
             siblings: None,
+            is_unasked: false,
         };
         if shown.status == Status::Generating {
             self.so_far(&mut shown);
@@ -209,35 +214,58 @@ impl Look {
         shown
     }
 
-    /// Nodes with their siblings, as people read them: plugins have had their say.
+    /// Nodes with their siblings, as people read them: but for what plugins say of some, who are asked when the snapshot is
+    /// closed ([`Look::ask`]).
     ///
     /// # Errors
     /// The database fails.
     pub fn line(
         &self,
         reader: &mut Reader<'_>,
-        held: &Held,
         dressed: impl IntoIterator<Item = Dressed>,
     ) -> Result<Vec<ChatMessageNode>, ApiError> {
-        let mut display = self.turns.as_ref().and_then(Turns::display);
+        let display = self.turns.as_ref().and_then(Turns::display);
         let one = |dressed: Dressed| {
-            let placed = display.is_some().then(|| dressed.placed.clone());
+            let is_unasked = match &display {
+                Some(display) => display.asks(reader, &dressed.placed)?,
+                None => false,
+            };
             let siblings = Siblings::from(&dressed.siblings);
-            let mut node = ChatMessageNode { siblings: Some(siblings), ..self.node(dressed) };
-            if let (Some(display), Some(placed)) = (&mut display, placed) {
-                let text = node.display.as_deref().unwrap_or(&node.content);
-                let Displayed { text, problems } = display.show(reader, held, &placed, text)?;
-                node.display = text.filter(|text| *text != node.content).or(node.display);
-                node.problems.extend(problems.into_iter().map(Trouble::from));
-            }
-            // Where nobody drew a panel, its place is nothing to read.
-            if node.role == Role::Assistant {
-                let shown = node.display.as_deref().unwrap_or(&node.content);
-                node.display = tags::without_places(shown).or(node.display);
+            let mut node = ChatMessageNode { siblings: Some(siblings), is_unasked, ..self.node(dressed) };
+            if !is_unasked {
+                node.drop_places();
             }
             Ok(node)
         };
         dressed.into_iter().map(one).collect()
+    }
+
+    /// Lets plugins have their say in how nodes of a line are shown.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn ask<'n>(
+        &self,
+        caller: UserId,
+        session: SessionId,
+        nodes: impl IntoIterator<Item = &'n mut ChatMessageNode>,
+    ) -> Result<(), ApiError> {
+        let mut nodes: Vec<&mut ChatMessageNode> = nodes.into_iter().filter(|node| node.is_unasked).collect();
+        let display = self.turns.as_ref().filter(|_| !nodes.is_empty()).and_then(Turns::display);
+        let texts: Vec<(NodeId, String)> = nodes.iter().map(|node| (node.id.0, node.words().to_owned())).collect();
+        let displayed = match display {
+            Some(display) => display.show(caller, session, &texts).await?,
+            None => Vec::new(),
+        };
+        for (node, Displayed { text, problems }) in nodes.iter_mut().zip(displayed) {
+            node.display = text.filter(|text| *text != node.content).or_else(|| node.display.take());
+            node.problems.extend(problems.into_iter().map(Trouble::from));
+        }
+        for node in nodes {
+            node.is_unasked = false;
+            node.drop_places();
+        }
+        Ok(())
     }
 
     /// The text as shown, where it differs.
@@ -263,6 +291,20 @@ impl Look {
         node.metadata.insert("phase".into(), phase.word.into());
         if let Some(place) = phase.place {
             node.metadata.insert("queuePosition".into(), place.into());
+        }
+    }
+}
+
+impl ChatMessageNode {
+    /// The text as it is shown so far.
+    fn words(&self) -> &str {
+        self.display.as_deref().unwrap_or(&self.content)
+    }
+
+    /// Where nobody drew a panel, its place is nothing to read.
+    fn drop_places(&mut self) {
+        if self.role == Role::Assistant {
+            self.display = tags::without_places(self.words()).or_else(|| self.display.take());
         }
     }
 }

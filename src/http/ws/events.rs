@@ -64,7 +64,7 @@ impl Position {
         self.op
     }
 
-    /// The frames of the next operations, at most `batch` of them. `told` are the next operations as they were published,
+    /// What is to be told of the next operations, at most `batch` of them; plugins have not been asked yet how nodes are shown. `told` are the next operations as they were published,
     /// if they are known; otherwise the log is read.
     ///
     /// # Errors
@@ -76,21 +76,19 @@ impl Position {
         look: &Look,
         batch: i64,
         told: &[Arc<Operation>],
-    ) -> Result<Vec<String>, ApiError> {
+    ) -> Result<Vec<Event>, ApiError> {
         let is_next = told.first().is_some_and(|first| first.op == self.op + 1);
         let next: Vec<Arc<Operation>> = match is_next {
             true => told.iter().take(usize::try_from(batch).unwrap_or(usize::MAX)).cloned().collect(),
             false => reader.operations(held, self.op, batch)?.into_iter().map(Arc::new).collect(),
         };
         self.look_ahead(reader, held, &next)?;
-        let mut frames = Vec::new();
+        let mut events = Vec::new();
         for operation in next {
-            for event in self.events(reader, held, look, &operation)? {
-                frames.push(event.text()?);
-            }
+            events.append(&mut self.events(reader, held, look, &operation)?);
             self.op = operation.op;
         }
-        Ok(frames)
+        Ok(events)
     }
 
     /// Searches what the snapshot has of the log for completions, `next` first.
@@ -137,7 +135,7 @@ impl Position {
                     if added.role != Role::Assistant && added.kind != Kind::Change {
                         spoken = Some(*node);
                     }
-                    events.push(self.created(reader, held, look, op, dressed)?);
+                    events.push(self.created(reader, look, op, dressed)?);
                 }
                 Effect::Completed { node } => {
                     self.completing.remove(node);
@@ -171,16 +169,9 @@ impl Position {
         Ok(events)
     }
 
-    fn created(
-        &mut self,
-        reader: &mut Reader<'_>,
-        held: &Held,
-        look: &Look,
-        op: i64,
-        dressed: Dressed,
-    ) -> Result<Event, ApiError> {
+    fn created(&mut self, reader: &mut Reader<'_>, look: &Look, op: i64, dressed: Dressed) -> Result<Event, ApiError> {
         let node = dressed.placed.node.id;
-        let mut shown = in_line(reader, held, look, dressed)?;
+        let mut shown = in_line(reader, look, dressed)?;
         if self.completing.contains(&node) {
             shown = as_it_was(shown);
         }
@@ -201,15 +192,15 @@ impl Position {
     ) -> Result<Vec<Event>, ApiError> {
         let node = dressed.placed.node.id;
         let world_delta = delta_of(reader, held, &dressed.placed)?;
-        let shown = in_line(reader, held, look, dressed)?;
+        let shown = in_line(reader, look, dressed)?;
         let last = self.streams.close(node, &shown.content, shown.reasoning.as_deref().unwrap_or_default());
         let completed = Event::Completed { op, node: Box::new(shown), world_delta };
         Ok(last.into_iter().chain([completed]).collect())
     }
 }
 
-fn in_line(reader: &mut Reader<'_>, held: &Held, look: &Look, dressed: Dressed) -> Result<ChatMessageNode, ApiError> {
-    look.line(reader, held, [dressed])?.pop().ok_or_else(|| ApiError::internal("a node was shown as none"))
+fn in_line(reader: &mut Reader<'_>, look: &Look, dressed: Dressed) -> Result<ChatMessageNode, ApiError> {
+    look.line(reader, [dressed])?.pop().ok_or_else(|| ApiError::internal("a node was shown as none"))
 }
 
 /// The nodes that came or ended with an operation, as they stand in the tree.
@@ -239,6 +230,7 @@ fn as_it_was(node: ChatMessageNode) -> ChatMessageNode {
         notes: Vec::new(),
         problems: Vec::new(),
         metadata,
+        is_unasked: false,
         ..node
     }
 }

@@ -64,7 +64,7 @@ pub async fn open(
     if query.0.since.is_some_and(|since| since < 0) {
         return Err(ApiError::invalid("since", "the number of an operation is expected, 0 for the beginning"));
     }
-    app.store.read(move |reader| held(reader, caller, sid).map(|_| ())).await?;
+    app.store.glance(move |reader| held(reader, caller, sid).map(|_| ())).await?;
     let limits = &app.config.limits;
     let place = shared.open_socket(caller.0, limits.ws_per_user).ok_or_else(|| {
         let mut error = ApiError::new(Code::RateLimited, "too many sockets are open");
@@ -152,7 +152,7 @@ impl Socket {
             let held = held(reader, caller, sid)?;
             Ok::<_, ApiError>((Position::new(reader, &held, since, &live)?, events::hello(&held)))
         };
-        let (position, hello) = self.store.read(read).await?;
+        let (position, hello) = self.store.glance(read).await?;
         self.send(&hello).await?;
         self.catch_up(position, Vec::new()).await
     }
@@ -219,13 +219,14 @@ impl Socket {
             let (caller, sid, look, batch) = (self.caller, self.sid, self.look.clone(), self.batch);
             let read = move |reader: &mut Reader<'_>| {
                 let held = held(reader, caller, sid)?;
-                let frames = position.advance(reader, &held, &look, batch, &told)?;
-                Ok::<_, ApiError>((position, frames, held.session.op))
+                let events = position.advance(reader, &held, &look, batch, &told)?;
+                Ok::<_, ApiError>((position, events, held.session.op))
             };
-            let (moved, frames, newest) = self.store.read(read).await?;
+            let (moved, mut events, newest) = self.store.glance(read).await?;
             position = moved;
-            for frame in frames {
-                self.send_text(frame).await?;
+            self.look.ask(caller.0, sid.0, events.iter_mut().filter_map(Event::node)).await?;
+            for event in events {
+                self.send(&event).await?;
             }
             if position.op() >= newest {
                 return Ok(position);
@@ -262,7 +263,7 @@ impl Socket {
     /// Whether the session is still there, and the caller's. The log of a deleted one cannot be read to find that out.
     async fn may_watch(&self) -> Result<(), ApiError> {
         let (caller, sid) = (self.caller, self.sid);
-        self.store.read(move |reader| held(reader, caller, sid).map(|_| ())).await
+        self.store.glance(move |reader| held(reader, caller, sid).map(|_| ())).await
     }
 
     async fn take(
@@ -331,7 +332,7 @@ impl Socket {
             let held = held(reader, caller, sid)?;
             placed(reader, &held, id).map(|placed| placed.node)
         };
-        let node = self.store.read(read).await?;
+        let node = self.store.glance(read).await?;
         if node.status == crate::tree::Status::Generating {
             let running = running.ok_or_else(|| ApiError::not_found(Nid::WHAT))?;
             return running.look(|written| {

@@ -45,7 +45,7 @@ pub fn plan(parts: &Parts, reader: &mut Reader<'_>, scene: &Scene) -> Result<Pla
         NodeFacts { id: String::new(), depth: count(at.depth) + 1, turn: count(at.turn), time: Some(at.created) };
     let stage = scene.stage(&scene.rules, facts, 0);
     for player in in_order(&stage.players).into_iter().filter(|player| player.plugin.has(Hook::Plan)) {
-        match parts.hooks.here(reader, Hook::Plan, &stage, &player, &scene.world)? {
+        match parts.hooks.look_here(reader, Hook::Plan, &stage, &player, &scene.world)? {
             Some(outcome) => planned.take(&player, outcome),
             None => planned.problems.push(strikes::off(player.plugin.id())),
         }

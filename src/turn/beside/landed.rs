@@ -41,7 +41,7 @@ pub async fn seen(
         Some(held) => newest(reader, &held, leaf),
         None => Ok(leaf),
     };
-    Ok(Some(Seen::Leaf(parts.store.read(read).await?)))
+    Ok(Some(Seen::Leaf(parts.store.glance(read).await?)))
 }
 
 fn is_answer(node: &Node) -> bool {

@@ -183,12 +183,23 @@ impl Hooks {
         take(hook, stage, player, outcome, proposal);
     }
 
-    /// Runs `hook` of one plugin from a thread that reads the database, and waits for it there: what is read and what the
-    /// hook says belong to one snapshot. `None` = the plugin is switched off.
+    /// Runs `hook` of one plugin that only looks at what was read. `None` = the plugin is switched off.
+    pub async fn look(&self, hook: Hook, stage: &Stage, player: &Player, world: &Arc<World>) -> Option<Outcome> {
+        let id = player.plugin.id();
+        if self.is_out(stage.session, id).await {
+            return None;
+        }
+        let outcome = self.host.call(Arc::clone(&player.plugin), call(hook, stage, player, Arc::clone(world))).await;
+        self.note(hook, stage, id, &outcome);
+        Some(outcome)
+    }
+
+    /// The same from a thread that reads the database, which waits for it there: what is read and what the hook says belong to
+    /// one snapshot.
     ///
     /// # Errors
     /// The database fails.
-    pub fn here(
+    pub fn look_here(
         &self,
         reader: &mut Reader<'_>,
         hook: Hook,

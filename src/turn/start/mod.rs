@@ -138,7 +138,7 @@ async fn scene_for(
         let look = Look { node: beside::newest(reader, &held, look.node)?, ..look };
         scene::read_in(reader, held, &look)
     };
-    parts.store.read(read).await
+    parts.store.glance(read).await
 }
 
 fn draft(parts: &Parts, caller: UserId, scene: &Scene, new: &NewMessage, now: Time) -> Draft {

@@ -62,3 +62,28 @@ async fn who_may_not_or_fails_changes_nothing() {
         "nothing is written of a look"
     );
 }
+
+/// S3-18: a page of more replies than are read at once shows each by the world of its own moment, and so do two lines that are
+/// compared.
+#[tokio::test]
+async fn a_long_line_is_shown_whole() {
+    let play = Play::with(with(TestApp::with(), "heart", HEART), json!({"plugins": [{"id": "heart"}]})).await;
+    for turn in 1..=19 {
+        play.app.mock().script(Reply::ok([format!("reply {turn}")]));
+        play.say("On.").await;
+    }
+    let displays = |items: &Value| -> Vec<String> {
+        let shown = items.as_array().unwrap().iter().filter_map(|one| one["display"].as_str());
+        shown.map(str::to_owned).collect()
+    };
+    let expected = |turns: std::ops::RangeInclusive<i32>| -> Vec<String> {
+        turns.map(|turn| format!("REPLY {turn} ({turn}, before {})", turn - 1)).collect()
+    };
+    let line = play.get("projection?limit=100").await;
+    let shown = displays(&line["items"]);
+    assert_eq!(shown[0], "HELLO. (0, before 0)");
+    assert_eq!(shown[1..], expected(1..=19));
+    let from = id(&line["items"][8]);
+    let compared = play.get(&format!("diff?from={from}")).await;
+    assert_eq!(displays(&compared["to"]["items"]), expected(5..=19));
+}
