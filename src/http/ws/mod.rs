@@ -2,11 +2,13 @@
 //!
 //! A socket watches first and reads the log afterwards, so nothing falls in between. It *pulls*: whenever something is new
 //! it takes the operations since the one it has (`events.rs`) and the texts since the offsets it has (`stream.rs`), and
-//! sends them before it looks again; drafts are pulled the same way (`drafts.rs`). A slow reader therefore gets larger pieces less often and never loses an operation,
-//! and nothing queues up for it. To add a frame: its shape in `wire/events.rs`, the effect it comes from in `events.rs`.
+//! sends them before it looks again; drafts are pulled the same way (`drafts.rs`). A slow reader therefore gets larger pieces less
+//! often and never loses an operation, and nothing queues up for it. What a client sends is measured as it comes (`frames.rs`).
+//! To add a frame: its shape in `wire/events.rs`, the effect it comes from in `events.rs`.
 
 mod drafts;
 mod events;
+mod frames;
 mod stream;
 
 use std::sync::Arc;
@@ -71,6 +73,7 @@ pub async fn open(
         error.retry_after_s = Some(10);
         error.hint("close one first")
     })?;
+    let payload = frames::within(limits.ws_frame_bytes, &request, payload).await.map_err(ApiError::internal)?;
     let (answer, session, messages) = actix_ws::handle(&request, payload)
         .map_err(|_| ApiError::new(Code::Malformed, "this address takes WebSocket upgrades only"))?;
     let messages = messages
@@ -285,7 +288,7 @@ impl Socket {
                 let _ = timeout(SEND_WITHIN, self.session.clone().close(None)).await;
                 Err(End::Gone)
             }
-            Some(Err(ProtocolError::Overflow)) => {
+            Some(Err(error)) if frames::is_too_long(&error) => {
                 Err(End::Close(CloseCode::Size, ApiError::new(Code::TooLarge, "the frame is too large")))
             }
             Some(Err(_)) => {

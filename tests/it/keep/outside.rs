@@ -174,6 +174,31 @@ fn hostile(random: &mut SplitMix64) -> Vec<u8> {
     }
 }
 
+/// A frame, or a message of several frames, that says it is longer than may be ends its socket with that word, 1009, before the
+/// rest of it comes: nothing of it is kept. The messages before it were heard.
+#[test]
+fn a_frame_that_says_too_much_is_not_waited_for() {
+    let (_home, program, session) = house();
+    let chat = format!("/api/chat/{}", session["id"].as_str().unwrap());
+    let head = |length: u64| [[0x81, 0xff].as_slice(), &length.to_be_bytes(), &[1, 2, 3, 4]].concat();
+    let parts = [frame(0x01, &[b'a'; 40_000], true), frame(0x00, &[b'a'; 40_000], true)].concat();
+    for long in [head(1 << 40), head(1 << 31), head(65 << 10), parts] {
+        let mut open = socket(program.at, &chat);
+        open.set_nonblocking(false).unwrap();
+        open.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        open.write_all(&[frame(0x81, br#"{"type": "ping"}"#, true), long].concat()).unwrap();
+        let mut heard = Vec::new();
+        // It may be reset when it is closed while there is more.
+        let _ = open.read_to_end(&mut heard);
+        let has = |wanted: &[u8]| heard.windows(wanted.len()).any(|some| some == wanted);
+        assert!(
+            has(b"pong") && has(b"too_large") && has(&1009_u16.to_be_bytes()),
+            "{}",
+            String::from_utf8_lossy(&heard)
+        );
+    }
+}
+
 /// Ten thousand frames that no browser sends end sockets, and nothing else: the story is as it was, who watches it in
 /// order hears on, and no file, thread or memory stays behind.
 #[test]
