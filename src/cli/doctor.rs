@@ -77,6 +77,7 @@ impl Examination {
             progress.say(&format!("session {} of {}", at + 1, sessions.len()));
             self.found.extend(self.doctor.session(*session)?);
         }
+        self.unfinished();
         progress.say("prompts and cards");
         self.found.extend(self.doctor.contents()?);
         if self.doctor.read(|reader| reader.remains())?.is_some() {
@@ -87,6 +88,18 @@ impl Examination {
         self.index(config, &sessions)?;
         progress.end();
         Ok(())
+    }
+
+    /// Replies that were being written when a server was cut off are nothing wrong: the next start ends them.
+    fn unfinished(&mut self) {
+        let all = self.found.len();
+        self.found.retain(|found| found.finding.check != Check::Generating);
+        let unfinished = match all - self.found.len() {
+            0 => return,
+            1 => "a reply was being written when the server was cut off; the next start ends it".to_owned(),
+            many => format!("{many} replies were being written when the server was cut off; the next start ends them"),
+        };
+        self.report.remarks.push(format!("{unfinished} and keeps what had arrived"));
     }
 
     /// Compares the index with the tree, if it got as far as the log.

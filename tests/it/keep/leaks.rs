@@ -1,6 +1,7 @@
 //! Nothing stays behind: a program in which everything fails, again and again, has the files, the threads and the memory that it had.
 //! To add a kind of failure, put it among [`failures`]; those that never end by themselves are cancelled.
 
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -120,6 +121,28 @@ async fn failures_leave_nothing_behind() {
         let database = home.path().join("data/clotho.db");
         drop(unlucky);
         assert!(examine(&database, true).is_empty());
+    };
+    tokio::task::spawn_blocking(work).await.unwrap();
+}
+
+/// The power goes while a reply is being written: the doctor finds nothing wrong, and says what the next start does with it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_that_was_cut_off_is_nothing_wrong() {
+    let mock = Arc::new(MockModel::start().await);
+    let work = move || {
+        let home = tempfile::tempdir().unwrap();
+        let player = Unlucky::begin(Program::start(home.path(), &mock.base_url()), mock);
+        player.hope(Reply::silent());
+        drop(player);
+        let mut doctor = Command::new(env!("CARGO_BIN_EXE_clotho"));
+        let seen = doctor.arg("doctor").current_dir(home.path()).env_remove("CLOTHO_CONFIG").output().unwrap();
+        let told = String::from_utf8(seen.stdout).unwrap();
+        assert_eq!(seen.status.code(), Some(0), "{told}");
+        assert!(
+            told.contains("a reply was being written when the server was cut off; the next start ends it"),
+            "{told}"
+        );
+        assert!(told.trim_end().ends_with("1 session, nothing is wrong"), "{told}");
     };
     tokio::task::spawn_blocking(work).await.unwrap();
 }
