@@ -147,8 +147,8 @@ describe("the stash beside the tree", () => {
     await more("To the hills.", "Rename");
     await drawer(page).getByRole("textbox", { name: "Name" }).fill("The hills");
     await page.keyboard.press("Enter");
+    await until(async () => (await stashed(path))[0].name === "The hills", "it has its name");
     await piece(page, "The hills").waitFor();
-    assert.equal((await stashed(path))[0].name, "The hills");
     await more("The hills", "Read");
     await piece(page, "The hills").getByText("A path through thorns.").waitFor();
     await piece(page, "The hills").getByRole("button", { name: "Put below…" }).press("Enter");

@@ -72,11 +72,11 @@ function Row({ all, here }) {
       h(Chip, { key: turn.first, turn, i: first.value + i, here, isAt: first.value + i === at }))}</ol></div></nav>`;
 }
 
-/** Numbered as lists and the tree number turns: what is there before anybody has said anything is none. @param {{turn: Turn, i: number, here: number, isAt: boolean}} props */
+/** Numbered as lists and the tree number turns: what answers nothing here, as what is there before anybody has said anything, is none. @param {{turn: Turn, i: number, here: number, isAt: boolean}} props */
 function Chip({ turn, i, here, isAt }) {
   const node = nodeOf(turn.first);
   const words = node ? excerpt(node.role === "user" ? plain(node.content) : quoted(node.display ?? node.content), 60) : "";
-  const number = node?.turn ?? 0;
+  const number = node?.role === "user" ? (node.turn ?? 0) : 0;
   const name = number > 0 ? t("way.turn", { i: number, words }) : words;
   const look = i === here ? "on" : i > here ? "without" : "";
   // The words are drawn and are no text: who searches the page finds the message, and it is not read out twice.
