@@ -392,6 +392,11 @@ impl Turns {
         scene::tip(reader, &scene::Look::at(&self.parts, caller, session, leaf))
     }
 
+    /// The plugins that are switched off in a session, as far as is known without reading: those that were asked there.
+    pub fn switched_off(&self, session: SessionId) -> Vec<String> {
+        self.parts.hooks.known_out(session)
+    }
+
     /// Who shows the replies of one look; `None` where no plugin has a say in that.
     pub fn display(&self) -> Option<Display> {
         Display::new(&self.parts)

@@ -249,8 +249,8 @@ impl<R> Sight<R> {
     }
 }
 
-/// What an answer depends on that no operation tells of: how texts are shown, the code of the plugins, and how much of the
-/// session's running replies has arrived.
+/// What an answer depends on that no operation tells of: how texts are shown, the code of the plugins and which of them are
+/// switched off, and how much of the session's running replies has arrived.
 fn around(app: &App, sid: Sid) -> String {
     let catalogue = app.catalogue.now();
     let entries = catalogue.entries();
@@ -263,7 +263,8 @@ fn around(app: &App, sid: Sid) -> String {
     let mut arrived: Vec<String> = arrived.collect();
     arrived.sort();
     let shown = app.config.generation.hide_tags.iter().cloned();
-    shown.chain(code).chain(arrived).map(|part| format!("{part}\n")).collect()
+    let off = app.turns.switched_off(sid.0).into_iter().map(|plugin| format!("without {plugin}"));
+    shown.chain(code).chain(off).chain(arrived).map(|part| format!("{part}\n")).collect()
 }
 
 /// The reader's language: the first of `Accept-Language`, as far as it is a plain tag.

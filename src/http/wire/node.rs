@@ -41,7 +41,8 @@ pub struct ChatMessageNode {
     pub character_id: Option<CharacterRef>,
     /// The text exactly as received.
     pub content: String,
-    /// The text as shown, where it differs: without what models write for machines, and as plugins show it.
+    /// The text as shown, where it differs: without what models write for machines, and as plugins show it (in whole trees
+    /// without the latter).
     pub display: Option<String>,
     /// The model's thinking.
     pub reasoning: Option<String>,

@@ -307,6 +307,11 @@ impl Hooks {
         })
     }
 
+    /// The plugins that are known to be switched off in a session.
+    pub fn known_out(&self, session: SessionId) -> Vec<String> {
+        self.tally.known_out(session)
+    }
+
     /// Whether the log does not have a failure yet: one of a hook that only reads comes again with every look.
     fn is_news(&self, plugin: &str, kind: ErrorKind) -> bool {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).insert((plugin.to_owned(), kind))

@@ -72,6 +72,15 @@ impl Tally {
         Ok(self.knows_out(session, plugin))
     }
 
+    /// The plugins that are known to be switched off in a session, in order: what is shown depends on them.
+    pub fn known_out(&self, session: SessionId) -> Vec<String> {
+        let sessions = self.lock();
+        let counts = sessions.get(&session).into_iter().flatten();
+        let mut out: Vec<String> = counts.filter(|(_, count)| count.is_out).map(|(plugin, _)| plugin.clone()).collect();
+        out.sort();
+        out
+    }
+
     fn knows_out(&self, session: SessionId, plugin: &str) -> bool {
         let sessions = self.lock();
         sessions.get(&session).and_then(|plugins| plugins.get(plugin)).is_some_and(|count| count.is_out)

@@ -87,3 +87,25 @@ async fn a_long_line_is_shown_whole() {
     let compared = play.get(&format!("diff?from={from}")).await;
     assert_eq!(displays(&compared["to"]["items"]), expected(5..=19));
 }
+
+/// S3-18, `api.md` "Asking again": a plugin that is switched off shows nothing any more, and who has seen what it showed hears of it.
+#[tokio::test]
+async fn who_is_switched_off_is_news() {
+    let script = "fn on_display(ctx) { if ctx.text.contains(\"LOOP\") { loop {} } \"S:\" + ctx.text }";
+    let play = Play::with(with(TestApp::with(), "some", script), json!({"plugins": [{"id": "some"}]})).await;
+    play.app.mock().script(Reply::ok(["Fine."]));
+    let fine = play.say("Hi.").await.reply;
+    play.app.mock().script(Reply::ok(["LOOP"]));
+    let bad = play.another(&fine).await;
+    let ask = |tag: &str| play.app.ask("GET", &play.chat(&format!("node/{fine}"))).header("if-none-match", tag).send();
+    let seen = ask("\"none\"").await;
+    let tag = seen.header("etag").unwrap().to_owned();
+    assert_eq!(seen.json()["display"], "S:Fine.");
+    assert_eq!(ask(&tag).await.status, 304);
+    let is_off = |node: &Value| node["problems"].as_array().unwrap().iter().any(|one| one["code"] == "plugin_off");
+    while !is_off(&play.get(&format!("node/{bad}")).await) {}
+    let now = ask(&tag).await;
+    assert_eq!(now.status, 200);
+    let now = now.json();
+    assert!(is_off(&now) && now["display"] == Value::Null, "{now}");
+}
