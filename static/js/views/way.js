@@ -72,12 +72,13 @@ function Row({ all, here }) {
       h(Chip, { key: turn.first, turn, i: first.value + i, here, isAt: first.value + i === at }))}</ol></div></nav>`;
 }
 
-/** Numbered as lists and the tree number turns: what answers nothing here, as what is there before anybody has said anything, is none. @param {{turn: Turn, i: number, here: number, isAt: boolean}} props */
+/** Numbered as lists and the tree number turns: a reply that stands alone here, as what is there before anybody has said anything, is none. @param {{turn: Turn, i: number, here: number, isAt: boolean}} props */
 function Chip({ turn, i, here, isAt }) {
   const node = nodeOf(turn.first);
   const words = node ? excerpt(node.role === "user" ? plain(node.content) : quoted(node.display ?? node.content), 60) : "";
-  const number = node?.role === "user" ? (node.turn ?? 0) : 0;
-  const name = number > 0 ? t("way.turn", { i: number, words }) : words;
+  const turnOf = node?.turn ?? 0;
+  const number = node?.role === "assistant" && words ? 0 : turnOf;
+  const name = number > 0 || !words ? t("way.turn", { i: turnOf, words }) : words;
   const look = i === here ? "on" : i > here ? "without" : "";
   // The words are drawn and are no text: who searches the page finds the message, and it is not read out twice.
   return html`<li style=${{ left: `${i * STRIDE}px` }}><button type="button" class=${`chip ${look}`} tabindex=${isAt ? 0 : -1} aria-current=${i === here ? "step" : null}
