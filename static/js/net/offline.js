@@ -7,10 +7,12 @@ export async function keepForOffline() {
   if (!workers) return;
   const isNew = workers.controller === null;
   const held = new Promise((resolve) => workers.addEventListener("controllerchange", resolve, { once: true }));
+  const known = await workers.getRegistration();
   await workers.register(addressOf("offline"));
   if (!isNew) return;
   const { active } = await workers.ready;
-  if (workers.controller === null) await held;
+  // A page that was reloaded past a worker that is there already is not taken over by it.
+  if (!known?.active) await held;
   const since = performance.now();
   // What came before the worker did, and what was on its way by then.
   const tell = (/** @type {PerformanceObserverEntryList} */ list) => {
