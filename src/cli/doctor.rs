@@ -45,7 +45,7 @@ pub fn doctor(config: &Config, repair: bool, json: bool) -> Outcome {
         true => Some(Store::open(&settings).map_err(explain)?.0),
         false => None,
     };
-    let doctor = Doctor::open(&database, is_alone).map_err(explain)?;
+    let doctor = Doctor::open(&database).map_err(explain)?;
     let mut examination = Examination { doctor, is_alone, found: Vec::new(), report: Report::default() };
     examination.everything(config).map_err(explain)?;
     let Examination { found, mut report, .. } = examination;
@@ -77,7 +77,7 @@ impl Examination {
             progress.say(&format!("session {} of {}", at + 1, sessions.len()));
             self.found.extend(self.doctor.session(*session)?);
         }
-        self.unfinished();
+        self.cut_off()?;
         progress.say("prompts and cards");
         self.found.extend(self.doctor.contents()?);
         if self.doctor.read(|reader| reader.remains())?.is_some() {
@@ -91,15 +91,17 @@ impl Examination {
     }
 
     /// Replies that were being written when a server was cut off are nothing wrong: the next start ends them.
-    fn unfinished(&mut self) {
-        let all = self.found.len();
-        self.found.retain(|found| found.finding.check != Check::Generating);
-        let unfinished = match all - self.found.len() {
-            0 => return,
+    fn cut_off(&mut self) -> Result<(), crate::store::StoreError> {
+        if !self.is_alone {
+            return Ok(());
+        }
+        let replies = match self.doctor.generating()? {
+            0 => return Ok(()),
             1 => "a reply was being written when the server was cut off; the next start ends it".to_owned(),
             many => format!("{many} replies were being written when the server was cut off; the next start ends them"),
         };
-        self.report.remarks.push(format!("{unfinished} and keeps what had arrived"));
+        self.report.remarks.push(format!("{replies} and keeps what had arrived"));
+        Ok(())
     }
 
     /// Compares the index with the tree, if it got as far as the log.

@@ -172,7 +172,6 @@ fn what_is_not_derived_is_named() {
         ("UPDATE sessions SET head_n = 99999".to_owned(), Check::Head),
         ("UPDATE nodes SET is_hidden = 1 WHERE n = (SELECT head_n FROM sessions)".to_owned(), Check::Head),
         (format!("UPDATE nodes SET remembered_n = 99999 WHERE n = {DEEP}"), Check::Remembered),
-        (format!("UPDATE nodes SET status = 0 WHERE n = {DEEP}"), Check::Generating),
         ("DELETE FROM operations WHERE op = 3".to_owned(), Check::Log),
         ("DELETE FROM operations WHERE op = (SELECT max(op) FROM operations)".to_owned(), Check::Log),
         ("UPDATE operations SET effects = '[{\"x\": 1}]' WHERE op = 3".to_owned(), Check::Log),
@@ -240,6 +239,17 @@ fn faults_are_said_in_words() {
     }
 }
 
+/// S0-20: a reply that is still being written is no finding, whether or not a server runs: the next start ends it. It is counted.
+#[test]
+fn a_reply_that_is_being_written_is_counted() {
+    let mut ward = Ward::new();
+    let file = ward.damaged(&format!("UPDATE nodes SET status = 0 WHERE n = {DEEP}"));
+    let mut doctor = Doctor::open(&file).unwrap();
+    assert_eq!(doctor.generating().unwrap(), 1);
+    let found = doctor.sessions().unwrap().into_iter().flat_map(|session| doctor.session(session).unwrap());
+    assert!(found.count() == 0);
+}
+
 /// What the database itself says of its file is passed on.
 #[test]
 fn a_damaged_file_is_named() {
@@ -255,7 +265,7 @@ fn a_damaged_file_is_named() {
     let at = page * 4_096 - 1;
     bytes[at] = bytes[at].wrapping_add(1);
     std::fs::write(&file, bytes).unwrap();
-    let mut doctor = Doctor::open(&file, true).unwrap();
+    let mut doctor = Doctor::open(&file).unwrap();
     let found = doctor.file().unwrap();
     assert_eq!(checks(&found), BTreeSet::from(["File".to_owned()]), "{:#?}", findings(&found));
 }

@@ -363,9 +363,10 @@ pub fn rules(id: &str, most: i64) -> RulesInForce {
     RulesInForce::new(vec![plugin]).unwrap()
 }
 
-/// Everything that the doctor finds in a database file. `is_alone`: no server runs.
+/// Everything that the doctor finds in a database file. `is_alone`: no server runs, and none was cut off while it wrote a reply.
 pub fn examine(database: &Path, is_alone: bool) -> Vec<Found> {
-    let mut doctor = Doctor::open(database, is_alone).unwrap();
+    let mut doctor = Doctor::open(database).unwrap();
+    assert!(!is_alone || doctor.generating().unwrap() == 0, "a reply is still being written");
     let mut found = doctor.file().unwrap();
     for session in doctor.sessions().unwrap() {
         found.extend(doctor.session(session).unwrap());

@@ -26,6 +26,7 @@ use crate::store::caches::Caches;
 use crate::store::conn::{self, Conn};
 use crate::store::error::{StoreError, WriteError};
 use crate::store::read::Reader;
+use crate::store::replies::is_generating;
 use crate::store::tables::{fragments, keyframes, labels, nodes, sessions, traces};
 use crate::store::tx::Tx;
 use crate::store::{Settings, Store, lock_database, lock_folder};
@@ -57,8 +58,6 @@ pub enum Check {
     Remembered,
     /// Counts are right.
     Counts,
-    /// Nobody is still writing while no server runs.
-    Generating,
     /// The log is dense and can be read.
     Log,
     /// The arrangement is what the log tells.
@@ -194,22 +193,21 @@ struct Patient {
 pub struct Doctor {
     conn: Conn,
     caches: Arc<Caches>,
-    is_alone: bool,
 }
 
 impl Doctor {
-    /// Opens a database to look at it. `is_alone`: no server runs.
+    /// Opens a database to look at it.
     ///
     /// # Errors
     /// It cannot be read, or another version wrote it.
-    pub fn open(database: &Path, is_alone: bool) -> Result<Self, StoreError> {
+    pub fn open(database: &Path) -> Result<Self, StoreError> {
         let mut conn = conn::open_reader(database)?;
         if !conn::is_ours(&mut conn)? {
             return Err(StoreError::Open(format!("{} is no database of Clotho", database.display())));
         }
         conn::refuse_newer(&mut conn)?;
         conn::refuse_older(&mut conn)?;
-        Ok(Self { conn, caches: Arc::default(), is_alone })
+        Ok(Self { conn, caches: Arc::default() })
     }
 
     /// Looks at the file as such.
@@ -238,6 +236,15 @@ impl Doctor {
         // What is being cleared away is nobody's any more.
         let all = sessions::table.filter(sessions::trashed.is_null().or(sessions::trashed.gt(0)));
         Ok(all.order(sessions::n).select(sessions::n).load(&mut self.conn)?)
+    }
+
+    /// How many replies are being written. Where no server runs they were cut off with it, and the next start ends them: that
+    /// is nothing wrong, and so no finding.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn generating(&mut self) -> Result<i64, StoreError> {
+        Ok(nodes::table.filter(is_generating()).count().get_result(&mut self.conn)?)
     }
 
     /// Looks at one session, as of one moment.
@@ -275,7 +282,7 @@ impl Doctor {
         let named = labels::table.filter(labels::session_n.eq(n)).order(labels::name);
         let labels = named.select((labels::name, labels::node_n, labels::following)).load(&mut self.conn)?;
         let patient = Patient { n, root_n, head_n, op, edits, node_count, leaf_count, fragments, labels, forest };
-        tree::look(&patient, self.is_alone, &mut notes);
+        tree::look(&patient, &mut notes);
         log::look(&mut self.conn, &patient, &mut notes)?;
         contents::look_inside(&mut self.conn, &patient, &mut notes)?;
         worlds::look(&mut self.conn, &patient, &mut notes)?;

@@ -10,7 +10,7 @@ use crate::tree::{Kind, Role, Status};
 use super::{Check, Derived, Notes, Patient, Repair, differing};
 
 /// Looks at the shape of a tree.
-pub fn look(patient: &Patient, is_alone: bool, notes: &mut Notes) {
+pub fn look(patient: &Patient, notes: &mut Notes) {
     roots(patient, notes);
     parents(&patient.forest, notes);
     derived(&patient.forest, notes);
@@ -25,10 +25,6 @@ pub fn look(patient: &Patient, is_alone: bool, notes: &mut Notes) {
     for row in &patient.forest.rows {
         if row.remembered_n.is_some_and(|n| patient.forest.find(n).is_none()) {
             notes.name(Check::Remembered, id(row), "it remembers a child that is not in its session");
-        }
-        if is_alone && row.status == Status::Generating.code() {
-            let message = "it is still being written, but no server runs; the next start ends it";
-            notes.name(Check::Generating, id(row), message);
         }
     }
 }
