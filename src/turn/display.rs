@@ -3,7 +3,7 @@
 //!
 //! Who reads a line only notes which replies somebody shows ([`Display::asks`]); scripts run when the snapshot is closed
 //! ([`Display::show`]), so that nobody who reads waits for them. What they go by is read some replies at a time: a page of
-//! large worlds is never held as a whole.
+//! large worlds is never held as a whole. What they said is remembered (`shown.rs`).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -12,12 +12,13 @@ use std::sync::Arc;
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};
 use crate::plugin::{Answer, Catalogue, Hook, NodeFacts, Seeds};
 use crate::prompt::Cast;
-use crate::store::{Held, Placed, Reader};
+use crate::store::{Held, Placed, Reader, RulesInForce};
 use crate::tree::{Kind, Node, Role, Status, Trouble};
 use crate::world::World;
 
 use crate::turn::cast::{self, Voice};
 use crate::turn::rules::hooks::{self, Stage, in_order};
+use crate::turn::shown::Made;
 use crate::turn::{Parts, TurnError, rules::force, rules::strikes};
 
 /// So many replies are read at once for those who show them.
@@ -39,12 +40,18 @@ pub struct Display {
     catalogue: Arc<Catalogue>,
 }
 
-/// A reply that somebody shows: what they go by.
-struct Showing {
-    /// Its place among those that were asked for.
-    place: usize,
+/// A reply that somebody shows.
+enum Showing {
+    /// It was shown lately, and nothing that it was made of has changed.
+    Known(Option<String>),
+    /// What they go by who show it.
+    Asked(Box<Asked>),
+}
+
+struct Asked {
+    made: Made,
     stage: Stage,
-    /// The world after it.
+    /// The world after the reply.
     world: Arc<World>,
 }
 
@@ -66,8 +73,7 @@ impl Display {
             return Ok(false);
         }
         let rules = reader.rules(placed)?;
-        let mut playing = rules.plugins.iter().filter_map(|plugin| self.catalogue.get(&plugin.id));
-        Ok(playing.any(|plugin| plugin.has(Hook::OnDisplay)))
+        Ok(rules.plugins.iter().any(|plugin| self.shows(&plugin.id)))
     }
 
     /// How plugins show some nodes whose texts are shown like this without them, in the same order. What is gone meanwhile
@@ -83,12 +89,16 @@ impl Display {
     ) -> Result<Vec<Displayed>, TurnError> {
         let mut shown = vec![Displayed::default(); texts.len()];
         for (some, slots) in texts.chunks(AT_ONCE).zip(shown.chunks_mut(AT_ONCE)) {
-            let (here, some) = (self.clone(), some.to_vec());
-            let read = move |reader: &mut Reader<'_>| here.showings(reader, caller, session, &some);
-            for Showing { place, stage, world } in self.parts.store.glance(read).await? {
-                if let Some(slot) = slots.get_mut(place) {
-                    *slot = self.one(stage, &world).await;
-                }
+            let (here, some): (_, Arc<[_]>) = (self.clone(), some.into());
+            let all = Arc::clone(&some);
+            let read = move |reader: &mut Reader<'_>| here.showings(reader, caller, session, &all);
+            let showings = self.parts.store.glance(read).await?;
+            for ((slot, (node, _)), showing) in slots.iter_mut().zip(some.iter()).zip(showings) {
+                *slot = match showing {
+                    None => continue,
+                    Some(Showing::Known(text)) => Displayed { text, problems: Vec::new() },
+                    Some(Showing::Asked(asked)) => self.one(*node, *asked).await,
+                };
             }
         }
         Ok(shown)
@@ -100,40 +110,73 @@ impl Display {
         caller: UserId,
         session: SessionId,
         texts: &[(NodeId, String)],
-    ) -> Result<Vec<Showing>, TurnError> {
+    ) -> Result<Vec<Option<Showing>>, TurnError> {
         let Some(held) = reader.session(caller, session)? else { return Ok(Vec::new()) };
         let mut casts = HashMap::new();
-        let mut showings = Vec::new();
-        for (place, (node, text)) in texts.iter().enumerate() {
-            let Some(placed) = reader.node(&held, *node)?.filter(|placed| is_said(&placed.node)) else { continue };
-            let cast = cast_of(&mut casts, reader, &held, placed.node.character)?;
-            let world = reader.world(&held, &placed)?;
-            showings.push(Showing { place, stage: self.stage(reader, &held, &placed, text, cast)?, world });
-        }
-        Ok(showings)
+        let mut one = |(node, text): &(NodeId, String)| {
+            let Some(placed) = reader.node(&held, *node)?.filter(|placed| is_said(&placed.node)) else {
+                return Ok(None);
+            };
+            let made = self.made(reader, &held, &placed, text, &mut casts)?;
+            // Who is switched off is named each time.
+            let is_whole = !self.is_any_out(reader, session, &made.rules)?;
+            if let Some(text) = Some(*node).filter(|_| is_whole).and_then(|node| self.parts.shown.find(node, &made)) {
+                return Ok(Some(Showing::Known(text)));
+            }
+            let (stage, world) = (self.stage(reader, &held, &placed, &made)?, reader.world(&held, &placed)?);
+            Ok(Some(Showing::Asked(Box::new(Asked { made, stage, world }))))
+        };
+        texts.iter().map(&mut one).collect()
     }
 
-    fn stage(
+    fn made(
         &self,
         reader: &mut Reader<'_>,
         held: &Held,
         placed: &Placed,
         text: &str,
-        cast: &Cast,
-    ) -> Result<Stage, TurnError> {
+        casts: &mut HashMap<Option<CharacterId>, Cast>,
+    ) -> Result<Made, TurnError> {
+        let node = &placed.node;
+        let cast = cast_of(casts, reader, held, node.character)?;
+        Ok(Made {
+            edits: held.session.edits,
+            place: (node.depth, node.turn),
+            rules: reader.rules(placed)?,
+            catalogue: Arc::downgrade(&self.catalogue),
+            text: Arc::from(text),
+            user: cast.user.clone(),
+            character: node.name.clone().unwrap_or_else(|| cast.character.clone()),
+        })
+    }
+
+    fn is_any_out(&self, reader: &mut Reader<'_>, session: SessionId, rules: &RulesInForce) -> Result<bool, TurnError> {
+        for plugin in &rules.plugins {
+            if self.shows(&plugin.id) && self.parts.hooks.is_out_here(reader, session, &plugin.id)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a plugin has a say in how replies are shown.
+    fn shows(&self, plugin: &str) -> bool {
+        self.catalogue.get(plugin).is_some_and(|plugin| plugin.has(Hook::OnDisplay))
+    }
+
+    fn stage(&self, reader: &mut Reader<'_>, held: &Held, placed: &Placed, made: &Made) -> Result<Stage, TurnError> {
         let node = &placed.node;
         let count = |n: i32| u64::try_from(n).unwrap_or(0);
-        let rules = reader.rules(placed)?;
-        let players = force::players(&rules.plugins, &self.catalogue);
+        let players = force::players(&made.rules.plugins, &self.catalogue);
         Ok(Stage {
             session: held.session.id,
             players: players.into_iter().filter(|one| one.plugin.has(Hook::OnDisplay)).collect(),
-            rules: Arc::new(rules.rules.clone()),
+            rules: Arc::new(made.rules.rules.clone()),
             world: reader.world_before(held, placed)?,
-            text: Arc::from(text),
+            text: Arc::clone(&made.text),
             role: node.role.word(),
-            user: cast.user.clone(),
-            character: node.name.clone().unwrap_or_else(|| cast.character.clone()),
+            user: made.user.clone(),
+            character: made.character.clone(),
             node: NodeFacts {
                 id: node.id.to_string(),
                 depth: count(node.depth),
@@ -150,11 +193,11 @@ impl Display {
         })
     }
 
-    async fn one(&self, mut stage: Stage, world: &Arc<World>) -> Displayed {
+    async fn one(&self, node: NodeId, Asked { made, mut stage, world }: Asked) -> Displayed {
         let mut shown = Displayed::default();
         for player in in_order(&stage.players) {
             let id = player.plugin.id();
-            match self.parts.hooks.look(Hook::OnDisplay, &stage, &player, world).await {
+            match self.parts.hooks.look(Hook::OnDisplay, &stage, &player, &world).await {
                 None => shown.problems.push(strikes::off(id)),
                 Some(outcome) => {
                     shown.problems.extend(outcome.error.as_ref().map(|error| hooks::failed(id, error)));
@@ -164,6 +207,9 @@ impl Display {
                     }
                 }
             }
+        }
+        if shown.problems.is_empty() {
+            self.parts.shown.keep(node, made, shown.text.clone());
         }
         shown
     }

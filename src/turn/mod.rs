@@ -10,7 +10,7 @@
 //! - `beside/` makes the calls that are no replies, `summing.rs` has summed up what slid out of prompts.
 //!
 //! What is no turn: `draft.rs` lets a model write what becomes no node; `preview.rs` shows a prompt that nobody sends, `tried.rs` what lore
-//! would fire; `display.rs` shows replies as plugins say; `workshop/` tries a hook without writing, and runs rules again.
+//! would fire; `display.rs` shows replies as plugins say, and `shown.rs` remembers how; `workshop/` tries a hook without writing, and runs rules again.
 //!
 //! To add a step to the journey: its place in `start/` or `reply/runner.rs`, its facts in the trace. To add a hook: see
 //! [`crate::plugin`], then call it in `rules/`.
@@ -27,6 +27,7 @@ mod preview;
 mod reply;
 mod rules;
 mod scene;
+mod shown;
 mod start;
 mod summing;
 mod tools;
@@ -130,6 +131,8 @@ pub(crate) struct Parts {
     pub catalogue: Arc<Installed>,
     pub models: Arc<Models>,
     pub hooks: rules::hooks::Hooks,
+    /// How plugins showed replies lately.
+    pub shown: shown::Shown,
     /// Lorebooks that were read already.
     pub shelf: Arc<ask::shelf::Shelf>,
     /// Who recalls.
@@ -199,6 +202,7 @@ impl Turns {
             catalogue: needs.catalogue,
             memories: ask::recall::Memories::new(needs.config.recall.clone(), needs.embedder),
             models: needs.models,
+            shown: shown::Shown::default(),
             summing: summing::Summing::default(),
             asking: beside::Asking::default(),
             shelf: Arc::default(),

@@ -307,6 +307,14 @@ impl Hooks {
         })
     }
 
+    /// Whether a plugin is switched off in a session, for a thread that reads already.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn is_out_here(&self, reader: &mut Reader<'_>, session: SessionId, plugin: &str) -> Result<bool, StoreError> {
+        self.tally.is_out_here(reader, session, plugin)
+    }
+
     /// The plugins that are known to be switched off in a session.
     pub fn known_out(&self, session: SessionId) -> Vec<String> {
         self.tally.known_out(session)

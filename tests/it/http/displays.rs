@@ -109,3 +109,38 @@ async fn who_is_switched_off_is_news() {
     let now = now.json();
     assert!(is_off(&now) && now["display"] == Value::Null, "{now}");
 }
+
+/// S3-18: a reply is shown by its script once, however often and by whatever address it is read; what changes the world that it stands
+/// in has it shown anew.
+#[tokio::test]
+async fn the_same_reply_is_shown_by_its_script_once() {
+    let play = Play::with(with(TestApp::with(), "heart", HEART), json!({"plugins": [{"id": "heart"}]})).await;
+    let mut said = Vec::new();
+    for text in ["One", "Two"] {
+        play.app.mock().script(Reply::ok([text]));
+        said.push(play.say("Hi.").await.reply);
+    }
+    let calls = async || {
+        let told = play.app.ask("GET", "/metrics").send_raw().await.text();
+        let head = "clotho_plugin_calls_total{plugin=\"heart\",hook=\"on_display\"} ";
+        told.lines().find_map(|line| line.strip_prefix(head)).map_or(0, |calls| calls.parse::<u64>().unwrap())
+    };
+    let shown = async || {
+        let line = play.get("projection").await;
+        let items = line["items"].as_array().unwrap().clone();
+        items.iter().filter_map(|one| one["display"].as_str().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    let before = ["HELLO. (0, before 0)", "ONE (1, before 0)", "TWO (2, before 1)"];
+    assert_eq!(shown().await, before);
+    let once = calls().await;
+    for _ in 0..3 {
+        assert_eq!(shown().await, before);
+        assert_eq!(play.get(&format!("node/{}", said[1])).await["display"], before[2]);
+        assert_eq!(play.get("projection?limit=1").await["items"][0]["display"], before[2]);
+    }
+    assert_eq!(calls().await, once);
+    play.app.put(&play.chat(&format!("node/{}/state", said[0])), &json!({"effects": "muted"})).await;
+    assert_eq!(shown().await, ["HELLO. (0, before 0)", "ONE (0, before 0)", "TWO (1, before 0)"]);
+    play.post("undo", json!({})).await;
+    assert_eq!(shown().await, before);
+}

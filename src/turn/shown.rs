@@ -1,0 +1,161 @@
+//! What plugins showed lately. The same reply is looked at often — by the next page, by everybody who watches a session — and a script
+//! that only reads says the same of the same things: it is asked once.
+//!
+//! A reply has one entry, and what it was made of decides whether it still holds ([`Made`]). Only what every plugin had its say in is
+//! kept: who fails is asked again, so that limits and strikes count as they would.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use lru::LruCache;
+
+use crate::ids::NodeId;
+use crate::plugin::Catalogue;
+use crate::store::RulesInForce;
+
+/// The bytes that are kept, estimated.
+const BYTES: usize = 4 << 20;
+/// What an entry takes beside its texts.
+const ENTRY: usize = 256;
+
+/// All that a reply is shown by and that may change while the node stays: its facts and its dice do not.
+#[derive(Debug, Clone)]
+pub struct Made {
+    /// The edit of the arrangement: worlds are others after it.
+    pub edits: i64,
+    /// Where the node stands: edges from the root, and its turn.
+    pub place: (i32, i32),
+    /// The plugins in force with their settings and grants.
+    pub rules: Arc<RulesInForce>,
+    /// The code of this server's plugins.
+    pub catalogue: Weak<Catalogue>,
+    /// The text that it is shown with where nobody changes it.
+    pub text: Arc<str>,
+    /// The user's name.
+    pub user: String,
+    /// The speaker's name.
+    pub character: String,
+}
+
+impl Made {
+    /// Rules and code are the same if they are the same objects: what was read anew is a miss, never a mistake.
+    fn is_like(&self, other: &Self) -> bool {
+        let names = |made: &Self| (made.edits, made.place);
+        names(self) == names(other)
+            && Arc::ptr_eq(&self.rules, &other.rules)
+            && Weak::ptr_eq(&self.catalogue, &other.catalogue)
+            && (&self.text, &self.user, &self.character) == (&other.text, &other.user, &other.character)
+    }
+
+    fn weight(&self, shown: Option<&str>) -> usize {
+        ENTRY + self.text.len() + self.user.len() + self.character.len() + shown.map_or(0, str::len)
+    }
+}
+
+/// Replies as they were shown lately; those that nobody wanted for longest go first.
+pub struct Shown(Mutex<Kept>);
+
+struct Kept {
+    all: LruCache<NodeId, (Made, Option<String>)>,
+    bytes: usize,
+}
+
+impl Default for Shown {
+    fn default() -> Self {
+        Self(Mutex::new(Kept { all: LruCache::unbounded(), bytes: 0 }))
+    }
+}
+
+impl Shown {
+    /// How a node was shown that was made of the same; the inner `None` = nobody changed its text.
+    pub fn find(&self, node: NodeId, made: &Made) -> Option<Option<String>> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.all.get(&node).filter(|(known, _)| known.is_like(made)).map(|(_, shown)| shown.clone())
+    }
+
+    /// Keeps how a node is shown, in the place of what was kept of it.
+    pub fn keep(&self, node: NodeId, made: Made, shown: Option<String>) {
+        let bytes = made.weight(shown.as_deref());
+        if bytes > BYTES / 4 {
+            return;
+        }
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.bytes += bytes;
+        if let Some((made, shown)) = kept.all.put(node, (made, shown)) {
+            kept.bytes -= made.weight(shown.as_deref());
+        }
+        while kept.bytes > BYTES
+            && let Some((_, (made, shown))) = kept.all.pop_lru()
+        {
+            kept.bytes -= made.weight(shown.as_deref());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(n: u128) -> NodeId {
+        NodeId::new(uuid::Uuid::from_u128(n))
+    }
+
+    fn made(text: &str) -> Made {
+        Made {
+            edits: 1,
+            place: (3, 2),
+            rules: Arc::default(),
+            catalogue: Weak::new(),
+            text: Arc::from(text),
+            user: "Ada".into(),
+            character: "Rin".into(),
+        }
+    }
+
+    /// S3-18: it holds for what it was made of, and for nothing that differs in any one thing.
+    #[test]
+    fn only_the_same_is_shown_again() {
+        let shown = Shown::default();
+        let same = made("He smiles.");
+        shown.keep(node(1), same.clone(), Some("HE SMILES.".into()));
+        assert_eq!(shown.find(node(1), &same), Some(Some("HE SMILES.".into())));
+        assert_eq!(shown.find(node(2), &same), None);
+        let catalogue = Arc::new(Catalogue::default());
+        for other in [
+            Made { edits: 2, ..same.clone() },
+            Made { place: (4, 2), ..same.clone() },
+            Made { place: (3, 3), ..same.clone() },
+            Made { rules: Arc::default(), ..same.clone() },
+            Made { catalogue: Arc::downgrade(&catalogue), ..same.clone() },
+            Made { text: Arc::from("He smile."), ..same.clone() },
+            Made { user: "Bo".into(), ..same.clone() },
+            Made { character: "Ro".into(), ..same.clone() },
+        ] {
+            assert_eq!(shown.find(node(1), &other), None, "{other:?}");
+        }
+        let other = made("He frowns.");
+        shown.keep(node(1), other.clone(), None);
+        assert_eq!((shown.find(node(1), &other), shown.find(node(1), &same)), (Some(None), None));
+    }
+
+    /// S0-54: so many bytes are kept, whatever their number; what was wanted last stays.
+    #[test]
+    fn only_so_much_is_kept() {
+        let shown = Shown::default();
+        let wanted = made("wanted");
+        let made = |n: u32| Made { text: Arc::from(format!("{n}")), ..wanted.clone() };
+        shown.keep(node(0), wanted.clone(), None);
+        let long = "x".repeat(9_000);
+        for n in 1..=1_000 {
+            shown.keep(node(n.into()), made(n), Some(long.clone()));
+            assert_eq!(shown.find(node(0), &wanted), Some(None));
+        }
+        let (bytes, count) = {
+            let kept = shown.0.lock().unwrap();
+            (kept.all.iter().map(|(_, (made, shown))| made.weight(shown.as_deref())).sum::<usize>(), kept.all.len())
+        };
+        assert!(bytes <= BYTES && bytes == shown.0.lock().unwrap().bytes && count > 400, "{bytes} bytes, {count}");
+        assert!(shown.find(node(1_000), &made(1_000)).is_some() && shown.find(node(1), &made(1)).is_none());
+        shown.keep(node(5_000), made(5_000), Some("x".repeat(2 * BYTES)));
+        assert!(shown.find(node(5_000), &made(5_000)).is_none() && shown.find(node(0), &wanted).is_some());
+    }
+}
