@@ -365,7 +365,7 @@ fn installed(config: &Config) -> Installed {
         let files = assets::plugin(id).map(|file| (file.path, file.bytes));
         Source::new(id, Origin::Bundled, files)
     });
-    Installed::new(Catalogue::load(bundled, &limits), config.plugins.dir.clone(), limits)
+    Installed::new(Catalogue::bundled(bundled, &limits), config.plugins.dir.clone(), limits)
 }
 
 /// Every start ends what a crash left: replies that were being written, files that were coming in.

@@ -50,13 +50,12 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Loads plugins. Of two with one name the later one counts, so that a folder's stands for a bundled one: name the
-    /// bundled ones first.
-    pub fn load(sources: impl IntoIterator<Item = Source>, limits: &Limits) -> Self {
+    /// Takes in plugins that the program brings ([`Loaded::later`]).
+    pub fn bundled(sources: impl IntoIterator<Item = Source>, limits: &Limits) -> Self {
         let mut catalogue = Self::default();
         for source in sources {
             let (name, origin) = (source.name.clone(), source.origin);
-            let state = Loaded::load(source, limits).map(Arc::new);
+            let state = Loaded::later(source, limits).map(Arc::new);
             catalogue.put(Entry::new(&name, origin, state));
         }
         catalogue

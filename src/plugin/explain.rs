@@ -8,7 +8,6 @@ use super::convert;
 use super::error::{ErrorKind, Frame, ScriptError};
 use super::fault::Fault;
 use super::habits;
-use super::kit::Kit;
 use super::known::known;
 use super::limits::{Limit, Limits, Stop};
 use super::manifest::Manifest;
@@ -27,13 +26,6 @@ struct Cause {
     kind: ErrorKind,
     limit: Option<Limit>,
     message: String,
-}
-
-impl<'a> Explain<'a> {
-    /// For the errors of a plugin.
-    pub(super) fn of(kit: &'a Kit) -> Self {
-        Self { manifest: &kit.manifest, scripts: &kit.scripts }
-    }
 }
 
 impl Explain<'_> {

@@ -83,7 +83,7 @@ fn work(queue: &Mutex<Receiver<Job>>) {
 
 impl ScriptHost for Pool {
     fn call(&self, plugin: Arc<Loaded>, call: Call) -> Pending {
-        if plugin.body(&call).is_none() {
+        if !plugin.defines(&call) {
             return Box::pin(std::future::ready(Outcome::nothing(call.world)));
         }
         let (jobs, places) = (self.jobs.clone(), Arc::clone(&self.places));

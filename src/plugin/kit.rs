@@ -1,12 +1,14 @@
 //! What a running call has to know of its plugin. Everything else of a plugin knows this; it knows nothing of them.
 
+use std::sync::Arc;
+
 use super::manifest::Manifest;
 use super::regexes::Regexes;
 use super::script::Scripts;
 
 /// A plugin's manifest, its script files, and its compiled patterns.
 pub(super) struct Kit {
-    pub(super) manifest: Manifest,
+    pub(super) manifest: Arc<Manifest>,
     pub(super) scripts: Scripts,
     pub(super) regexes: Regexes,
 }

@@ -1,52 +1,41 @@
-//! A plugin that is ready to run: everything that can be checked without running a hook has been.
+//! A plugin that is ready to run: everything that can be checked without running a hook has been. Its scripts are in `code.rs`.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use rhai::{AST, Engine};
-
-use super::call::{Call, Hook, TOOL};
+use super::call::{Call, Hook};
 use super::check;
-use super::engine;
+use super::code::{self, Code};
 use super::error::{ErrorKind, ScriptError};
 use super::explain::Explain;
-use super::kit::Kit;
 use super::limits::Limits;
-use super::manifest::{self, Manifest, Tool};
-use super::modules::Modules;
-use super::patterns::patterns;
+use super::manifest::{self, Manifest};
 use super::place;
-use super::regexes::Regexes;
 use super::schedule;
-use super::script::{self, Body, Files, Script, Scripts};
+use super::script::Scripts;
 use super::source::{Origin, Source};
-use super::suggest::did_you_mean;
 use super::thread::on_script_thread;
 use crate::world::Schema;
 
-/// The script file where the manifest names none.
-const ENTRY: &str = "main.rhai";
+/// What explains errors of a plugin whose scripts nobody has compiled yet.
+static NO_SCRIPTS: Scripts = Scripts::new();
 
 /// A plugin that is ready to run. Immutable: a reload makes another one, and calls under way finish on theirs.
 pub struct Loaded {
-    kit: Arc<Kit>,
+    manifest: Arc<Manifest>,
     origin: Origin,
-    code_hash: String,
     schema: Option<Arc<Schema>>,
-    hooks: BTreeMap<Hook, Body>,
-    /// What the tools of its manifest do, by their names.
-    tools: BTreeMap<String, Body>,
-    ast: AST,
-    files: Files,
-    modules: Modules,
+    hooks: BTreeSet<Hook>,
     source: Source,
+    code_hash: OnceLock<String>,
+    code: OnceLock<Result<Code, Box<ScriptError>>>,
     warnings: OnceLock<Vec<ScriptError>>,
 }
 
 impl std::fmt::Debug for Loaded {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Loaded({} {} {})", self.id(), self.manifest().version, self.code_hash)
+        write!(f, "Loaded({} {} {})", self.id(), self.manifest.version, self.code_hash())
     }
 }
 
@@ -54,12 +43,12 @@ impl Loaded {
     /// Bytes of the longest message that it is asked to narrate an answer to: half of a text, so that a script has as much
     /// again for what it makes of it.
     pub fn longest_message(&self) -> usize {
-        self.kit.manifest.limits.string / 2
+        self.manifest.limits.string / 2
     }
 
     /// Bytes of the longest message that it reads whole before it is sent.
     pub fn longest_input(&self) -> usize {
-        self.kit.manifest.limits.string
+        self.manifest.limits.string
     }
 
     /// Reads, compiles and checks a plugin; `server` are the limits that its manifest may lower.
@@ -69,48 +58,49 @@ impl Loaded {
     /// the wrong parameters, a file over its size.
     pub fn load(source: Source, server: &Limits) -> Result<Self, Box<ScriptError>> {
         let name = source.name.clone();
-        // Parsing goes as deep as a script does, and a parser that fails on strange text must not take the server along.
-        on_script_thread(|| Self::load_here(source, server)).unwrap_or_else(|error| {
-            Err(Box::new(ScriptError::new(
-                &name,
-                "",
-                ErrorKind::Host,
-                format!("the plugin could not be read: {error}"),
-            )))
+        aside(&name, || {
+            let read = Self::read(source, server)?;
+            let code = Code::compile(&read.source, &read.manifest)?;
+            Ok(Self { hooks: code.hooks(), code: OnceLock::from(Ok(code)), ..read })
         })
     }
 
-    fn load_here(source: Source, server: &Limits) -> Result<Self, Box<ScriptError>> {
-        let manifest = read_manifest(&source, server)?;
-        let scripts = scripts(&source, &manifest)?;
+    /// Reads a plugin that the program brings. Its scripts are compiled when they are first called: they take more memory than a
+    /// server that does not play them, and are known to be in order.
+    ///
+    /// # Errors
+    /// What keeps it from running: the manifest or the schema.
+    pub fn later(source: Source, server: &Limits) -> Result<Self, Box<ScriptError>> {
+        let read = Self::read(source, server)?;
+        let hooks = read.source.text(&read.manifest.entry).map(code::written).unwrap_or_default();
+        Ok(Self { hooks, warnings: OnceLock::from(Vec::new()), ..read })
+    }
+
+    /// A plugin without its scripts.
+    fn read(source: Source, server: &Limits) -> Result<Self, Box<ScriptError>> {
+        let manifest = Arc::new(read_manifest(&source, server)?);
         let schema = schema(&source, &manifest)?;
         rules_fit(&source, &manifest, schema.as_deref())?;
-        let explain = Explain { manifest: &manifest, scripts: &scripts };
-        let files = compile(&explain)?;
-        let ast = files.get(&manifest.entry).cloned().ok_or_else(|| missing(&manifest))?;
-        let modules = Modules::new(&files);
-        let engine = loading_engine(&manifest.limits, &modules);
-        let evaluated = modules.load_all(&engine, &manifest.entry);
-        evaluated.map_err(|(path, error)| explain.load_error(&path, &error))?;
-        check::imports_at_the_top(&ast, &explain)?;
-        let hooks = hooks(&ast, &explain)?;
-        let tools = tools(&ast, &explain)?;
-        let constant = files.values().flat_map(patterns).map(|(pattern, _)| pattern);
-        let regexes = Regexes::new(constant, &manifest.limits);
-        let kit = Arc::new(Kit { manifest, scripts, regexes });
-        let (code_hash, origin) = (code_hash(&source), source.origin);
-        let warnings = OnceLock::new();
-        Ok(Self { kit, origin, code_hash, schema, hooks, tools, ast, files, modules, source, warnings })
+        Ok(Self {
+            manifest,
+            origin: source.origin,
+            schema,
+            hooks: BTreeSet::new(),
+            source,
+            code_hash: OnceLock::new(),
+            code: OnceLock::new(),
+            warnings: OnceLock::new(),
+        })
     }
 
     /// The id.
     pub fn id(&self) -> &str {
-        &self.kit.manifest.id
+        &self.manifest.id
     }
 
     /// The manifest.
     pub fn manifest(&self) -> &Manifest {
-        &self.kit.manifest
+        &self.manifest
     }
 
     /// Where it was found.
@@ -120,7 +110,7 @@ impl Loaded {
 
     /// blake3 over all files, in lower-case hex: grants are given to exactly this code.
     pub fn code_hash(&self) -> &str {
-        &self.code_hash
+        self.code_hash.get_or_init(|| code_hash(&self.source))
     }
 
     /// The schema of its root, if it has one.
@@ -130,12 +120,12 @@ impl Loaded {
 
     /// Whether the script defines a hook. If not, calling it costs nothing.
     pub fn has(&self, hook: Hook) -> bool {
-        self.hooks.contains_key(&hook)
+        self.hooks.contains(&hook)
     }
 
     /// The hooks that the script defines.
     pub fn hooks(&self) -> impl Iterator<Item = Hook> + '_ {
-        self.hooks.keys().copied()
+        self.hooks.iter().copied()
     }
 
     /// What does not keep it from running but is probably a mistake: calls of functions that nobody defines, patterns
@@ -152,7 +142,10 @@ impl Loaded {
 
     fn look_through(&self) -> Vec<ScriptError> {
         let (schema, source, manifest) = (self.schema.as_deref(), &self.source, self.manifest());
-        let mut warnings = check::look(&self.kit, &self.explain(), &self.files, schema);
+        let mut warnings = match self.code() {
+            Ok(code) => check::look(&code.kit, &self.explain(), &code.files, schema),
+            Err(error) => vec![error.clone()],
+        };
         warnings.extend(left_out(source, manifest));
         warnings.extend(odd_rules(source, manifest, schema));
         warnings.extend(odd_schema(source, manifest, schema));
@@ -180,29 +173,42 @@ impl Loaded {
         texts.any(|text| words.iter().any(|word| text.contains(word)))
     }
 
-    /// What a call runs, if the script defines it.
-    pub(super) fn body(&self, call: &Call) -> Option<&Body> {
+    /// Whether the script defines what a call runs.
+    pub(super) fn defines(&self, call: &Call) -> bool {
         match &call.tool {
-            Some(tool) => self.tools.get(&tool.name),
-            None => self.hooks.get(&call.hook),
+            Some(tool) => self.manifest.tools.iter().any(|known| known.name == tool.name),
+            None => self.has(call.hook),
         }
     }
 
-    pub(super) fn ast(&self) -> &AST {
-        &self.ast
-    }
-
-    pub(super) fn modules(&self) -> Modules {
-        self.modules.clone()
-    }
-
-    pub(super) fn kit(&self) -> &Arc<Kit> {
-        &self.kit
+    /// Its scripts, compiled by whoever first asks.
+    ///
+    /// # Errors
+    /// They cannot be compiled; only of one that was read to be compiled later.
+    pub(super) fn code(&self) -> Result<&Code, &ScriptError> {
+        let compiled = || aside(self.id(), || Code::compile(&self.source, &self.manifest));
+        self.code.get_or_init(compiled).as_ref().map_err(|error| &**error)
     }
 
     pub(super) fn explain(&self) -> Explain<'_> {
-        Explain::of(&self.kit)
+        let scripts = match self.code.get() {
+            Some(Ok(code)) => &code.kit.scripts,
+            _ => &NO_SCRIPTS,
+        };
+        Explain { manifest: &self.manifest, scripts }
     }
+}
+
+/// Reads something of a plugin on a thread with a script's stack: parsing goes as deep as a script does, and a parser that fails on
+/// strange text must not take the server along.
+fn aside<T: Send>(
+    name: &str,
+    read: impl FnOnce() -> Result<T, Box<ScriptError>> + Send,
+) -> Result<T, Box<ScriptError>> {
+    on_script_thread(read).unwrap_or_else(|error| {
+        let message = format!("the plugin could not be read: {error}");
+        Err(Box::new(ScriptError::new(name, "", ErrorKind::Host, message)))
+    })
 }
 
 fn read_manifest(source: &Source, server: &Limits) -> Result<Manifest, Box<ScriptError>> {
@@ -217,35 +223,6 @@ fn read_manifest(source: &Source, server: &Limits) -> Result<Manifest, Box<Scrip
     } else {
         Err(fault(&format!("the id is \"{}\" but the folder is called \"{}\"", manifest.id, source.name)))
     }
-}
-
-/// The script files, within their sizes. Those under `tests/` are not scripts of the plugin.
-fn scripts(source: &Source, manifest: &Manifest) -> Result<Scripts, Box<ScriptError>> {
-    let limits = &manifest.limits;
-    let fault = |path: &str, kind, message: String| {
-        let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), kind, message);
-        Box::new(error.at(path, None, None, None))
-    };
-    let mut scripts = Scripts::new();
-    let engine = engine::base(limits);
-    let mut total = 0;
-    for (path, bytes) in source.files.iter().filter(|(path, _)| path.ends_with(".rhai") && !path.starts_with("tests/"))
-    {
-        total += bytes.len();
-        if bytes.len() > limits.file || total > limits.sources {
-            let (file, all) = (limits.file >> 10, limits.sources >> 10);
-            let message = format!("a script file may have {file} KiB, all of them together {all} KiB");
-            return Err(fault(path, ErrorKind::Limit, message));
-        }
-        let text =
-            source.text(path).ok_or_else(|| fault(path, ErrorKind::Parse, "the file is not UTF-8".to_owned()))?;
-        scripts.insert(path.clone(), Arc::new(Script::new(&engine, text)));
-    }
-    // A plugin of rules alone needs no script.
-    if scripts.is_empty() && !manifest.rules.is_empty() && manifest.entry == ENTRY {
-        scripts.insert(ENTRY.to_owned(), Arc::new(Script::new(&engine, "")));
-    }
-    Ok(scripts)
 }
 
 /// The rules of the manifest wait for and change what the schema knows.
@@ -281,12 +258,6 @@ fn in_manifest(source: &Source, manifest: &Manifest, offset: usize, message: Str
     error.at(manifest::FILE, line, column, Some(text))
 }
 
-fn missing(manifest: &Manifest) -> Box<ScriptError> {
-    let version = manifest.version.to_string();
-    let error = ScriptError::new(&manifest.id, &version, ErrorKind::Parse, "the file is missing");
-    Box::new(error.at(&manifest.entry, None, None, None))
-}
-
 fn schema(source: &Source, manifest: &Manifest) -> Result<Option<Arc<Schema>>, Box<ScriptError>> {
     let Some(path) = &manifest.state.schema else { return Ok(None) };
     let missing = || Box::new(in_schema(source, manifest, path, None, "the file is missing or not UTF-8".to_owned()));
@@ -319,74 +290,6 @@ fn in_schema(source: &Source, manifest: &Manifest, path: &str, offset: Option<us
     let (line, column) = offset.zip(text).map_or((None, None), |(offset, text)| manifest::place(text, offset));
     let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ErrorKind::Schema, message);
     error.at(path, line, column, text)
-}
-
-/// Compiles every script file.
-fn compile(explain: &Explain<'_>) -> Result<Files, Box<ScriptError>> {
-    let engine = engine::base(&explain.manifest.limits);
-    let one = |(path, script): (&String, &Arc<Script>)| {
-        let ast = script::compile(&engine, path, script).map_err(|error| explain.parse_error(path, &error))?;
-        Ok((path.clone(), ast))
-    };
-    explain.scripts.iter().map(one).collect()
-}
-
-/// The engine of the loader: as for a call, with the time that a whole load may take instead of a call's.
-fn loading_engine(limits: &Limits, modules: &Modules) -> Engine {
-    let mut engine = engine::base(limits);
-    engine.set_module_resolver(modules.clone());
-    let watch = super::limits::Watch::start(&Limits { deadline: limits.deadline * 20, ..limits.clone() });
-    engine.on_progress(move |operations| watch.progress(operations).map(rhai::Dynamic::from));
-    engine
-}
-
-/// What the tools of the manifest do: for each a function of two values, the context and the arguments.
-fn tools(ast: &AST, explain: &Explain<'_>) -> Result<BTreeMap<String, Body>, Box<ScriptError>> {
-    let mut found = BTreeMap::new();
-    for function in ast.iter_functions() {
-        let Some(name) = function.name.strip_prefix(TOOL) else { continue };
-        if !explain.manifest.tools.iter().any(|tool| tool.name == name) {
-            let known = explain.manifest.tools.iter().map(|tool| tool.name.as_str());
-            let hint = did_you_mean(name, known);
-            let message =
-                format!("the manifest offers no tool \"{name}\"{hint}: write a [[tool]] with this name there");
-            return Err(explain.at_function(&explain.manifest.entry, function.name, message));
-        }
-        let parameters @ [_, _] = function.params.as_slice() else {
-            let (name, given) = (function.name, function.params.join(", "));
-            let message =
-                format!("a tool is called with two values: write \"fn {name}(ctx, args)\", not \"fn {name}({given})\"");
-            return Err(explain.at_function(&explain.manifest.entry, name, message));
-        };
-        found.insert(name.to_owned(), Body::of(ast, function.name, parameters));
-    }
-    match explain.manifest.tools.iter().find(|tool| !found.contains_key(&tool.name)) {
-        None => Ok(found),
-        Some(Tool { name, .. }) => {
-            let message =
-                format!("the manifest offers the tool \"{name}\", but there is no \"fn {TOOL}{name}(ctx, args)\"");
-            let (id, version) = (&explain.manifest.id, explain.manifest.version.to_string());
-            let error = ScriptError::new(id, &version, ErrorKind::Parse, message);
-            Err(Box::new(error.at(&explain.manifest.entry, None, None, None)))
-        }
-    }
-}
-
-/// The hooks that a script defines, each with exactly its parameters.
-fn hooks(ast: &AST, explain: &Explain<'_>) -> Result<BTreeMap<Hook, Body>, Box<ScriptError>> {
-    let mut found = BTreeMap::new();
-    for function in ast.iter_functions() {
-        let Some(hook) = Hook::from_name(function.name) else { continue };
-        if function.params.len() != hook.parameters().len() {
-            let (name, given, meant) = (function.name, function.params.join(", "), hook.parameters().join(", "));
-            let values = if hook.parameters().len() == 1 { "one value" } else { "two values" };
-            let message =
-                format!("the hook is called with {values}: write \"fn {name}({meant})\", not \"fn {name}({given})\"");
-            return Err(explain.at_function(&explain.manifest.entry, name, message));
-        }
-        found.insert(hook, Body::of(ast, function.name, &function.params));
-    }
-    Ok(found)
 }
 
 fn code_hash(source: &Source) -> String {

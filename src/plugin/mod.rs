@@ -1,6 +1,6 @@
 //! Plugins: rules of a story as Rhai scripts, by strangers, within limits.
 //!
-//! - [`Catalogue`] holds every plugin as a [`Loaded`]: its [`Manifest`], its schema, its compiled script. [`Installed`] is
+//! - [`Catalogue`] holds every plugin as a [`Loaded`]: its [`Manifest`], its schema, its compiled scripts. [`Installed`] is
 //!   the catalogue as it is now, and takes in what changes in the folder.
 //! - [`ScriptHost`] runs one [`Call`] of one [`Hook`] and answers with an [`Outcome`]: operations, rolls, notes, the
 //!   hook's [`Answer`], and what it cost. A script changes nothing by itself: it proposes, the turn decides.
@@ -20,6 +20,7 @@ mod call;
 pub mod carried;
 mod catalogue;
 mod check;
+mod code;
 mod command;
 mod convert;
 mod ctx;

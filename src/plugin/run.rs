@@ -8,6 +8,7 @@ use rhai::{Caches, Dynamic, Engine, GlobalRuntimeState, INT, Scope, Stmt};
 
 use super::answer;
 use super::call::{Answer, Call, Outcome, Usage};
+use super::code::Code;
 use super::convert::to_script;
 use super::ctx::{Ctx, Running};
 use super::engine;
@@ -20,11 +21,15 @@ use super::plan::Plan;
 /// Runs a hook on this thread, which must have a stack of [`super::STACK`]. Whatever the script does, this returns: a
 /// panic on our side becomes an error of kind `host`.
 pub fn run(plugin: &Arc<Loaded>, call: Call) -> Outcome {
-    if plugin.body(&call).is_none() {
+    if !plugin.defines(&call) {
         return Outcome::nothing(call.world);
     }
+    let code = match plugin.code() {
+        Ok(code) => code,
+        Err(error) => return unable(call, error.clone()),
+    };
     let given = Call { world: Arc::default(), ..call.clone() };
-    match catch_unwind(AssertUnwindSafe(|| execute(plugin, call))) {
+    match catch_unwind(AssertUnwindSafe(|| execute(plugin, code, call))) {
         Ok(outcome) => outcome,
         Err(_) => failed(plugin, given, "the host failed while it ran the script; the log says more"),
     }
@@ -34,12 +39,16 @@ pub fn run(plugin: &Arc<Loaded>, call: Call) -> Outcome {
 pub(super) fn failed(plugin: &Loaded, call: Call, why: &str) -> Outcome {
     let fault = Fault { kind: ErrorKind::Host, limit: None, message: why.to_owned() };
     let error = plugin.explain().call_fault(&call, &fault);
+    unable(call, error)
+}
+
+fn unable(call: Call, error: ScriptError) -> Outcome {
     Outcome { error: Some(error), world: None, ..Outcome::nothing(call.world) }
 }
 
-fn execute(plugin: &Arc<Loaded>, call: Call) -> Outcome {
-    let running = Arc::new(Running::new(Arc::clone(plugin.kit()), call));
-    let returned = evaluate(plugin, &running);
+fn execute(plugin: &Arc<Loaded>, code: &Code, call: Call) -> Outcome {
+    let running = Arc::new(Running::new(Arc::clone(&code.kit), call));
+    let returned = evaluate(plugin, code, &running);
     let (mut outcome, refused) = running.take();
     outcome.warnings.splice(0..0, running.call.command_of.iter().map(|other| yielded(other)));
     let ended = match (&refused, returned) {
@@ -67,9 +76,9 @@ fn yielded(other: &str) -> String {
 
 /// Runs the file's own statements, which bring its imports and constants, and then those of the hook. The hook is not
 /// called: of an error that nothing may catch the engine would only say where the call was, and this one comes from nowhere.
-fn evaluate(plugin: &Arc<Loaded>, running: &Arc<Running>) -> Result<Dynamic, Throw> {
-    let Some(body) = plugin.body(&running.call) else { return Ok(Dynamic::UNIT) };
-    let (engine, ast) = (engine_for(plugin, running), plugin.ast());
+fn evaluate(plugin: &Arc<Loaded>, code: &Code, running: &Arc<Running>) -> Result<Dynamic, Throw> {
+    let Some(body) = code.body(&running.call) else { return Ok(Dynamic::UNIT) };
+    let (engine, ast) = (engine_for(plugin, code, running), &code.ast);
     let (mut global, mut caches, mut scope) = (engine.new_global_runtime_state(), Caches::new(), Scope::new());
     global.source = Some(plugin.manifest().entry.as_str().into());
     global.lib.push(ast.shared_lib().clone());
@@ -108,9 +117,9 @@ fn run_all(
 }
 
 /// An engine for one call: with its watch, its log, and the plugin's own modules.
-fn engine_for(plugin: &Arc<Loaded>, running: &Arc<Running>) -> Engine {
+fn engine_for(plugin: &Arc<Loaded>, code: &Code, running: &Arc<Running>) -> Engine {
     let mut engine = engine::base(running.limits());
-    engine.set_module_resolver(plugin.modules());
+    engine.set_module_resolver(code.modules.clone());
     let watched = Arc::clone(running);
     engine.on_progress(move |operations| watched.watch.progress(operations).map(Dynamic::from));
     let printing = Arc::clone(running);

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::SystemTime;
+
+use bytes::Bytes;
 
 /// Where a plugin was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub struct Source {
     /// Where it was found.
     pub origin: Origin,
     /// The files.
-    pub files: BTreeMap<String, Arc<[u8]>>,
+    pub files: BTreeMap<String, Bytes>,
     /// What lies in the folder and is left alone because it is a symbolic link.
     pub links: Vec<String>,
 }
@@ -35,7 +36,7 @@ const MAX_DEPTH: usize = 8;
 
 impl Source {
     /// A plugin from files in memory.
-    pub fn new<P: Into<String>, B: Into<Arc<[u8]>>>(
+    pub fn new<P: Into<String>, B: Into<Bytes>>(
         name: impl Into<String>,
         origin: Origin,
         files: impl IntoIterator<Item = (P, B)>,

@@ -147,7 +147,7 @@ fn files(carried: &Source, installed: Option<&Source>) -> Vec<RulesFile> {
     let nothing = std::collections::BTreeMap::new();
     let installed = installed.map_or(&nothing, |installed| &installed.files);
     let paths: std::collections::BTreeSet<&String> = carried.files.keys().chain(installed.keys()).collect();
-    let text = |bytes: &std::sync::Arc<[u8]>| String::from_utf8(bytes.to_vec()).ok();
+    let text = |bytes: &bytes::Bytes| String::from_utf8(bytes.to_vec()).ok();
     let one = |path: &String| {
         let (before, after) = (installed.get(path), carried.files.get(path));
         let change = match (before, after) {

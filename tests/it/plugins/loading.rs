@@ -1,5 +1,6 @@
 //! Loading: what is checked before anything runs, what a folder may hold, and that a broken plugin harms nobody.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use clotho::plugin::{Catalogue, ErrorKind, Hook, Limits, Loaded, Origin, Source, order};
@@ -232,7 +233,7 @@ fn a_broken_plugin_is_listed_and_harms_nobody() {
         Origin::Bundled,
         [("plugin.toml", MANIFEST.as_bytes().to_vec()), ("main.rhai", b"fn on_reply(ctx) {}".to_vec())],
     );
-    let mut catalogue = Catalogue::load([bundled], &limits);
+    let mut catalogue = Catalogue::bundled([bundled], &limits);
     assert!(catalogue.get("mine").unwrap().has(Hook::OnReply));
     catalogue.add_folder(temp.path(), &limits);
     catalogue.add_folder(&temp.path().join("nowhere"), &limits);
@@ -242,6 +243,38 @@ fn a_broken_plugin_is_listed_and_harms_nobody() {
     assert!(catalogue.get("mine").unwrap().has(Hook::Init), "a folder's plugin stands for the bundled one");
     let error = catalogue.entries().next().unwrap().state.as_ref().unwrap_err();
     assert_eq!((error.file.as_deref(), error.line), (Some("plugin.toml"), Some(1)));
+}
+
+/// `performance.md` 2 (idle memory): what the program brings is compiled when it is first called, and is known before as it is then.
+#[test]
+fn what_the_program_brings_is_compiled_when_it_is_called() {
+    let (limits, folder) = (without_deadline(), Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins"));
+    let found = Source::read_all(&folder).unwrap();
+    assert!(found.len() >= 6);
+    for (name, source) in found {
+        let source = source.unwrap();
+        let (later, now) = (Loaded::later(source.clone(), &limits).unwrap(), Loaded::load(source, &limits).unwrap());
+        assert_eq!(later.hooks().collect::<Vec<_>>(), now.hooks().collect::<Vec<_>>(), "{name}");
+        assert_eq!((later.code_hash(), now.warnings()), (now.code_hash(), [].as_slice()), "{name}");
+    }
+    let files =
+        [("plugin.toml", MANIFEST.as_bytes()), ("main.rhai", "fn on_reply(ctx) { ctx.set(\"x\", 1); }".as_bytes())];
+    let later = Arc::new(Loaded::later(Source::new("mine", Origin::Bundled, files), &limits).unwrap());
+    let outcome = Bench::new().reply(&later, json!({}), "");
+    assert_eq!(world_of(&outcome).vars["mine"]["x"], 1);
+}
+
+/// One that is not in order after all says so with each call, and nothing comes of that.
+#[test]
+fn what_cannot_be_compiled_later_fails_its_calls() {
+    let files = [("plugin.toml", MANIFEST.as_bytes()), ("main.rhai", "fn on_reply(ctx) { let; }".as_bytes())];
+    let later = Arc::new(Loaded::later(Source::new("mine", Origin::Bundled, files), &without_deadline()).unwrap());
+    for _ in 0..2 {
+        let outcome = Bench::new().reply(&later, json!({}), "");
+        let error = outcome.error.unwrap();
+        assert_eq!((error.kind, error.file.as_deref(), error.line), (ErrorKind::Parse, Some("main.rhai"), Some(1)));
+        assert!(outcome.operations.is_empty() && outcome.world.is_none());
+    }
 }
 
 fn named(id: &str, after: &str) -> Arc<Loaded> {
