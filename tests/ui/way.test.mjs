@@ -103,16 +103,32 @@ describe("the way", () => {
     }
     const { page, close } = await open(path);
     await chips(page).first().waitFor();
+    const inSight = (name) => way(page).getByRole("button", { name }).evaluate((chip) => {
+      const { left, right } = chip.getBoundingClientRect();
+      const row = /** @type {Element} */ (chip.closest("ol")?.parentElement).getBoundingClientRect();
+      return left >= row.left - 1 && right <= row.right + 1;
+    });
+    const now = "Turn 80: Line 158.";
+    await until(() => inSight(now), "one sees where one stands");
+    await page.setViewportSize({ width: 420, height: 700 });
+    await until(() => inSight(now), "also when the window has become narrow");
+    await page.setViewportSize({ width: 1280, height: 720 });
+    const firstOf = async () => Number(/\d+/.exec((await chips(page).first().getAttribute("aria-label")) ?? "")?.[0]);
+    const before = await firstOf();
+    await way(page).getByRole("button", { name: "Earlier…" }).click();
+    await until(async () => (await firstOf()) < before - 20, "who asks for earlier turns is shown them");
     await until(async () => {
       // It may be gone, or wait for what is on its way.
       await way(page).getByRole("button", { name: "Earlier…" }).evaluateAll((found) => found[0]?.click());
       assert.ok((await chips(page).count()) <= 30, "few chips at every moment");
       return (await way(page).getByRole("button", { name: "Earlier…" }).count()) === 0;
     }, "the line is known to its beginning");
-    assert.equal(await current(page), "Turn 80: Line 158.");
+    await way(page).locator("div").evaluate((box) => (box.scrollLeft = box.scrollWidth));
+    await until(async () => (await current(page)) === "Turn 80: Line 158.", "one stands where one stood");
     await way(page).locator("div").evaluate((box) => (box.scrollLeft = 0));
     await way(page).getByRole("button", { name: "Turn 1: Line 0." }).waitFor();
     assert.ok((await chips(page).count()) <= 30);
+    assert.equal(await way(page).locator('[tabindex="0"]').count(), 1, "keys reach what is drawn");
     await close();
   });
 });

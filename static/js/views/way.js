@@ -47,16 +47,35 @@ function Row({ all, here }) {
   /** The chip that the keyboard is at, if it is at one. */
   const held = useSignal(/** @type {number | null} */ (null));
   const at = Math.min(held.value ?? here, all.length - 1);
+  /** Where the line began, and how many turns it had, when somebody asked for earlier ones. */
+  const asked = useRef(/** @type {{from: Id | null, count: number} | null} */ (null));
   const look = () => void (box.current && (first.value = Math.max(0, Math.floor(box.current.scrollLeft / STRIDE) - SPARE)));
   useLayoutEffect(() => {
-    if (box.current) box.current.scrollLeft = at * STRIDE - (box.current.clientWidth - STRIDE) / 2;
-    look();
+    const row = box.current;
+    if (!row) return;
+    const came = asked.current && asked.current.from !== older.value ? all.length - asked.current.count : 0;
+    if (came > 0) asked.current = null;
+    // Who asked for earlier turns sees those that came, up to the one that was the first; anybody else sees where he stands.
+    const settle = () => {
+      row.scrollLeft = came > 0 ? (came + 1) * STRIDE - row.clientWidth : at * STRIDE - (row.clientWidth - STRIDE) / 2;
+      look();
+    };
+    settle();
+    let { clientWidth } = row;
+    const sizes = new ResizeObserver(() => {
+      if (row.clientWidth !== clientWidth) settle();
+      ({ clientWidth } = row);
+    });
+    sizes.observe(row);
+    return () => sizes.disconnect();
   }, [at, all.length]);
   useLayoutEffect(() => {
     if (held.value !== null) /** @type {HTMLElement | null} */ (box.current?.querySelector("[tabindex='0']"))?.focus({ preventScroll: true });
   }, [held.value, first.value]);
+  // Of what is drawn one can always be reached by keys, also where somebody has scrolled away from where he stands.
+  const reached = Math.min(Math.max(at, first.value), first.value + MOST - 1);
   const walk = (/** @type {KeyboardEvent} */ event) => {
-    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: all.length - 1 }[event.key];
+    const to = { ArrowLeft: reached - 1, ArrowRight: reached + 1, Home: 0, End: all.length - 1 }[event.key];
     if (to === undefined || event.altKey) return;
     event.preventDefault();
     event.stopPropagation();
@@ -66,10 +85,14 @@ function Row({ all, here }) {
   const leave = (/** @type {FocusEvent} */ { relatedTarget }) => void (relatedTarget instanceof Element && !box.current?.contains(relatedTarget) && (held.value = null));
   // Where the line begins further up, nobody has counted what is there.
   const isWhole = older.value === null;
+  const earlier = () => {
+    asked.current = { from: older.value, count: all.length };
+    void loadOlder(500);
+  };
   return html`<nav class="way" aria-label=${t("way.label")}>
-    ${!isWhole && html`<button type="button" class="chip" aria-disabled=${loadingOlder.value} onClick=${() => void loadOlder(500)}>${t("way.older")}</button>`}
+    ${!isWhole && html`<button type="button" class="chip" aria-disabled=${loadingOlder.value} onClick=${earlier}>${t("way.older")}</button>`}
     <div ref=${box} onScroll=${look} onKeyDown=${walk} onFocusOut=${leave}><ol style=${{ width: `${all.length * STRIDE}px` }}>${all.slice(first.value, first.value + MOST).map((turn, i) =>
-      h(Chip, { key: turn.first, turn, i: first.value + i, here, isAt: first.value + i === at }))}</ol></div></nav>`;
+      h(Chip, { key: turn.first, turn, i: first.value + i, here, isAt: first.value + i === reached }))}</ol></div></nav>`;
 }
 
 /** Numbered as lists and the tree number turns: a reply that stands alone here, as what is there before anybody has said anything, is none. @param {{turn: Turn, i: number, here: number, isAt: boolean}} props */
