@@ -10,6 +10,7 @@ import { rulesOf } from "../../static/js/lib/manifest.js";
 import { groupsOf, isConcealed } from "../../static/js/lib/schema.js";
 import { bare, linesBetween, titlesOf, visible } from "../../static/js/lib/judged.js";
 import { growing, quoted } from "../../static/js/lib/tags.js";
+import { unmarked } from "../../static/js/lib/text.js";
 
 /** More than enough for whatever follows from what has happened. */
 const settled = () => steps(12);
@@ -17,6 +18,11 @@ const settled = () => steps(12);
 async function steps(n) {
   for (let i = 0; i < n; i += 1) await null;
 }
+
+test("what is found is shown without marks and tags, and with whatever else looks like one", () => {
+  assert.equal(unmarked('# The *red* `lamp` <font color="red">burns</font>,<br/> see'), "The red lamp burns, see");
+  assert.equal(unmarked("I <3 you: 2 < 3 > 1, <<so it is>>"), "I <3 you: 2 < 3 > 1, <<so it is>>");
+});
 
 describe("work in rounds", () => {
   /** Rounds that end when the test says so: the functions that end those that have begun. */

@@ -14,7 +14,7 @@ use crate::turn::machine::Fault;
 /// Why a reply ends that the server did not live to finish.
 pub fn interrupted() -> Fault {
     let message = "the server stopped while this reply was being written";
-    Fault::new("interrupted", message, "try again: what had arrived is kept")
+    Fault::new("interrupted", message, "try again: whatever had arrived is kept")
 }
 
 /// The ending of a reply that failed outside the machine. `trace` is what is known of its prompt, which may be nothing: what it

@@ -39,8 +39,8 @@ export function sentence(words) {
 /** The text of a card where nobody plays it yet: with names for the marks that stand for them. @param {string | null | undefined} text @param {{char: string, user: string}} names */
 export const withNames = (text, { char, user }) => (text ?? "").replace(/\{\{\s*(char|user)\s*\}\}/gi, (_, which) => (which.toLowerCase() === "char" ? char : user));
 
-/** A piece of Markdown without its marks. @param {string} piece */
-export const unmarked = (piece) => piece.replace(/[*_`]+|^[#>]+\s/gm, "");
+/** A piece of Markdown without its marks, and without the tags of HTML that models write. @param {string} piece */
+export const unmarked = (piece) => piece.replace(/<\/?[a-z][\w-]*(?:\s+[\w-]+=(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>]+))*\s*\/?>|[*_`]+|^[#>]+\s/gim, "");
 
 /** Markdown as it is read aloud: without its marks. @param {string} markdown */
 export const plain = (markdown) => markdown.replace(/^[#>\s-]+|[*_`]/gm, "").replace(/\s+/g, " ");

@@ -95,7 +95,7 @@ export default {
   "failure.cut_off": "The reply broke off.",
   "failureHint.cut_off": "What arrived is kept. Try again for another one.",
   "failure.interrupted": "Clotho was stopped while this was being written.",
-  "failureHint.interrupted": "What had arrived is kept. Try again for another one.",
+  "failureHint.interrupted": "Whatever had arrived is kept. Try again for another one.",
   "failure.empty_reply": "The model answered without a word.",
   "failureHint.empty_reply": "Try again, or choose another model.",
   "failure.cancelled": "Stopped before the first word.",

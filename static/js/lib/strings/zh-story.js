@@ -96,7 +96,7 @@ export default {
   "failure.cut_off": "回复中途断开了。",
   "failureHint.cut_off": "已写出的部分已保留。可以重试，另写一条。",
   "failure.interrupted": "写到一半时，Clotho 停止了。",
-  "failureHint.interrupted": "已写出的部分已保留。可以重试，另写一条。",
+  "failureHint.interrupted": "若已写出一部分，则已保留。可以重试，另写一条。",
   "failure.empty_reply": "模型什么也没写。",
   "failureHint.empty_reply": "重试，或换一个模型。",
   "failure.cancelled": "还没写出第一个字就停下了。",
