@@ -135,15 +135,25 @@ impl Bare {
 /// The pragmas of a reading connection.
 pub const READING: &str = "PRAGMA query_only = ON; PRAGMA cache_size = -4096; PRAGMA mmap_size = 268435456;";
 
-/// The query of a page in plain C, no diesel in between: every column that a page's nodes are made of, each value taken and
-/// kept. Nobody who answers with these nodes can do less.
+/// Every column that the nodes of a page are made of: nobody who answers with these nodes can do less.
+const PAGE: &str = "WITH RECURSIVE up (n, parent_n) AS (SELECT n, parent_n FROM nodes WHERE n = ?1 UNION ALL \
+     SELECT p.n, p.parent_n FROM nodes p JOIN up ON p.n = up.parent_n) \
+     SELECT nodes.n, id, nodes.parent_n, role, kind, status, is_enabled, is_muted, author, persona, speaker, \
+     remembered_n, rating, depth, turn, since_keyframe, dice_seed, created, is_unread, name, content, reasoning, \
+     metadata \
+     FROM up JOIN nodes ON nodes.n = up.n JOIN texts ON texts.n = up.n \
+     WHERE status <> 0 AND kind NOT IN (0, 3) AND is_enabled LIMIT 0 + ?2";
+
+/// Every column that an outline is made of, in whatever order.
+const OUTLINE: &str = "SELECT nodes.n, parent_n, depth, id, role, kind, status, is_enabled, is_muted, is_unread, \
+     since_keyframe, substr(content, 1, 80) \
+     FROM nodes JOIN texts ON texts.n = nodes.n WHERE session_n = ?1 AND NOT is_hidden";
+
+/// One query in plain C, no diesel in between, each value taken and kept.
 pub struct Plain {
     db: *mut ffi::sqlite3,
     statement: *mut ffi::sqlite3_stmt,
 }
-
-/// So many columns make a node.
-const COLUMNS: usize = 23;
 
 /// A value that was taken from a row.
 pub enum Taken {
@@ -167,19 +177,19 @@ impl Taken {
 
 #[allow(unsafe_code, reason = "the limit is what the C library itself takes")]
 impl Plain {
-    pub fn open(path: &Path) -> Self {
+    /// The query of a page.
+    pub fn page(path: &Path) -> Self {
+        Self::open(path, PAGE)
+    }
+
+    /// The query of an outline.
+    pub fn outline(path: &Path) -> Self {
+        Self::open(path, OUTLINE)
+    }
+
+    fn open(path: &Path, sql: &str) -> Self {
         let path = CString::new(path.to_str().unwrap()).unwrap();
-        let pragmas = CString::new(READING).unwrap();
-        let sql = CString::new(
-            "WITH RECURSIVE up (n, parent_n) AS (SELECT n, parent_n FROM nodes WHERE n = ?1 UNION ALL \
-             SELECT p.n, p.parent_n FROM nodes p JOIN up ON p.n = up.parent_n) \
-             SELECT nodes.n, id, nodes.parent_n, role, kind, status, is_enabled, is_muted, author, persona, speaker, \
-             remembered_n, rating, depth, turn, since_keyframe, dice_seed, created, is_unread, name, content, reasoning, \
-             metadata \
-             FROM up JOIN nodes ON nodes.n = up.n JOIN texts ON texts.n = up.n \
-             WHERE status <> 0 AND kind NOT IN (0, 3) AND is_enabled LIMIT 0 + ?2",
-        )
-        .unwrap();
+        let (pragmas, sql) = (CString::new(READING).unwrap(), CString::new(sql).unwrap());
         let mut plain = Self { db: ptr::null_mut(), statement: ptr::null_mut() };
         // SAFETY: the pointers are those that SQLite hands out, and both live as long as this does.
         unsafe {
@@ -193,12 +203,15 @@ impl Plain {
         plain
     }
 
-    pub fn page(&mut self, leaf: i64, limit: i64) -> Vec<[Taken; COLUMNS]> {
-        let mut rows = Vec::with_capacity(usize::try_from(limit).unwrap());
+    /// Its rows, for what is bound: so many columns of each.
+    pub fn rows<const COLUMNS: usize>(&mut self, bound: &[i64]) -> Vec<[Taken; COLUMNS]> {
+        let mut rows = Vec::new();
         // SAFETY: the statement is prepared, and a column is looked at before the next step.
         unsafe {
-            ffi::sqlite3_bind_int64(self.statement, 1, leaf);
-            ffi::sqlite3_bind_int64(self.statement, 2, limit);
+            for (at, value) in (1..).zip(bound) {
+                assert_eq!(ffi::sqlite3_bind_int64(self.statement, at, *value), ffi::SQLITE_OK);
+            }
+            assert_eq!(ffi::sqlite3_column_count(self.statement), c_int::try_from(COLUMNS).unwrap());
             while ffi::sqlite3_step(self.statement) == ffi::SQLITE_ROW {
                 rows.push(std::array::from_fn(|column| self.take(column.try_into().unwrap())));
             }

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use clotho::http::wire::tree::TreeSkeleton;
 use clotho::ids::{NodeId, SessionId, UserId};
-use clotho::store::{Placed, Reader, Show, StoreError};
+use clotho::prompt::tags::hide_blocks;
+use clotho::store::{Placed, Reader, Show, Sketch, StoreError};
+use clotho::tree::Session;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 
@@ -13,6 +16,9 @@ use super::session::{Bench, TEXT, open};
 use super::table::{head, kilobytes, median, micros, quantile, ratio, row, timed, used};
 
 const TURNS: usize = 300;
+/// So many columns make a node, and so many a line of an outline.
+const NODE: usize = 23;
+const OUTLINE: usize = 12;
 
 /// One durable turn must cost the same in a session of ten nodes and of a hundred thousand.
 pub fn turn_by_size() {
@@ -138,10 +144,11 @@ pub fn projection() {
         let path = folder.path().join("clotho.db");
         let mut conn = SqliteConnection::establish(path.to_str().unwrap()).unwrap();
         conn.batch_execute(READING).unwrap();
-        let mut plain = Plain::open(&path);
+        let mut plain = Plain::page(&path);
         let (mut ours, mut limit, mut walk, mut handed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let leaf_n = i64::try_from(depth).unwrap() + 1;
-        assert!(plain.page(leaf_n, 201).iter().flatten().map(Taken::len).sum::<usize>() > 201 * TEXT);
+        let mut query = || plain.rows::<NODE>(&[leaf_n, 201]);
+        assert!(query().iter().flatten().map(Taken::len).sum::<usize>() > 201 * TEXT);
         for _ in 0..400 {
             let user: UserId = bench.user;
             let read = move |reader: &mut Reader<'_>| -> Result<Vec<Placed>, StoreError> {
@@ -151,7 +158,7 @@ pub fn projection() {
             let whole = |page: Result<Vec<Placed>, StoreError>| assert_eq!(page.unwrap().len(), 200);
             ours.push(timed(|| whole(bench.runtime.block_on(bench.store.glance(read)))));
             handed.push(timed(|| whole(bench.runtime.block_on(bench.store.read(read)))));
-            limit.push(timed(|| assert_eq!(plain.page(leaf_n, 201).len(), 201)));
+            limit.push(timed(|| assert_eq!(query().len(), 201)));
             walk.push(timed(|| assert_eq!(Bare::walk(&mut conn, leaf_n, 200), 200 * TEXT)));
         }
         let (ours, limit) = (median(&mut ours), median(&mut limit));
@@ -166,6 +173,60 @@ pub fn projection() {
             ratio(handed, limit),
             micros(walk),
             ratio(ours, walk),
+        ]);
+    }
+}
+
+/// The outline of a whole tree against one query for its columns: as the store hands it over, and as it is answered.
+pub fn outline() {
+    head(
+        "The outline of a tree (rounds take turns)",
+        &[
+            "nodes",
+            "one query in C",
+            "clotho, rows",
+            "clotho / query",
+            "clotho, as JSON",
+            "it / query",
+            "limit",
+            "bytes",
+        ],
+    );
+    for nodes in [10_000, 100_000] {
+        let folder = tempfile::tempdir().unwrap();
+        let bench = open(folder.path());
+        let (session, root) = bench.begin(10);
+        bench.grow(session, root, nodes);
+        let mut plain = Plain::outline(&folder.path().join("clotho.db"));
+        let (mut limit, mut ours, mut answered) = (Vec::new(), Vec::new(), Vec::new());
+        let mut bytes = 0;
+        for _ in 0..(1_000_000 / nodes).max(15) {
+            limit.push(timed(|| assert_eq!(plain.rows::<OUTLINE>(&[1]).len(), nodes + 1)));
+            let user: UserId = bench.user;
+            let read = move |reader: &mut Reader<'_>| -> Result<(Session, Vec<Sketch>), StoreError> {
+                let held = reader.session(user, session)?.unwrap();
+                let sketches = reader.outline(&held)?;
+                Ok((held.session, sketches))
+            };
+            let rows = || bench.runtime.block_on(bench.store.read(read)).unwrap();
+            ours.push(timed(|| assert_eq!(rows().1.len(), nodes + 1)));
+            answered.push(timed(|| {
+                let (session, sketches) = rows();
+                let mut skeleton = TreeSkeleton::of(&session);
+                skeleton.fill(sketches, |text| hide_blocks(text, &["think".to_owned()]));
+                bytes = serde_json::to_vec(&skeleton).unwrap().len();
+            }));
+        }
+        let (limit, ours, answered) = (median(&mut limit), median(&mut ours), median(&mut answered));
+        row(&[
+            nodes.to_string(),
+            micros(limit),
+            micros(ours),
+            ratio(ours, limit),
+            micros(answered),
+            ratio(answered, limit),
+            "<= 3".into(),
+            kilobytes(bytes.try_into().unwrap(), 1),
         ]);
     }
 }

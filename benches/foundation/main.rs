@@ -26,10 +26,11 @@ mod session;
 mod table;
 mod whole;
 
-const FIGURES: [(&str, fn()); 6] = [
+const FIGURES: [(&str, fn()); 7] = [
     ("turn", figures::turn_by_size),
     ("writers", figures::writers),
     ("projection", figures::projection),
+    ("outline", figures::outline),
     ("world", figures::world),
     ("first-token", whole::first_token),
     ("whole", whole::turns),

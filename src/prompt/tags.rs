@@ -70,19 +70,24 @@ fn without(text: &str, found_at: impl Fn(&str) -> Option<Block>) -> Option<Strin
 /// The text with others in the place of what is found at its tags: `found_at` is given the text from a tag on, and says how long what it
 /// found is and what comes there (`None`: it stays). `None` where nothing became another.
 fn replaced(text: &str, found_at: impl Fn(&str) -> Option<(usize, Option<String>)>) -> Option<String> {
-    let mut changed = false;
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(start) = rest.find('<') {
-        let (before, at) = rest.split_at(start);
-        out.push_str(before);
-        let (whole, other) = found_at(at).unwrap_or((1, None));
-        changed |= other.is_some();
-        out.push_str(other.as_deref().or(at.get(..whole)).unwrap_or_default());
-        rest = at.get(whole..).unwrap_or_default();
+    // Most texts have no such tag: nothing is copied before there is one.
+    let mut changed: Option<String> = None;
+    let (mut copied, mut at) = (0, 0);
+    let from = |at: usize| text.get(at..).unwrap_or_default();
+    while let Some(found) = from(at).find('<') {
+        let start = at + found;
+        let (whole, other) = found_at(from(start)).unwrap_or((1, None));
+        at = start + whole;
+        if let Some(other) = other {
+            let out = changed.get_or_insert_default();
+            out.push_str(text.get(copied..start).unwrap_or_default());
+            out.push_str(&other);
+            copied = at;
+        }
     }
-    out.push_str(rest);
-    changed.then_some(out)
+    let mut out = changed?;
+    out.push_str(from(copied));
+    Some(out)
 }
 
 /// A reply as rules read it: without what is hidden as thought. Blocks that are hidden because they are for rules stay, without the

@@ -3,8 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, SmallInt, Text};
+use diesel::sql_types::{BigInt, Integer, Text};
 
 use crate::ids::{FragmentId, NodeId};
 use crate::tree::{Delta, Kind, Note, Siblings, Trouble};
@@ -16,7 +17,7 @@ use super::page::Page;
 use super::prepared::prepared;
 use super::read::{Reader, load, node_row, padded};
 use super::replies::is_generating;
-use super::tables::{deltas, fragments, nodes};
+use super::tables::{deltas, fragments, nodes, texts};
 
 /// So many values are bound in one statement.
 const CHUNK: usize = 500;
@@ -37,33 +38,23 @@ pub struct Dressed {
 }
 
 /// One line of an outline: everything about a node but its texts.
-#[derive(Debug, Clone, QueryableByName)]
-pub struct Outline {
-    #[diesel(sql_type = BigInt)]
+#[derive(Queryable)]
+struct Outline {
     n: i64,
-    #[diesel(sql_type = Nullable<BigInt>)]
     parent_n: Option<i64>,
-    #[diesel(sql_type = Binary)]
-    id: Vec<u8>,
-    #[diesel(sql_type = SmallInt)]
+    depth: i32,
+    id: Key,
     role: i16,
-    #[diesel(sql_type = SmallInt)]
     kind: i16,
-    #[diesel(sql_type = SmallInt)]
     status: i16,
-    #[diesel(sql_type = Bool)]
     is_enabled: bool,
-    #[diesel(sql_type = Bool)]
     is_muted: bool,
-    #[diesel(sql_type = Bool)]
     is_unread: bool,
-    #[diesel(sql_type = Integer)]
     since_keyframe: i32,
-    #[diesel(sql_type = Text)]
     beginning: String,
 }
 
-/// The outline of a node: `Outline` in the words of the domain.
+/// The outline of a node: everything about it but its texts.
 #[derive(Debug, Clone)]
 pub struct Sketch {
     /// The node.
@@ -157,12 +148,25 @@ impl Reader<'_> {
     /// # Errors
     /// The database fails or a row is damaged.
     pub fn outline(&mut self, held: &Held) -> Result<Vec<Sketch>, StoreError> {
-        let query = diesel::sql_query(
-            "SELECT nodes.n, parent_n, id, role, kind, status, is_enabled, is_muted, is_unread, since_keyframe, \
-             CASE WHEN content LIKE '<%' THEN substr(content, 1, 4000) ELSE substr(content, 1, 80) END AS beginning \
-             FROM nodes JOIN texts ON texts.n = nodes.n WHERE session_n = $1 AND NOT is_hidden ORDER BY depth, nodes.n",
+        let tree = nodes::table.inner_join(texts::table.on(texts::n.eq(nodes::n)));
+        let own = tree.filter(nodes::session_n.eq(held.n)).filter(nodes::is_hidden.eq(false));
+        let columns = (
+            nodes::n,
+            nodes::parent_n,
+            nodes::depth,
+            nodes::id,
+            nodes::role,
+            nodes::kind,
+            nodes::status,
+            nodes::is_enabled,
+            nodes::is_muted,
+            nodes::is_unread,
+            nodes::since_keyframe,
+            sql::<Text>("CASE WHEN content LIKE '<%' THEN substr(content, 1, 4000) ELSE substr(content, 1, 80) END"),
         );
-        let rows: Vec<Outline> = prepared(query.bind::<BigInt, _>(held.n)).load(self.conn)?;
+        let mut rows: Vec<Outline> = prepared(own.select(columns)).load(self.conn)?;
+        // Here and not in the database, which would write all of them to the disk for it: they come almost in order.
+        rows.sort_by_key(|row| (row.depth, row.n));
         let mut places: HashMap<i64, usize> = HashMap::with_capacity(rows.len());
         let mut sketches = Vec::with_capacity(rows.len());
         for row in rows {
@@ -276,7 +280,7 @@ impl Outline {
     fn sketch(self, parent: Option<usize>) -> Result<Sketch, StoreError> {
         let bad = StoreError::Inconsistent { table: "nodes", column: "id", row: self.n };
         Ok(Sketch {
-            id: NodeId::from_slice(&self.id).ok_or(bad)?,
+            id: NodeId::from_slice(self.id.bytes()).ok_or(bad)?,
             parent,
             role: self.role,
             kind: self.kind,

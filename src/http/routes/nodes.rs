@@ -3,7 +3,7 @@
 use actix_web::HttpRequest;
 
 use super::worlds::{delta_of, title_of};
-use super::{Program, look, placed, shown, sight};
+use super::{Program, glimpse, look, placed, shown, sight};
 use crate::http::answer::Answer;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
@@ -137,7 +137,7 @@ pub async fn delta(app: Program, request: HttpRequest, caller: Caller, sid: Sid,
         let at = placed(reader, held, nid.0)?;
         delta_of(reader, held, &at)
     };
-    sight(&app, &request, caller, sid, read).await?.json()
+    glimpse(&app, &request, caller, sid, read).await?.json()
 }
 
 /// Why a reply exists.

@@ -12,11 +12,10 @@ use crate::http::wire::arrange::{FragmentShape, LabelShape};
 use crate::http::wire::ids::Id;
 use crate::http::wire::node::Look;
 use crate::http::wire::tree::{
-    ChatHistoryTree, Legend, Operations, OperationsQuery, Shape, TreeAnswer, TreeQuery, TreeSkeleton,
+    ChatHistoryTree, Operations, OperationsQuery, Shape, TreeAnswer, TreeQuery, TreeSkeleton,
 };
 use crate::http::wire::{MOST, cursor, limit, read_cursor};
 use crate::store::{Held, Reader};
-use crate::tree::Session;
 
 /// Above this many nodes a whole tree is not sent at once.
 const WHOLE: i64 = 20_000;
@@ -86,7 +85,7 @@ fn page(reader: &mut Reader<'_>, held: &Held, look: &Look, after: i64, limit: i6
 fn skeleton(reader: &mut Reader<'_>, held: &Held, look: &Look) -> Result<Vec<u8>, ApiError> {
     let sketches = reader.outline(held)?;
     let (stash, labels) = around(reader, held)?;
-    let mut skeleton = TreeSkeleton { stash, labels, ..empty(&held.session) };
+    let mut skeleton = TreeSkeleton { stash, labels, ..TreeSkeleton::of(&held.session) };
     skeleton.fill(sketches, |text| look.display(text));
     write(&skeleton)
 }
@@ -95,29 +94,6 @@ fn skeleton(reader: &mut Reader<'_>, held: &Held, look: &Look) -> Result<Vec<u8>
 fn around(reader: &mut Reader<'_>, held: &Held) -> Result<(Vec<FragmentShape>, Vec<LabelShape>), ApiError> {
     let stash = reader.stash(held)?.into_iter().map(Into::into).collect();
     Ok((stash, reader.labels(held)?.into_iter().map(Into::into).collect()))
-}
-
-fn empty(session: &Session) -> TreeSkeleton {
-    TreeSkeleton {
-        session_id: Id(session.id),
-        title: session.title.clone(),
-        root_node_id: Id(session.root),
-        active_leaf_id: Id(session.head),
-        op: session.op,
-        count: 0,
-        ids: Vec::new(),
-        parents: Vec::new(),
-        roles: Vec::new(),
-        kinds: Vec::new(),
-        statuses: Vec::new(),
-        flags: Vec::new(),
-        previews: Vec::new(),
-        legend: Legend::default(),
-        stash: Vec::new(),
-        labels: Vec::new(),
-        created_at: session.created.to_string(),
-        updated_at: session.updated.to_string(),
-    }
 }
 
 /// A part of the session's log.

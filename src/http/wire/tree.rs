@@ -12,7 +12,7 @@ use super::ids::{Id, NodeRef, SessionRef, UserRef};
 use super::node::{ChatMessageNode, Trouble};
 use crate::oplog::{Effect, Operation};
 use crate::store::Sketch;
-use crate::tree::{Kind, Role, Status};
+use crate::tree::{Kind, Role, Session, Status};
 
 /// A whole tree.
 #[derive(Debug, Serialize, ToSchema)]
@@ -147,6 +147,30 @@ impl Default for Legend {
 }
 
 impl TreeSkeleton {
+    /// The outline of a tree, without a node so far.
+    pub fn of(session: &Session) -> Self {
+        Self {
+            session_id: Id(session.id),
+            title: session.title.clone(),
+            root_node_id: Id(session.root),
+            active_leaf_id: Id(session.head),
+            op: session.op,
+            count: 0,
+            ids: Vec::new(),
+            parents: Vec::new(),
+            roles: Vec::new(),
+            kinds: Vec::new(),
+            statuses: Vec::new(),
+            flags: Vec::new(),
+            previews: Vec::new(),
+            legend: Legend::default(),
+            stash: Vec::new(),
+            labels: Vec::new(),
+            created_at: session.created.to_string(),
+            updated_at: session.updated.to_string(),
+        }
+    }
+
     /// Fills the columns.
     pub fn fill(&mut self, sketches: Vec<Sketch>, display: impl Fn(&str) -> Option<String>) {
         self.count = sketches.len();
@@ -159,8 +183,11 @@ impl TreeSkeleton {
             let flag = |is: bool, flag: u8| if is { flag } else { 0 };
             let flags = flag(!sketch.is_enabled, DISABLED) | flag(sketch.is_muted, MUTED);
             self.flags.push(flags | flag(sketch.is_keyframe, KEYFRAME) | flag(sketch.is_unread, UNREAD));
-            let shown = display(&sketch.beginning).unwrap_or(sketch.beginning);
-            self.previews.push(shown.chars().take(PREVIEW).collect());
+            let mut shown = display(&sketch.beginning).unwrap_or(sketch.beginning);
+            if let Some((end, _)) = shown.char_indices().nth(PREVIEW) {
+                shown.truncate(end);
+            }
+            self.previews.push(shown);
         }
     }
 }
