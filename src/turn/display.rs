@@ -10,7 +10,7 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};
-use crate::plugin::{Answer, Catalogue, Hook, NodeFacts, Seeds};
+use crate::plugin::{Answer, Catalogue, ErrorKind, Hook, NodeFacts, Seeds};
 use crate::prompt::Cast;
 use crate::store::{Held, Placed, Reader, RulesInForce};
 use crate::tree::{Kind, Node, Role, Status, Trouble};
@@ -43,7 +43,7 @@ pub struct Display {
 /// A reply that somebody shows.
 enum Showing {
     /// It was shown lately, and nothing that it was made of has changed.
-    Known(Option<String>),
+    Known(Displayed),
     /// What they go by who show it.
     Asked(Box<Asked>),
 }
@@ -96,7 +96,7 @@ impl Display {
             for ((slot, (node, _)), showing) in slots.iter_mut().zip(some.iter()).zip(showings) {
                 *slot = match showing {
                     None => continue,
-                    Some(Showing::Known(text)) => Displayed { text, problems: Vec::new() },
+                    Some(Showing::Known(shown)) => shown,
                     Some(Showing::Asked(asked)) => self.one(*node, *asked).await,
                 };
             }
@@ -120,8 +120,8 @@ impl Display {
             let made = self.made(reader, &held, &placed, text, &mut casts)?;
             // Who is switched off is named each time.
             let is_whole = !self.is_any_out(reader, session, &made.rules)?;
-            if let Some(text) = Some(*node).filter(|_| is_whole).and_then(|node| self.parts.shown.find(node, &made)) {
-                return Ok(Some(Showing::Known(text)));
+            if let Some(shown) = Some(*node).filter(|_| is_whole).and_then(|node| self.parts.shown.find(node, &made)) {
+                return Ok(Some(Showing::Known(shown)));
             }
             let (stage, world) = (self.stage(reader, &held, &placed, &made)?, reader.world(&held, &placed)?);
             Ok(Some(Showing::Asked(Box::new(Asked { made, stage, world }))))
@@ -152,7 +152,10 @@ impl Display {
 
     fn is_any_out(&self, reader: &mut Reader<'_>, session: SessionId, rules: &RulesInForce) -> Result<bool, TurnError> {
         for plugin in &rules.plugins {
-            if self.shows(&plugin.id) && self.parts.hooks.is_out_here(reader, session, &plugin.id)? {
+            let shows = self.catalogue.get(&plugin.id).filter(|plugin| plugin.has(Hook::OnDisplay));
+            if let Some(plugin) = shows
+                && self.parts.hooks.is_out_here(reader, session, plugin)?
+            {
                 return Ok(true);
             }
         }
@@ -195,11 +198,16 @@ impl Display {
 
     async fn one(&self, node: NodeId, Asked { made, mut stage, world }: Asked) -> Displayed {
         let mut shown = Displayed::default();
+        let mut is_theirs = true;
         for player in in_order(&stage.players) {
             let id = player.plugin.id();
             match self.parts.hooks.look(Hook::OnDisplay, &stage, &player, &world).await {
-                None => shown.problems.push(strikes::off(id)),
+                None => {
+                    is_theirs = false;
+                    shown.problems.push(strikes::off(id));
+                }
                 Some(outcome) => {
+                    is_theirs &= outcome.error.as_ref().is_none_or(|error| error.kind != ErrorKind::Host);
                     shown.problems.extend(outcome.error.as_ref().map(|error| hooks::failed(id, error)));
                     if let Answer::Display(text) = outcome.answer {
                         stage.text = Arc::from(text.as_str());
@@ -208,8 +216,9 @@ impl Display {
                 }
             }
         }
-        if shown.problems.is_empty() {
-            self.parts.shown.keep(node, made, shown.text.clone());
+        // What is our own doing, as that somebody is switched off or no thread was to be had, may be otherwise the next time.
+        if is_theirs {
+            self.parts.shown.keep(node, made, shown.clone());
         }
         shown
     }

@@ -1,8 +1,8 @@
 //! What plugins showed lately. The same reply is looked at often — by the next page, by everybody who watches a session — and a script
 //! that only reads says the same of the same things: it is asked once.
 //!
-//! A reply has one entry, and what it was made of decides whether it still holds ([`Made`]). Only what every plugin had its say in is
-//! kept: who fails is asked again, so that limits and strikes count as they would.
+//! A reply has one entry, and what it was made of decides whether it still holds ([`Made`]). Who failed at it is not asked again either,
+//! so that looking at a reply a second time is no second strike.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -11,6 +11,7 @@ use lru::LruCache;
 use crate::ids::NodeId;
 use crate::plugin::Catalogue;
 use crate::store::RulesInForce;
+use crate::turn::Displayed;
 
 /// The bytes that are kept, estimated.
 const BYTES: usize = 4 << 20;
@@ -46,8 +47,10 @@ impl Made {
             && (&self.text, &self.user, &self.character) == (&other.text, &other.user, &other.character)
     }
 
-    fn weight(&self, shown: Option<&str>) -> usize {
-        ENTRY + self.text.len() + self.user.len() + self.character.len() + shown.map_or(0, str::len)
+    fn weight(&self, shown: &Displayed) -> usize {
+        let problems: usize = shown.problems.iter().map(|problem| ENTRY + problem.message.len()).sum();
+        let text = shown.text.as_ref().map_or(0, String::len);
+        ENTRY + self.text.len() + self.user.len() + self.character.len() + text + problems
     }
 }
 
@@ -55,7 +58,7 @@ impl Made {
 pub struct Shown(Mutex<Kept>);
 
 struct Kept {
-    all: LruCache<NodeId, (Made, Option<String>)>,
+    all: LruCache<NodeId, (Made, Displayed)>,
     bytes: usize,
 }
 
@@ -66,27 +69,27 @@ impl Default for Shown {
 }
 
 impl Shown {
-    /// How a node was shown that was made of the same; the inner `None` = nobody changed its text.
-    pub fn find(&self, node: NodeId, made: &Made) -> Option<Option<String>> {
+    /// How a node was shown that was made of the same.
+    pub fn find(&self, node: NodeId, made: &Made) -> Option<Displayed> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.all.get(&node).filter(|(known, _)| known.is_like(made)).map(|(_, shown)| shown.clone())
     }
 
     /// Keeps how a node is shown, in the place of what was kept of it.
-    pub fn keep(&self, node: NodeId, made: Made, shown: Option<String>) {
-        let bytes = made.weight(shown.as_deref());
+    pub fn keep(&self, node: NodeId, made: Made, shown: Displayed) {
+        let bytes = made.weight(&shown);
         if bytes > BYTES / 4 {
             return;
         }
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.bytes += bytes;
         if let Some((made, shown)) = kept.all.put(node, (made, shown)) {
-            kept.bytes -= made.weight(shown.as_deref());
+            kept.bytes -= made.weight(&shown);
         }
         while kept.bytes > BYTES
             && let Some((_, (made, shown))) = kept.all.pop_lru()
         {
-            kept.bytes -= made.weight(shown.as_deref());
+            kept.bytes -= made.weight(&shown);
         }
     }
 }
@@ -94,6 +97,10 @@ impl Shown {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn as_text(text: &str) -> Displayed {
+        Displayed { text: Some(text.to_owned()), problems: Vec::new() }
+    }
 
     fn node(n: u128) -> NodeId {
         NodeId::new(uuid::Uuid::from_u128(n))
@@ -116,8 +123,8 @@ mod tests {
     fn only_the_same_is_shown_again() {
         let shown = Shown::default();
         let same = made("He smiles.");
-        shown.keep(node(1), same.clone(), Some("HE SMILES.".into()));
-        assert_eq!(shown.find(node(1), &same), Some(Some("HE SMILES.".into())));
+        shown.keep(node(1), same.clone(), as_text("HE SMILES."));
+        assert_eq!(shown.find(node(1), &same), Some(as_text("HE SMILES.")));
         assert_eq!(shown.find(node(2), &same), None);
         let catalogue = Arc::new(Catalogue::default());
         for other in [
@@ -133,8 +140,8 @@ mod tests {
             assert_eq!(shown.find(node(1), &other), None, "{other:?}");
         }
         let other = made("He frowns.");
-        shown.keep(node(1), other.clone(), None);
-        assert_eq!((shown.find(node(1), &other), shown.find(node(1), &same)), (Some(None), None));
+        shown.keep(node(1), other.clone(), Displayed::default());
+        assert_eq!((shown.find(node(1), &other), shown.find(node(1), &same)), (Some(Displayed::default()), None));
     }
 
     /// S0-54: so many bytes are kept, whatever their number; what was wanted last stays.
@@ -143,19 +150,19 @@ mod tests {
         let shown = Shown::default();
         let wanted = made("wanted");
         let made = |n: u32| Made { text: Arc::from(format!("{n}")), ..wanted.clone() };
-        shown.keep(node(0), wanted.clone(), None);
+        shown.keep(node(0), wanted.clone(), Displayed::default());
         let long = "x".repeat(9_000);
         for n in 1..=1_000 {
-            shown.keep(node(n.into()), made(n), Some(long.clone()));
-            assert_eq!(shown.find(node(0), &wanted), Some(None));
+            shown.keep(node(n.into()), made(n), as_text(&long));
+            assert_eq!(shown.find(node(0), &wanted), Some(Displayed::default()));
         }
         let (bytes, count) = {
             let kept = shown.0.lock().unwrap();
-            (kept.all.iter().map(|(_, (made, shown))| made.weight(shown.as_deref())).sum::<usize>(), kept.all.len())
+            (kept.all.iter().map(|(_, (made, shown))| made.weight(shown)).sum::<usize>(), kept.all.len())
         };
         assert!(bytes <= BYTES && bytes == shown.0.lock().unwrap().bytes && count > 400, "{bytes} bytes, {count}");
         assert!(shown.find(node(1_000), &made(1_000)).is_some() && shown.find(node(1), &made(1)).is_none());
-        shown.keep(node(5_000), made(5_000), Some("x".repeat(2 * BYTES)));
+        shown.keep(node(5_000), made(5_000), as_text(&"x".repeat(2 * BYTES)));
         assert!(shown.find(node(5_000), &made(5_000)).is_none() && shown.find(node(0), &wanted).is_some());
     }
 }

@@ -98,7 +98,7 @@ pub struct Note {
 }
 
 /// Something that went wrong while a node was made.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub struct Trouble {
     /// A stable word.
@@ -260,7 +260,10 @@ impl Look {
         };
         for (node, Displayed { text, problems }) in nodes.iter_mut().zip(displayed) {
             node.display = text.filter(|text| *text != node.content).or_else(|| node.display.take());
-            node.problems.extend(problems.into_iter().map(Trouble::from));
+            // That a plugin is switched off may stand with the reply already.
+            let news = problems.into_iter().map(Trouble::from).filter(|new| !node.problems.contains(new));
+            let news: Vec<Trouble> = news.collect();
+            node.problems.extend(news);
         }
         for node in nodes {
             node.is_unasked = false;

@@ -165,12 +165,11 @@ impl Hooks {
 
     /// Runs `hook` of one plugin and takes what it proposes.
     pub async fn one(&self, hook: Hook, stage: &Stage, player: &Player, proposal: &mut Proposal) {
-        let id = player.plugin.id().to_owned();
         if !player.plugin.has(hook) {
             return;
         }
-        if self.is_out(stage.session, &id).await {
-            let off = strikes::off(&id);
+        if self.is_out(stage.session, &player.plugin).await {
+            let off = strikes::off(player.plugin.id());
             // It may have been said of another hook of the same node.
             if !proposal.delta.problems.contains(&off) {
                 proposal.delta.problems.push(off);
@@ -179,18 +178,17 @@ impl Hooks {
         }
         let call = call(hook, stage, player, proposal.lend());
         let outcome = self.host.call(Arc::clone(&player.plugin), call).await;
-        self.note(hook, stage, &id, &outcome);
+        self.note(hook, stage, player, &outcome);
         take(hook, stage, player, outcome, proposal);
     }
 
     /// Runs `hook` of one plugin that only looks at what was read. `None` = the plugin is switched off.
     pub async fn look(&self, hook: Hook, stage: &Stage, player: &Player, world: &Arc<World>) -> Option<Outcome> {
-        let id = player.plugin.id();
-        if self.is_out(stage.session, id).await {
+        if self.is_out(stage.session, &player.plugin).await {
             return None;
         }
         let outcome = self.host.call(Arc::clone(&player.plugin), call(hook, stage, player, Arc::clone(world))).await;
-        self.note(hook, stage, id, &outcome);
+        self.note(hook, stage, player, &outcome);
         Some(outcome)
     }
 
@@ -207,19 +205,19 @@ impl Hooks {
         player: &Player,
         world: &Arc<World>,
     ) -> Result<Option<Outcome>, StoreError> {
-        let id = player.plugin.id();
-        if self.tally.is_out_here(reader, stage.session, id)? {
+        if self.tally.is_out_here(reader, stage.session, &player.plugin)? {
             return Ok(None);
         }
         let call = call(hook, stage, player, Arc::clone(world));
         let outcome = self.runtime.block_on(self.host.call(Arc::clone(&player.plugin), call));
-        self.note(hook, stage, id, &outcome);
+        self.note(hook, stage, player, &outcome);
         Ok(Some(outcome))
     }
 
     /// Counts a call, and tells the host of its failure; of what is asked with every look once.
-    fn note(&self, hook: Hook, stage: &Stage, id: &str, outcome: &Outcome) {
-        self.tally.record(stage.session, id, hook, outcome.hit_limit());
+    fn note(&self, hook: Hook, stage: &Stage, player: &Player, outcome: &Outcome) {
+        let id = player.plugin.id();
+        self.tally.record(stage.session, &player.plugin, hook, outcome.hit_limit());
         self.meters.record(id, hook, outcome);
         if let Some(error) = &outcome.error
             && (hook.writes() || self.is_news(id, error.kind))
@@ -270,15 +268,14 @@ impl Hooks {
         tool: ToolUse,
         proposal: &mut Proposal,
     ) -> Result<Value, String> {
-        let id = player.plugin.id();
-        if self.is_out(stage.session, id).await {
+        if self.is_out(stage.session, &player.plugin).await {
             return Err("this tool is switched off".to_owned());
         }
         let asked = tool.arguments.clone();
         let call = Call { tool: Some(tool), ..call(Hook::Tool, stage, player, proposal.lend()) };
         let (name, dice) = (call.function(), call.dice());
         let outcome = self.host.call(Arc::clone(&player.plugin), call).await;
-        self.note(Hook::Tool, stage, id, &outcome);
+        self.note(Hook::Tool, stage, player, &outcome);
         let failed = outcome.error.as_ref().map(|error| error.message.clone());
         take(Hook::Tool, stage, player, outcome, proposal);
         let answer = match (failed, proposal.answers.pop()) {
@@ -300,9 +297,9 @@ impl Hooks {
         answer
     }
 
-    pub(in crate::turn) async fn is_out(&self, session: SessionId, plugin: &str) -> bool {
+    pub(in crate::turn) async fn is_out(&self, session: SessionId, plugin: &Loaded) -> bool {
         self.tally.is_out(session, plugin).await.unwrap_or_else(|error| {
-            tracing::error!(%session, plugin, "what was recorded of a plugin cannot be read: {error}");
+            tracing::error!(%session, plugin = plugin.id(), "what was recorded of a plugin cannot be read: {error}");
             false
         })
     }
@@ -311,7 +308,12 @@ impl Hooks {
     ///
     /// # Errors
     /// The database fails.
-    pub fn is_out_here(&self, reader: &mut Reader<'_>, session: SessionId, plugin: &str) -> Result<bool, StoreError> {
+    pub fn is_out_here(
+        &self,
+        reader: &mut Reader<'_>,
+        session: SessionId,
+        plugin: &Loaded,
+    ) -> Result<bool, StoreError> {
         self.tally.is_out_here(reader, session, plugin)
     }
 

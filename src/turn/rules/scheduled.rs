@@ -20,7 +20,7 @@ impl Hooks {
         if manifest.rules.is_empty() || !(is_reply || hook == Hook::OnInput) {
             return;
         }
-        if self.is_out(stage.session, &manifest.id).await {
+        if self.is_out(stage.session, &player.plugin).await {
             return;
         }
         let in_force = &player.in_force;

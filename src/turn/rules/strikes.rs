@@ -1,8 +1,10 @@
 //! Plugins that keep running into their limits, by session. What counts is what was recorded: the runs of the last nodes.
 //! The counts here are a cache of it, read when a session is first played, and may be forgotten at any time.
 //!
-//! Offering replies and planning prompts record nothing, so those failures are counted here alone, and begin anew with the
-//! server.
+//! Offering replies, planning prompts and showing replies record nothing, so those failures are counted here alone, and begin anew
+//! with the server.
+//!
+//! Strikes are those of some code: where a plugin's files are others than when it was last seen here, it begins anew.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +13,7 @@ use serde_json::Value;
 
 use crate::ids::SessionId;
 use crate::plugin::schedule::RULE;
-use crate::plugin::{ErrorKind, Hook, Strikes};
+use crate::plugin::{ErrorKind, Hook, Loaded, Strikes};
 use crate::store::{Reader, Store, StoreError};
 use crate::tree::{Delta, Trouble};
 
@@ -35,11 +37,24 @@ pub struct Tally {
 }
 
 /// One plugin in one session.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Count {
     recorded: Strikes,
     offering: Strikes,
     is_out: bool,
+    /// The code that it was seen with here; what was recorded says none.
+    code: Option<String>,
+}
+
+impl Count {
+    /// That of some code: another one's strikes are forgotten.
+    fn of(&mut self, code: &str) -> &mut Self {
+        if self.code.as_deref().is_some_and(|known| known != code) {
+            *self = Self::default();
+        }
+        self.code.get_or_insert_with(|| code.to_owned());
+        self
+    }
 }
 
 impl Tally {
@@ -52,7 +67,7 @@ impl Tally {
     ///
     /// # Errors
     /// The database fails.
-    pub async fn is_out(&self, session: SessionId, plugin: &str) -> Result<bool, StoreError> {
+    pub async fn is_out(&self, session: SessionId, plugin: &Loaded) -> Result<bool, StoreError> {
         if !self.lock().contains_key(&session) {
             let recorded = self.store.read(move |reader| reader.newest_deltas(session, LOOK_BACK)).await?;
             self.keep(session, counts(&recorded));
@@ -64,7 +79,12 @@ impl Tally {
     ///
     /// # Errors
     /// The database fails.
-    pub fn is_out_here(&self, reader: &mut Reader<'_>, session: SessionId, plugin: &str) -> Result<bool, StoreError> {
+    pub fn is_out_here(
+        &self,
+        reader: &mut Reader<'_>,
+        session: SessionId,
+        plugin: &Loaded,
+    ) -> Result<bool, StoreError> {
         if !self.lock().contains_key(&session) {
             let recorded = reader.newest_deltas(session, LOOK_BACK)?;
             self.keep(session, counts(&recorded));
@@ -81,9 +101,10 @@ impl Tally {
         out
     }
 
-    fn knows_out(&self, session: SessionId, plugin: &str) -> bool {
-        let sessions = self.lock();
-        sessions.get(&session).and_then(|plugins| plugins.get(plugin)).is_some_and(|count| count.is_out)
+    fn knows_out(&self, session: SessionId, plugin: &Loaded) -> bool {
+        let mut sessions = self.lock();
+        let count = sessions.get_mut(&session).and_then(|plugins| plugins.get_mut(plugin.id()));
+        count.is_some_and(|count| count.of(plugin.code_hash()).is_out)
     }
 
     fn keep(&self, session: SessionId, counts: HashMap<String, Count>) {
@@ -96,14 +117,15 @@ impl Tally {
     }
 
     /// Counts a call.
-    pub fn record(&self, session: SessionId, plugin: &str, hook: Hook, hit_limit: bool) {
+    pub fn record(&self, session: SessionId, plugin: &Loaded, hook: Hook, hit_limit: bool) {
+        let (plugin, code) = (plugin.id(), plugin.code_hash());
         let mut sessions = self.lock();
         let Some(plugins) = sessions.get_mut(&session) else { return };
         // A plugin that has never hit a limit needs no entry.
         if !hit_limit && !plugins.contains_key(plugin) {
             return;
         }
-        let count = plugins.entry(plugin.to_owned()).or_default();
+        let count = plugins.entry(plugin.to_owned()).or_default().of(code);
         let strikes = if hook.writes() { &mut count.recorded } else { &mut count.offering };
         if strikes.record(hit_limit) && !count.is_out {
             count.is_out = true;
@@ -172,6 +194,14 @@ mod tests {
     fn off() -> Delta {
         let problem = Trouble { code: OFF.into(), message: "off".into(), plugin: Some("a".into()) };
         Delta { problems: vec![problem], ..Delta::default() }
+    }
+
+    /// `modders.md`, limits: strikes are forgotten with the code that they were given to.
+    #[test]
+    fn other_code_begins_anew() {
+        let mut count = Count { is_out: true, ..Count::default() };
+        assert!(count.of("old").is_out && count.of("old").is_out);
+        assert!(!count.of("new").is_out && !count.of("old").is_out);
     }
 
     #[test]
