@@ -61,7 +61,8 @@ impl Catalogue {
         catalogue
     }
 
-    /// Adds the plugins of a folder, in the place of those that have the same name. A folder that is not there has none.
+    /// Adds the plugins of a folder, in the place of those that have the same name; one that cannot run replaces nothing. A folder that
+    /// is not there has none.
     pub fn add_folder(&mut self, folder: &Path, limits: &Limits) {
         let found = match Source::read_all(folder) {
             Ok(found) => found,
@@ -71,7 +72,18 @@ impl Catalogue {
             }
         };
         for (name, source) in found {
-            self.put(Entry::new(&name, Origin::Folder, load(&name, source, limits)));
+            self.take_in(&name, load(&name, source, limits));
+        }
+    }
+
+    /// Puts what lies in a plugin's folder into the place of what was there, if it can run; else that goes on, and the error is told.
+    pub(super) fn take_in(&mut self, name: &str, state: Result<Arc<Loaded>, Box<ScriptError>>) {
+        match (state, self.entries.get_mut(name).filter(|old| old.state.is_ok())) {
+            (Err(error), Some(old)) => {
+                tracing::warn!(plugin = name, "its files cannot run, what was there goes on: {error}");
+                old.fault = Some(error);
+            }
+            (state, _) => self.put(Entry::new(name, Origin::Folder, state)),
         }
     }
 

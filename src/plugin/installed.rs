@@ -15,7 +15,7 @@ use super::carried;
 use super::catalogue::{Catalogue, Entry, load};
 use super::folder::FileFault;
 use super::limits::Limits;
-use super::source::{Marks, Origin, Source};
+use super::source::{Marks, Source};
 
 /// How often the folder is looked at. A change is taken in when two looks see the same: editors write in several steps.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
@@ -145,28 +145,18 @@ impl Installed {
 
     /// Reads a plugin and puts it in the place of what was there, if it can run; tells what became of it.
     fn take_in(&self, folder: &Path, name: &str, is_there: bool) {
-        let before = self.now();
-        let mut next = (*before).clone();
+        let mut next = (*self.now()).clone();
         if is_there {
             let state = load(name, Source::read(&folder.join(name)), &self.limits);
-            let old = before.entry(name).and_then(|entry| Some((entry.origin, entry.state.clone().ok()?)));
-            match (state, old) {
-                (Err(error), Some((origin, old))) => {
-                    tracing::warn!(plugin = name, "its new files cannot run, what was there goes on: {error}");
-                    next.put_quietly(Entry { fault: Some(error), ..Entry::new(name, origin, Ok(old)) });
-                }
-                (state, _) => {
-                    if let Ok(loaded) = &state {
-                        tracing::info!(plugin = name, version = %loaded.manifest().version, "plugin taken in");
-                    }
-                    next.put(Entry::new(name, Origin::Folder, state));
-                }
+            if let Ok(loaded) = &state {
+                tracing::info!(plugin = name, version = %loaded.manifest().version, "plugin taken in");
             }
+            next.take_in(name, state);
+        } else if let Some(bundled) = self.bundled.entry(name) {
+            next.put_quietly(bundled.clone());
+            tracing::info!(plugin = name, "its folder is gone: the one that the program brings is back");
         } else {
-            match self.bundled.entry(name) {
-                Some(bundled) => next.put_quietly(bundled.clone()),
-                None => next.remove(name),
-            }
+            next.remove(name);
             tracing::info!(plugin = name, "its folder is gone, and so is the plugin");
         }
         let next = Arc::new(next);

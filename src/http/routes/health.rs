@@ -39,7 +39,7 @@ pub async fn readyz(app: Program) -> Result<HttpResponse, ApiError> {
     parts.insert("indexBehind".into(), behind.into());
     let catalogue = app.catalogue.now();
     let broken: Vec<&str> =
-        catalogue.entries().filter(|entry| entry.state.is_err()).map(|entry| entry.name.as_str()).collect();
+        catalogue.entries().filter(|entry| entry.error().is_some()).map(|entry| entry.name.as_str()).collect();
     parts.insert("plugins".into(), part(broken.is_empty(), &format!("broken: {}", broken.join(", "))));
     if let Some(embedding) = &app.embedding {
         let trouble = embedding.trouble();

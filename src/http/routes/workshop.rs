@@ -273,14 +273,15 @@ fn bundled(app: &App, name: &str, path: &str) -> Result<Vec<u8>, ApiError> {
     Ok(file.ok_or(folder::FileFault::NotThere)?.to_vec())
 }
 
-/// What files a plugin has: of one in the folder those that lie there, also while it is broken.
+/// What files a plugin has: of one in the folder those that lie there, also while they are broken and what was there goes on.
 ///
 /// # Errors
 /// The server is shutting down.
 pub(super) async fn files_of(app: &App, entry: &Entry) -> Result<Vec<String>, ApiError> {
     let names = |source: &Source| source.files.keys().cloned().collect();
     let loaded = entry.state.as_ref().ok().map(|loaded| names(loaded.source()));
-    let Some(folder) = app.catalogue.folder_of(&entry.name).filter(|_| loaded.is_none()) else {
+    let is_as_it_lies_there = loaded.is_some() && entry.fault.is_none();
+    let Some(folder) = app.catalogue.folder_of(&entry.name).filter(|_| !is_as_it_lies_there) else {
         return Ok(loaded.unwrap_or_default());
     };
     let read = web::block(move || Source::read(&folder)).await.map_err(ApiError::internal)?;

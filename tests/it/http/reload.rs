@@ -75,6 +75,48 @@ async fn what_cannot_run_replaces_nothing() {
     assert_eq!(world["world"]["vars"]["tell"], json!({"first": true, "mended": true}));
 }
 
+/// The same at the start: of what the program brings, files that cannot run take nothing away, and they are what its author is shown.
+#[tokio::test]
+async fn what_cannot_run_at_the_start_replaces_nothing() {
+    let broken = [("plugin.toml", "id = \"combat\"\nbogus"), ("main.rhai", "fn init(ctx) {}")];
+    let play = Play::with(TestApp::with().plugin("combat", &broken), json!({"plugins": [{"id": "combat"}]})).await;
+    let told = play.app.get("/api/plugins/combat").await;
+    assert_eq!((&told["isOk"], &told["origin"]), (&json!(true), &json!("bundled")), "{told}");
+    assert_eq!((&told["error"]["file"], &told["error"]["line"]), (&json!("plugin.toml"), &json!(2)), "{told}");
+    assert_eq!(told["files"], json!(["main.rhai", "plugin.toml"]));
+    let ready = play.app.ask("GET", "/readyz").send().await.json();
+    assert_eq!(ready["parts"]["plugins"], "broken: combat");
+    play.app.mock().script(Reply::ok(["You take 3 damage."]));
+    let said = play.say("I stumble.").await;
+    assert_eq!(play.get(&format!("node/{}", said.reply)).await["problems"], json!([]));
+    let delta = play.get(&format!("node/{}/delta", said.reply)).await;
+    assert_ne!(delta["operations"], json!([]), "{delta}");
+}
+
+/// S3-18: a plugin that was switched off since it failed to show replies shows them as soon as its code is mended.
+#[tokio::test]
+async fn mended_code_shows_replies_at_once() {
+    let request = "[permissions]\nrequest = [\"display.rewrite\"]\n";
+    let show = |body: &str| format!("fn on_display(ctx) {{ {body} }}\n");
+    let manifest = manifest("1.0.0") + request;
+    let endless = show("loop {}");
+    let files = [("plugin.toml", manifest.as_str()), ("main.rhai", endless.as_str())];
+    let play = Play::with(TestApp::with().plugin("tell", &files), json!({"plugins": [{"id": "tell"}]})).await;
+    let is_off = |line: &Value| line["items"].to_string().contains("plugin_off");
+    for _ in 0..5 {
+        play.app.mock().script(Reply::ok(["Hm."]));
+        play.say("On.").await;
+    }
+    play.get("projection").await;
+    assert!(is_off(&play.get("projection").await));
+    write(&play.app, "tell", &[("main.rhai", &show("`[${ctx.text}]`"))]);
+    wait::until("replies are shown by the new code", async || {
+        let line = play.get("projection").await;
+        !is_off(&line) && line["items"].as_array().unwrap().last().unwrap()["display"] == "[Hm.]"
+    })
+    .await;
+}
+
 /// A reply that is being written when its plugin changes ends under the code with which it began.
 #[tokio::test]
 async fn what_is_in_flight_ends_as_it_began() {
