@@ -119,6 +119,26 @@ describe("without a server", () => {
     await close();
   });
 
+  test("a story is kept as well that came before a worker which another page had brought", async () => {
+    const { id } = await clotho.api("POST", "/api/characters", { name: "Rin", firstMessage: "I am Rin." });
+    const story = await clotho.api("POST", "/api/sessions", { characterIds: [id], model: "mock/m", plugins: [] });
+    const { page, close } = await reader(browser, KEEPS);
+    let letGo = () => {};
+    const held = new Promise((resolve) => (letGo = () => resolve(undefined)));
+    await page.route(/\/js\/(?:net\/)?offline\.js$/, async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.goto(`${clotho.base}/s/${story.id}`);
+    await last(page).getByText("I am Rin.").waitFor();
+    const other = await page.context().newPage();
+    await other.goto(clotho.base);
+    await isHeld(page);
+    letGo();
+    await keeps(page, `/api/sessions/${story.id}`);
+    await close();
+  });
+
   test("a device that is shut out keeps nothing", async () => {
     const house = await startHouse();
     const { id } = await house.api("POST", "/api/characters", { name: "Rin", firstMessage: "The map is not finished." });

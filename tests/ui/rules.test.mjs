@@ -129,6 +129,24 @@ describe("the rules of a story", () => {
     await close();
   });
 
+  test("S3-18: what a plugin shows of replies follows the world on a page that is open, also where it is changed elsewhere", async () => {
+    const files = {
+      "plugin.toml": 'id = "shown"\ntitle = "Shown"\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["display.rewrite"]\n',
+      "main.rhai": 'fn on_reply(ctx) { ctx.add("n", 1); }\nfn on_display(ctx) { `${ctx.text} So far ${ctx.get("n", 0)}.` }\n',
+    };
+    const { server, path, sid, ids } = await purseStory(model, { replies: ["One.", "Two."], plugins: [{ id: "shown" }], files, id: "shown" });
+    own.push(server);
+    const { page, close } = await reader(browser);
+    await page.goto(server.base + path);
+    const lastOne = page.locator(".message.last.complete");
+    await lastOne.getByText("Two. So far 2.").waitFor();
+    await server.api("PUT", `/api/chat/${sid}/node/${ids[0]}/state`, { effects: "muted" });
+    await lastOne.getByText("Two. So far 1.").waitFor();
+    await server.api("POST", `/api/chat/${sid}/undo`, {});
+    await lastOne.getByText("Two. So far 2.").waitFor();
+    await close();
+  });
+
   test("what somebody else has set meanwhile is not written over", async () => {
     const path = await newStory({ plugins: [{ id: "combat" }] });
     const { page, close } = await open(path);

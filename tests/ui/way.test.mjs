@@ -95,12 +95,47 @@ describe("the way", () => {
     await close();
   });
 
-  test("S0-43: of a long line only the chips that can be seen are in the page", async () => {
+  /** A story of eighty turns. */
+  async function long() {
     const path = await newStory();
     let parentId = (await session(path)).activeLeafId;
     for (let i = 0; i < 160; i += 1) {
       parentId = (await clotho.api("POST", `${chat(path)}/message`, { parentId, role: i % 2 ? "assistant" : "user", content: `Line ${i}.` })).node.id;
     }
+    return path;
+  }
+
+  test("S0-43: the keyboard stays with its turn while earlier ones come, and one sees where one went, wherever one had scrolled to", async () => {
+    const path = await long();
+    const { page, close } = await open(path);
+    const at = () => page.evaluate(() => document.activeElement?.getAttribute("aria-label"));
+    const number = async () => Number(/\d+/.exec((await at()) ?? "")?.[0]);
+    await until(async () => (await current(page)) === "Turn 80: Line 158.", "one stands at the end");
+    await chips(page).last().focus();
+    await page.keyboard.press("Home");
+    await until(async () => (await number()) < 60, "the first chip that is known");
+    await page.keyboard.press("ArrowRight");
+    const before = await number();
+    await page.keyboard.press("Enter");
+    await until(async () => ((await current(page)) ?? "").startsWith(`Turn ${before}:`), "one has gone back");
+    await until(async () => (await number()) === before, "the keyboard is where it was");
+    await page.keyboard.press("ArrowLeft");
+    await until(async () => (await number()) === before - 1, "and goes on from there");
+    await page.locator(".scroller").evaluate((box) => (box.scrollTop = 0));
+    await until(() => page.locator(".scroller").evaluate((box) => box.scrollHeight - box.scrollTop > 2 * box.clientHeight), "one reads further up");
+    await chips(page).nth(1).waitFor();
+    const name = `Turn ${before - 2}: `;
+    await page.keyboard.press("ArrowLeft");
+    await until(async () => (await at())?.startsWith(name), "two turns before");
+    await page.keyboard.press("Enter");
+    await until(async () => ((await current(page)) ?? "").startsWith(name), "one has gone back once more");
+    await until(async () => (await texts(page)).at(-1) === `Line ${2 * (before - 2) - 1}.`, "to the end of that turn");
+    await until(() => last(page).evaluate((message) => message.getBoundingClientRect().top < innerHeight), "which is in view");
+    await close();
+  });
+
+  test("S0-43: of a long line only the chips that can be seen are in the page", async () => {
+    const path = await long();
     const { page, close } = await open(path);
     await chips(page).first().waitFor();
     const inSight = (name) => way(page).getByRole("button", { name }).evaluate((chip) => {

@@ -1,5 +1,5 @@
 // The rules of the open story: which plugins play, with which settings, and what they may do.
-import { t } from "../lib/i18n.js";
+import { addEnglish, t } from "../lib/i18n.js";
 import { dialog, openDialog, tell } from "../model/page.js";
 import * as story from "../model/story.js";
 import { session as readSession } from "../net/api.js";
@@ -71,7 +71,10 @@ export async function askForMore() {
     const info = all.find(({ id }) => id === choice.id);
     return info && wantsMore(info, choice).length > 0 ? [info.title || info.id] : [];
   });
-  if (asking.length > 0) tell({ tone: "quiet", stays: true, text: t("storyRules.wantsMore", { names: asking.join(", ") }), act: { label: "storyRules.look", run: () => openDialog({ kind: "rules" }) } });
+  if (asking.length === 0) return;
+  // Their words come with the dialog, which nobody may have opened.
+  addEnglish((await import("../lib/strings/en-rules.js")).default);
+  tell({ tone: "quiet", stays: true, text: t("storyRules.wantsMore", { names: asking.join(", ") }), act: { label: "storyRules.look", run: () => openDialog({ kind: "rules" }) } });
 }
 
 register({

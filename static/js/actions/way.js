@@ -10,12 +10,14 @@ import { arrival, visit } from "./follow.js";
 /** @import { ChatNode } from "../lib/wire.d.ts" */
 /** @import { Turn } from "../tree/turns.js" */
 
-/** Goes back to the end of a turn, or on to it; the one where the line ends is brought into view. Who is still on the way to another one ends up here: the last word counts. @param {Turn} turn @param {boolean} isAhead it was on the line before the reader went back */
+/** Goes back to the end of a turn, or on to it, and brings it into view. Who is still on the way to another one ends up here: the last word counts. @param {Turn} turn @param {boolean} isAhead it was on the line before the reader went back */
 export async function goToTurn({ first, last }, isAhead) {
   await arrival();
-  if (isAhead) return void visit(last, true);
   if (story.peek.peek() !== null || isTail(last)) return story.pointAt(first);
-  run("message.goBack", story.peekNode(last));
+  if (isAhead) void visit(last, true);
+  else run("message.goBack", story.peekNode(last));
+  await arrival();
+  if (story.head.peek() === last) story.showEnd();
 }
 
 /** @param {ChatNode | null} node */

@@ -43,6 +43,8 @@ export function chooseLocale(wanted) {
  */
 export function t(key, vars = {}) {
   const language = locale.value;
+  // Asked for before it has come: whoever asks has to bring it (`addEnglish`).
+  if (!(key in words)) console.error(`no words for ${key}`);
   const [one = key, many] = (words[key] ?? "").split("|");
   const form = many && new Intl.PluralRules(language).select(Number(vars["n"])) !== "one" ? many : one;
   return form.replace(/(?<!\{)\{(\w+)\}/g, (_, name) => String(vars[name] ?? ""));

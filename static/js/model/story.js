@@ -33,6 +33,8 @@ export const watched = signal(/** @type {Id | null} */ (null));
 export const unread = signal(/** @type {Id[]} */ ([]));
 /** The node to bring into view and mark, after a jump. */
 export const target = signal(/** @type {Id | null} */ (null));
+/** How often somebody was led to the end of the line. */
+export const ends = signal(0);
 /** The message that is being edited in place. */
 export const editing = signal(/** @type {Id | null} */ (null));
 /** The message that takes the keyboard focus when it is on screen. */
@@ -66,6 +68,9 @@ export const nodeOf = (id) => (id === null ? undefined : nodes.get(id))?.value ?
 
 /** Reading it does not subscribe. @param {Id | null} id */
 export const peekNode = (id) => (id === null ? undefined : nodes.get(id))?.peek() ?? null;
+
+/** Whether some message of the line is shown otherwise than it was written. */
+export const showsOtherwise = () => line.peek().some((id) => typeof peekNode(id)?.display === "string");
 
 /** @param {ChatNode} node @returns {Signal<Id[]>} */
 export function familyOf(node) {
@@ -122,6 +127,11 @@ export function setOnline(is) {
 /** @param {Id | null} nid brought into view and marked */
 export function pointAt(nid) {
   target.value = nid;
+}
+
+/** Brings the end of the line into view, wherever one has scrolled to. */
+export function showEnd() {
+  ends.value += 1;
 }
 
 /** @param {Id | null} nid */

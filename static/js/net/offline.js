@@ -5,18 +5,11 @@ import { addressOf } from "../lib/addresses.js";
 export async function keepForOffline() {
   const workers = navigator.serviceWorker;
   if (!workers) return;
-  const isNew = workers.controller === null;
-  const held = new Promise((resolve) => workers.addEventListener("controllerchange", resolve, { once: true }));
-  const known = await workers.getRegistration();
   await workers.register(addressOf("offline"));
-  if (!isNew) return;
   const { active } = await workers.ready;
-  // A page that was reloaded past a worker that is there already is not taken over by it.
-  if (!known?.active) await held;
-  const since = performance.now();
-  // What came before the worker did, and what was on its way by then.
+  // What came without the worker: before there was one, while it came, or because the page was reloaded past it.
   const tell = (/** @type {PerformanceObserverEntryList} */ list) => {
-    const had = list.getEntries().filter(({ startTime }) => startTime < since).map(({ name }) => name);
+    const had = list.getEntries().filter((entry) => !(/** @type {PerformanceResourceTiming} */ (entry).workerStart)).map(({ name }) => name);
     if (had.length > 0) active?.postMessage({ had });
   };
   new PerformanceObserver(tell).observe({ type: "resource", buffered: true });

@@ -20,7 +20,7 @@ import { chosen, moving } from "../model/arrangement.js";
 import { age } from "../model/deltas.js";
 import { fold } from "../model/folds.js";
 import { hint, hintFits, hintSeen, route } from "../model/page.js";
-import { editing, focusField, focusNext, focusOn, loading, loadingOlder, nodeOf, older, peek, pointAt, sending, session, target, trashed } from "../model/story.js";
+import { editing, ends, focusField, focusNext, focusOn, loading, loadingOlder, nodeOf, older, peek, pointAt, sending, session, target, trashed } from "../model/story.js";
 import { foldAround, folded } from "../tree/folds.js";
 import { beforeTurn, isLinear, tail, writing } from "../tree/line.js";
 import { turnOff } from "../tree/slide.js";
@@ -169,6 +169,12 @@ function Line() {
     article.addEventListener("animationend", () => article.classList.remove("found"), { once: true });
     held.current = firstVisible(/** @type {HTMLElement} */ (scroller.current));
   }, [wanted, ids, start]);
+  const led = ends.value;
+  const ledBefore = useRef(led);
+  useLayoutEffect(() => {
+    if (led !== ledBefore.current) toEnd();
+    ledBefore.current = led;
+  }, [led]);
   const isEditing = editing.value;
   useEffect(lookAfterEdit, [ids, isEditing]);
   const focus = focusNext.value;

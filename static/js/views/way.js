@@ -3,6 +3,7 @@ import { h, html, useLayoutEffect, useRef, useSignal } from "../../vendor/preact
 import { loadOlder } from "../actions/follow.js";
 import { goToTurn } from "../actions/way.js";
 import { excerpt } from "../lib/excerpt.js";
+import { isFocusLost } from "../lib/focus.js";
 import { t } from "../lib/i18n.js";
 import { quoted } from "../lib/tags.js";
 import { plain } from "../lib/text.js";
@@ -44,9 +45,10 @@ function useAhead() {
 function Row({ all, here }) {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const first = useSignal(0);
-  /** The chip that the keyboard is at, if it is at one. */
-  const held = useSignal(/** @type {number | null} */ (null));
-  const at = Math.min(held.value ?? here, all.length - 1);
+  /** The turn whose chip the keyboard is at, if it is at one: its place changes when earlier ones come. */
+  const held = useSignal(/** @type {Id | null} */ (null));
+  const heldAt = held.value === null ? -1 : all.findIndex((turn) => turn.first === held.value);
+  const at = heldAt < 0 ? here : heldAt;
   /** Where the line began, and how many turns it had, when somebody asked for earlier ones. */
   const asked = useRef(/** @type {{from: Id | null, count: number} | null} */ (null));
   const look = () => void (box.current && (first.value = Math.max(0, Math.floor(box.current.scrollLeft / STRIDE) - SPARE)));
@@ -54,7 +56,11 @@ function Row({ all, here }) {
     const row = box.current;
     if (!row) return;
     const came = asked.current && asked.current.from !== older.value ? all.length - asked.current.count : 0;
-    if (came > 0) asked.current = null;
+    if (came > 0) {
+      asked.current = null;
+      // The button is gone when there are no earlier ones, and the keyboard with it.
+      if (isFocusLost()) held.value = all[came]?.first ?? null;
+    }
     // Who asked for earlier turns sees those that came, up to the one that was the first; anybody else sees where he stands.
     const settle = () => {
       row.scrollLeft = came > 0 ? (came + 1) * STRIDE - row.clientWidth : at * STRIDE - (row.clientWidth - STRIDE) / 2;
@@ -79,7 +85,7 @@ function Row({ all, here }) {
     if (to === undefined || event.altKey) return;
     event.preventDefault();
     event.stopPropagation();
-    held.value = Math.max(0, Math.min(to, all.length - 1));
+    held.value = all[Math.max(0, Math.min(to, all.length - 1))]?.first ?? null;
   };
   // A chip that goes out of sight is no longer there, and leaves the keyboard to the next one.
   const leave = (/** @type {FocusEvent} */ { relatedTarget }) => void (relatedTarget instanceof Element && !box.current?.contains(relatedTarget) && (held.value = null));
