@@ -13,25 +13,16 @@ use crate::ids::{CharacterId, NodeId, SessionId, UserId};
 use crate::plugin::{Answer, Catalogue, ErrorKind, Hook, NodeFacts, Seeds};
 use crate::prompt::Cast;
 use crate::store::{Held, Placed, Reader, RulesInForce};
-use crate::tree::{Kind, Node, Role, Status, Trouble};
+use crate::tree::{Kind, Node, Role, Status};
 use crate::world::World;
 
 use crate::turn::cast::{self, Voice};
 use crate::turn::rules::hooks::{self, Stage, in_order};
-use crate::turn::shown::Made;
+use crate::turn::shown::{Displayed, Made};
 use crate::turn::{Parts, TurnError, rules::force, rules::strikes};
 
 /// So many replies are read at once for those who show them.
 const AT_ONCE: usize = 8;
-
-/// How a reply is shown.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Displayed {
-    /// The text; `None` = nobody changed it.
-    pub text: Option<String>,
-    /// Why some plugin did not have its say.
-    pub problems: Vec<Trouble>,
-}
 
 /// Shows the replies of one look.
 #[derive(Clone)]

@@ -60,7 +60,7 @@ pub use asked::{
     Edit, Generate, GoOn, Impersonate, LoreTest, NewMessage, NewSession, OnStale, PluginChoice, Preview, Reroll,
     Started, Summarise,
 };
-pub use display::{Display, Displayed};
+pub use display::Display;
 pub use models::connections;
 pub use models::counts::unusable_files;
 pub use models::providers::Cost;
@@ -68,6 +68,7 @@ pub use models::{Candidate, Choice, Models, Passed, UnknownModel, Writer};
 pub use reply::keeper::Rhythm;
 pub use rules::meters::Meter;
 pub use scene::{Offered, QuickReply, Tip};
+pub use shown::Displayed;
 pub use start::change::PluginsKept;
 pub use tried::LoreTested;
 pub use workshop::replay::{Replay, Replayed, Row};

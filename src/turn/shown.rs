@@ -11,12 +11,21 @@ use lru::LruCache;
 use crate::ids::NodeId;
 use crate::plugin::Catalogue;
 use crate::store::RulesInForce;
-use crate::turn::Displayed;
+use crate::tree::Trouble;
 
 /// The bytes that are kept, estimated.
 const BYTES: usize = 4 << 20;
 /// What an entry takes beside its texts.
 const ENTRY: usize = 256;
+
+/// How a reply is shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Displayed {
+    /// The text; `None` = nobody changed it.
+    pub text: Option<String>,
+    /// Why some plugin did not have its say.
+    pub problems: Vec<Trouble>,
+}
 
 /// All that a reply is shown by and that may change while the node stays: its facts and its dice do not.
 #[derive(Debug, Clone)]
