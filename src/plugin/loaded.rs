@@ -24,7 +24,6 @@ static NO_SCRIPTS: Scripts = Scripts::new();
 /// A plugin that is ready to run. Immutable: a reload makes another one, and calls under way finish on theirs.
 pub struct Loaded {
     manifest: Arc<Manifest>,
-    origin: Origin,
     schema: Option<Arc<Schema>>,
     hooks: BTreeSet<Hook>,
     source: Source,
@@ -83,7 +82,6 @@ impl Loaded {
         rules_fit(&source, &manifest, schema.as_deref())?;
         Ok(Self {
             manifest,
-            origin: source.origin,
             schema,
             hooks: BTreeSet::new(),
             source,
@@ -105,7 +103,7 @@ impl Loaded {
 
     /// Where it was found.
     pub fn origin(&self) -> Origin {
-        self.origin
+        self.source.origin
     }
 
     /// blake3 over all files, in lower-case hex: grants are given to exactly this code.
@@ -144,7 +142,7 @@ impl Loaded {
         let (schema, source, manifest) = (self.schema.as_deref(), &self.source, self.manifest());
         let mut warnings = match self.code() {
             Ok(code) => check::look(&code.kit, &self.explain(), &code.files, schema),
-            Err(error) => vec![error.clone()],
+            Err(error) => vec![*error],
         };
         warnings.extend(left_out(source, manifest));
         warnings.extend(odd_rules(source, manifest, schema));
@@ -184,10 +182,17 @@ impl Loaded {
     /// Its scripts, compiled by whoever first asks.
     ///
     /// # Errors
-    /// They cannot be compiled; only of one that was read to be compiled later.
-    pub(super) fn code(&self) -> Result<&Code, &ScriptError> {
-        let compiled = || aside(self.id(), || Code::compile(&self.source, &self.manifest));
-        self.code.get_or_init(compiled).as_ref().map_err(|error| &**error)
+    /// They cannot be compiled; only of one that was read to be compiled later. That no thread was to be had for it is not kept: the
+    /// next one who asks tries again.
+    pub(super) fn code(&self) -> Result<&Code, Box<ScriptError>> {
+        let known = match self.code.get() {
+            Some(known) => known,
+            None => match aside(self.id(), || Code::compile(&self.source, &self.manifest)) {
+                Err(error) if error.kind == ErrorKind::Host => return Err(error),
+                compiled => self.code.get_or_init(|| compiled),
+            },
+        };
+        known.as_ref().map_err(Clone::clone)
     }
 
     pub(super) fn explain(&self) -> Explain<'_> {

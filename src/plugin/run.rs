@@ -26,7 +26,7 @@ pub fn run(plugin: &Arc<Loaded>, call: Call) -> Outcome {
     }
     let code = match plugin.code() {
         Ok(code) => code,
-        Err(error) => return unable(call, error.clone()),
+        Err(error) => return unable(call, *error),
     };
     let given = Call { world: Arc::default(), ..call.clone() };
     match catch_unwind(AssertUnwindSafe(|| execute(plugin, code, call))) {

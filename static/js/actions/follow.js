@@ -140,9 +140,9 @@ function heard(frame) {
   if (wish.resume) resume(wish.resume);
   if (frame.type === "session.updated" && story.session.peek()) library.putSession(/** @type {any} */ (story.session.peek()));
   const doubt = frame.type === "tree.changed" || (frame.type === "node.state.updated" && frame.effects);
-  if (doubt && !wish.refresh) doubtDeltas();
   // What plugins show of a reply goes by its world and by who plays, and no frame tells it of replies that were there before.
-  if (!wish.refresh && (doubt || frame.type === "session.updated") && story.showsOtherwise()) wish.refresh = true;
+  if ((doubt || frame.type === "session.updated") && story.showsOtherwise()) wish.refresh = true;
+  if (doubt && !wish.refresh) doubtDeltas();
   if (wish.refresh) void refresh().then(() => after(wish.finished, doubt));
 }
 
