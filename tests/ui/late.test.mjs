@@ -31,6 +31,25 @@ describe("on a slow machine", () => {
     await close();
   });
 
+  test("the row of turns comes into its room: what one reaches for does not move away", async () => {
+    const { path, ids } = await grown();
+    const { page, close } = await reader(browser);
+    let come = () => {};
+    const held = new Promise((resolve) => (come = () => resolve(undefined)));
+    await page.route("**/built/js/tools.js", (route) => held.then(() => route.continue()));
+    await page.goto(clotho.base + path);
+    const message = messageOf(page, ids[3]);
+    await message.waitFor();
+    const row = page.getByRole("navigation", { name: "The way here" });
+    assert.equal(await row.count(), 0);
+    const before = await message.boundingBox();
+    come();
+    await row.waitFor();
+    await page.getByRole("complementary", { name: "World" }).waitFor();
+    assert.deepEqual(await message.boundingBox(), before);
+    await close();
+  });
+
   test("an arrow that is pressed right after a letter is not taken back", async () => {
     const { page, close } = await openGrown({ late: LATE });
     await page.keyboard.press("Control+k");

@@ -1,7 +1,8 @@
 // The line on screen as turns.
 import { computed } from "../../vendor/preact.js";
 import { peekNode } from "../model/story.js";
-import { shown } from "./line.js";
+import { waySeen } from "../model/way.js";
+import { isLinear, shown } from "./line.js";
 
 /** @import { ChatNode, Id } from "../lib/wire.d.ts" */
 /** `first`: what is answered; `last`: the end of its answer. @typedef {{first: Id, last: Id}} Turn */
@@ -19,6 +20,9 @@ export function turnsOf(ids) {
 }
 
 export const turns = computed(() => turnsOf(shown.value));
+
+/** Whether the turns stand above the line: where one is all there is, nothing leads anywhere. @param {number} [ahead] so many one has gone back from */
+export const leads = (ahead = 0) => !isLinear.value && waySeen.value && turns.value.length + ahead > 1;
 
 /** What versions of one message have in common. @param {ChatNode} node */
 export const familyKey = ({ parentId, role }) => `${parentId}/${role}`;

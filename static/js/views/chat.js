@@ -24,6 +24,7 @@ import { editing, ends, focusField, focusNext, focusOn, loading, loadingOlder, n
 import { foldAround, folded } from "../tree/folds.js";
 import { beforeTurn, isLinear, tail, writing } from "../tree/line.js";
 import { turnOff } from "../tree/slide.js";
+import { leads } from "../tree/turns.js";
 import { Composer } from "./composer.js";
 import { dropOn } from "./drag.js";
 import { Message } from "./message.js";
@@ -40,7 +41,8 @@ const STEP = 30;
 const NEAR = 900;
 const AT_END = 40;
 
-const Way = later(() => import("./way.js").then((module) => module.Way), 0);
+/** Its room is there before it, so that nothing moves away under a hand when it comes. */
+const Way = later(() => import("./way.js").then((module) => module.Way), () => (leads() ? html`<div class="way"></div>` : null));
 
 export function Chat() {
   const state = loading.value;

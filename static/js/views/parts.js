@@ -218,10 +218,10 @@ export function Waiting({ rows }) {
  * A view that is loaded when it is first shown, so that it weighs nothing before.
  * @template P
  * @param {() => Promise<ComponentType<P>>} load
- * @param {number} [rows] of the placeholder
- * @returns {((props: P) => VNode) & {bring: () => Promise<unknown>}} `bring`: loads it before that, so that it is there at once
+ * @param {number | (() => VNode | null)} [until] rows of the placeholder, or what is there in its place
+ * @returns {((props: P) => VNode | null) & {bring: () => Promise<unknown>}} `bring`: loads it before that, so that it is there at once
  */
-export function later(load, rows = 4) {
+export function later(load, until = 4) {
   const view = signal(/** @type {ComponentType<P> | null} */ (null));
   /** @type {Promise<unknown> | null} */
   let coming = null;
@@ -229,7 +229,8 @@ export function later(load, rows = 4) {
   const Later = (/** @type {P} */ props) => {
     if (view.value) return h(/** @type {ComponentType<any>} */ (view.value), /** @type {any} */ (props));
     void bring();
-    return rows > 0 ? h(Waiting, { rows }) : html`<span hidden></span>`;
+    if (typeof until === "function") return until();
+    return until > 0 ? h(Waiting, { rows: until }) : html`<span hidden></span>`;
   };
   return Object.assign(Later, { bring });
 }

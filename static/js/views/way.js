@@ -9,9 +9,8 @@ import { quoted } from "../lib/tags.js";
 import { plain } from "../lib/text.js";
 import { age } from "../model/deltas.js";
 import { loadingOlder, nodeOf, older, peek, peekNode } from "../model/story.js";
-import { waySeen } from "../model/way.js";
-import { isLinear, shown } from "../tree/line.js";
-import { turns, turnsOf } from "../tree/turns.js";
+import { shown } from "../tree/line.js";
+import { leads, turns, turnsOf } from "../tree/turns.js";
 
 /** @import { Id } from "../lib/wire.d.ts" */
 /** @import { Turn } from "../tree/turns.js" */
@@ -22,11 +21,10 @@ const STRIDE = 148;
 const MOST = 30;
 const SPARE = 4;
 
-/** Where one turn is all there is, nothing leads anywhere. */
 export function Way() {
   const all = turns.value;
   const ahead = useAhead();
-  return isLinear.value || !waySeen.value || all.length + ahead.length < 2 ? null : h(Row, { all: [...all, ...ahead], here: all.length - 1 });
+  return leads(ahead.length) ? h(Row, { all: [...all, ...ahead], here: all.length - 1 }) : null;
 }
 
 /** The turns that one has gone back from: they lie ahead as long as the line can still go on to them. @returns {Turn[]} */
