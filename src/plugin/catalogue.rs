@@ -1,7 +1,7 @@
 //! All plugins that this server knows: those inside the binary and those in its folder. A broken one is listed with its
 //! error and never keeps the server from starting. Being listed is not being switched on: a session names what it uses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -111,6 +111,13 @@ impl Catalogue {
     /// A plugin that can run.
     pub fn get(&self, id: &str) -> Option<&Arc<Loaded>> {
         self.entries.get(id)?.state.as_ref().ok()
+    }
+
+    /// The names under which other code plays here than in `old`, or none where there was some.
+    pub fn differing(&self, old: &Self) -> Vec<String> {
+        let names: BTreeSet<&String> = self.entries.keys().chain(old.entries.keys()).collect();
+        let is_other = |name: &&String| self.get(name).map(Arc::as_ptr) != old.get(name).map(Arc::as_ptr);
+        names.into_iter().filter(is_other).cloned().collect()
     }
 
     /// `is broken: main.rhai:3:1: why`, for a plugin that is there and cannot run.

@@ -6,10 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
+use tokio::sync::watch;
 
 use super::carried;
 use super::catalogue::{Catalogue, Entry, load};
@@ -23,7 +24,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// The plugins as they are now.
 #[derive(Debug)]
 pub struct Installed {
-    now: RwLock<Arc<Catalogue>>,
+    now: watch::Sender<Arc<Catalogue>>,
     /// Those inside the program: what comes back when a folder that stood for one goes.
     bundled: Catalogue,
     folder: Option<PathBuf>,
@@ -54,12 +55,17 @@ impl Installed {
             }));
             catalogue.add_folder(folder, &limits);
         }
-        Self { now: RwLock::new(Arc::new(catalogue)), bundled, folder, limits, seen: Mutex::new(seen) }
+        Self { now: watch::Sender::new(Arc::new(catalogue)), bundled, folder, limits, seen: Mutex::new(seen) }
     }
 
     /// The plugins as they are at this moment, and for whoever holds them stay.
     pub fn now(&self) -> Arc<Catalogue> {
-        Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.now.borrow())
+    }
+
+    /// The plugins as they are now and whenever that changes, for who shows what they made of something.
+    pub fn changes(&self) -> watch::Receiver<Arc<Catalogue>> {
+        self.now.subscribe()
     }
 
     /// The folder of a plugin of the settings' folder; `None` for one that is inside the program only.
@@ -160,7 +166,7 @@ impl Installed {
             tracing::info!(plugin = name, "its folder is gone, and so is the plugin");
         }
         let next = Arc::new(next);
-        *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&next);
+        self.now.send_replace(Arc::clone(&next));
         // It is in force by now: whoever plays with it does not wait for this.
         if let Some(entry) = next.entry(name).filter(|entry| entry.fault.is_none()) {
             entry.look_through();

@@ -111,8 +111,6 @@ describe("the rules of a story", () => {
     await page.locator(".message.last.complete").waitFor();
     const manifest = join(folder, "purse", "plugin.toml");
     await writeFile(manifest, (await readFile(manifest, "utf8")).replace('["notes"]', '["notes", "input.stop"]').replace("1.0.0", "1.1.0"));
-    await until(async () => (await server.api("GET", "/api/plugins/purse")).version === "1.1.0", "the new code is in");
-    await page.reload();
     await page.getByText("Rules ask for more than this story allows them: Purse.").waitFor();
     await page.getByRole("button", { name: "Look", exact: true }).click();
     const dialog = page.getByRole("dialog");
@@ -144,6 +142,29 @@ describe("the rules of a story", () => {
     await lastOne.getByText("Two. So far 1.").waitFor();
     await server.api("POST", `/api/chat/${sid}/undo`, {});
     await lastOne.getByText("Two. So far 2.").waitFor();
+    await close();
+  });
+
+  test("S3-12: new code shows the replies of a page that is open, however far up they are", async () => {
+    const show = (/** @type {string} */ word) => `fn on_display(ctx) { \`\${ctx.text} ${word}\` }\n`;
+    const files = {
+      "plugin.toml": 'id = "shown"\ntitle = "Shown"\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["display.rewrite"]\n',
+      "main.rhai": show("First."),
+    };
+    const { server, path, sid, folder } = await purseStory(model, { replies: ["One."], plugins: [{ id: "shown" }], files, id: "shown" });
+    own.push(server);
+    let { activeLeafId: parentId } = await server.api("GET", `/api/sessions/${sid}`);
+    for (let i = 0; i < 70; i += 1) parentId = (await server.api("POST", `/api/chat/${sid}/message`, { parentId, role: i % 2 ? "assistant" : "user", content: `m${i}` })).node.id;
+    const { page, close } = await reader(browser);
+    await page.goto(server.base + path);
+    await page.locator(".message.last.complete").getByText("m69 First.").waitFor();
+    await page.getByRole("button", { name: "Earlier…" }).click();
+    await page.getByRole("button", { name: "Earlier…" }).waitFor({ state: "detached" });
+    await writeFile(join(folder, "shown", "main.rhai"), show("Second."));
+    await page.locator(".message.last.complete").getByText("m69 Second.").waitFor();
+    await page.locator(".scroller").evaluate((box) => (box.scrollTop = 0));
+    await page.getByText("One. Second.").waitFor();
+    assert.equal(await page.getByText("First.").count(), 0);
     await close();
   });
 

@@ -97,6 +97,12 @@ pub enum Event {
         #[schema(value_type = Object)]
         session: Map<String, Value>,
     },
+    /// Other code of plugins is in force: what they show and offer may be otherwise. No operation of the session.
+    #[serde(rename = "plugins.changed", rename_all = "camelCase")]
+    PluginsChanged {
+        /// The plugins, whether the session uses them or not.
+        ids: Vec<String>,
+    },
     /// More of a draft arrived, or it reached another phase; only for whoever asked for it.
     #[serde(rename = "draft.updated")]
     Draft(DraftPiece),

@@ -11,6 +11,7 @@ mod events;
 mod frames;
 mod stream;
 
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,6 +33,7 @@ use super::wire::events::{ClientFrame, Event};
 use super::wire::node::Look;
 use crate::live::{Live, Watcher};
 use crate::oplog::Operation;
+use crate::plugin::Catalogue;
 use crate::store::{Reader, Store};
 
 /// How long one frame may take to be taken by the connection.
@@ -170,6 +172,8 @@ impl Socket {
         let mut closing = self.shared.closing();
         let app = self.app.clone();
         let mut revoked = app.devices.revoked();
+        let mut plugins = app.catalogue.changes();
+        let mut playing = Arc::clone(&plugins.borrow_and_update());
         let mut ticks = interval(PING_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -190,6 +194,10 @@ impl Socket {
                 _ = revoked.changed() => Ok(()),
                 message = messages.recv() => self.take(message, &mut position).await,
                 () = watcher.changed() => Ok(()),
+                _ = plugins.changed() => {
+                    let old = mem::replace(&mut playing, Arc::clone(&plugins.borrow_and_update()));
+                    self.tell_of_plugins(&playing, &old).await
+                }
                 _ = ticks.tick() => self.tick().await,
             };
             if let Err(end) = done {
@@ -249,6 +257,14 @@ impl Socket {
                 Ok(())
             }
             Ok(Err(_)) | Err(_) => Err(End::Gone),
+        }
+    }
+
+    /// What broke and goes on as it was is no news.
+    async fn tell_of_plugins(&mut self, now: &Catalogue, old: &Catalogue) -> Result<(), End> {
+        match now.differing(old) {
+            ids if ids.is_empty() => Ok(()),
+            ids => self.send(&Event::PluginsChanged { ids }).await,
         }
     }
 

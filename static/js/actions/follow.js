@@ -15,6 +15,8 @@ import { attempt } from "./failure.js";
 /** @import { ChatNode, Frame, Id } from "../lib/wire.d.ts" */
 
 export const PAGE = 60;
+/** The most messages that the server gives at once. */
+const MOST_AT_ONCE = 500;
 
 /** @type {SessionSocket | null} */
 let socket = null;
@@ -118,7 +120,11 @@ function listen(id) {
       const back = online && !story.online.peek();
       story.setOnline(online);
       if (online) for (const node of story.generating()) resume(story.resumeOf(node));
-      if (back) void refresh();
+      if (back) {
+        // Whatever nobody was told of meanwhile.
+        if (story.showsOtherwise()) reachFar();
+        void refresh();
+      }
       if (!online) void lookAfter(id);
     },
   });
@@ -141,7 +147,10 @@ function heard(frame) {
   if (frame.type === "session.updated" && story.session.peek()) library.putSession(/** @type {any} */ (story.session.peek()));
   const doubt = frame.type === "tree.changed" || (frame.type === "node.state.updated" && frame.effects);
   // What plugins show of a reply goes by its world and by who plays, and no frame tells it of replies that were there before.
-  if ((doubt || frame.type === "session.updated") && story.showsOtherwise()) wish.refresh = true;
+  if ((doubt || frame.type === "session.updated") && story.showsOtherwise()) {
+    reachFar();
+    wish.refresh = true;
+  }
   if (doubt && !wish.refresh) doubtDeltas();
   if (wish.refresh) void refresh().then(() => after(wish.finished, doubt));
 }
@@ -155,6 +164,19 @@ function after(finished, doubt) {
 /** @param {{id: Id, offset: number, reasoningOffset: number}} from */
 function resume(from) {
   socket?.send({ type: "resume", ...from });
+}
+
+/** So many messages, counted from the end of the line, are read the next time. */
+let reach = PAGE;
+
+/** The next reading is of all of the line that is here, where plugins may show what was there before in another way. */
+const reachFar = () => void (reach = Math.min(MOST_AT_ONCE, Math.max(PAGE, story.line.peek().length)));
+
+/** Reads the line anew with what plugins show of it: they have other code, which may also name and offer other things. */
+export async function readShown() {
+  reachFar();
+  await refresh();
+  doubtDeltas();
 }
 
 const readings = inRounds(readLine);
@@ -173,9 +195,15 @@ async function readLine() {
     const id = openSid;
     if (id === null) return;
     const leaf = story.peek.peek();
-    const page = await attempt(() => api.projection(id, { limit: PAGE, ...(leaf ? { leaf } : {}) }));
+    const limit = reach;
+    reach = PAGE;
+    const page = await attempt(() => api.projection(id, { limit, ...(leaf ? { leaf } : {}) }));
+    const isOurs = openSid === id && leaf === story.peek.peek();
+    if (page && isOurs && story.applyProjection(page)) return;
+    // What was not read is still to be.
+    reach = Math.max(reach, limit);
     // Who opened another story or looks elsewhere meanwhile has read that line.
-    if (!page || openSid !== id || leaf !== story.peek.peek() || story.applyProjection(page)) return;
+    if (!page || !isOurs) return;
   }
 }
 

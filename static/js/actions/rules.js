@@ -7,7 +7,7 @@ import * as api from "../net/rules.js";
 import { plugin, plugins } from "../net/workshop.js";
 import { register } from "./commands.js";
 import { attempt } from "./failure.js";
-import { refresh } from "./follow.js";
+import { hear, readShown, refresh } from "./follow.js";
 
 /** @import { PluginChoice, PluginInfo } from "../lib/wire.d.ts" */
 
@@ -59,6 +59,13 @@ export const withRefused = (all, wanted) =>
     const { grants = asked } = choice;
     return { ...choice, refused: asked.filter((name) => !grants.includes(name)) };
   });
+
+/** @param {string[]} ids */
+const isAnyPlaying = (ids) => (story.session.peek()?.plugins ?? []).some(({ id, enabled = true }) => enabled && ids.includes(id));
+
+hear((frame) => {
+  if (frame.type === "plugins.changed" && isAnyPlaying(frame.ids)) void readShown().then(askForMore);
+});
 
 /** Asks where the code of a plugin that plays wants more than the story allows it. Quiet where that cannot be read. */
 export async function askForMore() {

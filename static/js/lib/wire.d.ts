@@ -1164,6 +1164,7 @@ export type Frame =
   | { type: "head.moved"; op?: number; leafId: Id; contextNodeId?: Id }
   | { type: "tree.changed"; op?: number; operation?: { kind: string; effects?: { purged?: Id; below?: Id[] }[] } }
   | { type: "session.updated"; op?: number; session?: Partial<Session>; title?: string }
+  | { type: "plugins.changed"; op?: undefined; ids: string[] }
   | DraftPiece
   | { type: "pong" | "presence"; op?: number }
   | { type: "error"; error: { code: string; message: string; hint?: string } };

@@ -117,6 +117,27 @@ async fn mended_code_shows_replies_at_once() {
     .await;
 }
 
+/// S3-12: whoever has a story open hears that other code is in force, and nothing of code that is not.
+#[tokio::test]
+async fn open_pages_hear_of_other_code() {
+    let files = [("plugin.toml", manifest("1.0.0")), ("main.rhai", script("first"))];
+    let setup = TestApp::with().plugin("tell", &files.each_ref().map(|(path, text)| (*path, text.as_str())));
+    let play = Play::with(setup, json!({"plugins": [{"id": "tell"}]})).await;
+    let mut socket = play.app.socket(&play.sid, None).await;
+    socket.until(|frame| frame["type"] == "hello").await;
+    write(&play.app, "tell", &[("main.rhai", "fn on_reply(ctx) {")]);
+    until(&play.app, "tell", |plugin| plugin.is_some_and(|plugin| !plugin["error"].is_null())).await;
+    write(&play.app, "tell", &[("main.rhai", &script("second"))]);
+    let frames = socket.until(|frame| frame["type"] == "plugins.changed").await;
+    assert_eq!(frames, [json!({"type": "plugins.changed", "ids": ["tell"]})]);
+    let list = play.app.get("/api/plugins").await;
+    let told = list["items"].as_array().unwrap().iter().find(|plugin| plugin["id"] == "tell").unwrap();
+    assert_eq!(told["error"], json!(null), "the mended code is in force when it is told");
+    std::fs::remove_dir_all(play.app.inside().home().join("plugins/tell")).unwrap();
+    let frames = socket.until(|frame| frame["type"] == "plugins.changed").await;
+    assert_eq!(frames.last().unwrap()["ids"], json!(["tell"]));
+}
+
 /// A reply that is being written when its plugin changes ends under the code with which it began.
 #[tokio::test]
 async fn what_is_in_flight_ends_as_it_began() {
