@@ -20,7 +20,8 @@ const Settings = later(() => import("./settings.js").then((module) => module.Set
 const Door = later(() => import("./door.js").then((module) => module.Door), 0);
 const StoryMenu = later(() => import("./story-menu.js").then((module) => module.StoryMenu), 0);
 const StoryTools = later(() => story().then((module) => module.StoryTools), 0);
-const TreeTab = later(() => story().then((module) => module.TreeTab), 0);
+/** Its column in the bar is there before it: no other tab moves away under a finger. */
+const TreeTab = later(() => story().then((module) => module.TreeTab), () => html`<span></span>`);
 const OpenDialog = later(() => dialogs().then((module) => module.OpenDialog), 0);
 
 /** Loads what the next click needs. */
