@@ -216,7 +216,7 @@ impl Display {
 }
 
 /// Whether a node is what plugins may show in another way: a reply or a greeting that is whole.
-fn is_said(node: &Node) -> bool {
+pub(in crate::turn) fn is_said(node: &Node) -> bool {
     let is_message = matches!(node.kind, Kind::Message | Kind::Greeting);
     is_message && node.role == Role::Assistant && node.status == Status::Complete
 }

@@ -18,7 +18,7 @@ use crate::world::World;
 
 use crate::turn::rules::hooks::{self, Player, Stage};
 use crate::turn::scene::{self, Look, Scene};
-use crate::turn::{Parts, TurnError, beside, tools};
+use crate::turn::{Parts, TurnError, beside, display, tools};
 
 /// What is to be tried.
 pub struct Trial {
@@ -66,10 +66,14 @@ pub async fn try_hook(parts: &Arc<Parts>, caller: UserId, trial: Trial) -> Resul
         let said = || Answered { text, turn, ..Answered::default() };
         set.stage.answer = Some(hooks::answered(&place.delta, trial.plugin.id()).unwrap_or_else(said));
     }
-    let outcome = match trial.tool {
+    let mut outcome = match trial.tool {
         Some((name, arguments)) => called(parts, &set, &name, arguments, &world).await?,
         None => parts.hooks.aside(hook, &set.stage, &set.player, Arc::clone(&world)).await,
     };
+    if hook == Hook::OnDisplay && !display::is_said(&place.node) {
+        let line = "nobody sees this: only replies that are whole, and greetings, are shown by plugins";
+        outcome.warnings.push(line.to_owned());
+    }
     Ok(Tried { outcome, before: world })
 }
 

@@ -235,6 +235,10 @@ async fn a_hook_is_tried_on_a_message() {
     assert_eq!(tried(&user, "on_input", json!({"text": "no"})).await["result"], json!({"refused": "never"}));
     let offers = tried(&reply, "quick_replies", json!({})).await;
     assert_eq!(offers["result"], json!([{"label": "7 gold", "send": "count"}]));
+    let shows = json!({"source": "fn on_display(ctx) { () }"});
+    assert_eq!(tried(&reply, "on_display", shows.clone()).await["warnings"], json!([]));
+    let unseen = tried(&user, "on_display", shows).await;
+    assert!(unseen["warnings"][0].as_str().unwrap().starts_with("nobody sees this"), "{unseen}");
     let endless = tried(&reply, "on_reply", json!({"source": "fn on_reply(ctx) { loop {} }"})).await;
     assert_eq!(endless["error"]["kind"], "limit");
     assert_eq!((play.session().await, play.nodes().await), before, "nothing is written");
