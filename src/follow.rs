@@ -4,6 +4,7 @@
 //! remembered here, and doing a piece twice does no harm. Only what is destroyed with its log is taken out of it elsewhere
 //! (`wipe`).
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use indexmap::{IndexMap, IndexSet};
@@ -27,6 +28,9 @@ const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_secs(2);
 /// waits for what was just written is not kept waiting by the index.
 const GATHER: std::time::Duration = std::time::Duration::from_millis(50);
 
+/// Another word for each way in which texts were made of messages, so that an index made otherwise is made anew.
+const TEXTS: &[u8] = b"of models";
+
 /// The index and what it is given.
 #[derive(Clone)]
 pub struct Indexing {
@@ -39,6 +43,7 @@ pub struct Indexing {
 /// A number for the texts that these tags leave of the same log: an index that was made with others is made anew.
 pub fn texts(hide_tags: &[String]) -> u64 {
     let mut hasher = blake3::Hasher::new();
+    hasher.update(TEXTS);
     for tag in hide_tags {
         hasher.update(&tag.len().to_le_bytes()).update(tag.as_bytes());
     }
@@ -213,7 +218,7 @@ fn is_marked(rules: &RulesInForce) -> bool {
 fn of_node(reader: &mut Reader<'_>, held: &Held, id: NodeId, hide_tags: &[String]) -> Result<Change, StoreError> {
     let found = reader.node_or_stashed(held, id)?.filter(|placed| is_found(&placed.node));
     let Some(mut placed) = found else { return Ok(Change::Remove(id)) };
-    if let Some(shown) = tags::hide(&placed.node.content, hide_tags) {
+    if let Cow::Owned(shown) = tags::sent(placed.node.role, &placed.node.content, hide_tags) {
         placed.node.content = shown;
     }
     if placed.node.content.is_empty() {

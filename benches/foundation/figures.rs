@@ -213,7 +213,7 @@ pub fn outline() {
             answered.push(timed(|| {
                 let (session, sketches) = rows();
                 let mut skeleton = TreeSkeleton::of(&session);
-                skeleton.fill(sketches, |text| hide_blocks(text, &["think".to_owned()]));
+                skeleton.fill(sketches, |_, text| hide_blocks(text, &["think".to_owned()]));
                 bytes = serde_json::to_vec(&skeleton).unwrap().len();
             }));
         }

@@ -56,7 +56,7 @@ fn branch(held: &Held, look: &Look, branch: store::Branch) -> Branch {
         leaf_id: Id(leaf.id),
         depth: leaf.depth,
         turns: leaf.turn,
-        preview: branch.last.map(|last| look.beginning(&last.node.content, PREVIEW)).unwrap_or_default(),
+        preview: branch.last.map(|last| look.beginning(&last.node, PREVIEW)).unwrap_or_default(),
         status: leaf.status.into(),
         is_unread: leaf.is_unread,
         parting_id: Id(branch.parting),

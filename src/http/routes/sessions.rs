@@ -49,7 +49,7 @@ pub async fn list(app: Program, caller: Caller, query: Query<PageQuery>) -> Answ
 /// How the newest message of a session begins, as readers see it.
 fn preview(reader: &mut Reader<'_>, held: &Held, look: &Look) -> Result<Option<String>, ApiError> {
     let page = reader.page(held, held.session.head, None, 1, Show::Enabled)?;
-    Ok(page.nodes.last().map(|placed| look.beginning(&placed.node.content, PREVIEW)))
+    Ok(page.nodes.last().map(|placed| look.beginning(&placed.node, PREVIEW)))
 }
 
 /// Begins a session.

@@ -86,7 +86,7 @@ fn skeleton(reader: &mut Reader<'_>, held: &Held, look: &Look) -> Result<Vec<u8>
     let sketches = reader.outline(held)?;
     let (stash, labels) = around(reader, held)?;
     let mut skeleton = TreeSkeleton { stash, labels, ..TreeSkeleton::of(&held.session) };
-    skeleton.fill(sketches, |text| look.display(text));
+    skeleton.fill(sketches, |role, text| look.display(role, text));
     write(&skeleton)
 }
 

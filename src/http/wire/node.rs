@@ -193,7 +193,7 @@ impl Look {
             author_id: node.author.map(Id),
             persona_id: node.persona.map(Id),
             character_id: node.character.map(Id),
-            display: self.display(&node.content),
+            display: self.display(node.role.code(), &node.content),
             content: node.content,
             reasoning: node.reasoning,
             status: node.status.into(),
@@ -272,15 +272,17 @@ impl Look {
         Ok(())
     }
 
-    /// The text as shown, where it differs.
-    pub fn display(&self, content: &str) -> Option<String> {
-        tags::hide_blocks(content, &self.hide_tags).filter(|shown| shown != content)
+    /// The text of somebody in this role ([`tree::Role::code`]) as shown, where it differs. What people write is shown as it stands.
+    pub fn display(&self, role: i16, content: &str) -> Option<String> {
+        let is_written = role == tree::Role::Assistant.code();
+        let hidden = is_written.then(|| tags::hide_blocks(content, &self.hide_tags))?;
+        hidden.filter(|shown| shown != content)
     }
 
-    /// How a text begins as readers see it, on one line; at most `most` characters.
-    pub fn beginning(&self, content: &str, most: usize) -> String {
-        let shown = self.display(content);
-        let words = shown.as_deref().unwrap_or(content).split_whitespace();
+    /// How a message begins as readers see it, on one line; at most `most` characters.
+    pub fn beginning(&self, node: &tree::Node, most: usize) -> String {
+        let shown = self.display(node.role.code(), &node.content);
+        let words = shown.as_deref().unwrap_or(&node.content).split_whitespace();
         words.collect::<Vec<_>>().join(" ").chars().take(most).collect()
     }
 

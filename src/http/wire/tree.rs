@@ -171,8 +171,8 @@ impl TreeSkeleton {
         }
     }
 
-    /// Fills the columns.
-    pub fn fill(&mut self, sketches: Vec<Sketch>, display: impl Fn(&str) -> Option<String>) {
+    /// Fills the columns; `display` = how the text of somebody in a role is shown, where otherwise than written.
+    pub fn fill(&mut self, sketches: Vec<Sketch>, display: impl Fn(i16, &str) -> Option<String>) {
         self.count = sketches.len();
         for sketch in sketches {
             self.ids.push(Id(sketch.id));
@@ -183,7 +183,7 @@ impl TreeSkeleton {
             let flag = |is: bool, flag: u8| if is { flag } else { 0 };
             let flags = flag(!sketch.is_enabled, DISABLED) | flag(sketch.is_muted, MUTED);
             self.flags.push(flags | flag(sketch.is_keyframe, KEYFRAME) | flag(sketch.is_unread, UNREAD));
-            let mut shown = display(&sketch.beginning).unwrap_or(sketch.beginning);
+            let mut shown = display(sketch.role, &sketch.beginning).unwrap_or(sketch.beginning);
             if let Some((end, _)) = shown.char_indices().nth(PREVIEW) {
                 shown.truncate(end);
             }

@@ -56,7 +56,10 @@ async fn what_is_hidden_is_not_found() {
     let play = Play::start().await;
     let text = "<think>zanzibar</think>A harbour. <UpdateVariable>_.set('quagga', 1);</UpdateVariable>";
     play.app.mock().script(Reply::ok([text]));
-    let said = play.say("Where are we?").await;
+    let said = play.say("Where are <think>we, and this okapi?</think>").await;
+    let mine = play.get(&format!("node/{}", said.user)).await;
+    assert_eq!(mine["display"], Value::Null, "what people write is shown as it stands");
+    assert_eq!(ids_of(&search_until(&play.app, "okapi", 1).await), [said.user]);
     let found = search_until(&play.app, "harbour", 1).await;
     assert_eq!(ids_of(&found), [said.reply.as_str()]);
     assert_eq!(found["items"][0]["snippet"]["text"], "A harbour.");
