@@ -143,6 +143,31 @@ describe("memory", () => {
     await close();
   });
 
+  test("S3-09: what is summed up comes, also where the setting is heard of before the work has begun", async () => {
+    const { server, made } = await walked();
+    const { page, close } = await reader(browser);
+    let looks = 0;
+    let isAnswered = false;
+    await page.route(/\/summaries(\?|$)/, (route) => {
+      looks += 1;
+      return isAnswered ? route.continue() : route.fulfill({ json: { items: [], isWorking: false, problem: null } });
+    });
+    await page.route(`**/api/sessions/${made.id}`, async (route) => {
+      if (route.request().method() !== "PATCH") return route.continue();
+      const before = looks;
+      const response = await route.fetch();
+      await until(async () => looks > before, "the page has heard of it and looked");
+      isAnswered = true;
+      return route.fulfill({ response });
+    });
+    await page.goto(`${server.base}/s/${made.id}`);
+    await chooseFromPage(page, "Memory");
+    const dialog = page.getByRole("dialog", { name: "Memory", exact: true });
+    await dialog.getByRole("checkbox", { name: /^Sum up what slides out of sight/ }).check();
+    await dialog.getByRole("article", { name: /messages$/ }).first().getByText("Yes.", { exact: true }).waitFor();
+    await close();
+  });
+
   test("S3-09: chapters have their parts inside, what the last prompt told is marked, and what is begun outlasts a reload", async () => {
     const { server, made } = await walked("chapter = 2", 14);
     const at = `/api/sessions/${made.id}`;

@@ -20,8 +20,10 @@ pub async fn list(app: Program, caller: Caller, sid: Sid, query: Query<Summaries
         let at = end(reader, &held, query.0.node_id, None)?;
         Ok::<_, ApiError>(Turns::summaries(reader, &held, &at)?)
     };
+    // Asked first: who hears that nothing is worked on any more is given all of it.
+    let state = app.turns.summing_up(sid.0);
     let found = app.store.read(read).await?;
-    Reply::ok(&Summaries::new(found, app.turns.summing_up(sid.0)))
+    Reply::ok(&Summaries::new(found, state))
 }
 
 /// Gives one another text. Chapters that a model made of it are made anew; one that somebody has corrected stays.

@@ -47,7 +47,8 @@ export function SummariesOf() {
     const again = setTimeout(read, AGAIN);
     return () => clearTimeout(again);
   }, [found.value]);
-  const turn = (/** @type {Event} */ event) => void changeSummaries({ ...settings, enabled: /** @type {HTMLInputElement} */ (event.target).checked });
+  // The setting may be told before the work begins, but is answered after that.
+  const turn = (/** @type {Event} */ event) => void changeSummaries({ ...settings, enabled: /** @type {HTMLInputElement} */ (event.target).checked }).then(read);
   const items = found.value?.items ?? [];
   return html`<label class="check"><input type="checkbox" checked=${settings.enabled} onChange=${turn} /><span>${t("summaries.on")}<small>${t("summaries.onHint")}</small></span></label>
     ${isUnread.value && h(Blank, { symbol: "warning", title: t("recall.unread") }, html`<button type="button" class="primary" onClick=${read}>${t("retry")}</button>`)}
