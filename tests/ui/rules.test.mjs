@@ -154,7 +154,13 @@ describe("the rules of a story", () => {
     const { server, path, sid, folder } = await purseStory(model, { replies: ["One."], plugins: [{ id: "shown" }], files, id: "shown" });
     own.push(server);
     let { activeLeafId: parentId } = await server.api("GET", `/api/sessions/${sid}`);
-    for (let i = 0; i < 70; i += 1) parentId = (await server.api("POST", `/api/chat/${sid}/message`, { parentId, role: i % 2 ? "assistant" : "user", content: `m${i}` })).node.id;
+    for (let i = 0; i < 70; i += 1) {
+      parentId = (await server.api("POST", `/api/chat/${sid}/message`, { parentId, role: i % 2 ? "assistant" : "user", content: `m${i}` })).node.id;
+      if (i % 9 > 0) continue;
+      // What is no message stands on the line too.
+      await server.api("POST", `/api/chat/${sid}/node/${parentId}/world`, { operations: [{ op: "set", path: "/n", value: i }] });
+      parentId = (await server.api("GET", `/api/sessions/${sid}`)).activeLeafId;
+    }
     const { page, close } = await reader(browser);
     await page.goto(server.base + path);
     await page.locator(".message.last.complete").getByText("m69 First.").waitFor();

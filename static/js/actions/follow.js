@@ -12,7 +12,7 @@ import { ApiError } from "../net/api.js";
 import { SessionSocket } from "../net/socket.js";
 import { attempt } from "./failure.js";
 
-/** @import { ChatNode, Frame, Id } from "../lib/wire.d.ts" */
+/** @import { ChatNode, Frame, Id, Projection } from "../lib/wire.d.ts" */
 
 export const PAGE = 60;
 /** The most messages that the server gives at once. */
@@ -122,7 +122,7 @@ function listen(id) {
       if (online) for (const node of story.generating()) resume(story.resumeOf(node));
       if (back) {
         // Whatever nobody was told of meanwhile.
-        if (story.showsOtherwise()) reachFar();
+        if (story.showsOtherwise()) readFar();
         void refresh();
       }
       if (!online) void lookAfter(id);
@@ -148,7 +148,7 @@ function heard(frame) {
   const doubt = frame.type === "tree.changed" || (frame.type === "node.state.updated" && frame.effects);
   // What plugins show of a reply goes by its world and by who plays, and no frame tells it of replies that were there before.
   if ((doubt || frame.type === "session.updated") && story.showsOtherwise()) {
-    reachFar();
+    readFar();
     wish.refresh = true;
   }
   if (doubt && !wish.refresh) doubtDeltas();
@@ -166,15 +166,14 @@ function resume(from) {
   socket?.send({ type: "resume", ...from });
 }
 
-/** So many messages, counted from the end of the line, are read the next time. */
-let reach = PAGE;
+/** Whether the next reading is of all of the line that is here, where plugins may show what was there before in another way. */
+let isFar = false;
 
-/** The next reading is of all of the line that is here, where plugins may show what was there before in another way. */
-const reachFar = () => void (reach = Math.min(MOST_AT_ONCE, Math.max(PAGE, story.line.peek().length)));
+const readFar = () => void (isFar = true);
 
 /** Reads the line anew with what plugins show of it: they have other code, which may also name and offer other things. */
 export async function readShown() {
-  reachFar();
+  readFar();
   await refresh();
   doubtDeltas();
 }
@@ -195,15 +194,32 @@ async function readLine() {
     const id = openSid;
     if (id === null) return;
     const leaf = story.peek.peek();
-    const limit = reach;
-    reach = PAGE;
-    const page = await attempt(() => api.projection(id, { limit, ...(leaf ? { leaf } : {}) }));
+    const wasFar = isFar;
+    isFar = false;
+    const page = await attempt(() => api.projection(id, { limit: PAGE, ...(leaf ? { leaf } : {}) }));
     const isOurs = openSid === id && leaf === story.peek.peek();
-    if (page && isOurs && story.applyProjection(page)) return;
+    if (page && isOurs && story.applyProjection(page)) {
+      if (wasFar) await readUp(id, page);
+      return;
+    }
     // What was not read is still to be.
-    reach = Math.max(reach, limit);
+    isFar ||= wasFar;
     // Who opened another story or looks elsewhere meanwhile has read that line.
     if (!page || !isOurs) return;
+  }
+}
+
+/** Reads what is on the page above the newest messages of its line, piece by piece. @param {Id} id @param {Projection} newest */
+async function readUp(id, newest) {
+  const first = story.line.peek()[0];
+  const after = (/** @type {Projection} */ page) => (page.items.some((node) => node.id === first) ? null : page.next);
+  let stale = 0;
+  for (let before = after(newest); before !== null; ) {
+    const at = before;
+    const page = await attempt(() => api.projection(id, { leaf: newest.leafId, before: at, limit: MOST_AT_ONCE }));
+    if (!page || openSid !== id) return;
+    if (story.putAgain(page)) before = after(page);
+    else if ((stale += 1) >= MOST_STALE) return;
   }
 }
 

@@ -221,6 +221,13 @@ export function applyProjection(page) {
   return true;
 }
 
+/** Takes over how messages that are here are shown now. @param {Projection} page @returns {boolean} false: the page is older than what is known here, ask again */
+export function putAgain(page) {
+  if (page.op < op) return false;
+  batch(() => page.items.filter(({ id }) => nodes.has(id)).forEach(putNode));
+  return true;
+}
+
 /** @param {Projection} page */
 export function prependPage(page) {
   batch(() => {
