@@ -152,7 +152,8 @@ describe("the tree", () => {
     await use(page.locator(".message").nth(1), "Edit");
     await page.getByRole("textbox", { name: "Edit" }).fill("To the south.");
     await page.getByRole("button", { name: "Save and get a reply" }).click();
-    await until(async () => (await texts(page)).at(-1) === "Sand.", "the reply came");
+    await last(page).getByText("Sand.", { exact: true }).waitFor();
+    await replyIsThere(page);
     assert.deepEqual((await texts(page)).slice(1), ["To the south.", "Sand."]);
     await page.locator(".message").nth(1).getByText("2/2").waitFor();
     await page.locator(".message").nth(1).locator("article").focus();
