@@ -56,7 +56,7 @@ export async function reader(browser, { expected, late = 0, ...options } = {}) {
     addEventListener("securitypolicyviolation", (event) => console.error(`content policy: ${event.violatedDirective} ${event.blockedURI}`));
   });
   page.on("console", (message) => message.type() === "error" && wrong.push(`${message.text()} ${message.location().url}`));
-  page.on("pageerror", (error) => wrong.push(String(error.stack)));
+  page.on("pageerror", (error) => wrong.push(`${error.message} ${error.stack}`));
   const close = async () => {
     await context.close();
     assert.deepEqual(wrong.filter((text) => !expected?.test(text) && !CUT_WHILE_READ.test(text)), []);
