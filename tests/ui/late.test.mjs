@@ -7,14 +7,20 @@ import { browser, choose, clotho, grown, messageOf, openGrown } from "./support/
 /** Longer than a test takes between two keys. */
 const LATE = 1500;
 
+/** A story whose menus, dialogs, world and row of turns have not come; `come`: they do. */
+async function openWithoutTools() {
+  const { path, ids } = await grown();
+  const { page, close } = await reader(browser);
+  let come = () => {};
+  const held = new Promise((resolve) => (come = () => resolve(undefined)));
+  await page.route("**/built/js/tools.js", (route) => held.then(() => route.continue()));
+  await page.goto(clotho.base + path);
+  return { ids, page, close, come: () => come() };
+}
+
 describe("on a slow machine", () => {
   test("a story is read before its menus have come; a key of theirs and an open menu wait for them", async () => {
-    const { path, ids } = await grown();
-    const { page, close } = await reader(browser);
-    let come = () => {};
-    const held = new Promise((resolve) => (come = () => resolve(undefined)));
-    await page.route("**/built/js/tools.js", (route) => held.then(() => route.continue()));
-    await page.goto(clotho.base + path);
+    const { ids, page, close, come } = await openWithoutTools();
     const message = messageOf(page, ids[0]);
     await message.getByText("To the north.").waitFor();
     await message.locator("article").focus();
@@ -32,12 +38,7 @@ describe("on a slow machine", () => {
   });
 
   test("the row of turns comes into its room: what one reaches for does not move away", async () => {
-    const { path, ids } = await grown();
-    const { page, close } = await reader(browser);
-    let come = () => {};
-    const held = new Promise((resolve) => (come = () => resolve(undefined)));
-    await page.route("**/built/js/tools.js", (route) => held.then(() => route.continue()));
-    await page.goto(clotho.base + path);
+    const { ids, page, close, come } = await openWithoutTools();
     const message = messageOf(page, ids[3]);
     await message.waitFor();
     const row = page.getByRole("navigation", { name: "The way here" });

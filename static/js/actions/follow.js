@@ -199,28 +199,30 @@ async function readLine() {
     const page = await attempt(() => api.projection(id, { limit: PAGE, ...(leaf ? { leaf } : {}) }));
     const isOurs = openSid === id && leaf === story.peek.peek();
     if (page && isOurs && story.applyProjection(page)) {
-      if (wasFar) await readUp(id, page);
+      // What was not read is still to be.
+      if (wasFar && !(await readUp(id, page))) isFar = true;
       return;
     }
-    // What was not read is still to be.
     isFar ||= wasFar;
     // Who opened another story or looks elsewhere meanwhile has read that line.
     if (!page || !isOurs) return;
   }
 }
 
-/** Reads what is on the page above the newest messages of its line, piece by piece. @param {Id} id @param {Projection} newest */
+/** Reads what is on the page above the newest messages of its line, piece by piece. @param {Id} id @param {Projection} newest @returns {Promise<boolean>} whether all of it was read */
 async function readUp(id, newest) {
   const first = story.line.peek()[0];
+  if (first === undefined) return true;
   const after = (/** @type {Projection} */ page) => (page.items.some((node) => node.id === first) ? null : page.next);
   let stale = 0;
   for (let before = after(newest); before !== null; ) {
     const at = before;
     const page = await attempt(() => api.projection(id, { leaf: newest.leafId, before: at, limit: MOST_AT_ONCE }));
-    if (!page || openSid !== id) return;
+    if (!page || openSid !== id) return false;
     if (story.putAgain(page)) before = after(page);
-    else if ((stale += 1) >= MOST_STALE) return;
+    else if ((stale += 1) >= MOST_STALE) return false;
   }
+  return true;
 }
 
 /** After a reload: a reply that is being written, or that failed, is in nobody's line. Look for it at the end. */
