@@ -150,7 +150,10 @@ const axe = readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js
 export async function check(page, where, { within, rules } = {}) {
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(await axe);
   const { violations } = await page.evaluate(
-    ([part, only]) => {
+    async ([part, only]) => {
+      // What fades in has the contrast of its first moments, and nobody reads it then. What goes on for ever is looked at as it is.
+      const ends = document.getAnimations().filter((one) => Number.isFinite(Number(one.effect?.getComputedTiming().endTime)));
+      await Promise.allSettled(ends.map((one) => one.finished));
       // Styles that name others, as they do while one works on the page, are nothing that it could read under the content policy.
       const preload = document.querySelector('link[rel="stylesheet"][href^="/assets/dev/"]') === null;
       return /** @type {any} */ (window).axe.run(part ?? document, { resultTypes: ["violations"], preload, ...(only && { runOnly: only }) });
