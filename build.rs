@@ -14,12 +14,12 @@ fn main() -> io::Result<()> {
         let mut files = Vec::new();
         collect(&root.join(folder), "", &mut files)?;
         files.sort();
-        code += &format!("static {name}: &[File] = &[\n");
+        code += &format!("static {name}: &[BundledFile] = &[\n");
         for path in files {
             let place = format!("/{folder}/{path}");
             writeln!(
                 code,
-                "File {{ path: {path:?}, bytes: include_bytes!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {place:?})) }},"
+                "BundledFile {{ path: {path:?}, bytes: include_bytes!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {place:?})) }},"
             )
             .map_err(io::Error::other)?;
         }

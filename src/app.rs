@@ -9,25 +9,25 @@ use serde_json::{Map, Value};
 use tokio::runtime::{self, Handle, Runtime};
 use tokio::sync::{Semaphore, mpsc};
 
-use crate::archive::Limits;
-use crate::assets::{self, Assets};
-use crate::clock::{Clock, Ids};
+use crate::archive::ArchiveLimits;
+use crate::assets::{self, WebAssets};
+use crate::clock::{Clock, IdGenerator};
 use crate::config::{Config, ConfigError};
 use crate::devices::Devices;
-use crate::embed::Background;
+use crate::embed::BackgroundEmbedder;
 use crate::follow;
 use crate::ids::{CharacterId, UserId};
-use crate::live::{Live, Most};
-use crate::night::Night;
-use crate::outside::Outside;
-use crate::plugin::{Catalogue, Installed, Limits as ScriptLimits, Loaded, Origin, Pool, Source};
+use crate::live::{GenerationLimits, LiveSessions};
+use crate::night::Maintenance;
+use crate::outside::ImageProxy;
+use crate::plugin::{Catalogue, InstalledPlugins, LoadedPlugin, PluginOrigin, PluginSource, ScriptLimits, ScriptPool};
 use crate::provider::Embedder;
-use crate::search::{Index, SearchError, Upstream};
-use crate::store::{self, CharacterCard, Store, StoreError, User, WriteError};
-use crate::transfer::{self, Desk};
-use crate::turn::connections::Connections;
-use crate::turn::{Models, Needs, Rhythm, TurnError, Turns};
-use crate::wipe::Wiping;
+use crate::search::{Index, IndexSource, SearchError};
+use crate::store::{self, CharacterCard, Store, StoreError, UserAccount, WriteError};
+use crate::transfer::{self, ImportQueue};
+use crate::turn::connections::ProviderConnections;
+use crate::turn::{ModelRegistry, SaveIntervals, TurnDeps, TurnEngine, TurnError};
+use crate::wipe::SecureEraser;
 
 /// How long dropping the program waits for what still runs.
 const LAST_WAIT: Duration = Duration::from_secs(10);
@@ -45,33 +45,33 @@ pub struct App {
     /// Rows and history.
     pub store: Arc<Store>,
     /// The journey of a turn.
-    pub turns: Turns,
+    pub turns: TurnEngine,
     /// Live events.
-    pub live: Arc<Live>,
+    pub live: Arc<LiveSessions>,
     /// The search index.
     pub search: Arc<Index>,
     /// Makes vectors of texts, where a model of embeddings is set.
-    pub embedding: Option<Arc<Background>>,
+    pub embedding: Option<Arc<BackgroundEmbedder>>,
     /// Takes what was destroyed off the disk.
-    pub wiping: Arc<Wiping>,
+    pub wiping: Arc<SecureEraser>,
     /// The plugins.
-    pub catalogue: Arc<Installed>,
+    pub catalogue: Arc<InstalledPlugins>,
     /// The models.
-    pub models: Arc<Models>,
+    pub models: Arc<ModelRegistry>,
     /// Model servers that are connected while the server runs.
-    pub connections: Connections,
+    pub connections: ProviderConnections,
     /// What is done once a day.
-    pub night: Arc<Night>,
+    pub night: Arc<Maintenance>,
     /// The page.
-    pub assets: Assets,
+    pub assets: WebAssets,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Ids.
-    pub ids: Arc<Ids>,
+    pub ids: Arc<IdGenerator>,
     /// Where files of sessions are handed in.
-    pub desk: Desk,
+    pub desk: ImportQueue,
     /// Asks other servers for pictures.
-    pub outside: Outside,
+    pub outside: ImageProxy,
     /// Places for those who export.
     pub exports: Semaphore,
     /// Places for those who bring cards and pictures.
@@ -114,29 +114,29 @@ impl App {
     /// # Errors
     /// The data directory is held by another server, cannot be written, or was written by a newer version; the message
     /// says so in a sentence for people.
-    pub fn build(config: Config, clock: Arc<dyn Clock>, ids: Arc<Ids>) -> Result<Self, StartError> {
+    pub fn build(config: Config, clock: Arc<dyn Clock>, ids: Arc<IdGenerator>) -> Result<Self, StartError> {
         let config = Arc::new(config);
         let assets = page(&config)?;
         let runtime =
             runtime::Builder::new_multi_thread().worker_threads(2).thread_name("turn").enable_all().build()?;
         let catalogue = Arc::new(installed(&config));
         catalogue.begin(runtime.handle());
-        let models = Arc::new(Models::new(&config, Arc::clone(&catalogue)));
-        let Opened { store, published, connections, embedder } = opened(&config, &models, &clock, &runtime)?;
-        let live = Arc::new(Live::new(most(&config)));
-        let needs = Needs {
+        let models = Arc::new(ModelRegistry::new(&config, Arc::clone(&catalogue)));
+        let OpenDatabase { store, published, connections, embedder } = opened(&config, &models, &clock, &runtime)?;
+        let live = Arc::new(LiveSessions::new(most(&config)));
+        let needs = TurnDeps {
             config: Arc::clone(&config),
             store: Arc::clone(&store),
             live: Arc::clone(&live),
             catalogue: Arc::clone(&catalogue),
             models: Arc::clone(&models),
             embedder: embedder.clone(),
-            host: Arc::new(Pool::for_this_machine()?),
+            host: Arc::new(ScriptPool::for_this_machine()?),
             clock: Arc::clone(&clock),
             ids: Arc::clone(&ids),
-            rhythm: Rhythm::default(),
+            rhythm: SaveIntervals::default(),
         };
-        let turns = Turns::new(needs, runtime.handle().clone());
+        let turns = TurnEngine::new(needs, runtime.handle().clone());
         let owner = runtime.block_on(move_in(&store, &turns, clock.as_ref(), &ids)).map_err(|error| match error {
             TurnError::Store(error) => explain(&config, &error),
             other => StartError::System(other.to_string()),
@@ -145,32 +145,32 @@ impl App {
         let newest = runtime.block_on(store.read(|reader| reader.newest_cursor()));
         let newest = newest.map_err(|error| explain(&config, &error))?;
         let hide_tags: Arc<[String]> = Arc::from(config.generation.hide_tags.as_slice());
-        let upstream = Upstream { id: owner.uuid(), newest, texts: follow::texts(&hide_tags) };
+        let upstream = IndexSource { id: owner.uuid(), newest, texts: follow::texts(&hide_tags) };
         let search = Arc::new(Index::open(&config.storage.search_path(), upstream, config.search.clone())?);
         turns.learn();
         follow::follow(
             runtime.handle(),
             &store,
             &live,
-            follow::Indexing { index: Arc::clone(&search), hide_tags: Arc::clone(&hide_tags) },
+            follow::IndexFeeder { index: Arc::clone(&search), hide_tags: Arc::clone(&hide_tags) },
             published,
         );
         let embedding = embedder.map(|embedder| {
-            let background = Arc::new(Background::new(embedder, config.recall.clone(), Arc::clone(&hide_tags)));
+            let background = Arc::new(BackgroundEmbedder::new(embedder, config.recall.clone(), Arc::clone(&hide_tags)));
             background.begin(runtime.handle(), &store);
             background
         });
-        let wiping = Arc::new(Wiping::new(Arc::clone(&search)));
+        let wiping = Arc::new(SecureEraser::new(Arc::clone(&search)));
         wiping.begin(runtime.handle(), &store);
         let (storage, backups) = (&config.storage, config.storage.backups_path());
         let (database, keep) = (storage.database_path(), storage.backups);
-        let night = Arc::new(Night::new(database, backups, keep, Arc::clone(&search), Arc::clone(&clock)));
+        let night = Arc::new(Maintenance::new(database, backups, keep, Arc::clone(&search), Arc::clone(&clock)));
         night.begin(runtime.handle(), &store);
         let devices = paired(&runtime, &store, &config, owner)?;
-        let limits = Limits::of(config.limits.import_bytes);
-        let desk = Desk::open(Arc::clone(&store), Arc::clone(&clock), Arc::clone(&ids), limits)?;
+        let limits = ArchiveLimits::of(config.limits.import_bytes);
+        let desk = ImportQueue::open(Arc::clone(&store), Arc::clone(&clock), Arc::clone(&ids), limits)?;
         Ok(Self {
-            outside: Outside::new(&config.pictures.allowed_hosts),
+            outside: ImageProxy::new(&config.pictures.allowed_hosts),
             config,
             store,
             turns,
@@ -223,7 +223,7 @@ impl Drop for App {
 
 /// Refuses kinds of servers that nobody speaks, names that stand for no model, and a default model that can be none, before
 /// anything is touched; the program's own default is nobody's mistake.
-fn may_start_with(models: &Models, config: &Config) -> Result<(), StartError> {
+fn may_start_with(models: &ModelRegistry, config: &Config) -> Result<(), StartError> {
     if let Some(mistakes) = models.mistakes(config) {
         return Err(mistakes.into());
     }
@@ -238,7 +238,7 @@ fn may_start_with(models: &Models, config: &Config) -> Result<(), StartError> {
 }
 
 /// The model of embeddings. One that nobody can ask is a mistake in the settings.
-fn embedder(models: &Models, config: &Config) -> Result<Option<Embedder>, StartError> {
+fn embedder(models: &ModelRegistry, config: &Config) -> Result<Option<Embedder>, StartError> {
     match models.embedder(config) {
         Ok(embedder) => Ok(embedder),
         Err(message) => match config.refuse_embeddings(message.clone()) {
@@ -254,29 +254,29 @@ fn paired(runtime: &Runtime, store: &Store, config: &Config, owner: UserId) -> R
     Ok(Devices::new(&config.server, known.map_err(|error| explain(config, &error))?))
 }
 
-fn most(config: &Config) -> Most {
+fn most(config: &Config) -> GenerationLimits {
     let limits = &config.limits;
-    Most {
+    GenerationLimits {
         per_user: limits.generations_per_user,
         in_all: limits.generations,
         waiting_per_user: limits.waiting_per_user,
     }
 }
 
-fn page(config: &Config) -> Result<Assets, StartError> {
+fn page(config: &Config) -> Result<WebAssets, StartError> {
     match &config.server.static_dir {
-        None => Ok(Assets::embedded()),
+        None => Ok(WebAssets::embedded()),
         Some(folder) => {
             let failed = |error| StartError::System(format!("server.static_dir {}: {error}", folder.display()));
-            Assets::from_folder(folder).map_err(failed)
+            WebAssets::from_folder(folder).map_err(failed)
         }
     }
 }
 
 /// How the store is opened by these settings.
-pub fn store_settings(config: &Config) -> store::Settings {
+pub fn store_settings(config: &Config) -> store::StoreSettings {
     let storage = &config.storage;
-    store::Settings {
+    store::StoreSettings {
         data_dir: storage.data_dir.clone(),
         database: Some(storage.database_path()),
         keyframe_every: u16::try_from(storage.keyframe_every).unwrap_or(u16::MAX),
@@ -286,17 +286,17 @@ pub fn store_settings(config: &Config) -> store::Settings {
     }
 }
 
-fn open(config: &Config) -> Result<(Arc<Store>, mpsc::UnboundedReceiver<store::Published>), StartError> {
+fn open(config: &Config) -> Result<(Arc<Store>, mpsc::UnboundedReceiver<store::PublishedOperation>), StartError> {
     let settings = store_settings(config);
     let (store, published) = Store::open(&settings).map_err(|error| explain(config, &error))?;
     Ok((Arc::new(store), published))
 }
 
 /// What the start has once the database is open.
-struct Opened {
+struct OpenDatabase {
     store: Arc<Store>,
-    published: mpsc::UnboundedReceiver<store::Published>,
-    connections: Connections,
+    published: mpsc::UnboundedReceiver<store::PublishedOperation>,
+    connections: ProviderConnections,
     embedder: Option<Embedder>,
 }
 
@@ -304,10 +304,10 @@ struct Opened {
 /// are looked at again. A folder that has no database is not made for settings that cannot work.
 fn opened(
     config: &Arc<Config>,
-    models: &Arc<Models>,
+    models: &Arc<ModelRegistry>,
     clock: &Arc<dyn Clock>,
     runtime: &Runtime,
-) -> Result<Opened, StartError> {
+) -> Result<OpenDatabase, StartError> {
     let checked = may_start_with(models, config);
     let is_wrong = checked.is_err();
     if !config.storage.database_path().exists() {
@@ -315,12 +315,12 @@ fn opened(
     }
     let embedder = embedder(models, config)?;
     let (store, published) = open(config)?;
-    let connections = Connections::new(config, &store, models, clock, runtime.handle().clone());
+    let connections = ProviderConnections::new(config, &store, models, clock, runtime.handle().clone());
     runtime.block_on(connections.load()).map_err(|error| explain(config, &error))?;
     if is_wrong {
         may_start_with(models, config)?;
     }
-    Ok(Opened { store, published, connections, embedder })
+    Ok(OpenDatabase { store, published, connections, embedder })
 }
 
 /// A sentence for the one who starts the server.
@@ -359,17 +359,22 @@ pub fn is_bundled(id: &str) -> bool {
 }
 
 /// The bundled plugins, and those of the folder in the settings; a broken one is listed with its error.
-fn installed(config: &Config) -> Installed {
+fn installed(config: &Config) -> InstalledPlugins {
     let limits = ScriptLimits::default();
     let bundled = assets::plugin_ids().map(|id| {
         let files = assets::plugin(id).map(|file| (file.path, file.bytes));
-        Source::new(id, Origin::Bundled, files)
+        PluginSource::new(id, PluginOrigin::Bundled, files)
     });
-    Installed::new(Catalogue::bundled(bundled, &limits), config.plugins.dir.clone(), limits)
+    InstalledPlugins::new(Catalogue::bundled(bundled, &limits), config.plugins.dir.clone(), limits)
 }
 
 /// Every start ends what a crash left: replies that were being written, files that were coming in.
-async fn move_in(store: &Arc<Store>, turns: &Turns, clock: &dyn Clock, ids: &Ids) -> Result<UserId, TurnError> {
+async fn move_in(
+    store: &Arc<Store>,
+    turns: &TurnEngine,
+    clock: &dyn Clock,
+    ids: &IdGenerator,
+) -> Result<UserId, TurnError> {
     let owner = settled(store, clock, ids).await?;
     transfer::discard(store).await?;
     let ended = turns.end_interrupted().await?;
@@ -383,7 +388,7 @@ async fn move_in(store: &Arc<Store>, turns: &Turns, clock: &dyn Clock, ids: &Ids
 ///
 /// # Errors
 /// The store fails.
-pub async fn settled(store: &Arc<Store>, clock: &dyn Clock, ids: &Ids) -> Result<UserId, WriteError> {
+pub async fn settled(store: &Arc<Store>, clock: &dyn Clock, ids: &IdGenerator) -> Result<UserId, WriteError> {
     let known = store.read(|reader| reader.users()).await?;
     match known.into_iter().find(|user| user.role == "owner") {
         Some(owner) => Ok(owner.id),
@@ -391,9 +396,9 @@ pub async fn settled(store: &Arc<Store>, clock: &dyn Clock, ids: &Ids) -> Result
     }
 }
 
-async fn settle(store: &Arc<Store>, clock: &dyn Clock, ids: &Ids) -> Result<UserId, WriteError> {
+async fn settle(store: &Arc<Store>, clock: &dyn Clock, ids: &IdGenerator) -> Result<UserId, WriteError> {
     let now = clock.now();
-    let owner = User { id: UserId::new(ids.next(now)), name: "You".into(), role: "owner".into() };
+    let owner = UserAccount { id: UserId::new(ids.next(now)), name: "You".into(), role: "owner".into() };
     let new = |card| CharacterCard { id: CharacterId::new(ids.next(now)), card, created: now, updated: now };
     let characters: Vec<CharacterCard> = bundled_characters().into_iter().map(new).collect();
     let id = owner.id;
@@ -430,6 +435,6 @@ fn token() -> Result<String, StartError> {
 }
 
 /// The plugins that are ready to run.
-pub fn ready(catalogue: &Catalogue) -> impl Iterator<Item = &Arc<Loaded>> {
+pub fn ready(catalogue: &Catalogue) -> impl Iterator<Item = &Arc<LoadedPlugin>> {
     catalogue.entries().filter_map(|entry| entry.state.as_ref().ok())
 }

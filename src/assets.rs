@@ -1,7 +1,7 @@
 //! The files inside the program: the page (`static/`) and the bundled plugins (`plugins/`).
 //!
-//! `build.rs` makes the table, so an upgrade never mixes versions: the page is served below [`Assets::version`], a hash
-//! of all its files, and may be cached for ever. While one works on the page, [`Assets::from_folder`] serves a folder
+//! `build.rs` makes the table, so an upgrade never mixes versions: the page is served below [`WebAssets::version`], a hash
+//! of all its files, and may be cached for ever. While one works on the page, [`WebAssets::from_folder`] serves a folder
 //! instead. To add a file, put it into the folder; what `build.rs` leaves out (tests, types) is not served.
 
 use std::borrow::Cow;
@@ -14,7 +14,7 @@ use bytes::Bytes;
 
 /// A file inside the program.
 #[derive(Debug, Clone, Copy)]
-pub struct File {
+pub struct BundledFile {
     /// Its path below its folder, with `/` between the parts: `js/main.js`.
     pub path: &'static str,
     /// Its content.
@@ -25,10 +25,10 @@ include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
 /// A file of the page, ready to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asset {
+pub struct WebAsset {
     /// The content.
     pub bytes: Bytes,
-    /// The value for `Content-Type`.
+    /// The value for `ResponseContent-Type`.
     pub mime: Cow<'static, str>,
     /// The value for `ETag`, quotes included.
     pub etag: String,
@@ -36,29 +36,29 @@ pub struct Asset {
 
 /// The files of the page.
 #[derive(Debug, Clone)]
-pub struct Assets(Source);
+pub struct WebAssets(WebAssetSource);
 
 #[derive(Debug, Clone)]
-enum Source {
+enum WebAssetSource {
     Embedded,
     /// The canonical path.
     Folder(PathBuf),
 }
 
-struct Embedded {
+struct BundledAssets {
     version: String,
-    files: HashMap<&'static str, Asset>,
+    files: HashMap<&'static str, WebAsset>,
 }
 
-static EMBEDDED: LazyLock<Embedded> = LazyLock::new(|| Embedded {
+static EMBEDDED: LazyLock<BundledAssets> = LazyLock::new(|| BundledAssets {
     version: version(STATIC),
     files: STATIC.iter().map(|file| (file.path, asset(file.path, Bytes::from_static(file.bytes)))).collect(),
 });
 
-impl Assets {
+impl WebAssets {
     /// The page inside the program.
     pub fn embedded() -> Self {
-        Self(Source::Embedded)
+        Self(WebAssetSource::Embedded)
     }
 
     /// The page in a folder, read anew at each request; for development.
@@ -67,38 +67,42 @@ impl Assets {
     /// There is no such folder.
     pub fn from_folder(folder: &Path) -> io::Result<Self> {
         let folder = folder.canonicalize()?;
-        if folder.is_dir() { Ok(Self(Source::Folder(folder))) } else { Err(io::ErrorKind::NotADirectory.into()) }
+        if folder.is_dir() {
+            Ok(Self(WebAssetSource::Folder(folder)))
+        } else {
+            Err(io::ErrorKind::NotADirectory.into())
+        }
     }
 
     /// Names this state of the page: twelve hexadecimal digits of a hash over names and contents, or `dev` for a folder.
     pub fn version(&self) -> &str {
         match &self.0 {
-            Source::Embedded => &EMBEDDED.version,
-            Source::Folder(_) => "dev",
+            WebAssetSource::Embedded => &EMBEDDED.version,
+            WebAssetSource::Folder(_) => "dev",
         }
     }
 
-    /// Where the scripts and styles of the page lie, below [`Assets::version`]: the few files that are built of them, or
+    /// Where the scripts and styles of the page lie, below [`WebAssets::version`]: the few files that are built of them, or
     /// they themselves while one works on them.
     pub fn built(&self) -> &'static str {
         match &self.0 {
-            Source::Embedded => "built/",
-            Source::Folder(_) => "",
+            WebAssetSource::Embedded => "built/",
+            WebAssetSource::Folder(_) => "",
         }
     }
 
-    /// Whether a file below [`Assets::version`] never changes, so that browsers may keep it.
+    /// Whether a file below [`WebAssets::version`] never changes, so that browsers may keep it.
     pub fn is_immutable(&self) -> bool {
-        matches!(self.0, Source::Embedded)
+        matches!(self.0, WebAssetSource::Embedded)
     }
 
     /// The file at `path`, which counts from the folder and has `/` between its parts. `None` if there is none, and for
     /// every path that is not plain (`..`, absolute, hidden, U+0000) or leads out of the folder by a symbolic link.
     /// Reads the disk if the page is in a folder.
-    pub fn get(&self, path: &str) -> Option<Asset> {
+    pub fn get(&self, path: &str) -> Option<WebAsset> {
         match &self.0 {
-            Source::Embedded => EMBEDDED.files.get(path).cloned(),
-            Source::Folder(folder) => {
+            WebAssetSource::Embedded => EMBEDDED.files.get(path).cloned(),
+            WebAssetSource::Folder(folder) => {
                 let bytes = std::fs::read(inside(folder, path)?).ok()?;
                 Some(asset(path, bytes.into()))
             }
@@ -112,10 +116,10 @@ pub fn plugin_ids() -> impl Iterator<Item = &'static str> {
 }
 
 /// The files of one bundled plugin, with paths that count from the plugin's folder.
-pub fn plugin(id: &str) -> impl Iterator<Item = File> {
+pub fn plugin(id: &str) -> impl Iterator<Item = BundledFile> {
     PLUGINS.iter().filter_map(move |file| {
         let path = file.path.strip_prefix(id)?.strip_prefix('/')?;
-        Some(File { path, bytes: file.bytes })
+        Some(BundledFile { path, bytes: file.bytes })
     })
 }
 
@@ -129,9 +133,9 @@ fn inside(folder: &Path, path: &str) -> Option<PathBuf> {
     (real.starts_with(folder) && real.is_file()).then_some(real)
 }
 
-fn asset(path: &str, bytes: Bytes) -> Asset {
+fn asset(path: &str, bytes: Bytes) -> WebAsset {
     let etag = format!("\"{}\"", short(blake3::hash(&bytes)));
-    Asset { bytes, mime: mime(path), etag }
+    WebAsset { bytes, mime: mime(path), etag }
 }
 
 fn mime(path: &str) -> Cow<'static, str> {
@@ -141,7 +145,7 @@ fn mime(path: &str) -> Cow<'static, str> {
 }
 
 /// Lengths go into the hash before names and contents, so that a byte cannot wander from one to the other unseen.
-fn version(files: &[File]) -> String {
+fn version(files: &[BundledFile]) -> String {
     let mut hasher = blake3::Hasher::new();
     for part in files.iter().flat_map(|file| [file.path.as_bytes(), file.bytes]) {
         hasher.update(&part.len().to_le_bytes()).update(part);
@@ -157,8 +161,8 @@ fn short(hash: blake3::Hash) -> String {
 mod tests {
     use super::*;
 
-    fn file(path: &'static str, bytes: &'static [u8]) -> File {
-        File { path, bytes }
+    fn file(path: &'static str, bytes: &'static [u8]) -> BundledFile {
+        BundledFile { path, bytes }
     }
 
     #[test]
@@ -184,7 +188,7 @@ mod tests {
 
     #[test]
     fn the_program_holds_what_the_folders_hold() {
-        let assets = Assets::embedded();
+        let assets = WebAssets::embedded();
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("static");
         for file in STATIC {
             let asset = assets.get(file.path).unwrap();
@@ -206,7 +210,7 @@ mod tests {
         std::fs::write(root.join("js/main.js"), "1").unwrap();
         std::fs::write(root.join(".env"), "secret").unwrap();
         std::fs::write(dir.path().join("outside.txt"), "secret").unwrap();
-        let assets = Assets::from_folder(&root).unwrap();
+        let assets = WebAssets::from_folder(&root).unwrap();
         let first = assets.get("js/main.js").unwrap();
         assert_eq!((first.bytes.as_ref(), assets.version(), assets.is_immutable()), (&b"1"[..], "dev", false));
         std::fs::write(root.join("js/main.js"), "2").unwrap();
@@ -225,7 +229,7 @@ mod tests {
             assert_eq!(assets.get("link.txt"), None);
             assert_eq!(assets.get("up/outside.txt"), None);
         }
-        assert!(Assets::from_folder(&root.join("nowhere")).is_err());
-        assert!(Assets::from_folder(&root.join("js/main.js")).is_err());
+        assert!(WebAssets::from_folder(&root.join("nowhere")).is_err());
+        assert!(WebAssets::from_folder(&root.join("js/main.js")).is_err());
     }
 }

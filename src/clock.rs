@@ -106,20 +106,20 @@ impl SplitMix64 {
 }
 
 /// Makes ids: time-ordered UUIDs (version 7), increasing even within one millisecond, and seeds for sessions and nodes.
-pub struct Ids {
-    state: Mutex<IdState>,
+pub struct IdGenerator {
+    state: Mutex<IdGeneratorState>,
 }
 
-struct IdState {
+struct IdGeneratorState {
     random: SplitMix64,
     last_ms: i64,
     counter: u16,
 }
 
-impl Ids {
+impl IdGenerator {
     /// A source of ids; equal seeds give equal ids at equal times.
     pub fn new(seed: u64) -> Self {
-        let state = IdState { random: SplitMix64::new(seed), last_ms: i64::MIN, counter: 0 };
+        let state = IdGeneratorState { random: SplitMix64::new(seed), last_ms: i64::MIN, counter: 0 };
         Self { state: Mutex::new(state) }
     }
 
@@ -155,7 +155,7 @@ impl Ids {
         self.lock().random.next_u64()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, IdState> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, IdGeneratorState> {
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn ids_increase_even_when_time_stands_still() {
-        let ids = Ids::new(7);
+        let ids = IdGenerator::new(7);
         let made: Vec<Uuid> = (0..10_000).map(|_| ids.next(Time(1_000))).collect();
         assert!(made.windows(2).all(|pair| pair[0] < pair[1]));
         assert!(made.iter().all(|id| id.get_version_num() == 7));
@@ -180,9 +180,9 @@ mod tests {
 
     #[test]
     fn equal_seeds_give_equal_ids() {
-        let (a, b) = (Ids::new(3), Ids::new(3));
+        let (a, b) = (IdGenerator::new(3), IdGenerator::new(3));
         assert_eq!(a.next(Time(5)), b.next(Time(5)));
-        assert_ne!(a.next(Time(5)), Ids::new(4).next(Time(5)));
+        assert_ne!(a.next(Time(5)), IdGenerator::new(4).next(Time(5)));
     }
 
     #[test]

@@ -18,9 +18,9 @@ use crate::ids::{NodeId, SessionId};
 use crate::interop::book;
 use crate::oplog::{Effect, Operation};
 use crate::prompt::{lore, recall, tags};
-use crate::provider::{Embedder, Failure};
-use crate::store::{Embedding, Reader, Store, StoreError, WriteError};
-use crate::tree::{Kind, Recall, Status};
+use crate::provider::{Embedder, ProviderFailure};
+use crate::store::{EmbeddingBatch, Store, StoreError, StoreReader, WriteError};
+use crate::tree::{Kind, RecallSettings, Status};
 
 /// Operations read from the log at once.
 const BATCH: i64 = 256;
@@ -39,7 +39,7 @@ const PROBE: &str = "a lamp";
 pub enum EmbedError {
     /// The model server.
     #[error(transparent)]
-    Model(#[from] Failure),
+    Model(#[from] ProviderFailure),
     /// Its vectors are not as they were.
     #[error(
         "the vectors of {model} have {now} numbers and had {before}: it is another model by the same name; name it otherwise"
@@ -61,9 +61,9 @@ pub enum EmbedError {
 }
 
 /// What embeds in the background, as others see it.
-pub struct Background {
+pub struct BackgroundEmbedder {
     embedder: Embedder,
-    settings: config::Recall,
+    settings: config::RecallConfig,
     hide_tags: Arc<[String]>,
     bell: Notify,
     /// Documents may have come that have no vector.
@@ -76,7 +76,7 @@ pub struct Background {
 
 /// Where it stands.
 #[derive(Default)]
-struct Standing {
+struct EmbedState {
     /// In the log; `None` = as the store says.
     cursor: Option<i64>,
     /// What is to be looked at before that cursor counts.
@@ -87,28 +87,28 @@ struct Standing {
     /// Texts that the model cannot embed.
     left_out: HashSet<blake3::Hash>,
     /// A lorebook whose entries are being embedded.
-    shelved: Option<Shelved>,
+    shelved: Option<LorebookBacklog>,
 }
 
 /// What is left to embed of a lorebook.
-struct Shelved {
+struct LorebookBacklog {
     n: i64,
     updated: Time,
-    left: VecDeque<Text>,
+    left: VecDeque<EmbedText>,
 }
 
 /// A text to embed.
 #[derive(Clone)]
-struct Text {
+struct EmbedText {
     hash: blake3::Hash,
     text: String,
     /// The node whose it is; `None` for a document's.
     node: Option<i64>,
 }
 
-impl Background {
+impl BackgroundEmbedder {
     /// What is to embed; it has not begun.
-    pub fn new(embedder: Embedder, settings: config::Recall, hide_tags: Arc<[String]>) -> Self {
+    pub fn new(embedder: Embedder, settings: config::RecallConfig, hide_tags: Arc<[String]>) -> Self {
         Self {
             embedder,
             settings,
@@ -148,8 +148,8 @@ impl Background {
     }
 }
 
-async fn run(own: Arc<Background>, store: Weak<Store>) {
-    let mut standing = Standing::default();
+async fn run(own: Arc<BackgroundEmbedder>, store: Weak<Store>) {
+    let mut standing = EmbedState::default();
     let mut pause = FIRST_PAUSE;
     loop {
         let Some(store) = store.upgrade() else { return };
@@ -174,7 +174,7 @@ async fn run(own: Arc<Background>, store: Weak<Store>) {
 }
 
 /// Embeds one batch; `true` if there may be more.
-async fn step(own: &Background, store: &Arc<Store>, standing: &mut Standing) -> Result<bool, EmbedError> {
+async fn step(own: &BackgroundEmbedder, store: &Arc<Store>, standing: &mut EmbedState) -> Result<bool, EmbedError> {
     if own.has_documents.swap(false, Ordering::SeqCst) {
         let embedded = documents(own, store, standing).await;
         // What failed or was a whole batch is not the end.
@@ -194,17 +194,22 @@ async fn step(own: &Background, store: &Arc<Store>, standing: &mut Standing) -> 
 }
 
 /// Embeds documents that have no vector yet; `true` if there were any.
-async fn documents(own: &Background, store: &Arc<Store>, standing: &mut Standing) -> Result<bool, EmbedError> {
+async fn documents(
+    own: &BackgroundEmbedder,
+    store: &Arc<Store>,
+    standing: &mut EmbedState,
+) -> Result<bool, EmbedError> {
     let limit = i64::try_from(own.settings.batch).unwrap_or(i64::MAX);
     let mut after = 0;
     loop {
         let model = own.embedder.name.clone();
-        let read = move |reader: &mut Reader<'_>| reader.documents_without(&model, after, limit);
+        let read = move |reader: &mut StoreReader<'_>| reader.documents_without(&model, after, limit);
         let leaves = store.read::<_, StoreError, _>(read).await?;
         let Some(last) = leaves.last().map(|leaf| leaf.n) else { return Ok(false) };
         after = last;
         let new = leaves.into_iter().filter(|leaf| !standing.left_out.contains(&leaf.hash));
-        let texts: Vec<Text> = new.map(|leaf| Text { hash: leaf.hash, text: leaf.content, node: None }).collect();
+        let texts: Vec<EmbedText> =
+            new.map(|leaf| EmbedText { hash: leaf.hash, text: leaf.content, node: None }).collect();
         if !texts.is_empty() {
             embed(own, store, standing, texts).await?;
             return Ok(true);
@@ -213,7 +218,7 @@ async fn documents(own: &Background, store: &Arc<Store>, standing: &mut Standing
 }
 
 /// Embeds a batch of the entries of a lorebook that changed; `true` if there was one.
-async fn books(own: &Background, store: &Arc<Store>, standing: &mut Standing) -> Result<bool, EmbedError> {
+async fn books(own: &BackgroundEmbedder, store: &Arc<Store>, standing: &mut EmbedState) -> Result<bool, EmbedError> {
     let mut shelved = match standing.shelved.take() {
         Some(shelved) => shelved,
         None => match shelved(own, store).await? {
@@ -221,7 +226,7 @@ async fn books(own: &Background, store: &Arc<Store>, standing: &mut Standing) ->
             None => return Ok(false),
         },
     };
-    let batch: Vec<Text> = shelved.left.iter().take(own.settings.batch).cloned().collect();
+    let batch: Vec<EmbedText> = shelved.left.iter().take(own.settings.batch).cloned().collect();
     let count = batch.len();
     if let Err(error) = embed(own, store, standing, batch).await {
         standing.shelved = Some(shelved);
@@ -239,29 +244,29 @@ async fn books(own: &Background, store: &Arc<Store>, standing: &mut Standing) ->
 
 /// The next lorebook that changed, with the texts of its entries that may be called up by what they mean: named, so
 /// that what is made of them stays as long as they do.
-async fn shelved(own: &Background, store: &Arc<Store>) -> Result<Option<Shelved>, EmbedError> {
+async fn shelved(own: &BackgroundEmbedder, store: &Arc<Store>) -> Result<Option<LorebookBacklog>, EmbedError> {
     let model = own.embedder.name.clone();
-    let read = move |reader: &mut Reader<'_>| reader.unembedded_lorebook(&model);
+    let read = move |reader: &mut StoreReader<'_>| reader.unembedded_lorebook(&model);
     let Some(found) = store.read::<_, StoreError, _>(read).await? else { return Ok(None) };
-    let rules = lore::Settings::from_kept(found.rules).similar;
+    let rules = lore::WorldInfoSettings::from_kept(found.rules).similar;
     let chars = own.settings.chars;
-    let texts: IndexMap<blake3::Hash, Text> = book::entries(&found.book)
+    let texts: IndexMap<blake3::Hash, EmbedText> = book::entries(&found.book)
         .into_iter()
-        .map(|entry| lore::Entry::read(String::new(), entry))
+        .map(|entry| lore::LorebookEntry::read(String::new(), entry))
         .filter(|entry| entry.may_fit(rules.all))
         .take(if rules.entries == 0 { 0 } else { MOST_ENTRIES })
         .map(|entry| (recall::hash(&entry.content, chars), entry.content))
-        .map(|(hash, text)| (hash, Text { hash, text, node: None }))
+        .map(|(hash, text)| (hash, EmbedText { hash, text, node: None }))
         .collect();
     let (n, hashes) = (found.n, texts.keys().copied().collect::<Vec<_>>());
     store.write(move |tx| tx.name_lore_texts(n, &hashes)).await?;
-    Ok(Some(Shelved { n, updated: found.updated, left: texts.into_values().collect() }))
+    Ok(Some(LorebookBacklog { n, updated: found.updated, left: texts.into_values().collect() }))
 }
 
 /// Reads on in the log; `true` if it moved.
-async fn look(own: &Background, store: &Arc<Store>, standing: &mut Standing) -> Result<bool, EmbedError> {
+async fn look(own: &BackgroundEmbedder, store: &Arc<Store>, standing: &mut EmbedState) -> Result<bool, EmbedError> {
     let (model, cursor) = (own.embedder.name.clone(), standing.cursor);
-    let read = move |reader: &mut Reader<'_>| {
+    let read = move |reader: &mut StoreReader<'_>| {
         let kept = reader.embedded(&model)?.map_or(0, |embedded| embedded.cursor);
         let after = cursor.unwrap_or(kept);
         let log = reader.log_after(after, BATCH)?;
@@ -270,14 +275,14 @@ async fn look(own: &Background, store: &Arc<Store>, standing: &mut Standing) -> 
         Ok((after, touched(reader, &log)?, next, is_far))
     };
     let (after, waiting, next, is_far) = store.read::<_, StoreError, _>(read).await?;
-    let Standing { left_out, shelved, .. } = std::mem::take(standing);
-    *standing = Standing { cursor: Some(after), waiting, next, is_far, left_out, shelved };
+    let EmbedState { left_out, shelved, .. } = std::mem::take(standing);
+    *standing = EmbedState { cursor: Some(after), waiting, next, is_far, left_out, shelved };
     Ok(next != after)
 }
 
 /// The nodes that a piece of the log brought to sessions that recall.
 fn touched(
-    reader: &mut Reader<'_>,
+    reader: &mut StoreReader<'_>,
     log: &[(i64, SessionId, Operation)],
 ) -> Result<VecDeque<(SessionId, NodeId)>, StoreError> {
     let mut sessions: IndexMap<SessionId, (IndexSet<NodeId>, bool)> = IndexMap::new();
@@ -301,21 +306,21 @@ fn touched(
 }
 
 fn is_on(setting: &serde_json::Value) -> bool {
-    Recall::from_json(setting).is_some_and(|recall| recall.is_on)
+    RecallSettings::from_json(setting).is_some_and(|recall| recall.is_on)
 }
 
 /// Embeds the messages that wait, one batch of them; when none is left the place in the log counts.
-async fn messages(own: &Background, store: &Arc<Store>, standing: &mut Standing) -> Result<(), EmbedError> {
+async fn messages(own: &BackgroundEmbedder, store: &Arc<Store>, standing: &mut EmbedState) -> Result<(), EmbedError> {
     let batch: Vec<(SessionId, NodeId)> = standing.waiting.iter().take(own.settings.batch).copied().collect();
     let (hide_tags, chars, wanted) = (Arc::clone(&own.hide_tags), own.settings.chars, batch.clone());
-    let read = move |reader: &mut Reader<'_>| {
+    let read = move |reader: &mut StoreReader<'_>| {
         let mut texts = Vec::new();
         for (session, node) in wanted {
             texts.extend(text(reader, session, node, &hide_tags, chars)?);
         }
         Ok(texts)
     };
-    let texts: Vec<Text> = store.read::<_, StoreError, _>(read).await?;
+    let texts: Vec<EmbedText> = store.read::<_, StoreError, _>(read).await?;
     let is_any = !texts.is_empty();
     embed(own, store, standing, texts).await?;
     standing.waiting.drain(..batch.len());
@@ -332,12 +337,12 @@ async fn messages(own: &Background, store: &Arc<Store>, standing: &mut Standing)
 
 /// What is embedded of a node; nothing of one that nobody said.
 fn text(
-    reader: &mut Reader<'_>,
+    reader: &mut StoreReader<'_>,
     session: SessionId,
     node: NodeId,
     hide_tags: &[String],
     chars: usize,
-) -> Result<Option<Text>, StoreError> {
+) -> Result<Option<EmbedText>, StoreError> {
     let Some(held) = reader.any_session(session)? else { return Ok(None) };
     let said = reader.node_or_stashed(&held, node)?.filter(|placed| {
         placed.node.status == Status::Complete && !matches!(placed.node.kind, Kind::Root | Kind::Change)
@@ -345,19 +350,19 @@ fn text(
     Ok(said.and_then(|placed| {
         let text = tags::sent(placed.node.role, &placed.node.content, hide_tags).into_owned();
         let hash = recall::hash(&text, chars);
-        (!text.trim().is_empty()).then_some(Text { hash, text, node: Some(placed.n) })
+        (!text.trim().is_empty()).then_some(EmbedText { hash, text, node: Some(placed.n) })
     }))
 }
 
 /// Embeds those of these texts that have no vector, and keeps all of it.
 async fn embed(
-    own: &Background,
+    own: &BackgroundEmbedder,
     store: &Arc<Store>,
-    standing: &mut Standing,
-    texts: Vec<Text>,
+    standing: &mut EmbedState,
+    texts: Vec<EmbedText>,
 ) -> Result<(), EmbedError> {
     let (model, hashes) = (own.embedder.name.clone(), texts.iter().map(|text| text.hash).collect::<Vec<_>>());
-    let read = move |reader: &mut Reader<'_>| {
+    let read = move |reader: &mut StoreReader<'_>| {
         let size = reader.embedded(&model)?.map_or(0, |embedded| embedded.size);
         Ok((size, reader.have_vectors(&model, &hashes)?))
     };
@@ -373,7 +378,7 @@ async fn embed(
     let count = u64::try_from(vectors.len()).unwrap_or(u64::MAX);
     let nodes: Vec<_> = texts.iter().filter_map(|text| Some((text.node?, text.hash))).collect();
     if count > 0 || !nodes.is_empty() {
-        let (model, made) = (own.embedder.name.clone(), Embedding { vectors, nodes });
+        let (model, made) = (own.embedder.name.clone(), EmbeddingBatch { vectors, nodes });
         store.write(move |tx| tx.put_vectors(&model, &made)).await?;
     }
     own.embedded.fetch_add(count, Ordering::Relaxed);
@@ -383,8 +388,8 @@ async fn embed(
 /// The vectors of texts. Where the server refuses them together they are tried one by one: a text that it cannot embed
 /// must not hold up the others.
 async fn vectors(
-    own: &Background,
-    standing: &mut Standing,
+    own: &BackgroundEmbedder,
+    standing: &mut EmbedState,
     texts: IndexMap<blake3::Hash, String>,
 ) -> Result<Vec<(blake3::Hash, Vec<f32>)>, EmbedError> {
     if texts.is_empty() {
@@ -419,9 +424,12 @@ async fn vectors(
 }
 
 /// Whether it may be for what was sent that a server failed.
-const fn is_of_texts(failure: &Failure) -> bool {
+const fn is_of_texts(failure: &ProviderFailure) -> bool {
     matches!(
         failure,
-        Failure::Refused { .. } | Failure::Failed { .. } | Failure::Garbled { .. } | Failure::TooLarge { .. }
+        ProviderFailure::Refused { .. }
+            | ProviderFailure::Failed { .. }
+            | ProviderFailure::Garbled { .. }
+            | ProviderFailure::TooLarge { .. }
     )
 }

@@ -12,11 +12,11 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc};
 
 use crate::ids::{NodeId, SessionId};
-use crate::live::Live;
+use crate::live::LiveSessions;
 use crate::oplog::{Effect, Operation};
 use crate::prompt::tags;
-use crate::search::{self, Change, Document, Fact, Index, SearchError, SendError, Upstream};
-use crate::store::{Held, Placed, Published, Reader, RulesInForce, Store, StoreError};
+use crate::search::{self, Index, IndexChange, IndexSendError, IndexSource, IndexedValue, SearchDocument, SearchError};
+use crate::store::{ActiveRules, PublishedOperation, Store, StoreError, StoreReader, StoredNode, StoredSession};
 use crate::tree::{Kind, Node, Status};
 
 /// Operations read from the log at once.
@@ -33,7 +33,7 @@ const TEXTS: &[u8] = b"of models";
 
 /// The index and what it is given.
 #[derive(Clone)]
-pub struct Indexing {
+pub struct IndexFeeder {
     /// The index.
     pub index: Arc<Index>,
     /// The tags whose blocks readers never see: nothing is found by them.
@@ -56,15 +56,15 @@ pub fn texts(hide_tags: &[String]) -> u64 {
 ///
 /// # Errors
 /// The database fails or a row is damaged.
-pub fn upstream(reader: &mut Reader<'_>, hide_tags: &[String]) -> Result<Option<Upstream>, StoreError> {
+pub fn upstream(reader: &mut StoreReader<'_>, hide_tags: &[String]) -> Result<Option<IndexSource>, StoreError> {
     let owner = reader.users()?.into_iter().find(|user| user.role == "owner");
     let newest = reader.newest_cursor()?;
-    Ok(owner.map(|owner| Upstream { id: owner.id.uuid(), newest, texts: texts(hide_tags) }))
+    Ok(owner.map(|owner| IndexSource { id: owner.id.uuid(), newest, texts: texts(hide_tags) }))
 }
 
 /// Why an index could not be fed to its end.
 #[derive(Debug, thiserror::Error)]
-pub enum FillError {
+pub enum IndexFillError {
     /// The database fails or a row is damaged.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -77,7 +77,7 @@ pub enum FillError {
 ///
 /// # Errors
 /// The database fails, or the index cannot be written.
-pub async fn fill(store: &Arc<Store>, indexing: &Indexing, mut say: impl FnMut(i64)) -> Result<(), FillError> {
+pub async fn fill(store: &Arc<Store>, indexing: &IndexFeeder, mut say: impl FnMut(i64)) -> Result<(), IndexFillError> {
     while feed(store, indexing).await? {
         say(indexing.index.cursor());
     }
@@ -90,9 +90,9 @@ pub async fn fill(store: &Arc<Store>, indexing: &Indexing, mut say: impl FnMut(i
 pub fn follow(
     runtime: &Handle,
     store: &Arc<Store>,
-    live: &Arc<Live>,
-    indexing: Indexing,
-    mut published: mpsc::UnboundedReceiver<Published>,
+    live: &Arc<LiveSessions>,
+    indexing: IndexFeeder,
+    mut published: mpsc::UnboundedReceiver<PublishedOperation>,
 ) {
     // Rings when there is something new for the one who feeds the index.
     let bell = Arc::new(Notify::new());
@@ -133,8 +133,8 @@ fn is_trashed(operation: &Operation) -> Option<bool> {
 }
 
 /// Feeds one batch; `true` if there was one.
-async fn feed(store: &Arc<Store>, indexing: &Indexing) -> Result<bool, StoreError> {
-    let Indexing { index, hide_tags } = indexing.clone();
+async fn feed(store: &Arc<Store>, indexing: &IndexFeeder) -> Result<bool, StoreError> {
+    let IndexFeeder { index, hide_tags } = indexing.clone();
     let after = index.cursor();
     let (changes, cursor) = store.read(move |reader| batch(reader, after, &hide_tags)).await?;
     if cursor == after {
@@ -143,8 +143,8 @@ async fn feed(store: &Arc<Store>, indexing: &Indexing) -> Result<bool, StoreErro
     match tokio::task::spawn_blocking(move || index.send(after, changes, cursor)).await {
         Ok(Ok(())) => Ok(true),
         // It went back, or somebody else fed it: its cursor says from where to go on, at once.
-        Ok(Err(SendError::Elsewhere(_))) => Ok(true),
-        Ok(Err(SendError::Down)) => Ok(false),
+        Ok(Err(IndexSendError::Elsewhere(_))) => Ok(true),
+        Ok(Err(IndexSendError::Down)) => Ok(false),
         Err(error) => {
             tracing::error!("feeding the search index failed: {error}");
             Ok(false)
@@ -154,7 +154,11 @@ async fn feed(store: &Arc<Store>, indexing: &Indexing) -> Result<bool, StoreErro
 
 /// The changes of the index that a piece of the log means, and the cursor after it. All of it is read at one moment, so
 /// what several operations touched is looked at once.
-fn batch(reader: &mut Reader<'_>, after: i64, hide_tags: &[String]) -> Result<(Vec<Change>, i64), StoreError> {
+fn batch(
+    reader: &mut StoreReader<'_>,
+    after: i64,
+    hide_tags: &[String],
+) -> Result<(Vec<IndexChange>, i64), StoreError> {
     let log = reader.log_after(after, BATCH)?;
     let mut cursor = log.last().map_or(after, |(cursor, ..)| *cursor);
     if log.len().try_into().is_ok_and(|read: i64| read < BATCH) {
@@ -186,7 +190,7 @@ fn batch(reader: &mut Reader<'_>, after: i64, hide_tags: &[String]) -> Result<(V
                     changes.push(of_node(reader, &held, node, hide_tags)?);
                 }
             }
-            None => changes.push(Change::RemoveSession(session)),
+            None => changes.push(IndexChange::RemoveSession(session)),
         }
     }
     Ok((changes, cursor))
@@ -211,25 +215,34 @@ fn moves_worlds(effect: &Effect) -> Option<NodeId> {
 }
 
 /// Whether rules say that messages are found by values of the world.
-fn is_marked(rules: &RulesInForce) -> bool {
+fn is_marked(rules: &ActiveRules) -> bool {
     search::is_any_marked(&rules.rules)
 }
 
-fn of_node(reader: &mut Reader<'_>, held: &Held, id: NodeId, hide_tags: &[String]) -> Result<Change, StoreError> {
+fn of_node(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    id: NodeId,
+    hide_tags: &[String],
+) -> Result<IndexChange, StoreError> {
     let found = reader.node_or_stashed(held, id)?.filter(|placed| is_found(&placed.node));
-    let Some(mut placed) = found else { return Ok(Change::Remove(id)) };
+    let Some(mut placed) = found else { return Ok(IndexChange::Remove(id)) };
     if let Cow::Owned(shown) = tags::sent(placed.node.role, &placed.node.content, hide_tags) {
         placed.node.content = shown;
     }
     if placed.node.content.is_empty() {
-        return Ok(Change::Remove(id));
+        return Ok(IndexChange::Remove(id));
     }
     let facts = facts(reader, held, &placed)?;
-    Ok(Change::Put(document(held, placed.node, facts)))
+    Ok(IndexChange::Put(document(held, placed.node, facts)))
 }
 
 /// The values by which a node is found, as of its world. Most rules mark none, and then no world is looked at.
-fn facts(reader: &mut Reader<'_>, held: &Held, placed: &Placed) -> Result<Vec<Fact>, StoreError> {
+fn facts(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    placed: &StoredNode,
+) -> Result<Vec<IndexedValue>, StoreError> {
     let rules = reader.rules(placed)?;
     if !is_marked(&rules) {
         return Ok(Vec::new());
@@ -242,11 +255,15 @@ fn facts(reader: &mut Reader<'_>, held: &Held, placed: &Placed) -> Result<Vec<Fa
 ///
 /// # Errors
 /// The database fails or a row is damaged.
-pub fn documents(reader: &mut Reader<'_>, session_n: i64, hide_tags: &[String]) -> Result<Vec<Document>, StoreError> {
+pub fn documents(
+    reader: &mut StoreReader<'_>,
+    session_n: i64,
+    hide_tags: &[String],
+) -> Result<Vec<SearchDocument>, StoreError> {
     let Some(held) = reader.session_in_row(session_n)? else { return Ok(Vec::new()) };
     let mut documents = Vec::new();
     for node in reader.node_ids(&held)? {
-        if let Change::Put(document) = of_node(reader, &held, node, hide_tags)? {
+        if let IndexChange::Put(document) = of_node(reader, &held, node, hide_tags)? {
             documents.push(document);
         }
     }
@@ -259,8 +276,8 @@ fn is_found(node: &Node) -> bool {
     node.status != Status::Generating && !matches!(node.kind, Kind::Root | Kind::Change) && !node.content.is_empty()
 }
 
-fn document(held: &Held, node: Node, facts: Vec<Fact>) -> Document {
-    Document {
+fn document(held: &StoredSession, node: Node, facts: Vec<IndexedValue>) -> SearchDocument {
+    SearchDocument {
         node: node.id,
         session: node.session,
         owner: held.session.owner,

@@ -1,6 +1,6 @@
 //! Ids as newtypes, so that a swapped id is a type error and a printed one says what it is.
 //!
-//! Every id is a UUID; new ones are time-ordered (version 7) and made by [`crate::clock::Ids`], so that rows written
+//! Every id is a UUID; new ones are time-ordered (version 7) and made by [`crate::clock::IdGenerator`], so that rows written
 //! together lie together on disk. To add a kind of id, add one line to the macro call below.
 
 use std::fmt;

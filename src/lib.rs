@@ -50,4 +50,4 @@ pub mod world;
 
 /// Every allocation is counted per thread, because scripts have a budget of memory and their engine has no limit for it.
 #[global_allocator]
-static ALLOCATOR: plugin::heap::Counting = plugin::heap::Counting;
+static ALLOCATOR: plugin::heap::CountingAllocator = plugin::heap::CountingAllocator;

@@ -1,7 +1,7 @@
 //! What the server does for itself once a day: a copy of the database, and clearing away what may go. Each of the two goes on
 //! beside turns, and a failure of one keeps nobody from the other.
 //!
-//! To add a chore: a line in [`Night::pass`]. Whatever takes long is cut into small writes there where it is done.
+//! To add a chore: a line in [`Maintenance::pass`]. Whatever takes long is cut into small writes there where it is done.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 
 use crate::clock::{Clock, Time};
 use crate::search::Index;
-use crate::store::{Store, Swept, copies};
+use crate::store::{GcReport, Store, copies};
 
 /// How often it looks whether a day has begun; the first time a while after the start, which has enough to do.
 const LOOK_AGAIN: Duration = Duration::from_secs(300);
@@ -19,7 +19,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(300);
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// What is done once a day.
-pub struct Night {
+pub struct Maintenance {
     /// The database file.
     pub database: PathBuf,
     /// The folder of the copies.
@@ -34,7 +34,7 @@ pub struct Night {
     last: Mutex<Option<i64>>,
 }
 
-impl Night {
+impl Maintenance {
     /// Nothing has been done yet.
     pub fn new(database: PathBuf, folder: PathBuf, copies: usize, index: Arc<Index>, clock: Arc<dyn Clock>) -> Self {
         Self { database, folder, copies, index, clock, last: Mutex::default() }
@@ -71,7 +71,7 @@ impl Night {
             Err(error) => tracing::error!("the copy of the day could not be made: {error}"),
         }
         match store.sweep(now).await {
-            Ok(swept) if swept == Swept::default() => {}
+            Ok(swept) if swept == GcReport::default() => {}
             Ok(swept) => tracing::info!("cleared away: {swept}"),
             Err(error) => tracing::error!("clearing away failed, the rest goes the next time: {error}"),
         }

@@ -17,7 +17,7 @@ pub struct Operation {
     /// Its number in the session, dense from 1.
     pub op: i64,
     /// What kind of act it was.
-    pub kind: Act,
+    pub kind: OperationKind,
     /// Who did it; `None` for the server itself.
     pub actor: Option<UserId>,
     /// When.
@@ -32,9 +32,9 @@ macro_rules! acts {
     ($($(#[$doc:meta])* $variant:ident = $word:literal,)*) => {
         /// What kind of act an operation was, for people and for undo.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum Act { $($(#[$doc])* $variant,)* }
+        pub enum OperationKind { $($(#[$doc])* $variant,)* }
 
-        impl Act {
+        impl OperationKind {
             /// The word for it.
             pub const fn word(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
@@ -133,14 +133,14 @@ pub enum Effect {
         /// The top of the fragment.
         node: NodeId,
         /// The fragment that it is now.
-        cut: Cut,
+        cut: FragmentInfo,
     },
     /// A fragment rejoined the tree, below the parent that its top has.
     Attached {
         /// The top of the fragment.
         node: NodeId,
         /// The fragment that it was.
-        cut: Cut,
+        cut: FragmentInfo,
     },
     /// A node is gone for good, with all below it that does not lie in the stash by itself.
     Purged {
@@ -165,9 +165,9 @@ pub enum Effect {
         /// The label.
         name: String,
         /// Where it was before.
-        from: Option<Mark>,
+        from: Option<LabelTarget>,
         /// Where it is.
-        to: Option<Mark>,
+        to: Option<LabelTarget>,
     },
     /// HEAD moved.
     Head {
@@ -237,7 +237,7 @@ pub enum Effect {
 
 /// A fragment as the log tells of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cut {
+pub struct FragmentInfo {
     /// The fragment.
     pub fragment: FragmentId,
     /// Its name.
@@ -246,7 +246,7 @@ pub struct Cut {
     pub since: Time,
 }
 
-impl Cut {
+impl FragmentInfo {
     fn serialize_into<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         map.serialize_entry("fragment", &self.fragment)?;
         map.serialize_entry("name", &self.name)?;
@@ -262,14 +262,14 @@ impl Cut {
 
 /// Where a label is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-pub struct Mark {
+pub struct LabelTarget {
     /// The node.
     pub node: NodeId,
     /// Whether it moves with what is appended there.
     pub following: bool,
 }
 
-impl Mark {
+impl LabelTarget {
     fn from_json(value: &Value) -> Option<Option<Self>> {
         let Some(map) = value.as_object() else { return value.is_null().then_some(None) };
         let node = map.get("node")?.as_str()?.parse().ok()?;
@@ -332,8 +332,8 @@ impl Effect {
             "completed" => Self::Completed { node: node("completed")? },
             "shown" => Self::Shown { node: node("shown")?, to: map.get("to")?.as_bool()? },
             "moved" => Self::Moved { node: node("moved")?, from: node("from")?, to: node("to")? },
-            "detached" => Self::Detached { node: node("detached")?, cut: Cut::from_json(value)? },
-            "attached" => Self::Attached { node: node("attached")?, cut: Cut::from_json(value)? },
+            "detached" => Self::Detached { node: node("detached")?, cut: FragmentInfo::from_json(value)? },
+            "attached" => Self::Attached { node: node("attached")?, cut: FragmentInfo::from_json(value)? },
             "purged" => {
                 let below = map.get("below")?.as_array()?.iter().map(|id| id.as_str()?.parse().ok());
                 Self::Purged { node: node("purged")?, parent: node("parent")?, below: below.collect::<Option<_>>()? }
@@ -341,8 +341,8 @@ impl Effect {
             "renamed" => Self::Renamed { fragment: text("renamed")?.parse().ok()?, from: name("from"), to: name("to") },
             "labelled" => Self::Labelled {
                 name: text("labelled")?.to_owned(),
-                from: Mark::from_json(map.get("from")?)?,
-                to: Mark::from_json(map.get("to")?)?,
+                from: LabelTarget::from_json(map.get("from")?)?,
+                to: LabelTarget::from_json(map.get("to")?)?,
             },
             "head" => Self::Head { from: node("from"), to: node("head")? },
             "remembered" => Self::Remembered { node: node("remembered")?, from: node("from"), to: node("to") },
@@ -470,12 +470,12 @@ mod tests {
             Effect::Completed { node: a },
             Effect::Shown { node: a, to: true },
             Effect::Moved { node: a, from: b, to: c },
-            Effect::Detached { node: a, cut: Cut { fragment, name: None, since: Time(7) } },
-            Effect::Attached { node: a, cut: Cut { fragment, name: Some("x".into()), since: Time(7) } },
+            Effect::Detached { node: a, cut: FragmentInfo { fragment, name: None, since: Time(7) } },
+            Effect::Attached { node: a, cut: FragmentInfo { fragment, name: Some("x".into()), since: Time(7) } },
             Effect::Purged { node: a, parent: b, below: vec![c] },
             Effect::Renamed { fragment, from: None, to: Some("y".into()) },
-            Effect::Labelled { name: "best".into(), from: None, to: Some(Mark { node: a, following: true }) },
-            Effect::Labelled { name: "best".into(), from: Some(Mark { node: a, following: false }), to: None },
+            Effect::Labelled { name: "best".into(), from: None, to: Some(LabelTarget { node: a, following: true }) },
+            Effect::Labelled { name: "best".into(), from: Some(LabelTarget { node: a, following: false }), to: None },
             Effect::Head { from: Some(a), to: b },
             Effect::Head { from: None, to: b },
             Effect::Remembered { node: a, from: None, to: Some(b) },

@@ -2,7 +2,7 @@
 //! the database. Where one stands, everything that may hold such bytes is freed of them, and the mark goes last: so nothing is
 //! done where nothing was destroyed, and what a crash or a failure left is done later.
 //!
-//! To wipe another place where texts lie: a line in `Wiping::leave_no_bytes`. It must do no harm to do it twice.
+//! To wipe another place where texts lie: a line in `SecureEraser::leave_no_bytes`. It must do no harm to do it twice.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,8 +13,8 @@ use tokio::runtime::Handle;
 use tokio::task::{JoinError, spawn_blocking};
 
 use crate::ids::SessionId;
-use crate::search::{Change, Index, SearchError, SendError};
-use crate::store::{Reader, Store, StoreError, WriteError};
+use crate::search::{Index, IndexChange, IndexSendError, SearchError};
+use crate::store::{Store, StoreError, StoreReader, WriteError};
 
 /// How often it looks whether a mark stands.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
@@ -28,7 +28,7 @@ const STANDING: u32 = 3;
 const ASKED: usize = 8;
 
 /// Takes what was destroyed off the disk.
-pub struct Wiping {
+pub struct SecureEraser {
     index: Arc<Index>,
     /// How often in a row it failed.
     failed: AtomicU32,
@@ -36,7 +36,7 @@ pub struct Wiping {
 
 /// Why bytes of what is gone are still in files.
 #[derive(Debug, thiserror::Error)]
-pub enum Unwiped {
+pub enum EraseError {
     /// The database failed.
     #[error(transparent)]
     Write(#[from] WriteError),
@@ -48,7 +48,7 @@ pub enum Unwiped {
     Index(#[from] SearchError),
     /// The index takes nothing now.
     #[error(transparent)]
-    Send(#[from] SendError),
+    Send(#[from] IndexSendError),
     /// The work broke off.
     #[error(transparent)]
     Broken(#[from] JoinError),
@@ -60,7 +60,7 @@ pub enum Unwiped {
     Read,
 }
 
-impl Wiping {
+impl SecureEraser {
     /// Nothing has failed yet.
     pub fn new(index: Arc<Index>) -> Self {
         Self { index, failed: AtomicU32::new(0) }
@@ -96,7 +96,7 @@ impl Wiping {
     ///
     /// # Errors
     /// Something is in the way; the mark stands, and all of it is to be done again.
-    pub async fn wipe(&self, store: &Arc<Store>) -> Result<(), Unwiped> {
+    pub async fn wipe(&self, store: &Arc<Store>) -> Result<(), EraseError> {
         match self.leave_no_bytes(store).await {
             Ok(()) => self.failed.store(0, Ordering::Relaxed),
             Err(error) => {
@@ -112,7 +112,7 @@ impl Wiping {
         Ok(())
     }
 
-    async fn leave_no_bytes(&self, store: &Arc<Store>) -> Result<(), Unwiped> {
+    async fn leave_no_bytes(&self, store: &Arc<Store>) -> Result<(), EraseError> {
         if store.read(|reader| reader.remains()).await?.is_none() {
             return Ok(());
         }
@@ -120,7 +120,7 @@ impl Wiping {
         store.clear_given_up().await?;
         let Some(remains) = store.read(|reader| reader.remains()).await? else { return Ok(()) };
         if self.index.cursor() < remains.cursor {
-            return Err(Unwiped::Early);
+            return Err(EraseError::Early);
         }
         store.forget_worlds();
         self.forget_sessions(store).await?;
@@ -130,7 +130,7 @@ impl Wiping {
         let (index, own) = (Arc::clone(&self.index), Arc::clone(store));
         let emptied = move || {
             index.scour()?;
-            if own.empty_log()? { Ok(()) } else { Err(Unwiped::Read) }
+            if own.empty_log()? { Ok(()) } else { Err(EraseError::Read) }
         };
         spawn_blocking(emptied).await??;
         Ok(store.write(move |tx| tx.forget_remains(remains)).await?)
@@ -138,7 +138,7 @@ impl Wiping {
 
     /// Takes out of the index whatever it has of sessions that are not there: the log of a session goes with it, and so tells
     /// nobody that it is gone. Should it be lost on the way, the next scouring fails, and all is done again.
-    async fn forget_sessions(&self, store: &Arc<Store>) -> Result<(), Unwiped> {
+    async fn forget_sessions(&self, store: &Arc<Store>) -> Result<(), EraseError> {
         for _ in 0..ASKED {
             let index = Arc::clone(&self.index);
             let look = move || {
@@ -148,17 +148,17 @@ impl Wiping {
                 Ok::<_, SearchError>((cursor, index.sessions()?))
             };
             let (cursor, known) = spawn_blocking(look).await??;
-            let gone: Vec<Change> = store.read(move |reader| gone(reader, known)).await?;
+            let gone: Vec<IndexChange> = store.read(move |reader| gone(reader, known)).await?;
             if gone.is_empty() {
                 return Ok(());
             }
             let index = Arc::clone(&self.index);
             match spawn_blocking(move || index.send(cursor, gone, cursor)).await? {
-                Err(SendError::Elsewhere(_)) => {}
+                Err(IndexSendError::Elsewhere(_)) => {}
                 sent => return Ok(sent?),
             }
         }
-        Err(Unwiped::Early)
+        Err(EraseError::Early)
     }
 }
 
@@ -169,11 +169,11 @@ fn pause(failed: u32) -> Duration {
 }
 
 /// What takes those of some sessions out of the index that are destroyed or lie in the trash.
-fn gone(reader: &mut Reader<'_>, known: IndexSet<SessionId>) -> Result<Vec<Change>, StoreError> {
+fn gone(reader: &mut StoreReader<'_>, known: IndexSet<SessionId>) -> Result<Vec<IndexChange>, StoreError> {
     let mut changes = Vec::new();
     for session in known {
         if reader.any_session(session)?.is_none() {
-            changes.push(Change::RemoveSession(session));
+            changes.push(IndexChange::RemoveSession(session));
         }
     }
     Ok(changes)

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clotho::http::wire::tree::TreeSkeleton;
 use clotho::ids::{NodeId, SessionId, UserId};
 use clotho::prompt::tags::hide_blocks;
-use clotho::store::{Placed, Reader, Show, Sketch, StoreError};
+use clotho::store::{PathFilter, StoreError, StoreReader, StoredNode, TreeOutlineNode};
 use clotho::tree::Session;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
@@ -151,11 +151,11 @@ pub fn projection() {
         assert!(query().iter().flatten().map(Taken::len).sum::<usize>() > 201 * TEXT);
         for _ in 0..400 {
             let user: UserId = bench.user;
-            let read = move |reader: &mut Reader<'_>| -> Result<Vec<Placed>, StoreError> {
+            let read = move |reader: &mut StoreReader<'_>| -> Result<Vec<StoredNode>, StoreError> {
                 let Some(held) = reader.session(user, session)? else { return Ok(Vec::new()) };
-                Ok(reader.page(&held, leaf, None, 200, Show::Enabled)?.nodes)
+                Ok(reader.page(&held, leaf, None, 200, PathFilter::Enabled)?.nodes)
             };
-            let whole = |page: Result<Vec<Placed>, StoreError>| assert_eq!(page.unwrap().len(), 200);
+            let whole = |page: Result<Vec<StoredNode>, StoreError>| assert_eq!(page.unwrap().len(), 200);
             ours.push(timed(|| whole(bench.runtime.block_on(bench.store.glance(read)))));
             handed.push(timed(|| whole(bench.runtime.block_on(bench.store.read(read)))));
             limit.push(timed(|| assert_eq!(query().len(), 201)));
@@ -203,7 +203,7 @@ pub fn outline() {
         for _ in 0..(1_000_000 / nodes).max(15) {
             limit.push(timed(|| assert_eq!(plain.rows::<OUTLINE>(&[1]).len(), nodes + 1)));
             let user: UserId = bench.user;
-            let read = move |reader: &mut Reader<'_>| -> Result<(Session, Vec<Sketch>), StoreError> {
+            let read = move |reader: &mut StoreReader<'_>| -> Result<(Session, Vec<TreeOutlineNode>), StoreError> {
                 let held = reader.session(user, session)?.unwrap();
                 let sketches = reader.outline(&held)?;
                 Ok((held.session, sketches))
@@ -247,7 +247,7 @@ pub fn world() {
             let folded = bench.store.deltas_folded();
             let user = bench.user;
             times.push(timed(|| {
-                let read = move |reader: &mut Reader<'_>| -> Result<(), StoreError> {
+                let read = move |reader: &mut StoreReader<'_>| -> Result<(), StoreError> {
                     let Some(held) = reader.session(user, session)? else { return Ok(()) };
                     let Some(placed) = reader.node(&held, leaf)? else { return Ok(()) };
                     reader.world(&held, &placed).map(|_| ())

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use clotho::app::App;
-use clotho::clock::{Ids, SystemClock};
+use clotho::clock::{IdGenerator, SystemClock};
 use clotho::config::Config;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ impl Program {
         let (ready, started) = mpsc::channel();
         let (stop, stopped) = oneshot::channel::<()>();
         let run = move || {
-            let app = Arc::new(App::build(config, Arc::new(SystemClock), Arc::new(Ids::new(7))).unwrap());
+            let app = Arc::new(App::build(config, Arc::new(SystemClock), Arc::new(IdGenerator::new(7))).unwrap());
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             ready.send(listener.local_addr().unwrap()).unwrap();
             let until = async { _ = stopped.await };

@@ -3,27 +3,28 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use clotho::clock::{Ids, Time};
+use clotho::clock::{IdGenerator, Time};
 use clotho::ids::{NodeId, SessionId, UserId};
-use clotho::oplog::Act;
+use clotho::oplog::OperationKind;
 use clotho::store::{
-    Actor, Draft, Ending, Message, PluginInForce, RulesInForce, Settings, Store, Tx, User, WriteError,
+    ActiveRules, Actor, MessageWrite, NodeDraft, PluginRecord, ReplyCompletion, Store, StoreSettings, Tx, UserAccount,
+    WriteError,
 };
-use clotho::tree::{AllowedScripts, Delta, Kind, Recall, Role, Session, Status, Summaries};
-use clotho::world::{Change, Operation, Pointer};
+use clotho::tree::{AllowedScripts, Delta, Kind, RecallSettings, Role, Session, Status, SummarySettings};
+use clotho::world::{Pointer, StateChange, StateOperation};
 use serde_json::{Map, json};
 
 pub const TEXT: usize = 1_024;
 
 pub struct Bench {
     pub store: Arc<Store>,
-    pub ids: Arc<Ids>,
+    pub ids: Arc<IdGenerator>,
     pub user: UserId,
     pub runtime: tokio::runtime::Runtime,
 }
 
 pub fn open(folder: &Path) -> Bench {
-    let settings = Settings {
+    let settings = StoreSettings {
         data_dir: folder.to_owned(),
         database: None,
         keyframe_every: 16,
@@ -34,9 +35,9 @@ pub fn open(folder: &Path) -> Bench {
     let (store, mut published) = Store::open(&settings).unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.spawn(async move { while published.recv().await.is_some() {} });
-    let ids = Arc::new(Ids::new(1));
+    let ids = Arc::new(IdGenerator::new(1));
     let user = UserId::new(ids.next(Time(1)));
-    let owner = User { id: user, name: "bench".into(), role: "owner".into() };
+    let owner = UserAccount { id: user, name: "bench".into(), role: "owner".into() };
     runtime.block_on(store.write(move |tx| tx.put_user(&owner, Time(1)))).unwrap();
     Bench { store: Arc::new(store), ids, user, runtime }
 }
@@ -46,12 +47,12 @@ impl Bench {
     pub fn begin(&self, vars: usize) -> (SessionId, NodeId) {
         let id = SessionId::new(self.ids.next(Time(1)));
         let root = NodeId::new(self.ids.next(Time(1)));
-        let mut draft = Draft::new(root, Role::System, Kind::Root, 1, Time(1));
+        let mut draft = NodeDraft::new(root, Role::System, Kind::Root, 1, Time(1));
         let state: Map<_, _> = (0..vars).map(|i| (format!("variable_{i}"), json!(i))).collect();
         let at = Pointer::from_keys(["combat"]);
-        draft.delta.operations.push(Operation::new(at.clone(), Change::Set(state.into()), "", "bench"));
+        draft.delta.operations.push(StateOperation::new(at.clone(), StateChange::Set(state.into()), "", "bench"));
         let schema = json!({"type": "object", "properties": {"hp": {"type": "integer", "minimum": 0}}});
-        let plugin = PluginInForce {
+        let plugin = PluginRecord {
             id: "combat".into(),
             version: "1.0.0".into(),
             code_hash: "0".into(),
@@ -61,7 +62,7 @@ impl Bench {
             schema: Some(schema),
             state_version: 1,
         };
-        draft.rules = Some(Arc::new(RulesInForce::new(vec![plugin]).unwrap()));
+        draft.rules = Some(Arc::new(ActiveRules::new(vec![plugin]).unwrap()));
         let session = Session {
             id,
             owner: self.user,
@@ -77,9 +78,9 @@ impl Bench {
             params: Map::new(),
             preset: None,
             scripts: AllowedScripts::default(),
-            recall: Recall::default(),
+            recall: RecallSettings::default(),
             note: None,
-            summaries: Summaries::default(),
+            summaries: SummarySettings::default(),
             values_model: None,
             plugins: vec![],
             seed: 7,
@@ -115,13 +116,13 @@ impl Bench {
         id
     }
 
-    fn message(&self, session: SessionId, parent: NodeId) -> (Message, NodeId) {
-        let mut draft = Draft::new(NodeId::new(self.ids.next(Time(2))), Role::User, Kind::Message, 2, Time(2));
+    fn message(&self, session: SessionId, parent: NodeId) -> (MessageWrite, NodeId) {
+        let mut draft = NodeDraft::new(NodeId::new(self.ids.next(Time(2))), Role::User, Kind::Message, 2, Time(2));
         draft.content = "y".repeat(TEXT);
-        let mut reply = Draft::new(NodeId::new(self.ids.next(Time(2))), Role::Assistant, Kind::Message, 3, Time(2));
+        let mut reply = NodeDraft::new(NodeId::new(self.ids.next(Time(2))), Role::Assistant, Kind::Message, 3, Time(2));
         reply.status = Status::Generating;
         let id = reply.id;
-        let message = Message {
+        let message = MessageWrite {
             session,
             parent,
             bridge: None,
@@ -129,7 +130,7 @@ impl Bench {
             carry_from: None,
             replies: vec![reply],
             move_head: true,
-            act: Act::Message,
+            act: OperationKind::Message,
         };
         (message, id)
     }
@@ -140,7 +141,7 @@ impl Bench {
         let mut left = count;
         while left > 0 {
             let some = left.min(500);
-            let drafts: Vec<Draft> = (0..some).map(|i| self.line(i)).collect();
+            let drafts: Vec<NodeDraft> = (0..some).map(|i| self.line(i)).collect();
             let last = drafts.last().map_or(leaf, |draft| draft.id);
             let (user, from) = (self.user, leaf);
             let write = move |tx: &mut Tx<'_>| append_all(tx, user, session, from, &drafts);
@@ -150,9 +151,9 @@ impl Bench {
         leaf
     }
 
-    fn line(&self, i: usize) -> Draft {
+    fn line(&self, i: usize) -> NodeDraft {
         let role = if i.is_multiple_of(2) { Role::User } else { Role::Assistant };
-        let mut draft = Draft::new(NodeId::new(self.ids.next(Time(2))), role, Kind::Message, 2, Time(2));
+        let mut draft = NodeDraft::new(NodeId::new(self.ids.next(Time(2))), role, Kind::Message, 2, Time(2));
         draft.content = format!("{i} {}", "The lamp burns low. ".repeat(TEXT / 20)).chars().take(TEXT).collect();
         draft.delta = delta();
         draft
@@ -164,12 +165,12 @@ fn append_all(
     user: UserId,
     session: SessionId,
     from: NodeId,
-    drafts: &[Draft],
+    drafts: &[NodeDraft],
 ) -> Result<(), WriteError> {
     let mut parent = from;
     for draft in drafts {
         let actor = Actor { user, at: Time(2), expected_leaf: None };
-        let message = Message {
+        let message = MessageWrite {
             session,
             parent,
             bridge: None,
@@ -177,7 +178,7 @@ fn append_all(
             carry_from: None,
             replies: vec![],
             move_head: true,
-            act: Act::Message,
+            act: OperationKind::Message,
         };
         tx.message(&actor, &message)?;
         parent = draft.id;
@@ -187,12 +188,12 @@ fn append_all(
 
 pub fn delta() -> Delta {
     let path = Pointer::from_keys(["combat", "variable_1"]);
-    let add = Change::Add(serde_json::Number::from(-1));
-    Delta { operations: vec![Operation::new(path, add, "took 1 damage", "combat")], ..Delta::default() }
+    let add = StateChange::Add(serde_json::Number::from(-1));
+    Delta { operations: vec![StateOperation::new(path, add, "took 1 damage", "combat")], ..Delta::default() }
 }
 
-pub fn ending(asked: Option<clotho::tree::edit::Asked>) -> Ending {
-    Ending {
+pub fn ending(asked: Option<clotho::tree::edit::HeadRequest>) -> ReplyCompletion {
+    ReplyCompletion {
         status: Status::Complete,
         content: "x".repeat(TEXT),
         reasoning: None,

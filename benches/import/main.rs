@@ -32,9 +32,9 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::time::Duration;
 
-use clotho::archive::Limits;
+use clotho::archive::ArchiveLimits;
 use clotho::clock::Time;
-use clotho::transfer::sillytavern::{self, Arrived, Given, Wish};
+use clotho::transfer::sillytavern::{self, ForeignImportResult, ImportOptions, ImportSource};
 use house::House;
 use session::{Bench, open};
 use table::{Peak, head, ratio, row, timed};
@@ -76,7 +76,7 @@ fn taken_in(title: &str, house: &House) {
     head(&format!("{title}: {:.0} MB", house.bytes as f64 / 1e6), &columns);
     for name in ["taken in", "once more"] {
         let peak = Peak::begin();
-        let mut arrived = Arrived::default();
+        let mut arrived = ForeignImportResult::default();
         let time = timed(|| arrived = import(&bench, house.path(), || peak.look()));
         row(&[
             name.to_owned(),
@@ -92,14 +92,15 @@ fn taken_in(title: &str, house: &House) {
 }
 
 /// Takes a folder in.
-fn import(bench: &Bench, path: &Path, looked: impl Fn() + Sync) -> Arrived {
+fn import(bench: &Bench, path: &Path, looked: impl Fn() + Sync) -> ForeignImportResult {
     let zone = jiff::tz::TimeZone::UTC;
-    let wish = Wish { owner: bench.user, at: Time(9), zone, is_dry: false, limits: Limits::of(64 << 20) };
+    let wish =
+        ImportOptions { owner: bench.user, at: Time(9), zone, is_dry: false, limits: ArchiveLimits::of(64 << 20) };
     let told = |_| {
         looked();
         true
     };
-    let import = sillytavern::import(&bench.store, &bench.ids, Given::Path(path.to_owned()), wish, told);
+    let import = sillytavern::import(&bench.store, &bench.ids, ImportSource::Path(path.to_owned()), wish, told);
     bench.runtime.block_on(import).unwrap()
 }
 

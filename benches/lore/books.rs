@@ -1,7 +1,7 @@
 //! Made-up books: entries as they are written, with two keys each and some hundred bytes of text, in books of ten thousand; and
 //! messages that speak of a few of them.
 
-use clotho::prompt::lore::{Around, Book, Said};
+use clotho::prompt::lore::{LoreHost, ScanBook, ScanMessage};
 use serde_json::{Map, Value, json};
 
 /// Entries of one book.
@@ -42,9 +42,9 @@ impl Lore {
         self.0.iter().map(|book| serde_json::from_str(book).unwrap()).collect()
     }
 
-    pub fn books(&self) -> Vec<Book> {
+    pub fn books(&self) -> Vec<ScanBook> {
         let parsed = self.parse().into_iter().enumerate();
-        parsed.map(|(at, book)| Book::read(at.to_string(), "Book", book.as_object().unwrap())).collect()
+        parsed.map(|(at, book)| ScanBook::read(at.to_string(), "Book", book.as_object().unwrap())).collect()
     }
 }
 
@@ -56,18 +56,18 @@ fn entry(number: usize) -> Value {
 }
 
 /// The newest first.
-pub fn said(messages: usize) -> Vec<Said> {
+pub fn said(messages: usize) -> Vec<ScanMessage> {
     let text = |n: usize| {
         let words: Vec<&str> = (0..60).map(|at| WORDS[(n * 7 + at * 3) % WORDS.len()]).collect();
         format!("We went to place{} and on to place{}. {}", n * 13, n * 29 + 1, words.join(" "))
     };
-    (0..messages).map(|n| Said { name: "Rin".to_owned(), text: text(n) }).collect()
+    (0..messages).map(|n| ScanMessage { name: "Rin".to_owned(), text: text(n) }).collect()
 }
 
 /// Nobody who knows the rest of a prompt.
 pub struct House;
 
-impl Around for House {
+impl LoreHost for House {
     fn fill(&mut self, text: &str) -> String {
         text.to_owned()
     }

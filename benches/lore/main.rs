@@ -24,8 +24,10 @@ mod table;
 use std::hint::black_box;
 use std::time::Duration;
 
-use clotho::prompt::lore::{Book, Bound, Said, Scanned, Scope, Settings, Timers, Words, scan};
-use clotho::prompt::recall::Query;
+use clotho::prompt::lore::{
+    LoreTimers, LoreWordIndex, LorebookScope, ScanBook, ScanMessage, ScanRequest, ScopedBook, WorldInfoSettings, scan,
+};
+use clotho::prompt::recall::RecallQuery;
 
 use books::{House, Lore, said};
 use table::{head, median, ratio, row, timed};
@@ -62,14 +64,15 @@ fn large(bytes: usize) {
 fn looked(title: &str, bytes: usize, messages: usize) {
     head(title, &["lore", "entries", "active", "p50", "limit", "reading the bytes once", "scan / reading"]);
     let lore = Lore::of(bytes);
-    let books: Vec<Book> = lore.books();
-    let bound: Vec<Bound<'_>> = books.iter().map(|book| Bound { scope: Scope::Global, book }).collect();
-    let settings = Settings { depth: i64::try_from(messages).unwrap(), ..Settings::default() };
-    let scanned = Scanned { messages: said(messages), count: 9, prompt: 32_000, ..Scanned::default() };
+    let books: Vec<ScanBook> = lore.books();
+    let bound: Vec<ScopedBook<'_>> =
+        books.iter().map(|book| ScopedBook { scope: LorebookScope::Global, book }).collect();
+    let settings = WorldInfoSettings { depth: i64::try_from(messages).unwrap(), ..WorldInfoSettings::default() };
+    let scanned = ScanRequest { messages: said(messages), count: 9, prompt: 32_000, ..ScanRequest::default() };
     let (mut scans, mut reads, mut active) = (Vec::new(), Vec::new(), 0);
     for _ in 0..ROUNDS {
         scans.push(timed(|| {
-            let outcome = scan(&bound, &settings, &scanned, &Timers::default(), &mut House);
+            let outcome = scan(&bound, &settings, &scanned, &LoreTimers::default(), &mut House);
             active = black_box(outcome).active.len();
         }));
         reads.push(timed(|| _ = black_box(lore.sum())));
@@ -113,10 +116,10 @@ fn words(bytes: usize) {
     let lore = Lore::of(bytes);
     let books = lore.books();
     let mut cut = |text: &str, take: &mut dyn FnMut(&str)| text.split(' ').for_each(take);
-    let mut words: Vec<Words> = Vec::new();
-    let once = timed(|| words = books.iter().map(|book| Words::of(&book.entries, &mut cut)).collect());
-    let mut query = Query::default();
-    for Said { text, .. } in said(2) {
+    let mut words: Vec<LoreWordIndex> = Vec::new();
+    let once = timed(|| words = books.iter().map(|book| LoreWordIndex::of(&book.entries, &mut cut)).collect());
+    let mut query = RecallQuery::default();
+    for ScanMessage { text, .. } in said(2) {
         text.split(' ').for_each(|word| query.ask(word, 1.0));
     }
     let (mut finds, mut reads) = (Vec::new(), Vec::new());

@@ -39,11 +39,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clotho::app::App;
-use clotho::clock::{Ids, SystemClock};
+use clotho::clock::{IdGenerator, SystemClock};
 use clotho::config::Config;
 use clotho::ids::{NodeId, SessionId};
-use clotho::store::{Show, StoreError};
-use clotho::turn::Preview;
+use clotho::store::{PathFilter, StoreError};
+use clotho::turn::PreviewSpec;
 use serde_json::{Map, Value};
 
 use mock_model::{MockModel, Reply};
@@ -87,7 +87,7 @@ impl Deep {
             folder.path().display().to_string(),
         );
         let config = Config::load(None, Some(text), std::iter::empty()).unwrap();
-        let app = App::build(config, Arc::new(SystemClock), Arc::new(Ids::new(7))).unwrap();
+        let app = App::build(config, Arc::new(SystemClock), Arc::new(IdGenerator::new(7))).unwrap();
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         Self { app, session, end, runtime, _folder: folder }
     }
@@ -95,7 +95,7 @@ impl Deep {
     /// Makes a prompt; answers with how many messages of the story are in it, and how many bytes it has.
     fn prompt(&self) -> (usize, usize) {
         let content = Some("I look around the room.".to_owned());
-        let asked = Preview { parent: self.end, content, model: None, params: Map::new(), preset: None };
+        let asked = PreviewSpec { parent: self.end, content, model: None, params: Map::new(), preset: None };
         let made = self.runtime.block_on(self.app.turns.preview(self.app.owner, self.session, asked)).unwrap();
         (made.history.len(), made.messages.iter().map(|message| message.text.len()).sum())
     }
@@ -105,7 +105,7 @@ impl Deep {
         let (owner, session, end) = (self.app.owner, self.session, self.end);
         let read = self.app.store.read::<_, StoreError, _>(move |reader| {
             let held = reader.session(owner, session)?.unwrap();
-            reader.page(&held, end, None, i64::try_from(count).unwrap(), Show::Enabled)
+            reader.page(&held, end, None, i64::try_from(count).unwrap(), PathFilter::Enabled)
         });
         assert_eq!(self.runtime.block_on(read).unwrap().nodes.len(), count);
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use clotho::clock::{SplitMix64, Time};
 use clotho::ids::{NodeId, SessionId, UserId};
-use clotho::search::{Change, Document};
+use clotho::search::{IndexChange, SearchDocument};
 use clotho::tree::Role;
 use uuid::Uuid;
 
@@ -67,13 +67,13 @@ impl Corpus {
         text
     }
 
-    pub fn changes(&self, range: Range<usize>) -> Vec<Change> {
-        range.map(|message| Change::Put(self.document(message))).collect()
+    pub fn changes(&self, range: Range<usize>) -> Vec<IndexChange> {
+        range.map(|message| IndexChange::Put(self.document(message))).collect()
     }
 
-    fn document(&self, message: usize) -> Document {
+    fn document(&self, message: usize) -> SearchDocument {
         let id = |kind: u128, n: usize| Uuid::from_u128(kind << 64 | n as u128);
-        Document {
+        SearchDocument {
             node: NodeId::new(id(2, message)),
             session: SessionId::new(id(3, message / SESSION)),
             owner: self.owner,

@@ -29,7 +29,7 @@ use std::time::Duration;
 
 use clotho::clock::Time;
 use clotho::config;
-use clotho::search::{Index, Query, Request, Today, Upstream};
+use clotho::search::{Index, IndexSource, LocalNow, ParsedQuery, SearchRequest};
 use uuid::Uuid;
 
 use bare::Bare;
@@ -107,8 +107,8 @@ fn main() {
 }
 
 fn open(folder: &std::path::Path) -> Index {
-    let upstream = Upstream { id: Uuid::from_u128(1), newest: i64::MAX, texts: 1 };
-    Index::open(folder, upstream, config::Search::default()).unwrap()
+    let upstream = IndexSource { id: Uuid::from_u128(1), newest: i64::MAX, texts: 1 };
+    Index::open(folder, upstream, config::SearchConfig::default()).unwrap()
 }
 
 /// The index as a start finds it: segments are still being merged when everything can be found.
@@ -132,8 +132,8 @@ fn fill(corpus: &Corpus, folder: &std::path::Path) -> Index {
 
 /// One search of ours; with the pieces of texts, if they are wanted.
 fn ours(index: &Index, corpus: &Corpus, text: &str, is_shown: bool) -> u64 {
-    let query = Query::parse(text, Today { now: Time(0), ahead: 0 }).unwrap();
-    let found = index.find(&Request::new(corpus.owner, query));
+    let query = ParsedQuery::parse(text, LocalNow { now: Time(0), ahead: 0 }).unwrap();
+    let found = index.find(&SearchRequest::new(corpus.owner, query));
     let page = found.page(0, HITS).unwrap();
     if is_shown {
         let marks: usize = page.hits.iter().map(|hit| found.snippet(hit).marks.len()).sum();

@@ -2,14 +2,14 @@
 
 use clotho::clock::Time;
 use clotho::ids::{FragmentId, NodeId};
-use clotho::store::{Actor, Show, StoreError, Tx, WriteError};
-use clotho::tree::{Piece, TreeEdit};
+use clotho::store::{Actor, PathFilter, StoreError, Tx, WriteError};
+use clotho::tree::{EditTarget, TreeEdit};
 
 use super::session::open;
 use super::table::{head, median, micros, row, timed};
 
 /// Something that the writer does.
-type Act = Box<dyn FnMut(&mut Tx<'_>, &Actor) -> Result<(), WriteError> + Send>;
+type OperationKind = Box<dyn FnMut(&mut Tx<'_>, &Actor) -> Result<(), WriteError> + Send>;
 
 const DEPTH: usize = 50_000;
 const ROUNDS: usize = 11;
@@ -23,7 +23,7 @@ pub fn figures(most: usize) {
     let end = bench.grow(session, top, depth - 1);
     let beside = bench.grow(session, root, 1);
     let actor = Actor { user: bench.user, at: Time(5), expected_leaf: None };
-    let write = |mut act: Act| {
+    let write = |mut act: OperationKind| {
         bench.runtime.block_on(bench.store.write(move |tx| act(tx, &actor))).unwrap();
     };
     let checkout = |to: NodeId| write(Box::new(move |tx, actor| tx.checkout(actor, session, to, true).map(|_| ())));
@@ -35,7 +35,7 @@ pub fn figures(most: usize) {
     let page = || {
         let read = bench.store.read::<_, StoreError, _>(move |reader| {
             let held = reader.session(user, session)?.unwrap();
-            reader.page(&held, end, None, 50, Show::Enabled)
+            reader.page(&held, end, None, 50, PathFilter::Enabled)
         });
         assert_eq!(bench.runtime.block_on(read).unwrap().nodes.len(), 50.min(depth));
     };
@@ -73,7 +73,7 @@ pub fn figures(most: usize) {
     figure("prune below the root: all of it", &prune, &undo);
     figure(
         "graft all of it elsewhere",
-        &|| edit(TreeEdit::Graft { piece: Piece::Node(top), target: Some(beside) }),
+        &|| edit(TreeEdit::Graft { piece: EditTarget::Node(top), target: Some(beside) }),
         &undo,
     );
     prune();

@@ -2,9 +2,11 @@
 
 use clotho::clock::Time;
 use clotho::ids::{FragmentId, NodeId, SessionId};
-use clotho::oplog::Act;
-use clotho::store::{Actor, Draft, Held, Message, Reader, Show, StateUpdate, StoreError, Tx, WriteError};
-use clotho::tree::{Effects, Kind, Piece, Role, Status, TreeEdit};
+use clotho::oplog::OperationKind;
+use clotho::store::{
+    Actor, MessageWrite, NodeDraft, NodeStateUpdate, PathFilter, StoreError, StoreReader, StoredSession, Tx, WriteError,
+};
+use clotho::tree::{EditTarget, Effects, Kind, Role, Status, TreeEdit};
 
 use super::Meter;
 use super::session::{Bench, ending, open};
@@ -50,7 +52,7 @@ impl Tree {
 
     /// The messages of a branch, from its top down.
     fn branch(&self, end: NodeId) -> Vec<NodeId> {
-        let page = self.read(move |reader, held| reader.page(held, end, None, 100, Show::All));
+        let page = self.read(move |reader, held| reader.page(held, end, None, 100, PathFilter::All));
         page.nodes.into_iter().map(|placed| placed.node.id).collect()
     }
 
@@ -65,10 +67,10 @@ impl Tree {
 
     fn read<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&mut Reader<'_>, &Held) -> Result<T, StoreError> + Send + 'static,
+        read: impl FnOnce(&mut StoreReader<'_>, &StoredSession) -> Result<T, StoreError> + Send + 'static,
     ) -> T {
         let (user, session) = (self.bench.user, self.session);
-        let read = move |reader: &mut Reader<'_>| {
+        let read = move |reader: &mut StoreReader<'_>| {
             let held = reader.session(user, session)?.unwrap();
             read(reader, &held)
         };
@@ -94,15 +96,15 @@ impl Tree {
     }
 
     fn put_back(&self, fragment: FragmentId) {
-        self.edit(TreeEdit::Graft { piece: Piece::Fragment(fragment), target: None });
+        self.edit(TreeEdit::Graft { piece: EditTarget::Fragment(fragment), target: None });
     }
 
     fn graft_right(&self, target: NodeId) {
-        self.edit(TreeEdit::Graft { piece: Piece::Node(self.right.0), target: Some(target) });
+        self.edit(TreeEdit::Graft { piece: EditTarget::Node(self.right.0), target: Some(target) });
     }
 
     fn set_state(&self, is_enabled: Option<bool>, effects: Option<Effects>) {
-        let update = StateUpdate { node: self.left.1, is_enabled, effects, rating: None, is_unread: None };
+        let update = NodeStateUpdate { node: self.left.1, is_enabled, effects, rating: None, is_unread: None };
         self.write(move |tx, actor, session| tx.set_state(actor, session, std::slice::from_ref(&update)).map(|_| ()));
     }
 }
@@ -114,10 +116,11 @@ pub fn append(tree: &mut Tree, meter: &mut Meter) {
 }
 
 pub fn reroll(tree: &mut Tree, meter: &mut Meter) {
-    let mut reply = Draft::new(NodeId::new(tree.bench.ids.next(Time(5))), Role::Assistant, Kind::Message, 3, Time(5));
+    let mut reply =
+        NodeDraft::new(NodeId::new(tree.bench.ids.next(Time(5))), Role::Assistant, Kind::Message, 3, Time(5));
     reply.status = Status::Generating;
     let id = reply.id;
-    let message = Message {
+    let message = MessageWrite {
         session: tree.session,
         parent: tree.fork,
         bridge: None,
@@ -125,7 +128,7 @@ pub fn reroll(tree: &mut Tree, meter: &mut Meter) {
         carry_from: None,
         replies: vec![reply],
         move_head: false,
-        act: Act::Reroll,
+        act: OperationKind::Reroll,
     };
     meter.once(|| {
         let written = tree.write(move |tx, actor, _| tx.message(actor, &message));
@@ -167,7 +170,7 @@ pub fn graft(tree: &mut Tree, meter: &mut Meter) {
 }
 
 pub fn copy(tree: &mut Tree, meter: &mut Meter) {
-    let (piece, target, seed) = (Piece::Node(tree.right.0), tree.above, tree.bench.ids.seed());
+    let (piece, target, seed) = (EditTarget::Node(tree.right.0), tree.above, tree.bench.ids.seed());
     meter.once(|| tree.edit(TreeEdit::Copy { piece, target, from: None, leaves: None, seed }));
     tree.turn_back();
 }
@@ -238,7 +241,7 @@ pub fn outline(tree: &mut Tree, meter: &mut Meter) {
 pub fn page(tree: &mut Tree, meter: &mut Meter) {
     let leaf = tree.leaf;
     meter.once(|| {
-        let page = tree.read(move |reader, held| reader.page(held, leaf, None, 50, Show::Enabled));
+        let page = tree.read(move |reader, held| reader.page(held, leaf, None, 50, PathFilter::Enabled));
         assert_eq!(page.nodes.len(), 50);
     });
 }

@@ -3,10 +3,10 @@
 use std::fs::File;
 use std::io::BufWriter;
 
-use clotho::archive::Limits;
+use clotho::archive::ArchiveLimits;
 use clotho::clock::Time;
-use clotho::store::Snapshot;
-use clotho::transfer::{self, Arrival};
+use clotho::store::DatabaseSnapshot;
+use clotho::transfer::{self, SessionImportOptions};
 
 use super::session::open;
 use super::table::{Peak, head, row, timed};
@@ -24,7 +24,7 @@ pub fn figures(most: usize) {
             bench.grow(session, root, size);
             session
         };
-        let mut snapshot = Snapshot::open(&from.path().join("clotho.db")).unwrap();
+        let mut snapshot = DatabaseSnapshot::open(&from.path().join("clotho.db")).unwrap();
         let held = snapshot.session(None, id).unwrap().unwrap();
         let out_peak = Peak::begin();
         let out = timed(|| {
@@ -38,8 +38,8 @@ pub fn figures(most: usize) {
         let bytes = file.metadata().unwrap().len();
         let in_peak = Peak::begin();
         let taken = timed(|| {
-            let arrival = Arrival { owner: bench.user, job: None, title: None };
-            let limits = Limits::of(1 << 40);
+            let arrival = SessionImportOptions { owner: bench.user, job: None, title: None };
+            let limits = ArchiveLimits::of(1 << 40);
             let import = transfer::import(&bench.store, &mut file, arrival, &bench.ids, Time(9), limits, |_| {
                 in_peak.look();
                 true

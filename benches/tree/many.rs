@@ -1,7 +1,7 @@
 //! A database of a million messages: what one session costs among them.
 
 use clotho::clock::Time;
-use clotho::store::{Actor, Show, StoreError};
+use clotho::store::{Actor, PathFilter, StoreError};
 
 use super::session::open;
 use super::table::{head, median, micros, row, timed};
@@ -38,7 +38,7 @@ pub fn figures(most: usize) {
         times.push(timed(|| {
             let read = bench.store.read::<_, StoreError, _>(move |reader| {
                 let held = reader.session(user, session)?.unwrap();
-                reader.page(&held, leaf, None, 50, Show::Enabled)
+                reader.page(&held, leaf, None, 50, PathFilter::Enabled)
             });
             assert!(bench.runtime.block_on(read).unwrap().nodes.len() > 10);
         }));

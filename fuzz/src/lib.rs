@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use clotho::clock::Time;
 use clotho::interop::{book, card, chat, persona, preset, tale};
-use clotho::plugin::{Limits, Manifest, mvu};
-use clotho::prompt::macros::{Facts, Macros};
-use clotho::provider::sse::{Event, Parser, TooLong};
-use clotho::search::{Query, Today};
-use clotho::world::{Operation, Pointer, Rules, Schema, World, canonical, diff, fold};
+use clotho::plugin::{Manifest, ScriptLimits, mvu};
+use clotho::prompt::macros::{MacroContext, MacroEngine};
+use clotho::provider::sse::{LineTooLong, SseEvent, SseParser};
+use clotho::search::{LocalNow, ParsedQuery};
+use clotho::world::{Pointer, Schema, SchemaSet, StateOperation, World, canonical, diff, fold};
 use serde_json::{Map, Value, json};
 
 /// What is done with some bytes.
@@ -33,8 +33,8 @@ pub const TARGETS: [(&str, Target); 7] = [
 /// What a model server sends: wherever it is cut, it is the same events.
 pub fn sse(bytes: &[u8]) {
     let Some((cut, stream)) = bytes.split_first() else { return };
-    let heard = |pieces: &[&[u8]]| -> (Vec<Event>, Result<Option<String>, TooLong>) {
-        let (mut parser, mut events) = (Parser::new(1_000), Vec::new());
+    let heard = |pieces: &[&[u8]]| -> (Vec<SseEvent>, Result<Option<String>, LineTooLong>) {
+        let (mut parser, mut events) = (SseParser::new(1_000), Vec::new());
         let fed = pieces.iter().try_for_each(|piece| parser.feed(piece, &mut events));
         (events, fed.and_then(|()| parser.end()))
     };
@@ -60,8 +60,8 @@ pub fn import(bytes: &[u8]) {
 /// A search that somebody types. What is wrong with it is inside it.
 pub fn query(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let today = Today { now: Time(1_763_700_000_000), ahead: 60 };
-    match Query::parse(&text, today) {
+    let today = LocalNow { now: Time(1_763_700_000_000), ahead: 60 };
+    match ParsedQuery::parse(&text, today) {
         Ok(query) => assert!(query.asks().len() <= text.len()),
         Err(refused) => assert!(!refused.to_string().is_empty()),
     }
@@ -77,11 +77,11 @@ pub fn operations(bytes: &[u8]) {
         }
         return;
     };
-    let all: Vec<Operation> = given.iter().filter_map(|one| Operation::from_json(one).ok()).collect();
+    let all: Vec<StateOperation> = given.iter().filter_map(|one| StateOperation::from_json(one).ok()).collect();
     for one in &all {
-        assert_eq!(Operation::from_json(&one.to_json()).as_ref(), Ok(one));
+        assert_eq!(StateOperation::from_json(&one.to_json()).as_ref(), Ok(one));
     }
-    for rules in [Rules::default(), governed()] {
+    for rules in [SchemaSet::default(), governed()] {
         let mut at_once = world();
         fold(&mut at_once, &all, &rules);
         let (mut in_parts, half) = (world(), all.len() / 2);
@@ -99,7 +99,7 @@ fn world() -> World {
     World { vars: vars.as_object().cloned().unwrap_or_default(), ..World::default() }
 }
 
-fn governed() -> Rules {
+fn governed() -> SchemaSet {
     let schema = json!({"type": "object", "properties": {
         "hp": {"type": "integer", "minimum": 0, "maximum": 40},
         "name": {"type": "string", "maxLength": 8},
@@ -107,19 +107,19 @@ fn governed() -> Rules {
         "twice": {"type": "integer", "x-computed": "hp * 2"},
     }});
     let schema = Schema::parse(schema).unwrap_or_else(|fault| panic!("the schema of the target: {fault}"));
-    Rules::new(vec![(Pointer::default(), Arc::new(schema))]).unwrap_or_default()
+    SchemaSet::new(vec![(Pointer::default(), Arc::new(schema))]).unwrap_or_default()
 }
 
 /// A text with macros: it ends, and one without braces is what it was.
 pub fn macros(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let facts = Facts { user: "Wren".into(), character: "Rin".into(), ..Facts::default() };
+    let facts = MacroContext { user: "Wren".into(), character: "Rin".into(), ..MacroContext::default() };
     let mut drawn = 0.0;
     let mut draw = || {
         drawn = (drawn + 0.37) % 1.0;
         drawn
     };
-    let mut macros = Macros::new(&facts, Map::new(), Map::new(), &mut draw);
+    let mut macros = MacroEngine::new(&facts, Map::new(), Map::new(), &mut draw);
     let filled = macros.fill(&text);
     assert!(text.contains(['{', '}', '<']) || filled == text);
 }
@@ -130,7 +130,7 @@ pub fn mvu(bytes: &[u8]) {
     let mut after = world();
     let replayed = mvu::replay(&text, &Pointer::default(), &mut after);
     let mut again = world();
-    fold(&mut again, &replayed.operations, &Rules::default());
+    fold(&mut again, &replayed.operations, &SchemaSet::default());
     assert_eq!(after.hash(), again.hash());
     let _ = mvu::commands_in(&text);
     assert!(mvu::without_commands(&text).len() <= text.len());
@@ -139,7 +139,7 @@ pub fn mvu(bytes: &[u8]) {
 /// What a plugin says of itself.
 pub fn manifest(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    match Manifest::parse(&text, "lamp", &Limits::default()) {
+    match Manifest::parse(&text, "lamp", &ScriptLimits::default()) {
         Ok(manifest) => assert!(!manifest.id.is_empty()),
         Err(fault) => assert!(!fault.message.is_empty()),
     }

@@ -10,7 +10,7 @@ use crate::tree::AllowedScripts;
 /// The first line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Header {
+pub struct ArchiveHeader {
     /// Always [`super::FORMAT`].
     pub format: String,
     /// The version of the format.
@@ -24,7 +24,7 @@ pub struct Header {
 /// Every other line: its one key says what it is.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Line {
+pub enum ArchiveLine {
     /// The session; the second line.
     Session(Box<SessionLine>),
     /// Bytes that later lines name by their hash.
@@ -38,7 +38,7 @@ pub enum Line {
     /// A file of another program that has become a part of the session.
     Source(Box<SourceLine>),
     /// The last line.
-    End(Box<End>),
+    End(Box<ArchiveFooter>),
 }
 
 /// The session and its settings.
@@ -251,13 +251,13 @@ pub struct TraceLine {
     /// The blocks of the blueprint: what each is, and its text by hash.
     pub blocks: Vec<(Value, String)>,
     /// The nodes whose texts were sent.
-    pub history: History,
+    pub history: ArchiveHistory,
 }
 
 /// A history as the difference to that of an earlier trace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct History {
+pub struct ArchiveHistory {
     /// Its number along the path, from 1.
     pub number: i64,
     /// The node whose trace it goes on from.
@@ -267,23 +267,23 @@ pub struct History {
     #[serde(default, skip_serializing_if = "is_naught")]
     pub skip: u64,
     /// The nodes that come after it; nothing stands for one that was purged.
-    pub add: Vec<Option<Sent>>,
+    pub add: Vec<Option<HistoryNode>>,
 }
 
 /// A node whose text was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub enum Sent {
+pub enum HistoryNode {
     /// A node of this file.
     Here(NodeId),
     /// A node of another session, which this file is not about.
     Elsewhere,
 }
 
-/// Stands for [`Sent::Elsewhere`].
+/// Stands for [`HistoryNode::Elsewhere`].
 const ELSEWHERE: &str = "elsewhere";
 
-impl Sent {
+impl HistoryNode {
     /// The node, if it is one of this file.
     pub fn here(&self) -> Option<NodeId> {
         match self {
@@ -293,7 +293,7 @@ impl Sent {
     }
 }
 
-impl TryFrom<String> for Sent {
+impl TryFrom<String> for HistoryNode {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
@@ -304,8 +304,8 @@ impl TryFrom<String> for Sent {
     }
 }
 
-impl From<Sent> for String {
-    fn from(sent: Sent) -> Self {
+impl From<HistoryNode> for String {
+    fn from(sent: HistoryNode) -> Self {
         sent.here().map_or_else(|| ELSEWHERE.to_owned(), |id| id.to_string())
     }
 }
@@ -330,7 +330,7 @@ pub struct SourceLine {
 /// The last line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct End {
+pub struct ArchiveFooter {
     /// How many lines come before it, the header included.
     pub lines: u64,
     /// How many of them are nodes.

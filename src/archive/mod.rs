@@ -11,11 +11,11 @@ mod reader;
 mod writer;
 
 pub use lines::{
-    BlobKind, BlobLine, DeltaLine, End, Header, History, Line, NodeLine, OperationLine, PresetLine, Sent, SessionLine,
-    SourceLine, TraceLine,
+    ArchiveFooter, ArchiveHeader, ArchiveHistory, ArchiveLine, BlobKind, BlobLine, DeltaLine, HistoryNode, NodeLine,
+    OperationLine, PresetLine, SessionLine, SourceLine, TraceLine,
 };
-pub use reader::{Fault, Flaw, Limits, Lines};
-pub use writer::Writer;
+pub use reader::{ArchiveError, ArchiveErrorKind, ArchiveLimits, ArchiveReader};
+pub use writer::ArchiveWriter;
 
 /// What a header says the file is.
 pub const FORMAT: &str = "clotho-session";

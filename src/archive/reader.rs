@@ -4,7 +4,7 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
 use serde::Deserialize;
 
-use super::{End, FORMAT, Header, Line, VERSION};
+use super::{ArchiveFooter, ArchiveHeader, ArchiveLine, FORMAT, VERSION};
 
 /// The largest window that a file may ask for, as a power of two: eight megabytes.
 const WINDOW_LOG: u32 = 23;
@@ -14,14 +14,14 @@ const LONGEST_LINE: u64 = 32 << 20;
 
 /// How much a reader takes.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct ArchiveLimits {
     /// Bytes of the whole file, unpacked.
     pub total: u64,
     /// Bytes of one line.
     pub line: u64,
 }
 
-impl Limits {
+impl ArchiveLimits {
     /// A file of so many bytes, unpacked, with lines of any length that a session can have.
     pub fn of(total: u64) -> Self {
         Self { total, line: LONGEST_LINE }
@@ -31,18 +31,18 @@ impl Limits {
 /// What is wrong with a file, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
-pub struct Fault {
+pub struct ArchiveError {
     /// The line, counted from 1.
     pub line: u64,
     /// One sentence without a final period.
     pub message: String,
     /// The same as a word, where it is about the file as a whole.
-    pub flaw: Option<Flaw>,
+    pub flaw: Option<ArchiveErrorKind>,
 }
 
 /// What is wrong with a file as a whole: for programs that tell it in another language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flaw {
+pub enum ArchiveErrorKind {
     /// It is empty, or no file of this format.
     OtherFormat,
     /// Another version of the program wrote it.
@@ -55,7 +55,7 @@ pub enum Flaw {
     TooLarge,
 }
 
-impl Flaw {
+impl ArchiveErrorKind {
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
@@ -69,9 +69,9 @@ impl Flaw {
 }
 
 /// The lines of a file.
-pub struct Lines<R: Read> {
+pub struct ArchiveReader<R: Read> {
     input: BufReader<zstd::Decoder<'static, BufReader<R>>>,
-    limits: Limits,
+    limits: ArchiveLimits,
     hasher: blake3::Hasher,
     buffer: Vec<u8>,
     number: u64,
@@ -82,22 +82,22 @@ pub struct Lines<R: Read> {
 
 /// The part of a header that every version has.
 #[derive(Deserialize)]
-struct Claim {
+struct ArchiveVersion {
     format: String,
     version: u64,
 }
 
-impl<R: Read> Lines<R> {
+impl<R: Read> ArchiveReader<R> {
     /// Begins to read: the header is there, of this format and of a version that this program knows.
     ///
     /// # Errors
     /// It is not; the fault is that of line 1.
-    pub fn begin(input: R, limits: Limits) -> Result<Self, Fault> {
+    pub fn begin(input: R, limits: ArchiveLimits) -> Result<Self, ArchiveError> {
         let unpacking = zstd::Decoder::new(input).and_then(|mut decoder| {
             decoder.window_log_max(WINDOW_LOG)?;
             Ok(decoder)
         });
-        let decoder = unpacking.map_err(|error| Fault { line: 1, message: error.to_string(), flaw: None })?;
+        let decoder = unpacking.map_err(|error| ArchiveError { line: 1, message: error.to_string(), flaw: None })?;
         let mut lines = Self {
             input: BufReader::new(decoder),
             limits,
@@ -112,19 +112,19 @@ impl<R: Read> Lines<R> {
         Ok(lines)
     }
 
-    fn header(&mut self) -> Result<(), Fault> {
+    fn header(&mut self) -> Result<(), ArchiveError> {
         if !self.fill()? {
-            return Err(self.flawed(Flaw::OtherFormat, "the file is empty"));
+            return Err(self.flawed(ArchiveErrorKind::OtherFormat, "the file is empty"));
         }
-        let claim: Option<Claim> = serde_json::from_slice(&self.buffer).ok();
+        let claim: Option<ArchiveVersion> = serde_json::from_slice(&self.buffer).ok();
         let Some(claim) = claim.filter(|claim| claim.format == FORMAT) else {
-            return Err(self.flawed(Flaw::OtherFormat, format!("this is no header of a \"{FORMAT}\" file")));
+            return Err(self.flawed(ArchiveErrorKind::OtherFormat, format!("this is no header of a \"{FORMAT}\" file")));
         };
         if claim.version != u64::from(VERSION) {
             let message = format!("the file has version {}, and this program reads version {VERSION}", claim.version);
-            return Err(self.flawed(Flaw::OtherVersion, message));
+            return Err(self.flawed(ArchiveErrorKind::OtherVersion, message));
         }
-        serde_json::from_slice::<Header>(&self.buffer).map_err(|error| self.unreadable(&error))?;
+        serde_json::from_slice::<ArchiveHeader>(&self.buffer).map_err(|error| self.unreadable(&error))?;
         self.hasher.update(&self.buffer);
         Ok(())
     }
@@ -134,37 +134,37 @@ impl<R: Read> Lines<R> {
     ///
     /// # Errors
     /// The line is not one of this format, or the file breaks off, is too large or was changed.
-    pub fn next_line(&mut self) -> Result<Option<Line>, Fault> {
+    pub fn next_line(&mut self) -> Result<Option<ArchiveLine>, ArchiveError> {
         if self.is_over {
             return Ok(None);
         }
         if !self.fill()? {
-            return Err(self.flawed(Flaw::BreaksOff, "the file ends without its last line"));
+            return Err(self.flawed(ArchiveErrorKind::BreaksOff, "the file ends without its last line"));
         }
-        let line: Line = serde_json::from_slice(&self.buffer).map_err(|error| self.unreadable(&error))?;
+        let line: ArchiveLine = serde_json::from_slice(&self.buffer).map_err(|error| self.unreadable(&error))?;
         match &line {
-            Line::End(end) => {
+            ArchiveLine::End(end) => {
                 self.is_over = true;
                 self.ends_well(end)?;
                 return Ok(None);
             }
-            Line::Node(_) => self.counts.0 += 1,
-            Line::Operation(_) => self.counts.1 += 1,
+            ArchiveLine::Node(_) => self.counts.0 += 1,
+            ArchiveLine::Operation(_) => self.counts.1 += 1,
             _ => {}
         }
         self.hasher.update(&self.buffer);
         Ok(Some(line))
     }
 
-    fn ends_well(&mut self, end: &End) -> Result<(), Fault> {
+    fn ends_well(&mut self, end: &ArchiveFooter) -> Result<(), ArchiveError> {
         let blake3 = self.hasher.finalize().to_hex().to_string();
         let (nodes, operations) = self.counts;
-        if *end != (End { lines: self.number - 1, nodes, operations, blake3 }) {
+        if *end != (ArchiveFooter { lines: self.number - 1, nodes, operations, blake3 }) {
             let message = "the counts or the hash do not fit what came before: the file was changed";
-            return Err(self.flawed(Flaw::Changed, message));
+            return Err(self.flawed(ArchiveErrorKind::Changed, message));
         }
         if self.fill()? {
-            return Err(self.flawed(Flaw::Changed, "something follows the last line"));
+            return Err(self.flawed(ArchiveErrorKind::Changed, "something follows the last line"));
         }
         // There was no line to read: the end is still the last one.
         self.number -= 1;
@@ -182,16 +182,16 @@ impl<R: Read> Lines<R> {
     }
 
     /// What is wrong with the line that was read last.
-    pub fn fault(&self, message: impl Into<String>) -> Fault {
-        Fault { line: self.number, message: message.into(), flaw: None }
+    pub fn fault(&self, message: impl Into<String>) -> ArchiveError {
+        ArchiveError { line: self.number, message: message.into(), flaw: None }
     }
 
-    fn flawed(&self, flaw: Flaw, message: impl Into<String>) -> Fault {
-        Fault { flaw: Some(flaw), ..self.fault(message) }
+    fn flawed(&self, flaw: ArchiveErrorKind, message: impl Into<String>) -> ArchiveError {
+        ArchiveError { flaw: Some(flaw), ..self.fault(message) }
     }
 
     /// Reads a line into the buffer; `false` if there is none.
-    fn fill(&mut self) -> Result<bool, Fault> {
+    fn fill(&mut self) -> Result<bool, ArchiveError> {
         self.buffer.clear();
         self.number += 1;
         let left = self.limits.total.saturating_sub(self.bytes).min(self.limits.line);
@@ -200,33 +200,35 @@ impl<R: Read> Lines<R> {
         let read = u64::try_from(read).unwrap_or(u64::MAX);
         self.bytes += read;
         if read > left {
-            let Limits { total, line } = self.limits;
+            let ArchiveLimits { total, line } = self.limits;
             let is_line = left == line;
             let message = if is_line {
                 format!("the line is longer than {line} bytes")
             } else {
                 format!("the file has more than {total} bytes, unpacked")
             };
-            return Err(self.flawed(Flaw::TooLarge, message));
+            return Err(self.flawed(ArchiveErrorKind::TooLarge, message));
         }
         if read > 0 && self.buffer.last() != Some(&b'\n') {
-            return Err(self.flawed(Flaw::BreaksOff, "the line breaks off"));
+            return Err(self.flawed(ArchiveErrorKind::BreaksOff, "the line breaks off"));
         }
         Ok(read > 0)
     }
 
-    fn unreadable(&self, error: &serde_json::Error) -> Fault {
+    fn unreadable(&self, error: &serde_json::Error) -> ArchiveError {
         let words = error.to_string();
         let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words);
         self.fault(format!("not a line of this format: {}", words.replace('`', "\"")))
     }
 
-    fn broken(&self, error: &io::Error) -> Fault {
+    fn broken(&self, error: &io::Error) -> ArchiveError {
         match error.kind() {
-            ErrorKind::UnexpectedEof => self.flawed(Flaw::BreaksOff, "the file breaks off"),
+            ErrorKind::UnexpectedEof => self.flawed(ArchiveErrorKind::BreaksOff, "the file breaks off"),
             // What cannot even begin to be unpacked was never a file of this format.
-            _ if self.bytes == 0 => self.flawed(Flaw::OtherFormat, format!("the file cannot be unpacked: {error}")),
-            _ => self.flawed(Flaw::Changed, format!("the file cannot be unpacked: {error}")),
+            _ if self.bytes == 0 => {
+                self.flawed(ArchiveErrorKind::OtherFormat, format!("the file cannot be unpacked: {error}"))
+            }
+            _ => self.flawed(ArchiveErrorKind::Changed, format!("the file cannot be unpacked: {error}")),
         }
     }
 }

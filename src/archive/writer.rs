@@ -4,30 +4,30 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{End, FORMAT, Header, Line, VERSION};
+use super::{ArchiveFooter, ArchiveHeader, ArchiveLine, FORMAT, VERSION};
 
 /// How hard zstd tries: its default, whose window of two megabytes every reader takes.
 const LEVEL: i32 = 3;
 
 /// A file in the making. What is not ended is no file: its reader finds that out.
-pub struct Writer<W: Write> {
+pub struct ArchiveWriter<W: Write> {
     out: zstd::Encoder<'static, W>,
     hasher: blake3::Hasher,
     buffer: Vec<u8>,
-    counts: End,
+    counts: ArchiveFooter,
 }
 
-impl<W: Write> Writer<W> {
+impl<W: Write> ArchiveWriter<W> {
     /// Begins a file with its header.
     ///
     /// # Errors
     /// The bytes cannot be written.
     pub fn begin(out: W, exported: i64) -> io::Result<Self> {
-        let counts = End { lines: 0, nodes: 0, operations: 0, blake3: String::new() };
+        let counts = ArchiveFooter { lines: 0, nodes: 0, operations: 0, blake3: String::new() };
         let out = zstd::Encoder::new(out, LEVEL)?;
         let mut writer = Self { out, hasher: blake3::Hasher::new(), buffer: Vec::new(), counts };
         let (format, program) = (FORMAT.to_owned(), env!("CARGO_PKG_VERSION").to_owned());
-        writer.put(&Header { format, version: VERSION, program, exported })?;
+        writer.put(&ArchiveHeader { format, version: VERSION, program, exported })?;
         Ok(writer)
     }
 
@@ -35,9 +35,9 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     /// The bytes cannot be written.
-    pub fn line(&mut self, line: &Line) -> io::Result<()> {
-        self.counts.nodes += u64::from(matches!(line, Line::Node(_)));
-        self.counts.operations += u64::from(matches!(line, Line::Operation(_)));
+    pub fn line(&mut self, line: &ArchiveLine) -> io::Result<()> {
+        self.counts.nodes += u64::from(matches!(line, ArchiveLine::Node(_)));
+        self.counts.operations += u64::from(matches!(line, ArchiveLine::Operation(_)));
         self.put(line)
     }
 
@@ -51,8 +51,8 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// The bytes cannot be written.
     pub fn end(mut self) -> io::Result<W> {
-        let end = End { blake3: self.hasher.finalize().to_hex().to_string(), ..self.counts.clone() };
-        self.put(&Line::End(Box::new(end)))?;
+        let end = ArchiveFooter { blake3: self.hasher.finalize().to_hex().to_string(), ..self.counts.clone() };
+        self.put(&ArchiveLine::End(Box::new(end)))?;
         self.out.finish()
     }
 

@@ -10,16 +10,16 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::search;
 use crate::store::StoreError;
-use crate::store::copies::{self, CopyError};
+use crate::store::copies::{self, BackupError};
 
 use super::keeping::nothing_there;
-use super::{Outcome, write};
+use super::{CliResult, write};
 
 /// Copies the database into a new file, also while a server runs.
-pub fn backup(config: &Config, file: &Path) -> Outcome {
+pub fn backup(config: &Config, file: &Path) -> CliResult {
     let bytes = copies::copy(&config.storage.database_path(), file).map_err(|error| match error {
-        CopyError::Exists(_) => anyhow!("{error}: choose another name, a copy never takes the place of a file"),
-        CopyError::Missing(_) => nothing_there(config),
+        BackupError::Exists(_) => anyhow!("{error}: choose another name, a copy never takes the place of a file"),
+        BackupError::Missing(_) => nothing_there(config),
         other => other.into(),
     })?;
     write::line(&format!("{} holds everything as of now: {bytes} bytes, checked", file.display()));
@@ -27,11 +27,11 @@ pub fn backup(config: &Config, file: &Path) -> Outcome {
 }
 
 /// Puts a copy in the place of the database, while no server runs.
-pub fn restore(config: &Config, file: &Path) -> Outcome {
+pub fn restore(config: &Config, file: &Path) -> CliResult {
     let settings = app::store_settings(config);
     let aside = copies::put_back(&settings, file, SystemClock.now()).map_err(|error| match error {
-        CopyError::Failed(error @ StoreError::Newer(_)) => anyhow!("{}: {error}: use that version", file.display()),
-        CopyError::Failed(error) => app::explain(config, &error).into(),
+        BackupError::Failed(error @ StoreError::Newer(_)) => anyhow!("{}: {error}: use that version", file.display()),
+        BackupError::Failed(error) => app::explain(config, &error).into(),
         other => other.into(),
     })?;
     search::discard(&config.storage.search_path()).context("the search index could not be thrown away: delete it")?;

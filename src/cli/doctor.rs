@@ -10,27 +10,27 @@ use crate::app;
 use crate::config::Config;
 use crate::follow;
 use crate::search;
-use crate::store::checkup::{Check, Doctor, Finding, Found, counted};
+use crate::store::checkup::{Doctor, DoctorCheck, DoctorFinding, RepairableFinding, counted};
 use crate::store::{Store, WriteError};
 use crate::turn;
 
 use super::keeping::{nothing_there, unwiped};
-use super::{Outcome, write};
+use super::{CliResult, write};
 
 /// What the doctor says.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Report {
+struct DoctorReport {
     is_clean: bool,
     sessions: usize,
-    findings: Vec<Finding>,
+    findings: Vec<DoctorFinding>,
     repaired: usize,
     /// What is no fault and yet worth knowing.
     remarks: Vec<String>,
 }
 
 /// Looks at everything. 0: nothing is wrong, or all of it was put right; 1: something is.
-pub fn doctor(config: &Config, repair: bool, json: bool) -> Outcome {
+pub fn doctor(config: &Config, repair: bool, json: bool) -> CliResult {
     let settings = app::store_settings(config);
     let database = settings.database_path();
     if !database.is_file() {
@@ -46,9 +46,9 @@ pub fn doctor(config: &Config, repair: bool, json: bool) -> Outcome {
         false => None,
     };
     let doctor = Doctor::open(&database).map_err(explain)?;
-    let mut examination = Examination { doctor, is_alone, found: Vec::new(), report: Report::default() };
+    let mut examination = DoctorRun { doctor, is_alone, found: Vec::new(), report: DoctorReport::default() };
     examination.everything(config).map_err(explain)?;
-    let Examination { found, mut report, .. } = examination;
+    let DoctorRun { found, mut report, .. } = examination;
     if let Some(store) = surgeon {
         report.repaired = put_right(config, &store, &found)?;
     }
@@ -58,17 +58,17 @@ pub fn doctor(config: &Config, repair: bool, json: bool) -> Outcome {
     Ok(ExitCode::from(u8::from(!report.is_clean)))
 }
 
-struct Examination {
+struct DoctorRun {
     doctor: Doctor,
     /// Whether no server runs.
     is_alone: bool,
-    found: Vec<Found>,
-    report: Report,
+    found: Vec<RepairableFinding>,
+    report: DoctorReport,
 }
 
-impl Examination {
+impl DoctorRun {
     fn everything(&mut self, config: &Config) -> Result<(), crate::store::StoreError> {
-        let progress = Progress::new();
+        let progress = DoctorProgress::new();
         progress.say("the database file");
         self.found.extend(self.doctor.file()?);
         let sessions = self.doctor.sessions()?;
@@ -116,28 +116,29 @@ impl Examination {
                 return Ok(());
             }
             Err(error) => {
-                self.found.push(Found::of_index(format!("{error}"), None));
+                self.found.push(RepairableFinding::of_index(format!("{error}"), None));
                 return Ok(());
             }
         };
         if look.count > look.documents.len() {
-            self.found.push(Found::of_index("a message stands in it twice".to_owned(), None));
+            self.found.push(RepairableFinding::of_index("a message stands in it twice".to_owned(), None));
         }
         for session in sessions {
             let documents = self.doctor.read(|reader| follow::documents(reader, *session, &hide_tags))?;
             for document in documents {
                 let node = Some(document.node);
                 match look.documents.remove(&document.node) {
-                    None => self.found.push(Found::of_index("a message is not found".to_owned(), node)),
+                    None => self.found.push(RepairableFinding::of_index("a message is not found".to_owned(), node)),
                     Some(number) if number != search::number_of(&document) => {
-                        self.found.push(Found::of_index("a message is found by other words".to_owned(), node));
+                        self.found
+                            .push(RepairableFinding::of_index("a message is found by other words".to_owned(), node));
                     }
                     Some(_) => {}
                 }
             }
         }
         for node in look.documents.into_keys() {
-            self.found.push(Found::of_index("a message is found that must not be".to_owned(), Some(node)));
+            self.found.push(RepairableFinding::of_index("a message is found that must not be".to_owned(), Some(node)));
         }
         Ok(())
     }
@@ -153,20 +154,20 @@ fn behind(is_there: bool) -> &'static str {
 }
 
 /// Puts right what is derived, the index by throwing it away; answers with how many findings that ends.
-fn put_right(config: &Config, store: &Store, found: &[Found]) -> Result<usize, anyhow::Error> {
+fn put_right(config: &Config, store: &Store, found: &[RepairableFinding]) -> Result<usize, anyhow::Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let repaired = runtime.block_on(store.repair(found)).map_err(|error| match error {
         WriteError::Failed(error) => app::explain(config, &error).into(),
         refused => anyhow!(refused),
     })?;
-    let of_index = found.iter().filter(|found| found.finding.check == Check::Index).count();
+    let of_index = found.iter().filter(|found| found.finding.check == DoctorCheck::Index).count();
     if of_index > 0 {
         search::discard(&config.storage.search_path())?;
     }
     Ok(repaired + of_index)
 }
 
-fn told(report: &Report) -> String {
+fn told(report: &DoctorReport) -> String {
     let mut lines: Vec<String> = report.findings.iter().map(line).collect();
     lines.extend(report.remarks.iter().cloned());
     let count = |number: usize, word: &str| counted(i64::try_from(number).unwrap_or(i64::MAX), word);
@@ -181,7 +182,7 @@ fn told(report: &Report) -> String {
 }
 
 /// What can be done about findings of which none was put right.
-fn what_helps(findings: &[Finding]) -> String {
+fn what_helps(findings: &[DoctorFinding]) -> String {
     let derived = findings.iter().filter(|finding| finding.is_derived).count();
     let which = match (derived, findings.len()) {
         (0, _) => return "nothing of that follows from the rest: see what a copy has (\"clotho restore\")".to_owned(),
@@ -192,7 +193,7 @@ fn what_helps(findings: &[Finding]) -> String {
     format!("\"clotho doctor --repair\" puts {which} right")
 }
 
-fn line(finding: &Finding) -> String {
+fn line(finding: &DoctorFinding) -> String {
     let check = serde_json::to_value(finding.check).unwrap_or_default();
     let mut line = check.as_str().unwrap_or_default().to_owned();
     for (what, id) in
@@ -204,11 +205,11 @@ fn line(finding: &Finding) -> String {
 }
 
 /// What is being looked at, for whoever waits in front of a terminal.
-struct Progress {
+struct DoctorProgress {
     is_seen: bool,
 }
 
-impl Progress {
+impl DoctorProgress {
     fn new() -> Self {
         Self { is_seen: std::io::stderr().is_terminal() }
     }

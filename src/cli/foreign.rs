@@ -11,36 +11,36 @@ use clap::Args;
 use jiff::tz::TimeZone;
 
 use crate::app;
-use crate::archive::Limits;
-use crate::clock::{Clock, Ids, SystemClock};
+use crate::archive::ArchiveLimits;
+use crate::clock::{Clock, IdGenerator, SystemClock};
 use crate::config::Config;
 use crate::ids::UserId;
 use crate::store::Store;
-use crate::transfer::sillytavern::{self, Arrived, Given, Wish, zone_ahead};
-use crate::transfer::{ImportError, MEND_LIST, Progress, discard, foreign};
+use crate::transfer::sillytavern::{self, ForeignImportResult, ImportOptions, ImportSource, zone_ahead};
+use crate::transfer::{ImportError, ImportProgress, MEND_LIST, discard, foreign};
 
 use super::work::{alone, bar};
-use super::{Outcome, write};
+use super::{CliResult, write};
 
 /// A folder of SillyTavern, and how it is taken in.
 #[derive(Debug, Args)]
-pub struct From {
+pub struct SillyTavernImportArgs {
     /// The folder that has the folders characters and chats (data/default-user), one above it, or a single chat.
     path: PathBuf,
     #[command(flatten)]
-    how: How,
+    how: ForeignImportArgs,
 }
 
-impl From {
+impl SillyTavernImportArgs {
     /// Takes it in.
-    pub fn import(&self, config: &Config) -> Outcome {
+    pub fn import(&self, config: &Config) -> CliResult {
         take(&self.path, &self.how, config, true)
     }
 }
 
 /// For whom something is taken in, and how.
 #[derive(Debug, Args)]
-pub struct How {
+pub struct ForeignImportArgs {
     /// The user of this server whose it will be; the owner unless named.
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
@@ -56,20 +56,20 @@ pub struct How {
 }
 
 /// Takes whatever it is in, and tells what became of it.
-pub fn import(path: &Path, how: &How, config: &Config) -> Outcome {
+pub fn import(path: &Path, how: &ForeignImportArgs, config: &Config) -> CliResult {
     take(path, how, config, false)
 }
 
-fn take(path: &Path, how: &How, config: &Config, is_root: bool) -> Outcome {
+fn take(path: &Path, how: &ForeignImportArgs, config: &Config, is_root: bool) -> CliResult {
     can_be_opened(path).with_context(|| format!("{} did not come in at all", path.display()))?;
     let zone = how.utc_offset.clone();
     let clock = SystemClock;
-    let ids = Ids::from_entropy().context("the system has no randomness to give")?;
+    let ids = IdGenerator::from_entropy().context("the system has no randomness to give")?;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let instead = format!("stop it first, or send the files to it on the page at http://{}", config.server.listen);
     let store = Arc::new(alone(config, &instead)?);
     let bar = bar(0, "{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}");
-    let told = |progress: Progress| {
+    let told = |progress: ImportProgress| {
         bar.set_length(progress.total);
         bar.set_position(progress.done);
         true
@@ -78,9 +78,9 @@ fn take(path: &Path, how: &How, config: &Config, is_root: bool) -> Outcome {
         // What a crash left half way would stand in the way of the same session.
         discard(&store).await?;
         let owner = owner(&store, how, &clock, &ids).await?;
-        let limits = Limits::of(config.limits.import_bytes);
-        let wish = Wish { owner, at: clock.now(), zone, is_dry: how.dry_run, limits };
-        let given = Given::Path(path.to_owned());
+        let limits = ArchiveLimits::of(config.limits.import_bytes);
+        let wish = ImportOptions { owner, at: clock.now(), zone, is_dry: how.dry_run, limits };
+        let given = ImportSource::Path(path.to_owned());
         let took = match is_root {
             true => sillytavern::import(&store, &ids, given, wish, told).await,
             false => foreign::import(&store, &ids, given, wish, told).await,
@@ -123,7 +123,12 @@ fn broken_off(path: &Path, error: ImportError) -> anyhow::Error {
 }
 
 /// Whose it will be.
-pub async fn owner(store: &Arc<Store>, how: &How, clock: &dyn Clock, ids: &Ids) -> Result<UserId, anyhow::Error> {
+pub async fn owner(
+    store: &Arc<Store>,
+    how: &ForeignImportArgs,
+    clock: &dyn Clock,
+    ids: &IdGenerator,
+) -> Result<UserId, anyhow::Error> {
     match &how.user {
         Some(name) => named(store, name).await,
         None => Ok(app::settled(store, clock, ids).await?),
@@ -139,7 +144,7 @@ async fn named(store: &Store, name: &str) -> Result<UserId, anyhow::Error> {
     Ok(user.id)
 }
 
-fn tell(arrived: &Arrived, how: &How) {
+fn tell(arrived: &ForeignImportResult, how: &ForeignImportArgs) {
     if how.json {
         write::line(&serde_json::to_string_pretty(arrived).unwrap_or_default());
         return;

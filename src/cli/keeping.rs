@@ -8,13 +8,13 @@ use crate::app;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::store::checkup::counted;
-use crate::store::figures::{Figures, SessionFigure, figures};
+use crate::store::figures::{DatabaseStatistics, SessionStatistic, figures};
 use crate::store::{Store, StoreError, WriteError};
 
-use super::{Outcome, write};
+use super::{CliResult, write};
 
 /// Clears away what may go. A server does so itself once a day, so it must not run.
-pub fn gc(config: &Config) -> Outcome {
+pub fn gc(config: &Config) -> CliResult {
     let settings = app::store_settings(config);
     if !settings.database_path().is_file() {
         return Err(nothing_there(config));
@@ -41,7 +41,7 @@ pub fn gc(config: &Config) -> Outcome {
 }
 
 /// Says how much there is; a server may run meanwhile.
-pub fn stats(config: &Config, json: bool) -> Outcome {
+pub fn stats(config: &Config, json: bool) -> CliResult {
     let database = config.storage.database_path();
     if !database.is_file() {
         return Err(nothing_there(config));
@@ -68,7 +68,7 @@ pub fn nothing_there(config: &Config) -> anyhow::Error {
     anyhow!("{} is not there: see storage.data_dir, and whether a server ever ran there", database.display())
 }
 
-fn table(figures: &Figures) -> String {
+fn table(figures: &DatabaseStatistics) -> String {
     let mut lines = vec![format!("{:<28}{:>14}{:>16}", "table", "rows", "bytes")];
     lines.extend(figures.tables.iter().map(|table| format!("{:<28}{:>14}{:>16}", table.name, table.rows, table.bytes)));
     lines.push(format!("{:<28}{:>30}", "the file", figures.file_bytes));
@@ -80,7 +80,7 @@ fn table(figures: &Figures) -> String {
     if marks > 0 {
         lines.push(format!("remains: {} of what was destroyed and may still lie in files", counted(marks, "mark")));
     }
-    let most = |what: &str, figure: &Option<SessionFigure>| {
+    let most = |what: &str, figure: &Option<SessionStatistic>| {
         figure.as_ref().map(|one| format!("{what}: {} in \"{}\" ({})", one.number, one.title, one.id))
     };
     lines.extend(most("the most nodes", &figures.largest_session));

@@ -8,8 +8,8 @@ use clap::{Args, Subcommand};
 
 use crate::config::Config;
 use crate::ids::{NodeId, SessionId, UserId};
-use crate::store::Snapshot;
-use crate::transfer::{Form, Gone, LineWish, Shelf, export_all, export_line};
+use crate::store::DatabaseSnapshot;
+use crate::transfer::{BranchExportFormat, BranchExportOptions, ExportOutcome, ExportTarget, export_all, export_line};
 
 use super::work::bar;
 use super::work::{held, into_new};
@@ -17,18 +17,18 @@ use super::write;
 
 /// In which form.
 #[derive(Debug, Subcommand)]
-pub enum Into {
+pub enum BranchExportCommand {
     /// A chat of SillyTavern, with the siblings of replies as swipes; or everything, as a folder of data that opens there.
-    Sillytavern(Chats),
+    Sillytavern(ChatExportArgs),
     /// Markdown, in which every text reads as it was written.
-    Markdown(Line),
+    Markdown(BranchExportArgs),
     /// One page of HTML that needs nothing else.
-    Html(Line),
+    Html(BranchExportArgs),
 }
 
 /// Which line, and where to.
 #[derive(Debug, Args)]
-pub struct Line {
+pub struct BranchExportArgs {
     /// The session, as its address in the browser names it.
     session: SessionId,
     /// The file to write; it must not be there yet.
@@ -40,7 +40,7 @@ pub struct Line {
 
 /// Which chat, or all of them, and where to.
 #[derive(Debug, Args)]
-pub struct Chats {
+pub struct ChatExportArgs {
     /// The session, as its address in the browser names it.
     #[arg(required_unless_present = "all")]
     session: Option<SessionId>,
@@ -59,25 +59,36 @@ pub struct Chats {
 }
 
 /// Writes what is wanted.
-pub fn export(snapshot: &mut Snapshot, wanted: &Into, config: &Config) -> Result<(), anyhow::Error> {
+pub fn export(
+    snapshot: &mut DatabaseSnapshot,
+    wanted: &BranchExportCommand,
+    config: &Config,
+) -> Result<(), anyhow::Error> {
     let (line, form) = match wanted {
-        Into::Sillytavern(Chats { all: Some(path), user, .. }) => return all(snapshot, path, user.as_deref()),
-        Into::Sillytavern(Chats { session: Some(session), file: Some(file), leaf, .. }) => {
-            let line = Line { session: *session, file: file.clone(), leaf: *leaf };
-            return one(snapshot, &line, Form::SillyTavern, config);
+        BranchExportCommand::Sillytavern(ChatExportArgs { all: Some(path), user, .. }) => {
+            return all(snapshot, path, user.as_deref());
+        }
+        BranchExportCommand::Sillytavern(ChatExportArgs { session: Some(session), file: Some(file), leaf, .. }) => {
+            let line = BranchExportArgs { session: *session, file: file.clone(), leaf: *leaf };
+            return one(snapshot, &line, BranchExportFormat::SillyTavern, config);
         }
         // The command line has been read so that one of both is there.
-        Into::Sillytavern(_) => bail!("a session and a file, or --all with a path, are expected"),
-        Into::Markdown(line) => (line, Form::Markdown),
-        Into::Html(line) => (line, Form::Html),
+        BranchExportCommand::Sillytavern(_) => bail!("a session and a file, or --all with a path, are expected"),
+        BranchExportCommand::Markdown(line) => (line, BranchExportFormat::Markdown),
+        BranchExportCommand::Html(line) => (line, BranchExportFormat::Html),
     };
     one(snapshot, line, form, config)
 }
 
-fn one(snapshot: &mut Snapshot, line: &Line, form: Form, config: &Config) -> Result<(), anyhow::Error> {
+fn one(
+    snapshot: &mut DatabaseSnapshot,
+    line: &BranchExportArgs,
+    form: BranchExportFormat,
+    config: &Config,
+) -> Result<(), anyhow::Error> {
     let held = held(snapshot, line.session)?;
     let leaf = line.leaf.unwrap_or(held.session.head);
-    let wish = LineWish { leaf, form, hide_tags: &config.generation.hide_tags };
+    let wish = BranchExportOptions { leaf, form, hide_tags: &config.generation.hide_tags };
     let file: &Path = &line.file;
     into_new(file, |out| {
         export_line(snapshot, &held, &wish, out)?
@@ -88,25 +99,25 @@ fn one(snapshot: &mut Snapshot, line: &Line, form: Form, config: &Config) -> Res
 }
 
 /// Writes everything of a user.
-fn all(snapshot: &mut Snapshot, path: &Path, user: Option<&str>) -> Result<(), anyhow::Error> {
+fn all(snapshot: &mut DatabaseSnapshot, path: &Path, user: Option<&str>) -> Result<(), anyhow::Error> {
     let owner = owner(snapshot, user)?;
     let bar = bar(0, "{spinner} {pos} sessions");
     let told = |sessions| bar.set_position(sessions);
     let is_archive = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zip"));
-    let mut gone = Gone::default();
+    let mut gone = ExportOutcome::default();
     let written = if is_archive {
         into_new(path, |out| {
-            let (out, all) = export_all(snapshot, owner, Shelf::archive(out), told)?;
+            let (out, all) = export_all(snapshot, owner, ExportTarget::archive(out), told)?;
             gone = all;
             out.context("an archive has bytes")
         })
     } else {
-        let shelf = Shelf::<File>::folder(path).with_context(|| format!("the folder {}", path.display()))?;
+        let shelf = ExportTarget::<File>::folder(path).with_context(|| format!("the folder {}", path.display()))?;
         export_all(snapshot, owner, shelf, told).map(|(_, all)| gone = all).map_err(anyhow::Error::from)
     };
     bar.finish_and_clear();
     written?;
-    let Gone { characters, lorebooks, personas, presets, sessions, chats, report } = gone;
+    let ExportOutcome { characters, lorebooks, personas, presets, sessions, chats, report } = gone;
     write::line(&format!(
         "{}: {characters} characters, {lorebooks} lorebooks, {personas} personas, {presets} presets, {sessions} sessions in {chats} chats",
         path.display()
@@ -115,7 +126,7 @@ fn all(snapshot: &mut Snapshot, path: &Path, user: Option<&str>) -> Result<(), a
     Ok(())
 }
 
-fn owner(snapshot: &mut Snapshot, name: Option<&str>) -> Result<UserId, anyhow::Error> {
+fn owner(snapshot: &mut DatabaseSnapshot, name: Option<&str>) -> Result<UserId, anyhow::Error> {
     let users = snapshot.reader().users()?;
     let found = users.iter().find(|user| name.map_or(user.role == "owner", |name| user.name == name));
     let names: Vec<&str> = users.iter().map(|user| user.name.as_str()).collect();

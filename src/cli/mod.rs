@@ -24,16 +24,16 @@ use crate::config::Config;
 /// A self-hosted role-play server whose history is a tree and whose every message carries the world's state.
 #[derive(Debug, Parser)]
 #[command(name = "clotho", version, arg_required_else_help = false)]
-struct Line {
+struct CommandLine {
     /// The configuration file; else CLOTHO_CONFIG, else config.toml in the working directory, else defaults.
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<CliCommand>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum CliCommand {
     /// Serve (the default).
     Serve {
         /// Let devices of the house in that you pair: listen on all addresses of this machine, or on the one given.
@@ -41,9 +41,9 @@ enum Command {
         lan: Option<Option<std::net::IpAddr>>,
     },
     /// Write a whole session, or all of them, or one line for others to read, as files; also while a server runs.
-    Export(transfer::Export),
+    Export(transfer::ExportArgs),
     /// Take in the file of a session, or whatever another program keeps, while no server runs.
-    Import(transfer::Import),
+    Import(transfer::ImportArgs),
     /// Copy everything into one new file, also while a server runs.
     Backup {
         /// The file, which must not be there yet.
@@ -75,31 +75,31 @@ enum Command {
     Reindex,
     /// What modders need: new, list, check, test, defs, doc.
     #[command(subcommand)]
-    Plugin(plugin::Command),
+    Plugin(plugin::PluginCliCommand),
 }
 
 /// What a command found or did.
-type Outcome = Result<ExitCode, anyhow::Error>;
+type CliResult = Result<ExitCode, anyhow::Error>;
 
 /// Reads the command line, the configuration and the environment, and runs the command.
 pub fn run() -> ExitCode {
-    let line = match Line::try_parse() {
+    let line = match CommandLine::try_parse() {
         Ok(line) => line,
         Err(error) => return wrong_use(&error),
     };
-    let outcome = match line.command.unwrap_or(Command::Serve { lan: None }) {
-        Command::Serve { lan } => config(line.config).and_then(|config| serve::serve(config, lan)),
-        Command::Export(wanted) => config(line.config).and_then(|config| transfer::export(&wanted, &config)),
-        Command::Import(wanted) => config(line.config).and_then(|config| transfer::import(&wanted, &config)),
-        Command::Backup { file } => config(line.config).and_then(|config| backup::backup(&config, &file)),
-        Command::Restore { file } => config(line.config).and_then(|config| backup::restore(&config, &file)),
-        Command::Gc => config(line.config).and_then(|config| keeping::gc(&config)),
-        Command::Stats { json } => config(line.config).and_then(|config| keeping::stats(&config, json)),
-        Command::Doctor { repair, json } => {
+    let outcome = match line.command.unwrap_or(CliCommand::Serve { lan: None }) {
+        CliCommand::Serve { lan } => config(line.config).and_then(|config| serve::serve(config, lan)),
+        CliCommand::Export(wanted) => config(line.config).and_then(|config| transfer::export(&wanted, &config)),
+        CliCommand::Import(wanted) => config(line.config).and_then(|config| transfer::import(&wanted, &config)),
+        CliCommand::Backup { file } => config(line.config).and_then(|config| backup::backup(&config, &file)),
+        CliCommand::Restore { file } => config(line.config).and_then(|config| backup::restore(&config, &file)),
+        CliCommand::Gc => config(line.config).and_then(|config| keeping::gc(&config)),
+        CliCommand::Stats { json } => config(line.config).and_then(|config| keeping::stats(&config, json)),
+        CliCommand::Doctor { repair, json } => {
             config(line.config).and_then(|config| doctor::doctor(&config, repair, json))
         }
-        Command::Reindex => config(line.config).and_then(|config| reindex::reindex(&config)),
-        Command::Plugin(command) => config(line.config).and_then(|config| plugin::run(command, config)),
+        CliCommand::Reindex => config(line.config).and_then(|config| reindex::reindex(&config)),
+        CliCommand::Plugin(command) => config(line.config).and_then(|config| plugin::run(command, config)),
     };
     outcome.unwrap_or_else(|error| {
         write::error(&format!("clotho: {error:#}"));

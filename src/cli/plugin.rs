@@ -1,6 +1,6 @@
 //! `clotho plugin …`: what modders do at night. Nothing here needs a running server, and only a replay looks at its data.
 //!
-//! To add a command: a variant of [`Command`] and its arm in [`run`]; what is longer than a screen gets its file in
+//! To add a command: a variant of [`PluginCliCommand`] and its arm in [`run`]; what is longer than a screen gets its file in
 //! `plugin/`.
 
 mod new;
@@ -16,14 +16,14 @@ use clap::Subcommand;
 use crate::app;
 use crate::config::Config;
 use crate::plugin::reference;
-use crate::plugin::testing::{CaseReport, Report, blessed, test};
-use crate::plugin::{Catalogue, Limits, Loaded, Origin, Source};
+use crate::plugin::testing::{CaseReport, PluginTestReport, blessed, test};
+use crate::plugin::{Catalogue, LoadedPlugin, PluginOrigin, PluginSource, ScriptLimits};
 
-use super::{Outcome, write};
+use super::{CliResult, write};
 
 /// What can be done with plugins.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum PluginCliCommand {
     /// List the plugins that this configuration finds, and what is wrong with those that do not load.
     List,
     /// Read, compile and check a plugin: its id, or a folder.
@@ -44,7 +44,7 @@ pub enum Command {
         bless: bool,
     },
     /// Run a plugin's rules again over a story that was played, and say what they would do elsewise.
-    Replay(replay::Wanted),
+    Replay(replay::PluginReplayArgs),
     /// Write what scripts can call, for an editor's language server: .rhai/clotho.d.rhai in a folder of plugins.
     Defs {
         /// The folder; else `[plugins] dir`, else here.
@@ -58,7 +58,7 @@ pub enum Command {
         id: String,
         /// What it begins as.
         #[arg(long, value_enum, default_value = "counter")]
-        template: new::Template,
+        template: new::PluginTemplate,
         /// The folder to make it in; else `[plugins] dir`, else here.
         #[arg(long, value_name = "FOLDER")]
         into: Option<PathBuf>,
@@ -66,22 +66,22 @@ pub enum Command {
 }
 
 /// Runs a command; 1 = something was found.
-pub fn run(command: Command, config: Config) -> Outcome {
+pub fn run(command: PluginCliCommand, config: Config) -> CliResult {
     match command {
-        Command::List => Ok(list(&app::catalogue(&config))),
-        Command::Check { plugin } => check(&plugin, &config),
-        Command::Test { plugin: Some(plugin), bless, .. } => test_one(&plugin, bless, &config),
-        Command::Test { all, .. } => test_all(&all.unwrap_or_default()),
-        Command::Replay(wanted) => {
+        PluginCliCommand::List => Ok(list(&app::catalogue(&config))),
+        PluginCliCommand::Check { plugin } => check(&plugin, &config),
+        PluginCliCommand::Test { plugin: Some(plugin), bless, .. } => test_one(&plugin, bless, &config),
+        PluginCliCommand::Test { all, .. } => test_all(&all.unwrap_or_default()),
+        PluginCliCommand::Replay(wanted) => {
             let plugin = find(&wanted.plugin, &config)?;
             replay::replay(&wanted, plugin, config)
         }
-        Command::Defs { folder } => defs(folder.or_else(|| config.plugins.dir.clone())),
-        Command::Doc => {
+        PluginCliCommand::Defs { folder } => defs(folder.or_else(|| config.plugins.dir.clone())),
+        PluginCliCommand::Doc => {
             write::line(reference::page().trim_end());
             Ok(ExitCode::SUCCESS)
         }
-        Command::New { id, template, into } => new::new(&id, template, into, &config),
+        PluginCliCommand::New { id, template, into } => new::new(&id, template, into, &config),
     }
 }
 
@@ -102,7 +102,7 @@ fn list(catalogue: &Catalogue) -> ExitCode {
     ExitCode::from(u8::from(broken))
 }
 
-fn check(name: &str, config: &Config) -> Outcome {
+fn check(name: &str, config: &Config) -> CliResult {
     let plugin = find(name, config)?;
     let found = warn(&plugin);
     write::line(&format!("{} {}: {}", plugin.id(), plugin.manifest().version, warnings(found)));
@@ -114,7 +114,7 @@ fn warnings(count: usize) -> String {
 }
 
 /// Writes the definitions where an editor that is open in a folder finds them; no reader of plugins looks there.
-fn defs(folder: Option<PathBuf>) -> Outcome {
+fn defs(folder: Option<PathBuf>) -> CliResult {
     let folder = folder.unwrap_or_else(|| PathBuf::from("."));
     let inside = std::fs::read_dir(&folder).with_context(|| format!("the folder {}", folder.display()))?;
     let is_plugin = |folder: &Path| folder.join("plugin.toml").is_file();
@@ -130,7 +130,7 @@ fn defs(folder: Option<PathBuf>) -> Outcome {
 }
 
 /// Tests one plugin; what came of cases that expect nothing yet is written into their files first, if that is wanted.
-fn test_one(name: &str, bless: bool, config: &Config) -> Outcome {
+fn test_one(name: &str, bless: bool, config: &Config) -> CliResult {
     let plugin = load(find(name, config)?.source().clone())?;
     if !bless {
         return Ok(tests(&[plugin]));
@@ -144,7 +144,7 @@ fn test_one(name: &str, bless: bool, config: &Config) -> Outcome {
             write::line(&format!("blessed {}: read it before you keep it", file.display()));
         }
     }
-    Ok(tests(&[load(Source::read(&folder)?)?]))
+    Ok(tests(&[load(PluginSource::read(&folder)?)?]))
 }
 
 /// The folder in which [`find`] finds a plugin; `None` for one inside the program.
@@ -155,16 +155,16 @@ fn folder_of(name: &str, config: &Config) -> Option<PathBuf> {
 }
 
 /// Says what is probably a mistake in a plugin; how many there are.
-fn warn(plugin: &Loaded) -> usize {
+fn warn(plugin: &LoadedPlugin) -> usize {
     plugin.warnings().iter().for_each(|warning| write::error(&warning.to_string()));
     plugin.warnings().len()
 }
 
 /// A folder where there is one of that name, else a plugin by id.
-fn find(name: &str, config: &Config) -> Result<Arc<Loaded>, anyhow::Error> {
+fn find(name: &str, config: &Config) -> Result<Arc<LoadedPlugin>, anyhow::Error> {
     let folder = PathBuf::from(name);
     if folder.join("plugin.toml").is_file() {
-        return load(Source::read(&folder)?);
+        return load(PluginSource::read(&folder)?);
     }
     let catalogue = app::catalogue(config);
     let entry = catalogue.entries().find(|entry| entry.name == name);
@@ -175,14 +175,14 @@ fn find(name: &str, config: &Config) -> Result<Arc<Loaded>, anyhow::Error> {
     }
 }
 
-fn load(source: Source) -> Result<Arc<Loaded>, anyhow::Error> {
-    Loaded::load(source, &Limits::patient()).map(Arc::new).map_err(|error| anyhow::anyhow!("{error}"))
+fn load(source: PluginSource) -> Result<Arc<LoadedPlugin>, anyhow::Error> {
+    LoadedPlugin::load(source, &ScriptLimits::patient()).map(Arc::new).map_err(|error| anyhow::anyhow!("{error}"))
 }
 
-fn test_all(folder: &Path) -> Outcome {
+fn test_all(folder: &Path) -> CliResult {
     let mut plugins = Vec::new();
     let mut broken = false;
-    let all = Source::read_all(folder).with_context(|| format!("the folder {}", folder.display()))?;
+    let all = PluginSource::read_all(folder).with_context(|| format!("the folder {}", folder.display()))?;
     for (name, source) in all {
         match source.map_err(anyhow::Error::from).and_then(load) {
             Ok(plugin) => plugins.push(plugin),
@@ -198,11 +198,11 @@ fn test_all(folder: &Path) -> Outcome {
 
 /// Runs the tests of plugins; ends with a line that counts them. No test that passes is a failure: it proves nothing. So is a
 /// warning: a hook with a wrong name passes every test, because it never runs.
-fn tests(plugins: &[Arc<Loaded>]) -> ExitCode {
+fn tests(plugins: &[Arc<LoadedPlugin>]) -> ExitCode {
     let (mut passed, mut failed, mut warned, mut mute) = (0, 0, 0, 0);
     for plugin in plugins {
         warned += warn(plugin);
-        let report: Report = test(plugin);
+        let report: PluginTestReport = test(plugin);
         warned += report.cases.iter().map(|case| case.warnings.len()).sum::<usize>();
         if report.cases.is_empty() {
             write::error(&format!(
@@ -229,9 +229,9 @@ fn tests(plugins: &[Arc<Loaded>]) -> ExitCode {
     ExitCode::from(u8::from(failed > 0 || passed == 0 || warned > 0))
 }
 
-fn where_tests_are(plugin: &Loaded) -> &'static str {
+fn where_tests_are(plugin: &LoadedPlugin) -> &'static str {
     match plugin.origin() {
-        Origin::Bundled => "the program carries a bundled plugin without them: name its folder in the sources",
-        Origin::Folder => "a test is a file tests/*.toml in its folder",
+        PluginOrigin::Bundled => "the program carries a bundled plugin without them: name its folder in the sources",
+        PluginOrigin::Folder => "a test is a file tests/*.toml in its folder",
     }
 }

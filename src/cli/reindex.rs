@@ -7,18 +7,18 @@ use anyhow::{Context, anyhow};
 
 use crate::app;
 use crate::config::Config;
-use crate::follow::{self, Indexing};
+use crate::follow::{self, IndexFeeder};
 use crate::search::{self, Index};
 use crate::store::checkup::counted;
 
 use super::keeping::nothing_there;
-use super::{Outcome, work, write};
+use super::{CliResult, work, write};
 
 /// How the bar looks.
 const BAR: &str = "{bar:40} {percent:>3} %  {eta} left";
 
 /// Throws the index away and feeds a new one from the log. A server does so too, in the background; here one sees it happen.
-pub fn reindex(config: &Config) -> Outcome {
+pub fn reindex(config: &Config) -> CliResult {
     if !config.storage.database_path().is_file() {
         return Err(nothing_there(config));
     }
@@ -32,14 +32,14 @@ pub fn reindex(config: &Config) -> Outcome {
     let upstream = upstream.ok_or_else(|| anyhow!("nobody ever moved in here: there is nothing to be found"))?;
     let folder = config.storage.search_path();
     search::discard(&folder).with_context(|| format!("{} could not be emptied", folder.display()))?;
-    let indexing = Indexing { index: Arc::new(Index::open(&folder, upstream, config.search.clone())?), hide_tags };
+    let indexing = IndexFeeder { index: Arc::new(Index::open(&folder, upstream, config.search.clone())?), hide_tags };
     let length = |cursor: i64| u64::try_from(cursor).unwrap_or(0);
     let bar = work::bar(length(upstream.newest), BAR);
     let filled = runtime.block_on(follow::fill(&store, &indexing, |cursor| bar.set_position(length(cursor))));
     bar.finish_and_clear();
     filled.map_err(|error| match error {
-        follow::FillError::Store(error) => app::explain(config, &error).into(),
-        follow::FillError::Index(error) => anyhow!(error),
+        follow::IndexFillError::Store(error) => app::explain(config, &error).into(),
+        follow::IndexFillError::Index(error) => anyhow!(error),
     })?;
     indexing.index.close()?;
     let found = counted(i64::try_from(indexing.index.len()).unwrap_or(i64::MAX), "message");

@@ -9,14 +9,14 @@ use anyhow::Context;
 use tracing_subscriber::EnvFilter;
 
 use crate::app::App;
-use crate::clock::{Ids, SystemClock};
-use crate::config::{Config, Log, LogFormat, Server};
+use crate::clock::{IdGenerator, SystemClock};
+use crate::config::{Config, LogConfig, LogFormat, ServerConfig};
 use crate::http;
 
-use super::{Outcome, write};
+use super::{CliResult, write};
 
 /// Serves until it is told to stop; the house as well where `--lan` was said, on its address.
-pub fn serve(mut config: Config, lan: Option<Option<IpAddr>>) -> Outcome {
+pub fn serve(mut config: Config, lan: Option<Option<IpAddr>>) -> CliResult {
     log_to_stderr(&config.log)?;
     if let Some(address) = lan {
         open_to_the_house(&mut config.server, address);
@@ -25,7 +25,7 @@ pub fn serve(mut config: Config, lan: Option<Option<IpAddr>>) -> Outcome {
     let address = config.server.listen;
     let listener = TcpListener::bind(address).with_context(|| in_use(address))?;
     let local = listener.local_addr()?;
-    let ids = Arc::new(Ids::from_entropy().context("the system has no randomness to give")?);
+    let ids = Arc::new(IdGenerator::from_entropy().context("the system has no randomness to give")?);
     let app = Arc::new(App::build(config, Arc::new(SystemClock), ids)?);
     write::line(&format!("Clotho listens on http://{}", at_the_machine(local)));
     if app.config.server.lan {
@@ -38,7 +38,7 @@ pub fn serve(mut config: Config, lan: Option<Option<IpAddr>>) -> Outcome {
 }
 
 /// Without an address all of them, unless the settings name one that others can reach.
-fn open_to_the_house(server: &mut Server, address: Option<IpAddr>) {
+fn open_to_the_house(server: &mut ServerConfig, address: Option<IpAddr>) {
     server.lan = true;
     if let Some(address) = address {
         server.listen.set_ip(address);
@@ -70,7 +70,7 @@ fn in_use(address: SocketAddr) -> String {
     format!("cannot listen on {address}: another program may use the port; set server.listen or CLOTHO_SERVER__LISTEN")
 }
 
-fn log_to_stderr(log: &Log) -> Result<(), anyhow::Error> {
+fn log_to_stderr(log: &LogConfig) -> Result<(), anyhow::Error> {
     let filter = EnvFilter::try_new(&log.level).with_context(|| format!("log.level \"{}\"", log.level))?;
     let mut builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     if !std::io::stderr().is_terminal() {

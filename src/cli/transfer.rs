@@ -9,24 +9,24 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 
-use crate::archive::Limits;
-use crate::clock::{Clock, Ids, SystemClock};
+use crate::archive::ArchiveLimits;
+use crate::clock::{Clock, IdGenerator, SystemClock};
 use crate::config::Config;
 use crate::ids::SessionId;
-use crate::store::Snapshot;
+use crate::store::DatabaseSnapshot;
 use crate::transfer;
 
-use super::foreign::How;
+use super::foreign::ForeignImportArgs;
 use super::work::{alone, bar, held, into_new};
-use super::{Outcome, foreign, lines, write};
+use super::{CliResult, foreign, lines, write};
 
 /// What is exported, and where to.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-pub struct Export {
+pub struct ExportArgs {
     /// In a form that others read.
     #[command(subcommand)]
-    other: Option<lines::Into>,
+    other: Option<lines::BranchExportCommand>,
     /// The session, as its address in the browser names it.
     #[arg(required_unless_present = "all")]
     session: Option<SessionId>,
@@ -53,45 +53,45 @@ becomes a copy beside the one that is here.";
 /// What is imported.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = TAKEN)]
-pub struct Import {
+pub struct ImportArgs {
     /// What is a folder of one program.
     #[command(subcommand)]
-    other: Option<Other>,
+    other: Option<ImportForeignCommand>,
     /// The file or folder.
     #[arg(required = true)]
     path: Option<PathBuf>,
     #[command(flatten)]
-    how: How,
+    how: ForeignImportArgs,
 }
 
 /// What other programs keep.
 #[derive(Debug, Subcommand)]
-enum Other {
+enum ImportForeignCommand {
     /// Characters, chats and personas of SillyTavern; what is there already is left alone.
-    Sillytavern(foreign::From),
+    Sillytavern(foreign::SillyTavernImportArgs),
 }
 
 /// Writes one session, or all.
-pub fn export(wanted: &Export, config: &Config) -> Outcome {
+pub fn export(wanted: &ExportArgs, config: &Config) -> CliResult {
     let database = config.storage.database_path();
-    let mut snapshot =
-        Snapshot::open(&database).with_context(|| format!("the database {} cannot be read", database.display()))?;
+    let mut snapshot = DatabaseSnapshot::open(&database)
+        .with_context(|| format!("the database {} cannot be read", database.display()))?;
     match wanted {
-        Export { other: Some(other), .. } => lines::export(&mut snapshot, other, config)?,
-        Export { session: Some(session), file: Some(file), .. } => one(&mut snapshot, *session, file)?,
-        Export { all: Some(folder), .. } => {
+        ExportArgs { other: Some(other), .. } => lines::export(&mut snapshot, other, config)?,
+        ExportArgs { session: Some(session), file: Some(file), .. } => one(&mut snapshot, *session, file)?,
+        ExportArgs { all: Some(folder), .. } => {
             fs::create_dir_all(folder).with_context(|| format!("the folder {}", folder.display()))?;
             for session in snapshot.sessions()? {
                 one(&mut snapshot, session, &folder.join(format!("{session}.clotho")))?;
             }
         }
         // The command line has been read so that one of both is there.
-        Export { .. } => bail!("a session and a file, or --all with a folder, are expected"),
+        ExportArgs { .. } => bail!("a session and a file, or --all with a folder, are expected"),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn one(snapshot: &mut Snapshot, session: SessionId, file: &Path) -> Result<(), anyhow::Error> {
+fn one(snapshot: &mut DatabaseSnapshot, session: SessionId, file: &Path) -> Result<(), anyhow::Error> {
     let held = held(snapshot, session)?;
     let bar = bar(u64::try_from(held.counts.nodes).unwrap_or(0), "{msg} {wide_bar} {pos}/{len} messages");
     bar.set_message(held.session.title.clone());
@@ -105,19 +105,19 @@ fn one(snapshot: &mut Snapshot, session: SessionId, file: &Path) -> Result<(), a
 }
 
 /// Takes in what is wanted.
-pub fn import(wanted: &Import, config: &Config) -> Outcome {
+pub fn import(wanted: &ImportArgs, config: &Config) -> CliResult {
     match wanted {
-        Import { other: Some(Other::Sillytavern(from)), .. } => from.import(config),
+        ImportArgs { other: Some(ImportForeignCommand::Sillytavern(from)), .. } => from.import(config),
         // Opening a pipe would wait for whoever writes into it.
-        Import { path: Some(path), .. } if is_odd(path) => {
+        ImportArgs { path: Some(path), .. } if is_odd(path) => {
             bail!("{} is neither a file nor a folder: a pipe, a socket or a device", path.display())
         }
-        Import { path: Some(path), how, .. } if transfer::foreign::is_foreign(path) => {
+        ImportArgs { path: Some(path), how, .. } if transfer::foreign::is_foreign(path) => {
             foreign::import(path, how, config)
         }
-        Import { path: Some(file), how, .. } => import_session(file, how, config),
+        ImportArgs { path: Some(file), how, .. } => import_session(file, how, config),
         // The command line has been read so that one of both is there.
-        Import { .. } => bail!("a file or folder is expected"),
+        ImportArgs { .. } => bail!("a file or folder is expected"),
     }
 }
 
@@ -127,13 +127,13 @@ fn is_odd(path: &Path) -> bool {
 }
 
 /// Takes one session in.
-fn import_session(file: &Path, how: &How, config: &Config) -> Outcome {
+fn import_session(file: &Path, how: &ForeignImportArgs, config: &Config) -> CliResult {
     if how.dry_run {
         bail!("--dry-run is for files of other programs: a session comes in as a whole or not at all");
     }
     let mut open = File::open(file).with_context(|| format!("{} cannot be read", file.display()))?;
     let clock = SystemClock;
-    let ids = Ids::from_entropy().context("the system has no randomness to give")?;
+    let ids = IdGenerator::from_entropy().context("the system has no randomness to give")?;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let instead = format!(
         "stop it first, or send the file to it with \
@@ -141,9 +141,9 @@ fn import_session(file: &Path, how: &How, config: &Config) -> Outcome {
         config.server.listen
     );
     let store = alone(config, &instead)?;
-    let limits = Limits::of(config.limits.import_bytes);
+    let limits = ArchiveLimits::of(config.limits.import_bytes);
     let bar = bar(0, "{wide_bar} {bytes}/{total_bytes}");
-    let told = |progress: transfer::Progress| {
+    let told = |progress: transfer::ImportProgress| {
         bar.set_length(progress.total);
         bar.set_position(progress.done);
         true
@@ -152,7 +152,7 @@ fn import_session(file: &Path, how: &How, config: &Config) -> Outcome {
         let store = std::sync::Arc::new(store);
         let owner = foreign::owner(&store, how, &clock, &ids).await?;
         transfer::discard(&store).await?;
-        let arrival = transfer::Arrival { owner, job: None, title: None };
+        let arrival = transfer::SessionImportOptions { owner, job: None, title: None };
         let took = transfer::import(&store, &mut open, arrival, &ids, clock.now(), limits, told).await;
         bar.finish_and_clear();
         took.with_context(|| format!("{} did not come in, and nothing of it was kept", file.display()))

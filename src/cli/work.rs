@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::app;
 use crate::config::Config;
 use crate::ids::SessionId;
-use crate::store::{Held, Snapshot, Store, StoreError};
+use crate::store::{DatabaseSnapshot, Store, StoreError, StoredSession};
 
 /// Opens the store, which nobody else may use.
 pub fn alone(config: &Config, instead: &str) -> Result<Store, anyhow::Error> {
@@ -31,7 +31,7 @@ pub fn bar(length: u64, template: &str) -> ProgressBar {
 }
 
 /// A session, whoever's it is.
-pub fn held(snapshot: &mut Snapshot, session: SessionId) -> Result<Held, anyhow::Error> {
+pub fn held(snapshot: &mut DatabaseSnapshot, session: SessionId) -> Result<StoredSession, anyhow::Error> {
     snapshot.session(None, session)?.with_context(|| format!("there is no session {session}"))
 }
 

@@ -1,29 +1,29 @@
 //! `[models]`: names for models, and who answers when the first cannot.
 
-use super::problem::{ConfigError, Given};
-use super::reader::{Reader, Table};
+use super::problem::{ConfigError, SettingOrigin};
+use super::reader::{ConfigReader, ConfigTable};
 
 /// A name that stands for models.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Alias {
+pub struct ModelAlias {
     /// The name, such as `smart`.
     pub name: String,
     /// The models, the preferred one first; never empty.
     pub models: Vec<String>,
-    given: Given,
+    given: SettingOrigin,
 }
 
-impl Alias {
+impl ModelAlias {
     /// Refuses what it stands for, at its place in the file or by its variable.
     pub fn refuse(&self, message: String) -> Option<ConfigError> {
         self.given.refuse("[models]", &self.name, message)
     }
 }
 
-pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Vec<Alias> {
+pub(super) fn read(table: &mut ConfigTable, reader: &mut ConfigReader) -> Vec<ModelAlias> {
     let mut aliases = Vec::new();
     for (name, models, given) in table.lists(reader, alias) {
-        aliases.push(Alias { name, models, given });
+        aliases.push(ModelAlias { name, models, given });
     }
     aliases
 }

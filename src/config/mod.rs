@@ -24,15 +24,15 @@ mod tests;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-pub use alias::Alias;
-pub use problem::{ConfigError, ConfigProblem, Given, Place};
-pub use provider::{ApiKey, Connection, KeyError, Prices, Provider, Secret, ToolsBy, typed_key};
-use reader::{Reader, Table};
+pub use alias::ModelAlias;
+pub use problem::{ConfigError, ConfigProblem, SettingLocation, SettingOrigin};
+pub use provider::{ApiKey, ApiKeyError, ModelPrices, ProviderConfig, ProviderConnection, Secret, ToolMode, typed_key};
+use reader::{ConfigReader, ConfigTable};
 pub use sections::{
-    Generation, LONGEST_TEXT, Limits, Log, LogFormat, Mode, Network, Pictures, Plugins, Recall, Search, Server,
-    Storage, Summaries, Trees,
+    GenerationConfig, IpNetwork, LONGEST_TEXT, LimitsConfig, LogConfig, LogFormat, PicturesConfig, PluginsConfig,
+    RecallConfig, SearchConfig, ServerConfig, ServerMode, StorageConfig, SummariesConfig, TreeConfig,
 };
-use source::Tree;
+use source::ConfigTree;
 
 /// The file that is read when nobody names one: `config.toml` in the working directory.
 const DEFAULT_FILE: &str = "config.toml";
@@ -44,37 +44,37 @@ const FILE_VARIABLE: &str = "CLOTHO_CONFIG";
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// `[server]`: where the server listens and for whom.
-    pub server: Server,
+    pub server: ServerConfig,
     /// `[storage]`: where the data lies and how it is written.
-    pub storage: Storage,
+    pub storage: StorageConfig,
     /// `[plugins]`: where more plugins lie.
-    pub plugins: Plugins,
+    pub plugins: PluginsConfig,
     /// `[tree]`: what may be done to the trees of sessions.
-    pub tree: Trees,
+    pub tree: TreeConfig,
     /// `[generation]`: which model answers and how long it may take.
-    pub generation: Generation,
+    pub generation: GenerationConfig,
     /// `[[providers]]`: the model servers, in the order of the file; their ids differ.
-    pub providers: Vec<Provider>,
+    pub providers: Vec<ProviderConfig>,
     /// `[models]`: names for models, in the order of the file.
-    pub aliases: Vec<Alias>,
+    pub aliases: Vec<ModelAlias>,
     /// `[pictures]`: pictures that other servers have.
-    pub pictures: Pictures,
+    pub pictures: PicturesConfig,
     /// `[recall]`: how what was said long ago is found again.
-    pub recall: Recall,
+    pub recall: RecallConfig,
     /// `[summaries]`: how sessions sum up what their prompts do not hold any more.
-    pub summaries: Summaries,
+    pub summaries: SummariesConfig,
     /// `[limits]`: what one request, user or server may use.
-    pub limits: Limits,
+    pub limits: LimitsConfig,
     /// `[log]`: what is logged and in which form.
-    pub log: Log,
+    pub log: LogConfig,
     /// `[search]`: how the search index is written.
-    pub search: Search,
+    pub search: SearchConfig,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        let mut reader = Reader::default();
-        Self::from_tree(Tree::default(), &mut reader, &[])
+        let mut reader = ConfigReader::default();
+        Self::from_tree(ConfigTree::default(), &mut reader, &[])
     }
 }
 
@@ -93,8 +93,8 @@ impl Config {
         env: impl Iterator<Item = (String, String)>,
     ) -> Result<Self, ConfigError> {
         let file = path.unwrap_or(Path::new(DEFAULT_FILE)).display().to_string();
-        let mut reader = Reader { file: file.clone(), ..Reader::default() };
-        let mut tree = Tree::from_toml(&file, text.as_deref().unwrap_or_default(), &mut reader.problems);
+        let mut reader = ConfigReader { file: file.clone(), ..ConfigReader::default() };
+        let mut tree = ConfigTree::from_toml(&file, text.as_deref().unwrap_or_default(), &mut reader.problems);
         if !reader.problems.is_empty() {
             return Err(ConfigError::new(file, reader.problems));
         }
@@ -144,22 +144,22 @@ impl Config {
         reader::nearest(word, &ids)
     }
 
-    fn from_tree(tree: Tree, reader: &mut Reader, env: &[(String, String)]) -> Self {
-        let mut top = Table::top(tree);
+    fn from_tree(tree: ConfigTree, reader: &mut ConfigReader, env: &[(String, String)]) -> Self {
+        let mut top = ConfigTable::top(tree);
         let config = Self {
-            server: top.section("server", reader, Server::read),
-            storage: top.section("storage", reader, Storage::read),
-            plugins: top.section("plugins", reader, Plugins::read),
-            tree: top.section("tree", reader, Trees::read),
-            generation: top.section("generation", reader, Generation::read),
+            server: top.section("server", reader, ServerConfig::read),
+            storage: top.section("storage", reader, StorageConfig::read),
+            plugins: top.section("plugins", reader, PluginsConfig::read),
+            tree: top.section("tree", reader, TreeConfig::read),
+            generation: top.section("generation", reader, GenerationConfig::read),
             providers: provider::read_all(top.tables("providers", reader), reader, env),
             aliases: top.section("models", reader, alias::read),
-            pictures: top.section("pictures", reader, Pictures::read),
-            recall: top.section("recall", reader, Recall::read),
-            summaries: top.section("summaries", reader, Summaries::read),
-            limits: top.section("limits", reader, Limits::read),
-            log: top.section("log", reader, Log::read),
-            search: top.section("search", reader, Search::read),
+            pictures: top.section("pictures", reader, PicturesConfig::read),
+            recall: top.section("recall", reader, RecallConfig::read),
+            summaries: top.section("summaries", reader, SummariesConfig::read),
+            limits: top.section("limits", reader, LimitsConfig::read),
+            log: top.section("log", reader, LogConfig::read),
+            search: top.section("search", reader, SearchConfig::read),
         };
         top.finish(reader);
         config

@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// Where a setting was given.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum SettingLocation {
     /// In the file; line and column count from 1, columns in characters.
     File {
         /// The line.
@@ -20,18 +20,18 @@ pub enum Place {
 /// Where a setting was given, for what can be found wrong with it only later. It is no part of the value: two settings
 /// that say the same are equal wherever they stand.
 #[derive(Debug, Clone, Default)]
-pub struct Given(Option<(String, Place)>);
+pub struct SettingOrigin(Option<(String, SettingLocation)>);
 
-impl PartialEq for Given {
+impl PartialEq for SettingOrigin {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Given {}
+impl Eq for SettingOrigin {}
 
-impl Given {
-    pub(super) fn at(file: &str, place: Option<Place>) -> Self {
+impl SettingOrigin {
+    pub(super) fn at(file: &str, place: Option<SettingLocation>) -> Self {
         Self(place.map(|place| (file.to_owned(), place)))
     }
 
@@ -47,7 +47,7 @@ impl Given {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigProblem {
     /// Where.
-    pub place: Place,
+    pub place: SettingLocation,
     /// Of which section, as the file writes it (`[server]`); empty when no section is meant.
     pub section: String,
     /// Which key; empty when no key is meant.
@@ -72,7 +72,7 @@ impl ConfigError {
     }
 
     pub(super) fn of_file(path: &Path, message: &str) -> Self {
-        let place = Place::File { line: 1, column: 1 };
+        let place = SettingLocation::File { line: 1, column: 1 };
         let problem = ConfigProblem { place, section: String::new(), key: String::new(), message: message.to_owned() };
         Self { file: path.display().to_string(), problems: vec![problem] }
     }
@@ -99,8 +99,8 @@ impl fmt::Display for ConfigError {
                 f.write_str("\n")?;
             }
             match &problem.place {
-                Place::File { line, column } => write!(f, "{}:{line}:{column}:", self.file)?,
-                Place::Environment(name) => write!(f, "environment {name}:")?,
+                SettingLocation::File { line, column } => write!(f, "{}:{line}:{column}:", self.file)?,
+                SettingLocation::Environment(name) => write!(f, "environment {name}:")?,
             }
             write!(f, " {problem}")?;
         }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
-use super::problem::{ConfigError, Given};
-use super::reader::{Reader, Table};
+use super::problem::{ConfigError, SettingOrigin};
+use super::reader::{ConfigReader, ConfigTable};
 
 /// The longest address of a connected server, in bytes.
 const LONGEST_ADDRESS: usize = 1000;
@@ -18,22 +18,22 @@ const MOST_MODELS: usize = 200;
 
 /// One model server.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Provider {
+pub struct ProviderConfig {
     /// How models name it: `id/model`. Lower-case letters, digits, `-` and `_`; unique.
     pub id: String,
-    /// What it speaks, such as `openai`. Whoever knows the kinds refuses an unknown one: [`Provider::refuse_kind`].
+    /// What it speaks, such as `openai`. Whoever knows the kinds refuses an unknown one: [`ProviderConfig::refuse_kind`].
     pub kind: String,
-    kind_given: Given,
+    kind_given: SettingOrigin,
     /// Where its API begins, such as `http://127.0.0.1:8080/v1`; without a slash at the end.
     pub base_url: String,
-    /// Its key. See [`Provider::key`].
+    /// Its key. See [`ProviderConfig::key`].
     pub api_key: ApiKey,
     /// The names of its models; empty means: ask it.
     pub models: Vec<String>,
     /// So many replies of its key may be under way at the same time; 0 = any number.
     pub concurrent: u32,
     /// What its models cost, by their names; for those that the server tells no prices of, or tells wrong ones.
-    pub prices: IndexMap<String, Prices>,
+    pub prices: IndexMap<String, ModelPrices>,
     /// The file of the tokenizer that its models read by, or the name of one; empty = as their names say, else none.
     pub tokenizer: String,
     /// The same for some of its models, by their names.
@@ -41,14 +41,14 @@ pub struct Provider {
     /// How messages become one text for servers that complete a text: a name, a file, or `auto`.
     pub template: String,
     /// How its models are told of tools.
-    pub tools: ToolsBy,
+    pub tools: ToolMode,
     /// More parameters, sent with each request as they stand.
     pub extra: Map<String, Value>,
 }
 
 /// How the models of a server are told of tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ToolsBy {
+pub enum ToolMode {
     /// In a field of the request, where servers of its kind have one; in words otherwise.
     #[default]
     Field,
@@ -60,7 +60,7 @@ pub enum ToolsBy {
 
 /// What a model costs: a million tokens, in whatever currency.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Prices {
+pub struct ModelPrices {
     /// Of the prompt.
     pub prompt: f64,
     /// Of the reply.
@@ -116,7 +116,7 @@ impl fmt::Display for Secret {
 
 /// There is no key where one should be.
 #[derive(Debug, thiserror::Error)]
-pub enum KeyError {
+pub enum ApiKeyError {
     /// The environment does not have it.
     #[error(
         "the environment has no variable {variable:?} that holds one line of text; set it and start the server again"
@@ -146,18 +146,18 @@ pub enum KeyError {
 
 /// What stands in no file: a provider that was connected while the server runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Connection {
-    /// As [`Provider::id`].
+pub struct ProviderConnection {
+    /// As [`ProviderConfig::id`].
     pub id: String,
-    /// As [`Provider::kind`].
+    /// As [`ProviderConfig::kind`].
     pub kind: String,
-    /// As [`Provider::base_url`].
+    /// As [`ProviderConfig::base_url`].
     pub base_url: String,
-    /// As [`Provider::models`].
+    /// As [`ProviderConfig::models`].
     pub models: Vec<String>,
 }
 
-impl Connection {
+impl ProviderConnection {
     /// The same as it is kept, by the rules of the file. An address of this machine or of the network at home is as good as
     /// any other: whoever connects is the owner, who may reach all of that anyway. Who is not the owner must never get here
     /// without a check of what the address resolves to.
@@ -181,11 +181,11 @@ impl Connection {
     }
 
     /// As the rest of the program knows model servers: what a file could say more of it is as if it were not said.
-    pub fn provider(self, api_key: ApiKey) -> Provider {
-        Provider {
+    pub fn provider(self, api_key: ApiKey) -> ProviderConfig {
+        ProviderConfig {
             id: self.id,
             kind: self.kind,
-            kind_given: Given::default(),
+            kind_given: SettingOrigin::default(),
             base_url: self.base_url,
             api_key,
             models: self.models,
@@ -194,7 +194,7 @@ impl Connection {
             tokenizer: String::new(),
             tokenizers: IndexMap::new(),
             template: "auto".to_owned(),
-            tools: ToolsBy::default(),
+            tools: ToolMode::default(),
             extra: Map::new(),
         }
     }
@@ -217,7 +217,7 @@ pub fn typed_key(text: &str) -> Result<Secret, String> {
     Ok(Secret::new(key))
 }
 
-impl Provider {
+impl ProviderConfig {
     /// Refuses the kind, at its place in the file or by its variable.
     pub fn refuse_kind(&self, message: String) -> Option<ConfigError> {
         self.kind_given.refuse("[[providers]]", "kind", message)
@@ -228,26 +228,30 @@ impl Provider {
     ///
     /// # Errors
     /// The variable or the file is not there, or holds no key.
-    pub fn key(&self) -> Result<Option<Secret>, KeyError> {
+    pub fn key(&self) -> Result<Option<Secret>, ApiKeyError> {
         let path = match &self.api_key {
             ApiKey::None => return Ok(None),
             ApiKey::Given(secret) => return Ok(Some(secret.clone())),
-            ApiKey::NoVariable(variable) => return Err(KeyError::NoVariable { variable: variable.clone() }),
-            ApiKey::Lost(why) => return Err(KeyError::Lost(why.clone())),
+            ApiKey::NoVariable(variable) => return Err(ApiKeyError::NoVariable { variable: variable.clone() }),
+            ApiKey::Lost(why) => return Err(ApiKeyError::Lost(why.clone())),
             ApiKey::File(path) => path,
         };
         let text = std::fs::read_to_string(path);
-        let text = text.map_err(|cause| KeyError::Unreadable { provider: self.id.clone(), cause })?;
+        let text = text.map_err(|cause| ApiKeyError::Unreadable { provider: self.id.clone(), cause })?;
         let key = text.trim();
         if key.is_empty() || key.chars().any(char::is_control) {
-            return Err(KeyError::Malformed { provider: self.id.clone() });
+            return Err(ApiKeyError::Malformed { provider: self.id.clone() });
         }
         Ok(Some(Secret::new(key)))
     }
 }
 
-pub(super) fn read_all(tables: Vec<Table>, reader: &mut Reader, env: &[(String, String)]) -> Vec<Provider> {
-    let mut providers: Vec<Provider> = Vec::new();
+pub(super) fn read_all(
+    tables: Vec<ConfigTable>,
+    reader: &mut ConfigReader,
+    env: &[(String, String)],
+) -> Vec<ProviderConfig> {
+    let mut providers: Vec<ProviderConfig> = Vec::new();
     for mut table in tables {
         let provider = read(&mut table, reader, env);
         if providers.iter().any(|other| other.id == provider.id && !provider.id.is_empty()) {
@@ -259,8 +263,8 @@ pub(super) fn read_all(tables: Vec<Table>, reader: &mut Reader, env: &[(String, 
     providers
 }
 
-fn read(table: &mut Table, reader: &mut Reader, env: &[(String, String)]) -> Provider {
-    let provider = Provider {
+fn read(table: &mut ConfigTable, reader: &mut ConfigReader, env: &[(String, String)]) -> ProviderConfig {
+    let provider = ProviderConfig {
         id: table.parsed("id", "", reader, id),
         kind: table.text("kind", "openai", reader),
         kind_given: table.given("kind", reader),
@@ -285,16 +289,16 @@ fn read(table: &mut Table, reader: &mut Reader, env: &[(String, String)]) -> Pro
     provider
 }
 
-fn tools(text: &str) -> Result<ToolsBy, String> {
+fn tools(text: &str) -> Result<ToolMode, String> {
     match text {
-        "native" => Ok(ToolsBy::Field),
-        "words" => Ok(ToolsBy::Words),
-        "none" => Ok(ToolsBy::Nothing),
+        "native" => Ok(ToolMode::Field),
+        "words" => Ok(ToolMode::Words),
+        "none" => Ok(ToolMode::Nothing),
         _ => Err(format!("expected \"native\", \"words\" or \"none\", got {text:?}")),
     }
 }
 
-fn read_key(table: &mut Table, reader: &mut Reader, env: &[(String, String)]) -> ApiKey {
+fn read_key(table: &mut ConfigTable, reader: &mut ConfigReader, env: &[(String, String)]) -> ApiKey {
     let given = table.secret("api_key", reader);
     let variable = table.text("api_key_env", "", reader);
     let file = table.text("api_key_file", "", reader);
@@ -319,7 +323,7 @@ fn read_key(table: &mut Table, reader: &mut Reader, env: &[(String, String)]) ->
     if file.is_empty() { ApiKey::None } else { ApiKey::File(PathBuf::from(file)) }
 }
 
-fn tokenizers(table: &mut Table, reader: &mut Reader) -> IndexMap<String, String> {
+fn tokenizers(table: &mut ConfigTable, reader: &mut ConfigReader) -> IndexMap<String, String> {
     let mut files = IndexMap::new();
     for (model, said) in table.json("tokenizers", reader) {
         match said {
@@ -333,7 +337,7 @@ fn tokenizers(table: &mut Table, reader: &mut Reader) -> IndexMap<String, String
     files
 }
 
-fn prices(table: &mut Table, reader: &mut Reader) -> IndexMap<String, Prices> {
+fn prices(table: &mut ConfigTable, reader: &mut ConfigReader) -> IndexMap<String, ModelPrices> {
     let mut prices = IndexMap::new();
     for (model, said) in table.json("prices", reader) {
         match price(&said) {
@@ -348,7 +352,7 @@ fn prices(table: &mut Table, reader: &mut Reader) -> IndexMap<String, Prices> {
     prices
 }
 
-fn price(said: &Value) -> Option<Prices> {
+fn price(said: &Value) -> Option<ModelPrices> {
     let said = said.as_object()?;
     let known = |name: &String| ["prompt", "completion", "cached", "written"].contains(&name.as_str());
     let number = |name: &str| match said.get(name) {
@@ -356,7 +360,7 @@ fn price(said: &Value) -> Option<Prices> {
         None => Some(None),
     };
     let (prompt, completion) = (number("prompt")??, number("completion")??);
-    let prices = Prices { prompt, completion, cached: number("cached")?, written: number("written")? };
+    let prices = ModelPrices { prompt, completion, cached: number("cached")?, written: number("written")? };
     said.keys().all(known).then_some(prices)
 }
 

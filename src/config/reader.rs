@@ -4,12 +4,12 @@ use std::ops::RangeInclusive;
 
 use indexmap::IndexMap;
 
-use super::problem::{ConfigProblem, Given, Place};
-use super::source::{Entry, Tree, Value};
+use super::problem::{ConfigProblem, SettingLocation, SettingOrigin};
+use super::source::{ConfigEntry, ConfigTree, ConfigValue};
 
 /// What has been found wrong so far.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct ConfigReader {
     /// How messages call the file.
     pub file: String,
     pub problems: Vec<ConfigProblem>,
@@ -19,23 +19,28 @@ pub(super) struct Reader {
 }
 
 /// One table of the file while it is read: a key that is asked for is taken out, what stays is unknown.
-pub(super) struct Table {
+pub(super) struct ConfigTable {
     /// As the file writes it: `[server]`.
     name: String,
     /// Where the table begins; `None` if nobody gave it.
-    at: Option<Place>,
-    entries: IndexMap<String, Entry>,
-    known: Vec<(&'static str, Option<Place>)>,
+    at: Option<SettingLocation>,
+    entries: IndexMap<String, ConfigEntry>,
+    known: Vec<(&'static str, Option<SettingLocation>)>,
 }
 
-impl Table {
+impl ConfigTable {
     /// The whole file.
-    pub fn top(tree: Tree) -> Self {
+    pub fn top(tree: ConfigTree) -> Self {
         Self { name: String::new(), at: None, entries: tree.0, known: Vec::new() }
     }
 
     /// Reads the section `name` with `read`; a section that was not given is empty.
-    pub fn section<T>(&mut self, name: &'static str, reader: &mut Reader, read: fn(&mut Self, &mut Reader) -> T) -> T {
+    pub fn section<T>(
+        &mut self,
+        name: &'static str,
+        reader: &mut ConfigReader,
+        read: fn(&mut Self, &mut ConfigReader) -> T,
+    ) -> T {
         let mut table = match self.take(name) {
             Some(entry) => Self::of(format!("[{name}]"), entry, reader),
             None => Self { name: format!("[{name}]"), at: None, entries: IndexMap::new(), known: Vec::new() },
@@ -46,9 +51,9 @@ impl Table {
     }
 
     /// What `read` makes of a section that nobody gave.
-    pub fn default_of<T>(read: fn(&mut Self, &mut Reader) -> T) -> T {
+    pub fn default_of<T>(read: fn(&mut Self, &mut ConfigReader) -> T) -> T {
         let mut table = Self { name: String::new(), at: None, entries: IndexMap::new(), known: Vec::new() };
-        read(&mut table, &mut Reader::default())
+        read(&mut table, &mut ConfigReader::default())
     }
 
     /// Whether a key that was asked for was in the file or in the environment.
@@ -57,15 +62,15 @@ impl Table {
     }
 
     /// Where a key that was asked for was given.
-    pub fn given(&self, key: &str, reader: &Reader) -> Given {
+    pub fn given(&self, key: &str, reader: &ConfigReader) -> SettingOrigin {
         let place = self.known.iter().find(|(known, _)| *known == key).and_then(|(_, place)| place.clone());
-        Given::at(&reader.file, place)
+        SettingOrigin::at(&reader.file, place)
     }
 
     /// Takes an array of tables (`[[name]]`).
-    pub fn tables(&mut self, name: &'static str, reader: &mut Reader) -> Vec<Self> {
-        let Some(entry) = self.take(name).map(Entry::resolved) else { return Vec::new() };
-        let Value::Array(entries) = entry.value else {
+    pub fn tables(&mut self, name: &'static str, reader: &mut ConfigReader) -> Vec<Self> {
+        let Some(entry) = self.take(name).map(ConfigEntry::resolved) else { return Vec::new() };
+        let ConfigValue::Array(entries) = entry.value else {
             reader.problems.push(ConfigProblem {
                 place: entry.at,
                 section: format!("[[{name}]]"),
@@ -77,10 +82,10 @@ impl Table {
         entries.into_iter().map(|entry| Self::of(format!("[[{name}]]"), entry, reader)).collect()
     }
 
-    fn of(name: String, entry: Entry, reader: &mut Reader) -> Self {
+    fn of(name: String, entry: ConfigEntry, reader: &mut ConfigReader) -> Self {
         let entry = entry.resolved();
         let (entries, wrong) = match entry.value {
-            Value::Table(entries) => (entries, None),
+            ConfigValue::Table(entries) => (entries, None),
             other => (IndexMap::new(), Some(format!("expected a table, got {}", other.kind()))),
         };
         if let Some(message) = wrong {
@@ -91,7 +96,7 @@ impl Table {
     }
 
     /// A text that may be anything.
-    pub fn text(&mut self, key: &'static str, default: &str, reader: &mut Reader) -> String {
+    pub fn text(&mut self, key: &'static str, default: &str, reader: &mut ConfigReader) -> String {
         self.parsed(key, default, reader, |text| Ok(text.to_owned()))
     }
 
@@ -100,7 +105,7 @@ impl Table {
         &mut self,
         key: &'static str,
         default: &str,
-        reader: &mut Reader,
+        reader: &mut ConfigReader,
         parse: impl Fn(&str) -> Result<T, String>,
     ) -> T
     where
@@ -115,7 +120,7 @@ impl Table {
     }
 
     /// A text that must not be shown: a problem with it says nothing of its content.
-    pub fn secret(&mut self, key: &'static str, reader: &mut Reader) -> Option<String> {
+    pub fn secret(&mut self, key: &'static str, reader: &mut ConfigReader) -> Option<String> {
         let entry = self.take(key)?;
         let place = entry.at.clone();
         match text_of(entry.value) {
@@ -139,16 +144,16 @@ impl Table {
         default: u32,
         bounds: RangeInclusive<u32>,
         what: &str,
-        reader: &mut Reader,
+        reader: &mut ConfigReader,
     ) -> u32 {
-        let Some(entry) = self.take(key).map(Entry::resolved) else { return default };
+        let Some(entry) = self.take(key).map(ConfigEntry::resolved) else { return default };
         let (low, high) = (bounds.start(), bounds.end());
         let got = match &entry.value {
-            Value::Integer(number) => match u32::try_from(*number) {
+            ConfigValue::Integer(number) => match u32::try_from(*number) {
                 Ok(number) if bounds.contains(&number) => return number,
                 _ => number.to_string(),
             },
-            Value::Text(text) => format!("{text:?}"),
+            ConfigValue::Text(text) => format!("{text:?}"),
             other => other.kind().to_owned(),
         };
         self.wrong(key, entry.at, format!("expected {what}, a whole number from {low} to {high}, got {got}"), reader);
@@ -156,10 +161,10 @@ impl Table {
     }
 
     /// Yes or no.
-    pub fn flag(&mut self, key: &'static str, default: bool, reader: &mut Reader) -> bool {
-        let Some(entry) = self.take(key).map(Entry::resolved) else { return default };
+    pub fn flag(&mut self, key: &'static str, default: bool, reader: &mut ConfigReader) -> bool {
+        let Some(entry) = self.take(key).map(ConfigEntry::resolved) else { return default };
         match entry.value {
-            Value::Boolean(given) => given,
+            ConfigValue::Boolean(given) => given,
             other => {
                 self.wrong(key, entry.at, format!("expected true or false, got {}", other.kind()), reader);
                 default
@@ -172,13 +177,13 @@ impl Table {
         &mut self,
         key: &'static str,
         default: &[&str],
-        reader: &mut Reader,
+        reader: &mut ConfigReader,
         check: impl Fn(&str) -> Result<(), String>,
     ) -> Vec<String> {
-        let Some(entry) = self.take(key).map(Entry::resolved) else {
+        let Some(entry) = self.take(key).map(ConfigEntry::resolved) else {
             return default.iter().map(|&text| text.to_owned()).collect();
         };
-        let Value::Array(items) = entry.value else {
+        let ConfigValue::Array(items) = entry.value else {
             let kind = entry.value.kind();
             self.wrong(key, entry.at, format!("expected a list of strings, [\"…\"], got {kind}"), reader);
             return Vec::new();
@@ -186,7 +191,7 @@ impl Table {
         let mut texts = Vec::new();
         for item in items {
             let checked = match item.value {
-                Value::Text(text) => check(&text).map(|()| text),
+                ConfigValue::Text(text) => check(&text).map(|()| text),
                 other => Err(format!("expected only strings in the list, got {}", other.kind())),
             };
             match checked {
@@ -200,15 +205,15 @@ impl Table {
     /// Every key that is left, each with a text or a list of texts, checked by `check`.
     pub fn lists(
         &mut self,
-        reader: &mut Reader,
+        reader: &mut ConfigReader,
         check: fn(&str, &[String]) -> Result<(), String>,
-    ) -> Vec<(String, Vec<String>, Given)> {
+    ) -> Vec<(String, Vec<String>, SettingOrigin)> {
         let mut lists = Vec::new();
         for (key, entry) in std::mem::take(&mut self.entries) {
             let entry = entry.resolved();
             let texts = match entry.value {
-                Value::Text(text) => Some(vec![text]),
-                Value::Array(items) => items.into_iter().map(|item| text_of(item.value).ok()).collect(),
+                ConfigValue::Text(text) => Some(vec![text]),
+                ConfigValue::Array(items) => items.into_iter().map(|item| text_of(item.value).ok()).collect(),
                 _ => None,
             };
             let checked = match texts {
@@ -216,7 +221,7 @@ impl Table {
                 None => Err("expected a string or a list of strings".to_owned()),
             };
             match checked {
-                Ok(texts) => lists.push((key, texts, Given::at(&reader.file, Some(entry.key_at)))),
+                Ok(texts) => lists.push((key, texts, SettingOrigin::at(&reader.file, Some(entry.key_at)))),
                 Err(message) => self.wrong(&key, entry.at, message, reader),
             }
         }
@@ -224,7 +229,7 @@ impl Table {
     }
 
     /// A table of any content, as JSON.
-    pub fn json(&mut self, key: &'static str, reader: &mut Reader) -> serde_json::Map<String, serde_json::Value> {
+    pub fn json(&mut self, key: &'static str, reader: &mut ConfigReader) -> serde_json::Map<String, serde_json::Value> {
         let Some(entry) = self.take(key) else { return serde_json::Map::new() };
         let at = entry.at.clone();
         match json_of(entry) {
@@ -236,20 +241,20 @@ impl Table {
     }
 
     /// Notes a problem that involves several keys, at the first of `keys` that was given, else at the table itself.
-    pub fn object(&self, keys: &[&str], message: String, reader: &mut Reader) {
+    pub fn object(&self, keys: &[&str], message: String, reader: &mut ConfigReader) {
         let given = keys.iter().find_map(|key| {
             let known = self.known.iter().find(|(known, _)| known == key)?;
             Some((known.0, known.1.clone()?))
         });
         let (key, place) = match given {
             Some((key, place)) => (key, place),
-            None => ("", self.at.clone().unwrap_or(Place::File { line: 1, column: 1 })),
+            None => ("", self.at.clone().unwrap_or(SettingLocation::File { line: 1, column: 1 })),
         };
         self.wrong(key, place, message, reader);
     }
 
     /// What is left is unknown.
-    pub fn finish(self, reader: &mut Reader) {
+    pub fn finish(self, reader: &mut ConfigReader) {
         #[cfg(test)]
         reader.asked.extend(self.known.iter().map(|(key, _)| (self.name.clone(), *key)));
         let known: Vec<&str> = self.known.iter().map(|(key, _)| *key).collect();
@@ -265,29 +270,29 @@ impl Table {
         }
     }
 
-    fn take(&mut self, key: &'static str) -> Option<Entry> {
+    fn take(&mut self, key: &'static str) -> Option<ConfigEntry> {
         let entry = self.entries.shift_remove(key);
         self.known.push((key, entry.as_ref().map(|entry| entry.key_at.clone())));
         entry
     }
 
-    fn wrong(&self, key: &str, place: Place, message: String, reader: &mut Reader) {
+    fn wrong(&self, key: &str, place: SettingLocation, message: String, reader: &mut ConfigReader) {
         let section = self.name.clone();
         reader.problems.push(ConfigProblem { place, section, key: key.to_owned(), message });
     }
 }
 
 /// A variable without `__` names a section; one that is not even like a section (`CLOTHO_BIN`) is some script's own.
-fn is_foreign(place: &Place) -> bool {
-    matches!(place, Place::Environment(name) if !name.contains("__"))
+fn is_foreign(place: &SettingLocation) -> bool {
+    matches!(place, SettingLocation::Environment(name) if !name.contains("__"))
 }
 
 /// A variable that holds a quoted TOML string means what is inside the quotes; any other text means itself.
-fn text_of(value: Value) -> Result<String, &'static str> {
+fn text_of(value: ConfigValue) -> Result<String, &'static str> {
     match value {
-        Value::Text(text) => Ok(text),
-        Value::Raw(text) if text.starts_with(['"', '\'']) => Ok(unquoted(text)),
-        Value::Raw(text) => Ok(text),
+        ConfigValue::Text(text) => Ok(text),
+        ConfigValue::Raw(text) if text.starts_with(['"', '\'']) => Ok(unquoted(text)),
+        ConfigValue::Raw(text) => Ok(text),
         other => Err(other.kind()),
     }
 }
@@ -298,19 +303,21 @@ fn unquoted(text: String) -> String {
     inner.unwrap_or(text)
 }
 
-fn json_of(entry: Entry) -> Result<serde_json::Value, (Place, String)> {
+fn json_of(entry: ConfigEntry) -> Result<serde_json::Value, (SettingLocation, String)> {
     let entry = entry.resolved();
     Ok(match entry.value {
-        Value::Text(text) | Value::Raw(text) => text.into(),
-        Value::Integer(number) => number.into(),
-        Value::Boolean(boolean) => boolean.into(),
-        Value::Float(number) => match serde_json::Number::from_f64(number) {
+        ConfigValue::Text(text) | ConfigValue::Raw(text) => text.into(),
+        ConfigValue::Integer(number) => number.into(),
+        ConfigValue::Boolean(boolean) => boolean.into(),
+        ConfigValue::Float(number) => match serde_json::Number::from_f64(number) {
             Some(number) => number.into(),
             None => return Err((entry.at, "a number must be finite".to_owned())),
         },
-        Value::Date => return Err((entry.at, "expected what JSON has; write a date as a string".to_owned())),
-        Value::Array(items) => serde_json::Value::Array(items.into_iter().map(json_of).collect::<Result<_, _>>()?),
-        Value::Table(entries) => {
+        ConfigValue::Date => return Err((entry.at, "expected what JSON has; write a date as a string".to_owned())),
+        ConfigValue::Array(items) => {
+            serde_json::Value::Array(items.into_iter().map(json_of).collect::<Result<_, _>>()?)
+        }
+        ConfigValue::Table(entries) => {
             let entries = entries.into_iter().map(|(key, entry)| Ok((key, json_of(entry)?)));
             serde_json::Value::Object(entries.collect::<Result<_, _>>()?)
         }

@@ -4,23 +4,23 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::problem::Given;
-use super::reader::{Reader, Table};
+use super::problem::SettingOrigin;
+use super::reader::{ConfigReader, ConfigTable};
 
 /// `[server]`: where the server listens and for whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Server {
+pub struct ServerConfig {
     /// The address; port 0 lets the system choose. A loopback address unless `lan` is set.
     pub listen: SocketAddr,
     /// Who is let in.
-    pub mode: Mode,
+    pub mode: ServerMode,
     /// Names and addresses, lower case and without a port, that a `Host` or `Origin` header may carry besides the
     /// loopback ones.
     pub allowed_hosts: Vec<String>,
     /// Whether paired devices of the house may come in; only then may `listen` be no loopback address.
     pub lan: bool,
     /// Peers that are the owner at the machine: they need no pairing. Counts only with `lan`.
-    pub trusted_peers: Vec<Network>,
+    pub trusted_peers: Vec<IpNetwork>,
     /// Serve the page from this folder and not from the program; for development.
     pub static_dir: Option<PathBuf>,
     /// Threads that serve requests; 0 means one for each core.
@@ -29,7 +29,7 @@ pub struct Server {
 
 /// Who is let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mode {
+pub enum ServerMode {
     /// One owner, no password: from this machine, or with a paired device.
     #[default]
     Local,
@@ -37,12 +37,12 @@ pub enum Mode {
 
 /// A network: all addresses that begin with the same bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Network {
+pub struct IpNetwork {
     address: IpAddr,
     bits: u32,
 }
 
-impl Network {
+impl IpNetwork {
     /// `192.168.0.0/16`, or one address.
     fn parse(text: &str) -> Option<Self> {
         let (address, bits) = text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
@@ -70,10 +70,10 @@ impl Network {
 
 /// `[storage]`: where the data lies and how it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Storage {
+pub struct StorageConfig {
     /// The folder that holds everything of this server.
     pub data_dir: PathBuf,
-    /// The SQLite file; `None` means `clotho.db` in the data directory. See [`Storage::database_path`].
+    /// The SQLite file; `None` means `clotho.db` in the data directory. See [`StorageConfig::database_path`].
     pub database: Option<PathBuf>,
     /// A full world is kept every so many nodes along a path; 1 to 1000.
     pub keyframe_every: u32,
@@ -89,14 +89,14 @@ pub struct Storage {
 
 /// `[plugins]`: where more plugins lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plugins {
+pub struct PluginsConfig {
     /// A folder of plugins besides the bundled ones; one of the same id replaces the bundled one.
     pub dir: Option<PathBuf>,
 }
 
 /// `[tree]`: what may be done to the trees of sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trees {
+pub struct TreeConfig {
     /// Whether parts of a tree may be taken out, moved, copied, summarised and merged. Writing, other replies, versions,
     /// names and moving HEAD need none of that.
     pub edits: bool,
@@ -104,11 +104,11 @@ pub struct Trees {
 
 /// `[generation]`: which model answers and how long it may take.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Generation {
+pub struct GenerationConfig {
     /// The model of a session that names none: `provider/model`, `model` where that is unique, or `plugin:<id>`.
     pub model: String,
     /// Where that was given: only who knows the plugins can tell whether there is such a model.
-    pub model_given: Given,
+    pub model_given: SettingOrigin,
     /// How long a connection may take.
     pub connect_timeout: Duration,
     /// How long the first piece of a reply may take.
@@ -127,18 +127,18 @@ pub struct Generation {
 
 /// `[pictures]`: pictures that cards name and other servers have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pictures {
+pub struct PicturesConfig {
     /// Hosts of the house that may be asked besides the internet, in lower case and without a port.
     pub allowed_hosts: Vec<String>,
 }
 
 /// `[recall]`: how what was said long ago is found again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recall {
+pub struct RecallConfig {
     /// The model of embeddings, as `provider/model`; empty = by words alone.
     pub embeddings: String,
     /// Where that was given: only who knows the providers can tell whether there is such a model.
-    pub embeddings_given: Given,
+    pub embeddings_given: SettingOrigin,
     /// So many hundredths of a prompt's tokens are for what is recalled.
     pub share: usize,
     /// So many texts at most.
@@ -155,7 +155,7 @@ pub struct Recall {
 
 /// `[summaries]`: how sessions sum up what their prompts do not hold any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Summaries {
+pub struct SummariesConfig {
     /// So many hundredths of a prompt's tokens are for summaries.
     pub share: usize,
     /// So many tokens of messages become one summary, where the session does not say.
@@ -171,7 +171,7 @@ pub const LONGEST_TEXT: usize = 16_384 * 1024;
 
 /// `[limits]`: what one request, user or server may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
+pub struct LimitsConfig {
     /// Bytes of a request's body (`body_mb`).
     pub body_bytes: usize,
     /// Bytes of a message (`message_kb`).
@@ -200,7 +200,7 @@ pub struct Limits {
 
 /// `[log]`: what is logged and in which form.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Log {
+pub struct LogConfig {
     /// The form of a line.
     pub format: LogFormat,
     /// A level, or several with targets: `info,clotho::provider=debug`.
@@ -219,7 +219,7 @@ pub enum LogFormat {
 
 /// `[search]`: how the search index is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Search {
+pub struct SearchConfig {
     /// Memory of the index writer in bytes (`heap_mb`).
     pub heap_bytes: usize,
     /// A change is searchable at the latest after this time (`commit_ms`).
@@ -228,8 +228,8 @@ pub struct Search {
     pub commit_docs: usize,
 }
 
-impl Server {
-    pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
+impl ServerConfig {
+    pub(super) fn read(table: &mut ConfigTable, reader: &mut ConfigReader) -> Self {
         let listen = table.parsed("listen", "127.0.0.1:7317", reader, |text| address(text).map(Some));
         let listen = listen.unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
         let mode = table.parsed("mode", "local", reader, mode);
@@ -249,7 +249,7 @@ impl Server {
             trusted_peers: table
                 .texts("trusted_peers", &["127.0.0.0/8", "::1"], reader, network)
                 .iter()
-                .filter_map(|text| Network::parse(text))
+                .filter_map(|text| IpNetwork::parse(text))
                 .collect(),
             static_dir: table.parsed("static_dir", "", reader, optional_path),
             workers: size(table.number("workers", 0, 0..=256, "the number of threads (0: one for each core)", reader)),
@@ -257,8 +257,8 @@ impl Server {
     }
 }
 
-impl Storage {
-    pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
+impl StorageConfig {
+    pub(super) fn read(table: &mut ConfigTable, reader: &mut ConfigReader) -> Self {
         Self {
             data_dir: table.parsed("data_dir", "./data", reader, path),
             database: table.parsed("database_url", "", reader, database),
@@ -291,20 +291,20 @@ impl Storage {
     }
 }
 
-impl Plugins {
-    pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
+impl PluginsConfig {
+    pub(super) fn read(table: &mut ConfigTable, reader: &mut ConfigReader) -> Self {
         Self { dir: table.parsed("dir", "", reader, optional_path) }
     }
 }
 
-impl Trees {
-    pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
+impl TreeConfig {
+    pub(super) fn read(table: &mut ConfigTable, reader: &mut ConfigReader) -> Self {
         Self { edits: table.flag("edits", true, reader) }
     }
 }
 
-impl Generation {
-    pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
+impl GenerationConfig {
+    pub(super) fn read(table: &mut ConfigTable, reader: &mut ConfigReader) -> Self {
         let generation = Self {
             model: table.parsed("model", "plugin:lantern-keep", reader, model),
             model_given: table.given("model", reader),
@@ -329,8 +329,8 @@ impl Generation {
 const HIDE_TAGS: &[&str] =
     &["think", "thinking", "UpdateVariable", "JSONPatch", "json_patch", "initvar", "StatusBlock"];
 
-impl Limits {
-    pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
+impl LimitsConfig {
+    pub(super) fn read(table: &mut ConfigTable, reader: &mut ConfigReader) -> Self {
         let generation = seconds(table.number("generation_s", 600, 1..=86_400, "seconds", reader));
         let import_bytes = u64::from(table.number("import_mb", 2048, 1..=1_000_000, "megabytes", reader)) << 20;
         let mut number = |key, default, bounds, what| size(table.number(key, default, bounds, what, reader));
@@ -351,14 +351,14 @@ impl Limits {
     }
 }
 
-impl Pictures {
-    pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
+impl PicturesConfig {
+    pub(super) fn read(table: &mut ConfigTable, reader: &mut ConfigReader) -> Self {
         Self { allowed_hosts: table.texts("allowed_hosts", &[], reader, host).into_iter().map(lower).collect() }
     }
 }
 
-impl Recall {
-    pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
+impl RecallConfig {
+    pub(super) fn read(table: &mut ConfigTable, reader: &mut ConfigReader) -> Self {
         let wait = table.number("wait_ms", 2_000, 100..=60_000, "milliseconds", reader);
         Self {
             embeddings: table.parsed("embeddings", "", reader, embeddings),
@@ -373,8 +373,8 @@ impl Recall {
     }
 }
 
-impl Summaries {
-    pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
+impl SummariesConfig {
+    pub(super) fn read(table: &mut ConfigTable, reader: &mut ConfigReader) -> Self {
         Self {
             share: size(table.number("share", 10, 1..=50, "hundredths of a prompt", reader)),
             every: size(table.number("every", 1_500, 100..=50_000, "tokens", reader)),
@@ -383,8 +383,8 @@ impl Summaries {
     }
 }
 
-impl Log {
-    pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
+impl LogConfig {
+    pub(super) fn read(table: &mut ConfigTable, reader: &mut ConfigReader) -> Self {
         Self {
             format: table.parsed("format", "text", reader, |text| match text {
                 "text" => Ok(LogFormat::Text),
@@ -396,8 +396,8 @@ impl Log {
     }
 }
 
-impl Search {
-    pub(super) fn read(table: &mut Table, reader: &mut Reader) -> Self {
+impl SearchConfig {
+    pub(super) fn read(table: &mut ConfigTable, reader: &mut ConfigReader) -> Self {
         Self {
             heap_bytes: size(table.number("heap_mb", 20, 15..=1024, "megabytes", reader)) * 1024 * 1024,
             commit_interval: Duration::from_millis(
@@ -412,13 +412,24 @@ macro_rules! defaults {
     ($($name:ty),*) => {$(
         impl Default for $name {
             fn default() -> Self {
-                Table::default_of(Self::read)
+                ConfigTable::default_of(Self::read)
             }
         }
     )*};
 }
 
-defaults!(Server, Storage, Plugins, Trees, Generation, Recall, Summaries, Limits, Log, Search);
+defaults!(
+    ServerConfig,
+    StorageConfig,
+    PluginsConfig,
+    TreeConfig,
+    GenerationConfig,
+    RecallConfig,
+    SummariesConfig,
+    LimitsConfig,
+    LogConfig,
+    SearchConfig
+);
 
 fn size(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
@@ -439,9 +450,9 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-fn mode(text: &str) -> Result<Mode, String> {
+fn mode(text: &str) -> Result<ServerMode, String> {
     match text {
-        "local" => Ok(Mode::Local),
+        "local" => Ok(ServerMode::Local),
         "accounts" => Err("this version has no accounts yet: expected \"local\"".to_owned()),
         other => Err(format!("expected \"local\", got {other:?}")),
     }
@@ -458,7 +469,7 @@ fn host(text: &str) -> Result<(), String> {
 
 fn network(text: &str) -> Result<(), String> {
     let message = "expected an address or a network such as \"127.0.0.0/8\" or \"::1\"";
-    Network::parse(text).map(|_| ()).ok_or_else(|| format!("{message}, got {text:?}"))
+    IpNetwork::parse(text).map(|_| ()).ok_or_else(|| format!("{message}, got {text:?}"))
 }
 
 fn path(text: &str) -> Result<PathBuf, String> {

@@ -4,33 +4,33 @@ use indexmap::IndexMap;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
-use super::problem::{ConfigProblem, Place};
+use super::problem::{ConfigProblem, SettingLocation};
 
 /// A value and where it was given.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
-    pub value: Value,
+pub(super) struct ConfigEntry {
+    pub value: ConfigValue,
     /// Where its key stands.
-    pub key_at: Place,
+    pub key_at: SettingLocation,
     /// Where the value itself stands.
-    pub at: Place,
+    pub at: SettingLocation,
 }
 
 /// What was given.
 #[derive(Debug, Clone)]
-pub(super) enum Value {
+pub(super) enum ConfigValue {
     Text(String),
     Integer(i64),
     Float(f64),
     Boolean(bool),
     Date,
-    Array(Vec<Entry>),
-    Table(IndexMap<String, Entry>),
+    Array(Vec<ConfigEntry>),
+    Table(IndexMap<String, ConfigEntry>),
     /// The text of an environment variable: its type is known only when a key asks for it.
     Raw(String),
 }
 
-impl Value {
+impl ConfigValue {
     /// The type in words.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -45,13 +45,13 @@ impl Value {
     }
 }
 
-impl Entry {
+impl ConfigEntry {
     /// Reads the text of a variable as TOML, where it is TOML; a plain word stays a text.
     pub fn resolved(mut self) -> Self {
-        if let Value::Raw(text) = &self.value {
+        if let ConfigValue::Raw(text) = &self.value {
             self.value = match DeValue::parse(text.trim()) {
                 Ok(value) => value_of(value.into_inner(), &mut |_| self.at.clone()),
-                Err(_) => Value::Text(text.clone()),
+                Err(_) => ConfigValue::Text(text.clone()),
             };
         }
         self
@@ -60,12 +60,12 @@ impl Entry {
 
 /// The settings as given, before anyone has asked for a type.
 #[derive(Debug, Default)]
-pub(super) struct Tree(pub IndexMap<String, Entry>);
+pub(super) struct ConfigTree(pub IndexMap<String, ConfigEntry>);
 
-impl Tree {
+impl ConfigTree {
     /// Parses a file. On a syntax error the problems say where; the tree is then of no use.
     pub fn from_toml(file: &str, text: &str, problems: &mut Vec<ConfigProblem>) -> Self {
-        let lines = Lines(text);
+        let lines = LineIndex(text);
         let (table, errors) = DeTable::parse_recoverable(text);
         for error in errors {
             let at = error.span().map_or(0, |span| span.start);
@@ -76,7 +76,7 @@ impl Tree {
 
     /// Sets what a variable names: `CLOTHO_PROVIDERS__0__BASE_URL` is `providers[0].base_url`.
     pub fn set_from_env(&mut self, name: &str, value: &str, problems: &mut Vec<ConfigProblem>) {
-        let at = Place::Environment(name.to_owned());
+        let at = SettingLocation::Environment(name.to_owned());
         let path: Vec<String> =
             name.trim_start_matches("CLOTHO_").split("__").map(|part| part.to_ascii_lowercase()).collect();
         let Some((first, rest)) = path.split_first() else { return };
@@ -87,23 +87,23 @@ impl Tree {
     }
 }
 
-fn unnamed(place: Place, message: String) -> ConfigProblem {
+fn unnamed(place: SettingLocation, message: String) -> ConfigProblem {
     ConfigProblem { place, section: String::new(), key: String::new(), message }
 }
 
 /// Walks down `path` from `slot`, making tables and arrays where there is nothing yet.
-fn set(slot: &mut Entry, path: &[String], value: &str, at: &Place) -> Result<(), String> {
+fn set(slot: &mut ConfigEntry, path: &[String], value: &str, at: &SettingLocation) -> Result<(), String> {
     let Some((key, rest)) = path.split_first() else {
-        *slot = Entry { value: Value::Raw(value.to_owned()), key_at: at.clone(), at: at.clone() };
+        *slot = ConfigEntry { value: ConfigValue::Raw(value.to_owned()), key_at: at.clone(), at: at.clone() };
         return Ok(());
     };
     *slot = slot.clone().resolved();
     match &mut slot.value {
-        Value::Table(table) => {
+        ConfigValue::Table(table) => {
             let next = table.entry(key.clone()).or_insert_with(|| container(rest.first(), at));
             set(next, rest, value, at)
         }
-        Value::Array(array) => {
+        ConfigValue::Array(array) => {
             let count = array.len();
             let index = key.parse().ok().filter(|index: &usize| *index <= count);
             let index =
@@ -118,13 +118,13 @@ fn set(slot: &mut Entry, path: &[String], value: &str, at: &Place) -> Result<(),
 }
 
 /// What must stand here so that `next` can be found in it.
-fn container(next: Option<&String>, at: &Place) -> Entry {
+fn container(next: Option<&String>, at: &SettingLocation) -> ConfigEntry {
     let is_index = next.is_some_and(|key| !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit()));
-    let value = if is_index { Value::Array(Vec::new()) } else { Value::Table(IndexMap::new()) };
-    Entry { value, key_at: at.clone(), at: at.clone() }
+    let value = if is_index { ConfigValue::Array(Vec::new()) } else { ConfigValue::Table(IndexMap::new()) };
+    ConfigEntry { value, key_at: at.clone(), at: at.clone() }
 }
 
-fn entries_of(table: DeTable<'_>, place: &mut dyn FnMut(usize) -> Place) -> IndexMap<String, Entry> {
+fn entries_of(table: DeTable<'_>, place: &mut dyn FnMut(usize) -> SettingLocation) -> IndexMap<String, ConfigEntry> {
     let mut entries = IndexMap::new();
     for (key, value) in table {
         let key_at = place(key.span().start);
@@ -135,40 +135,40 @@ fn entries_of(table: DeTable<'_>, place: &mut dyn FnMut(usize) -> Place) -> Inde
     entries
 }
 
-fn entry_of(value: Spanned<DeValue<'_>>, place: &mut dyn FnMut(usize) -> Place) -> Entry {
+fn entry_of(value: Spanned<DeValue<'_>>, place: &mut dyn FnMut(usize) -> SettingLocation) -> ConfigEntry {
     let at = place(value.span().start);
     let value = value_of(value.into_inner(), place);
-    Entry { value, key_at: at.clone(), at }
+    ConfigEntry { value, key_at: at.clone(), at }
 }
 
-fn value_of(value: DeValue<'_>, place: &mut dyn FnMut(usize) -> Place) -> Value {
+fn value_of(value: DeValue<'_>, place: &mut dyn FnMut(usize) -> SettingLocation) -> ConfigValue {
     match value {
-        DeValue::String(text) => Value::Text(text.into_owned()),
+        DeValue::String(text) => ConfigValue::Text(text.into_owned()),
         DeValue::Integer(integer) => integer_of(&integer),
-        DeValue::Float(float) => Value::Float(float.as_str().parse().unwrap_or(f64::NAN)),
-        DeValue::Boolean(boolean) => Value::Boolean(boolean),
-        DeValue::Datetime(_) => Value::Date,
-        DeValue::Array(array) => Value::Array(array.into_iter().map(|value| entry_of(value, place)).collect()),
-        DeValue::Table(table) => Value::Table(entries_of(table, place)),
+        DeValue::Float(float) => ConfigValue::Float(float.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Boolean(boolean) => ConfigValue::Boolean(boolean),
+        DeValue::Datetime(_) => ConfigValue::Date,
+        DeValue::Array(array) => ConfigValue::Array(array.into_iter().map(|value| entry_of(value, place)).collect()),
+        DeValue::Table(table) => ConfigValue::Table(entries_of(table, place)),
     }
 }
 
 /// No key takes a number past 64 bits: such a one is kept as a float, which every whole-number key refuses.
-fn integer_of(integer: &DeInteger<'_>) -> Value {
+fn integer_of(integer: &DeInteger<'_>) -> ConfigValue {
     match i64::from_str_radix(integer.as_str(), integer.radix()) {
-        Ok(number) => Value::Integer(number),
-        Err(_) => Value::Float(integer.as_str().parse().unwrap_or(f64::INFINITY)),
+        Ok(number) => ConfigValue::Integer(number),
+        Err(_) => ConfigValue::Float(integer.as_str().parse().unwrap_or(f64::INFINITY)),
     }
 }
 
 /// Byte offsets to lines and columns.
-struct Lines<'a>(&'a str);
+struct LineIndex<'a>(&'a str);
 
-impl Lines<'_> {
-    fn place(&self, offset: usize) -> Place {
+impl LineIndex<'_> {
+    fn place(&self, offset: usize) -> SettingLocation {
         let before = self.0.get(..offset).unwrap_or(self.0);
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().map_or(0, |tail| tail.chars().count()) + 1;
-        Place::File { line, column }
+        SettingLocation::File { line, column }
     }
 }

@@ -40,8 +40,8 @@ fn the_shipped_file_equals_the_defaults() {
 fn the_shipped_file_names_every_key() {
     let text = uncommented();
     let tree: toml::Table = text.parse().unwrap();
-    let mut reader = Reader::default();
-    let parsed = Tree::from_toml("config.toml", &text, &mut reader.problems);
+    let mut reader = ConfigReader::default();
+    let parsed = ConfigTree::from_toml("config.toml", &text, &mut reader.problems);
     let config = Config::from_tree(parsed, &mut reader, &[]);
     assert_eq!(reader.problems, []);
     assert_eq!(config.providers[0].base_url, "http://127.0.0.1:8080/v1");
@@ -59,11 +59,11 @@ fn the_shipped_file_names_every_key() {
 #[test]
 fn sections_have_the_defaults_of_an_empty_file() {
     let config = Config::default();
-    assert_eq!((Server::default(), Limits::default()), (config.server, config.limits));
-    assert_eq!(Limits::default().body_bytes, 16 << 20);
-    assert_eq!(Generation::default().model, "plugin:lantern-keep");
-    assert_eq!(Search::default().commit_interval, Duration::from_millis(500));
-    assert_eq!(Storage::default().database_path(), Path::new("./data/clotho.db"));
+    assert_eq!((ServerConfig::default(), LimitsConfig::default()), (config.server, config.limits));
+    assert_eq!(LimitsConfig::default().body_bytes, 16 << 20);
+    assert_eq!(GenerationConfig::default().model, "plugin:lantern-keep");
+    assert_eq!(SearchConfig::default().commit_interval, Duration::from_millis(500));
+    assert_eq!(StorageConfig::default().database_path(), Path::new("./data/clotho.db"));
 }
 
 /// A typo is refused with file, line, column, key and what was expected.
@@ -263,7 +263,7 @@ fn prices_and_kinds_of_providers() {
                 prices = {\"m-1.5\" = {prompt = 3, completion = 15.5, cached = 0.3}}\n";
     let config = load(text, &[]).unwrap();
     let provider = &config.providers[0];
-    let prices = Prices { prompt: 3.0, completion: 15.5, cached: Some(0.3), written: None };
+    let prices = ModelPrices { prompt: 3.0, completion: 15.5, cached: Some(0.3), written: None };
     assert_eq!((provider.concurrent, provider.prices.get("m-1.5")), (2, Some(&prices)));
     let refused = provider.refuse_kind("it is none".into()).unwrap().to_string();
     assert_eq!(refused, "config.toml:4:2: [[providers]] kind: it is none");
@@ -340,7 +340,7 @@ fn a_key_file_holds_one_line() {
     let path = dir.path().join("key");
     let text = format!("[[providers]]\nid = \"a\"\nbase_url = \"http://a\"\napi_key_file = {path:?}\n");
     let provider = load(&text, &[]).unwrap().providers.remove(0);
-    assert!(matches!(provider.key(), Err(KeyError::Unreadable { .. })));
+    assert!(matches!(provider.key(), Err(ApiKeyError::Unreadable { .. })));
     for (content, key) in [("k\n", Some("k")), ("", None), ("a\nb", None)] {
         std::fs::write(&path, content).unwrap();
         assert_eq!(provider.key().ok().flatten().map(|key| key.expose().to_owned()).as_deref(), key);

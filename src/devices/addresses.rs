@@ -12,9 +12,9 @@ const MOST_SHOWN: usize = 8;
 
 /// The addresses of this machine as they were a moment ago.
 #[derive(Debug, Default)]
-pub struct Addresses(Mutex<Option<(Instant, Vec<IpAddr>)>>);
+pub struct LocalAddresses(Mutex<Option<(Instant, Vec<IpAddr>)>>);
 
-impl Addresses {
+impl LocalAddresses {
     /// Whether a `Host` names this machine.
     pub fn has(&self, name: &str) -> bool {
         match name.parse::<IpAddr>() {
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn own_addresses_and_no_others() {
-        let addresses = Addresses::default();
+        let addresses = LocalAddresses::default();
         assert!(addresses.has("127.0.0.1") && addresses.has("::ffff:127.0.0.1"));
         for other in ["evil.example", "0.0.0.0", "8.8.8.8", "", ".local", "evil.local.example"] {
             assert!(!addresses.has(other), "{other}");

@@ -20,7 +20,7 @@ const MOST_COUNTED: usize = 256;
 
 /// What comes of a code that somebody shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Claiming {
+pub enum ClaimResult {
     /// It was good, and is used up.
     Good,
     /// It is wrong, old or used.
@@ -31,14 +31,14 @@ pub enum Claiming {
 
 /// The open codes, and who tried.
 #[derive(Debug, Default)]
-pub struct Codes {
+pub struct PairingCodes {
     /// Both hashes with the moment at which they end, oldest first.
     open: Vec<([[u8; 32]; 2], Time)>,
     /// When each address began to try, and how often it did since.
     tries: HashMap<Option<IpAddr>, (Time, u32)>,
 }
 
-impl Codes {
+impl PairingCodes {
     /// A code is good from now on, in its two forms.
     pub fn offer(&mut self, hashes: [[u8; 32]; 2], now: Time) {
         self.forget(now);
@@ -49,17 +49,17 @@ impl Codes {
     }
 
     /// Somebody shows a code.
-    pub fn claim(&mut self, hash: &[u8; 32], peer: Option<IpAddr>, now: Time) -> Claiming {
+    pub fn claim(&mut self, hash: &[u8; 32], peer: Option<IpAddr>, now: Time) -> ClaimResult {
         self.forget(now);
         if let Some(wait_s) = self.counted(peer, now) {
-            return Claiming::Later(wait_s);
+            return ClaimResult::Later(wait_s);
         }
         match self.open.iter().position(|(open, _)| open.contains(hash)) {
             Some(at) => {
                 self.open.remove(at);
-                Claiming::Good
+                ClaimResult::Good
             }
-            None => Claiming::Wrong,
+            None => ClaimResult::Wrong,
         }
     }
 
@@ -90,41 +90,41 @@ mod tests {
 
     #[test]
     fn a_code_is_good_once_and_for_five_minutes() {
-        let mut codes = Codes::default();
+        let mut codes = PairingCodes::default();
         codes.offer(BOTH, Time(0));
-        assert_eq!(codes.claim(&[2; 32], None, Time(1)), Claiming::Wrong);
-        assert_eq!(codes.claim(&CODE, None, Time(2)), Claiming::Good);
-        assert_eq!(codes.claim(&CODE, None, Time(3)), Claiming::Wrong);
+        assert_eq!(codes.claim(&[2; 32], None, Time(1)), ClaimResult::Wrong);
+        assert_eq!(codes.claim(&CODE, None, Time(2)), ClaimResult::Good);
+        assert_eq!(codes.claim(&CODE, None, Time(3)), ClaimResult::Wrong);
         codes.offer(BOTH, Time(10));
-        assert_eq!(codes.claim(&CODE, None, Time(10 + LIVES_MS)), Claiming::Wrong);
+        assert_eq!(codes.claim(&CODE, None, Time(10 + LIVES_MS)), ClaimResult::Wrong);
     }
 
     #[test]
     fn with_either_form_both_are_used_up() {
         for (one, other) in [(CODE, SHORT), (SHORT, CODE)] {
-            let mut codes = Codes::default();
+            let mut codes = PairingCodes::default();
             codes.offer(BOTH, Time(0));
-            assert_eq!(codes.claim(&one, None, Time(1)), Claiming::Good);
-            assert_eq!(codes.claim(&other, None, Time(2)), Claiming::Wrong);
+            assert_eq!(codes.claim(&one, None, Time(1)), ClaimResult::Good);
+            assert_eq!(codes.claim(&other, None, Time(2)), ClaimResult::Wrong);
         }
     }
 
     #[test]
     fn whoever_tries_too_often_waits() {
-        let mut codes = Codes::default();
+        let mut codes = PairingCodes::default();
         codes.offer(BOTH, Time(0));
         let (one, two) = (Some([192, 168, 0, 2].into()), Some([192, 168, 0, 3].into()));
         for n in 0..MOST_TRIES {
-            assert_eq!(codes.claim(&[2; 32], one, Time(n.into())), Claiming::Wrong);
+            assert_eq!(codes.claim(&[2; 32], one, Time(n.into())), ClaimResult::Wrong);
         }
-        assert_eq!(codes.claim(&CODE, one, Time(20)), Claiming::Later(60));
-        assert_eq!(codes.claim(&[2; 32], two, Time(20)), Claiming::Wrong);
-        assert_eq!(codes.claim(&CODE, one, Time(WITHIN_MS)), Claiming::Good);
+        assert_eq!(codes.claim(&CODE, one, Time(20)), ClaimResult::Later(60));
+        assert_eq!(codes.claim(&[2; 32], two, Time(20)), ClaimResult::Wrong);
+        assert_eq!(codes.claim(&CODE, one, Time(WITHIN_MS)), ClaimResult::Good);
     }
 
     #[test]
     fn what_is_kept_is_bounded() {
-        let mut codes = Codes::default();
+        let mut codes = PairingCodes::default();
         for n in 0..100 {
             codes.offer([[n; 32], SHORT], Time(0));
         }

@@ -14,13 +14,13 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::watch;
 
 use crate::clock::Time;
-use crate::config::{Network, Server};
+use crate::config::{IpNetwork, ServerConfig};
 use crate::ids::DeviceId;
-use crate::store::Device;
+use crate::store::PairedDevice;
 
-use addresses::Addresses;
-use codes::Codes;
-pub use codes::{Claiming, LIVES_MS};
+use addresses::LocalAddresses;
+use codes::PairingCodes;
+pub use codes::{ClaimResult, LIVES_MS};
 
 /// So many devices at most.
 pub const MOST: usize = 64;
@@ -32,19 +32,19 @@ pub const FORGOTTEN_AFTER_S: i64 = 365 * 24 * 3_600;
 /// The devices of a server.
 pub struct Devices {
     serves_house: bool,
-    trusted: Vec<Network>,
+    trusted: Vec<IpNetwork>,
     /// Where this machine is found.
-    pub addresses: Addresses,
+    pub addresses: LocalAddresses,
     port: OnceLock<u16>,
-    known: Mutex<HashMap<[u8; 32], Device>>,
-    codes: Mutex<Codes>,
+    known: Mutex<HashMap<[u8; 32], PairedDevice>>,
+    codes: Mutex<PairingCodes>,
     /// Counts what was taken back.
     revoked: watch::Sender<u64>,
 }
 
 /// One code in its two forms.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offer {
+pub struct PairingOffer {
     /// The one that a link has.
     pub code: String,
     /// The one that people type.
@@ -54,15 +54,15 @@ pub struct Offer {
 /// The system has no randomness to give.
 #[derive(Debug, thiserror::Error)]
 #[error("the system has no randomness to give")]
-pub struct NoRandomness;
+pub struct RandomnessError;
 
 impl Devices {
     /// The devices that the database knows.
-    pub fn new(server: &Server, known: Vec<Device>) -> Self {
+    pub fn new(server: &ServerConfig, known: Vec<PairedDevice>) -> Self {
         Self {
             serves_house: server.lan,
             trusted: server.trusted_peers.clone(),
-            addresses: Addresses::default(),
+            addresses: LocalAddresses::default(),
             port: OnceLock::new(),
             known: Mutex::new(known.into_iter().map(|device| (device.secret, device)).collect()),
             codes: Mutex::default(),
@@ -121,8 +121,8 @@ impl Devices {
     }
 
     /// All of them, oldest first.
-    pub fn all(&self) -> Vec<Device> {
-        let mut all: Vec<Device> = lock(&self.known).values().cloned().collect();
+    pub fn all(&self) -> Vec<PairedDevice> {
+        let mut all: Vec<PairedDevice> = lock(&self.known).values().cloned().collect();
         all.sort_by_key(|device| (device.created, device.id));
         all
     }
@@ -131,19 +131,19 @@ impl Devices {
     ///
     /// # Errors
     /// The system has no randomness to give.
-    pub fn offer(&self, now: Time) -> Result<Offer, NoRandomness> {
-        let offer = Offer { code: random::<16>()?, short: short()? };
+    pub fn offer(&self, now: Time) -> Result<PairingOffer, RandomnessError> {
+        let offer = PairingOffer { code: random::<16>()?, short: short()? };
         lock(&self.codes).offer([hash(&offer.code), hash(&offer.short)], now);
         Ok(offer)
     }
 
     /// What comes of a code that somebody shows. One that was good is used up.
-    pub fn claim(&self, code: &str, peer: Option<IpAddr>, now: Time) -> Claiming {
+    pub fn claim(&self, code: &str, peer: Option<IpAddr>, now: Time) -> ClaimResult {
         lock(&self.codes).claim(&hash(&as_shown(code)), peer, now)
     }
 
     /// A device that was kept may come in.
-    pub fn add(&self, device: Device) {
+    pub fn add(&self, device: PairedDevice) {
         lock(&self.known).insert(device.secret, device);
     }
 
@@ -170,16 +170,16 @@ impl Devices {
 ///
 /// # Errors
 /// The system has no randomness to give.
-pub fn secret() -> Result<(String, [u8; 32]), NoRandomness> {
+pub fn secret() -> Result<(String, [u8; 32]), RandomnessError> {
     let secret = random::<32>()?;
     let kept = hash(&secret);
     Ok((secret, kept))
 }
 
 /// So many random bytes in hex.
-fn random<const BYTES: usize>() -> Result<String, NoRandomness> {
+fn random<const BYTES: usize>() -> Result<String, RandomnessError> {
     let mut bytes = [0_u8; BYTES];
-    getrandom::fill(&mut bytes).map_err(|_| NoRandomness)?;
+    getrandom::fill(&mut bytes).map_err(|_| RandomnessError)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
@@ -190,9 +190,9 @@ const TYPED: [char; 32] = [
 ];
 
 /// Eight letters of five random bits each.
-fn short() -> Result<String, NoRandomness> {
+fn short() -> Result<String, RandomnessError> {
     let mut bytes = [0_u8; 8];
-    getrandom::fill(&mut bytes).map_err(|_| NoRandomness)?;
+    getrandom::fill(&mut bytes).map_err(|_| RandomnessError)?;
     Ok(bytes.iter().filter_map(|byte| TYPED.get(usize::from(byte % 32))).collect())
 }
 
@@ -222,14 +222,14 @@ mod tests {
     use super::*;
 
     fn devices() -> Devices {
-        let device = Device {
+        let device = PairedDevice {
             id: DeviceId::new(uuid::Uuid::from_u128(1)),
             name: "Phone".into(),
             secret: hash("secret"),
             created: Time(0),
             seen: Time(0),
         };
-        Devices::new(&Server::default(), vec![device])
+        Devices::new(&ServerConfig::default(), vec![device])
     }
 
     #[test]
@@ -256,8 +256,8 @@ mod tests {
         ] {
             let offer = devices.offer(Time(0)).unwrap();
             assert!(offer.short.len() == 8 && offer.code.len() == 32, "{offer:?}");
-            assert_eq!(devices.claim(&typed(&offer.short), None, Time(1)), Claiming::Good, "{offer:?}");
-            assert_eq!(devices.claim(&offer.code, None, Time(1)), Claiming::Wrong);
+            assert_eq!(devices.claim(&typed(&offer.short), None, Time(1)), ClaimResult::Good, "{offer:?}");
+            assert_eq!(devices.claim(&offer.code, None, Time(1)), ClaimResult::Wrong);
         }
     }
 

@@ -17,62 +17,62 @@ use super::error::ApiError;
 const OP: HeaderName = HeaderName::from_static("clotho-op");
 
 /// What a handler answers.
-pub type Answer<T> = Result<Reply<T>, ApiError>;
+pub type ApiResult<T> = Result<ApiResponse<T>, ApiError>;
 
 /// JSON of the shape `T`, or nothing new.
-pub struct Reply<T> {
+pub struct ApiResponse<T> {
     status: StatusCode,
-    content: Content,
+    content: ResponseContent,
     tag: Option<String>,
     next: Option<String>,
     op: Option<i64>,
     cookie: Option<String>,
-    kept: Option<KeptAs>,
+    kept: Option<ReplayBody>,
     shape: PhantomData<fn() -> T>,
 }
 
-enum Content {
+enum ResponseContent {
     Json(Vec<u8>),
-    File(FileHead, Pieces),
+    File(FileResponseHead, ResponseChunks),
     Nothing,
 }
 
 /// What is kept of an answer for a repeated `Idempotency-Key`, where that may not be all of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptAs(pub Bytes);
+pub struct ReplayBody(pub Bytes);
 
 /// What answers to a repeated request: ids and counts, and never a value of a world. Such a value may be what a message said
 /// that the answer does not name, and would stay behind when that message is purged.
-pub trait ToKeep: Serialize + Sized {
+pub trait RedactForReplay: Serialize + Sized {
     /// The same without values; it says that there was more, if there was.
     #[must_use]
     fn to_keep(self) -> Self;
 }
 
 /// The shape of an answer that is a file to keep.
-pub struct File;
+pub struct FileResponse;
 
 /// What is said of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileHead {
-    /// What it is, for `Content-Type`.
+pub struct FileResponseHead {
+    /// What it is, for `ResponseContent-Type`.
     pub kind: &'static str,
     /// How it should be named: letters, digits, `-`, `_` and `.` of any script.
     pub name: String,
 }
 
 /// A file in pieces, each made when the one before is gone.
-pub type Pieces = Pin<Box<dyn Stream<Item = Result<Bytes, ApiError>>>>;
+pub type ResponseChunks = Pin<Box<dyn Stream<Item = Result<Bytes, ApiError>>>>;
 
 /// The shape of an answer without a body.
-pub struct Nothing;
+pub struct NoContent;
 
-impl<T> Reply<T> {
+impl<T> ApiResponse<T> {
     /// JSON that has been written already: large answers are written where they are read, off the threads that serve.
     pub fn written(json: Vec<u8>) -> Self {
         Self {
             status: StatusCode::OK,
-            content: Content::Json(json),
+            content: ResponseContent::Json(json),
             tag: None,
             next: None,
             op: None,
@@ -85,7 +85,7 @@ impl<T> Reply<T> {
     fn empty(status: StatusCode) -> Self {
         Self {
             status,
-            content: Content::Nothing,
+            content: ResponseContent::Nothing,
             tag: None,
             next: None,
             op: None,
@@ -100,7 +100,7 @@ impl<T> Reply<T> {
         Self { tag: Some(tag.to_owned()), ..Self::empty(StatusCode::NOT_MODIFIED) }
     }
 
-    /// The same with a tag for `If-None-Match`.
+    /// The same with a tag for `If-None-RegexMatch`.
     #[must_use]
     pub fn tagged(mut self, tag: &str) -> Self {
         self.tag = Some(tag.to_owned());
@@ -129,7 +129,7 @@ impl<T> Reply<T> {
     }
 }
 
-impl<T: Serialize> Reply<T> {
+impl<T: Serialize> ApiResponse<T> {
     /// 200 with a body.
     ///
     /// # Errors
@@ -141,7 +141,7 @@ impl<T: Serialize> Reply<T> {
     /// 201: something new is there.
     ///
     /// # Errors
-    /// As [`Reply::ok`].
+    /// As [`ApiResponse::ok`].
     pub fn created(body: &T) -> Result<Self, ApiError> {
         Ok(Self { status: StatusCode::CREATED, ..Self::ok(body)? })
     }
@@ -149,31 +149,31 @@ impl<T: Serialize> Reply<T> {
     /// 202: it has begun, the end is an event.
     ///
     /// # Errors
-    /// As [`Reply::ok`].
+    /// As [`ApiResponse::ok`].
     pub fn begun(body: &T) -> Result<Self, ApiError> {
         Ok(Self { status: StatusCode::ACCEPTED, ..Self::ok(body)? })
     }
 }
 
-impl<T: ToKeep> Reply<T> {
+impl<T: RedactForReplay> ApiResponse<T> {
     /// 200 with a body of which only what may stay is kept for a repeated key.
     ///
     /// # Errors
-    /// As [`Reply::ok`].
+    /// As [`ApiResponse::ok`].
     pub fn ok_in_short(body: T) -> Result<Self, ApiError> {
         let whole = Self::ok(&body)?;
-        Ok(Self { kept: Some(KeptAs(write(&body.to_keep())?.into())), ..whole })
+        Ok(Self { kept: Some(ReplayBody(write(&body.to_keep())?.into())), ..whole })
     }
 }
 
-impl Reply<File> {
+impl ApiResponse<FileResponse> {
     /// 200 with a file.
-    pub fn file(head: FileHead, pieces: Pieces) -> Self {
-        Self { content: Content::File(head, pieces), ..Self::empty(StatusCode::OK) }
+    pub fn file(head: FileResponseHead, pieces: ResponseChunks) -> Self {
+        Self { content: ResponseContent::File(head, pieces), ..Self::empty(StatusCode::OK) }
     }
 }
 
-impl FileHead {
+impl FileResponseHead {
     /// The file of something with a name that people gave it.
     pub fn called(name: &str, ending: &str, kind: &'static str) -> Self {
         /// So many characters of it are enough to know it by.
@@ -184,7 +184,7 @@ impl FileHead {
         Self { kind, name: format!("{}.{ending}", name.replace(' ', "-")) }
     }
 
-    /// For `Content-Disposition`: the name, and one in plain letters for who reads no other (RFC 6266).
+    /// For `ResponseContent-Disposition`: the name, and one in plain letters for who reads no other (RFC 6266).
     fn disposition(&self) -> String {
         let is_plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         let plain: String = self.name.chars().map(|c| if is_plain(&c) { c } else { '_' }).collect();
@@ -201,7 +201,7 @@ impl FileHead {
     }
 }
 
-impl Reply<Nothing> {
+impl ApiResponse<NoContent> {
     /// 204: done, and nothing to say.
     pub fn done() -> Self {
         Self::empty(StatusCode::NO_CONTENT)
@@ -216,7 +216,7 @@ pub fn write<T: Serialize>(body: &T) -> Result<Vec<u8>, ApiError> {
     serde_json::to_vec(body).map_err(ApiError::internal)
 }
 
-impl<T> Responder for Reply<T> {
+impl<T> Responder for ApiResponse<T> {
     type Body = BoxBody;
 
     fn respond_to(self, _: &HttpRequest) -> HttpResponse<BoxBody> {
@@ -241,12 +241,12 @@ impl<T> Responder for Reply<T> {
             answer.extensions_mut().insert(kept);
         }
         match self.content {
-            Content::Json(bytes) => answer.content_type("application/json").body(bytes),
-            Content::File(head, pieces) => {
+            ResponseContent::Json(bytes) => answer.content_type("application/json").body(bytes),
+            ResponseContent::File(head, pieces) => {
                 answer.insert_header((header::CONTENT_DISPOSITION, head.disposition()));
                 answer.content_type(head.kind).streaming(pieces.map_err(actix_web::Error::from))
             }
-            Content::Nothing => answer.finish(),
+            ResponseContent::Nothing => answer.finish(),
         }
     }
 }
@@ -280,10 +280,10 @@ mod tests {
 
     #[test]
     fn names_of_files_are_told_in_two_ways() {
-        let head = |name: &str| FileHead { kind: "text/plain", name: name.to_owned() }.disposition();
+        let head = |name: &str| FileResponseHead { kind: "text/plain", name: name.to_owned() }.disposition();
         assert_eq!(head("a-1.txt"), "attachment; filename=\"a-1.txt\"; filename*=UTF-8''a-1.txt");
-        assert_eq!(FileHead::called("../ Lamp 灯: x/y ", "png", "image/png").name, "Lamp-灯-xy.png");
-        assert_eq!(FileHead::called("\"/\"", "json", "application/json").name, "untitled.json");
+        assert_eq!(FileResponseHead::called("../ Lamp 灯: x/y ", "png", "image/png").name, "Lamp-灯-xy.png");
+        assert_eq!(FileResponseHead::called("\"/\"", "json", "application/json").name, "untitled.json");
         assert_eq!(head("灯\".txt"), "attachment; filename=\"__.txt\"; filename*=UTF-8''%E7%81%AF%22.txt");
     }
 

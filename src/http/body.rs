@@ -14,7 +14,7 @@ use futures_util::StreamExt;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
 
-use super::error::{ApiError, Code};
+use super::error::{ApiError, ApiErrorCode};
 use super::scan;
 use crate::app::App;
 
@@ -24,16 +24,16 @@ const PIECE_WITHIN: Duration = Duration::from_secs(15);
 const BODY_WITHIN: Duration = Duration::from_secs(120);
 
 /// A JSON body of the shape `T`, an object. An empty body counts as `{}`.
-pub struct Body<T>(pub T);
+pub struct JsonBody<T>(pub T);
 
 /// A JSON body that is a list of objects of the shape `T`.
-pub struct ListBody<T>(pub Vec<T>);
+pub struct JsonListBody<T>(pub Vec<T>);
 
-type Reading<B> = Pin<Box<dyn Future<Output = Result<B, ApiError>>>>;
+type JsonBodyFuture<B> = Pin<Box<dyn Future<Output = Result<B, ApiError>>>>;
 
-impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
+impl<T: DeserializeOwned + 'static> FromRequest for JsonBody<T> {
     type Error = ApiError;
-    type Future = Reading<Self>;
+    type Future = JsonBodyFuture<Self>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let body = json(request, payload);
@@ -44,15 +44,15 @@ impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
     }
 }
 
-impl<T: DeserializeOwned + 'static> FromRequest for ListBody<T> {
+impl<T: DeserializeOwned + 'static> FromRequest for JsonListBody<T> {
     type Error = ApiError;
-    type Future = Reading<Self>;
+    type Future = JsonBodyFuture<Self>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let body = json(request, payload);
         Box::pin(async move {
             let (bytes, max_depth) = body.await?;
-            let list: Vec<Object<T>> = parse_any(&bytes, max_depth)?;
+            let list: Vec<JsonObject<T>> = parse_any(&bytes, max_depth)?;
             Ok(Self(list.into_iter().map(|object| object.0).collect()))
         })
     }
@@ -76,25 +76,25 @@ fn json(
 
 /// A shape that is written as an object. What is derived would also take a list of its fields in their order, and a client
 /// that sends a list where an object belongs has made a mistake.
-pub struct Object<T>(pub T);
+pub struct JsonObject<T>(pub T);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for JsonObject<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Reader<T>(PhantomData<T>);
+        struct JsonObjectVisitor<T>(PhantomData<T>);
 
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Reader<T> {
-            type Value = Object<T>;
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for JsonObjectVisitor<T> {
+            type Value = JsonObject<T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+                T::deserialize(MapAccessDeserializer::new(map)).map(JsonObject)
             }
         }
 
-        from.deserialize_map(Reader(PhantomData))
+        from.deserialize_map(JsonObjectVisitor(PhantomData))
     }
 }
 
@@ -112,23 +112,24 @@ pub fn app(request: &HttpRequest) -> Result<&App, ApiError> {
 /// # Errors
 /// It is larger, or the connection broke.
 pub async fn read(request: &HttpRequest, payload: Payload, limit: usize) -> Result<Vec<u8>, ApiError> {
-    let late = |_| ApiError::new(Code::Malformed, "the body did not arrive in time");
+    let late = |_| ApiError::new(ApiErrorCode::Malformed, "the body did not arrive in time");
     tokio::time::timeout(BODY_WITHIN, gather(request, payload, limit)).await.map_err(late)?
 }
 
 async fn gather(request: &HttpRequest, mut payload: Payload, limit: usize) -> Result<Vec<u8>, ApiError> {
     let too_large = || {
         let message = format!("the body is larger than {limit} bytes");
-        ApiError::new(Code::TooLarge, message).detail("limit", limit)
+        ApiError::new(ApiErrorCode::TooLarge, message).detail("limit", limit)
     };
     let announced = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     if announced.and_then(|length| length.parse::<usize>().ok()).is_some_and(|length| length > limit) {
         return Err(too_large());
     }
-    let late = |_| ApiError::new(Code::Malformed, "the body did not arrive in time");
+    let late = |_| ApiError::new(ApiErrorCode::Malformed, "the body did not arrive in time");
     let mut bytes = Vec::new();
     while let Some(piece) = tokio::time::timeout(PIECE_WITHIN, payload.next()).await.map_err(late)? {
-        let piece = piece.map_err(|_| ApiError::new(Code::Malformed, "the body broke off or is not what it says"))?;
+        let piece =
+            piece.map_err(|_| ApiError::new(ApiErrorCode::Malformed, "the body broke off or is not what it says"))?;
         if bytes.len() + piece.len() > limit {
             return Err(too_large());
         }
@@ -140,7 +141,7 @@ async fn gather(request: &HttpRequest, mut payload: Payload, limit: usize) -> Re
 fn is_json(request: &HttpRequest) -> Result<(), ApiError> {
     let encoded = request.headers().get(header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity");
     if encoded {
-        return Err(ApiError::new(Code::UnsupportedMedia, "compressed bodies are not read"));
+        return Err(ApiError::new(ApiErrorCode::UnsupportedMedia, "compressed bodies are not read"));
     }
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let (essence, parameters) = kind.split_once(';').unwrap_or((kind, ""));
@@ -152,7 +153,10 @@ fn is_json(request: &HttpRequest) -> Result<(), ApiError> {
         return Ok(());
     }
     let got = if kind.is_empty() { "nothing".to_owned() } else { format!("\"{}\"", printable(kind)) };
-    Err(ApiError::new(Code::UnsupportedMedia, format!("the body must be JSON in UTF-8, but Content-Type says {got}")))
+    Err(ApiError::new(
+        ApiErrorCode::UnsupportedMedia,
+        format!("the body must be JSON in UTF-8, but Content-Type says {got}"),
+    ))
 }
 
 /// The shape `T` from a JSON object.
@@ -160,13 +164,14 @@ fn is_json(request: &HttpRequest) -> Result<(), ApiError> {
 /// # Errors
 /// `malformed` for what is no JSON, `invalid` with the field for what does not fit.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8], max_depth: usize) -> Result<T, ApiError> {
-    parse_any::<Object<T>>(bytes, max_depth).map(|object| object.0)
+    parse_any::<JsonObject<T>>(bytes, max_depth).map(|object| object.0)
 }
 
 fn parse_any<T: DeserializeOwned>(bytes: &[u8], max_depth: usize) -> Result<T, ApiError> {
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
-    let text = std::str::from_utf8(bytes)
-        .map_err(|error| ApiError::new(Code::Malformed, format!("not UTF-8 at byte {}", error.valid_up_to())))?;
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        ApiError::new(ApiErrorCode::Malformed, format!("not UTF-8 at byte {}", error.valid_up_to()))
+    })?;
     scan::look(text, max_depth).map_err(|fault| ApiError::invalid(&fault.field, fault.message))?;
     let mut reader = serde_json::Deserializer::from_str(text);
     let value: T = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
@@ -191,7 +196,7 @@ fn from_json_error(path: &str, error: &serde_json::Error) -> ApiError {
     let message = sentence(&error.to_string());
     if error.classify() != serde_json::error::Category::Data {
         let message = format!("not JSON at line {line}, column {column}: {message}");
-        return ApiError::new(Code::Malformed, message).detail("line", line).detail("column", column);
+        return ApiError::new(ApiErrorCode::Malformed, message).detail("line", line).detail("column", column);
     }
     invalid(path, message)
 }
@@ -285,41 +290,46 @@ mod tests {
 
     #[test]
     fn each_fault_has_its_code_and_field() {
-        let check = |text: &[u8], code: Code, field: Option<&str>, words: &str| {
+        let check = |text: &[u8], code: ApiErrorCode, field: Option<&str>, words: &str| {
             let error = parse::<Shape>(text, 64).unwrap_err();
             assert_eq!(error.code, code, "{error}");
             assert_eq!(error.details.get("field").and_then(Value::as_str), field, "{error}");
             assert!(error.message.contains(words), "{error}");
         };
-        check(b"{", Code::Malformed, None, "EOF");
-        check(b"{} {}", Code::Malformed, None, "trailing");
-        check(br#"{"name": 5, "x": }"#, Code::Malformed, None, "line 1, column 18");
-        check(br#"{"name": "a"} x"#, Code::Malformed, None, "trailing");
-        check(br#"{"name": NaN}"#, Code::Malformed, None, "line 1, column 10");
-        check(b"\xff", Code::Malformed, None, "UTF-8");
-        check(b"", Code::Invalid, Some("name"), "missing field");
-        check(br#"{"name": 5}"#, Code::Invalid, Some("name"), "expected a string");
-        check(br#"{"name": "a", "nmae": 1}"#, Code::Invalid, Some("nmae"), "unknown field \"nmae\"");
-        check(br#"{"name": "a", "name": "b"}"#, Code::Invalid, Some("name"), "duplicate field");
-        check(br#"{"name": "a", "inner": {"list": [1, 300]}}"#, Code::Invalid, Some("inner.list[1]"), "300");
-        check(br#"{"name": "a", "inner": {}}"#, Code::Invalid, Some("inner.list"), "missing field");
+        check(b"{", ApiErrorCode::Malformed, None, "EOF");
+        check(b"{} {}", ApiErrorCode::Malformed, None, "trailing");
+        check(br#"{"name": 5, "x": }"#, ApiErrorCode::Malformed, None, "line 1, column 18");
+        check(br#"{"name": "a"} x"#, ApiErrorCode::Malformed, None, "trailing");
+        check(br#"{"name": NaN}"#, ApiErrorCode::Malformed, None, "line 1, column 10");
+        check(b"\xff", ApiErrorCode::Malformed, None, "UTF-8");
+        check(b"", ApiErrorCode::Invalid, Some("name"), "missing field");
+        check(br#"{"name": 5}"#, ApiErrorCode::Invalid, Some("name"), "expected a string");
+        check(br#"{"name": "a", "nmae": 1}"#, ApiErrorCode::Invalid, Some("nmae"), "unknown field \"nmae\"");
+        check(br#"{"name": "a", "name": "b"}"#, ApiErrorCode::Invalid, Some("name"), "duplicate field");
+        check(br#"{"name": "a", "inner": {"list": [1, 300]}}"#, ApiErrorCode::Invalid, Some("inner.list[1]"), "300");
+        check(br#"{"name": "a", "inner": {}}"#, ApiErrorCode::Invalid, Some("inner.list"), "missing field");
         // In words that are not those of this program.
-        check(br#"{"name": 5}"#, Code::Invalid, Some("name"), "the number \"5\", expected a string");
-        check(br#"{"name": "a", "inner": 1}"#, Code::Invalid, Some("inner"), "expected an object");
-        check(br#"{"name": "a", "inner": {"list": 1}}"#, Code::Invalid, Some("inner.list"), "expected a list");
+        check(br#"{"name": 5}"#, ApiErrorCode::Invalid, Some("name"), "the number \"5\", expected a string");
+        check(br#"{"name": "a", "inner": 1}"#, ApiErrorCode::Invalid, Some("inner"), "expected an object");
+        check(br#"{"name": "a", "inner": {"list": 1}}"#, ApiErrorCode::Invalid, Some("inner.list"), "expected a list");
         let whole = "expected a whole number from 0 to 255";
-        check(br#"{"name": "a", "inner": {"list": [300]}}"#, Code::Invalid, Some("inner.list[0]"), whole);
-        check(br#"{"name": "a", "inner": {"list": ["i, expected u8"]}}"#, Code::Invalid, Some("inner.list[0]"), whole);
-        check(br#"{"name": "a", "inner": {"list": [1.5]}}"#, Code::Invalid, Some("inner.list[0]"), whole);
+        check(br#"{"name": "a", "inner": {"list": [300]}}"#, ApiErrorCode::Invalid, Some("inner.list[0]"), whole);
+        check(
+            br#"{"name": "a", "inner": {"list": ["i, expected u8"]}}"#,
+            ApiErrorCode::Invalid,
+            Some("inner.list[0]"),
+            whole,
+        );
+        check(br#"{"name": "a", "inner": {"list": [1.5]}}"#, ApiErrorCode::Invalid, Some("inner.list[0]"), whole);
         check(
             br#"{"name": "a", "inner": {"list": {}}}"#,
-            Code::Invalid,
+            ApiErrorCode::Invalid,
             Some("inner.list"),
             "an object, expected a list",
         );
-        check(br#"{"name": "a\u0000"}"#, Code::Invalid, Some("name"), "U+0000");
-        check(br#"[]"#, Code::Invalid, Some(""), "expected an object");
-        check(br#"["a"]"#, Code::Invalid, Some(""), "expected an object");
-        check(br#"5"#, Code::Invalid, Some(""), "expected an object");
+        check(br#"{"name": "a\u0000"}"#, ApiErrorCode::Invalid, Some("name"), "U+0000");
+        check(br#"[]"#, ApiErrorCode::Invalid, Some(""), "expected an object");
+        check(br#"["a"]"#, ApiErrorCode::Invalid, Some(""), "expected an object");
+        check(br#"5"#, ApiErrorCode::Invalid, Some(""), "expected an object");
     }
 }

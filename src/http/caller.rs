@@ -2,7 +2,7 @@
 //!
 //! In mode `local` there is one owner and no password, so the server must be sure that a request comes from its own page
 //! or from a program of this machine, never from a page of somebody else: the `Host` must be a name of ours (else a
-//! foreign name could be pointed at this machine), the `Origin`, where there is one, our own, and a browser's write
+//! foreign name could be pointed at this machine), the `OriginMatch`, where there is one, our own, and a browser's write
 //! carries the token of `/api/auth/me`. This holds for every request, the WebSocket's upgrade included.
 //!
 //! Where devices of the house may come in, a request has come *via* something: the owner's own machine, a paired device, or
@@ -19,15 +19,15 @@ use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderMap, HeaderName};
 use actix_web::{FromRequest, HttpMessage, HttpRequest};
 
-use super::error::{ApiError, Code};
+use super::error::{ApiError, ApiErrorCode};
 use crate::app::App;
 use crate::devices::FORGOTTEN_AFTER_S;
-use crate::devices::addresses::Addresses;
+use crate::devices::addresses::LocalAddresses;
 use crate::ids::{DeviceId, UserId};
 
 /// Who may call a route; the table of routes says it for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum RouteAccess {
     /// Anyone, also a device that is not paired: the page's files, and pairing itself.
     Door,
     /// Anyone who may come in at all: health, the document.
@@ -38,7 +38,7 @@ pub enum Access {
     User,
 }
 
-impl Access {
+impl RouteAccess {
     /// The word for it in the document.
     pub const fn word(self) -> &'static str {
         match self {
@@ -60,13 +60,13 @@ impl FromRequest for Caller {
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         let known = request.extensions().get::<Self>().copied();
-        ready(known.ok_or_else(|| ApiError::new(Code::Unauthenticated, "nobody is logged in")))
+        ready(known.ok_or_else(|| ApiError::new(ApiErrorCode::Unauthenticated, "nobody is logged in")))
     }
 }
 
 /// What a request has come by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Via {
+pub enum ClientIdentity {
     /// The owner's own machine.
     Machine,
     /// A paired device.
@@ -75,7 +75,7 @@ pub enum Via {
     Nothing,
 }
 
-impl FromRequest for Via {
+impl FromRequest for ClientIdentity {
     type Error = Infallible;
     type Future = Ready<Result<Self, Infallible>>;
 
@@ -84,7 +84,7 @@ impl FromRequest for Via {
     }
 }
 
-impl Via {
+impl ClientIdentity {
     fn of(request: &HttpRequest) -> Self {
         request.extensions().get::<Self>().copied().unwrap_or(Self::Nothing)
     }
@@ -127,7 +127,7 @@ impl Via {
 
 /// The refusal of a device that is not paired, or not any more.
 pub fn unpaired() -> ApiError {
-    let error = ApiError::new(Code::Unauthenticated, "this device is not paired").detail("device", true);
+    let error = ApiError::new(ApiErrorCode::Unauthenticated, "this device is not paired").detail("device", true);
     error.hint("ask for a code on the server's own machine, and open the address that it gives on this device")
 }
 
@@ -156,13 +156,13 @@ const CSRF: HeaderName = HeaderName::from_static("x-csrf-token");
 /// Whether a request may come in at all, and what it has come by.
 ///
 /// # Errors
-/// `bad_host` for a foreign `Host` or `Origin`, `forbidden` for a browser's write without the token.
-pub fn admit(app: &App, head: &RequestHead) -> Result<Via, ApiError> {
-    let via = Via::find(app, head);
-    let csrf = (via != Via::Nothing).then(|| via.token(app));
+/// `bad_host` for a foreign `Host` or `OriginMatch`, `forbidden` for a browser's write without the token.
+pub fn admit(app: &App, head: &RequestHead) -> Result<ClientIdentity, ApiError> {
+    let via = ClientIdentity::find(app, head);
+    let csrf = (via != ClientIdentity::Nothing).then(|| via.token(app));
     let devices = &app.devices;
     let house = devices.serves_house().then(|| (&devices.addresses, devices.port()));
-    Gate { allowed: &app.config.server.allowed_hosts, csrf: csrf.as_deref(), house }.admit(head)?;
+    HostPolicy { allowed: &app.config.server.allowed_hosts, csrf: csrf.as_deref(), house }.admit(head)?;
     Ok(via)
 }
 
@@ -170,20 +170,20 @@ pub fn admit(app: &App, head: &RequestHead) -> Result<Via, ApiError> {
 ///
 /// # Errors
 /// The route is not for this caller.
-pub fn identify(app: &App, request: &HttpRequest, access: Access) -> Result<Option<Caller>, ApiError> {
-    let via = Via::of(request);
-    if via == Via::Nothing && access != Access::Door {
+pub fn identify(app: &App, request: &HttpRequest, access: RouteAccess) -> Result<Option<Caller>, ApiError> {
+    let via = ClientIdentity::of(request);
+    if via == ClientIdentity::Nothing && access != RouteAccess::Door {
         return Err(unpaired());
     }
     if let Some(id) = via.device() {
         see(app, id);
     }
     match access {
-        Access::Door | Access::Public => Ok(None),
-        Access::User => Ok(Some(Caller(app.owner))),
-        Access::Operator if via == Via::Machine && is_operator(request) => Ok(None),
-        Access::Operator => {
-            let error = ApiError::new(Code::Forbidden, "this address is for whoever runs the server");
+        RouteAccess::Door | RouteAccess::Public => Ok(None),
+        RouteAccess::User => Ok(Some(Caller(app.owner))),
+        RouteAccess::Operator if via == ClientIdentity::Machine && is_operator(request) => Ok(None),
+        RouteAccess::Operator => {
+            let error = ApiError::new(ApiErrorCode::Forbidden, "this address is for whoever runs the server");
             Err(error.hint("ask from the server's own machine, not through a proxy"))
         }
     }
@@ -215,23 +215,23 @@ fn is_operator(request: &HttpRequest) -> bool {
     is_direct(request.headers()) && from_here && to_here
 }
 
-struct Gate<'a> {
+struct HostPolicy<'a> {
     allowed: &'a [String],
     /// What a browser's writes carry; those of nobody known are refused by their route.
     csrf: Option<&'a str>,
     /// Where the house finds this machine, and its port.
-    house: Option<(&'a Addresses, u16)>,
+    house: Option<(&'a LocalAddresses, u16)>,
 }
 
-impl Gate<'_> {
+impl HostPolicy<'_> {
     fn admit(&self, head: &RequestHead) -> Result<(), ApiError> {
         let headers = head.headers();
         let host = host(headers).filter(|host| self.is_ours(host));
-        let host =
-            host.ok_or_else(|| ApiError::new(Code::BadHost, "the Host header names no address of this server"))?;
-        let named = head.uri.authority().map(|authority| Authority::parse(authority.as_str()));
+        let host = host
+            .ok_or_else(|| ApiError::new(ApiErrorCode::BadHost, "the Host header names no address of this server"))?;
+        let named = head.uri.authority().map(|authority| HostAuthority::parse(authority.as_str()));
         if named.is_some_and(|named| named.is_none_or(|named| !self.is_ours(&named))) {
-            return Err(ApiError::new(Code::BadHost, "the request line names no address of this server"));
+            return Err(ApiError::new(ApiErrorCode::BadHost, "the request line names no address of this server"));
         }
         let origin = self.origin(headers, &host)?;
         let is_read = matches!(head.method, Method::GET | Method::HEAD | Method::OPTIONS);
@@ -241,34 +241,36 @@ impl Gate<'_> {
         }
         let site = headers.get(SEC_FETCH_SITE).map(|site| site.to_str().unwrap_or("cross-site"));
         let foreign = site.is_some_and(|site| !matches!(site, "same-origin" | "none"));
-        if foreign && origin != Some(Origin::Named) {
-            return Err(ApiError::new(Code::BadHost, "the request comes from a page of another site"));
+        if foreign && origin != Some(OriginMatch::Named) {
+            return Err(ApiError::new(ApiErrorCode::BadHost, "the request comes from a page of another site"));
         }
         if upgrades && is_read { Ok(()) } else { self.token(headers, site.is_some() || origin.is_some()) }
     }
 
-    /// The `Origin`, if there is one, must be our own.
-    fn origin(&self, headers: &HeaderMap, host: &Authority) -> Result<Option<Origin>, ApiError> {
+    /// The `OriginMatch`, if there is one, must be our own.
+    fn origin(&self, headers: &HeaderMap, host: &HostAuthority) -> Result<Option<OriginMatch>, ApiError> {
         let mut origins = headers.get_all(header::ORIGIN);
         let Some(origin) = origins.next() else { return Ok(None) };
         let found = origin.to_str().ok().filter(|_| origins.next().is_none()).and_then(|text| self.read(text, host));
-        found.map(Some).ok_or_else(|| ApiError::new(Code::BadHost, "the Origin header names a page of another site"))
+        found
+            .map(Some)
+            .ok_or_else(|| ApiError::new(ApiErrorCode::BadHost, "the Origin header names a page of another site"))
     }
 
-    fn read(&self, text: &str, host: &Authority) -> Option<Origin> {
+    fn read(&self, text: &str, host: &HostAuthority) -> Option<OriginMatch> {
         let (scheme, authority) = text.split_once("://")?;
         let default_port = match scheme {
             "http" => 80,
             "https" => 443,
             _ => return None,
         };
-        let origin = Authority::parse(authority)?;
+        let origin = HostAuthority::parse(authority)?;
         let same_port = origin.port.unwrap_or(default_port) == host.port.unwrap_or(default_port);
         if self.allowed.contains(&origin.name) {
-            Some(Origin::Named)
+            Some(OriginMatch::Named)
         } else if origin.name == host.name && same_port {
             // Another port of this machine is another site: any program may serve a page there.
-            Some(Origin::Own)
+            Some(OriginMatch::Own)
         } else {
             None
         }
@@ -283,19 +285,19 @@ impl Gate<'_> {
             return Ok(());
         }
         let message = "the X-CSRF-Token header is missing or from an earlier start of the server";
-        let error = ApiError::new(Code::Forbidden, message).detail("csrf", true);
+        let error = ApiError::new(ApiErrorCode::Forbidden, message).detail("csrf", true);
         Err(error.hint("read the token from /api/auth/me and send the request again"))
     }
 
-    fn is_ours(&self, host: &Authority) -> bool {
+    fn is_ours(&self, host: &HostAuthority) -> bool {
         let in_house =
-            |(addresses, port): &(&Addresses, u16)| host.port.unwrap_or(80) == *port && addresses.has(&host.name);
+            |(addresses, port): &(&LocalAddresses, u16)| host.port.unwrap_or(80) == *port && addresses.has(&host.name);
         is_loopback(&host.name) || self.allowed.contains(&host.name) || self.house.as_ref().is_some_and(in_house)
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Origin {
+enum OriginMatch {
     /// The page came from where the request goes.
     Own,
     /// The configuration names it.
@@ -304,12 +306,12 @@ enum Origin {
 
 /// A name or address, lower case, without brackets and final dot; and a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Authority {
+struct HostAuthority {
     name: String,
     port: Option<u16>,
 }
 
-impl Authority {
+impl HostAuthority {
     /// `None` for what is no `name`, `name:port` or `[address]:port`: user names, paths, spaces.
     fn parse(text: &str) -> Option<Self> {
         let (name, rest) = match text.strip_prefix('[') {
@@ -337,15 +339,15 @@ impl Authority {
 pub fn asked_from(headers: &HeaderMap) -> Option<String> {
     let origin = headers.get(header::ORIGIN)?.to_str().ok()?;
     let (_, authority) = origin.split_once("://")?;
-    let is_own = is_loopback(&Authority::parse(authority)?.name);
+    let is_own = is_loopback(&HostAuthority::parse(authority)?.name);
     (!is_own).then(|| origin.to_owned())
 }
 
 /// The one `Host` header of a request.
-fn host(headers: &HeaderMap) -> Option<Authority> {
+fn host(headers: &HeaderMap) -> Option<HostAuthority> {
     let mut hosts = headers.get_all(header::HOST);
     let (first, second) = (hosts.next()?, hosts.next());
-    first.to_str().ok().filter(|_| second.is_none()).and_then(Authority::parse)
+    first.to_str().ok().filter(|_| second.is_none()).and_then(HostAuthority::parse)
 }
 
 fn is_loopback(name: &str) -> bool {
@@ -357,20 +359,20 @@ mod tests {
     use super::*;
     use actix_web::test::TestRequest;
 
-    fn check(method: &str, headers: &[(&str, &str)], expected: Option<Code>) {
+    fn check(method: &str, headers: &[(&str, &str)], expected: Option<ApiErrorCode>) {
         let mut request = TestRequest::default().method(method.parse().unwrap());
         for (name, value) in headers {
             request = request.append_header((*name, *value));
         }
         let allowed = ["play.example.org".to_owned()];
-        let gate = Gate { allowed: &allowed, csrf: Some("t0ken"), house: None };
+        let gate = HostPolicy { allowed: &allowed, csrf: Some("t0ken"), house: None };
         let found = gate.admit(request.to_http_request().head()).err().map(|error| error.code);
         assert_eq!(found, expected, "{method} {headers:?}");
     }
 
     #[test]
     fn only_our_own_names_come_in() {
-        let bad = Some(Code::BadHost);
+        let bad = Some(ApiErrorCode::BadHost);
         for host in
             ["localhost", "LOCALHOST:7317", "localhost.", "127.0.0.1:1", "127.8.9.1", "[::1]:7317", "play.example.org"]
         {
@@ -392,7 +394,7 @@ mod tests {
 
     #[test]
     fn only_our_own_pages_come_in() {
-        let bad = Some(Code::BadHost);
+        let bad = Some(ApiErrorCode::BadHost);
         let here = ("host", "localhost:7317");
         check("GET", &[here, ("origin", "http://localhost:7317")], None);
         check("GET", &[here, ("origin", "http://localhost:5173")], bad);
@@ -416,14 +418,14 @@ mod tests {
         let (own, token) = (("origin", "http://localhost:7317"), ("x-csrf-token", "t0ken"));
         check("POST", &[here], None);
         check("POST", &[here, own, token], None);
-        check("POST", &[here, own], Some(Code::Forbidden));
-        check("DELETE", &[here, own, ("x-csrf-token", "other")], Some(Code::Forbidden));
-        check("POST", &[here, ("x-csrf-token", "other")], Some(Code::Forbidden));
-        check("PUT", &[here, ("sec-fetch-site", "same-origin")], Some(Code::Forbidden));
-        check("PUT", &[here, token, ("sec-fetch-site", "same-site")], Some(Code::BadHost));
-        check("PATCH", &[here, token, ("sec-fetch-site", "cross-site")], Some(Code::BadHost));
+        check("POST", &[here, own], Some(ApiErrorCode::Forbidden));
+        check("DELETE", &[here, own, ("x-csrf-token", "other")], Some(ApiErrorCode::Forbidden));
+        check("POST", &[here, ("x-csrf-token", "other")], Some(ApiErrorCode::Forbidden));
+        check("PUT", &[here, ("sec-fetch-site", "same-origin")], Some(ApiErrorCode::Forbidden));
+        check("PUT", &[here, token, ("sec-fetch-site", "same-site")], Some(ApiErrorCode::BadHost));
+        check("PATCH", &[here, token, ("sec-fetch-site", "cross-site")], Some(ApiErrorCode::BadHost));
         let named = ("origin", "https://play.example.org");
         check("PATCH", &[here, token, named, ("sec-fetch-site", "cross-site")], None);
-        check("POST", &[here, ("upgrade", "websocket"), own], Some(Code::Forbidden));
+        check("POST", &[here, ("upgrade", "websocket"), own], Some(ApiErrorCode::Forbidden));
     }
 }

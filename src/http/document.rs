@@ -14,18 +14,18 @@ use utoipa::openapi::{
 };
 use utoipa::{PartialSchema, ToSchema};
 
-use super::caller::Access;
-use super::error::ErrorBody;
+use super::caller::RouteAccess;
+use super::error::ErrorResponse;
 use super::repeat;
-use super::sketch::Sketch;
-use super::table::Entry;
+use super::sketch::RouteDescription;
+use super::table::RouteEntry;
 
 /// The whole document.
-pub fn build(entries: &[Entry]) -> OpenApi {
+pub fn build(entries: &[RouteEntry]) -> OpenApi {
     let mut components = ComponentsBuilder::new();
     let mut paths: Vec<(String, PathItem)> = Vec::new();
     for entry in entries.iter().filter(|entry| entry.path.starts_with("/api") || entry.is_operational()) {
-        let mut sketch = Sketch::default();
+        let mut sketch = RouteDescription::default();
         (entry.describe)(&mut sketch);
         let schemas = std::mem::take(&mut sketch.schemas);
         components = schemas.into_iter().fold(components, |all, (name, schema)| all.schema(name, schema));
@@ -36,7 +36,7 @@ pub fn build(entries: &[Entry]) -> OpenApi {
             None => paths.push((path, PathItem::new(method(entry), operation))),
         }
     }
-    components = components.schema(ErrorBody::name(), ErrorBody::schema());
+    components = components.schema(ErrorResponse::name(), ErrorResponse::schema());
     let paths = paths.into_iter().fold(PathsBuilder::new(), |all, (path, item)| all.path(path, item));
     let mut info = Info::new("Clotho", env!("CARGO_PKG_VERSION"));
     info.description = Some(ABOUT.to_owned());
@@ -47,7 +47,7 @@ const ABOUT: &str = "Stories whose history is a tree and whose every message car
                      have the form of `Error`. Text offsets count UTF-16 code units. `X-CSRF-Token` goes with the \
                      writes of a browser, `Idempotency-Key` may go with every POST and PUT.";
 
-fn method(entry: &Entry) -> HttpMethod {
+fn method(entry: &RouteEntry) -> HttpMethod {
     match entry.method.as_str() {
         "POST" => HttpMethod::Post,
         "PUT" => HttpMethod::Put,
@@ -57,7 +57,7 @@ fn method(entry: &Entry) -> HttpMethod {
     }
 }
 
-fn operation(entry: &Entry, mut sketch: Sketch) -> Operation {
+fn operation(entry: &RouteEntry, mut sketch: RouteDescription) -> Operation {
     let json = |schema: RefOr<Schema>| Content::new(Some(schema));
     sketch.parameters.extend(headers(entry));
     let mut operation = OperationBuilder::new()
@@ -125,7 +125,7 @@ fn bytes() -> utoipa::openapi::Object {
 }
 
 /// The headers that a request may carry.
-fn headers(entry: &Entry) -> Vec<Parameter> {
+fn headers(entry: &RouteEntry) -> Vec<Parameter> {
     let header = |name: &str, about: &str| {
         ParameterBuilder::new()
             .name(name)
@@ -139,10 +139,10 @@ fn headers(entry: &Entry) -> Vec<Parameter> {
     if entry.is_tagged() {
         headers.push(header("If-None-Match", "The `ETag` of the answer that one has: 304 if it is still the same"));
     }
-    if entry.access == Access::User && repeat::may_carry(&entry.method) {
+    if entry.access == RouteAccess::User && repeat::may_carry(&entry.method) {
         headers.push(header("Idempotency-Key", "1 to 200 visible characters: with it the request acts once in a day"));
     }
-    if entry.access == Access::User && entry.method != "GET" {
+    if entry.access == RouteAccess::User && entry.method != "GET" {
         headers
             .push(header("X-CSRF-Token", "From `/api/auth/me`: a browser's writes carry it, other programs need none"));
     }
@@ -150,7 +150,7 @@ fn headers(entry: &Entry) -> Vec<Parameter> {
 }
 
 /// The headers of an answer that one may have already.
-fn tagged(entry: &Entry, answer: ResponseBuilder) -> ResponseBuilder {
+fn tagged(entry: &RouteEntry, answer: ResponseBuilder) -> ResponseBuilder {
     let header = |kind: Type, about: &str| {
         HeaderBuilder::new().schema(Some(ObjectBuilder::new().schema_type(kind))).description(Some(about)).build()
     };
@@ -162,7 +162,7 @@ fn tagged(entry: &Entry, answer: ResponseBuilder) -> ResponseBuilder {
 }
 
 fn refusal() -> Response {
-    let schema = RefOr::Ref(Ref::from_schema_name(ErrorBody::name()));
+    let schema = RefOr::Ref(Ref::from_schema_name(ErrorResponse::name()));
     ResponseBuilder::new().description("A refusal").content("application/json", Content::new(Some(schema))).build()
 }
 
@@ -178,7 +178,7 @@ fn reason(status: u16) -> &'static str {
 }
 
 /// The document as JSON, with the table of codes.
-pub fn json(entries: &[Entry]) -> Value {
+pub fn json(entries: &[RouteEntry]) -> Value {
     let mut document = serde_json::to_value(build(entries)).unwrap_or_default();
     if let Some(map) = document.as_object_mut() {
         map.insert("x-error-codes".to_owned(), super::error::table());

@@ -14,21 +14,21 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use crate::provider::Failure;
+use crate::provider::ProviderFailure;
 use crate::store::{StoreError, WriteError};
-use crate::tree::edit::Refusal;
+use crate::tree::edit::TreeError;
 use crate::turn::TurnError;
 
 macro_rules! codes {
     ($($variant:ident = $word:literal $status:literal $hint:literal;)*) => {
         /// Every code that a refusal can have; the words are stable.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum Code { $(
+        pub enum ApiErrorCode { $(
             #[doc = concat!("`", $word, "`, status ", stringify!($status))]
             $variant,
         )* }
 
-        impl Code {
+        impl ApiErrorCode {
             /// Every code, in the order of the table.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
@@ -78,13 +78,13 @@ codes! {
 
 /// A refusal. Boxed, because every handler carries one that it mostly does not use.
 #[derive(Debug, Clone)]
-pub struct ApiError(Box<Refused>);
+pub struct ApiError(Box<ApiErrorInner>);
 
 /// What a client sees of a refusal, and for the server's own faults the cause that it does not see.
 #[derive(Debug, Clone)]
-pub struct Refused {
+pub struct ApiErrorInner {
     /// The stable code.
-    pub code: Code,
+    pub code: ApiErrorCode,
     /// One sentence without a final period.
     pub message: String,
     /// What to do about it; the code's own hint unless something better is known.
@@ -101,8 +101,8 @@ pub struct Refused {
 
 impl ApiError {
     /// A refusal with the code's own hint.
-    pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self(Box::new(Refused {
+    pub fn new(code: ApiErrorCode, message: impl Into<String>) -> Self {
+        Self(Box::new(ApiErrorInner {
             code,
             message: message.into(),
             hint: None,
@@ -115,17 +115,17 @@ impl ApiError {
 
     /// A field of the request does not fit.
     pub fn invalid(field: &str, message: impl Into<String>) -> Self {
-        Self::new(Code::Invalid, message).detail("field", field)
+        Self::new(ApiErrorCode::Invalid, message).detail("field", field)
     }
 
     /// Something is not there, or not for this caller; which of the two is nobody's business.
     pub fn not_found(what: &str) -> Self {
-        Self::new(Code::NotFound, format!("{what} does not exist"))
+        Self::new(ApiErrorCode::NotFound, format!("{what} does not exist"))
     }
 
     /// Our own fault: the cause is for the log.
     pub fn internal(cause: impl fmt::Display) -> Self {
-        let mut error = Self::new(Code::Internal, "something went wrong inside the server");
+        let mut error = Self::new(ApiErrorCode::Internal, "something went wrong inside the server");
         error.cause = Some(cause.to_string());
         error
     }
@@ -145,9 +145,9 @@ impl ApiError {
     }
 
     /// The body; `incident` names the line in the log that has the cause.
-    pub fn body(&self, incident: Option<&str>) -> ErrorBody {
+    pub fn body(&self, incident: Option<&str>) -> ErrorResponse {
         let hint = self.hint.clone().unwrap_or_else(|| self.code.hint().to_owned());
-        ErrorBody {
+        ErrorResponse {
             error: ErrorFields {
                 code: self.code.word().to_owned(),
                 message: self.message.clone(),
@@ -173,15 +173,15 @@ impl ApiError {
 }
 
 impl Deref for ApiError {
-    type Target = Refused;
+    type Target = ApiErrorInner;
 
-    fn deref(&self) -> &Refused {
+    fn deref(&self) -> &ApiErrorInner {
         &self.0
     }
 }
 
 impl DerefMut for ApiError {
-    fn deref_mut(&mut self) -> &mut Refused {
+    fn deref_mut(&mut self) -> &mut ApiErrorInner {
         &mut self.0
     }
 }
@@ -205,7 +205,7 @@ impl ResponseError for ApiError {
 /// The body of every refusal.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Error)]
-pub struct ErrorBody {
+pub struct ErrorResponse {
     /// What is wrong.
     #[schema(inline)]
     pub error: ErrorFields,
@@ -227,39 +227,39 @@ pub struct ErrorFields {
     pub incident: Option<String>,
 }
 
-impl From<Refusal> for ApiError {
-    fn from(refusal: Refusal) -> Self {
+impl From<TreeError> for ApiError {
+    fn from(refusal: TreeError) -> Self {
         let message = refusal.to_string();
         match refusal {
-            Refusal::NotFound(_) => Self::new(Code::NotFound, message),
-            Refusal::HeadMoved { leaf, op } => {
-                Self::new(Code::HeadMoved, message).detail("leafId", leaf.to_string()).detail("op", op)
+            TreeError::NotFound(_) => Self::new(ApiErrorCode::NotFound, message),
+            TreeError::HeadMoved { leaf, op } => {
+                Self::new(ApiErrorCode::HeadMoved, message).detail("leafId", leaf.to_string()).detail("op", op)
             }
-            Refusal::Missing { field, .. } => Self::new(Code::NotFound, message).detail("field", field),
-            Refusal::Cycle => Self::new(Code::Cycle, message),
-            Refusal::InList { index, refusal } => Self::from(*refusal).detail("operation", index),
-            Refusal::TooMuch { most, .. } => Self::new(Code::TooLarge, message).detail("limit", most),
-            Refusal::NothingTo(_) => Self::new(Code::NothingToUndo, message),
-            Refusal::NothingSincePurge(_) => Self::new(Code::NothingToUndo, message)
+            TreeError::Missing { field, .. } => Self::new(ApiErrorCode::NotFound, message).detail("field", field),
+            TreeError::Cycle => Self::new(ApiErrorCode::Cycle, message),
+            TreeError::InList { index, refusal } => Self::from(*refusal).detail("operation", index),
+            TreeError::TooMuch { most, .. } => Self::new(ApiErrorCode::TooLarge, message).detail("limit", most),
+            TreeError::NothingTo(_) => Self::new(ApiErrorCode::NothingToUndo, message),
+            TreeError::NothingSincePurge(_) => Self::new(ApiErrorCode::NothingToUndo, message)
                 .hint("nothing from before a purge is taken back: what it destroyed does not come again")
                 .detail("reason", "purged"),
-            Refusal::Overtaken { op, .. } => Self::new(Code::Conflict, message).detail("op", op),
-            Refusal::Diverged { conflicts } => Self::new(Code::Conflict, message)
+            TreeError::Overtaken { op, .. } => Self::new(ApiErrorCode::Conflict, message).detail("op", op),
+            TreeError::Diverged { conflicts } => Self::new(ApiErrorCode::Conflict, message)
                 .hint("repeat the edit with resolve: {path: \"theirs\", \"ours\", a value, or {\"value\": …}}")
                 .detail("conflicts", conflicts),
-            Refusal::Unconfirmed { nodes, branches, fragments, kept } => Self::invalid("confirm", message)
+            TreeError::Unconfirmed { nodes, branches, fragments, kept } => Self::invalid("confirm", message)
                 .hint("repeat the edit with confirm: true if that is meant")
                 .detail("nodes", nodes)
                 .detail("branches", branches)
                 .detail("fragments", fragments)
                 .detail("keptFragments", kept),
-            Refusal::NameTaken { name, node } => Self::new(Code::Conflict, message)
+            TreeError::NameTaken { name, node } => Self::new(ApiErrorCode::Conflict, message)
                 .hint("choose another name, or take this one off the other message first")
                 .detail("name", name)
                 .detail("nodeId", node.to_string()),
-            Refusal::Generating => Self::new(Code::Generating, message),
-            Refusal::Conflict(_) => Self::new(Code::Conflict, message),
-            Refusal::Invalid { field, .. } => Self::invalid(field, message),
+            TreeError::Generating => Self::new(ApiErrorCode::Generating, message),
+            TreeError::Conflict(_) => Self::new(ApiErrorCode::Conflict, message),
+            TreeError::Invalid { field, .. } => Self::invalid(field, message),
         }
     }
 }
@@ -268,15 +268,18 @@ impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         let cause = error.to_string();
         let mut refusal = match error {
-            StoreError::Full => Self::new(Code::StorageFull, "the server's disk is full"),
-            StoreError::Quota => Self::new(Code::StorageFull, "the server's database has reached its quota")
+            StoreError::Full => Self::new(ApiErrorCode::StorageFull, "the server's disk is full"),
+            StoreError::Quota => Self::new(ApiErrorCode::StorageFull, "the server's database has reached its quota")
                 .hint("raise storage.max_database_mb on the server; nothing was changed"),
-            StoreError::ReadOnly => Self::new(Code::Unavailable, "the server cannot write its data at the moment")
-                .hint(
+            StoreError::ReadOnly => {
+                Self::new(ApiErrorCode::Unavailable, "the server cannot write its data at the moment").hint(
                     "see the owner, the permissions and the disk of the server's data directory; nothing was changed",
-                ),
-            StoreError::Locked => Self::new(Code::Unavailable, "the server's data is in use by another program"),
-            StoreError::Closed => Self::new(Code::Unavailable, "the server is shutting down"),
+                )
+            }
+            StoreError::Locked => {
+                Self::new(ApiErrorCode::Unavailable, "the server's data is in use by another program")
+            }
+            StoreError::Closed => Self::new(ApiErrorCode::Unavailable, "the server is shutting down"),
             _ => return Self::internal(cause),
         };
         refusal.cause = Some(cause);
@@ -299,28 +302,30 @@ impl From<TurnError> for ApiError {
         match error {
             TurnError::Refused(refusal) => refusal.into(),
             TurnError::Store(error) => error.into(),
-            TurnError::InputRefused { plugin, .. } => Self::new(Code::InputRefused, message).detail("plugin", plugin),
-            TurnError::TooLong { plugin, .. } => Self::new(Code::TooLarge, message)
+            TurnError::InputRefused { plugin, .. } => {
+                Self::new(ApiErrorCode::InputRefused, message).detail("plugin", plugin)
+            }
+            TurnError::TooLong { plugin, .. } => Self::new(ApiErrorCode::TooLarge, message)
                 .hint("shorten the message, or go on without the plugin")
                 .detail("plugin", plugin),
             TurnError::TooMany => {
-                let mut error = Self::new(Code::TooManyGenerating, message);
+                let mut error = Self::new(ApiErrorCode::TooManyGenerating, message);
                 error.retry_after_s = Some(5);
                 error
             }
             TurnError::Invalid { field, .. } => Self::invalid(field, message),
-            TurnError::Stopped => Self::new(Code::Unavailable, message),
+            TurnError::Stopped => Self::new(ApiErrorCode::Unavailable, message),
         }
     }
 }
 
 /// A model server failed before anything could begin.
-impl From<Failure> for ApiError {
-    fn from(failure: Failure) -> Self {
+impl From<ProviderFailure> for ApiError {
+    fn from(failure: ProviderFailure) -> Self {
         let code = match &failure {
-            Failure::Timeout { .. } => Code::ProviderTimeout,
-            Failure::RateLimited { .. } => Code::RateLimited,
-            _ => Code::ProviderFailed,
+            ProviderFailure::Timeout { .. } => ApiErrorCode::ProviderTimeout,
+            ProviderFailure::RateLimited { .. } => ApiErrorCode::RateLimited,
+            _ => ApiErrorCode::ProviderFailed,
         };
         let mut error = Self::new(code, failure.to_string()).hint(failure.hint()).detail("provider", failure.code());
         error.retry_after_s = failure.retry_after().map(|wait| wait.as_secs().max(1));
@@ -329,30 +334,33 @@ impl From<Failure> for ApiError {
 }
 
 /// The code that stands for a bare status, where the framework or a library answered by itself.
-pub fn code_of(status: StatusCode) -> Code {
+pub fn code_of(status: StatusCode) -> ApiErrorCode {
     match status.as_u16() {
-        400 => Code::Malformed,
-        401 => Code::Unauthenticated,
-        403 => Code::Forbidden,
-        404 => Code::NotFound,
-        405 => Code::MethodNotAllowed,
-        409 => Code::Conflict,
-        410 => Code::GonePurged,
-        413 => Code::TooLarge,
-        415 => Code::UnsupportedMedia,
-        429 => Code::RateLimited,
-        502 => Code::ProviderFailed,
-        503 => Code::Unavailable,
-        504 => Code::ProviderTimeout,
-        507 => Code::StorageFull,
-        _ if status.is_client_error() => Code::Invalid,
-        _ => Code::Internal,
+        400 => ApiErrorCode::Malformed,
+        401 => ApiErrorCode::Unauthenticated,
+        403 => ApiErrorCode::Forbidden,
+        404 => ApiErrorCode::NotFound,
+        405 => ApiErrorCode::MethodNotAllowed,
+        409 => ApiErrorCode::Conflict,
+        410 => ApiErrorCode::GonePurged,
+        413 => ApiErrorCode::TooLarge,
+        415 => ApiErrorCode::UnsupportedMedia,
+        429 => ApiErrorCode::RateLimited,
+        502 => ApiErrorCode::ProviderFailed,
+        503 => ApiErrorCode::Unavailable,
+        504 => ApiErrorCode::ProviderTimeout,
+        507 => ApiErrorCode::StorageFull,
+        _ if status.is_client_error() => ApiErrorCode::Invalid,
+        _ => ApiErrorCode::Internal,
     }
 }
 
 /// The documented codes with their statuses, for the document.
 pub fn table() -> Value {
-    Code::ALL.iter().map(|code| json!({"code": code.word(), "status": code.status(), "hint": code.hint()})).collect()
+    ApiErrorCode::ALL
+        .iter()
+        .map(|code| json!({"code": code.word(), "status": code.status(), "hint": code.hint()}))
+        .collect()
 }
 
 #[cfg(test)]
@@ -362,11 +370,13 @@ mod tests {
 
     #[test]
     fn codes_are_words_and_differ() {
-        let words: HashSet<&str> = Code::ALL.iter().map(|code| code.word()).collect();
-        assert_eq!(words.len(), Code::ALL.len());
-        assert!(Code::ALL.iter().all(|code| !code.hint().is_empty()));
+        let words: HashSet<&str> = ApiErrorCode::ALL.iter().map(|code| code.word()).collect();
+        assert_eq!(words.len(), ApiErrorCode::ALL.len());
+        assert!(ApiErrorCode::ALL.iter().all(|code| !code.hint().is_empty()));
         assert!(words.iter().all(|word| word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')));
-        assert!(Code::ALL.iter().all(|code| StatusCode::from_u16(code.status()).is_ok_and(|s| !s.is_success())));
+        assert!(
+            ApiErrorCode::ALL.iter().all(|code| StatusCode::from_u16(code.status()).is_ok_and(|s| !s.is_success()))
+        );
     }
 
     #[test]
@@ -379,7 +389,7 @@ mod tests {
 
     #[test]
     fn the_body_has_every_field() {
-        let error = ApiError::from(Refusal::Conflict("it has ended already".into()));
+        let error = ApiError::from(TreeError::Conflict("it has ended already".into()));
         insta::assert_snapshot!(serde_json::to_string_pretty(&error.body(None)).unwrap(), @r#"
         {
           "error": {

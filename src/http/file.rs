@@ -17,8 +17,8 @@ use uuid::Uuid;
 
 use super::answer::has;
 use super::body::printable;
-use super::error::{ApiError, Code};
-use crate::interop::picture::{self, Kind};
+use super::error::{ApiError, ApiErrorCode};
+use crate::interop::picture::{self, PictureFormat};
 
 /// What the file of a session is.
 pub const KIND: &str = "application/zstd";
@@ -28,12 +28,12 @@ const PIECE_WITHIN: Duration = Duration::from_secs(15);
 const PIECE: usize = 256 << 10;
 
 /// A file that a client sends as the body.
-pub struct Upload {
+pub struct FileUpload {
     request: HttpRequest,
     payload: Payload,
 }
 
-impl FromRequest for Upload {
+impl FromRequest for FileUpload {
     type Error = ApiError;
     type Future = Ready<Result<Self, ApiError>>;
 
@@ -43,25 +43,25 @@ impl FromRequest for Upload {
 }
 
 /// A file of another program that a client sends as the body.
-pub struct Archive(pub Upload);
+pub struct ArchiveUpload(pub FileUpload);
 
-impl Archive {
+impl ArchiveUpload {
     /// What an archive is.
     pub const KIND: &str = "application/zip";
     /// What it may be.
     pub const KINDS: [&str; 2] = [Self::KIND, "application/json"];
 }
 
-impl FromRequest for Archive {
+impl FromRequest for ArchiveUpload {
     type Error = ApiError;
     type Future = Ready<Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        ready(Upload::from_request(request, payload).into_inner().map(Self))
+        ready(FileUpload::from_request(request, payload).into_inner().map(Self))
     }
 }
 
-impl Upload {
+impl FileUpload {
     /// How the request says that it is called, without folders.
     pub fn name(&self) -> Option<String> {
         let told = ContentDisposition::from_raw(self.request.headers().get(header::CONTENT_DISPOSITION)?).ok()?;
@@ -82,7 +82,8 @@ impl Upload {
         let is_wanted = kind.is_none_or(|kind| kind == "application/octet-stream" || wanted.contains(&kind.as_str()));
         let is_plain = text(header::CONTENT_ENCODING).is_none_or(|encoding| encoding == "identity");
         if !is_wanted || !is_plain {
-            let refusal = ApiError::new(Code::UnsupportedMedia, "the body must be the file itself, as it was exported");
+            let refusal =
+                ApiError::new(ApiErrorCode::UnsupportedMedia, "the body must be the file itself, as it was exported");
             return Err(refusal.hint(format!("send it with \"Content-Type: {}\"", wanted.join("\" or \""))));
         }
         let announced = text(header::CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
@@ -94,10 +95,10 @@ impl Upload {
     /// # Errors
     /// It is larger than `limit` bytes, breaks off, takes too long, or cannot be written.
     pub async fn into_file(mut self, mut file: File, limit: u64) -> Result<File, ApiError> {
-        let late = |_| ApiError::new(Code::Malformed, "the body did not arrive in time");
+        let late = |_| ApiError::new(ApiErrorCode::Malformed, "the body did not arrive in time");
         let (mut length, mut waiting) = (0_u64, Vec::new());
         while let Some(piece) = tokio::time::timeout(PIECE_WITHIN, self.payload.next()).await.map_err(late)? {
-            let piece = piece.map_err(|_| ApiError::new(Code::Malformed, "the body broke off"))?;
+            let piece = piece.map_err(|_| ApiError::new(ApiErrorCode::Malformed, "the body broke off"))?;
             length += u64::try_from(piece.len()).unwrap_or(u64::MAX);
             if length > limit {
                 return Err(too_large(limit));
@@ -112,7 +113,7 @@ impl Upload {
 }
 
 fn too_large(limit: u64) -> ApiError {
-    ApiError::new(Code::TooLarge, format!("the file is larger than {limit} bytes")).detail("limit", limit)
+    ApiError::new(ApiErrorCode::TooLarge, format!("the file is larger than {limit} bytes")).detail("limit", limit)
 }
 
 async fn written(mut file: File, bytes: Vec<u8>) -> Result<File, ApiError> {
@@ -124,7 +125,7 @@ async fn written(mut file: File, bytes: Vec<u8>) -> Result<File, ApiError> {
 pub fn unwritable(error: &io::Error) -> ApiError {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            ApiError::new(Code::StorageFull, "the server's disk is full")
+            ApiError::new(ApiErrorCode::StorageFull, "the server's disk is full")
         }
         _ => ApiError::internal(error),
     }
@@ -142,14 +143,14 @@ pub fn nameless(data_dir: &Path, id: Uuid) -> io::Result<File> {
 }
 
 /// A file that a client gets.
-pub struct Download {
+pub struct FileDownload {
     name: String,
     kind: &'static str,
     file: File,
     length: u64,
 }
 
-impl Download {
+impl FileDownload {
     /// A file of a kind from its beginning, under a name.
     ///
     /// # Errors
@@ -162,11 +163,11 @@ impl Download {
 
     /// Whether it is packed already, so that nobody need try again.
     fn is_packed(&self) -> bool {
-        matches!(self.kind, KIND | Archive::KIND)
+        matches!(self.kind, KIND | ArchiveUpload::KIND)
     }
 }
 
-impl Responder for Download {
+impl Responder for FileDownload {
     type Body = actix_web::body::BoxBody;
 
     fn respond_to(self, _: &HttpRequest) -> HttpResponse {
@@ -186,9 +187,9 @@ impl Responder for Download {
 }
 
 /// An archive that a client gets.
-pub struct Packed(pub Download);
+pub struct ArchiveDownload(pub FileDownload);
 
-impl Responder for Packed {
+impl Responder for ArchiveDownload {
     type Body = actix_web::body::BoxBody;
 
     fn respond_to(self, request: &HttpRequest) -> HttpResponse {
@@ -197,21 +198,21 @@ impl Responder for Packed {
 }
 
 /// A picture that a browser shows. What it is, its bytes say.
-pub struct Picture {
+pub struct ImageResponse {
     bytes: Vec<u8>,
-    kind: Kind,
+    kind: PictureFormat,
     /// Whether the address names this very content.
     is_named: bool,
 }
 
-impl Picture {
+impl ImageResponse {
     /// A picture of bytes, if they are one.
     pub fn of(bytes: Vec<u8>, is_named: bool) -> Option<Self> {
         picture::kind(&bytes).map(|kind| Self { bytes, kind, is_named })
     }
 }
 
-impl Responder for Picture {
+impl Responder for ImageResponse {
     type Body = actix_web::body::BoxBody;
 
     fn respond_to(self, request: &HttpRequest) -> HttpResponse {

@@ -8,7 +8,7 @@ use actix_web::http::header;
 use actix_web::{FromRequest, HttpRequest};
 
 use super::body::{self, printable};
-use super::error::{ApiError, Code};
+use super::error::{ApiError, ApiErrorCode};
 
 /// The field of a form that holds the file.
 const FIELD: &str = "file";
@@ -18,21 +18,21 @@ const FRAME: usize = 16 << 10;
 const LONGEST_HEAD: usize = 4 << 10;
 
 /// A request with a file.
-pub struct Form {
+pub struct UploadForm {
     request: HttpRequest,
     payload: Payload,
 }
 
 /// The file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sent {
+pub struct UploadFormFile {
     /// Its bytes.
     pub bytes: Vec<u8>,
     /// How it was called where it comes from, without folders.
     pub name: Option<String>,
 }
 
-impl FromRequest for Form {
+impl FromRequest for UploadForm {
     type Error = ApiError;
     type Future = Ready<Result<Self, ApiError>>;
 
@@ -41,29 +41,29 @@ impl FromRequest for Form {
     }
 }
 
-impl Form {
+impl UploadForm {
     /// The file, of at most so many bytes.
     ///
     /// # Errors
     /// It is larger, there is none, or the form cannot be read.
-    pub async fn file(self, limit: usize) -> Result<Sent, ApiError> {
+    pub async fn file(self, limit: usize) -> Result<UploadFormFile, ApiError> {
         let text = |name| self.request.headers().get(name).and_then(|value| value.to_str().ok());
         if text(header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
-            let refusal = ApiError::new(Code::UnsupportedMedia, "compressed bodies are not read");
+            let refusal = ApiError::new(ApiErrorCode::UnsupportedMedia, "compressed bodies are not read");
             return Err(refusal.hint("send the file as it is, without Content-Encoding"));
         }
         let kind = text(header::CONTENT_TYPE).unwrap_or_default().to_owned();
         let bytes = body::read(&self.request, self.payload, limit + FRAME).await?;
         let sent = match boundary(&kind) {
             Some(boundary) => only_file(&bytes, &boundary?)?,
-            None => Sent { bytes, name: None },
+            None => UploadFormFile { bytes, name: None },
         };
         match sent.bytes.len() {
             0 => Err(ApiError::invalid(FIELD, "there is no file")
                 .hint("send the file as the body, or as the field \"file\" of a form")),
             length if length > limit => {
                 let message = format!("the file is larger than {limit} bytes");
-                Err(ApiError::new(Code::TooLarge, message).detail("limit", limit))
+                Err(ApiError::new(ApiErrorCode::TooLarge, message).detail("limit", limit))
             }
             _ => Ok(sent),
         }
@@ -85,12 +85,12 @@ fn boundary(kind: &str) -> Option<Result<String, ApiError>> {
 }
 
 fn broken(why: &str) -> ApiError {
-    ApiError::new(Code::Malformed, format!("the form cannot be read: {why}"))
+    ApiError::new(ApiErrorCode::Malformed, format!("the form cannot be read: {why}"))
         .hint("send multipart/form-data with one field \"file\", or the file itself as the body")
 }
 
 /// The one file of a form.
-fn only_file(bytes: &[u8], boundary: &str) -> Result<Sent, ApiError> {
+fn only_file(bytes: &[u8], boundary: &str) -> Result<UploadFormFile, ApiError> {
     let mut found = None;
     for (head, content) in parts(bytes, boundary)? {
         let about = disposition(head)?;
@@ -100,7 +100,7 @@ fn only_file(bytes: &[u8], boundary: &str) -> Result<Sent, ApiError> {
         if found.is_some() {
             return Err(ApiError::invalid(FIELD, "one file at a time is taken"));
         }
-        found = Some(Sent { bytes: content.to_vec(), name: about.name });
+        found = Some(UploadFormFile { bytes: content.to_vec(), name: about.name });
     }
     found.ok_or_else(|| broken("it has no field \"file\""))
 }
@@ -135,12 +135,12 @@ fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
 }
 
 /// What a part says of itself.
-struct About {
+struct PartDisposition {
     field: String,
     name: Option<String>,
 }
 
-fn disposition(head: &str) -> Result<About, ApiError> {
+fn disposition(head: &str) -> Result<PartDisposition, ApiError> {
     let line = head.split("\r\n").find_map(|line| {
         let (name, value) = line.split_once(':')?;
         name.trim().eq_ignore_ascii_case("content-disposition").then_some(value)
@@ -159,7 +159,7 @@ fn disposition(head: &str) -> Result<About, ApiError> {
     };
     let field = parameter("name").ok_or_else(|| broken("a part has no name"))?;
     let bare = |name: String| printable(name.rsplit(['/', '\\']).next().unwrap_or_default());
-    Ok(About { field, name: parameter("filename").map(bare).filter(|name| !name.is_empty()) })
+    Ok(PartDisposition { field, name: parameter("filename").map(bare).filter(|name| !name.is_empty()) })
 }
 
 #[cfg(test)]

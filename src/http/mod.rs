@@ -32,13 +32,13 @@ use actix_web::http::Method;
 
 pub use server::{serve, serve_until};
 
-use caller::Access::{Door, Operator, Public, User};
+use caller::RouteAccess::{Door, Operator, Public, User};
 use routes::{
     arrange, auth, branches, cards, characters, devices, docs, documents, drafts, exports, health, line, lorebooks,
     messages, models, nodes, outside, page, personas, pictures, plugins, presets, preview, providers, rules, search,
     sessions, states, summaries, transcript, transfers, trash, tree, turns, workshop, worlds,
 };
-use table::{Entry, group, route};
+use table::{RouteEntry, group, route};
 
 const GET: Method = Method::GET;
 const POST: Method = Method::POST;
@@ -47,7 +47,7 @@ const PATCH: Method = Method::PATCH;
 const DELETE: Method = Method::DELETE;
 
 /// Every route of the program, with who may call it.
-pub fn table() -> Vec<Entry> {
+pub fn table() -> Vec<RouteEntry> {
     [
         group("Caller", vec![route(GET, "/api/auth/me", User, "Who is calling", auth::me)]),
         group("Devices", house()),
@@ -70,7 +70,7 @@ pub fn table() -> Vec<Entry> {
     .collect()
 }
 
-fn house() -> Vec<Entry> {
+fn house() -> Vec<RouteEntry> {
     vec![
         route(GET, "/api/devices", User, "The paired devices", devices::list),
         route(POST, "/api/devices/pairing", User, "Makes a code by which one device may be paired", devices::pair),
@@ -80,7 +80,7 @@ fn house() -> Vec<Entry> {
     ]
 }
 
-fn people() -> Vec<Entry> {
+fn people() -> Vec<RouteEntry> {
     vec![
         route(GET, "/api/characters", User, "The caller's characters", characters::list),
         route(POST, "/api/characters", User, "Keeps a new character", characters::create).answers(&[201]),
@@ -122,7 +122,7 @@ fn people() -> Vec<Entry> {
     ]
 }
 
-fn books() -> Vec<Entry> {
+fn books() -> Vec<RouteEntry> {
     vec![
         route(GET, "/api/lorebooks", User, "The caller's lorebooks", lorebooks::list),
         route(POST, "/api/lorebooks", User, "Keeps a new lorebook", lorebooks::create).answers(&[201]),
@@ -152,7 +152,7 @@ fn books() -> Vec<Entry> {
     ]
 }
 
-fn kept_presets() -> Vec<Entry> {
+fn kept_presets() -> Vec<RouteEntry> {
     vec![
         route(GET, "/api/presets", User, "The caller's presets", presets::list),
         route(POST, "/api/presets", User, "Keeps a new preset", presets::create).answers(&[201]),
@@ -164,7 +164,7 @@ fn kept_presets() -> Vec<Entry> {
     ]
 }
 
-fn kept_documents() -> Vec<Entry> {
+fn kept_documents() -> Vec<RouteEntry> {
     vec![
         route(GET, "/api/documents", User, "The caller's documents", documents::list),
         route(POST, "/api/documents", User, "Keeps a new document", documents::create).answers(&[201]),
@@ -175,7 +175,7 @@ fn kept_documents() -> Vec<Entry> {
     ]
 }
 
-fn stories() -> Vec<Entry> {
+fn stories() -> Vec<RouteEntry> {
     vec![
         route(GET, "/api/sessions", User, "The caller's sessions, newest change first", sessions::list),
         route(POST, "/api/sessions", User, "Begins a session", sessions::create).answers(&[201]),
@@ -192,7 +192,7 @@ fn stories() -> Vec<Entry> {
     ]
 }
 
-fn trash() -> Vec<Entry> {
+fn trash() -> Vec<RouteEntry> {
     vec![
         route(GET, "/api/trash", User, "What was deleted and can be brought back", trash::list),
         route(POST, "/api/trash/{tid}/restore", User, "Brings something back", trash::restore).answers(&[204]),
@@ -200,7 +200,7 @@ fn trash() -> Vec<Entry> {
     ]
 }
 
-fn transfers() -> Vec<Entry> {
+fn transfers() -> Vec<RouteEntry> {
     vec![
         route(GET, "/api/sessions/{sid}/export", User, "A session as a file: all of it, or one line", exports::session),
         route(GET, "/api/export", User, "Everything as a folder of another program, packed", exports::all),
@@ -216,7 +216,7 @@ fn transfers() -> Vec<Entry> {
 /// Answers with a tag: of one moment of a session, or of a file that stays as it is.
 const TAGGED: &[u16] = &[200, 304];
 
-fn reading() -> Vec<Entry> {
+fn reading() -> Vec<RouteEntry> {
     vec![
         route(GET, "/api/chat/{sid}/tree", User, "The whole tree, or its outline", tree::tree).answers(TAGGED),
         route(GET, "/api/chat/{sid}/projection", User, "The linear view", line::projection).answers(TAGGED),
@@ -255,7 +255,7 @@ fn reading() -> Vec<Entry> {
     ]
 }
 
-fn writing() -> Vec<Entry> {
+fn writing() -> Vec<RouteEntry> {
     const GROWN: &[u16] = &[201, 202];
     vec![
         route(POST, "/api/chat/{sid}/message", User, "Writes a message", messages::message).answers(GROWN),
@@ -283,7 +283,7 @@ fn writing() -> Vec<Entry> {
     ]
 }
 
-fn offers() -> Vec<Entry> {
+fn offers() -> Vec<RouteEntry> {
     vec![
         route(GET, "/api/search", User, "Searches all branches", search::search),
         route(GET, "/api/plugins", User, "The plugins of this server", plugins::list),
@@ -315,7 +315,7 @@ fn offers() -> Vec<Entry> {
     ]
 }
 
-fn operations() -> Vec<Entry> {
+fn operations() -> Vec<RouteEntry> {
     vec![
         route(GET, "/healthz", Public, "Whether the process is there", health::healthz),
         route(GET, "/readyz", Operator, "Whether database, index and plugins work", health::readyz)
@@ -327,7 +327,7 @@ fn operations() -> Vec<Entry> {
     ]
 }
 
-fn files() -> Vec<Entry> {
+fn files() -> Vec<RouteEntry> {
     vec![
         route(GET, "/", Door, "The page", page::index),
         route(GET, "/settings", Door, "The page, at its settings", page::index),

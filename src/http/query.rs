@@ -14,16 +14,16 @@ use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
 
 use super::body::{invalid, printable, sentence};
-use super::error::{ApiError, Code};
+use super::error::{ApiError, ApiErrorCode};
 use crate::ids::{
     CharacterId, DeviceId, DocumentId, DraftId, FragmentId, JobId, LorebookId, NodeId, PersonaId, PresetId, SessionId,
     SummaryId, TrashId,
 };
 
 /// A query of the shape `T`.
-pub struct Query<T>(pub T);
+pub struct QueryParams<T>(pub T);
 
-impl<T: DeserializeOwned> FromRequest for Query<T> {
+impl<T: DeserializeOwned> FromRequest for QueryParams<T> {
     type Error = ApiError;
     type Future = Ready<Result<Self, ApiError>>;
 
@@ -41,7 +41,7 @@ pub fn parse<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
     for (key, value) in pairs(query)? {
         given.entry(key).or_default().push(value);
     }
-    let map = MapDeserializer::new(given.iter().map(|(key, values)| (key.as_str(), Part { key, values })));
+    let map = MapDeserializer::new(given.iter().map(|(key, values)| (key.as_str(), QueryValue { key, values })));
     serde_path_to_error::deserialize(map).map_err(|error| {
         let path = error.path().to_string();
         invalid(&path, sentence(&error.into_inner().to_string()))
@@ -64,7 +64,7 @@ fn pairs(query: &str) -> Result<Vec<(String, String)>, ApiError> {
 
 /// Takes `%41` and `+` back; what is no UTF-8 then is refused, not guessed.
 fn decode(text: &str) -> Result<String, ApiError> {
-    let bad = || ApiError::new(Code::Malformed, "the query has a bad escape or is not UTF-8");
+    let bad = || ApiError::new(ApiErrorCode::Malformed, "the query has a bad escape or is not UTF-8");
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -84,15 +84,15 @@ fn decode(text: &str) -> Result<String, ApiError> {
 /// What a query says of one key: text that becomes a number or a truth where the shape wants one. Only where the shape wants
 /// a list may the key stand there more than once.
 #[derive(Clone, Copy)]
-struct Part<'a> {
+struct QueryValue<'a> {
     key: &'a str,
     values: &'a [String],
 }
 
-type PartError = serde::de::value::Error;
+type QueryValueError = serde::de::value::Error;
 
-impl<'a> Part<'a> {
-    fn one(self) -> Result<&'a str, PartError> {
+impl<'a> QueryValue<'a> {
+    fn one(self) -> Result<&'a str, QueryValueError> {
         match self.values {
             [one] => Ok(one),
             _ => Err(serde::de::Error::custom(format!("\"{}\" stands there twice", printable(self.key)))),
@@ -100,7 +100,7 @@ impl<'a> Part<'a> {
     }
 }
 
-impl<'a> IntoDeserializer<'a, PartError> for Part<'a> {
+impl<'a> IntoDeserializer<'a, QueryValueError> for QueryValue<'a> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -110,7 +110,7 @@ impl<'a> IntoDeserializer<'a, PartError> for Part<'a> {
 
 macro_rules! numbers {
     ($($method:ident $visit:ident,)*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PartError> {
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryValueError> {
             let text = self.one()?;
             match text.parse() {
                 Ok(number) => visitor.$visit(number),
@@ -120,19 +120,19 @@ macro_rules! numbers {
     )*};
 }
 
-impl<'de> Deserializer<'de> for Part<'de> {
-    type Error = PartError;
+impl<'de> Deserializer<'de> for QueryValue<'de> {
+    type Error = QueryValueError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PartError> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryValueError> {
         visitor.visit_borrowed_str(self.one()?)
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PartError> {
-        let parts = self.values.iter().map(|value| Part { values: slice::from_ref(value), ..self });
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryValueError> {
+        let parts = self.values.iter().map(|value| QueryValue { values: slice::from_ref(value), ..self });
         visitor.visit_seq(SeqDeserializer::new(parts))
     }
 
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PartError> {
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryValueError> {
         match self.one()? {
             "1" | "true" => visitor.visit_bool(true),
             "0" | "false" => visitor.visit_bool(false),
@@ -140,11 +140,15 @@ impl<'de> Deserializer<'de> for Part<'de> {
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PartError> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryValueError> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, PartError> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, QueryValueError> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -153,8 +157,8 @@ impl<'de> Deserializer<'de> for Part<'de> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, PartError> {
-        visitor.visit_enum(IntoDeserializer::<PartError>::into_deserializer(self.one()?))
+    ) -> Result<V::Value, QueryValueError> {
+        visitor.visit_enum(IntoDeserializer::<QueryValueError>::into_deserializer(self.one()?))
     }
 
     numbers! {
@@ -198,31 +202,31 @@ macro_rules! path_ids {
 
 path_ids! {
     /// The session of a path.
-    Sid(SessionId) = "sid" "the session";
+    SessionIdPath(SessionId) = "sid" "the session";
     /// The node of a path.
-    Nid(NodeId) = "nid" "the message";
+    NodeIdPath(NodeId) = "nid" "the message";
     /// The character of a path.
-    Cid(CharacterId) = "cid" "the character";
+    CharacterIdPath(CharacterId) = "cid" "the character";
     /// The persona of a path.
-    Pid(PersonaId) = "pid" "the persona";
+    PersonaIdPath(PersonaId) = "pid" "the persona";
     /// The lorebook of a path.
-    Lid(LorebookId) = "lid" "the lorebook";
+    LorebookIdPath(LorebookId) = "lid" "the lorebook";
     /// The preset of a path.
-    Rid(PresetId) = "rid" "the preset";
+    PresetIdPath(PresetId) = "rid" "the preset";
     /// The job of a path.
-    Jid(JobId) = "jid" "the job";
+    JobIdPath(JobId) = "jid" "the job";
     /// The fragment of a path.
-    Fid(FragmentId) = "fid" "the fragment";
+    FragmentIdPath(FragmentId) = "fid" "the fragment";
     /// The thing in the trash of a path.
-    Tid(TrashId) = "tid" "what you look for in the trash";
+    TrashIdPath(TrashId) = "tid" "what you look for in the trash";
     /// The document of a path.
-    Oid(DocumentId) = "oid" "the document";
+    DocumentIdPath(DocumentId) = "oid" "the document";
     /// The summary of a path.
-    Mid(SummaryId) = "mid" "the summary";
+    SummaryIdPath(SummaryId) = "mid" "the summary";
     /// The device of a path.
-    Vid(DeviceId) = "vid" "the device";
+    DeviceIdPath(DeviceId) = "vid" "the device";
     /// The draft of a path.
-    Did(DraftId) = "did" "the draft";
+    DraftIdPath(DraftId) = "did" "the draft";
 }
 
 fn path_id<Id: FromStr + fmt::Debug>(request: &HttpRequest, key: &str, what: &str) -> Result<Id, ApiError> {
@@ -231,9 +235,9 @@ fn path_id<Id: FromStr + fmt::Debug>(request: &HttpRequest, key: &str, what: &st
 
 /// A plugin's id in a path.
 #[derive(Debug, Clone)]
-pub struct PluginName(pub String);
+pub struct PluginIdPath(pub String);
 
-impl FromRequest for PluginName {
+impl FromRequest for PluginIdPath {
     type Error = ApiError;
     type Future = Ready<Result<Self, ApiError>>;
 
@@ -244,9 +248,9 @@ impl FromRequest for PluginName {
 
 /// A provider's id in a path.
 #[derive(Debug, Clone)]
-pub struct ProviderName(pub String);
+pub struct ProviderIdPath(pub String);
 
-impl FromRequest for ProviderName {
+impl FromRequest for ProviderIdPath {
     type Error = ApiError;
     type Future = Ready<Result<Self, ApiError>>;
 
@@ -257,41 +261,41 @@ impl FromRequest for ProviderName {
 
 /// The path of a file of a plugin, in a path.
 #[derive(Debug, Clone)]
-pub struct FilePath(pub String);
+pub struct PluginFilePath(pub String);
 
-impl FromRequest for FilePath {
+impl FromRequest for PluginFilePath {
     type Error = ApiError;
     type Future = Ready<Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let named = request.match_info().load::<NamedFile>();
+        let named = request.match_info().load::<PluginFileSegment>();
         ready(named.map(|named| Self(named.path)).map_err(|_| ApiError::not_found("the file")))
     }
 }
 
 /// The part of a path that names a file. Read as a shape it has no escapes left.
 #[derive(Deserialize)]
-struct NamedFile {
+struct PluginFileSegment {
     path: String,
 }
 
 /// What an entry of a lorebook is known by, in a path: a number, or a word.
 #[derive(Debug, Clone)]
-pub struct EntryUid(pub String);
+pub struct LoreEntryUidPath(pub String);
 
-impl FromRequest for EntryUid {
+impl FromRequest for LoreEntryUidPath {
     type Error = ApiError;
     type Future = Ready<Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let named = request.match_info().load::<EntryPath>();
+        let named = request.match_info().load::<LoreEntryUidSegment>();
         ready(named.map(|path| Self(path.uid)).map_err(|_| ApiError::not_found("the entry")))
     }
 }
 
 /// The part of a path that names an entry. Read as a shape it has no escapes left: a word may have a slash in it.
 #[derive(Deserialize)]
-struct EntryPath {
+struct LoreEntryUidSegment {
     uid: String,
 }
 
@@ -327,22 +331,22 @@ mod tests {
 
     #[test]
     fn each_fault_has_its_code_and_key() {
-        let check = |query: &str, code: Code, field: Option<&str>| {
+        let check = |query: &str, code: ApiErrorCode, field: Option<&str>| {
             let error = parse::<Shape>(query).unwrap_err();
             assert_eq!(error.code, code, "{query}: {error}");
             assert_eq!(error.details.get("field").and_then(|f| f.as_str()), field, "{query}: {error}");
         };
-        check("limt=5", Code::Invalid, Some("limt"));
-        check("limit=five", Code::Invalid, Some("limit"));
-        check("limit=-1", Code::Invalid, Some("limit"));
-        check("limit=", Code::Invalid, Some("limit"));
-        check("all=yes", Code::Invalid, Some("all"));
-        check("kind=trunk", Code::Invalid, Some("kind"));
-        check("limit=1&limit=2", Code::Invalid, Some("limit"));
-        check("q=%00", Code::Invalid, Some("q"));
-        check("q=%zz", Code::Malformed, None);
-        check("q=%f", Code::Malformed, None);
-        check("q=%ff", Code::Malformed, None);
+        check("limt=5", ApiErrorCode::Invalid, Some("limt"));
+        check("limit=five", ApiErrorCode::Invalid, Some("limit"));
+        check("limit=-1", ApiErrorCode::Invalid, Some("limit"));
+        check("limit=", ApiErrorCode::Invalid, Some("limit"));
+        check("all=yes", ApiErrorCode::Invalid, Some("all"));
+        check("kind=trunk", ApiErrorCode::Invalid, Some("kind"));
+        check("limit=1&limit=2", ApiErrorCode::Invalid, Some("limit"));
+        check("q=%00", ApiErrorCode::Invalid, Some("q"));
+        check("q=%zz", ApiErrorCode::Malformed, None);
+        check("q=%f", ApiErrorCode::Malformed, None);
+        check("q=%ff", ApiErrorCode::Malformed, None);
         let words = parse::<Shape>("limit=five").unwrap_err().message.clone();
         assert_eq!(words, "invalid type: the text \"five\", expected a whole number from 0 to 4294967295");
         let words = parse::<Shape>("all=yes").unwrap_err().message.clone();

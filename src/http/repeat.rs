@@ -1,7 +1,7 @@
 //! `Idempotency-Key`: the same request with the same key acts once and is answered with the first answer, for a day. While
 //! the first runs, the others wait; it runs on although its client goes away.
 //!
-//! What acts keeps the key in its own commit ([`Claim`]), so that no crash can fall between the two. If the answer is lost
+//! What acts keeps the key in its own commit ([`IdempotencyClaim`]), so that no crash can fall between the two. If the answer is lost
 //! after that, the next try is told what was made and answers with it.
 //!
 //! A refusal has done nothing, so it does not use the key up: the same request is simply tried again, and a corrected one
@@ -14,14 +14,14 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, HttpResponse, web};
 
-use super::answer::KeptAs;
+use super::answer::ReplayBody;
 use super::body;
 use super::caller::Caller;
-use super::error::{ApiError, Code};
-use super::shared::{HeldKey, Shared};
+use super::error::{ApiError, ApiErrorCode};
+use super::shared::{IdempotencyKeyGuard, ServerState};
 use crate::app::App;
 use crate::clock::Time;
-use crate::store::{Answer, Claim, Tx};
+use crate::store::{IdempotencyClaim, SavedResponse, Tx};
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// Says that an answer is the first one's.
@@ -50,7 +50,7 @@ pub async fn once(
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     let key = key(&request)?;
     let (Some(app), Some(shared)) =
-        (request.app_data::<web::Data<App>>().cloned(), request.app_data::<web::Data<Shared>>().cloned())
+        (request.app_data::<web::Data<App>>().cloned(), request.app_data::<web::Data<ServerState>>().cloned())
     else {
         return Err(ApiError::internal("a route without the program").into());
     };
@@ -62,42 +62,43 @@ pub async fn once(
     let mut made = None;
     if let Some(kept) = kept(&app, caller, &key).await? {
         is_same(&kept, &hash)?;
-        if kept.status == Answer::PURGED {
-            return Err(ApiError::new(Code::GonePurged, "what this request made was destroyed since").into());
+        if kept.status == SavedResponse::PURGED {
+            return Err(ApiError::new(ApiErrorCode::GonePurged, "what this request made was destroyed since").into());
         }
         shared.meters.replayed();
-        if kept.status != Answer::LOST {
+        if kept.status != SavedResponse::LOST {
             return Ok(request.into_response(replay(&kept)?));
         }
         made = Some(kept.body);
     }
     let at = app.clock.now();
-    let claim = Claim { caller: caller.0, key, request: hash, at, forget_before: Time(at.0 - KEPT_MS), made };
-    let first = First { app, claim, _held: held };
+    let claim =
+        IdempotencyClaim { caller: caller.0, key, request: hash, at, forget_before: Time(at.0 - KEPT_MS), made };
+    let first = FirstRequest { app, claim, _held: held };
     // On a task of its own: the client may go away, and its next try must find this answer.
     let answer = actix_web::rt::spawn(async move { first.act(request, next).await }).await;
     answer.map_err(|error| Error::from(ApiError::internal(error)))?
 }
 
-struct First {
+struct FirstRequest {
     app: web::Data<App>,
-    claim: Claim,
-    _held: HeldKey,
+    claim: IdempotencyClaim,
+    _held: IdempotencyKeyGuard,
 }
 
-impl First {
+impl FirstRequest {
     async fn act(self, request: ServiceRequest, next: Next<BoxBody>) -> Result<ServiceResponse<BoxBody>, Error> {
         let http = request.request().clone();
-        let answer = Claim::carry(Some(self.claim.clone()), next.call(request)).await;
+        let answer = IdempotencyClaim::carry(Some(self.claim.clone()), next.call(request)).await;
         let answer = answer.unwrap_or_else(|error| ServiceResponse::from_err(error, http));
         let refusal = answer.response().error().and_then(|error| error.as_error::<ApiError>()).cloned();
         let (request, response) = answer.into_parts();
-        let kept = response.extensions().get::<KeptAs>().cloned();
+        let kept = response.extensions().get::<ReplayBody>().cloned();
         let (response, body) = response.into_parts();
         let bytes = to_bytes(body).await.map_err(|_| ApiError::internal("an answer that cannot be read"))?;
         let status = response.status();
         if status.is_success() {
-            self.keep(status, kept.as_ref().map_or(&bytes, |KeptAs(instead)| instead)).await;
+            self.keep(status, kept.as_ref().map_or(&bytes, |ReplayBody(instead)| instead)).await;
         }
         // A refusal keeps its cause, so that the outermost layer knows it.
         Ok(match refusal {
@@ -116,7 +117,7 @@ impl First {
     async fn keep(&self, status: StatusCode, bytes: &[u8]) {
         let claim = self.claim.clone();
         let body = String::from_utf8_lossy(bytes).into_owned();
-        let answer = Answer { request: claim.request.clone(), status: status.as_u16(), body };
+        let answer = SavedResponse { request: claim.request.clone(), status: status.as_u16(), body };
         let put =
             move |tx: &mut Tx<'_>| tx.put_answer(claim.caller, &claim.key, &answer, claim.at, claim.forget_before);
         if let Err(error) = self.app.store.write(put).await {
@@ -143,13 +144,13 @@ fn hash(request: &ServiceRequest, body: &[u8]) -> Vec<u8> {
     hasher.finalize().as_bytes().to_vec()
 }
 
-async fn kept(app: &App, caller: Caller, key: &str) -> Result<Option<Answer>, ApiError> {
+async fn kept(app: &App, caller: Caller, key: &str) -> Result<Option<SavedResponse>, ApiError> {
     let after = Time(app.clock.now().0 - KEPT_MS);
     let key = key.to_owned();
     app.store.glance(move |reader| Ok(reader.answer(caller.0, &key, after)?)).await
 }
 
-fn is_same(kept: &Answer, hash: &[u8]) -> Result<(), ApiError> {
+fn is_same(kept: &SavedResponse, hash: &[u8]) -> Result<(), ApiError> {
     if kept.request == hash {
         return Ok(());
     }
@@ -157,7 +158,7 @@ fn is_same(kept: &Answer, hash: &[u8]) -> Result<(), ApiError> {
     Err(ApiError::invalid("Idempotency-Key", message).hint("use a new key for a new request"))
 }
 
-fn replay(kept: &Answer) -> Result<HttpResponse, ApiError> {
+fn replay(kept: &SavedResponse) -> Result<HttpResponse, ApiError> {
     let status = StatusCode::from_u16(kept.status).map_err(ApiError::internal)?;
     let mut answer = HttpResponse::build(status);
     answer.insert_header((REPLAYED, HeaderValue::from_static("true")));

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 /// What keeps a text from being read, and where: `a.b[0]`, as the parser names places.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct JsonScanError {
     /// The place; empty = the whole document.
     pub field: String,
     /// One sentence.
@@ -13,7 +13,7 @@ pub struct Fault {
 }
 
 /// Where the scan stands inside one object or list.
-enum Frame<'a> {
+enum JsonScanFrame<'a> {
     Object { key: Option<&'a str>, wants_key: bool },
     List { index: usize },
 }
@@ -22,8 +22,8 @@ enum Frame<'a> {
 ///
 /// # Errors
 /// The first place that nests deeper than `max_depth`, or whose text holds U+0000 or half of a surrogate pair.
-pub fn look(text: &str, max_depth: usize) -> Result<(), Fault> {
-    let mut stack: Vec<Frame<'_>> = Vec::new();
+pub fn look(text: &str, max_depth: usize) -> Result<(), JsonScanError> {
+    let mut stack: Vec<JsonScanFrame<'_>> = Vec::new();
     let bytes = text.as_bytes();
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
@@ -31,9 +31,9 @@ pub fn look(text: &str, max_depth: usize) -> Result<(), Fault> {
             b'"' => {
                 let (inside, next) = string(text, at + 1);
                 if let Some(message) = fault_in(inside) {
-                    return Err(Fault { field: place(&stack), message: message.to_owned() });
+                    return Err(JsonScanError { field: place(&stack), message: message.to_owned() });
                 }
-                if let Some(Frame::Object { key, wants_key }) = stack.last_mut()
+                if let Some(JsonScanFrame::Object { key, wants_key }) = stack.last_mut()
                     && *wants_key
                 {
                     *key = Some(inside);
@@ -41,24 +41,24 @@ pub fn look(text: &str, max_depth: usize) -> Result<(), Fault> {
                 at = next;
                 continue;
             }
-            b'{' => stack.push(Frame::Object { key: None, wants_key: true }),
-            b'[' => stack.push(Frame::List { index: 0 }),
+            b'{' => stack.push(JsonScanFrame::Object { key: None, wants_key: true }),
+            b'[' => stack.push(JsonScanFrame::List { index: 0 }),
             b'}' | b']' => _ = stack.pop(),
             b':' => {
-                if let Some(Frame::Object { wants_key, .. }) = stack.last_mut() {
+                if let Some(JsonScanFrame::Object { wants_key, .. }) = stack.last_mut() {
                     *wants_key = false;
                 }
             }
             b',' => match stack.last_mut() {
-                Some(Frame::Object { wants_key, .. }) => *wants_key = true,
-                Some(Frame::List { index }) => *index += 1,
+                Some(JsonScanFrame::Object { wants_key, .. }) => *wants_key = true,
+                Some(JsonScanFrame::List { index }) => *index += 1,
                 None => {}
             },
             _ => {}
         }
         if stack.len() > max_depth {
             let message = format!("the JSON nests deeper than {max_depth} levels");
-            return Err(Fault { field: place(&stack), message });
+            return Err(JsonScanError { field: place(&stack), message });
         }
         at += 1;
     }
@@ -105,16 +105,16 @@ fn fault_in(inside: &str) -> Option<&'static str> {
 
 const LONE: &str = "a text cannot contain half of a surrogate pair";
 
-fn place(stack: &[Frame<'_>]) -> String {
+fn place(stack: &[JsonScanFrame<'_>]) -> String {
     let mut place = String::new();
     for frame in stack.iter().take(8) {
         match frame {
-            Frame::Object { key: Some(key), .. } => {
+            JsonScanFrame::Object { key: Some(key), .. } => {
                 let dot = if place.is_empty() { "" } else { "." };
                 let _ = write!(place, "{dot}{}", key.chars().take(100).collect::<String>());
             }
-            Frame::Object { key: None, .. } => {}
-            Frame::List { index } => _ = write!(place, "[{index}]"),
+            JsonScanFrame::Object { key: None, .. } => {}
+            JsonScanFrame::List { index } => _ = write!(place, "[{index}]"),
         }
     }
     place

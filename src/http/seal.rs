@@ -14,7 +14,7 @@ use actix_web::{Error, HttpMessage, web};
 
 use super::caller;
 use super::error::{ApiError, code_of};
-use super::shared::{Serving, Shared};
+use super::shared::{RunningRequestGuard, ServerState};
 use crate::app::App;
 
 /// Carries the id of a request, in and out.
@@ -53,7 +53,7 @@ pub async fn seal(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     let (Some(app), Some(shared)) =
-        (request.app_data::<web::Data<App>>().cloned(), request.app_data::<web::Data<Shared>>().cloned())
+        (request.app_data::<web::Data<App>>().cloned(), request.app_data::<web::Data<ServerState>>().cloned())
     else {
         return Err(ApiError::internal("a server without the program").into());
     };
@@ -74,18 +74,18 @@ pub async fn seal(
     shared.meters.answered(status);
     let micros = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
     tracing::info!(target: "clotho::http", request_id = id, %method, path, status, micros, "request");
-    Ok(answer.map_body(|_, body| BoxBody::new(Leaving { body, rest: Bytes::new(), _serving: serving })))
+    Ok(answer.map_body(|_, body| BoxBody::new(TrackedBody { body, rest: Bytes::new(), _serving: serving })))
 }
 
 /// The body of an answer, which counts as being served until it has gone. It goes in pieces, because what the connection
 /// has taken it has not sent yet.
-struct Leaving {
+struct TrackedBody {
     body: BoxBody,
     rest: Bytes,
-    _serving: Serving,
+    _serving: RunningRequestGuard,
 }
 
-impl MessageBody for Leaving {
+impl MessageBody for TrackedBody {
     type Error = <BoxBody as MessageBody>::Error;
 
     fn size(&self) -> BodySize {
@@ -219,9 +219,9 @@ mod tests {
 
     #[tokio::test]
     async fn an_answer_is_served_until_it_has_gone() {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(ServerState::default());
         let body = BoxBody::new(Bytes::from(vec![7; PIECE + 1]));
-        let mut leaving = Leaving { body, rest: Bytes::new(), _serving: shared.serve() };
+        let mut leaving = TrackedBody { body, rest: Bytes::new(), _serving: shared.serve() };
         let mut sizes = Vec::new();
         while let Some(piece) = std::future::poll_fn(|cx| Pin::new(&mut leaving).poll_next(cx)).await {
             sizes.push(piece.unwrap().len());

@@ -13,8 +13,8 @@ use tokio::time::timeout;
 
 use super::routes::page;
 use super::seal::{seal, spare_small};
-use super::shared::Shared;
-use super::table::{Entry, configure};
+use super::shared::ServerState;
+use super::table::{RouteEntry, configure};
 use crate::app::App;
 
 /// How long a client may take to send the head of a request.
@@ -50,8 +50,8 @@ pub async fn serve_until(app: Arc<App>, listener: TcpListener, stop: impl Future
     #[cfg(target_os = "linux")]
     let_go_of_the_silent(&listener);
     app.devices.listens_on(listener.local_addr()?.port());
-    let shared = Data::new(Shared::default());
-    let entries: Arc<[Entry]> = super::table().into();
+    let shared = Data::new(ServerState::default());
+    let entries: Arc<[RouteEntry]> = super::table().into();
     let workers = app.config.server.workers;
     let (program, common) = (Data::from(app), shared.clone());
     let (alive, mut gone) = tokio::sync::mpsc::channel::<()>(1);
@@ -91,7 +91,7 @@ fn let_go_of_the_silent(listener: &TcpListener) {
     }
 }
 
-async fn until(server: Server, stop: impl Future<Output = ()>, shared: &Shared) -> io::Result<()> {
+async fn until(server: Server, stop: impl Future<Output = ()>, shared: &ServerState) -> io::Result<()> {
     let handle = server.handle();
     let stopping = async {
         stop.await;

@@ -9,14 +9,14 @@ use tokio::sync::watch;
 use crate::ids::UserId;
 
 /// Whose turn it is to answer a key.
-type Turn = Arc<tokio::sync::Mutex<()>>;
+type IdempotencyKeyLock = Arc<tokio::sync::Mutex<()>>;
 
 /// One server's shared state.
-pub struct Shared {
+pub struct ServerState {
     /// Counters for `/metrics`.
-    pub meters: Meters,
+    pub meters: HttpMetrics,
     sockets: Mutex<HashMap<UserId, usize>>,
-    keys: Mutex<HashMap<(UserId, String), Turn>>,
+    keys: Mutex<HashMap<(UserId, String), IdempotencyKeyLock>>,
     closing: watch::Sender<bool>,
     /// Requests that are being answered, the last byte of the answer included; an open socket is one.
     serving: watch::Sender<usize>,
@@ -24,7 +24,7 @@ pub struct Shared {
 
 /// Counters since the start.
 #[derive(Default)]
-pub struct Meters {
+pub struct HttpMetrics {
     /// Answers by the first digit of their status, 1 to 5.
     answers: [AtomicU64; 6],
     /// Frames sent over sockets.
@@ -33,10 +33,10 @@ pub struct Meters {
     replayed: AtomicU64,
 }
 
-impl Default for Shared {
+impl Default for ServerState {
     fn default() -> Self {
         Self {
-            meters: Meters::default(),
+            meters: HttpMetrics::default(),
             sockets: Mutex::default(),
             keys: Mutex::default(),
             closing: watch::Sender::new(false),
@@ -45,16 +45,16 @@ impl Default for Shared {
     }
 }
 
-impl Shared {
+impl ServerState {
     /// Takes a place for a socket of a user; `None` if the user has `limit` open ones.
-    pub fn open_socket(self: &Arc<Self>, user: UserId, limit: usize) -> Option<SocketPlace> {
+    pub fn open_socket(self: &Arc<Self>, user: UserId, limit: usize) -> Option<SocketPermit> {
         let mut sockets = lock(&self.sockets);
         let open = sockets.entry(user).or_default();
         if *open >= limit {
             return None;
         }
         *open += 1;
-        Some(SocketPlace { shared: Arc::clone(self), user })
+        Some(SocketPermit { shared: Arc::clone(self), user })
     }
 
     /// How many sockets are open.
@@ -63,17 +63,17 @@ impl Shared {
     }
 
     /// Waits until nobody else answers a request with this key of this user.
-    pub async fn hold_key(self: &Arc<Self>, user: UserId, key: &str) -> HeldKey {
+    pub async fn hold_key(self: &Arc<Self>, user: UserId, key: &str) -> IdempotencyKeyGuard {
         let id = (user, key.to_owned());
         let turn = Arc::clone(lock(&self.keys).entry(id.clone()).or_default());
         let guard = turn.lock_owned().await;
-        HeldKey { shared: Arc::clone(self), id, guard: Some(guard) }
+        IdempotencyKeyGuard { shared: Arc::clone(self), id, guard: Some(guard) }
     }
 
     /// Counts a request until what is returned is dropped.
-    pub fn serve(self: &Arc<Self>) -> Serving {
+    pub fn serve(self: &Arc<Self>) -> RunningRequestGuard {
         self.serving.send_modify(|serving| *serving += 1);
-        Serving(Arc::clone(self))
+        RunningRequestGuard(Arc::clone(self))
     }
 
     /// Waits until no request is being answered.
@@ -94,21 +94,21 @@ impl Shared {
 }
 
 /// A request that is being answered.
-pub struct Serving(Arc<Shared>);
+pub struct RunningRequestGuard(Arc<ServerState>);
 
-impl Drop for Serving {
+impl Drop for RunningRequestGuard {
     fn drop(&mut self) {
         self.0.serving.send_modify(|serving| *serving = serving.saturating_sub(1));
     }
 }
 
 /// A place among a user's sockets; dropping it frees the place.
-pub struct SocketPlace {
-    shared: Arc<Shared>,
+pub struct SocketPermit {
+    shared: Arc<ServerState>,
     user: UserId,
 }
 
-impl Drop for SocketPlace {
+impl Drop for SocketPermit {
     fn drop(&mut self) {
         let mut sockets = lock(&self.shared.sockets);
         if let Some(open) = sockets.get_mut(&self.user) {
@@ -121,13 +121,13 @@ impl Drop for SocketPlace {
 }
 
 /// The right to answer a key; dropping it lets the next one look.
-pub struct HeldKey {
-    shared: Arc<Shared>,
+pub struct IdempotencyKeyGuard {
+    shared: Arc<ServerState>,
     id: (UserId, String),
     guard: Option<tokio::sync::OwnedMutexGuard<()>>,
 }
 
-impl Drop for HeldKey {
+impl Drop for IdempotencyKeyGuard {
     fn drop(&mut self) {
         let mut keys = lock(&self.shared.keys);
         self.guard = None;
@@ -138,7 +138,7 @@ impl Drop for HeldKey {
     }
 }
 
-impl Meters {
+impl HttpMetrics {
     /// An answer went out.
     pub fn answered(&self, status: u16) {
         if let Some(counter) = self.answers.get(usize::from(status / 100)) {
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_user_has_so_many_sockets() {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(ServerState::default());
         let first = shared.open_socket(user(), 2).unwrap();
         let _second = shared.open_socket(user(), 2).unwrap();
         assert!(shared.open_socket(user(), 2).is_none());
@@ -192,7 +192,7 @@ mod tests {
 
     #[tokio::test]
     async fn idle_is_when_the_last_answer_has_gone() {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(ServerState::default());
         shared.idle().await;
         let (first, second) = (shared.serve(), shared.serve());
         let waiting = tokio::spawn({
@@ -208,7 +208,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_request_at_a_time_has_a_key() {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(ServerState::default());
         let held = shared.hold_key(user(), "k").await;
         let other = tokio::spawn({
             let shared = Arc::clone(&shared);

@@ -7,23 +7,24 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::openapi::{Ref, RefOr, Required};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
-use super::answer::{File, Nothing, Reply};
-use super::body::{Body, ListBody};
-use super::caller::{Caller, Via};
+use super::answer::{ApiResponse, FileResponse, NoContent};
+use super::body::{JsonBody, JsonListBody};
+use super::caller::{Caller, ClientIdentity};
 use super::error::ApiError;
-use super::file::{Archive, Download, KIND, Packed, Picture, Upload};
-use super::form::Form;
+use super::file::{ArchiveDownload, ArchiveUpload, FileDownload, FileUpload, ImageResponse, KIND};
+use super::form::UploadForm;
 use super::query::{
-    Cid, Did, EntryUid, Fid, FilePath, Jid, Lid, Mid, Nid, Oid, Pid, PluginName, ProviderName, Query, Rid, Sid, Tid,
-    Vid,
+    CharacterIdPath, DeviceIdPath, DocumentIdPath, DraftIdPath, FragmentIdPath, JobIdPath, LoreEntryUidPath,
+    LorebookIdPath, NodeIdPath, PersonaIdPath, PluginFilePath, PluginIdPath, PresetIdPath, ProviderIdPath, QueryParams,
+    SessionIdPath, SummaryIdPath, TrashIdPath,
 };
-use super::wire::List;
+use super::wire::ListResponse;
 use super::wire::events::{ClientFrame, Event};
 use crate::app::App;
 
 /// What is known of a route while it is described.
 #[derive(Default)]
-pub struct Sketch {
+pub struct RouteDescription {
     /// What the address and the query take.
     pub parameters: Vec<Parameter>,
     /// The kinds of files that it takes as its body.
@@ -42,7 +43,7 @@ pub struct Sketch {
     pub schemas: Vec<(String, RefOr<Schema>)>,
 }
 
-impl Sketch {
+impl RouteDescription {
     /// A named shape, by reference.
     fn shape<T: ToSchema>(&mut self) -> RefOr<Schema> {
         self.schemas.push((T::name().into_owned(), T::schema()));
@@ -63,130 +64,144 @@ impl Sketch {
 }
 
 /// Something that a handler takes.
-pub trait Input {
+pub trait DescribeInput {
     /// Adds it to the description.
-    fn describe(sketch: &mut Sketch);
+    fn describe(sketch: &mut RouteDescription);
 }
 
 /// Something that a handler answers.
-pub trait Output {
+pub trait DescribeOutput {
     /// Adds it to the description.
-    fn describe(sketch: &mut Sketch);
+    fn describe(sketch: &mut RouteDescription);
 }
 
-impl<T: ToSchema> Input for Body<T> {
-    fn describe(sketch: &mut Sketch) {
+impl<T: ToSchema> DescribeInput for JsonBody<T> {
+    fn describe(sketch: &mut RouteDescription) {
         // Nothing at all is read as an object without fields.
         let must_be = matches!(T::schema(), RefOr::T(Schema::Object(object)) if !object.required.is_empty());
         sketch.body = Some((sketch.shape::<T>(), must_be));
     }
 }
 
-impl<T: ToSchema> Input for ListBody<T> {
-    fn describe(sketch: &mut Sketch) {
-        sketch.body = Some((sketch.shape::<List<T>>(), true));
+impl<T: ToSchema> DescribeInput for JsonListBody<T> {
+    fn describe(sketch: &mut RouteDescription) {
+        sketch.body = Some((sketch.shape::<ListResponse<T>>(), true));
     }
 }
 
-impl<T: IntoParams> Input for Query<T> {
-    fn describe(sketch: &mut Sketch) {
+impl<T: IntoParams> DescribeInput for QueryParams<T> {
+    fn describe(sketch: &mut RouteDescription) {
         sketch.parameters.extend(T::into_params(|| Some(ParameterIn::Query)));
     }
 }
 
 macro_rules! path_inputs {
     ($($id:ty),*) => {$(
-        impl Input for $id {
-            fn describe(sketch: &mut Sketch) {
+        impl DescribeInput for $id {
+            fn describe(sketch: &mut RouteDescription) {
                 sketch.path_text(Self::KEY, Self::WHAT);
             }
         }
     )*};
 }
 
-path_inputs!(Cid, Did, Fid, Jid, Lid, Mid, Nid, Oid, Pid, Rid, Sid, Tid, Vid);
+path_inputs!(
+    CharacterIdPath,
+    DraftIdPath,
+    FragmentIdPath,
+    JobIdPath,
+    LorebookIdPath,
+    SummaryIdPath,
+    NodeIdPath,
+    DocumentIdPath,
+    PersonaIdPath,
+    PresetIdPath,
+    SessionIdPath,
+    TrashIdPath,
+    DeviceIdPath
+);
 
-impl Input for PluginName {
-    fn describe(sketch: &mut Sketch) {
+impl DescribeInput for PluginIdPath {
+    fn describe(sketch: &mut RouteDescription) {
         sketch.path_text("plugin", "the plugin");
     }
 }
 
-impl Input for ProviderName {
-    fn describe(sketch: &mut Sketch) {
+impl DescribeInput for ProviderIdPath {
+    fn describe(sketch: &mut RouteDescription) {
         sketch.path_text("provider", "the provider");
     }
 }
 
-impl Input for FilePath {
-    fn describe(sketch: &mut Sketch) {
+impl DescribeInput for PluginFilePath {
+    fn describe(sketch: &mut RouteDescription) {
         sketch.path_text("path", "the file");
     }
 }
 
-impl Input for EntryUid {
-    fn describe(sketch: &mut Sketch) {
+impl DescribeInput for LoreEntryUidPath {
+    fn describe(sketch: &mut RouteDescription) {
         sketch.path_text("uid", "the entry");
     }
 }
 
-impl Input for Upload {
-    fn describe(sketch: &mut Sketch) {
+impl DescribeInput for FileUpload {
+    fn describe(sketch: &mut RouteDescription) {
         sketch.takes_files = &[KIND];
     }
 }
 
-impl Input for Form {
-    fn describe(sketch: &mut Sketch) {
+impl DescribeInput for UploadForm {
+    fn describe(sketch: &mut RouteDescription) {
         sketch.takes_form = true;
     }
 }
 
-impl Output for Result<Picture, ApiError> {
-    fn describe(sketch: &mut Sketch) {
+impl DescribeOutput for Result<ImageResponse, ApiError> {
+    fn describe(sketch: &mut RouteDescription) {
         sketch.gives_files = &["image/*"];
     }
 }
 
-impl Input for Archive {
-    fn describe(sketch: &mut Sketch) {
+impl DescribeInput for ArchiveUpload {
+    fn describe(sketch: &mut RouteDescription) {
         sketch.takes_files = &Self::KINDS;
     }
 }
 
-impl Output for Result<Download, ApiError> {
-    fn describe(sketch: &mut Sketch) {
+impl DescribeOutput for Result<FileDownload, ApiError> {
+    fn describe(sketch: &mut RouteDescription) {
         sketch.gives_files = &[KIND, "application/jsonl", "text/markdown", "text/html"];
     }
 }
 
-impl Output for Result<Packed, ApiError> {
-    fn describe(sketch: &mut Sketch) {
-        sketch.gives_files = &[Archive::KIND];
+impl DescribeOutput for Result<ArchiveDownload, ApiError> {
+    fn describe(sketch: &mut RouteDescription) {
+        sketch.gives_files = &[ArchiveUpload::KIND];
     }
 }
 
 macro_rules! silent_inputs {
     ($($input:ty),*) => {$(
-        impl Input for $input {
-            fn describe(_: &mut Sketch) {}
+        impl DescribeInput for $input {
+            fn describe(_: &mut RouteDescription) {}
         }
     )*};
 }
 
 /// Who takes the bytes as they come makes a WebSocket of them.
-impl Input for web::Payload {
-    fn describe(sketch: &mut Sketch) {
+impl DescribeInput for web::Payload {
+    fn describe(sketch: &mut RouteDescription) {
         sketch.frames = Some([sketch.shape::<Event>(), sketch.shape::<ClientFrame>()]);
     }
 }
 
-silent_inputs!(Caller, Via, HttpRequest, web::Data<App>, web::Data<super::shared::Shared>);
+silent_inputs!(Caller, ClientIdentity, HttpRequest, web::Data<App>, web::Data<super::shared::ServerState>);
 
 macro_rules! tuples {
     ($(($($name:ident)*))*) => {$(
-        impl<$($name: Input),*> Input for ($($name,)*) {
-            fn describe(sketch: &mut Sketch) {
+        impl<$($name: DescribeInput),*> DescribeInput for ($($name,)*) {
+            fn describe(sketch: &mut RouteDescription) {
                 $($name::describe(sketch);)*
                 let _ = sketch;
             }
@@ -196,24 +211,24 @@ macro_rules! tuples {
 
 tuples! { () (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) (A B C D E F G) }
 
-impl<T: ToSchema> Output for Result<Reply<T>, ApiError> {
-    fn describe(sketch: &mut Sketch) {
+impl<T: ToSchema> DescribeOutput for Result<ApiResponse<T>, ApiError> {
+    fn describe(sketch: &mut RouteDescription) {
         sketch.answer = Some(sketch.shape::<T>());
     }
 }
 
-impl Output for Result<HttpResponse, ApiError> {
-    fn describe(_: &mut Sketch) {}
+impl DescribeOutput for Result<HttpResponse, ApiError> {
+    fn describe(_: &mut RouteDescription) {}
 }
 
-impl Output for Result<Reply<File>, ApiError> {
-    fn describe(_: &mut Sketch) {}
+impl DescribeOutput for Result<ApiResponse<FileResponse>, ApiError> {
+    fn describe(_: &mut RouteDescription) {}
 }
 
-impl PartialSchema for Nothing {
+impl PartialSchema for NoContent {
     fn schema() -> RefOr<Schema> {
         ObjectBuilder::new().schema_type(Type::Null).into()
     }
 }
 
-impl ToSchema for Nothing {}
+impl ToSchema for NoContent {}

@@ -11,19 +11,19 @@ use actix_web::{Error, FromRequest, Handler, HttpMessage, Resource, Responder, R
 use futures_util::FutureExt;
 
 use super::body::app;
-use super::caller::{Access, Via, identify};
-use super::error::{ApiError, Code};
+use super::caller::{ClientIdentity, RouteAccess, identify};
+use super::error::{ApiError, ApiErrorCode};
 use super::repeat;
-use super::sketch::{Input, Output, Sketch};
+use super::sketch::{DescribeInput, DescribeOutput, RouteDescription};
 
 /// One line of the table of routes.
-pub struct Entry {
+pub struct RouteEntry {
     /// The method; GET answers HEAD as well.
     pub method: Method,
     /// The address, with `{names}`.
     pub path: &'static str,
     /// Who may call it.
-    pub access: Access,
+    pub access: RouteAccess,
     /// What it does, in a sentence without a final period.
     pub summary: &'static str,
     /// Its chapter in the document.
@@ -31,11 +31,11 @@ pub struct Entry {
     /// The statuses of its answers, refusals apart.
     pub statuses: &'static [u16],
     /// Describes what the handler takes and answers.
-    pub describe: fn(&mut Sketch),
+    pub describe: fn(&mut RouteDescription),
     make: Box<dyn Fn() -> Route + Send + Sync>,
 }
 
-impl Entry {
+impl RouteEntry {
     /// The same with other statuses than 200.
     #[must_use]
     pub fn answers(mut self, statuses: &'static [u16]) -> Self {
@@ -60,11 +60,17 @@ impl Entry {
 }
 
 /// A route.
-pub fn route<F, Args>(method: Method, path: &'static str, access: Access, summary: &'static str, handler: F) -> Entry
+pub fn route<F, Args>(
+    method: Method,
+    path: &'static str,
+    access: RouteAccess,
+    summary: &'static str,
+    handler: F,
+) -> RouteEntry
 where
     F: Handler<Args> + Send + Sync,
-    Args: FromRequest + Input + 'static,
-    F::Output: Responder + Output + 'static,
+    Args: FromRequest + DescribeInput + 'static,
+    F::Output: Responder + DescribeOutput + 'static,
     <F::Output as Responder>::Body: 'static,
 {
     let by = method.clone();
@@ -76,24 +82,24 @@ where
         let guarded = from_fn(move |request: ServiceRequest, next: Next<BoxBody>| pass(access, request, next));
         route.to(handler.clone()).wrap(guarded)
     };
-    let describe = |sketch: &mut Sketch| {
+    let describe = |sketch: &mut RouteDescription| {
         Args::describe(sketch);
         F::Output::describe(sketch);
     };
-    Entry { method, path, access, summary, group: "", statuses: &[200], describe, make: Box::new(make) }
+    RouteEntry { method, path, access, summary, group: "", statuses: &[200], describe, make: Box::new(make) }
 }
 
 /// Gives all entries their chapter.
-pub fn group(name: &'static str, entries: Vec<Entry>) -> Vec<Entry> {
-    entries.into_iter().map(|entry| Entry { group: name, ..entry }).collect()
+pub fn group(name: &'static str, entries: Vec<RouteEntry>) -> Vec<RouteEntry> {
+    entries.into_iter().map(|entry| RouteEntry { group: name, ..entry }).collect()
 }
 
 /// Hands the table to the framework: one resource for each address, and a refusal for every other method. The framework tries
 /// addresses one after the other, so those that begin alike stand behind one comparison: a message does not wait until it is known
 /// that it is no character.
-pub fn configure(config: &mut web::ServiceConfig, entries: &[Entry]) {
+pub fn configure(config: &mut web::ServiceConfig, entries: &[RouteEntry]) {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
-    for Entry { path, .. } in entries {
+    for RouteEntry { path, .. } in entries {
         match groups.iter_mut().find(|(start, _)| *start == beginning(path)) {
             Some((_, paths)) if paths.contains(path) => {}
             Some((_, paths)) => paths.push(path),
@@ -118,15 +124,15 @@ fn beginning(address: &str) -> &str {
 }
 
 /// One address with all that it takes; `rest` is what of it is left to be compared.
-fn resource(path: &str, rest: &str, entries: &[Entry]) -> Resource {
+fn resource(path: &str, rest: &str, entries: &[RouteEntry]) -> Resource {
     let here = || entries.iter().filter(|entry| entry.path == path);
     let mut methods: Vec<&str> = here().map(|entry| entry.method.as_str()).collect();
     if methods.contains(&"GET") {
         methods.push("HEAD");
     }
     let allow = methods.join(", ");
-    let refuse = move |via: Via| {
-        let mut refusal = ApiError::new(Code::MethodNotAllowed, format!("this address takes {allow} only"));
+    let refuse = move |via: ClientIdentity| {
+        let mut refusal = ApiError::new(ApiErrorCode::MethodNotAllowed, format!("this address takes {allow} only"));
         refusal.allow = Some(allow.clone());
         std::future::ready(Err::<&str, ApiError>(via.or(refusal)))
     };
@@ -134,7 +140,11 @@ fn resource(path: &str, rest: &str, entries: &[Entry]) -> Resource {
 }
 
 /// What stands before every handler.
-async fn pass(access: Access, request: ServiceRequest, next: Next<BoxBody>) -> Result<ServiceResponse<BoxBody>, Error> {
+async fn pass(
+    access: RouteAccess,
+    request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
     let http = request.request().clone();
     let caller = match app(&http).and_then(|app| identify(app, &http, access)) {
         Ok(caller) => caller,

@@ -5,7 +5,7 @@ use serde::Serialize;
 /// What became of something that came in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Fate {
+pub enum FindingOutcome {
     /// It came over and works.
     Works,
     /// It came over in another form, which works.
@@ -16,7 +16,7 @@ pub enum Fate {
     Skipped,
 }
 
-impl Fate {
+impl FindingOutcome {
     /// The word on the wire and in reports.
     pub const fn word(self) -> &'static str {
         match self {
@@ -31,9 +31,9 @@ impl Fate {
 /// One thing of a file and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Finding {
+pub struct ImportFinding {
     /// What became of it.
-    pub fate: Fate,
+    pub fate: FindingOutcome,
     /// A stable word for it, in snake case: `scripts_jquery`.
     pub code: &'static str,
     /// The line of the file, from 1, where there is one.
@@ -53,9 +53,9 @@ pub fn many(n: usize, one: &str, more: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { more })
 }
 
-impl Finding {
+impl ImportFinding {
     /// One thing.
-    pub fn new(fate: Fate, code: &'static str, message: impl Into<String>) -> Self {
+    pub fn new(fate: FindingOutcome, code: &'static str, message: impl Into<String>) -> Self {
         Self { fate, code, line: None, count: 1, message: message.into(), names: Vec::new() }
     }
 

@@ -1,7 +1,7 @@
 //! Which of many files are one story, and where a message stands in it.
 //!
 //! A chat that branches is copied as a whole, so the files of one card repeat each other from the start. A message stands
-//! where the same speakers have said the same before it: its [`Address`] is a hash of that, and files whose addresses are
+//! where the same speakers have said the same before it: its [`PathHash`] is a hash of that, and files whose addresses are
 //! equal go the same way. Only hashes are held, never texts, and nothing here recurses: a chat has any length.
 //!
 //! Files that share a message of the user, or name each other, are one tree ([`trees`]). Those that only begin with the same
@@ -11,13 +11,13 @@ use std::collections::HashMap;
 
 use uuid::Uuid;
 
-use super::chat::Row;
+use super::chat::ChatFileMessage;
 
 /// Where a message stands: what was said up to and with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Address([u8; 16]);
+pub struct PathHash([u8; 16]);
 
-impl Address {
+impl PathHash {
     /// Before the first message.
     pub const ROOT: Self = Self([0; 16]);
 
@@ -47,7 +47,7 @@ impl Address {
     }
 
     /// Where each alternative of a message stands.
-    pub fn of(self, row: &Row) -> Vec<Self> {
+    pub fn of(self, row: &ChatFileMessage) -> Vec<Self> {
         let mut places: HashMap<&str, usize> = HashMap::new();
         let each = row.alternatives.iter().map(|alternative| {
             let place = places.entry(&alternative.text).or_default();
@@ -61,13 +61,13 @@ impl Address {
 
 /// What has to be known of a file to find its tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Outline {
+pub struct ChatOutline {
     /// Its name, as others refer to it.
     pub name: String,
     /// Where its first message stands.
-    pub first: Option<Address>,
+    pub first: Option<PathHash>,
     /// Where the first message of the user stands.
-    pub stem: Option<Address>,
+    pub stem: Option<PathHash>,
     /// The file that it branched off.
     pub parent: Option<String>,
     /// The files that branch off it.
@@ -76,9 +76,9 @@ pub struct Outline {
     pub story: Option<Uuid>,
 }
 
-impl Outline {
+impl ChatOutline {
     /// Goes on along a message; answers with where its alternatives stand.
-    pub fn pass(&mut self, at: Address, row: &Row) -> Vec<Address> {
+    pub fn pass(&mut self, at: PathHash, row: &ChatFileMessage) -> Vec<PathHash> {
         let addresses = at.of(row);
         let shown = addresses.get(row.chosen).copied();
         self.first = self.first.or(shown);
@@ -96,8 +96,8 @@ impl Outline {
 }
 
 /// The files that are one tree each, by their positions: the oldest branch first, and a tree where its first file is.
-pub fn trees(outlines: &[Outline]) -> Vec<Vec<usize>> {
-    let mut joined = Joined::of(outlines);
+pub fn trees(outlines: &[ChatOutline]) -> Vec<Vec<usize>> {
+    let mut joined = FileGroups::of(outlines);
     let mut stories = HashMap::new();
     for (n, outline) in outlines.iter().enumerate() {
         if let Some(story) = outline.story {
@@ -138,10 +138,10 @@ pub fn trees(outlines: &[Outline]) -> Vec<Vec<usize>> {
 }
 
 /// Which files belong together, without recursion: of each the one above it, and of the highest its story.
-struct Joined(Vec<(usize, Option<Uuid>)>);
+struct FileGroups(Vec<(usize, Option<Uuid>)>);
 
-impl Joined {
-    fn of(outlines: &[Outline]) -> Self {
+impl FileGroups {
+    fn of(outlines: &[ChatOutline]) -> Self {
         Self(outlines.iter().enumerate().map(|(n, outline)| (n, outline.story)).collect())
     }
 
@@ -184,21 +184,21 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::interop::chat::Alternative;
+    use crate::interop::chat::ChatFileSwipe;
 
     /// A file as few words: who speaks, the texts, which is chosen.
     type Plain = Vec<(bool, Vec<u8>, usize)>;
 
-    fn rows(file: &Plain) -> Vec<Row> {
-        let row = |(is_user, texts, chosen): &(bool, Vec<u8>, usize)| Row {
+    fn rows(file: &Plain) -> Vec<ChatFileMessage> {
+        let row = |(is_user, texts, chosen): &(bool, Vec<u8>, usize)| ChatFileMessage {
             name: if *is_user { "Wren" } else { "Rin" }.into(),
             is_user: *is_user,
             alternatives: texts
                 .iter()
-                .map(|text| Alternative { text: text.to_string(), ..Alternative::default() })
+                .map(|text| ChatFileSwipe { text: text.to_string(), ..ChatFileSwipe::default() })
                 .collect(),
             chosen: chosen % texts.len(),
-            ..Row::default()
+            ..ChatFileMessage::default()
         };
         file.iter().map(row).collect()
     }
@@ -236,10 +236,10 @@ mod tests {
         None
     }
 
-    fn outlined(name: usize, file: &Plain, links: &[usize]) -> (Outline, BTreeSet<(Address, Address)>) {
-        let mut outline = Outline { name: name.to_string(), ..Outline::default() };
+    fn outlined(name: usize, file: &Plain, links: &[usize]) -> (ChatOutline, BTreeSet<(PathHash, PathHash)>) {
+        let mut outline = ChatOutline { name: name.to_string(), ..ChatOutline::default() };
         outline.links = links.iter().map(usize::to_string).collect();
-        let (mut at, mut edges) = (Address::ROOT, BTreeSet::new());
+        let (mut at, mut edges) = (PathHash::ROOT, BTreeSet::new());
         for row in rows(file) {
             let addresses = outline.pass(at, &row);
             edges.extend(addresses.iter().map(|address| (at, *address)));
@@ -260,7 +260,7 @@ mod tests {
         #[test]
         fn files_become_the_trees_of_the_plain_model(files in files()) {
             let all: Vec<_> = files.iter().enumerate().map(|(n, (file, links))| outlined(n, file, links)).collect();
-            let outlines: Vec<Outline> = all.iter().map(|(outline, _)| outline.clone()).collect();
+            let outlines: Vec<ChatOutline> = all.iter().map(|(outline, _)| outline.clone()).collect();
             let found = trees(&outlines);
             // The model: join whatever has a reason to be joined, until nothing changes.
             let mut tree: Vec<usize> = (0..files.len()).collect();
@@ -285,7 +285,7 @@ mod tests {
                 let edges: BTreeSet<_> = tree.iter().flat_map(|n| all[*n].1.clone()).collect();
                 let ways: BTreeSet<Way> = tree.iter().flat_map(|n| ways(&files[*n].0)).collect();
                 prop_assert_eq!(edges.len(), ways.len());
-                let children: BTreeSet<Address> = edges.iter().map(|(_, child)| *child).collect();
+                let children: BTreeSet<PathHash> = edges.iter().map(|(_, child)| *child).collect();
                 prop_assert_eq!(children.len(), edges.len(), "each place has one parent");
             }
         }
@@ -293,11 +293,11 @@ mod tests {
 
     #[test]
     fn links_in_circles_and_to_nowhere_do_no_harm() {
-        let outline = |name: &str, parent: Option<&str>, links: &[&str]| Outline {
+        let outline = |name: &str, parent: Option<&str>, links: &[&str]| ChatOutline {
             name: name.into(),
             parent: parent.map(str::to_owned),
             links: links.iter().map(|link| (*link).to_owned()).collect(),
-            ..Outline::default()
+            ..ChatOutline::default()
         };
         let all = [
             outline("a", Some("b"), &["b", "a", "nowhere"]),
@@ -307,7 +307,7 @@ mod tests {
             outline("e", None, &[]),
         ];
         assert_eq!(trees(&all), [vec![0, 1], vec![2], vec![3, 4]]);
-        let line: Vec<Outline> =
+        let line: Vec<ChatOutline> =
             (0..100_000).map(|n: usize| outline(&n.to_string(), Some(&(n + 1).to_string()), &[])).collect();
         assert_eq!(trees(&line).len(), 1);
     }
@@ -316,13 +316,13 @@ mod tests {
     #[test]
     fn what_is_known_of_a_file_counts() {
         let (a, b) = (Some(Uuid::from_u128(1)), Some(Uuid::from_u128(2)));
-        let stem = |n: u8| Some(Address([n; 16]));
-        let outline = |name: &str, story: Option<Uuid>, stem: Option<Address>, links: &[&str]| Outline {
+        let stem = |n: u8| Some(PathHash([n; 16]));
+        let outline = |name: &str, story: Option<Uuid>, stem: Option<PathHash>, links: &[&str]| ChatOutline {
             name: name.into(),
             story,
             stem,
             links: links.iter().map(|link| (*link).to_owned()).collect(),
-            ..Outline::default()
+            ..ChatOutline::default()
         };
         let all = [
             outline("new", None, stem(1), &[]),

@@ -25,4 +25,4 @@ pub mod scripts;
 pub mod tale;
 pub mod text;
 
-pub use finding::{Fate, Finding};
+pub use finding::{FindingOutcome, ImportFinding};

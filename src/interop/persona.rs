@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::finding::{Fate, Finding, many};
+use super::finding::{FindingOutcome, ImportFinding, many};
 use super::text;
 
 /// The most bytes of such a file: settings hold a lot besides.
@@ -13,7 +13,7 @@ const MOST: usize = 1_000;
 
 /// A persona that came in, in our own words.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Read {
+pub struct ImportedPersona {
     /// The file of its picture, by which everything there names it.
     pub file: String,
     /// Whether it has a name; one without is called like its file.
@@ -25,7 +25,7 @@ pub struct Read {
     /// The persona as it is kept (`docs/api.md`); what nobody here knows is in its `metadata`.
     pub card: Map<String, Value>,
     /// What is to say of it.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<ImportFinding>,
 }
 
 /// Why a file has no personas.
@@ -39,7 +39,7 @@ pub enum PersonaError {
     TooMany,
     /// It is no text.
     #[error("this is no file of personas: {0}")]
-    NoText(#[from] text::NoText),
+    NoText(#[from] text::TextDecodeError),
     /// It is no JSON.
     #[error("the personas are not JSON: {0}")]
     NotJson(String),
@@ -59,7 +59,7 @@ impl PersonaError {
 ///
 /// # Errors
 /// There are none.
-pub fn read(file: &[u8]) -> Result<Vec<Read>, PersonaError> {
+pub fn read(file: &[u8]) -> Result<Vec<ImportedPersona>, PersonaError> {
     if file.len() > LARGEST_FILE {
         return Err(PersonaError::TooLong);
     }
@@ -71,7 +71,7 @@ pub fn read(file: &[u8]) -> Result<Vec<Read>, PersonaError> {
 ///
 /// # Errors
 /// There are none.
-pub fn of(value: &Value) -> Result<Vec<Read>, PersonaError> {
+pub fn of(value: &Value) -> Result<Vec<ImportedPersona>, PersonaError> {
     let home = value.get("power_user").unwrap_or(value);
     let names = home.get("personas").and_then(Value::as_object).filter(|names| !names.is_empty());
     let names = names.ok_or(PersonaError::None)?;
@@ -84,7 +84,7 @@ pub fn of(value: &Value) -> Result<Vec<Read>, PersonaError> {
     Ok(names.iter().map(|(file, name)| persona(file, name, about(file), is_default(file))).collect())
 }
 
-fn persona(file: &str, name: &Value, about: Option<&Value>, is_default: bool) -> Read {
+fn persona(file: &str, name: &Value, about: Option<&Value>, is_default: bool) -> ImportedPersona {
     let mut findings = Vec::new();
     let own = name.as_str().map(str::trim).filter(|name| !name.is_empty());
     let name = own.unwrap_or(file);
@@ -98,23 +98,23 @@ fn persona(file: &str, name: &Value, about: Option<&Value>, is_default: bool) ->
     let description = description.as_str().unwrap_or_default().replace('\0', "");
     if about.get("position").and_then(Value::as_u64).is_some_and(|position| position != 0) {
         let words = "its description stood elsewhere than at the beginning; here it is always sent there";
-        findings.push(Finding::new(Fate::Translated, "persona_position", words));
+        findings.push(ImportFinding::new(FindingOutcome::Translated, "persona_position", words));
     }
     if about.get("lorebook").and_then(Value::as_str).is_some_and(|book| !book.is_empty()) {
         let words = "the lorebook that belongs to it is named, and does nothing here";
-        findings.push(Finding::new(Fate::Kept, "persona_lorebook", words));
+        findings.push(ImportFinding::new(FindingOutcome::Kept, "persona_lorebook", words));
     }
     let bound = bound(&about);
     if !bound.is_empty() {
         let cards = many(bound.len(), "character", "characters");
         let words = format!("it was bound to {cards}: their chats have it, new stories ask who you are");
-        findings.push(Finding::new(Fate::Kept, "persona_bound", words).of(bound.len()));
+        findings.push(ImportFinding::new(FindingOutcome::Kept, "persona_bound", words).of(bound.len()));
     }
     let mut kept = Map::from_iter([("file".to_owned(), file.into()), ("about".to_owned(), about.into())]);
     if is_default {
         kept.insert("isDefault".to_owned(), true.into());
         let words = "new chats began with it; here each story says who you are";
-        findings.push(Finding::new(Fate::Kept, "persona_default", words));
+        findings.push(ImportFinding::new(FindingOutcome::Kept, "persona_default", words));
     }
     let card = json!({
         "name": name.replace('\0', ""),
@@ -122,7 +122,7 @@ fn persona(file: &str, name: &Value, about: Option<&Value>, is_default: bool) ->
         "metadata": {"sillytavern": kept},
     });
     let card = card.as_object().cloned().unwrap_or_default();
-    Read { file: file.to_owned(), is_named: own.is_some(), is_default, bound, card, findings }
+    ImportedPersona { file: file.to_owned(), is_named: own.is_some(), is_default, bound, card, findings }
 }
 
 /// The files of the cards that a persona is bound to; the other program binds it to groups as well.

@@ -7,7 +7,7 @@ use image::codecs::jpeg::JpegEncoder;
 use image::imageops::FilterType;
 use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, RgbImage};
 
-use super::png::{self, Chunk};
+use super::png::{self, PngChunk};
 
 /// The most bytes of a picture.
 pub const LARGEST: usize = 16 << 20;
@@ -28,7 +28,7 @@ const ROW_QUALITY: u8 = 70;
 
 /// What a picture is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum PictureFormat {
     /// PNG.
     Png,
     /// JPEG.
@@ -39,7 +39,7 @@ pub enum Kind {
     Gif,
 }
 
-impl Kind {
+impl PictureFormat {
     /// Its media type.
     pub const fn media_type(self) -> &'static str {
         match self {
@@ -78,12 +78,12 @@ pub enum PictureError {
 }
 
 /// What bytes are, by how they begin.
-pub fn kind(bytes: &[u8]) -> Option<Kind> {
+pub fn kind(bytes: &[u8]) -> Option<PictureFormat> {
     match bytes {
-        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Kind::Png),
-        [0xff, 0xd8, 0xff, ..] => Some(Kind::Jpeg),
-        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Kind::Gif),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Kind::WebP),
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(PictureFormat::Png),
+        [0xff, 0xd8, 0xff, ..] => Some(PictureFormat::Jpeg),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(PictureFormat::Gif),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(PictureFormat::WebP),
         _ => None,
     }
 }
@@ -159,7 +159,7 @@ pub fn as_png(picture: Option<&[u8]>) -> Vec<u8> {
 /// # Errors
 /// It cannot be drawn, or its chunks do not hold together.
 pub fn drawn(picture: &[u8]) -> Result<Vec<u8>, PictureError> {
-    if kind(picture) != Some(Kind::Png) {
+    if kind(picture) != Some(PictureFormat::Png) {
         return decoded(picture).map(|image| written(&image));
     }
     match png::read(picture) {
@@ -185,8 +185,8 @@ fn plain() -> DynamicImage {
 }
 
 /// A PNG without the texts of cards, and without what stands behind its end.
-pub fn bare(chunks: &[Chunk<'_>]) -> Vec<u8> {
-    let is_card = |chunk: &&Chunk<'_>| chunk.is_text() && matches!(chunk.keyword().as_str(), "chara" | "ccv3");
+pub fn bare(chunks: &[PngChunk<'_>]) -> Vec<u8> {
+    let is_card = |chunk: &&PngChunk<'_>| chunk.is_text() && matches!(chunk.keyword().as_str(), "chara" | "ccv3");
     let kept = chunks.iter().filter(|chunk| !is_card(chunk)).map(|chunk| chunk.whole);
     std::iter::once(png::SIGNATURE.as_slice()).chain(kept).collect::<Vec<_>>().concat()
 }
@@ -208,10 +208,10 @@ mod tests {
     #[test]
     fn pictures_are_known_by_their_bytes() {
         for (bytes, expected) in [
-            (&b"\x89PNG\r\n\x1a\n"[..], Some(Kind::Png)),
-            (b"\xff\xd8\xff\xe0", Some(Kind::Jpeg)),
-            (b"GIF89a", Some(Kind::Gif)),
-            (b"RIFF\0\0\0\0WEBP", Some(Kind::WebP)),
+            (&b"\x89PNG\r\n\x1a\n"[..], Some(PictureFormat::Png)),
+            (b"\xff\xd8\xff\xe0", Some(PictureFormat::Jpeg)),
+            (b"GIF89a", Some(PictureFormat::Gif)),
+            (b"RIFF\0\0\0\0WEBP", Some(PictureFormat::WebP)),
             (b"<svg xmlns='http://www.w3.org/2000/svg' onload='x()'/>", None),
             (b"<html>", None),
             (b"", None),
@@ -226,7 +226,7 @@ mod tests {
         let drawn = as_png(None);
         let copy = small(&drawn).unwrap();
         let image = decoded(&copy).unwrap();
-        assert_eq!((kind(&copy), image.width(), image.height()), (Some(Kind::Jpeg), 256, 384));
+        assert_eq!((kind(&copy), image.width(), image.height()), (Some(PictureFormat::Jpeg), 256, 384));
         let listed = decoded(&row(&copy).unwrap()).unwrap();
         assert_eq!((listed.width(), listed.height()), (64, 96));
         assert!(matches!(small(&drawn[..200]), Err(PictureError::Broken(_))));

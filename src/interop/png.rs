@@ -55,7 +55,7 @@ pub enum PngError {
 
 /// One chunk.
 #[derive(Debug, Clone, Copy)]
-pub struct Chunk<'a> {
+pub struct PngChunk<'a> {
     /// Its four letters.
     pub kind: &'a [u8],
     /// What it holds.
@@ -66,7 +66,7 @@ pub struct Chunk<'a> {
     pub is_sound: bool,
 }
 
-impl Chunk<'_> {
+impl PngChunk<'_> {
     /// Whether a text stands in it.
     pub fn is_text(&self) -> bool {
         matches!(self.kind, b"tEXt" | b"zTXt" | b"iTXt")
@@ -117,7 +117,7 @@ fn halves(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 ///
 /// # Errors
 /// There are more than any picture has.
-pub fn read(png: &[u8]) -> Result<(Vec<Chunk<'_>>, Option<PngError>), PngError> {
+pub fn read(png: &[u8]) -> Result<(Vec<PngChunk<'_>>, Option<PngError>), PngError> {
     let (mut chunks, mut rest) = (Vec::new(), png.get(SIGNATURE.len()..).unwrap_or_default());
     while !rest.is_empty() {
         let Some((chunk, behind)) = first(rest) else {
@@ -135,13 +135,13 @@ pub fn read(png: &[u8]) -> Result<(Vec<Chunk<'_>>, Option<PngError>), PngError> 
     Ok((chunks, None))
 }
 
-fn first(bytes: &[u8]) -> Option<(Chunk<'_>, &[u8])> {
+fn first(bytes: &[u8]) -> Option<(PngChunk<'_>, &[u8])> {
     let length = usize::try_from(u32::from_be_bytes(*bytes.first_chunk()?)).ok()?;
     let end = length.checked_add(12)?;
     let whole = bytes.get(..end)?;
     let (kind, data) = (whole.get(4..8)?, whole.get(8..end - 4)?);
     let sum = u32::from_be_bytes(*whole.last_chunk()?);
-    Some((Chunk { kind, data, whole, is_sound: sum == crc(&[kind, data]) }, bytes.get(end..)?))
+    Some((PngChunk { kind, data, whole, is_sound: sum == crc(&[kind, data]) }, bytes.get(end..)?))
 }
 
 /// A chunk that says it has more than there is.

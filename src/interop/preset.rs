@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Fate, Finding, scripts, text};
+use super::{FindingOutcome, ImportFinding, scripts, text};
 
 /// Keys by which a kind is known, those first whose files also have keys of others.
 const MARKS: [(&str, &[&str]); 10] = [
@@ -53,7 +53,7 @@ pub fn leave_secrets(body: &mut Map<String, Value>) {
 
 /// Why a file is no preset.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PresetError {
+pub enum PresetImportError {
     /// It is no JSON.
     #[error("it is not JSON: {0}")]
     NotJson(String),
@@ -65,7 +65,7 @@ pub enum PresetError {
     NoKind,
 }
 
-impl PresetError {
+impl PresetImportError {
     /// What one can do about it.
     pub const fn hint(&self) -> &'static str {
         match self {
@@ -80,16 +80,16 @@ impl PresetError {
 ///
 /// # Errors
 /// It is no JSON, or nothing that could be a preset.
-pub fn read(file: &[u8]) -> Result<Vec<Map<String, Value>>, PresetError> {
-    let not_json = |error: &dyn std::fmt::Display| PresetError::NotJson(error.to_string());
+pub fn read(file: &[u8]) -> Result<Vec<Map<String, Value>>, PresetImportError> {
+    let not_json = |error: &dyn std::fmt::Display| PresetImportError::NotJson(error.to_string());
     let text = text::decode(file).map_err(|error| not_json(&error))?;
     let all = match text::json(&text).map_err(|error| not_json(&error))? {
         Value::Array(list) => list,
         one => vec![one],
     };
-    let object = |value| if let Value::Object(body) = value { Ok(body) } else { Err(PresetError::NoPreset) };
+    let object = |value| if let Value::Object(body) = value { Ok(body) } else { Err(PresetImportError::NoPreset) };
     let all: Vec<_> = all.into_iter().map(object).collect::<Result<_, _>>()?;
-    if all.is_empty() { Err(PresetError::NoPreset) } else { Ok(all) }
+    if all.is_empty() { Err(PresetImportError::NoPreset) } else { Ok(all) }
 }
 
 /// What a preset is for, by its keys; nothing where they do not say.
@@ -108,22 +108,26 @@ pub fn own_name(body: &Map<String, Value>) -> Option<&str> {
 }
 
 /// What becomes of a preset, and of what it says.
-pub fn meaning(kind: &str, body: &Map<String, Value>) -> Vec<Finding> {
+pub fn meaning(kind: &str, body: &Map<String, Value>) -> Vec<ImportFinding> {
     let mut findings = vec![match kind {
-        "regex" if scripts::is_for_display(body) => {
-            Finding::new(Fate::Works, "own_display", "a regular expression: it changes what is shown in every story")
-        }
-        "regex" => Finding::new(
-            Fate::Works,
+        "regex" if scripts::is_for_display(body) => ImportFinding::new(
+            FindingOutcome::Works,
+            "own_display",
+            "a regular expression: it changes what is shown in every story",
+        ),
+        "regex" => ImportFinding::new(
+            FindingOutcome::Works,
             "own_script",
             "a regular expression: it changes what models are sent in every story",
         ),
-        "variables" => {
-            Finding::new(Fate::Works, "own_variables", "variables of all chats: macros read them in every story")
-        }
+        "variables" => ImportFinding::new(
+            FindingOutcome::Works,
+            "own_variables",
+            "variables of all chats: macros read them in every story",
+        ),
         _ => {
             let meaning = MEANINGS.iter().find(|(of, _)| *of == kind).map_or("kept as it is", |(_, meaning)| *meaning);
-            Finding::new(Fate::Kept, "preset", meaning)
+            ImportFinding::new(FindingOutcome::Kept, "preset", meaning)
         }
     }];
     let extensions = body.get("extensions");
@@ -132,13 +136,13 @@ pub fn meaning(kind: &str, body: &Map<String, Value>) -> Vec<Finding> {
     if let Some(models) = models.filter(|models| !models.is_empty() && kind == "openai") {
         let names: Vec<&str> = models.iter().filter_map(Value::as_str).collect();
         let words = format!("it makes the prompts of all stories on {} that have chosen no preset", names.join(", "));
-        findings.push(Finding::new(Fate::Works, "for_models", words));
+        findings.push(ImportFinding::new(FindingOutcome::Works, "for_models", words));
     }
     let told = |key: &&&str| body.get(**key).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
     let secrets: Vec<&str> = SECRETS.iter().filter(told).copied().collect();
     if !secrets.is_empty() {
         let words = format!("it holds what should stay yours ({}): do not give this preset away", secrets.join(", "));
-        findings.push(Finding::new(Fate::Kept, "secret", words).of(secrets.len()));
+        findings.push(ImportFinding::new(FindingOutcome::Kept, "secret", words).of(secrets.len()));
     }
     findings
 }
@@ -172,9 +176,9 @@ mod tests {
         assert_eq!(read(b"{\"a\": 1}").unwrap().len(), 1);
         assert_eq!(read("\u{feff}[{}, {}]".as_bytes()).unwrap().len(), 2);
         for none in [&b"[]"[..], b"5", b"[1]"] {
-            assert_eq!(read(none), Err(PresetError::NoPreset));
+            assert_eq!(read(none), Err(PresetImportError::NoPreset));
         }
-        assert!(matches!(read(b"{\"a\": "), Err(PresetError::NotJson(_))));
+        assert!(matches!(read(b"{\"a\": "), Err(PresetImportError::NotJson(_))));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::finding::{Fate, Finding, many};
+use super::finding::{FindingOutcome, ImportFinding, many};
 
 /// Whether a script is for what is shown, and for nothing else.
 pub fn is_for_display(script: &Map<String, Value>) -> bool {
@@ -11,7 +11,7 @@ pub fn is_for_display(script: &Map<String, Value>) -> bool {
 }
 
 /// What is told of the scripts of a card or preset.
-pub fn found(list: Option<&Value>) -> Vec<Finding> {
+pub fn found(list: Option<&Value>) -> Vec<ImportFinding> {
     let all = list.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let shown = all.iter().filter(|script| script.as_object().is_some_and(is_for_display)).count();
     let sent = all.len() - shown;
@@ -19,12 +19,12 @@ pub fn found(list: Option<&Value>) -> Vec<Finding> {
     if sent > 0 {
         let words =
             many(sent, "regex script", "regex scripts") + " for what models are sent: a story can switch them off";
-        found.push(Finding::new(Fate::Works, "regex_scripts", words).of(sent));
+        found.push(ImportFinding::new(FindingOutcome::Works, "regex_scripts", words).of(sent));
     }
     if shown > 0 {
         let words =
             many(shown, "regex script", "regex scripts") + " for what is shown only: a story can switch them off";
-        found.push(Finding::new(Fate::Works, "regex_display", words).of(shown));
+        found.push(ImportFinding::new(FindingOutcome::Works, "regex_display", words).of(shown));
     }
     found
 }
@@ -38,7 +38,7 @@ mod tests {
     fn what_is_sent_and_what_is_shown() {
         let told = |list: Value| found(Some(&list)).iter().map(|one| (one.fate, one.count)).collect::<Vec<_>>();
         let list = json!([{}, {"markdownOnly": true}, {"markdownOnly": true, "promptOnly": true}, 1]);
-        assert_eq!(told(list), [(Fate::Works, 3), (Fate::Works, 1)]);
+        assert_eq!(told(list), [(FindingOutcome::Works, 3), (FindingOutcome::Works, 1)]);
         assert_eq!(told(json!([])), []);
         assert_eq!(found(None), []);
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// Bytes that are no text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NoText {
+pub enum TextDecodeError {
     /// Neither UTF-8 nor marked as UTF-16.
     #[error("not UTF-8 at byte {0}")]
     NotUtf8(usize),
@@ -19,7 +19,7 @@ pub enum NoText {
 ///
 /// # Errors
 /// It is neither UTF-8 nor marked UTF-16.
-pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, NoText> {
+pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, TextDecodeError> {
     if let Some(rest) = bytes.strip_prefix(b"\xff\xfe") {
         return utf16(rest, u16::from_le_bytes).map(Cow::Owned);
     }
@@ -28,7 +28,7 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, NoText> {
     }
     let mark = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let rest = bytes.get(mark..).unwrap_or_default();
-    std::str::from_utf8(rest).map(Cow::Borrowed).map_err(|error| NoText::NotUtf8(mark + error.valid_up_to()))
+    std::str::from_utf8(rest).map(Cow::Borrowed).map_err(|error| TextDecodeError::NotUtf8(mark + error.valid_up_to()))
 }
 
 /// JSON of a text. A `\ud800` that stands alone is half a character, which no text can hold: U+FFFD takes its place.
@@ -94,10 +94,10 @@ fn lone(json: &str) -> impl Iterator<Item = usize> {
     })
 }
 
-fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, NoText> {
+fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, TextDecodeError> {
     let (pairs, rest) = bytes.as_chunks::<2>();
     let text: Result<String, _> = char::decode_utf16(pairs.iter().map(|pair| unit(*pair))).collect();
-    text.ok().filter(|_| rest.is_empty()).ok_or(NoText::NotUtf16)
+    text.ok().filter(|_| rest.is_empty()).ok_or(TextDecodeError::NotUtf16)
 }
 
 #[cfg(test)]
@@ -128,16 +128,16 @@ mod tests {
 
     #[test]
     fn marks_are_read_and_go() {
-        let check = |bytes: &[u8], expected: Result<&str, NoText>| {
+        let check = |bytes: &[u8], expected: Result<&str, TextDecodeError>| {
             assert_eq!(decode(bytes).as_deref(), expected.as_ref().copied(), "{bytes:?}");
         };
         check("狐".as_bytes(), Ok("狐"));
         check(b"\xef\xbb\xbf{}", Ok("{}"));
         check(b"\xff\xfe{\0}\0", Ok("{}"));
         check(b"\xfe\xff\x72\xd0", Ok("狐"));
-        check(b"ab\xff", Err(NoText::NotUtf8(2)));
-        check(b"\xef\xbb\xbfa\xff", Err(NoText::NotUtf8(4)));
-        check(b"\xff\xfe{", Err(NoText::NotUtf16));
-        check(b"\xff\xfe\x00\xd8", Err(NoText::NotUtf16));
+        check(b"ab\xff", Err(TextDecodeError::NotUtf8(2)));
+        check(b"\xef\xbb\xbfa\xff", Err(TextDecodeError::NotUtf8(4)));
+        check(b"\xff\xfe{", Err(TextDecodeError::NotUtf16));
+        check(b"\xff\xfe\x00\xd8", Err(TextDecodeError::NotUtf16));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::running::{Phase, Writing};
+use super::running::{GenerationPhase, TextGeneration};
 use crate::ids::{DraftId, UserId};
 
 /// How many drafts of one user that have ended are kept to be read.
@@ -30,17 +30,17 @@ impl DraftKind {
 /// One draft.
 pub struct Draft {
     /// Its text, on its way.
-    pub writing: Writing<DraftId>,
+    pub writing: TextGeneration<DraftId>,
     /// What it is for.
     pub kind: DraftKind,
     /// The model that was asked.
     pub model: String,
-    end: OnceLock<Option<Failed>>,
+    end: OnceLock<Option<DraftFailure>>,
 }
 
 /// Why a draft failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failed {
+pub struct DraftFailure {
     /// A code of the table for nodes.
     pub code: String,
     /// One sentence.
@@ -50,12 +50,12 @@ pub struct Failed {
 }
 
 impl Draft {
-    pub(super) fn new(writing: Writing<DraftId>, kind: DraftKind, model: String) -> Self {
+    pub(super) fn new(writing: TextGeneration<DraftId>, kind: DraftKind, model: String) -> Self {
         Self { writing, kind, model, end: OnceLock::new() }
     }
 
     /// Ends it, once.
-    pub(super) fn end(&self, failed: Option<Failed>) {
+    pub(super) fn end(&self, failed: Option<DraftFailure>) {
         let _ = self.end.set(failed);
     }
 
@@ -65,16 +65,16 @@ impl Draft {
     }
 
     /// Why it failed, if it did.
-    pub fn failed(&self) -> Option<&Failed> {
+    pub fn failed(&self) -> Option<&DraftFailure> {
         self.end.get().and_then(Option::as_ref)
     }
 
     /// Where it stands: as a reply does, and `done` or `error` at its end.
-    pub fn phase(&self) -> Phase {
+    pub fn phase(&self) -> GenerationPhase {
         match self.end.get() {
             None => self.writing.phase(),
-            Some(None) => Phase { word: "done", place: None },
-            Some(Some(_)) => Phase { word: "error", place: None },
+            Some(None) => GenerationPhase { word: "done", place: None },
+            Some(Some(_)) => GenerationPhase { word: "error", place: None },
         }
     }
 }

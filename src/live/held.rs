@@ -6,26 +6,26 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::draft::Draft;
-use super::queue::{Most, Queue, Ticket};
-use super::running::{Running, Writing};
+use super::queue::{GenerationLimits, GenerationQueue, QueueTicket};
+use super::running::{RunningReply, TextGeneration};
 use crate::ids::{DraftId, NodeId, SessionId};
 
 /// What is being written, and what waits for its turn.
 #[derive(Default)]
-pub struct Held {
+pub struct ActiveGenerations {
     /// Whose turn it is.
-    pub queue: Queue,
+    pub queue: GenerationQueue,
     /// Replies, by their placeholders.
-    pub replies: HashMap<NodeId, Arc<Running>>,
+    pub replies: HashMap<NodeId, Arc<RunningReply>>,
     /// Drafts, also such as have ended, in the order in which they were asked for.
     pub drafts: IndexMap<DraftId, Arc<Draft>>,
 }
 
-impl Held {
+impl ActiveGenerations {
     /// Lets begin what may, and tells each its place; answers with the sessions for which that is news.
-    pub fn advance(&mut self, most: &Most) -> Vec<SessionId> {
-        let begun: Vec<Ticket> = std::iter::from_fn(|| self.queue.next(most)).collect();
-        let places: HashMap<Ticket, usize> =
+    pub fn advance(&mut self, most: &GenerationLimits) -> Vec<SessionId> {
+        let begun: Vec<QueueTicket> = std::iter::from_fn(|| self.queue.next(most)).collect();
+        let places: HashMap<QueueTicket, usize> =
             begun.into_iter().map(|ticket| (ticket, 0)).chain(self.queue.places(most)).collect();
         if places.is_empty() {
             return Vec::new();
@@ -42,6 +42,6 @@ impl Held {
 }
 
 /// Tells a text its place, if it has one among these; answers whether that is news.
-fn stands<T>(writing: &Writing<T>, places: &HashMap<Ticket, usize>) -> bool {
+fn stands<T>(writing: &TextGeneration<T>, places: &HashMap<QueueTicket, usize>) -> bool {
     places.get(&writing.ticket).is_some_and(|place| writing.stand(*place))
 }

@@ -12,9 +12,9 @@ const EFFECTS: usize = 8_192;
 
 /// The newest operations, oldest first.
 #[derive(Default)]
-pub struct Kept(VecDeque<Arc<Operation>>);
+pub struct RecentOperations(VecDeque<Arc<Operation>>);
 
-impl Kept {
+impl RecentOperations {
     /// Another one is durable.
     pub fn push(&mut self, operation: &Arc<Operation>) {
         self.0.push_back(Arc::clone(operation));
@@ -42,17 +42,17 @@ mod tests {
     use super::*;
     use crate::clock::Time;
     use crate::ids::NodeId;
-    use crate::oplog::{Act, Effect};
+    use crate::oplog::{Effect, OperationKind};
 
     fn operation(op: i64, effects: usize) -> Arc<Operation> {
         let effects = vec![Effect::Completed { node: NodeId::new(uuid::Uuid::nil()) }; effects];
-        Arc::new(Operation { op, kind: Act::Graft, actor: None, at: Time(0), step: op, effects })
+        Arc::new(Operation { op, kind: OperationKind::Graft, actor: None, at: Time(0), step: op, effects })
     }
 
     /// S0-54: a session that is watched keeps so many operations with so many effects, and always the newest.
     #[test]
     fn only_so_much_is_kept_of_a_session() {
-        let mut kept = Kept::default();
+        let mut kept = RecentOperations::default();
         for op in 1..=1_000 {
             kept.push(&operation(op, usize::try_from(op).unwrap() % 300));
             assert!(kept.0.len() <= OPERATIONS && kept.0.iter().map(|one| one.effects.len()).sum::<usize>() <= EFFECTS);

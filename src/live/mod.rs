@@ -6,7 +6,7 @@
 //!
 //! `queue.rs` says whose turn it is to be written, `running.rs` is one text on its way, `draft.rs` one that becomes no node.
 //! To add a kind of text that a model
-//! writes: an id for [`Writing`], and its map in `held.rs`.
+//! writes: an id for [`TextGeneration`], and its map in `held.rs`.
 
 mod draft;
 mod held;
@@ -21,43 +21,43 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::watch;
 
-use self::held::Held;
-use self::kept::Kept;
+use self::held::ActiveGenerations;
+use self::kept::RecentOperations;
 use self::lock::lock;
-use self::queue::Ticket;
+use self::queue::QueueTicket;
 use crate::ids::{DraftId, NodeId, SessionId, UserId};
 use crate::oplog::{Effect, Operation};
 
-pub use draft::{Draft, DraftKind, Failed};
-pub use queue::Most;
-pub use running::{Phase, Running, Stop, Writing, Written};
+pub use draft::{Draft, DraftFailure, DraftKind};
+pub use queue::GenerationLimits;
+pub use running::{GenerationPhase, PartialText, RunningReply, StopReason, TextGeneration};
 
 /// All sessions that are watched or being written to.
-pub struct Live {
-    most: Most,
-    rooms: Mutex<HashMap<SessionId, Watched>>,
-    held: Mutex<Held>,
+pub struct LiveSessions {
+    most: GenerationLimits,
+    rooms: Mutex<HashMap<SessionId, WatchedRoom>>,
+    held: Mutex<ActiveGenerations>,
     /// How many replies run or wait, for who waits until that changes.
     count: watch::Sender<usize>,
 }
 
 /// A room and how many watchers hold it. Counted under the lock of all rooms: of two watchers that leave at once, one is
 /// the last.
-struct Watched {
-    room: Arc<Room>,
+struct WatchedRoom {
+    room: Arc<SessionRoom>,
     watchers: usize,
 }
 
-struct Room {
+struct SessionRoom {
     version: watch::Sender<u64>,
     /// The session was deleted. Its log says so too, but nobody may read that any more.
     is_gone: AtomicBool,
-    operations: Mutex<Kept>,
+    operations: Mutex<RecentOperations>,
 }
 
-impl Live {
+impl LiveSessions {
     /// Nobody watches yet and nothing is written; at most so many replies will be at once.
-    pub fn new(most: Most) -> Self {
+    pub fn new(most: GenerationLimits) -> Self {
         Self { most, rooms: Mutex::default(), held: Mutex::default(), count: watch::Sender::new(0) }
     }
 
@@ -79,10 +79,12 @@ impl Live {
         nodes: &[NodeId],
         user: UserId,
         content: &str,
-    ) -> Option<Vec<Arc<Running>>> {
+    ) -> Option<Vec<Arc<RunningReply>>> {
         let mut held = lock(&self.held);
         let tickets = held.queue.enter(user, session, nodes.len(), &self.most)?;
-        let begin = |(node, ticket): (&NodeId, Ticket)| Arc::new(Writing::new(*node, session, user, ticket, content));
+        let begin = |(node, ticket): (&NodeId, QueueTicket)| {
+            Arc::new(TextGeneration::new(*node, session, user, ticket, content))
+        };
         let begun: Vec<_> = nodes.iter().zip(tickets).map(begin).collect();
         held.replies.extend(begun.iter().map(|one| (one.id, Arc::clone(one))));
         self.go_on(held);
@@ -90,7 +92,7 @@ impl Live {
     }
 
     /// Whose turn has come begins, and who still waits hears of its place.
-    fn go_on(&self, mut held: MutexGuard<'_, Held>) {
+    fn go_on(&self, mut held: MutexGuard<'_, ActiveGenerations>) {
         let news = held.advance(&self.most);
         self.count.send_replace(held.replies.len() + held.running_drafts().count());
         drop(held);
@@ -98,14 +100,14 @@ impl Live {
     }
 
     /// More of a reply arrived.
-    pub fn write<T>(&self, writing: &Writing<T>, content: &str, reasoning: &str, phase: &'static str) {
+    pub fn write<T>(&self, writing: &TextGeneration<T>, content: &str, reasoning: &str, phase: &'static str) {
         writing.grow(content, reasoning, phase);
         self.touch(writing.session);
     }
 
     /// Nothing more comes of a reply, and what came is about to be committed: it makes room for the next one now, because
     /// whoever sees the commit may ask for one at once.
-    pub fn close<T>(&self, writing: &Writing<T>) {
+    pub fn close<T>(&self, writing: &TextGeneration<T>) {
         let mut held = lock(&self.held);
         held.queue.leave(writing.ticket);
         self.go_on(held);
@@ -131,7 +133,7 @@ impl Live {
     ) -> Option<Arc<Draft>> {
         let mut held = lock(&self.held);
         let ticket = held.queue.enter(user, session, 1, &self.most)?.pop()?;
-        let draft = Arc::new(Draft::new(Writing::new(id, session, user, ticket, ""), kind, model.to_owned()));
+        let draft = Arc::new(Draft::new(TextGeneration::new(id, session, user, ticket, ""), kind, model.to_owned()));
         let overdue = draft::overdue(held.drafts.values().map(AsRef::as_ref), user);
         held.drafts.retain(|id, _| !overdue.contains(id));
         held.drafts.insert(id, Arc::clone(&draft));
@@ -140,7 +142,7 @@ impl Live {
     }
 
     /// A draft is over, well or not; what came of it can be read for a while.
-    pub fn end_draft(&self, draft: &Draft, failed: Option<Failed>) {
+    pub fn end_draft(&self, draft: &Draft, failed: Option<DraftFailure>) {
         let mut held = lock(&self.held);
         draft.end(failed);
         held.queue.leave(draft.writing.ticket);
@@ -178,12 +180,12 @@ impl Live {
     }
 
     /// A reply that runs or waits.
-    pub fn running(&self, node: NodeId) -> Option<Arc<Running>> {
+    pub fn running(&self, node: NodeId) -> Option<Arc<RunningReply>> {
         lock(&self.held).replies.get(&node).cloned()
     }
 
     /// All replies that run or wait.
-    pub fn all_running(&self) -> Vec<Arc<Running>> {
+    pub fn all_running(&self) -> Vec<Arc<RunningReply>> {
         lock(&self.held).replies.values().cloned().collect()
     }
 
@@ -232,16 +234,19 @@ impl Live {
     }
 
     /// Begins to watch a session. Watch first and read the log afterwards: then nothing falls in between.
-    pub fn watch(self: &Arc<Self>, session: SessionId) -> Watcher {
+    pub fn watch(self: &Arc<Self>, session: SessionId) -> SessionWatcher {
         let mut rooms = lock(&self.rooms);
         let watched = rooms.entry(session).or_insert_with(|| {
-            let room =
-                Room { version: watch::Sender::new(0), is_gone: AtomicBool::new(false), operations: Mutex::default() };
-            Watched { room: Arc::new(room), watchers: 0 }
+            let room = SessionRoom {
+                version: watch::Sender::new(0),
+                is_gone: AtomicBool::new(false),
+                operations: Mutex::default(),
+            };
+            WatchedRoom { room: Arc::new(room), watchers: 0 }
         });
         watched.watchers += 1;
         let (room, version) = (Arc::clone(&watched.room), watched.room.version.subscribe());
-        Watcher { live: Arc::clone(self), session, room, version }
+        SessionWatcher { live: Arc::clone(self), session, room, version }
     }
 
     /// How many sessions are watched, and by how many watchers in all.
@@ -252,14 +257,14 @@ impl Live {
 }
 
 /// One watcher of one session.
-pub struct Watcher {
-    live: Arc<Live>,
+pub struct SessionWatcher {
+    live: Arc<LiveSessions>,
     session: SessionId,
-    room: Arc<Room>,
+    room: Arc<SessionRoom>,
     version: watch::Receiver<u64>,
 }
 
-impl Watcher {
+impl SessionWatcher {
     /// Waits until something is new since the last time this returned.
     pub async fn changed(&mut self) {
         // The sender lives as long as this watcher holds the room.
@@ -277,13 +282,13 @@ impl Watcher {
     }
 
     /// The replies being written in this session.
-    pub fn running(&self) -> Vec<Arc<Running>> {
+    pub fn running(&self) -> Vec<Arc<RunningReply>> {
         let session = self.session;
         lock(&self.live.held).replies.values().filter(|one| one.session == session).cloned().collect()
     }
 }
 
-impl Drop for Watcher {
+impl Drop for SessionWatcher {
     fn drop(&mut self) {
         let mut rooms = lock(&self.live.rooms);
         let Some(watched) = rooms.get_mut(&self.session) else { return };
@@ -298,25 +303,25 @@ impl Drop for Watcher {
 mod tests {
     use super::*;
     use crate::clock::Time;
-    use crate::oplog::Act;
+    use crate::oplog::OperationKind;
 
     fn session() -> SessionId {
         SessionId::new(uuid::Uuid::from_u128(1))
     }
 
     fn operation(op: i64) -> Arc<Operation> {
-        Arc::new(Operation { op, kind: Act::Checkout, actor: None, at: Time(0), step: op, effects: vec![] })
+        Arc::new(Operation { op, kind: OperationKind::Checkout, actor: None, at: Time(0), step: op, effects: vec![] })
     }
 
-    fn live(per_user: usize, in_all: usize, waiting_per_user: usize) -> Live {
-        Live::new(Most { per_user, in_all, waiting_per_user })
+    fn live(per_user: usize, in_all: usize, waiting_per_user: usize) -> LiveSessions {
+        LiveSessions::new(GenerationLimits { per_user, in_all, waiting_per_user })
     }
 
-    fn wide() -> Live {
+    fn wide() -> LiveSessions {
         live(usize::MAX, usize::MAX, 0)
     }
 
-    fn begin(live: &Live, n: u128, user: UserId) -> Arc<Running> {
+    fn begin(live: &LiveSessions, n: u128, user: UserId) -> Arc<RunningReply> {
         live.begin_all(session(), &[node(n)], user, "").unwrap().remove(0)
     }
 
@@ -348,7 +353,7 @@ mod tests {
         live.forget(session());
         watcher.changed().await;
         assert!(watcher.is_gone());
-        assert_eq!(running.stopped().await, Stop::Cancelled);
+        assert_eq!(running.stopped().await, StopReason::Cancelled);
         drop(watcher);
         assert!(!live.watch(session()).is_gone(), "a room is a new one after its last watcher");
     }
@@ -432,15 +437,15 @@ mod tests {
         let user = UserId::new(uuid::Uuid::from_u128(2));
         let [one, two, three] = [1, 2, 3].map(|n| begin(&live, n, user));
         assert!(live.begin_all(session(), &[node(4)], user, "").is_none(), "two may wait");
-        assert_eq!(one.phase(), Phase { word: "waiting", place: None });
-        assert_eq!(three.phase(), Phase { word: "queued", place: Some(2) });
+        assert_eq!(one.phase(), GenerationPhase { word: "waiting", place: None });
+        assert_eq!(three.phase(), GenerationPhase { word: "queued", place: Some(2) });
         assert_eq!((live.count(user), live.waiting(), *live.counting().borrow()), ((1, 1), 2, 3));
         let mut watcher = live.watch(session());
         live.close(&one);
         watcher.changed().await;
         assert_eq!((two.turn().await, two.is_queued(), three.phase().place), (Ok(()), false, Some(1)));
         three.cancel();
-        assert_eq!(three.turn().await, Err(Stop::Cancelled));
+        assert_eq!(three.turn().await, Err(StopReason::Cancelled));
         live.end(node(3));
         live.end(node(1));
         live.end(node(2));
@@ -468,6 +473,9 @@ mod tests {
         let running = begin(&live, 1, UserId::new(uuid::Uuid::from_u128(2)));
         running.interrupt();
         running.cancel();
-        assert_eq!((running.stopped().await, running.stopped().await), (Stop::Interrupted, Stop::Interrupted));
+        assert_eq!(
+            (running.stopped().await, running.stopped().await),
+            (StopReason::Interrupted, StopReason::Interrupted)
+        );
     }
 }

@@ -9,7 +9,7 @@ use crate::ids::{SessionId, UserId};
 
 /// How many texts may be written at the same time, and how many may wait for that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Most {
+pub struct GenerationLimits {
     /// Of one user.
     pub per_user: usize,
     /// Of all users.
@@ -18,7 +18,7 @@ pub struct Most {
     pub waiting_per_user: usize,
 }
 
-impl Most {
+impl GenerationLimits {
     /// How many one request may ever ask for: more would not fit into an empty house.
     pub fn ever(&self) -> usize {
         self.per_user.min(self.in_all).saturating_add(self.waiting_per_user)
@@ -26,32 +26,38 @@ impl Most {
 }
 
 /// Stands for one text in the queue.
-pub type Ticket = u64;
+pub type QueueTicket = u64;
 
 /// Who runs, who waits, and whose turn it is.
 #[derive(Debug, Default)]
-pub struct Queue {
-    last: Ticket,
-    running: HashMap<Ticket, UserId>,
+pub struct GenerationQueue {
+    last: QueueTicket,
+    running: HashMap<QueueTicket, UserId>,
     running_of: HashMap<UserId, usize>,
-    waiting: Line,
+    waiting: WaitingQueue,
 }
 
 /// Those who wait: users in the order of their turns, each with sessions in the order of theirs, each with the oldest first.
 /// Nothing in it is empty.
 #[derive(Debug, Clone, Default)]
-struct Line(IndexMap<UserId, Sessions>);
+struct WaitingQueue(IndexMap<UserId, SessionQueues>);
 
-type Sessions = IndexMap<SessionId, VecDeque<Ticket>>;
+type SessionQueues = IndexMap<SessionId, VecDeque<QueueTicket>>;
 
-impl Queue {
-    /// Lets the texts of one request in, to wait until [`Queue::next`] calls them; `None` if there is no room for all of
+impl GenerationQueue {
+    /// Lets the texts of one request in, to wait until [`GenerationQueue::next`] calls them; `None` if there is no room for all of
     /// them, and then none comes in.
-    pub fn enter(&mut self, user: UserId, session: SessionId, n: usize, most: &Most) -> Option<Vec<Ticket>> {
+    pub fn enter(
+        &mut self,
+        user: UserId,
+        session: SessionId,
+        n: usize,
+        most: &GenerationLimits,
+    ) -> Option<Vec<QueueTicket>> {
         if !self.has_room(user, n, most) {
             return None;
         }
-        let tickets: Vec<Ticket> = (self.last + 1..).take(n).collect();
+        let tickets: Vec<QueueTicket> = (self.last + 1..).take(n).collect();
         self.last = tickets.last().copied().unwrap_or(self.last);
         self.waiting.join(user, session, &tickets);
         Some(tickets)
@@ -59,14 +65,14 @@ impl Queue {
 
     /// Whether so many more of a user fit in. Somebody only waits while there is no place, so that what is free is free for
     /// them.
-    pub fn has_room(&self, user: UserId, n: usize, most: &Most) -> bool {
+    pub fn has_room(&self, user: UserId, n: usize, most: &GenerationLimits) -> bool {
         let (own, all) = self.count(user);
         let free = most.per_user.saturating_sub(own).min(most.in_all.saturating_sub(all));
         self.waiting.of(user).saturating_add(n.saturating_sub(free)) <= most.waiting_per_user
     }
 
     /// The next that may begin now, if any may: it runs from now on.
-    pub fn next(&mut self, most: &Most) -> Option<Ticket> {
+    pub fn next(&mut self, most: &GenerationLimits) -> Option<QueueTicket> {
         if self.running.len() >= most.in_all {
             return None;
         }
@@ -79,7 +85,7 @@ impl Queue {
     }
 
     /// A text runs or waits no more.
-    pub fn leave(&mut self, ticket: Ticket) {
+    pub fn leave(&mut self, ticket: QueueTicket) {
         let Some(user) = self.running.remove(&ticket) else { return self.waiting.leave(ticket) };
         if let Some(running) = self.running_of.get_mut(&user) {
             *running -= 1;
@@ -91,12 +97,14 @@ impl Queue {
 
     /// The place of each that waits, counted from 1: before how many turns it comes. As long as the server has places to give,
     /// only the user's own texts stand before it.
-    pub fn places(&self, most: &Most) -> Vec<(Ticket, usize)> {
-        let lines: Vec<Line> = match self.running.len() >= most.in_all {
+    pub fn places(&self, most: &GenerationLimits) -> Vec<(QueueTicket, usize)> {
+        let lines: Vec<WaitingQueue> = match self.running.len() >= most.in_all {
             true => vec![self.waiting.clone()],
-            false => self.waiting.0.iter().map(|(user, own)| Line(IndexMap::from([(*user, own.clone())]))).collect(),
+            false => {
+                self.waiting.0.iter().map(|(user, own)| WaitingQueue(IndexMap::from([(*user, own.clone())]))).collect()
+            }
         };
-        let turns = |mut line: Line| std::iter::from_fn(move || line.take(|_| true)).zip(1..);
+        let turns = |mut line: WaitingQueue| std::iter::from_fn(move || line.take(|_| true)).zip(1..);
         lines.into_iter().flat_map(turns).map(|((_, ticket), place)| (ticket, place)).collect()
     }
 
@@ -111,20 +119,20 @@ impl Queue {
     }
 }
 
-impl Line {
+impl WaitingQueue {
     fn of(&self, user: UserId) -> usize {
         self.0.get(&user).map_or(0, in_sessions)
     }
 
     /// Who is new stands behind all others.
-    fn join(&mut self, user: UserId, session: SessionId, tickets: &[Ticket]) {
+    fn join(&mut self, user: UserId, session: SessionId, tickets: &[QueueTicket]) {
         if !tickets.is_empty() {
             self.0.entry(user).or_default().entry(session).or_default().extend(tickets);
         }
     }
 
     /// Takes the first text of the first user who may; user and session go behind the others then.
-    fn take(&mut self, may: impl Fn(UserId) -> bool) -> Option<(UserId, Ticket)> {
+    fn take(&mut self, may: impl Fn(UserId) -> bool) -> Option<(UserId, QueueTicket)> {
         let user = *self.0.keys().find(|user| may(**user))?;
         let mut sessions = self.0.shift_remove(&user)?;
         let (session, mut tickets) = sessions.shift_remove_index(0)?;
@@ -138,7 +146,7 @@ impl Line {
         Some((user, ticket))
     }
 
-    fn leave(&mut self, ticket: Ticket) {
+    fn leave(&mut self, ticket: QueueTicket) {
         self.0.retain(|_, sessions| {
             sessions.retain(|_, tickets| {
                 tickets.retain(|one| *one != ticket);
@@ -149,7 +157,7 @@ impl Line {
     }
 }
 
-fn in_sessions(sessions: &Sessions) -> usize {
+fn in_sessions(sessions: &SessionQueues) -> usize {
     sessions.values().map(VecDeque::len).sum()
 }
 
@@ -158,7 +166,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const MOST: Most = Most { per_user: 2, in_all: 3, waiting_per_user: 4 };
+    const MOST: GenerationLimits = GenerationLimits { per_user: 2, in_all: 3, waiting_per_user: 4 };
 
     fn user(n: u128) -> UserId {
         UserId::new(uuid::Uuid::from_u128(n))
@@ -168,13 +176,13 @@ mod tests {
         SessionId::new(uuid::Uuid::from_u128(n))
     }
 
-    fn run(queue: &mut Queue, most: &Most) -> Vec<Ticket> {
+    fn run(queue: &mut GenerationQueue, most: &GenerationLimits) -> Vec<QueueTicket> {
         std::iter::from_fn(|| queue.next(most)).collect()
     }
 
     /// What begins when there is one place for all, one text after the other.
-    fn one_by_one(queue: &mut Queue) -> Vec<Ticket> {
-        let one = Most { per_user: 1, in_all: 1, waiting_per_user: 0 };
+    fn one_by_one(queue: &mut GenerationQueue) -> Vec<QueueTicket> {
+        let one = GenerationLimits { per_user: 1, in_all: 1, waiting_per_user: 0 };
         let next = || {
             let ticket = queue.next(&one)?;
             queue.leave(ticket);
@@ -186,7 +194,7 @@ mod tests {
     /// S4-07: a request's texts come in all or not at all; what there is room for begins, the rest waits.
     #[test]
     fn as_many_run_as_may_and_the_rest_waits() {
-        let mut queue = Queue::default();
+        let mut queue = GenerationQueue::default();
         assert_eq!(queue.enter(user(1), session(1), 7, &MOST), None, "two may run and four may wait");
         assert_eq!(queue.enter(user(1), session(1), 4, &MOST), Some(vec![1, 2, 3, 4]));
         assert_eq!(run(&mut queue, &MOST), [1, 2]);
@@ -207,8 +215,8 @@ mod tests {
     /// One who asks for much does not keep the others waiting: users take turns, and so do the sessions of one.
     #[test]
     fn users_take_turns_and_sessions_too() {
-        let most = Most { per_user: 1, in_all: 1, waiting_per_user: 64 };
-        let mut queue = Queue::default();
+        let most = GenerationLimits { per_user: 1, in_all: 1, waiting_per_user: 64 };
+        let mut queue = GenerationQueue::default();
         for (who, whose, n) in [(1, 11, 3), (1, 12, 2), (2, 21, 1), (3, 31, 2)] {
             queue.enter(user(who), session(whose), n, &most).unwrap();
         }
@@ -219,8 +227,8 @@ mod tests {
     /// The place that is shown is the order in which they begin; where only the user's own limit holds, others do not count.
     #[test]
     fn places_tell_the_order() {
-        let mut queue = Queue::default();
-        let most = Most { per_user: 1, in_all: 2, waiting_per_user: 64 };
+        let mut queue = GenerationQueue::default();
+        let most = GenerationLimits { per_user: 1, in_all: 2, waiting_per_user: 64 };
         queue.enter(user(1), session(11), 3, &most).unwrap();
         assert_eq!(run(&mut queue, &most), [1]);
         assert_eq!(queue.places(&most), [(2, 1), (3, 2)]);
@@ -238,7 +246,7 @@ mod tests {
         /// everybody had a turn.
         #[test]
         fn nobody_is_forgotten(steps in proptest::collection::vec((0_u128..4, 0_u128..3, 1_usize..4, 0_usize..3), 1..40)) {
-            let mut queue = Queue::default();
+            let mut queue = GenerationQueue::default();
             let (mut entered, mut begun, mut running) = (Vec::new(), Vec::new(), Vec::new());
             for (who, whose, n, gone) in steps {
                 entered.extend(queue.enter(user(who), session(whose), n, &MOST).unwrap_or_default());

@@ -5,11 +5,11 @@ use std::sync::Mutex;
 use tokio::sync::watch;
 
 use super::lock::lock;
-use super::queue::Ticket;
+use super::queue::QueueTicket;
 use crate::ids::{NodeId, SessionId, UserId};
 
 /// A text that is being written, or waits for its turn.
-pub struct Writing<T> {
+pub struct TextGeneration<T> {
     /// What it becomes.
     pub id: T,
     /// The session.
@@ -17,19 +17,19 @@ pub struct Writing<T> {
     /// Who asked for it.
     pub user: UserId,
     /// Its place in the queue.
-    pub(super) ticket: Ticket,
+    pub(super) ticket: QueueTicket,
     /// 0 = its turn has come.
     place: watch::Sender<usize>,
-    written: Mutex<Written>,
-    stop: watch::Sender<Option<Stop>>,
+    written: Mutex<PartialText>,
+    stop: watch::Sender<Option<StopReason>>,
 }
 
 /// A reply that is being written; the id is the placeholder's.
-pub type Running = Writing<NodeId>;
+pub type RunningReply = TextGeneration<NodeId>;
 
 /// Why a running text is asked to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stop {
+pub enum StopReason {
     /// A person stopped it.
     Cancelled,
     /// The server is shutting down.
@@ -38,7 +38,7 @@ pub enum Stop {
 
 /// Where a text stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Phase {
+pub struct GenerationPhase {
     /// `queued`, `waiting`, `thinking` or `streaming`.
     pub word: &'static str,
     /// Before how many turns it comes, counted from 1, while it is `queued`.
@@ -47,40 +47,40 @@ pub struct Phase {
 
 /// What has arrived of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct PartialText {
     /// The text so far.
     pub content: String,
     /// The thinking so far.
     pub reasoning: String,
-    /// `waiting`, `thinking` or `streaming`; as long as it is queued [`Writing::phase`] says so.
+    /// `waiting`, `thinking` or `streaming`; as long as it is queued [`TextGeneration::phase`] says so.
     pub phase: &'static str,
     /// Bytes of both that are on disk already.
     saved: (usize, usize),
 }
 
-impl<T> Writing<T> {
+impl<T> TextGeneration<T> {
     /// A text that has entered the queue, with what it begins with.
-    pub(super) fn new(id: T, session: SessionId, user: UserId, ticket: Ticket, content: &str) -> Self {
-        let written = Written { content: content.to_owned(), phase: "waiting", ..Written::default() };
+    pub(super) fn new(id: T, session: SessionId, user: UserId, ticket: QueueTicket, content: &str) -> Self {
+        let written = PartialText { content: content.to_owned(), phase: "waiting", ..PartialText::default() };
         let (place, stop) = (watch::Sender::new(usize::MAX), watch::Sender::new(None));
         Self { id, session, user, ticket, place, written: Mutex::new(written), stop }
     }
 
     /// What has arrived.
-    pub fn written(&self) -> Written {
+    pub fn written(&self) -> PartialText {
         lock(&self.written).clone()
     }
 
     /// Looks at what has arrived without copying it.
-    pub fn look<R>(&self, look: impl FnOnce(&Written) -> R) -> R {
+    pub fn look<R>(&self, look: impl FnOnce(&PartialText) -> R) -> R {
         look(&lock(&self.written))
     }
 
     /// Where it stands.
-    pub fn phase(&self) -> Phase {
+    pub fn phase(&self) -> GenerationPhase {
         match *self.place.borrow() {
-            0 => Phase { word: self.look(|written| written.phase), place: None },
-            place => Phase { word: "queued", place: Some(place) },
+            0 => GenerationPhase { word: self.look(|written| written.phase), place: None },
+            place => GenerationPhase { word: "queued", place: Some(place) },
         }
     }
 
@@ -90,7 +90,7 @@ impl<T> Writing<T> {
     }
 
     /// Waits until its turn has come, or somebody asks for the end before that.
-    pub async fn turn(&self) -> Result<(), Stop> {
+    pub async fn turn(&self) -> Result<(), StopReason> {
         let mut place = self.place.subscribe();
         tokio::select! {
             biased;
@@ -115,26 +115,26 @@ impl<T> Writing<T> {
 
     /// Asks it to end now; what arrived is kept.
     pub fn cancel(&self) {
-        self.ask(Stop::Cancelled);
+        self.ask(StopReason::Cancelled);
     }
 
     /// Asks it to end because the server does.
     pub fn interrupt(&self) {
-        self.ask(Stop::Interrupted);
+        self.ask(StopReason::Interrupted);
     }
 
-    fn ask(&self, stop: Stop) {
+    fn ask(&self, stop: StopReason) {
         self.stop.send_if_modified(|asked| asked.is_none() && asked.replace(stop).is_none());
     }
 
     /// Waits until someone asks for the end; the first who asked counts.
-    pub async fn stopped(&self) -> Stop {
+    pub async fn stopped(&self) -> StopReason {
         let mut asked = self.stop.subscribe();
         // The sender lives as long as this text does.
-        asked.wait_for(Option::is_some).await.ok().and_then(|asked| *asked).unwrap_or(Stop::Interrupted)
+        asked.wait_for(Option::is_some).await.ok().and_then(|asked| *asked).unwrap_or(StopReason::Interrupted)
     }
 
-    /// What is not on disk yet; `None` if all is. [`Writing::saved`] says when it is.
+    /// What is not on disk yet; `None` if all is. [`TextGeneration::saved`] says when it is.
     pub fn unsaved(&self) -> Option<(String, String)> {
         let written = lock(&self.written);
         let (content, reasoning) = written.saved;

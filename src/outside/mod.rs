@@ -34,7 +34,7 @@ const LONGEST: usize = 2_048;
 
 /// Why nothing came.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unfetched {
+pub enum ImageFetchError {
     /// What was given is no address that can be asked.
     #[error("{0}")]
     NoAddress(&'static str),
@@ -67,7 +67,7 @@ pub enum Unfetched {
 
 /// Asks other servers.
 #[derive(Debug)]
-pub struct Outside {
+pub struct ImageProxy {
     /// Hosts of the house that may be asked too, in lower case.
     allowed: Arc<[String]>,
     /// It is built when it is first needed.
@@ -75,7 +75,7 @@ pub struct Outside {
     places: Semaphore,
 }
 
-impl Outside {
+impl ImageProxy {
     /// Asks the internet, and the hosts that are named, in lower case.
     pub fn new(allowed: &[String]) -> Self {
         Self { allowed: allowed.into(), client: OnceLock::new(), places: Semaphore::new(AT_ONCE) }
@@ -85,46 +85,47 @@ impl Outside {
     ///
     /// # Errors
     /// It leads inside, or nothing of use came from there in time.
-    pub async fn bytes(&self, address: &str, most: usize) -> Result<Vec<u8>, Unfetched> {
+    pub async fn bytes(&self, address: &str, most: usize) -> Result<Vec<u8>, ImageFetchError> {
         let url = parsed(address)?;
         let host = host_of(&url);
-        let _place = self.places.acquire().await.map_err(|_| Unfetched::Late(host.clone()))?;
-        timeout(WITHIN, self.followed(url, most)).await.unwrap_or(Err(Unfetched::Late(host)))
+        let _place = self.places.acquire().await.map_err(|_| ImageFetchError::Late(host.clone()))?;
+        timeout(WITHIN, self.followed(url, most)).await.unwrap_or(Err(ImageFetchError::Late(host)))
     }
 
-    async fn followed(&self, mut url: Url, most: usize) -> Result<Vec<u8>, Unfetched> {
+    async fn followed(&self, mut url: Url, most: usize) -> Result<Vec<u8>, ImageFetchError> {
         for _ in 0..=MOST_HOPS {
             let response = self.asked(&url).await?;
             let Some(next) = target(&url, &response)? else { return body(&url, response, most).await };
             url = next;
         }
-        Err(Unfetched::Unreachable { host: host_of(&url), cause: "it leads on and on".to_owned() })
+        Err(ImageFetchError::Unreachable { host: host_of(&url), cause: "it leads on and on".to_owned() })
     }
 
-    async fn asked(&self, url: &Url) -> Result<Response, Unfetched> {
+    async fn asked(&self, url: &Url) -> Result<Response, ImageFetchError> {
         self.look_at(url)?;
         let host = host_of(url);
         let client = self.client.get_or_init(|| build(&self.allowed)).as_ref();
-        let client = client.map_err(|cause| Unfetched::Unreachable { host: host.clone(), cause: cause.clone() })?;
+        let client =
+            client.map_err(|cause| ImageFetchError::Unreachable { host: host.clone(), cause: cause.clone() })?;
         let sent = client.get(url.clone()).header(ACCEPT, "image/png, image/jpeg, image/webp, image/gif").send().await;
         sent.map_err(|error| match is_inside(&error) {
-            true => Unfetched::Inside(host),
-            false => Unfetched::Unreachable { host, cause: root_cause(&error) },
+            true => ImageFetchError::Inside(host),
+            false => ImageFetchError::Unreachable { host, cause: root_cause(&error) },
         })
     }
 
     /// Names are looked at when they are resolved; an address in numbers is never resolved, so it is looked at here.
-    fn look_at(&self, url: &Url) -> Result<(), Unfetched> {
+    fn look_at(&self, url: &Url) -> Result<(), ImageFetchError> {
         let host = host_of(url);
         let Ok(literal) = host.parse::<IpAddr>() else { return Ok(()) };
         let is_fine = is_outside(literal) || self.allowed.contains(&host);
-        if is_fine { Ok(()) } else { Err(Unfetched::Inside(host)) }
+        if is_fine { Ok(()) } else { Err(ImageFetchError::Inside(host)) }
     }
 }
 
 /// One parser for what is looked at and what is asked.
-fn parsed(address: &str) -> Result<Url, Unfetched> {
-    let fault = Unfetched::NoAddress;
+fn parsed(address: &str) -> Result<Url, ImageFetchError> {
+    let fault = ImageFetchError::NoAddress;
     if address.len() > LONGEST {
         return Err(fault("the address is too long"));
     }
@@ -143,7 +144,7 @@ fn host_of(url: &Url) -> String {
 }
 
 /// Where an answer leads on to.
-fn target(from: &Url, response: &Response) -> Result<Option<Url>, Unfetched> {
+fn target(from: &Url, response: &Response) -> Result<Option<Url>, ImageFetchError> {
     let status = response.status();
     let host = || host_of(from);
     if status.is_success() {
@@ -151,20 +152,22 @@ fn target(from: &Url, response: &Response) -> Result<Option<Url>, Unfetched> {
     }
     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
     let Some(location) = location.filter(|_| status.is_redirection()) else {
-        return Err(Unfetched::Status { host: host(), status: status.as_u16() });
+        return Err(ImageFetchError::Status { host: host(), status: status.as_u16() });
     };
-    let next = from.join(location).map_err(|_| Unfetched::Status { host: host(), status: status.as_u16() })?;
+    let next = from.join(location).map_err(|_| ImageFetchError::Status { host: host(), status: status.as_u16() })?;
     parsed(next.as_str()).map(Some)
 }
 
-async fn body(url: &Url, mut response: Response, most: usize) -> Result<Vec<u8>, Unfetched> {
+async fn body(url: &Url, mut response: Response, most: usize) -> Result<Vec<u8>, ImageFetchError> {
     let host = || host_of(url);
     let mut bytes = Vec::new();
     loop {
         let piece = response.chunk().await;
-        match piece.map_err(|error| Unfetched::Unreachable { host: host(), cause: root_cause(&error) })? {
+        match piece.map_err(|error| ImageFetchError::Unreachable { host: host(), cause: root_cause(&error) })? {
             None => return Ok(bytes),
-            Some(piece) if bytes.len().saturating_add(piece.len()) > most => return Err(Unfetched::TooLarge(host())),
+            Some(piece) if bytes.len().saturating_add(piece.len()) > most => {
+                return Err(ImageFetchError::TooLarge(host()));
+            }
             Some(piece) => bytes.extend_from_slice(&piece),
         }
     }
@@ -179,23 +182,23 @@ fn build(allowed: &Arc<[String]>) -> Result<Client, String> {
         .referer(false)
         .no_proxy()
         .connect_timeout(WITHIN)
-        .dns_resolver(Arc::new(Guarded { allowed: Arc::clone(allowed) }))
+        .dns_resolver(Arc::new(GuardedResolver { allowed: Arc::clone(allowed) }))
         .tls_backend_preconfigured(tls)
         .build();
     built.map_err(|error| error.to_string())
 }
 
 /// Resolves names to what may be asked: the connection goes to nothing else.
-struct Guarded {
+struct GuardedResolver {
     allowed: Arc<[String]>,
 }
 
 /// A name that leads inside.
 #[derive(Debug, thiserror::Error)]
 #[error("its name leads to an address that is not on the internet")]
-struct LeadsInside;
+struct PrivateAddressError;
 
-impl Resolve for Guarded {
+impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let allowed = Arc::clone(&self.allowed);
         Box::pin(async move {
@@ -204,7 +207,7 @@ impl Resolve for Guarded {
             let is_allowed = allowed.contains(&host);
             // One address inside is enough: nobody who means well mixes them.
             if !is_allowed && found.iter().any(|address| !is_outside(address.ip())) {
-                return Err(LeadsInside.into());
+                return Err(PrivateAddressError.into());
             }
             Ok(Box::new(found.into_iter()) as Addrs)
         })
@@ -212,7 +215,7 @@ impl Resolve for Guarded {
 }
 
 fn is_inside(error: &reqwest::Error) -> bool {
-    causes(error).any(|cause| cause.is::<LeadsInside>())
+    causes(error).any(|cause| cause.is::<PrivateAddressError>())
 }
 
 /// The innermost cause: the outer ones repeat the address and say less.
@@ -229,8 +232,8 @@ fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)
 mod tests {
     use super::*;
 
-    async fn refused(address: &str) -> Unfetched {
-        Outside::new(&[]).bytes(address, 10).await.unwrap_err()
+    async fn refused(address: &str) -> ImageFetchError {
+        ImageProxy::new(&[]).bytes(address, 10).await.unwrap_err()
     }
 
     /// the same parser reads what is looked at and what is asked, whatever shape an address has.
@@ -249,14 +252,14 @@ mod tests {
             ("https://169.254.169.254/latest/meta-data", "169.254.169.254"),
             ("http://0.0.0.0:7317/api/sessions", "0.0.0.0"),
         ] {
-            assert_eq!(refused(address).await, Unfetched::Inside(host.to_owned()), "{address}");
+            assert_eq!(refused(address).await, ImageFetchError::Inside(host.to_owned()), "{address}");
         }
         // A name is looked at where it is resolved.
-        assert_eq!(refused("http://localhost:9/").await, Unfetched::Inside("localhost".to_owned()));
+        assert_eq!(refused("http://localhost:9/").await, ImageFetchError::Inside("localhost".to_owned()));
         for address in
             ["file:///etc/passwd", "ftp://a.example/", "http://a@b.example/", "/a.png", "", "data:image/png,x"]
         {
-            assert!(matches!(refused(address).await, Unfetched::NoAddress(_)), "{address}");
+            assert!(matches!(refused(address).await, ImageFetchError::NoAddress(_)), "{address}");
         }
     }
 }

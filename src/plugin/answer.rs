@@ -2,12 +2,12 @@
 
 use rhai::{Dynamic, Map};
 
-use super::call::{Answer, Call, Hook, QuickReply};
-use super::convert::{Bytes, clean, from_script, kind_of};
-use super::error::ErrorKind;
-use super::fault::Fault;
+use super::call::{Hook, HookAnswer, HookCall, PluginQuickReply};
+use super::convert::{ByteBudget, clean, from_script, kind_of};
+use super::error::ScriptErrorKind;
+use super::fault::HostFault;
 use super::grant::Permission;
-use super::limits::Limits;
+use super::limits::ScriptLimits;
 use super::suggest::did_you_mean;
 
 /// The most replies of one plugin at one tip.
@@ -16,45 +16,45 @@ const REPLIES: usize = 12;
 const LABEL: usize = 80;
 
 /// Reads the value that a hook returned.
-pub(super) fn read(call: &Call, value: &Dynamic, limits: &Limits) -> Result<Answer, Fault> {
-    let mut reader = Reader { hook: call.hook, bytes: Bytes::new(limits.result) };
+pub(super) fn read(call: &HookCall, value: &Dynamic, limits: &ScriptLimits) -> Result<HookAnswer, HostFault> {
+    let mut reader = AnswerReader { hook: call.hook, bytes: ByteBudget::new(limits.result) };
     match call.hook {
         Hook::Init | Hook::Migrate | Hook::Plan | Hook::OnReply | Hook::OnEdit | Hook::OnAnswer | Hook::OnGreeting => {
-            Ok(Answer::Nothing)
+            Ok(HookAnswer::Nothing)
         }
         Hook::OnInput => reader.input(value).and_then(|answer| granted(call, answer)),
-        Hook::Narrate => reader.narration(value).map(Answer::Narration),
-        Hook::QuickReplies => reader.replies(value).map(Answer::QuickReplies),
+        Hook::Narrate => reader.narration(value).map(HookAnswer::Narration),
+        Hook::QuickReplies => reader.replies(value).map(HookAnswer::QuickReplies),
         Hook::OnDisplay => reader.display(value).and_then(|answer| granted(call, answer)),
-        Hook::Tool => Ok(Answer::Value(from_script(value, limits.depth, &mut reader.bytes)?)),
+        Hook::Tool => Ok(HookAnswer::Value(from_script(value, limits.depth, &mut reader.bytes)?)),
     }
 }
 
-struct Reader {
+struct AnswerReader {
     hook: Hook,
-    bytes: Bytes,
+    bytes: ByteBudget,
 }
 
-impl Reader {
-    fn wrong(&self, expected: &str, given: &Dynamic) -> Fault {
+impl AnswerReader {
+    fn wrong(&self, expected: &str, given: &Dynamic) -> HostFault {
         let message = format!("{} returns {expected}, not {}", self.hook.name(), kind_of(given));
-        Fault { kind: ErrorKind::Runtime, limit: None, message }
+        HostFault { kind: ScriptErrorKind::Runtime, limit: None, message }
     }
 
-    fn text(&mut self, value: &Dynamic, expected: &str) -> Result<String, Fault> {
+    fn text(&mut self, value: &Dynamic, expected: &str) -> Result<String, HostFault> {
         match value.as_immutable_string_ref() {
             Ok(text) => Ok(clean(&text, &mut self.bytes)?),
             Err(_) => Err(self.wrong(expected, value)),
         }
     }
 
-    fn input(&mut self, value: &Dynamic) -> Result<Answer, Fault> {
+    fn input(&mut self, value: &Dynamic) -> Result<HookAnswer, HostFault> {
         const EXPECTED: &str = "nothing, a text, or #{text, reply, stop}";
         if value.is_unit() {
-            return Ok(Answer::Nothing);
+            return Ok(HookAnswer::Nothing);
         }
         let Ok(map) = value.as_map_ref() else {
-            return Ok(Answer::Input { text: Some(self.text(value, EXPECTED)?), reply: None, stop: false });
+            return Ok(HookAnswer::Input { text: Some(self.text(value, EXPECTED)?), reply: None, stop: false });
         };
         self.only(&map, &["text", "reply", "stop"])?;
         let mut part = |key: &str| match map.get(key) {
@@ -67,10 +67,10 @@ impl Reader {
             None => false,
             Some(stop) => stop.as_bool().map_err(|_| self.wrong("true or false as \"stop\"", stop))?,
         };
-        Ok(Answer::Input { text, reply, stop })
+        Ok(HookAnswer::Input { text, reply, stop })
     }
 
-    fn narration(&mut self, value: &Dynamic) -> Result<Vec<String>, Fault> {
+    fn narration(&mut self, value: &Dynamic) -> Result<Vec<String>, HostFault> {
         const EXPECTED: &str = "a text or a list of texts";
         match value.as_array_ref() {
             Ok(parts) => parts.iter().map(|part| self.text(part, EXPECTED)).collect(),
@@ -79,14 +79,14 @@ impl Reader {
     }
 
     /// `()` leaves the text alone.
-    fn display(&mut self, value: &Dynamic) -> Result<Answer, Fault> {
+    fn display(&mut self, value: &Dynamic) -> Result<HookAnswer, HostFault> {
         if value.is_unit() {
-            return Ok(Answer::Nothing);
+            return Ok(HookAnswer::Nothing);
         }
-        self.text(value, "a text, or nothing").map(Answer::Display)
+        self.text(value, "a text, or nothing").map(HookAnswer::Display)
     }
 
-    fn replies(&mut self, value: &Dynamic) -> Result<Vec<QuickReply>, Fault> {
+    fn replies(&mut self, value: &Dynamic) -> Result<Vec<PluginQuickReply>, HostFault> {
         const EXPECTED: &str = "a list of #{label, send}";
         if value.is_unit() {
             return Ok(Vec::new());
@@ -103,40 +103,40 @@ impl Reader {
                 Some(send) => self.text(send, "a text as \"send\"")?,
             };
             if !hidden && replies.len() < REPLIES {
-                replies.push(QuickReply { label: label.chars().take(LABEL).collect(), send });
+                replies.push(PluginQuickReply { label: label.chars().take(LABEL).collect(), send });
             }
         }
         Ok(replies)
     }
 
-    fn only(&self, map: &Map, known: &[&str]) -> Result<(), Fault> {
+    fn only(&self, map: &Map, known: &[&str]) -> Result<(), HostFault> {
         match map.keys().find(|key| !known.contains(&key.as_str())) {
             None => Ok(()),
             Some(key) => {
                 let hint = did_you_mean(key, known.iter().copied());
                 let (name, all) = (self.hook.name(), known.join(", "));
                 let message = format!("{name} returned a map with \"{key}\"{hint}; it may have {all}");
-                Err(Fault { kind: ErrorKind::Runtime, limit: None, message })
+                Err(HostFault { kind: ScriptErrorKind::Runtime, limit: None, message })
             }
         }
     }
 }
 
 /// Changing the user's words or how a reply is shown, or answering in the model's place, is granted or it is not.
-fn granted(call: &Call, answer: Answer) -> Result<Answer, Fault> {
+fn granted(call: &HookCall, answer: HookAnswer) -> Result<HookAnswer, HostFault> {
     let changes = |text: &str| *text != *call.text;
     let needs = match &answer {
-        Answer::Input { text, reply, stop } => vec![
+        HookAnswer::Input { text, reply, stop } => vec![
             (text.as_deref().is_some_and(changes), Permission::InputRewrite, "changing the user's text"),
             (reply.is_some() || *stop, Permission::InputStop, "answering or stopping"),
         ],
-        Answer::Display(text) => vec![(changes(text), Permission::DisplayRewrite, "changing how a text is shown")],
+        HookAnswer::Display(text) => vec![(changes(text), Permission::DisplayRewrite, "changing how a text is shown")],
         _ => Vec::new(),
     };
     for (used, permission, what) in needs {
         if used && !call.grants.contains(&permission) {
             let message = format!("{}: {what} needs the permission \"{permission}\"", call.hook.name());
-            return Err(Fault { kind: ErrorKind::Permission, limit: None, message });
+            return Err(HostFault { kind: ScriptErrorKind::Permission, limit: None, message });
         }
     }
     Ok(answer)

@@ -10,11 +10,11 @@ pub const MOST_TOKENS: u32 = 4_096;
 
 /// One model call that a plugin asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ask {
+pub struct PluginModelCall {
     /// What the plugin calls it: its answer comes under that name.
     pub name: String,
     /// What the model reads, oldest first.
-    pub messages: Vec<Line>,
+    pub messages: Vec<ModelCallMessage>,
     /// Tokens that the answer may take.
     pub max_tokens: u32,
     /// The model; `None` = the session's own.
@@ -23,7 +23,7 @@ pub struct Ask {
 
 /// One message of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct ModelCallMessage {
     /// `user`, `assistant` or `system`.
     pub role: String,
     /// The text.
@@ -32,7 +32,7 @@ pub struct Line {
 
 /// What came of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Answered {
+pub struct ModelCallAnswer {
     /// What the plugin called it.
     pub name: String,
     /// What the model wrote; empty where it failed.
@@ -43,10 +43,10 @@ pub struct Answered {
     pub turn: u64,
 }
 
-impl Ask {
+impl PluginModelCall {
     /// As traces and tests show it.
     pub fn to_json(&self) -> Value {
-        let line = |line: &Line| json!({"role": line.role, "text": line.text});
+        let line = |line: &ModelCallMessage| json!({"role": line.role, "text": line.text});
         let messages: Vec<Value> = self.messages.iter().map(line).collect();
         json!({"name": self.name, "messages": messages, "maxTokens": self.max_tokens, "model": self.model})
     }

@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::ask::{Answered, Ask};
-use super::dice::{Roll, Seeds};
+use super::ask::{ModelCallAnswer, PluginModelCall};
+use super::dice::{DiceSeeds, Roll};
 use super::error::ScriptError;
 use super::grant::Permission;
-use super::mvu::Start;
-use super::plan::Plan;
-use super::summary::Summary;
+use super::mvu::InitVarText;
+use super::plan::PluginPromptPlan;
+use super::summary::SummaryProposal;
 use crate::clock::Time;
-use crate::world::{Operation, Pointer, Problem, Rules, World};
+use crate::world::{Pointer, Problem, SchemaSet, StateOperation, World};
 
 /// A place in a turn where a plugin may speak. To add one: a variant here, what it may return in `answer.rs`, who calls
 /// it in `turn`.
@@ -132,7 +132,7 @@ pub const TOOL: &str = "tool_";
 
 /// A tool that a model calls.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ToolUse {
+pub struct ToolInvocation {
     /// Its name in the manifest.
     pub name: String,
     /// What it is called with, as the tool's schema has it.
@@ -143,7 +143,7 @@ pub struct ToolUse {
 
 /// One message before the node, as `ctx.recent(n)` shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recent {
+pub struct RecentMessage {
     /// `user`, `assistant` or `system`.
     pub role: String,
     /// Who spoke.
@@ -154,7 +154,7 @@ pub struct Recent {
 
 /// The facts of the node at which a hook runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct NodeFacts {
+pub struct HookNodeInfo {
     /// The node's id; empty while there is none yet.
     pub id: String,
     /// Nodes from the root to it.
@@ -165,15 +165,15 @@ pub struct NodeFacts {
     pub time: Option<Time>,
 }
 
-/// What one call gets. Make one with [`Call::new`] and set what the hook needs.
+/// What one call gets. Make one with [`HookCall::new`] and set what the hook needs.
 #[derive(Debug, Clone)]
-pub struct Call {
+pub struct HookCall {
     /// Which hook.
     pub hook: Hook,
     /// With [`Hook::Tool`], which one.
-    pub tool: Option<ToolUse>,
+    pub tool: Option<ToolInvocation>,
     /// With [`Hook::OnAnswer`], what came of the call.
-    pub answer: Option<Answered>,
+    pub answer: Option<ModelCallAnswer>,
     /// The world as the hook finds it, with what earlier plugins of this node proposed. The call takes it along and brings it
     /// back in its outcome: one that nobody else holds is written in place, and a write costs the same in a large world as in a
     /// small one.
@@ -181,7 +181,7 @@ pub struct Call {
     /// The parent's world, for `ctx.before`.
     pub before: Arc<World>,
     /// The schemas in force.
-    pub rules: Arc<Rules>,
+    pub rules: Arc<SchemaSet>,
     /// The plugin's settings in this session, defaults filled in ([`super::Manifest::settings`]).
     pub config: Arc<Map<String, Value>>,
     /// What the plugin may do beyond its own root.
@@ -199,24 +199,24 @@ pub struct Call {
     /// The name of the character that speaks.
     pub character: String,
     /// The node.
-    pub node: NodeFacts,
+    pub node: HookNodeInfo,
     /// The messages before it, oldest first; a script sees the newest fifty at most.
-    pub recent: Arc<[Recent]>,
+    pub recent: Arc<[RecentMessage]>,
     /// Where dice come from.
-    pub seeds: Seeds,
+    pub seeds: DiceSeeds,
     /// Rolls of an earlier run of the same node: reused by (plugin, hook, n, spec).
     pub recorded: Arc<[Roll]>,
     /// `init`: what lorebooks say that values begin with.
-    pub starts: Arc<[Start]>,
+    pub starts: Arc<[InitVarText]>,
     /// `migrate`: the version of the values that are there.
     pub from: u32,
     /// The reader's language, a tag like `en` or `zh-CN`.
     pub language: String,
 }
 
-impl Call {
+impl HookCall {
     /// A call of `hook` on `world` under `rules`, everything else empty.
-    pub fn new(hook: Hook, world: Arc<World>, rules: Arc<Rules>) -> Self {
+    pub fn new(hook: Hook, world: Arc<World>, rules: Arc<SchemaSet>) -> Self {
         Self {
             hook,
             tool: None,
@@ -232,9 +232,9 @@ impl Call {
             role: String::new(),
             user: String::new(),
             character: String::new(),
-            node: NodeFacts::default(),
+            node: HookNodeInfo::default(),
             recent: Arc::from([]),
-            seeds: Seeds::default(),
+            seeds: DiceSeeds::default(),
             recorded: Arc::from([]),
             starts: Arc::from([]),
             from: 1,
@@ -243,7 +243,7 @@ impl Call {
     }
 }
 
-impl Call {
+impl HookCall {
     /// The function of the script that it runs.
     pub fn function(&self) -> Cow<'static, str> {
         match &self.tool {
@@ -264,7 +264,7 @@ impl Call {
 
 /// One offered reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QuickReply {
+pub struct PluginQuickReply {
     /// What the button says.
     pub label: String,
     /// What is sent.
@@ -273,7 +273,7 @@ pub struct QuickReply {
 
 /// What a hook answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Answer {
+pub enum HookAnswer {
     /// Nothing to say; also every hook that a script does not define.
     #[default]
     Nothing,
@@ -291,7 +291,7 @@ pub enum Answer {
     /// `narrate`: the reply in the pieces in which it streams.
     Narration(Vec<String>),
     /// `quick_replies`.
-    QuickReplies(Vec<QuickReply>),
+    QuickReplies(Vec<PluginQuickReply>),
     /// `on_display`: the text as it is shown.
     Display(String),
     /// A tool: what the model is told.
@@ -300,7 +300,7 @@ pub enum Answer {
 
 /// What one call cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Usage {
+pub struct HookUsage {
     /// Steps of the interpreter.
     pub operations: u64,
     /// Microseconds of CPU.
@@ -309,11 +309,11 @@ pub struct Usage {
     pub heap_peak: u64,
 }
 
-/// What one call proposes. With an [`Outcome::error`] or a refusal it proposes nothing.
+/// What one call proposes. With an [`HookOutcome::error`] or a refusal it proposes nothing.
 #[derive(Debug, Clone)]
-pub struct Outcome {
+pub struct HookOutcome {
     /// The operations in order.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<StateOperation>,
     /// What the fold said about them (clamped, rounded, refused), by position in `operations`. The turn's own fold says
     /// the same again: these are for `try` and tests.
     pub problems: Vec<Problem>,
@@ -329,20 +329,20 @@ pub struct Outcome {
     /// What `print` and `debug` said.
     pub log: Vec<String>,
     /// What `plan` wants of the prompt.
-    pub plan: Plan,
+    pub plan: PluginPromptPlan,
     /// Models that are to be asked when the turn is written.
-    pub asks: Vec<Ask>,
+    pub asks: Vec<PluginModelCall>,
     /// What it would have told of turns that were played.
-    pub summary: Option<Summary>,
+    pub summary: Option<SummaryProposal>,
     /// What the hook answered.
-    pub answer: Answer,
+    pub answer: HookAnswer,
     /// What it cost.
-    pub usage: Usage,
+    pub usage: HookUsage,
     /// Why it failed. Its operations are dropped ([`ScriptError::ops_dropped`]), the prose stays, other plugins go on.
     pub error: Option<ScriptError>,
 }
 
-impl Outcome {
+impl HookOutcome {
     /// The outcome of a hook that is not there: nothing, at no cost.
     pub fn nothing(world: Arc<World>) -> Self {
         Self {
@@ -353,17 +353,17 @@ impl Outcome {
             notes: Vec::new(),
             warnings: Vec::new(),
             log: Vec::new(),
-            plan: Plan::default(),
+            plan: PluginPromptPlan::default(),
             asks: Vec::new(),
             summary: None,
-            answer: Answer::Nothing,
-            usage: Usage::default(),
+            answer: HookAnswer::Nothing,
+            usage: HookUsage::default(),
             error: None,
         }
     }
 
-    /// Whether the call ended by a limit; [`super::Strikes`] counts these.
+    /// Whether the call ended by a limit; [`super::LimitViolations`] counts these.
     pub fn hit_limit(&self) -> bool {
-        self.error.as_ref().is_some_and(|error| error.kind == super::ErrorKind::Limit)
+        self.error.as_ref().is_some_and(|error| error.kind == super::ScriptErrorKind::Limit)
     }
 }

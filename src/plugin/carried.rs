@@ -9,8 +9,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::folder::{self, FileFault};
-use super::source::{Origin, Source};
+use super::folder::{self, PluginFileError};
+use super::source::{PluginOrigin, PluginSource};
 
 /// The key beside what else a card says to this program.
 const KEY: &str = "rules";
@@ -19,7 +19,7 @@ const MOST_BYTES: usize = 1 << 20;
 
 /// Why a card cannot carry a plugin, or what it carries is none.
 #[derive(Debug, thiserror::Error)]
-pub enum NotCarried {
+pub enum EmbeddedPluginError {
     /// What stands there is not `{"files": {path: text}}`.
     #[error("what the card carries is no plugin: {0}")]
     Malformed(String),
@@ -32,7 +32,7 @@ pub enum NotCarried {
 }
 
 /// The plugin that a card carries; `None` if it carries none.
-pub fn read(card: &Map<String, Value>) -> Option<Result<Source, NotCarried>> {
+pub fn read(card: &Map<String, Value>) -> Option<Result<PluginSource, EmbeddedPluginError>> {
     let metadata = card.get("metadata")?;
     let came = metadata.get("extensions");
     let places = [Some(metadata), came].into_iter().flatten();
@@ -40,41 +40,41 @@ pub fn read(card: &Map<String, Value>) -> Option<Result<Source, NotCarried>> {
     carried.next().map(source)
 }
 
-fn source(carried: &Value) -> Result<Source, NotCarried> {
-    let malformed = |why: &str| NotCarried::Malformed(why.to_owned());
+fn source(carried: &Value) -> Result<PluginSource, EmbeddedPluginError> {
+    let malformed = |why: &str| EmbeddedPluginError::Malformed(why.to_owned());
     let files = carried.get("files").and_then(Value::as_object).ok_or_else(|| malformed("it has no files"))?;
     let mut texts = Vec::with_capacity(files.len());
     for (path, text) in files {
-        let text = text.as_str().ok_or_else(|| NotCarried::NotText(path.clone()))?;
+        let text = text.as_str().ok_or_else(|| EmbeddedPluginError::NotText(path.clone()))?;
         texts.push((path.clone(), text.to_owned()));
     }
     let bytes = texts.iter().map(|(_, text)| text.len()).sum();
     if bytes > MOST_BYTES {
-        return Err(NotCarried::TooLarge(bytes));
+        return Err(EmbeddedPluginError::TooLarge(bytes));
     }
-    let empty = Source::new("", Origin::Folder, Vec::<(String, Vec<u8>)>::new());
+    let empty = PluginSource::new("", PluginOrigin::Folder, Vec::<(String, Vec<u8>)>::new());
     let source = folder::changed(&empty, texts).map_err(|fault| malformed(&fault.to_string()))?;
     // It is called what its manifest says: a card has no folder.
     let manifest: Option<toml::Table> = source.text("plugin.toml").and_then(|text| text.parse().ok());
     let id = manifest.as_ref().and_then(|manifest| manifest.get("id")).and_then(toml::Value::as_str);
     let name = id.ok_or_else(|| malformed("its plugin.toml names no id"))?.to_owned();
-    Ok(Source { name, ..source })
+    Ok(PluginSource { name, ..source })
 }
 
 /// Lets a card carry a plugin, in the place of what it carried.
 ///
 /// # Errors
 /// A file is no text, or they are too many bytes.
-pub fn put(card: &mut Map<String, Value>, source: &Source) -> Result<(), NotCarried> {
+pub fn put(card: &mut Map<String, Value>, source: &PluginSource) -> Result<(), EmbeddedPluginError> {
     let mut files = Map::new();
     let mut bytes = 0;
     for path in source.files.keys() {
-        let text = source.text(path).ok_or_else(|| NotCarried::NotText(path.clone()))?;
+        let text = source.text(path).ok_or_else(|| EmbeddedPluginError::NotText(path.clone()))?;
         bytes += text.len();
         files.insert(path.clone(), text.into());
     }
     if bytes > MOST_BYTES {
-        return Err(NotCarried::TooLarge(bytes));
+        return Err(EmbeddedPluginError::TooLarge(bytes));
     }
     if let Some(own) = own(card) {
         own.insert(KEY.to_owned(), json!({"files": files}));
@@ -106,11 +106,11 @@ fn object<'a>(map: &'a mut Map<String, Value>, key: &str) -> Option<&'a mut Map<
 ///
 /// # Errors
 /// Its name can be none of a folder, or the disk fails; then what was there is there.
-pub fn install(folder: &Path, source: &Source) -> Result<(), FileFault> {
+pub fn install(folder: &Path, source: &PluginSource) -> Result<(), PluginFileError> {
     let name = &source.name;
     let is_plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', ':', '\0']);
     if !is_plain {
-        return Err(FileFault::Path(name.clone()));
+        return Err(PluginFileError::Path(name.clone()));
     }
     // Names with a dot in front are nobody's plugin.
     let (new, old, own) = (folder.join(format!(".{name}.new")), folder.join(format!(".{name}.old")), folder.join(name));
@@ -137,7 +137,7 @@ pub fn install(folder: &Path, source: &Source) -> Result<(), FileFault> {
     Ok(written?)
 }
 
-fn write_all(folder: &Path, source: &Source) -> std::io::Result<()> {
+fn write_all(folder: &Path, source: &PluginSource) -> std::io::Result<()> {
     if folder.exists() {
         std::fs::remove_dir_all(folder)?;
     }
@@ -155,13 +155,13 @@ fn write_all(folder: &Path, source: &Source) -> std::io::Result<()> {
 mod tests {
     use super::*;
 
-    fn tide() -> Source {
+    fn tide() -> PluginSource {
         let files = [
             ("plugin.toml", "id = \"tide\"\ntitle = \"Tide\"\nversion = \"1.0.0\"\napi = \"1\"\n"),
             ("main.rhai", "fn on_reply(ctx) {}"),
             ("tests/one.toml", "hook = \"on_reply\"\n"),
         ];
-        Source::new("tide", Origin::Folder, files.map(|(path, text)| (path, text.as_bytes().to_vec())))
+        PluginSource::new("tide", PluginOrigin::Folder, files.map(|(path, text)| (path, text.as_bytes().to_vec())))
     }
 
     #[test]
@@ -211,18 +211,18 @@ mod tests {
     #[test]
     fn a_plugin_is_put_in_the_place_of_another() {
         let temp = tempfile::tempdir().unwrap();
-        let old = Source::new(
+        let old = PluginSource::new(
             "tide",
-            Origin::Folder,
+            PluginOrigin::Folder,
             [("plugin.toml", &b"old"[..]), ("gone.rhai", b"")].map(|(p, b)| (p, b.to_vec())),
         );
         install(temp.path(), &old).unwrap();
         install(temp.path(), &tide()).unwrap();
-        assert_eq!(Source::read(&temp.path().join("tide")).unwrap().files, tide().files);
+        assert_eq!(PluginSource::read(&temp.path().join("tide")).unwrap().files, tide().files);
         let names: Vec<_> = std::fs::read_dir(temp.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["tide"], "nothing lies about");
         for name in ["", "..", ".x", "a/b", "a\\b"] {
-            assert!(install(temp.path(), &Source { name: name.to_owned(), ..tide() }).is_err(), "{name}");
+            assert!(install(temp.path(), &PluginSource { name: name.to_owned(), ..tide() }).is_err(), "{name}");
         }
     }
 }

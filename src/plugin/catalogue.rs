@@ -6,27 +6,27 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::error::{ErrorKind, ScriptError};
-use super::limits::Limits;
-use super::loaded::Loaded;
-use super::source::{Origin, Source};
+use super::error::{ScriptError, ScriptErrorKind};
+use super::limits::ScriptLimits;
+use super::loaded::LoadedPlugin;
+use super::source::{PluginOrigin, PluginSource};
 
 /// One plugin of the catalogue.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct CatalogueEntry {
     /// Its folder's name, which is its id when it is in order.
     pub name: String,
     /// Where it was found.
-    pub origin: Origin,
+    pub origin: PluginOrigin,
     /// The plugin, or why it cannot run.
-    pub state: Result<Arc<Loaded>, Box<ScriptError>>,
+    pub state: Result<Arc<LoadedPlugin>, Box<ScriptError>>,
     /// Why what lies in its folder by now is not in force, while what lay there before still is.
     pub fault: Option<Box<ScriptError>>,
 }
 
-impl Entry {
+impl CatalogueEntry {
     /// What was found under a name.
-    pub(super) fn new(name: &str, origin: Origin, state: Result<Arc<Loaded>, Box<ScriptError>>) -> Self {
+    pub(super) fn new(name: &str, origin: PluginOrigin, state: Result<Arc<LoadedPlugin>, Box<ScriptError>>) -> Self {
         Self { name: name.to_owned(), origin, state, fault: None }
     }
 
@@ -46,25 +46,25 @@ impl Entry {
 /// The plugins by name.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, CatalogueEntry>,
 }
 
 impl Catalogue {
-    /// Takes in plugins that the program brings ([`Loaded::later`]).
-    pub fn bundled(sources: impl IntoIterator<Item = Source>, limits: &Limits) -> Self {
+    /// Takes in plugins that the program brings ([`LoadedPlugin::later`]).
+    pub fn bundled(sources: impl IntoIterator<Item = PluginSource>, limits: &ScriptLimits) -> Self {
         let mut catalogue = Self::default();
         for source in sources {
             let (name, origin) = (source.name.clone(), source.origin);
-            let state = Loaded::later(source, limits).map(Arc::new);
-            catalogue.put(Entry::new(&name, origin, state));
+            let state = LoadedPlugin::later(source, limits).map(Arc::new);
+            catalogue.put(CatalogueEntry::new(&name, origin, state));
         }
         catalogue
     }
 
     /// Adds the plugins of a folder, in the place of those that have the same name; one that cannot run replaces nothing. A folder that
     /// is not there has none.
-    pub fn add_folder(&mut self, folder: &Path, limits: &Limits) {
-        let found = match Source::read_all(folder) {
+    pub fn add_folder(&mut self, folder: &Path, limits: &ScriptLimits) {
+        let found = match PluginSource::read_all(folder) {
             Ok(found) => found,
             Err(error) => {
                 tracing::warn!(folder = %folder.display(), %error, "the plugin folder cannot be read");
@@ -77,17 +77,17 @@ impl Catalogue {
     }
 
     /// Puts what lies in a plugin's folder into the place of what was there, if it can run; else that goes on, and the error is told.
-    pub(super) fn take_in(&mut self, name: &str, state: Result<Arc<Loaded>, Box<ScriptError>>) {
+    pub(super) fn take_in(&mut self, name: &str, state: Result<Arc<LoadedPlugin>, Box<ScriptError>>) {
         match (state, self.entries.get_mut(name).filter(|old| old.state.is_ok())) {
             (Err(error), Some(old)) => {
                 tracing::warn!(plugin = name, "its files cannot run, what was there goes on: {error}");
                 old.fault = Some(error);
             }
-            (state, _) => self.put(Entry::new(name, Origin::Folder, state)),
+            (state, _) => self.put(CatalogueEntry::new(name, PluginOrigin::Folder, state)),
         }
     }
 
-    pub(super) fn put(&mut self, entry: Entry) {
+    pub(super) fn put(&mut self, entry: CatalogueEntry) {
         if let Err(error) = &entry.state {
             tracing::warn!(plugin = entry.name, "plugin cannot run: {error}");
         }
@@ -95,7 +95,7 @@ impl Catalogue {
     }
 
     /// Puts an entry of which the log knows already.
-    pub(super) fn put_quietly(&mut self, entry: Entry) {
+    pub(super) fn put_quietly(&mut self, entry: CatalogueEntry) {
         self.entries.insert(entry.name.clone(), entry);
     }
 
@@ -104,12 +104,12 @@ impl Catalogue {
     }
 
     /// What was found under a name.
-    pub fn entry(&self, name: &str) -> Option<&Entry> {
+    pub fn entry(&self, name: &str) -> Option<&CatalogueEntry> {
         self.entries.get(name)
     }
 
     /// A plugin that can run.
-    pub fn get(&self, id: &str) -> Option<&Arc<Loaded>> {
+    pub fn get(&self, id: &str) -> Option<&Arc<LoadedPlugin>> {
         self.entries.get(id)?.state.as_ref().ok()
     }
 
@@ -127,29 +127,34 @@ impl Catalogue {
     }
 
     /// Every plugin by name, the broken ones included.
-    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+    pub fn entries(&self) -> impl Iterator<Item = &CatalogueEntry> {
         self.entries.values()
     }
 }
 
 /// The plugin that was read from a folder, or why it cannot run.
-pub(super) fn load(name: &str, source: io::Result<Source>, limits: &Limits) -> Result<Arc<Loaded>, Box<ScriptError>> {
+pub(super) fn load(
+    name: &str,
+    source: io::Result<PluginSource>,
+    limits: &ScriptLimits,
+) -> Result<Arc<LoadedPlugin>, Box<ScriptError>> {
     match source {
-        Ok(source) => Loaded::load(source, limits).map(Arc::new),
+        Ok(source) => LoadedPlugin::load(source, limits).map(Arc::new),
         Err(error) => {
             let message = format!("the plugin's folder cannot be read: {error}");
-            Err(Box::new(ScriptError::new(name, "", ErrorKind::Host, message)))
+            Err(Box::new(ScriptError::new(name, "", ScriptErrorKind::Host, message)))
         }
     }
 }
 
 /// The order in which plugins run: each after those that its manifest names in `after` (as far as they are there), else
 /// by id. Of a circle the smallest id goes first.
-pub fn order(plugins: &[Arc<Loaded>]) -> Vec<Arc<Loaded>> {
-    let mut waiting: BTreeMap<&str, &Arc<Loaded>> = plugins.iter().map(|plugin| (plugin.id(), plugin)).collect();
+pub fn order(plugins: &[Arc<LoadedPlugin>]) -> Vec<Arc<LoadedPlugin>> {
+    let mut waiting: BTreeMap<&str, &Arc<LoadedPlugin>> = plugins.iter().map(|plugin| (plugin.id(), plugin)).collect();
     let mut ordered = Vec::new();
     while let Some(first) = waiting.keys().next().copied() {
-        let free = |plugin: &&Arc<Loaded>| !plugin.manifest().after.iter().any(|id| waiting.contains_key(id.as_str()));
+        let free =
+            |plugin: &&Arc<LoadedPlugin>| !plugin.manifest().after.iter().any(|id| waiting.contains_key(id.as_str()));
         let next = waiting.values().copied().find(|plugin| free(plugin)).map_or(first, |plugin| plugin.id());
         if let Some(plugin) = waiting.remove(next) {
             ordered.push(Arc::clone(plugin));

@@ -9,17 +9,17 @@ use std::collections::BTreeSet;
 use rhai::{AST, ASTNode, Expr, FnAccess, FnCallExpr, Position, Stmt};
 
 use super::call::Hook;
-use super::error::{ErrorKind, ScriptError};
-use super::explain::Explain;
+use super::error::{ScriptError, ScriptErrorKind};
+use super::explain::ErrorExplainer;
 use super::grant::Permission;
 use super::habits;
-use super::kit::Kit;
-use super::known::{Known, known};
+use super::kit::PluginRuntime;
+use super::known::{ScriptFunction, known};
 use super::literals;
 use super::modules::{file_of, outside_words};
 use super::paths;
 use super::patterns::patterns;
-use super::script::Files;
+use super::script::ScriptAsts;
 use super::source::is_inside;
 use super::suggest::did_you_mean;
 use crate::world::Schema;
@@ -28,10 +28,15 @@ use crate::world::Schema;
 const MOST: usize = 50;
 
 /// Looks through the script files.
-pub(super) fn look(kit: &Kit, explain: &Explain<'_>, files: &Files, schema: Option<&Schema>) -> Vec<ScriptError> {
+pub(super) fn look(
+    kit: &PluginRuntime,
+    explain: &ErrorExplainer<'_>,
+    files: &ScriptAsts,
+    schema: Option<&Schema>,
+) -> Vec<ScriptError> {
     let mut warnings = Vec::new();
     for (path, ast) in files {
-        let file = File { kit, explain, path, ast };
+        let file = FileCheck { kit, explain, path, ast };
         file.look(&mut warnings);
         let strays = schema.map(|schema| paths::strays(ast, schema)).unwrap_or_default();
         let slips = literals::slips(ast, &kit.manifest, schema);
@@ -43,11 +48,11 @@ pub(super) fn look(kit: &Kit, explain: &Explain<'_>, files: &Files, schema: Opti
 
 /// Whether the files that the entry imports before anything else are there. Without them no hook runs, so that it is an
 /// error.
-pub(super) fn imports_at_the_top(ast: &AST, explain: &Explain<'_>) -> Result<(), Box<ScriptError>> {
+pub(super) fn imports_at_the_top(ast: &AST, explain: &ErrorExplainer<'_>) -> Result<(), Box<ScriptError>> {
     let path = &explain.manifest.entry;
     let missing = ast.statements().iter().filter_map(imported).find_map(|(name, position)| {
         let message = no_import(explain, name)?;
-        Some(explain.at_place(ErrorKind::Parse, path, position, message))
+        Some(explain.at_place(ScriptErrorKind::Parse, path, position, message))
     });
     missing.map_or(Ok(()), |error| Err(Box::new(error)))
 }
@@ -60,7 +65,7 @@ fn imported(statement: &Stmt) -> Option<(&str, Position)> {
 }
 
 /// Why something cannot be imported.
-fn no_import(explain: &Explain<'_>, name: &str) -> Option<String> {
+fn no_import(explain: &ErrorExplainer<'_>, name: &str) -> Option<String> {
     let file = file_of(name);
     if !is_inside(&file) {
         return Some(outside_words(name));
@@ -69,17 +74,17 @@ fn no_import(explain: &Explain<'_>, name: &str) -> Option<String> {
 }
 
 /// One script file.
-struct File<'a> {
-    kit: &'a Kit,
-    explain: &'a Explain<'a>,
+struct FileCheck<'a> {
+    kit: &'a PluginRuntime,
+    explain: &'a ErrorExplainer<'a>,
     path: &'a str,
     ast: &'a AST,
 }
 
-impl File<'_> {
+impl FileCheck<'_> {
     fn look(&self, warnings: &mut Vec<ScriptError>) {
         let own: BTreeSet<String> = self.ast.iter_functions().map(|function| function.name.to_owned()).collect();
-        let mut seen = Seen { own, ..Seen::default() };
+        let mut seen = FileCalls { own, ..FileCalls::default() };
         self.ast.walk(&mut |path: &[ASTNode<'_>]| {
             match path.last() {
                 Some(ASTNode::Expr(Expr::FnCall(call, position))) => seen.call(call, *position),
@@ -105,10 +110,10 @@ impl File<'_> {
     }
 
     fn warn(&self, position: Position, message: String) -> ScriptError {
-        self.explain.at_place(ErrorKind::Parse, self.path, position, message)
+        self.explain.at_place(ScriptErrorKind::Parse, self.path, position, message)
     }
 
-    fn imports(&self, seen: &Seen) -> Vec<ScriptError> {
+    fn imports(&self, seen: &FileCalls) -> Vec<ScriptError> {
         let say = |(name, position): &(String, Position)| {
             no_import(self.explain, name).map(|message| self.warn(*position, message))
         };
@@ -116,7 +121,7 @@ impl File<'_> {
     }
 
     /// Functions of the entry that look like hooks, are none, and that nobody calls: they would never run.
-    fn near_hooks(&self, seen: &Seen) -> Vec<ScriptError> {
+    fn near_hooks(&self, seen: &FileCalls) -> Vec<ScriptError> {
         if self.path != self.kit.manifest.entry {
             return Vec::new();
         }
@@ -137,7 +142,7 @@ impl File<'_> {
     }
 
     /// What a plugin does without asking for the permission: nobody can grant it.
-    fn ungranted(&self, seen: &Seen) -> Vec<ScriptError> {
+    fn ungranted(&self, seen: &FileCalls) -> Vec<ScriptError> {
         let asked = &self.kit.manifest.permissions;
         let say = |(name, args, position): &(String, usize, Position)| {
             let (has, permission) = match (name.as_str(), args) {
@@ -160,7 +165,7 @@ impl File<'_> {
     }
 
     /// Models that are asked, with nobody who reads what they say.
-    fn unheard(&self, seen: &Seen) -> Option<ScriptError> {
+    fn unheard(&self, seen: &FileCalls) -> Option<ScriptError> {
         let asks = seen.methods.iter().find(|(name, args, _)| name == "ask" && *args == 2);
         let is_heard = self.path != self.kit.manifest.entry || seen.own.contains(Hook::OnAnswer.name());
         let (_, _, position) = asks.filter(|_| !is_heard)?;
@@ -168,9 +173,9 @@ impl File<'_> {
     }
 
     /// The language lets a script's own function be called as a method: `fn add(path, n)` is what `ctx.add(path, n)` calls.
-    fn hiding(&self, seen: &Seen) -> Vec<ScriptError> {
+    fn hiding(&self, seen: &FileCalls) -> Vec<ScriptError> {
         let of_ctx = |name: &str, args: usize| {
-            let same = |known: &Known| known.name == name && known.params == args + 1;
+            let same = |known: &ScriptFunction| known.name == name && known.params == args + 1;
             known().iter().any(|known| same(known) && !known.signature.is_empty())
         };
         let own = |name: &str, args: usize| {
@@ -186,7 +191,7 @@ impl File<'_> {
         hidden.map(say).collect()
     }
 
-    fn unknown(&self, seen: &Seen) -> Vec<ScriptError> {
+    fn unknown(&self, seen: &FileCalls) -> Vec<ScriptError> {
         let say = |(name, position): &(String, Position)| {
             let names = known().iter().map(|known| known.name.as_str());
             let near = || did_you_mean(name, names.chain(seen.own.iter().map(String::as_str)));
@@ -198,7 +203,7 @@ impl File<'_> {
 
     /// Compiles the patterns that stand in the file, so that no turn has to.
     fn patterns(&self) -> Vec<ScriptError> {
-        let Kit { manifest, regexes, .. } = self.kit;
+        let PluginRuntime { manifest, regexes, .. } = self.kit;
         let say = |(pattern, position): (String, Position)| {
             let compiled = regexes.constant(&pattern)?.compiled(&pattern, &manifest.limits);
             compiled.as_ref().err().map(|error| self.warn(position, error.message.clone()))
@@ -209,7 +214,7 @@ impl File<'_> {
 
 /// What one file calls.
 #[derive(Default)]
-struct Seen {
+struct FileCalls {
     /// What it imports, where it says so outright.
     imports: Vec<(String, Position)>,
     /// Every name that is called.
@@ -221,7 +226,7 @@ struct Seen {
     own: BTreeSet<String>,
 }
 
-impl Seen {
+impl FileCalls {
     fn call(&mut self, call: &FnCallExpr, position: Position) {
         let name = call.name.as_str();
         if call.is_qualified() || call.op_token.is_some() {

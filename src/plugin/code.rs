@@ -1,51 +1,51 @@
 //! The scripts of a plugin, compiled: what a call runs. Making it costs a plugin of 300 KB of script some 18 ms and ten times its
-//! size in memory, and so it is made when it is first wanted, where that can do no harm ([`super::Loaded::later`]).
+//! size in memory, and so it is made when it is first wanted, where that can do no harm ([`super::LoadedPlugin::later`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rhai::{AST, Engine};
 
-use super::call::{Call, Hook, TOOL};
+use super::call::{Hook, HookCall, TOOL};
 use super::check;
 use super::engine;
-use super::error::{ErrorKind, ScriptError};
-use super::explain::Explain;
-use super::kit::Kit;
-use super::limits::Limits;
-use super::manifest::{Manifest, Tool};
-use super::modules::Modules;
+use super::error::{ScriptError, ScriptErrorKind};
+use super::explain::ErrorExplainer;
+use super::kit::PluginRuntime;
+use super::limits::ScriptLimits;
+use super::manifest::{Manifest, PluginTool};
+use super::modules::ModuleCache;
 use super::patterns::patterns;
-use super::regexes::Regexes;
-use super::script::{self, Body, Files, Script, Scripts};
-use super::source::Source;
+use super::regexes::RegexCache;
+use super::script::{self, FunctionBody, ScriptAsts, ScriptFile, ScriptFiles};
+use super::source::PluginSource;
 use super::suggest::did_you_mean;
 
 /// The script file where the manifest names none.
 const ENTRY: &str = "main.rhai";
 
 /// The compiled scripts of one plugin.
-pub(super) struct Code {
-    pub(super) kit: Arc<Kit>,
+pub(super) struct PluginCode {
+    pub(super) kit: Arc<PluginRuntime>,
     pub(super) ast: AST,
-    pub(super) files: Files,
-    pub(super) modules: Modules,
-    hooks: BTreeMap<Hook, Body>,
+    pub(super) files: ScriptAsts,
+    pub(super) modules: ModuleCache,
+    hooks: BTreeMap<Hook, FunctionBody>,
     /// What the tools of its manifest do, by their names.
-    tools: BTreeMap<String, Body>,
+    tools: BTreeMap<String, FunctionBody>,
 }
 
-impl Code {
+impl PluginCode {
     /// Compiles and checks the scripts of a plugin. Needs a thread with a script's stack: parsing goes as deep as a script does.
     ///
     /// # Errors
     /// The first thing that keeps it from running: a file over its size, one that does not parse, a hook with the wrong parameters.
-    pub(super) fn compile(source: &Source, manifest: &Arc<Manifest>) -> Result<Self, Box<ScriptError>> {
+    pub(super) fn compile(source: &PluginSource, manifest: &Arc<Manifest>) -> Result<Self, Box<ScriptError>> {
         let scripts = scripts(source, manifest)?;
-        let explain = Explain { manifest, scripts: &scripts };
+        let explain = ErrorExplainer { manifest, scripts: &scripts };
         let files = compile(&explain)?;
         let ast = files.get(&manifest.entry).cloned().ok_or_else(|| missing(manifest))?;
-        let modules = Modules::new(&files);
+        let modules = ModuleCache::new(&files);
         let engine = loading_engine(&manifest.limits, &modules);
         let evaluated = modules.load_all(&engine, &manifest.entry);
         evaluated.map_err(|(path, error)| explain.load_error(&path, &error))?;
@@ -53,8 +53,8 @@ impl Code {
         let hooks = hooks(&ast, &explain)?;
         let tools = tools(&ast, &explain)?;
         let constant = files.values().flat_map(patterns).map(|(pattern, _)| pattern);
-        let regexes = Regexes::new(constant, &manifest.limits);
-        let kit = Arc::new(Kit { manifest: Arc::clone(manifest), scripts, regexes });
+        let regexes = RegexCache::new(constant, &manifest.limits);
+        let kit = Arc::new(PluginRuntime { manifest: Arc::clone(manifest), scripts, regexes });
         Ok(Self { kit, ast, files, modules, hooks, tools })
     }
 
@@ -64,7 +64,7 @@ impl Code {
     }
 
     /// What a call runs, if the script defines it.
-    pub(super) fn body(&self, call: &Call) -> Option<&Body> {
+    pub(super) fn body(&self, call: &HookCall) -> Option<&FunctionBody> {
         match &call.tool {
             Some(tool) => self.tools.get(&tool.name),
             None => self.hooks.get(&call.hook),
@@ -79,13 +79,13 @@ pub(super) fn written(script: &str) -> BTreeSet<Hook> {
 }
 
 /// The script files, within their sizes. Those under `tests/` are not scripts of the plugin.
-fn scripts(source: &Source, manifest: &Manifest) -> Result<Scripts, Box<ScriptError>> {
+fn scripts(source: &PluginSource, manifest: &Manifest) -> Result<ScriptFiles, Box<ScriptError>> {
     let limits = &manifest.limits;
     let fault = |path: &str, kind, message: String| {
         let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), kind, message);
         Box::new(error.at(path, None, None, None))
     };
-    let mut scripts = Scripts::new();
+    let mut scripts = ScriptFiles::new();
     let engine = engine::base(limits);
     let mut total = 0;
     for (path, bytes) in source.files.iter().filter(|(path, _)| path.ends_with(".rhai") && !path.starts_with("tests/"))
@@ -94,29 +94,29 @@ fn scripts(source: &Source, manifest: &Manifest) -> Result<Scripts, Box<ScriptEr
         if bytes.len() > limits.file || total > limits.sources {
             let (file, all) = (limits.file >> 10, limits.sources >> 10);
             let message = format!("a script file may have {file} KiB, all of them together {all} KiB");
-            return Err(fault(path, ErrorKind::Limit, message));
+            return Err(fault(path, ScriptErrorKind::Limit, message));
         }
         let text =
-            source.text(path).ok_or_else(|| fault(path, ErrorKind::Parse, "the file is not UTF-8".to_owned()))?;
-        scripts.insert(path.clone(), Arc::new(Script::new(&engine, text)));
+            source.text(path).ok_or_else(|| fault(path, ScriptErrorKind::Parse, "the file is not UTF-8".to_owned()))?;
+        scripts.insert(path.clone(), Arc::new(ScriptFile::new(&engine, text)));
     }
     // A plugin of rules alone needs no script.
     if scripts.is_empty() && !manifest.rules.is_empty() && manifest.entry == ENTRY {
-        scripts.insert(ENTRY.to_owned(), Arc::new(Script::new(&engine, "")));
+        scripts.insert(ENTRY.to_owned(), Arc::new(ScriptFile::new(&engine, "")));
     }
     Ok(scripts)
 }
 
 fn missing(manifest: &Manifest) -> Box<ScriptError> {
     let version = manifest.version.to_string();
-    let error = ScriptError::new(&manifest.id, &version, ErrorKind::Parse, "the file is missing");
+    let error = ScriptError::new(&manifest.id, &version, ScriptErrorKind::Parse, "the file is missing");
     Box::new(error.at(&manifest.entry, None, None, None))
 }
 
 /// Compiles every script file.
-fn compile(explain: &Explain<'_>) -> Result<Files, Box<ScriptError>> {
+fn compile(explain: &ErrorExplainer<'_>) -> Result<ScriptAsts, Box<ScriptError>> {
     let engine = engine::base(&explain.manifest.limits);
-    let one = |(path, script): (&String, &Arc<Script>)| {
+    let one = |(path, script): (&String, &Arc<ScriptFile>)| {
         let ast = script::compile(&engine, path, script).map_err(|error| explain.parse_error(path, &error))?;
         Ok((path.clone(), ast))
     };
@@ -124,16 +124,16 @@ fn compile(explain: &Explain<'_>) -> Result<Files, Box<ScriptError>> {
 }
 
 /// The engine of the loader: as for a call, with the time that a whole load may take instead of a call's.
-fn loading_engine(limits: &Limits, modules: &Modules) -> Engine {
+fn loading_engine(limits: &ScriptLimits, modules: &ModuleCache) -> Engine {
     let mut engine = engine::base(limits);
     engine.set_module_resolver(modules.clone());
-    let watch = super::limits::Watch::start(&Limits { deadline: limits.deadline * 20, ..limits.clone() });
+    let watch = super::limits::LimitMonitor::start(&ScriptLimits { deadline: limits.deadline * 20, ..limits.clone() });
     engine.on_progress(move |operations| watch.progress(operations).map(rhai::Dynamic::from));
     engine
 }
 
 /// What the tools of the manifest do: for each a function of two values, the context and the arguments.
-fn tools(ast: &AST, explain: &Explain<'_>) -> Result<BTreeMap<String, Body>, Box<ScriptError>> {
+fn tools(ast: &AST, explain: &ErrorExplainer<'_>) -> Result<BTreeMap<String, FunctionBody>, Box<ScriptError>> {
     let mut found = BTreeMap::new();
     for function in ast.iter_functions() {
         let Some(name) = function.name.strip_prefix(TOOL) else { continue };
@@ -150,22 +150,22 @@ fn tools(ast: &AST, explain: &Explain<'_>) -> Result<BTreeMap<String, Body>, Box
                 format!("a tool is called with two values: write \"fn {name}(ctx, args)\", not \"fn {name}({given})\"");
             return Err(explain.at_function(&explain.manifest.entry, name, message));
         };
-        found.insert(name.to_owned(), Body::of(ast, function.name, parameters));
+        found.insert(name.to_owned(), FunctionBody::of(ast, function.name, parameters));
     }
     match explain.manifest.tools.iter().find(|tool| !found.contains_key(&tool.name)) {
         None => Ok(found),
-        Some(Tool { name, .. }) => {
+        Some(PluginTool { name, .. }) => {
             let message =
                 format!("the manifest offers the tool \"{name}\", but there is no \"fn {TOOL}{name}(ctx, args)\"");
             let (id, version) = (&explain.manifest.id, explain.manifest.version.to_string());
-            let error = ScriptError::new(id, &version, ErrorKind::Parse, message);
+            let error = ScriptError::new(id, &version, ScriptErrorKind::Parse, message);
             Err(Box::new(error.at(&explain.manifest.entry, None, None, None)))
         }
     }
 }
 
 /// The hooks that a script defines, each with exactly its parameters.
-fn hooks(ast: &AST, explain: &Explain<'_>) -> Result<BTreeMap<Hook, Body>, Box<ScriptError>> {
+fn hooks(ast: &AST, explain: &ErrorExplainer<'_>) -> Result<BTreeMap<Hook, FunctionBody>, Box<ScriptError>> {
     let mut found = BTreeMap::new();
     for function in ast.iter_functions() {
         let Some(hook) = Hook::from_name(function.name) else { continue };
@@ -176,7 +176,7 @@ fn hooks(ast: &AST, explain: &Explain<'_>) -> Result<BTreeMap<Hook, Body>, Box<S
                 format!("the hook is called with {values}: write \"fn {name}({meant})\", not \"fn {name}({given})\"");
             return Err(explain.at_function(&explain.manifest.entry, name, message));
         }
-        found.insert(hook, Body::of(ast, function.name, &function.params));
+        found.insert(hook, FunctionBody::of(ast, function.name, &function.params));
     }
     Ok(found)
 }

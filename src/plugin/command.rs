@@ -2,14 +2,14 @@
 
 /// A slash command as it was typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Typed<'a> {
+pub struct SlashCommand<'a> {
     /// The word after the slash.
     pub word: &'a str,
     /// The rest, trimmed.
     pub args: &'a str,
 }
 
-impl<'a> Typed<'a> {
+impl<'a> SlashCommand<'a> {
     /// The command that a message begins with, if any. A full-width slash counts too: Chinese keyboards type it.
     pub fn parse(text: &'a str) -> Option<Self> {
         let rest = text.trim().strip_prefix(['/', '／'])?;
@@ -31,7 +31,7 @@ mod tests {
     #[test]
     fn only_the_beginning_of_a_message_is_a_command() {
         let check = |text: &str, expected: Option<(&str, &str)>| {
-            assert_eq!(Typed::parse(text).map(|typed| (typed.word, typed.args)), expected, "{text}");
+            assert_eq!(SlashCommand::parse(text).map(|typed| (typed.word, typed.args)), expected, "{text}");
         };
         check("/roll 2d6 + 3 ", Some(("roll", "2d6 + 3")));
         check(" ／喝药", Some(("喝药", "")));

@@ -8,7 +8,7 @@
 use rhai::{Array, Dynamic, ImmutableString, Map};
 use serde_json::{Number, Value};
 
-use super::limits::Limits;
+use super::limits::ScriptLimits;
 
 /// A number that scripts cannot compute with but do not lose.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,41 +16,41 @@ pub(super) struct Exact(pub Number);
 
 /// A value is too large to hand to a script at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TooLarge;
+pub(super) struct ValueTooLarge;
 
 /// A value for a script, within the limits of its texts and containers.
-pub(super) fn to_script(value: &Value, limits: &Limits) -> Result<Dynamic, TooLarge> {
-    let mut budget = Budget { entries: limits.array.max(limits.map), bytes: limits.string };
+pub(super) fn to_script(value: &Value, limits: &ScriptLimits) -> Result<Dynamic, ValueTooLarge> {
+    let mut budget = ConvertBudget { entries: limits.array.max(limits.map), bytes: limits.string };
     budget.value(value, limits.depth * 2)
 }
 
-struct Budget {
+struct ConvertBudget {
     entries: usize,
     bytes: usize,
 }
 
-impl Budget {
-    fn value(&mut self, value: &Value, depth: usize) -> Result<Dynamic, TooLarge> {
-        let depth = depth.checked_sub(1).ok_or(TooLarge)?;
+impl ConvertBudget {
+    fn value(&mut self, value: &Value, depth: usize) -> Result<Dynamic, ValueTooLarge> {
+        let depth = depth.checked_sub(1).ok_or(ValueTooLarge)?;
         Ok(match value {
             Value::Null => Dynamic::UNIT,
             Value::Bool(b) => (*b).into(),
             Value::Number(number) => number_to_script(number),
             Value::String(text) => self.text(text)?.into(),
             Value::Array(list) => {
-                self.entries = self.entries.checked_sub(list.len()).ok_or(TooLarge)?;
+                self.entries = self.entries.checked_sub(list.len()).ok_or(ValueTooLarge)?;
                 list.iter().map(|item| self.value(item, depth)).collect::<Result<Array, _>>()?.into()
             }
             Value::Object(map) => {
-                self.entries = self.entries.checked_sub(map.len()).ok_or(TooLarge)?;
+                self.entries = self.entries.checked_sub(map.len()).ok_or(ValueTooLarge)?;
                 let pairs = map.iter().map(|(key, item)| Ok((key.as_str().into(), self.value(item, depth)?)));
                 pairs.collect::<Result<Map, _>>()?.into()
             }
         })
     }
 
-    fn text(&mut self, text: &str) -> Result<ImmutableString, TooLarge> {
-        self.bytes = self.bytes.checked_sub(text.len()).ok_or(TooLarge)?;
+    fn text(&mut self, text: &str) -> Result<ImmutableString, ValueTooLarge> {
+        self.bytes = self.bytes.checked_sub(text.len()).ok_or(ValueTooLarge)?;
         Ok(text.into())
     }
 }
@@ -69,7 +69,7 @@ pub(super) fn number_to_script(number: &Number) -> Dynamic {
 
 /// Why a script's value cannot leave it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub(super) enum NotJson {
+pub(super) enum ScriptValueError {
     #[error("a value may be nested {0} deep at most")]
     TooDeep(usize),
     #[error("what one call hands out may have {0} bytes at most")]
@@ -83,29 +83,29 @@ pub(super) enum NotJson {
 }
 
 /// A script's value as JSON, at most `depth` deep; takes its size from `bytes` left.
-pub(super) fn from_script(value: &Dynamic, depth: usize, bytes: &mut Bytes) -> Result<Value, NotJson> {
+pub(super) fn from_script(value: &Dynamic, depth: usize, bytes: &mut ByteBudget) -> Result<Value, ScriptValueError> {
     walk(value, depth, depth, bytes)
 }
 
 /// How many bytes of JSON may still leave the script.
 #[derive(Debug, Clone)]
-pub(super) struct Bytes {
+pub(super) struct ByteBudget {
     left: usize,
     of: usize,
 }
 
-impl Bytes {
+impl ByteBudget {
     pub(super) fn new(of: usize) -> Self {
         Self { left: of, of }
     }
 
-    pub(super) fn take(&mut self, bytes: usize) -> Result<(), NotJson> {
-        self.left = self.left.checked_sub(bytes).ok_or(NotJson::TooLong(self.of))?;
+    pub(super) fn take(&mut self, bytes: usize) -> Result<(), ScriptValueError> {
+        self.left = self.left.checked_sub(bytes).ok_or(ScriptValueError::TooLong(self.of))?;
         Ok(())
     }
 }
 
-fn walk(value: &Dynamic, depth: usize, max: usize, bytes: &mut Bytes) -> Result<Value, NotJson> {
+fn walk(value: &Dynamic, depth: usize, max: usize, bytes: &mut ByteBudget) -> Result<Value, ScriptValueError> {
     bytes.take(4)?;
     if value.is_unit() {
         return Ok(Value::Null);
@@ -123,7 +123,7 @@ fn walk(value: &Dynamic, depth: usize, max: usize, bytes: &mut Bytes) -> Result<
     if let Ok(text) = value.as_immutable_string_ref() {
         return clean(&text, bytes).map(Value::String);
     }
-    let deeper = depth.checked_sub(1).ok_or(NotJson::TooDeep(max))?;
+    let deeper = depth.checked_sub(1).ok_or(ScriptValueError::TooDeep(max))?;
     if let Ok(list) = value.as_array_ref() {
         return list.iter().map(|item| walk(item, deeper, max, bytes)).collect::<Result<_, _>>().map(Value::Array);
     }
@@ -131,22 +131,22 @@ fn walk(value: &Dynamic, depth: usize, max: usize, bytes: &mut Bytes) -> Result<
         let pairs = map.iter().map(|(key, item)| Ok((clean(key, bytes)?, walk(item, deeper, max, bytes)?)));
         return pairs.collect::<Result<_, _>>().map(Value::Object);
     }
-    Err(NotJson::Foreign(kind_of(value).to_owned()))
+    Err(ScriptValueError::Foreign(kind_of(value).to_owned()))
 }
 
 /// A text that may leave the script.
-pub(super) fn clean(text: &str, bytes: &mut Bytes) -> Result<String, NotJson> {
+pub(super) fn clean(text: &str, bytes: &mut ByteBudget) -> Result<String, ScriptValueError> {
     bytes.take(text.len())?;
-    if text.contains('\0') { Err(NotJson::Nul) } else { Ok(text.to_owned()) }
+    if text.contains('\0') { Err(ScriptValueError::Nul) } else { Ok(text.to_owned()) }
 }
 
 /// The number a script's value is, if it is one.
-pub(super) fn number_from_script(value: &Dynamic) -> Result<Option<Number>, NotJson> {
+pub(super) fn number_from_script(value: &Dynamic) -> Result<Option<Number>, ScriptValueError> {
     if let Ok(whole) = value.as_int() {
         return Ok(Some(whole.into()));
     }
     if let Ok(float) = value.as_float() {
-        return Number::from_f64(float).map(Some).ok_or(NotJson::NotFinite(float));
+        return Number::from_f64(float).map(Some).ok_or(ScriptValueError::NotFinite(float));
     }
     Ok(value.read_lock::<Exact>().map(|exact| exact.0.clone()))
 }
@@ -175,8 +175,8 @@ mod tests {
 
     fn there_and_back(text: &str) -> String {
         let value: Value = serde_json::from_str(text).unwrap();
-        let script = to_script(&value, &Limits::default()).unwrap();
-        from_script(&script, 32, &mut Bytes::new(1 << 20)).unwrap().to_string()
+        let script = to_script(&value, &ScriptLimits::default()).unwrap();
+        from_script(&script, 32, &mut ByteBudget::new(1 << 20)).unwrap().to_string()
     }
 
     /// S3-07: numbers beyond 2^53 and 64 bits, fractions, unicode and null come back as they were.
@@ -201,17 +201,17 @@ mod tests {
 
     #[test]
     fn what_is_too_large_stays_outside() {
-        let limits = Limits::default();
-        assert_eq!(to_script(&json!(vec![0; 2_001]), &limits).unwrap_err(), TooLarge);
-        assert_eq!(to_script(&json!("x".repeat((64 << 10) + 1)), &limits).unwrap_err(), TooLarge);
+        let limits = ScriptLimits::default();
+        assert_eq!(to_script(&json!(vec![0; 2_001]), &limits).unwrap_err(), ValueTooLarge);
+        assert_eq!(to_script(&json!("x".repeat((64 << 10) + 1)), &limits).unwrap_err(), ValueTooLarge);
         let deep = (0..70).fold(json!(1), |inner, _| json!([inner]));
-        assert_eq!(to_script(&deep, &limits).unwrap_err(), TooLarge);
+        assert_eq!(to_script(&deep, &limits).unwrap_err(), ValueTooLarge);
     }
 
     #[test]
     fn what_cannot_leave_says_why() {
         let check = |value: Dynamic, why: &str| {
-            assert_eq!(from_script(&value, 3, &mut Bytes::new(64)).unwrap_err().to_string(), why);
+            assert_eq!(from_script(&value, 3, &mut ByteBudget::new(64)).unwrap_err().to_string(), why);
         };
         check(f64::NAN.into(), "NaN is not a number that can be kept");
         check("a\0".into(), "a text may not contain the character U+0000");

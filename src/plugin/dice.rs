@@ -34,14 +34,14 @@ pub struct Roll {
 
 /// The two seeds that a node's dice come from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Seeds {
+pub struct DiceSeeds {
     /// The session's.
     pub session: u64,
     /// The node's own; it travels with copies of the node.
     pub node: u64,
 }
 
-impl Seeds {
+impl DiceSeeds {
     /// The generator of the `n`-th roll of a hook.
     pub fn generator(self, plugin: &str, hook: &str, n: u32) -> SplitMix64 {
         let mut hasher = blake3::Hasher::new();
@@ -78,13 +78,13 @@ pub enum MalformedDice {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Term {
+enum DiceTerm {
     Number(u32),
-    Dice { count: u32, faces: u32, keep: Keep },
+    Dice { count: u32, faces: u32, keep: KeepRule },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Keep {
+enum KeepRule {
     All,
     Highest(u32),
     Lowest(u32),
@@ -92,20 +92,20 @@ enum Keep {
 
 /// A parsed roll: signed terms, at most a hundred dice in all.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dice {
-    terms: Vec<(bool, Term)>,
+pub struct DiceSpec {
+    terms: Vec<(bool, DiceTerm)>,
 }
 
 /// What fell.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fall {
+pub struct DiceResult {
     /// Every die in order.
     pub dice: Vec<i64>,
     /// The sum that counts.
     pub total: i64,
 }
 
-impl Dice {
+impl DiceSpec {
     /// Reads `NdF`, `NdFkhK`, `NdFklK`, `d%` and whole numbers, joined by `+` and `-`; spaces and case do not matter.
     ///
     /// # Errors
@@ -123,7 +123,7 @@ impl Dice {
         loop {
             let end = rest.find(['+', '-']).unwrap_or(rest.len());
             let (term, after) = rest.split_at(end);
-            terms.push((minus, Term::parse(term, &grammar)?));
+            terms.push((minus, DiceTerm::parse(term, &grammar)?));
             if after.is_empty() {
                 break;
             }
@@ -135,8 +135,8 @@ impl Dice {
 
     fn checked(self) -> Result<Self, MalformedDice> {
         let dice: u32 = self.terms.iter().fold(0, |sum, (_, term)| match term {
-            Term::Dice { count, .. } => sum.saturating_add(*count),
-            Term::Number(_) => sum,
+            DiceTerm::Dice { count, .. } => sum.saturating_add(*count),
+            DiceTerm::Number(_) => sum,
         });
         if self.terms.len() > MAX_TERMS {
             Err(MalformedDice::TooLong)
@@ -148,12 +148,12 @@ impl Dice {
     }
 
     /// Rolls.
-    pub fn roll(&self, random: &mut SplitMix64) -> Fall {
-        let mut fall = Fall { dice: Vec::new(), total: 0 };
+    pub fn roll(&self, random: &mut SplitMix64) -> DiceResult {
+        let mut fall = DiceResult { dice: Vec::new(), total: 0 };
         for (minus, term) in &self.terms {
             let sum = match *term {
-                Term::Number(n) => i64::from(n),
-                Term::Dice { count, faces, keep } => {
+                DiceTerm::Number(n) => i64::from(n),
+                DiceTerm::Dice { count, faces, keep } => {
                     let thrown: Vec<i64> = (0..count).map(|_| die(random, faces)).collect();
                     let sum = keep.sum(&thrown);
                     fall.dice.extend(thrown);
@@ -166,7 +166,7 @@ impl Dice {
     }
 }
 
-impl std::fmt::Display for Dice {
+impl std::fmt::Display for DiceSpec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (i, (minus, term)) in self.terms.iter().enumerate() {
             match (*minus, i) {
@@ -175,13 +175,13 @@ impl std::fmt::Display for Dice {
                 (false, _) => f.write_str("+")?,
             }
             match *term {
-                Term::Number(n) => write!(f, "{n}")?,
-                Term::Dice { count, faces, keep } => {
+                DiceTerm::Number(n) => write!(f, "{n}")?,
+                DiceTerm::Dice { count, faces, keep } => {
                     write!(f, "{count}d{faces}")?;
                     match keep {
-                        Keep::All => {}
-                        Keep::Highest(k) => write!(f, "kh{k}")?,
-                        Keep::Lowest(k) => write!(f, "kl{k}")?,
+                        KeepRule::All => {}
+                        KeepRule::Highest(k) => write!(f, "kh{k}")?,
+                        KeepRule::Lowest(k) => write!(f, "kl{k}")?,
                     }
                 }
             }
@@ -194,7 +194,7 @@ fn die(random: &mut SplitMix64, faces: u32) -> i64 {
     i64::try_from(random.below(u64::from(faces))).unwrap_or(0) + 1
 }
 
-impl Keep {
+impl KeepRule {
     fn sum(self, thrown: &[i64]) -> i64 {
         let mut sorted = thrown.to_vec();
         sorted.sort_unstable();
@@ -207,15 +207,15 @@ impl Keep {
     }
 }
 
-impl Term {
+impl DiceTerm {
     fn parse(text: &str, grammar: &impl Fn() -> MalformedDice) -> Result<Self, MalformedDice> {
         let Some((count, rest)) = text.split_once('d') else {
             return Ok(Self::Number(number(text, grammar)?));
         };
         let count = if count.is_empty() { 1 } else { number(count, grammar)? };
         let (faces, keep) = match rest.split_once('k') {
-            None => (rest, Keep::All),
-            Some((faces, keep)) => (faces, Keep::parse(keep, grammar)?),
+            None => (rest, KeepRule::All),
+            Some((faces, keep)) => (faces, KeepRule::parse(keep, grammar)?),
         };
         let faces = if faces == "%" { 100 } else { number(faces, grammar)? };
         if count == 0 || count > MAX_DICE {
@@ -224,7 +224,7 @@ impl Term {
         if faces == 0 || faces > MAX_FACES {
             return Err(MalformedDice::Faces);
         }
-        if let Keep::Highest(k) | Keep::Lowest(k) = keep
+        if let KeepRule::Highest(k) | KeepRule::Lowest(k) = keep
             && (k == 0 || k > count)
         {
             return Err(MalformedDice::Keep);
@@ -233,7 +233,7 @@ impl Term {
     }
 }
 
-impl Keep {
+impl KeepRule {
     /// `h3`, `l1`; a bare `h` or `l` keeps one.
     fn parse(text: &str, grammar: &impl Fn() -> MalformedDice) -> Result<Self, MalformedDice> {
         let one_or = |k: &str| if k.is_empty() { Ok(1) } else { number(k, grammar) };
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn reads_what_people_write() {
-        let check = |text: &str, tidy: &str| assert_eq!(Dice::parse(text).unwrap().to_string(), tidy, "{text}");
+        let check = |text: &str, tidy: &str| assert_eq!(DiceSpec::parse(text).unwrap().to_string(), tidy, "{text}");
         check("d20", "1d20");
         check(" 2D6 + 3 ", "2d6+3");
         check("4d6kh3", "4d6kh3");
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn refuses_the_rest() {
-        let check = |text: &str, why: &str| assert_eq!(Dice::parse(text).unwrap_err().to_string(), why, "{text}");
+        let check = |text: &str, why: &str| assert_eq!(DiceSpec::parse(text).unwrap_err().to_string(), why, "{text}");
         let grammar = |text: &str| format!("\"{text}\" is no roll; write \"d20\", \"2d6+3\" or \"4d6kh3\"");
         for text in ["", "sword", "2d", "d", "2d6+", "2d6++1", "2d6kx", "2x6", "1.5d6", "٣d6", "2d6kh3kl1"] {
             check(text, &grammar(text));
@@ -295,20 +295,20 @@ mod tests {
 
     #[test]
     fn keeps_the_right_dice() {
-        assert_eq!(Keep::Highest(2).sum(&[3, 6, 1, 4]), 10);
-        assert_eq!(Keep::Lowest(1).sum(&[3, 6, 1, 4]), 1);
-        assert_eq!(Keep::All.sum(&[3, 6, 1, 4]), 14);
+        assert_eq!(KeepRule::Highest(2).sum(&[3, 6, 1, 4]), 10);
+        assert_eq!(KeepRule::Lowest(1).sum(&[3, 6, 1, 4]), 1);
+        assert_eq!(KeepRule::All.sum(&[3, 6, 1, 4]), 14);
     }
 
     #[test]
     fn another_node_plugin_hook_or_number_has_other_dice() {
-        let draw = |seeds: Seeds, plugin: &str, hook: &str, n: u32| seeds.generator(plugin, hook, n).next_u64();
-        let seeds = Seeds { session: 1, node: 2 };
+        let draw = |seeds: DiceSeeds, plugin: &str, hook: &str, n: u32| seeds.generator(plugin, hook, n).next_u64();
+        let seeds = DiceSeeds { session: 1, node: 2 };
         let first = draw(seeds, "combat", "on_reply", 0);
         assert_eq!(first, draw(seeds, "combat", "on_reply", 0));
         for other in [
-            draw(Seeds { node: 3, ..seeds }, "combat", "on_reply", 0),
-            draw(Seeds { session: 2, ..seeds }, "combat", "on_reply", 0),
+            draw(DiceSeeds { node: 3, ..seeds }, "combat", "on_reply", 0),
+            draw(DiceSeeds { session: 2, ..seeds }, "combat", "on_reply", 0),
             draw(seeds, "combao", "n_reply", 0),
             draw(seeds, "combat", "on_input", 0),
             draw(seeds, "combat", "on_reply", 1),
@@ -316,24 +316,24 @@ mod tests {
             assert_ne!(first, other);
         }
         // Recorded dice are facts: this number may never change.
-        assert_eq!(Dice::parse("3d6").unwrap().roll(&mut seeds.generator("combat", "on_reply", 0)).dice, [4, 2, 2]);
+        assert_eq!(DiceSpec::parse("3d6").unwrap().roll(&mut seeds.generator("combat", "on_reply", 0)).dice, [4, 2, 2]);
     }
 
     proptest! {
         #[test]
         fn any_text_is_refused_or_rolls_within_its_bounds(text in "[ 0-9dkhl%+-]{0,24}|.{0,24}", seed: u64) {
-            if let Ok(dice) = Dice::parse(&text) {
+            if let Ok(dice) = DiceSpec::parse(&text) {
                 let fall = dice.roll(&mut SplitMix64::new(seed));
                 prop_assert!(fall.dice.len() <= 100);
                 prop_assert!(fall.dice.iter().all(|die| (1..=1_000).contains(die)));
                 prop_assert!(fall.total.abs() <= 100 * 1_000 + 16 * 1_000_000);
-                prop_assert_eq!(&Dice::parse(&dice.to_string()).unwrap(), &dice);
+                prop_assert_eq!(&DiceSpec::parse(&dice.to_string()).unwrap(), &dice);
             }
         }
 
         #[test]
         fn every_face_can_fall(faces in 1_u32..=20, seed: u64) {
-            let dice = Dice::parse(&format!("100d{faces}")).unwrap();
+            let dice = DiceSpec::parse(&format!("100d{faces}")).unwrap();
             let fall = dice.roll(&mut SplitMix64::new(seed));
             prop_assert!(fall.dice.iter().all(|die| (1..=i64::from(faces)).contains(die)));
             prop_assert_eq!(fall.total, fall.dice.iter().sum::<i64>());

@@ -3,12 +3,12 @@
 
 use rhai::Engine;
 
-use super::limits::Limits;
+use super::limits::ScriptLimits;
 use super::standard;
 
 /// An engine with the library and every limit that the engine itself knows; operations, time and memory are the watch's.
 /// Compiling and running use the same one.
-pub(super) fn base(limits: &Limits) -> Engine {
+pub(super) fn base(limits: &ScriptLimits) -> Engine {
     let mut engine = Engine::new_raw();
     for module in standard::modules() {
         engine.register_global_module(module);

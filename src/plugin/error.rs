@@ -5,12 +5,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::limits::Limit;
+use super::limits::ScriptLimit;
 
 /// What kind of thing went wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum ErrorKind {
+pub enum ScriptErrorKind {
     /// A file could not be read: script, manifest or test.
     Parse,
     /// The script failed, threw, or answered with the wrong type.
@@ -25,7 +25,7 @@ pub enum ErrorKind {
     Host,
 }
 
-impl ErrorKind {
+impl ScriptErrorKind {
     /// The word for it in JSON.
     pub fn word(self) -> &'static str {
         match self {
@@ -41,7 +41,7 @@ impl ErrorKind {
 
 /// One step of the calls that led to an error, innermost first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Frame {
+pub struct ScriptFrame {
     /// The function that was running.
     pub function: String,
     /// Its file.
@@ -54,7 +54,7 @@ pub struct Frame {
 
 /// One line of source around an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SourceLine {
+pub struct ExcerptLine {
     /// Its number, counted from 1.
     pub line: u32,
     /// Its text, cut to 160 characters.
@@ -82,25 +82,25 @@ pub struct ScriptError {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<u64>,
     /// What kind of thing went wrong.
-    pub kind: ErrorKind,
+    pub kind: ScriptErrorKind,
     /// Which limit, when it was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<Limit>,
+    pub limit: Option<ScriptLimit>,
     /// What is wrong, and where possible what to do about it, without a final period.
     pub message: String,
     /// The calls that led there, innermost first.
-    pub stack: Vec<Frame>,
+    pub stack: Vec<ScriptFrame>,
     /// How many operations the call had proposed; they are not applied.
     #[serde(rename = "opsDropped")]
     pub ops_dropped: usize,
     /// The source around it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub excerpt: Vec<SourceLine>,
+    pub excerpt: Vec<ExcerptLine>,
 }
 
 impl ScriptError {
     /// An error without a place yet.
-    pub fn new(plugin: &str, version: &str, kind: ErrorKind, message: impl Into<String>) -> Self {
+    pub fn new(plugin: &str, version: &str, kind: ScriptErrorKind, message: impl Into<String>) -> Self {
         Self {
             plugin: plugin.to_owned(),
             version: version.to_owned(),
@@ -141,10 +141,10 @@ impl ScriptError {
 }
 
 /// The line and the one or two before it.
-fn excerpt(source: &str, line: u32) -> Vec<SourceLine> {
+fn excerpt(source: &str, line: u32) -> Vec<ExcerptLine> {
     let first = line.saturating_sub(2).max(1);
     let wanted = (1_u32..).zip(source.lines()).skip_while(|(n, _)| *n < first).take_while(|(n, _)| *n <= line);
-    wanted.map(|(n, text)| SourceLine { line: n, text: text.trim_end().chars().take(160).collect() }).collect()
+    wanted.map(|(n, text)| ExcerptLine { line: n, text: text.trim_end().chars().take(160).collect() }).collect()
 }
 
 impl std::error::Error for ScriptError {}
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn reads_as_the_contract_shows_it() {
         let source = "// Combat\nfn on_reply(ctx) {\n    let h = 1;\n    ctx.get(\"hp\")\n}\n";
-        let mut error = ScriptError::new("combat", "1.2.0", ErrorKind::Runtime, "state has no \"hp\"").at(
+        let mut error = ScriptError::new("combat", "1.2.0", ScriptErrorKind::Runtime, "state has no \"hp\"").at(
             "main.rhai",
             Some(4),
             Some(9),

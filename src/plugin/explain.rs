@@ -3,41 +3,41 @@
 
 use rhai::{Dynamic, EvalAltResult, LexError, ParseError, ParseErrorType, Position};
 
-use super::call::Call;
+use super::call::HookCall;
 use super::convert;
-use super::error::{ErrorKind, Frame, ScriptError};
-use super::fault::Fault;
+use super::error::{ScriptError, ScriptErrorKind, ScriptFrame};
+use super::fault::HostFault;
 use super::habits;
 use super::known::known;
-use super::limits::{Limit, Limits, Stop};
+use super::limits::{ScriptLimit, ScriptLimits, ScriptStop};
 use super::manifest::Manifest;
 use super::plainly;
-use super::script::Scripts;
+use super::script::ScriptFiles;
 use super::suggest::did_you_mean;
 
 /// What is needed to explain an error of one plugin.
-pub(super) struct Explain<'a> {
+pub(super) struct ErrorExplainer<'a> {
     pub(super) manifest: &'a Manifest,
-    pub(super) scripts: &'a Scripts,
+    pub(super) scripts: &'a ScriptFiles,
 }
 
 /// What an innermost error says.
-struct Cause {
-    kind: ErrorKind,
-    limit: Option<Limit>,
+struct ErrorCause {
+    kind: ScriptErrorKind,
+    limit: Option<ScriptLimit>,
     message: String,
 }
 
-impl Explain<'_> {
+impl ErrorExplainer<'_> {
     /// A failed call.
-    pub(super) fn call_error(&self, call: &Call, error: &EvalAltResult) -> ScriptError {
+    pub(super) fn call_error(&self, call: &HookCall, error: &EvalAltResult) -> ScriptError {
         let mut said = self.error(&self.manifest.entry, &call.function(), error);
         self.place_in(call, &mut said);
         said
     }
 
     /// A call that went well up to its answer, or failed on our side.
-    pub(super) fn call_fault(&self, call: &Call, fault: &Fault) -> ScriptError {
+    pub(super) fn call_fault(&self, call: &HookCall, fault: &HostFault) -> ScriptError {
         let mut said = self.plain(fault.kind, fault.message.clone());
         said.limit = fault.limit;
         said.file = Some(self.manifest.entry.clone());
@@ -45,7 +45,7 @@ impl Explain<'_> {
         said
     }
 
-    fn place_in(&self, call: &Call, said: &mut ScriptError) {
+    fn place_in(&self, call: &HookCall, said: &mut ScriptError) {
         said.hook = Some(call.function().into_owned());
         if !call.node.id.is_empty() {
             said.node = Some(call.node.id.clone());
@@ -89,20 +89,26 @@ impl Explain<'_> {
         let wanted = format!("fn {name}(");
         let line = text.lines().position(|line| line.contains(&wanted));
         let line = line.and_then(|at| u32::try_from(at + 1).ok());
-        let said = self.plain(ErrorKind::Parse, message);
+        let said = self.plain(ScriptErrorKind::Parse, message);
         Box::new(said.at(path, line, None, Some(text)))
     }
 
     /// Something at a place of a file.
-    pub(super) fn at_place(&self, kind: ErrorKind, path: &str, position: Position, message: String) -> ScriptError {
-        self.located(Cause { kind, limit: None, message }, path, position)
+    pub(super) fn at_place(
+        &self,
+        kind: ScriptErrorKind,
+        path: &str,
+        position: Position,
+        message: String,
+    ) -> ScriptError {
+        self.located(ErrorCause { kind, limit: None, message }, path, position)
     }
 
-    fn plain(&self, kind: ErrorKind, message: String) -> ScriptError {
+    fn plain(&self, kind: ScriptErrorKind, message: String) -> ScriptError {
         ScriptError::new(&self.manifest.id, &self.manifest.version.to_string(), kind, message)
     }
 
-    fn located(&self, cause: Cause, path: &str, position: Position) -> ScriptError {
+    fn located(&self, cause: ErrorCause, path: &str, position: Position) -> ScriptError {
         let mut said = self.plain(cause.kind, cause.message);
         said.limit = cause.limit;
         let source = self.scripts.get(path).map(|script| script.text.as_str());
@@ -121,9 +127,9 @@ impl Explain<'_> {
         (number(line), number(column))
     }
 
-    fn frame(&self, function: &str, file: &str, position: Position) -> Frame {
+    fn frame(&self, function: &str, file: &str, position: Position) -> ScriptFrame {
         let (line, column) = self.author_place(file, position);
-        Frame { function: function.to_owned(), file: file.to_owned(), line, column }
+        ScriptFrame { function: function.to_owned(), file: file.to_owned(), line, column }
     }
 
     /// Walks from the outermost error to its cause, noting each call on the way.
@@ -159,26 +165,29 @@ impl Explain<'_> {
         said
     }
 
-    fn cause(&self, error: &EvalAltResult) -> Cause {
+    fn cause(&self, error: &EvalAltResult) -> ErrorCause {
         let limits = &self.manifest.limits;
-        let runtime = |message: String| Cause { kind: ErrorKind::Runtime, limit: None, message };
-        let over =
-            |limit: Limit| Cause { kind: ErrorKind::Limit, limit: Some(limit), message: limit_words(limit, limits) };
+        let runtime = |message: String| ErrorCause { kind: ScriptErrorKind::Runtime, limit: None, message };
+        let over = |limit: ScriptLimit| ErrorCause {
+            kind: ScriptErrorKind::Limit,
+            limit: Some(limit),
+            message: limit_words(limit, limits),
+        };
         match error {
             EvalAltResult::ErrorParsing(what, _) => parse_cause(what, limits),
-            EvalAltResult::ErrorTerminated(token, _) => match token.read_lock::<Stop>().map(|stop| *stop) {
-                Some(Stop::Limit(limit)) => over(limit),
-                Some(Stop::Refused) => runtime("the script refused the input".to_owned()),
+            EvalAltResult::ErrorTerminated(token, _) => match token.read_lock::<ScriptStop>().map(|stop| *stop) {
+                Some(ScriptStop::Limit(limit)) => over(limit),
+                Some(ScriptStop::Refused) => runtime("the script refused the input".to_owned()),
                 None => runtime("the script was stopped".to_owned()),
             },
-            EvalAltResult::ErrorTooManyOperations(_) => over(Limit::Operations),
-            EvalAltResult::ErrorStackOverflow(_) => over(Limit::CallLevels),
-            EvalAltResult::ErrorTooManyVariables(_) => over(Limit::Variables),
-            EvalAltResult::ErrorTooManyModules(_) => over(Limit::Modules),
-            EvalAltResult::ErrorDataTooLarge(what, _) => Cause {
-                kind: ErrorKind::Limit,
-                limit: Some(Limit::Size),
-                message: format!("{}: {}", limit_words(Limit::Size, limits), what.to_lowercase()),
+            EvalAltResult::ErrorTooManyOperations(_) => over(ScriptLimit::Operations),
+            EvalAltResult::ErrorStackOverflow(_) => over(ScriptLimit::CallLevels),
+            EvalAltResult::ErrorTooManyVariables(_) => over(ScriptLimit::Variables),
+            EvalAltResult::ErrorTooManyModules(_) => over(ScriptLimit::Modules),
+            EvalAltResult::ErrorDataTooLarge(what, _) => ErrorCause {
+                kind: ScriptErrorKind::Limit,
+                limit: Some(ScriptLimit::Size),
+                message: format!("{}: {}", limit_words(ScriptLimit::Size, limits), what.to_lowercase()),
             },
             EvalAltResult::ErrorRuntime(value, _) => thrown(value),
             EvalAltResult::ErrorFunctionNotFound(signature, _) => runtime(self.unknown_function(signature)),
@@ -236,19 +245,19 @@ impl Explain<'_> {
 }
 
 /// What a `throw` carried.
-fn thrown(value: &Dynamic) -> Cause {
-    if let Some(fault) = value.read_lock::<Fault>() {
-        return Cause { kind: fault.kind, limit: fault.limit, message: fault.message.clone() };
+fn thrown(value: &Dynamic) -> ErrorCause {
+    if let Some(fault) = value.read_lock::<HostFault>() {
+        return ErrorCause { kind: fault.kind, limit: fault.limit, message: fault.message.clone() };
     }
     let message = match value.as_immutable_string_ref() {
         Ok(text) => text.to_string(),
         Err(_) if value.is_unit() => "the script threw an error".to_owned(),
         Err(_) => {
-            let json = convert::from_script(value, 8, &mut convert::Bytes::new(2_000));
+            let json = convert::from_script(value, 8, &mut convert::ByteBudget::new(2_000));
             json.map_or_else(|_| "the script threw a value".to_owned(), |json| format!("the script threw {json}"))
         }
     };
-    Cause { kind: ErrorKind::Runtime, limit: None, message: message.chars().take(1_000).collect() }
+    ErrorCause { kind: ScriptErrorKind::Runtime, limit: None, message: message.chars().take(1_000).collect() }
 }
 
 /// A property that is not there, or that cannot be set.
@@ -274,8 +283,8 @@ fn without_place(error: &EvalAltResult) -> String {
     text.chars().take(1_000).collect()
 }
 
-fn parse_cause(what: &ParseErrorType, limits: &Limits) -> Cause {
-    let parse = |message: String| Cause { kind: ErrorKind::Parse, limit: None, message };
+fn parse_cause(what: &ParseErrorType, limits: &ScriptLimits) -> ErrorCause {
+    let parse = |message: String| ErrorCause { kind: ScriptErrorKind::Parse, limit: None, message };
     match what {
         ParseErrorType::VariableUndefined(name) => parse(format!(
             "there is no variable \"{name}\" here; a function, |x| … as well, sees its parameters only (a \"for\" sees more), \
@@ -290,17 +299,19 @@ fn parse_cause(what: &ParseErrorType, limits: &Limits) -> Cause {
             parse(format!("\"{word}\" is switched off here"))
         }
         ParseErrorType::Reserved(word) => parse(format!("\"{word}\" is a reserved word")),
-        ParseErrorType::ExprTooDeep => Cause {
-            kind: ErrorKind::Limit,
-            limit: Some(Limit::Size),
+        ParseErrorType::ExprTooDeep => ErrorCause {
+            kind: ScriptErrorKind::Limit,
+            limit: Some(ScriptLimit::Size),
             message: format!(
                 "nested too deep: {} levels at the top of a file, {} inside a function",
                 limits.expr_depth, limits.function_expr_depth
             ),
         },
-        ParseErrorType::LiteralTooLarge(..) | ParseErrorType::TooManyFunctions => {
-            Cause { kind: ErrorKind::Limit, limit: Some(Limit::Size), message: lower_first(&what.to_string()) }
-        }
+        ParseErrorType::LiteralTooLarge(..) | ParseErrorType::TooManyFunctions => ErrorCause {
+            kind: ScriptErrorKind::Limit,
+            limit: Some(ScriptLimit::Size),
+            message: lower_first(&what.to_string()),
+        },
         other => parse(lower_first(&other.to_string())),
     }
 }
@@ -310,24 +321,24 @@ fn lower_first(text: &str) -> String {
     chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
 }
 
-fn limit_words(limit: Limit, limits: &Limits) -> String {
+fn limit_words(limit: ScriptLimit, limits: &ScriptLimits) -> String {
     match limit {
-        Limit::Operations => {
+        ScriptLimit::Operations => {
             format!("the script took more than {} steps; is there a loop without an end?", limits.operations)
         }
-        Limit::Deadline => format!("the script worked for more than {} ms", limits.deadline.as_millis()),
-        Limit::Heap => format!("the script held more than {} MiB of memory", limits.heap >> 20),
-        Limit::Size => format!(
+        ScriptLimit::Deadline => format!("the script worked for more than {} ms", limits.deadline.as_millis()),
+        ScriptLimit::Heap => format!("the script held more than {} MiB of memory", limits.heap >> 20),
+        ScriptLimit::Size => format!(
             "a text may have {} KiB, a list {} and a map {} entries",
             limits.string >> 10,
             limits.array,
             limits.map
         ),
-        Limit::CallLevels => format!("functions called each other more than {} deep", limits.call_levels),
-        Limit::Variables => format!("more than {} variables at once", limits.variables),
-        Limit::Modules => format!("more than {} imports in one call", limits.modules),
-        Limit::Regex => "a regular expression is too large".to_owned(),
-        Limit::Result => "what the script hands out is too large".to_owned(),
-        Limit::Chatter => "the script says too much".to_owned(),
+        ScriptLimit::CallLevels => format!("functions called each other more than {} deep", limits.call_levels),
+        ScriptLimit::Variables => format!("more than {} variables at once", limits.variables),
+        ScriptLimit::Modules => format!("more than {} imports in one call", limits.modules),
+        ScriptLimit::Regex => "a regular expression is too large".to_owned(),
+        ScriptLimit::Result => "what the script hands out is too large".to_owned(),
+        ScriptLimit::Chatter => "the script says too much".to_owned(),
     }
 }

@@ -3,54 +3,54 @@
 
 use rhai::{Dynamic, EvalAltResult, Position};
 
-use super::convert::NotJson;
-use super::error::ErrorKind;
-use super::limits::{Limit, Stop};
+use super::convert::ScriptValueError;
+use super::error::ScriptErrorKind;
+use super::limits::{ScriptLimit, ScriptStop};
 
 /// What a binding throws.
-pub(super) type Throw = Box<EvalAltResult>;
+pub(super) type RhaiThrow = Box<EvalAltResult>;
 
 /// A refusal of the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fault {
-    pub(super) kind: ErrorKind,
-    pub(super) limit: Option<Limit>,
+pub(super) struct HostFault {
+    pub(super) kind: ScriptErrorKind,
+    pub(super) limit: Option<ScriptLimit>,
     pub(super) message: String,
 }
 
 /// Throws a refusal of a kind.
-pub(super) fn throw(kind: ErrorKind, message: impl Into<String>) -> Throw {
-    raise(Fault { kind, limit: None, message: message.into() })
+pub(super) fn throw(kind: ScriptErrorKind, message: impl Into<String>) -> RhaiThrow {
+    raise(HostFault { kind, limit: None, message: message.into() })
 }
 
 /// Throws because a limit was reached.
-pub(super) fn over(limit: Limit, message: impl Into<String>) -> Throw {
-    raise(Fault { kind: ErrorKind::Limit, limit: Some(limit), message: message.into() })
+pub(super) fn over(limit: ScriptLimit, message: impl Into<String>) -> RhaiThrow {
+    raise(HostFault { kind: ScriptErrorKind::Limit, limit: Some(limit), message: message.into() })
 }
 
 /// Ends the script: it cannot catch this.
-pub(super) fn stop(stop: Stop) -> Throw {
+pub(super) fn stop(stop: ScriptStop) -> RhaiThrow {
     EvalAltResult::ErrorTerminated(Dynamic::from(stop), Position::NONE).into()
 }
 
-fn raise(fault: Fault) -> Throw {
+fn raise(fault: HostFault) -> RhaiThrow {
     EvalAltResult::ErrorRuntime(Dynamic::from(fault), Position::NONE).into()
 }
 
-impl From<NotJson> for Fault {
-    fn from(error: NotJson) -> Self {
+impl From<ScriptValueError> for HostFault {
+    fn from(error: ScriptValueError) -> Self {
         let limit = match error {
-            NotJson::TooDeep(_) | NotJson::TooLong(_) => Some(Limit::Result),
-            NotJson::NotFinite(_) | NotJson::Nul | NotJson::Foreign(_) => None,
+            ScriptValueError::TooDeep(_) | ScriptValueError::TooLong(_) => Some(ScriptLimit::Result),
+            ScriptValueError::NotFinite(_) | ScriptValueError::Nul | ScriptValueError::Foreign(_) => None,
         };
-        let kind = if limit.is_some() { ErrorKind::Limit } else { ErrorKind::Runtime };
+        let kind = if limit.is_some() { ScriptErrorKind::Limit } else { ScriptErrorKind::Runtime };
         Self { kind, limit, message: error.to_string() }
     }
 }
 
-impl Fault {
+impl HostFault {
     /// Throws it with the name of the function that refuses.
-    pub(super) fn throw_in(self, function: &str) -> Throw {
+    pub(super) fn throw_in(self, function: &str) -> RhaiThrow {
         raise(Self { message: format!("{function}: {}", self.message), ..self })
     }
 }

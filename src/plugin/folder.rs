@@ -4,12 +4,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::limits::Limits;
-use super::source::{Source, is_inside, may_hold};
+use super::limits::ScriptLimits;
+use super::source::{PluginSource, is_inside, may_hold};
 
 /// Why a file of a plugin is not read or written.
 #[derive(Debug, thiserror::Error)]
-pub enum FileFault {
+pub enum PluginFileError {
     /// The path names no file that a plugin may have.
     #[error(
         "\"{0}\" is no path inside a plugin's folder: parts without a dot in front, with \"/\" between, \
@@ -34,12 +34,12 @@ const PARTS: usize = 8;
 ///
 /// # Errors
 /// The path leads out of the folder, there is no such file, or the disk fails.
-pub fn read(folder: &Path, path: &str) -> Result<Vec<u8>, FileFault> {
+pub fn read(folder: &Path, path: &str) -> Result<Vec<u8>, PluginFileError> {
     let file = place(folder, path)?;
     match std::fs::symlink_metadata(&file) {
         Ok(about) if about.is_file() => Ok(std::fs::read(file)?),
-        Ok(_) => Err(FileFault::NotThere),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(FileFault::NotThere),
+        Ok(_) => Err(PluginFileError::NotThere),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(PluginFileError::NotThere),
         Err(error) => Err(error.into()),
     }
 }
@@ -48,17 +48,17 @@ pub fn read(folder: &Path, path: &str) -> Result<Vec<u8>, FileFault> {
 ///
 /// # Errors
 /// The path leads out of the folder, the plugin would hold more than it may, or the disk fails; then nothing is changed.
-pub fn write(folder: &Path, path: &str, text: &str, limits: &Limits) -> Result<(), FileFault> {
+pub fn write(folder: &Path, path: &str, text: &str, limits: &ScriptLimits) -> Result<(), PluginFileError> {
     let file = place(folder, path)?;
     let is_script = path.ends_with(".rhai");
     if is_script && text.len() > limits.file {
         let message = format!("a script file may have {} KiB", limits.file >> 10);
-        return Err(FileFault::TooLarge(message));
+        return Err(PluginFileError::TooLarge(message));
     }
-    changed(&Source::read(folder)?, vec![(path.to_owned(), text.to_owned())])?;
+    changed(&PluginSource::read(folder)?, vec![(path.to_owned(), text.to_owned())])?;
     let is_below_a_file = file.ancestors().skip(1).take(PARTS).any(Path::is_file);
     if file.is_dir() || is_below_a_file {
-        return Err(FileFault::Path(path.to_owned()));
+        return Err(PluginFileError::Path(path.to_owned()));
     }
     let parent = file.parent().unwrap_or(folder);
     std::fs::create_dir_all(parent)?;
@@ -76,13 +76,13 @@ pub fn write(folder: &Path, path: &str, text: &str, limits: &Limits) -> Result<(
 ///
 /// # Errors
 /// The path leads out of the folder, there is no such file, or the disk fails.
-pub fn delete(folder: &Path, path: &str) -> Result<(), FileFault> {
+pub fn delete(folder: &Path, path: &str) -> Result<(), PluginFileError> {
     let file = place(folder, path)?;
     match std::fs::symlink_metadata(&file) {
         Ok(about) if about.is_file() => std::fs::remove_file(&file)?,
-        Ok(_) => return Err(FileFault::NotThere),
+        Ok(_) => return Err(PluginFileError::NotThere),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Err(FileFault::NotThere);
+            return Err(PluginFileError::NotThere);
         }
         Err(error) => return Err(error.into()),
     }
@@ -96,12 +96,12 @@ pub fn delete(folder: &Path, path: &str) -> Result<(), FileFault> {
 ///
 /// # Errors
 /// A path names no file that a plugin may have, or it would hold too much.
-pub fn changed(source: &Source, texts: Vec<(String, String)>) -> Result<Source, FileFault> {
+pub fn changed(source: &PluginSource, texts: Vec<(String, String)>) -> Result<PluginSource, PluginFileError> {
     if let Some((bad, _)) = texts.iter().find(|(path, _)| !is_plain(path)) {
-        return Err(FileFault::Path(bad.clone()));
+        return Err(PluginFileError::Path(bad.clone()));
     }
     let changed = source.with(texts);
-    may_hold(&changed).map_err(|error| FileFault::TooLarge(error.to_string()))?;
+    may_hold(&changed).map_err(|error| PluginFileError::TooLarge(error.to_string()))?;
     Ok(changed)
 }
 
@@ -112,8 +112,8 @@ fn is_plain(path: &str) -> bool {
 }
 
 /// Where a path leads, if it stays inside and no part of it is a link.
-fn place(folder: &Path, path: &str) -> Result<PathBuf, FileFault> {
-    let bad = || FileFault::Path(path.to_owned());
+fn place(folder: &Path, path: &str) -> Result<PathBuf, PluginFileError> {
+    let bad = || PluginFileError::Path(path.to_owned());
     if !is_plain(path) {
         return Err(bad());
     }
@@ -139,30 +139,30 @@ mod tests {
         std::fs::write(temp.path().join("secret"), "s").unwrap();
         #[cfg(unix)]
         std::os::unix::fs::symlink(temp.path(), folder.join("link")).unwrap();
-        let limits = Limits::default();
+        let limits = ScriptLimits::default();
         let deep = "a/".repeat(8) + "b";
         for bad in
             ["../secret", "/etc/passwd", "link/secret", ".hidden", "lib/.x", "", "a//b", "a\\b", "c:x", "a\0b", &deep]
         {
-            assert!(matches!(read(&folder, bad), Err(FileFault::Path(_))), "{bad}");
-            assert!(matches!(write(&folder, bad, "x", &limits), Err(FileFault::Path(_))), "{bad}");
+            assert!(matches!(read(&folder, bad), Err(PluginFileError::Path(_))), "{bad}");
+            assert!(matches!(write(&folder, bad, "x", &limits), Err(PluginFileError::Path(_))), "{bad}");
         }
         assert_eq!(std::fs::read_to_string(temp.path().join("secret")).unwrap(), "s");
-        assert!(matches!(read(&folder, "main.rhai"), Err(FileFault::NotThere)));
+        assert!(matches!(read(&folder, "main.rhai"), Err(PluginFileError::NotThere)));
         write(&folder, "lib/语.rhai", "1", &limits).unwrap();
         assert_eq!(read(&folder, "lib/语.rhai").unwrap(), b"1");
-        assert!(matches!(read(&folder, "lib"), Err(FileFault::NotThere)));
-        assert!(matches!(write(&folder, "lib", "x", &limits), Err(FileFault::Path(_))));
+        assert!(matches!(read(&folder, "lib"), Err(PluginFileError::NotThere)));
+        assert!(matches!(write(&folder, "lib", "x", &limits), Err(PluginFileError::Path(_))));
         let large = " ".repeat(limits.file + 1);
-        assert!(matches!(write(&folder, "main.rhai", &large, &limits), Err(FileFault::TooLarge(_))));
-        assert!(matches!(write(&folder, "a.txt", &" ".repeat(9 << 20), &limits), Err(FileFault::TooLarge(_))));
+        assert!(matches!(write(&folder, "main.rhai", &large, &limits), Err(PluginFileError::TooLarge(_))));
+        assert!(matches!(write(&folder, "a.txt", &" ".repeat(9 << 20), &limits), Err(PluginFileError::TooLarge(_))));
         let left: Vec<_> = std::fs::read_dir(folder.join("lib")).unwrap().collect();
         assert_eq!(left.len(), 1, "nothing is left beside it");
         for bad in ["../secret", "link/secret", ".hidden", ""] {
-            assert!(matches!(delete(&folder, bad), Err(FileFault::Path(_))), "{bad}");
+            assert!(matches!(delete(&folder, bad), Err(PluginFileError::Path(_))), "{bad}");
         }
         for not_there in ["lib", "none", "lib/语.rhai/x"] {
-            assert!(matches!(delete(&folder, not_there), Err(FileFault::NotThere)), "{not_there}");
+            assert!(matches!(delete(&folder, not_there), Err(PluginFileError::NotThere)), "{not_there}");
         }
         delete(&folder, "lib/语.rhai").unwrap();
         assert!(!folder.join("lib").exists() && folder.exists() && temp.path().join("secret").exists());

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use super::plan::depth_of;
 use super::suggest::did_you_mean;
-use super::words::Words;
+use super::words::LocalizedText;
 use crate::world::Pointer;
 
 /// One thing that a plugin may do beyond reading and writing below its own root.
@@ -110,9 +110,9 @@ impl fmt::Display for Permission {
 
 impl Permission {
     /// What it allows, for people: what they are shown before they switch a plugin on.
-    pub fn in_words(&self) -> Words {
+    pub fn in_words(&self) -> LocalizedText {
         let about = |en: &str, zh: &str, what: &str| [("en", format!("{en}{what}")), ("zh", format!("{zh}{what}"))];
-        Words::in_languages(match self {
+        LocalizedText::in_languages(match self {
             Self::StateWrite(root) => about("change values of others: ", "更改其他部分的数值：", &root.to_string()),
             Self::PromptInject(slot) => Self::in_slot(slot),
             Self::StateRead => about("read the values of all plugins", "读取所有插件的数值", ""),

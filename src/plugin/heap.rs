@@ -53,12 +53,12 @@ fn bytes(size: usize) -> i64 {
 /// jemalloc with a count per thread. The whole program uses it (`lib.rs`); SQLite uses the same without the count, on Linux. The
 /// system's allocator (of glibc) gives each of our many threads a place of its own and keeps what was freed there: six times the
 /// memory after sixteen hundred replies that failed, and a tenth more of the processor for a turn.
-pub struct Counting;
+pub struct CountingAllocator;
 
 #[expect(unsafe_code, reason = "an allocator is an unsafe trait; every call goes unchanged to the allocator behind it")]
 // SAFETY: each method passes its arguments on as they came, under the same contract, and counts on the side without
 // allocating: the counter is a constant-initialised thread local without a destructor.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(bytes(layout.size()));
         // SAFETY: the caller keeps the contract of `GlobalAlloc::alloc`.

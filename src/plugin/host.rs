@@ -11,45 +11,45 @@ use std::thread;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::call::{Call, Outcome};
-use super::loaded::Loaded;
+use super::call::{HookCall, HookOutcome};
+use super::loaded::LoadedPlugin;
 use super::run;
 use super::thread::STACK;
 
 /// A call under way. It begins when it is first awaited; dropped before that, nothing runs.
-pub type Pending = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+pub type PendingCall = Pin<Box<dyn Future<Output = HookOutcome> + Send>>;
 
 /// Runs hooks somewhere, within their limits. The world that it brings back is believed: whoever runs scripts where they could
 /// reach it folds what they propose himself.
 pub trait ScriptHost: Send + Sync {
     /// Runs one hook. The future always ends with an outcome, also when the script or the host fails. A hook that the
     /// script does not define is answered at once.
-    fn call(&self, plugin: Arc<Loaded>, call: Call) -> Pending;
+    fn call(&self, plugin: Arc<LoadedPlugin>, call: HookCall) -> PendingCall;
 }
 
 /// How many calls may wait inside the pool; more wait outside, in order, and lose nothing.
 const QUEUE: usize = 64;
 
 /// A pool of threads that run scripts in this process.
-pub struct Pool {
-    jobs: Sender<Job>,
+pub struct ScriptPool {
+    jobs: Sender<ScriptJob>,
     places: Arc<Semaphore>,
 }
 
-struct Job {
-    plugin: Arc<Loaded>,
-    call: Call,
-    answer: oneshot::Sender<Outcome>,
+struct ScriptJob {
+    plugin: Arc<LoadedPlugin>,
+    call: HookCall,
+    answer: oneshot::Sender<HookOutcome>,
     _place: OwnedSemaphorePermit,
 }
 
-impl Pool {
+impl ScriptPool {
     /// A pool with so many threads (at least one).
     ///
     /// # Errors
     /// The system gives no more threads.
     pub fn new(threads: usize) -> io::Result<Self> {
-        let (jobs, queue) = channel::<Job>();
+        let (jobs, queue) = channel::<ScriptJob>();
         let queue = Arc::new(Mutex::new(queue));
         for n in 0..threads.max(1) {
             let queue = Arc::clone(&queue);
@@ -68,10 +68,10 @@ impl Pool {
 }
 
 /// One thread's life: takes jobs until the pool is gone.
-fn work(queue: &Mutex<Receiver<Job>>) {
+fn work(queue: &Mutex<Receiver<ScriptJob>>) {
     loop {
         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(Job { plugin, call, answer, _place }) = next else { return };
+        let Ok(ScriptJob { plugin, call, answer, _place }) = next else { return };
         let outcome = run::run(&plugin, call);
         // The plugin may be the last of its kind, and the asker may be gone: neither may end this thread.
         let _ = catch_unwind(AssertUnwindSafe(move || {
@@ -81,19 +81,19 @@ fn work(queue: &Mutex<Receiver<Job>>) {
     }
 }
 
-impl ScriptHost for Pool {
-    fn call(&self, plugin: Arc<Loaded>, call: Call) -> Pending {
+impl ScriptHost for ScriptPool {
+    fn call(&self, plugin: Arc<LoadedPlugin>, call: HookCall) -> PendingCall {
         if !plugin.defines(&call) {
-            return Box::pin(std::future::ready(Outcome::nothing(call.world)));
+            return Box::pin(std::future::ready(HookOutcome::nothing(call.world)));
         }
         let (jobs, places) = (self.jobs.clone(), Arc::clone(&self.places));
         Box::pin(async move {
-            let lost = (Arc::clone(&plugin), Call { world: Arc::default(), ..call.clone() });
+            let lost = (Arc::clone(&plugin), HookCall { world: Arc::default(), ..call.clone() });
             let Ok(place) = places.acquire_owned().await else {
                 return run::failed(&plugin, call, "the scripts' threads have ended");
             };
             let (answer, answered) = oneshot::channel();
-            let sent = jobs.send(Job { plugin, call, answer, _place: place });
+            let sent = jobs.send(ScriptJob { plugin, call, answer, _place: place });
             match (sent, answered.await) {
                 (Ok(()), Ok(outcome)) => outcome,
                 _ => run::failed(&lost.0, lost.1, "the scripts' threads have ended"),

@@ -13,37 +13,37 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use super::carried;
-use super::catalogue::{Catalogue, Entry, load};
-use super::folder::FileFault;
-use super::limits::Limits;
-use super::source::{Marks, Source};
+use super::catalogue::{Catalogue, CatalogueEntry, load};
+use super::folder::PluginFileError;
+use super::limits::ScriptLimits;
+use super::source::{FolderFingerprint, PluginSource};
 
 /// How often the folder is looked at. A change is taken in when two looks see the same: editors write in several steps.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 /// The plugins as they are now.
 #[derive(Debug)]
-pub struct Installed {
+pub struct InstalledPlugins {
     now: watch::Sender<Arc<Catalogue>>,
     /// Those inside the program: what comes back when a folder that stood for one goes.
     bundled: Catalogue,
     folder: Option<PathBuf>,
-    limits: Limits,
-    seen: Mutex<BTreeMap<String, Seen>>,
+    limits: ScriptLimits,
+    seen: Mutex<BTreeMap<String, PluginFolderState>>,
 }
 
 /// What is known of a plugin's folder; `None` = it was not there.
 #[derive(Debug, Clone, Default)]
-struct Seen {
+struct PluginFolderState {
     /// As it was when it was taken in.
-    taken: Option<Marks>,
+    taken: Option<FolderFingerprint>,
     /// As it was at the last look.
-    last: Option<Marks>,
+    last: Option<FolderFingerprint>,
 }
 
-impl Installed {
+impl InstalledPlugins {
     /// The bundled plugins, and in the place of those of the same name, or beside them, those of a folder.
-    pub fn new(bundled: Catalogue, folder: Option<PathBuf>, limits: Limits) -> Self {
+    pub fn new(bundled: Catalogue, folder: Option<PathBuf>, limits: ScriptLimits) -> Self {
         let mut catalogue = bundled.clone();
         let mut seen = BTreeMap::new();
         if let Some(folder) = &folder {
@@ -51,7 +51,7 @@ impl Installed {
             let marked = marks(folder).unwrap_or_default();
             seen.extend(marked.into_iter().map(|(name, marks)| {
                 let marks = Some(marks);
-                (name, Seen { taken: marks.clone(), last: marks })
+                (name, PluginFolderState { taken: marks.clone(), last: marks })
             }));
             catalogue.add_folder(folder, &limits);
         }
@@ -79,8 +79,8 @@ impl Installed {
     ///
     /// # Errors
     /// There is no such folder, or it cannot be written; then what was there goes on.
-    pub fn install(&self, source: &Source) -> Result<(), FileFault> {
-        let folder = self.folder.as_ref().ok_or(FileFault::NotThere)?;
+    pub fn install(&self, source: &PluginSource) -> Result<(), PluginFileError> {
+        let folder = self.folder.as_ref().ok_or(PluginFileError::NotThere)?;
         {
             // Nobody looks at the folder while one thing in it takes the place of another.
             let _seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -98,7 +98,7 @@ impl Installed {
     /// Begins to look through what is there, and then at the folder, as long as somebody has these plugins.
     pub fn begin(self: &Arc<Self>, runtime: &Handle) {
         let catalogue = self.now();
-        runtime.spawn_blocking(move || catalogue.entries().for_each(Entry::look_through));
+        runtime.spawn_blocking(move || catalogue.entries().for_each(CatalogueEntry::look_through));
         if self.folder.is_none() {
             return;
         }
@@ -144,16 +144,16 @@ impl Installed {
         let Some(folder) = &self.folder else { return };
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let own = folder.join(name);
-        let marks = own.is_dir().then(|| Marks::of(&own));
+        let marks = own.is_dir().then(|| FolderFingerprint::of(&own));
         self.take_in(folder, name, marks.is_some());
-        seen.insert(name.to_owned(), Seen { taken: marks.clone(), last: marks });
+        seen.insert(name.to_owned(), PluginFolderState { taken: marks.clone(), last: marks });
     }
 
     /// Reads a plugin and puts it in the place of what was there, if it can run; tells what became of it.
     fn take_in(&self, folder: &Path, name: &str, is_there: bool) {
         let mut next = (*self.now()).clone();
         if is_there {
-            let state = load(name, Source::read(&folder.join(name)), &self.limits);
+            let state = load(name, PluginSource::read(&folder.join(name)), &self.limits);
             if let Ok(loaded) = &state {
                 tracing::info!(plugin = name, version = %loaded.manifest().version, "plugin taken in");
             }
@@ -175,13 +175,13 @@ impl Installed {
 }
 
 /// What lies in a folder of plugins.
-fn marks(folder: &Path) -> io::Result<BTreeMap<String, Marks>> {
+fn marks(folder: &Path) -> io::Result<BTreeMap<String, FolderFingerprint>> {
     let mut marked = BTreeMap::new();
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
         if entry.path().is_dir() && !name.starts_with('.') {
-            marked.insert(name, Marks::of(&entry.path()));
+            marked.insert(name, FolderFingerprint::of(&entry.path()));
         }
     }
     Ok(marked)

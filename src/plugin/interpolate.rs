@@ -12,16 +12,16 @@ pub(super) const FUNCTION: &str = "clotho_text";
 
 /// A script as it is compiled, and where it is wider than its author wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Widened {
+pub(super) struct RewrittenScript {
     pub(super) text: String,
-    pub(super) shifts: Shifts,
+    pub(super) shifts: ColumnShifts,
 }
 
 /// Where a text was widened: (line, column in the author's text, characters), in order; all from 1.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Shifts(Vec<(usize, usize, usize)>);
+pub(super) struct ColumnShifts(Vec<(usize, usize, usize)>);
 
-impl Shifts {
+impl ColumnShifts {
     /// The author's column for a column of the compiled text.
     pub(super) fn original(&self, line: usize, column: usize) -> usize {
         let mut before = 0;
@@ -40,10 +40,10 @@ impl Shifts {
 }
 
 /// Writes each interpolation as a call. What the tokenizer does not understand is left for the parser to complain about.
-pub(super) fn widen(engine: &Engine, source: &str) -> Widened {
+pub(super) fn widen(engine: &Engine, source: &str) -> RewrittenScript {
     // Most files have none, and need not be taken apart a second time to know it.
     if !source.contains("${") {
-        return Widened { text: source.to_owned(), shifts: Shifts::default() };
+        return RewrittenScript { text: source.to_owned(), shifts: ColumnShifts::default() };
     }
     let places = places(engine, source);
     let mut text = String::with_capacity(source.len() + places.len() * 16);
@@ -67,17 +67,17 @@ pub(super) fn widen(engine: &Engine, source: &str) -> Widened {
         }
         put(&mut text, column);
     }
-    Widened { text, shifts: Shifts(shifts) }
+    RewrittenScript { text, shifts: ColumnShifts(shifts) }
 }
 
 /// An insertion before a column.
-struct Place {
+struct TextInsertion {
     line: usize,
     column: usize,
     text: String,
 }
 
-fn places(engine: &Engine, source: &str) -> Vec<Place> {
+fn places(engine: &Engine, source: &str) -> Vec<TextInsertion> {
     let inputs = [source];
     let (tokens, control) = engine.lex(&inputs);
     let mut places = Vec::new();
@@ -88,7 +88,7 @@ fn places(engine: &Engine, source: &str) -> Vec<Place> {
         let at = position.line().zip(position.position());
         let mut place = |text: String, after: usize| {
             if let Some((line, column)) = at {
-                places.push(Place { line, column: column + after, text });
+                places.push(TextInsertion { line, column: column + after, text });
             }
         };
         match token {
@@ -123,7 +123,7 @@ fn places(engine: &Engine, source: &str) -> Vec<Place> {
 mod tests {
     use super::*;
 
-    fn widened(source: &str) -> Widened {
+    fn widened(source: &str) -> RewrittenScript {
         widen(&Engine::new_raw(), source)
     }
 
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn columns_are_those_of_the_author() {
         let source = "let s = `猫${abc} and ${d}`; boom";
-        let Widened { text, shifts } = widened(source);
+        let RewrittenScript { text, shifts } = widened(source);
         let column = |text: &str, word: &str| text.split(word).next().unwrap().chars().count() + 1;
         for word in ["let", "abc", " and ", "d}", "boom"] {
             assert_eq!(shifts.original(1, column(&text, word)), column(source, word), "{word}");

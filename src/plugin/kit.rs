@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::manifest::Manifest;
-use super::regexes::Regexes;
-use super::script::Scripts;
+use super::regexes::RegexCache;
+use super::script::ScriptFiles;
 
 /// A plugin's manifest, its script files, and its compiled patterns.
-pub(super) struct Kit {
+pub(super) struct PluginRuntime {
     pub(super) manifest: Arc<Manifest>,
-    pub(super) scripts: Scripts,
-    pub(super) regexes: Regexes,
+    pub(super) scripts: ScriptFiles,
+    pub(super) regexes: RegexCache,
 }

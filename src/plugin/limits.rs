@@ -1,5 +1,5 @@
 //! What one call of a script may use (`docs/modders.md`). The engine's own limits bound neither time nor memory, so every
-//! row stands here, and [`Watch`] holds the three that are looked at while a script runs.
+//! row stands here, and [`LimitMonitor`] holds the three that are looked at while a script runs.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use super::heap;
 
 /// The limits of one call. The defaults are the server's; a manifest may lower the first three.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
+pub struct ScriptLimits {
     /// Steps of the interpreter.
     pub operations: u64,
     /// Time of the script on its thread's CPU; waiting in the queue does not count.
@@ -72,7 +72,7 @@ pub struct Limits {
 /// the deadline is there for scripts.
 const SLOWNESS: u32 = if cfg!(debug_assertions) { 10 } else { 1 };
 
-impl Default for Limits {
+impl Default for ScriptLimits {
     fn default() -> Self {
         Self {
             operations: 200_000,
@@ -106,7 +106,7 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl ScriptLimits {
     /// The limits of `clotho plugin test`: a slow machine is not the modder's fault.
     pub fn patient() -> Self {
         Self { deadline: Duration::from_millis(500) * SLOWNESS, ..Self::default() }
@@ -116,20 +116,20 @@ impl Limits {
 /// Which limit ended a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Limit {
-    /// [`Limits::operations`].
+pub enum ScriptLimit {
+    /// [`ScriptLimits::operations`].
     Operations,
-    /// [`Limits::deadline`].
+    /// [`ScriptLimits::deadline`].
     Deadline,
-    /// [`Limits::heap`].
+    /// [`ScriptLimits::heap`].
     Heap,
     /// A text, list or map too large.
     Size,
-    /// [`Limits::call_levels`].
+    /// [`ScriptLimits::call_levels`].
     CallLevels,
-    /// [`Limits::variables`].
+    /// [`ScriptLimits::variables`].
     Variables,
-    /// [`Limits::modules`].
+    /// [`ScriptLimits::modules`].
     Modules,
     /// A regular expression too large, or too many of them.
     Regex,
@@ -141,16 +141,16 @@ pub enum Limit {
 
 /// Why a script was stopped from outside. The script cannot catch it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(super) enum ScriptStop {
     /// A limit was reached.
-    Limit(Limit),
+    Limit(ScriptLimit),
     /// `ctx.fail`: the script itself asked for the end.
     Refused,
 }
 
 /// Looks at operations, time and memory while one script runs.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct LimitMonitor {
     max_operations: u64,
     deadline: Duration,
     max_heap: i64,
@@ -160,15 +160,15 @@ pub(super) struct Watch {
     operations: AtomicU64,
     /// Nanoseconds that were spent for the plugin and not for this call.
     aside: AtomicU64,
-    tripped: OnceLock<Limit>,
+    tripped: OnceLock<ScriptLimit>,
 }
 
 /// The clock is looked at once in so many operations (a power of two).
 const LOOK_EVERY: u64 = 16;
 
-impl Watch {
+impl LimitMonitor {
     /// Begins to count now, on this thread.
-    pub(super) fn start(limits: &Limits) -> Self {
+    pub(super) fn start(limits: &ScriptLimits) -> Self {
         heap::reset_peak();
         Self {
             max_operations: limits.operations,
@@ -184,23 +184,23 @@ impl Watch {
     }
 
     /// Called by the engine at each operation with their number so far.
-    pub(super) fn progress(&self, operations: u64) -> Option<Stop> {
+    pub(super) fn progress(&self, operations: u64) -> Option<ScriptStop> {
         self.operations.store(operations, Ordering::Relaxed);
         let held = heap::live_bytes().wrapping_sub(self.heap_at_start);
         let limit = if operations > self.max_operations {
-            Limit::Operations
+            ScriptLimit::Operations
         } else if held > self.max_heap {
-            Limit::Heap
+            ScriptLimit::Heap
         } else if operations.is_multiple_of(LOOK_EVERY) && self.late() {
-            Limit::Deadline
+            ScriptLimit::Deadline
         } else {
             return None;
         };
-        Some(Stop::Limit(*self.tripped.get_or_init(|| limit)))
+        Some(ScriptStop::Limit(*self.tripped.get_or_init(|| limit)))
     }
 
     /// The limit that was reached, also when a native function of the library (sorting, say) swallowed the news.
-    pub(super) fn tripped(&self) -> Option<Limit> {
+    pub(super) fn tripped(&self) -> Option<ScriptLimit> {
         self.tripped.get().copied()
     }
 
@@ -262,16 +262,16 @@ mod tests {
 
     #[test]
     fn each_of_the_three_is_seen() {
-        let watch = |limits: Limits| Watch::start(&limits);
-        let calm = watch(Limits::default());
+        let watch = |limits: ScriptLimits| LimitMonitor::start(&limits);
+        let calm = watch(ScriptLimits::default());
         assert_eq!(calm.progress(16), None);
-        assert_eq!(calm.progress(200_001), Some(Stop::Limit(Limit::Operations)));
-        let small = watch(Limits { heap: 1 << 10, ..Limits::default() });
+        assert_eq!(calm.progress(200_001), Some(ScriptStop::Limit(ScriptLimit::Operations)));
+        let small = watch(ScriptLimits { heap: 1 << 10, ..ScriptLimits::default() });
         let held = vec![0_u8; 1 << 16];
-        assert_eq!(small.progress(1), Some(Stop::Limit(Limit::Heap)));
+        assert_eq!(small.progress(1), Some(ScriptStop::Limit(ScriptLimit::Heap)));
         assert!(small.heap_peak() >= 1 << 16);
         drop(held);
-        let hurried = watch(Limits { deadline: Duration::ZERO, ..Limits::default() });
+        let hurried = watch(ScriptLimits { deadline: Duration::ZERO, ..ScriptLimits::default() });
         let mut spun = 0_u64;
         while hurried.progress(16).is_none() {
             spun += 1;
@@ -281,7 +281,11 @@ mod tests {
 
     #[test]
     fn what_is_done_aside_costs_the_call_nothing() {
-        let watch = Watch::start(&Limits { deadline: Duration::from_millis(5), heap: 1 << 10, ..Limits::default() });
+        let watch = LimitMonitor::start(&ScriptLimits {
+            deadline: Duration::from_millis(5),
+            heap: 1 << 10,
+            ..ScriptLimits::default()
+        });
         let end = Instant::now() + Duration::from_millis(50);
         let kept = watch.aside(|| {
             while Instant::now() < end {
@@ -292,12 +296,13 @@ mod tests {
         assert_eq!(watch.progress(16), None, "{} bytes aside", kept.len());
         assert!(watch.micros() < 50_000);
         while watch.progress(16).is_none() {}
-        assert_eq!(watch.tripped(), Some(Limit::Deadline));
+        assert_eq!(watch.tripped(), Some(ScriptLimit::Deadline));
     }
 
     #[test]
     fn waiting_is_not_working() {
-        let watch = Watch::start(&Limits { deadline: Duration::from_millis(5), ..Limits::default() });
+        let watch =
+            LimitMonitor::start(&ScriptLimits { deadline: Duration::from_millis(5), ..ScriptLimits::default() });
         std::thread::sleep(Duration::from_millis(30));
         if thread_cpu_time().is_some() {
             assert_eq!(watch.progress(16), None, "a thread that had no CPU has used none");

@@ -3,9 +3,9 @@
 
 use rhai::{AST, ASTNode, Expr, FnCallExpr, Position};
 
-use super::dice::Dice;
+use super::dice::DiceSpec;
 use super::grant::Permission;
-use super::known::{Known, known};
+use super::known::{ScriptFunction, known};
 use super::manifest::Manifest;
 use super::paths::{called, is_ctx};
 use super::plan;
@@ -17,12 +17,12 @@ const WRITE: [&str; 7] = ["add", "set", "remove", "insert", "append", "take", "m
 const READ: [&str; 4] = ["get", "has", "keys", "before"];
 
 /// What is found.
-type Slip = (Position, String);
+type LiteralWarning = (Position, String);
 
 /// Everything that a file calls `ctx` with and cannot mean.
-pub(super) fn slips(ast: &AST, manifest: &Manifest, schema: Option<&Schema>) -> Vec<Slip> {
+pub(super) fn slips(ast: &AST, manifest: &Manifest, schema: Option<&Schema>) -> Vec<LiteralWarning> {
     let own = ast.iter_functions().map(|function| (function.name.to_owned(), function.params.len())).collect();
-    let look = Look { manifest, schema, own };
+    let look = LiteralCheck { manifest, schema, own };
     let mut found = Vec::new();
     ast.walk(&mut |nodes: &[ASTNode<'_>]| {
         if let Some(ASTNode::Expr(Expr::Dot(parts, ..))) = nodes.last()
@@ -56,22 +56,22 @@ fn setting(behind: &Expr) -> Option<(&str, Position)> {
     }
 }
 
-struct Look<'a> {
+struct LiteralCheck<'a> {
     manifest: &'a Manifest,
     schema: Option<&'a Schema>,
     /// The functions of the file, with how many values each takes.
     own: Vec<(String, usize)>,
 }
 
-impl Look<'_> {
-    fn setting(&self, name: &str, at: Position) -> Option<Slip> {
+impl LiteralCheck<'_> {
+    fn setting(&self, name: &str, at: Position) -> Option<LiteralWarning> {
         let known = || self.manifest.config.iter().map(|(known, _)| known.as_str());
         let hint = did_you_mean(name, known());
         let is_known = known().any(|known| known == name);
         (!is_known).then(|| (at, format!("the manifest has no [config.{name}]{hint}")))
     }
 
-    fn call(&self, call: &FnCallExpr, at: Position, found: &mut Vec<Slip>) {
+    fn call(&self, call: &FnCallExpr, at: Position, found: &mut Vec<LiteralWarning>) {
         let name = call.name.as_str();
         found.extend(self.count(name, call.args.len()).map(|message| (at, message)));
         let texts = call.args.iter().filter_map(|argument| match argument {
@@ -81,7 +81,7 @@ impl Look<'_> {
         let first = matches!(call.args.first(), Some(Expr::StringConstant(..)));
         let Some((text, at)) = texts.clone().next().filter(|_| first) else { return };
         match name {
-            "roll" => found.extend(Dice::parse(text).err().map(|error| (at, format!("ctx.roll: {error}")))),
+            "roll" => found.extend(DiceSpec::parse(text).err().map(|error| (at, format!("ctx.roll: {error}")))),
             "inject" => found.extend(self.slot(text).map(|message| (at, message))),
             "move" => found.extend(texts.take(2).filter_map(|(path, at)| Some((at, self.place(name, path)?)))),
             _ => found.extend(self.place(name, text).map(|message| (at, message))),
@@ -93,7 +93,7 @@ impl Look<'_> {
         let of_name = || known().iter().filter(|known| known.name == name);
         let ways: Vec<&str> =
             of_name().filter(|known| !known.signature.is_empty()).map(|known| known.signature.as_str()).collect();
-        let fits = |known: &Known| known.params == given + 1;
+        let fits = |known: &ScriptFunction| known.params == given + 1;
         let is_own = self.own.iter().any(|(own, params)| own == name && *params == given);
         if ways.is_empty() || of_name().any(fits) || is_own {
             return None;

@@ -4,41 +4,41 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use super::call::{Call, Hook};
+use super::call::{Hook, HookCall};
 use super::check;
-use super::code::{self, Code};
-use super::error::{ErrorKind, ScriptError};
-use super::explain::Explain;
-use super::limits::Limits;
+use super::code::{self, PluginCode};
+use super::error::{ScriptError, ScriptErrorKind};
+use super::explain::ErrorExplainer;
+use super::limits::ScriptLimits;
 use super::manifest::{self, Manifest};
 use super::place;
 use super::schedule;
-use super::script::Scripts;
-use super::source::{Origin, Source};
+use super::script::ScriptFiles;
+use super::source::{PluginOrigin, PluginSource};
 use super::thread::on_script_thread;
 use crate::world::Schema;
 
 /// What explains errors of a plugin whose scripts nobody has compiled yet.
-static NO_SCRIPTS: Scripts = Scripts::new();
+static NO_SCRIPTS: ScriptFiles = ScriptFiles::new();
 
 /// A plugin that is ready to run. Immutable: a reload makes another one, and calls under way finish on theirs.
-pub struct Loaded {
+pub struct LoadedPlugin {
     manifest: Arc<Manifest>,
     schema: Option<Arc<Schema>>,
     hooks: BTreeSet<Hook>,
-    source: Source,
+    source: PluginSource,
     code_hash: OnceLock<String>,
-    code: OnceLock<Result<Code, Box<ScriptError>>>,
+    code: OnceLock<Result<PluginCode, Box<ScriptError>>>,
     warnings: OnceLock<Vec<ScriptError>>,
 }
 
-impl std::fmt::Debug for Loaded {
+impl std::fmt::Debug for LoadedPlugin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Loaded({} {} {})", self.id(), self.manifest.version, self.code_hash())
     }
 }
 
-impl Loaded {
+impl LoadedPlugin {
     /// Bytes of the longest message that it is asked to narrate an answer to: half of a text, so that a script has as much
     /// again for what it makes of it.
     pub fn longest_message(&self) -> usize {
@@ -55,11 +55,11 @@ impl Loaded {
     /// # Errors
     /// The first thing that keeps it from running: the manifest, the schema, a script that does not parse, a hook with
     /// the wrong parameters, a file over its size.
-    pub fn load(source: Source, server: &Limits) -> Result<Self, Box<ScriptError>> {
+    pub fn load(source: PluginSource, server: &ScriptLimits) -> Result<Self, Box<ScriptError>> {
         let name = source.name.clone();
         aside(&name, || {
             let read = Self::read(source, server)?;
-            let code = Code::compile(&read.source, &read.manifest)?;
+            let code = PluginCode::compile(&read.source, &read.manifest)?;
             Ok(Self { hooks: code.hooks(), code: OnceLock::from(Ok(code)), ..read })
         })
     }
@@ -69,14 +69,14 @@ impl Loaded {
     ///
     /// # Errors
     /// What keeps it from running: the manifest or the schema.
-    pub fn later(source: Source, server: &Limits) -> Result<Self, Box<ScriptError>> {
+    pub fn later(source: PluginSource, server: &ScriptLimits) -> Result<Self, Box<ScriptError>> {
         let read = Self::read(source, server)?;
         let hooks = read.source.text(&read.manifest.entry).map(code::written).unwrap_or_default();
         Ok(Self { hooks, warnings: OnceLock::from(Vec::new()), ..read })
     }
 
     /// A plugin without its scripts.
-    fn read(source: Source, server: &Limits) -> Result<Self, Box<ScriptError>> {
+    fn read(source: PluginSource, server: &ScriptLimits) -> Result<Self, Box<ScriptError>> {
         let manifest = Arc::new(read_manifest(&source, server)?);
         let schema = schema(&source, &manifest)?;
         rules_fit(&source, &manifest, schema.as_deref())?;
@@ -102,7 +102,7 @@ impl Loaded {
     }
 
     /// Where it was found.
-    pub fn origin(&self) -> Origin {
+    pub fn origin(&self) -> PluginOrigin {
         self.source.origin
     }
 
@@ -133,7 +133,7 @@ impl Loaded {
         self.warnings.get_or_init(|| {
             on_script_thread(|| self.look_through()).unwrap_or_else(|error| {
                 let message = format!("the plugin could not be looked through: {error}");
-                vec![ScriptError::new(self.id(), &self.manifest().version.to_string(), ErrorKind::Host, message)]
+                vec![ScriptError::new(self.id(), &self.manifest().version.to_string(), ScriptErrorKind::Host, message)]
             })
         })
     }
@@ -151,7 +151,7 @@ impl Loaded {
     }
 
     /// Its files.
-    pub fn source(&self) -> &Source {
+    pub fn source(&self) -> &PluginSource {
         &self.source
     }
 
@@ -172,7 +172,7 @@ impl Loaded {
     }
 
     /// Whether the script defines what a call runs.
-    pub(super) fn defines(&self, call: &Call) -> bool {
+    pub(super) fn defines(&self, call: &HookCall) -> bool {
         match &call.tool {
             Some(tool) => self.manifest.tools.iter().any(|known| known.name == tool.name),
             None => self.has(call.hook),
@@ -184,23 +184,23 @@ impl Loaded {
     /// # Errors
     /// They cannot be compiled; only of one that was read to be compiled later. That no thread was to be had for it is not kept: the
     /// next one who asks tries again.
-    pub(super) fn code(&self) -> Result<&Code, Box<ScriptError>> {
+    pub(super) fn code(&self) -> Result<&PluginCode, Box<ScriptError>> {
         let known = match self.code.get() {
             Some(known) => known,
-            None => match aside(self.id(), || Code::compile(&self.source, &self.manifest)) {
-                Err(error) if error.kind == ErrorKind::Host => return Err(error),
+            None => match aside(self.id(), || PluginCode::compile(&self.source, &self.manifest)) {
+                Err(error) if error.kind == ScriptErrorKind::Host => return Err(error),
                 compiled => self.code.get_or_init(|| compiled),
             },
         };
         known.as_ref().map_err(Clone::clone)
     }
 
-    pub(super) fn explain(&self) -> Explain<'_> {
+    pub(super) fn explain(&self) -> ErrorExplainer<'_> {
         let scripts = match self.code.get() {
             Some(Ok(code)) => &code.kit.scripts,
             _ => &NO_SCRIPTS,
         };
-        Explain { manifest: &self.manifest, scripts }
+        ErrorExplainer { manifest: &self.manifest, scripts }
     }
 }
 
@@ -212,13 +212,13 @@ fn aside<T: Send>(
 ) -> Result<T, Box<ScriptError>> {
     on_script_thread(read).unwrap_or_else(|error| {
         let message = format!("the plugin could not be read: {error}");
-        Err(Box::new(ScriptError::new(name, "", ErrorKind::Host, message)))
+        Err(Box::new(ScriptError::new(name, "", ScriptErrorKind::Host, message)))
     })
 }
 
-fn read_manifest(source: &Source, server: &Limits) -> Result<Manifest, Box<ScriptError>> {
+fn read_manifest(source: &PluginSource, server: &ScriptLimits) -> Result<Manifest, Box<ScriptError>> {
     let fault = |message: &str| {
-        let error = ScriptError::new(&source.name, "", ErrorKind::Parse, message);
+        let error = ScriptError::new(&source.name, "", ScriptErrorKind::Parse, message);
         Box::new(error.at(manifest::FILE, None, None, None))
     };
     let text = source.text(manifest::FILE).ok_or_else(|| fault("the file is missing or not UTF-8"))?;
@@ -231,7 +231,7 @@ fn read_manifest(source: &Source, server: &Limits) -> Result<Manifest, Box<Scrip
 }
 
 /// The rules of the manifest wait for and change what the schema knows.
-fn rules_fit(source: &Source, manifest: &Manifest, schema: Option<&Schema>) -> Result<(), Box<ScriptError>> {
+fn rules_fit(source: &PluginSource, manifest: &Manifest, schema: Option<&Schema>) -> Result<(), Box<ScriptError>> {
     let (rules, root) = (&manifest.rules, &manifest.state.root);
     let wrong = schema.and_then(|schema| {
         schedule::unknown_place(rules, root, schema).or_else(|| schedule::two_values(rules, root, schema))
@@ -240,30 +240,30 @@ fn rules_fit(source: &Source, manifest: &Manifest, schema: Option<&Schema>) -> R
 }
 
 /// Files that are not read because they are links: what they lead to may lie outside of the folder.
-fn left_out(source: &Source, manifest: &Manifest) -> Vec<ScriptError> {
+fn left_out(source: &PluginSource, manifest: &Manifest) -> Vec<ScriptError> {
     let one = |path: &String| {
         let message = "a symbolic link is left out: put the file itself into the folder";
-        let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ErrorKind::Parse, message);
+        let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ScriptErrorKind::Parse, message);
         error.at(path, None, None, None)
     };
     source.links.iter().map(one).collect()
 }
 
 /// What of the rules can be seen to come to nothing.
-fn odd_rules(source: &Source, manifest: &Manifest, schema: Option<&Schema>) -> Vec<ScriptError> {
+fn odd_rules(source: &PluginSource, manifest: &Manifest, schema: Option<&Schema>) -> Vec<ScriptError> {
     let slips = schema.map(|schema| schedule::slips(&manifest.rules, &manifest.state.root, schema));
     let one = |(span, message): (std::ops::Range<usize>, String)| in_manifest(source, manifest, span.start, message);
     slips.into_iter().flatten().map(one).collect()
 }
 
-fn in_manifest(source: &Source, manifest: &Manifest, offset: usize, message: String) -> ScriptError {
+fn in_manifest(source: &PluginSource, manifest: &Manifest, offset: usize, message: String) -> ScriptError {
     let text = source.text(manifest::FILE).unwrap_or_default();
     let (line, column) = manifest::place(text, offset);
-    let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ErrorKind::Schema, message);
+    let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ScriptErrorKind::Schema, message);
     error.at(manifest::FILE, line, column, Some(text))
 }
 
-fn schema(source: &Source, manifest: &Manifest) -> Result<Option<Arc<Schema>>, Box<ScriptError>> {
+fn schema(source: &PluginSource, manifest: &Manifest) -> Result<Option<Arc<Schema>>, Box<ScriptError>> {
     let Some(path) = &manifest.state.schema else { return Ok(None) };
     let missing = || Box::new(in_schema(source, manifest, path, None, "the file is missing or not UTF-8".to_owned()));
     let text = source.text(path).ok_or_else(missing)?;
@@ -279,7 +279,7 @@ fn schema(source: &Source, manifest: &Manifest) -> Result<Option<Arc<Schema>>, B
 }
 
 /// What of the schema cannot be meant so, though it can be used.
-fn odd_schema(source: &Source, manifest: &Manifest, schema: Option<&Schema>) -> Vec<ScriptError> {
+fn odd_schema(source: &PluginSource, manifest: &Manifest, schema: Option<&Schema>) -> Vec<ScriptError> {
     let (Some(schema), Some(path)) = (schema, &manifest.state.schema) else { return Vec::new() };
     let text = source.text(path).unwrap_or_default();
     let twice = place::twice(text).into_iter().map(|(key, at)| {
@@ -290,14 +290,20 @@ fn odd_schema(source: &Source, manifest: &Manifest, schema: Option<&Schema>) -> 
     twice.chain(advice).map(|(at, message)| in_schema(source, manifest, path, at, message)).collect()
 }
 
-fn in_schema(source: &Source, manifest: &Manifest, path: &str, offset: Option<usize>, message: String) -> ScriptError {
+fn in_schema(
+    source: &PluginSource,
+    manifest: &Manifest,
+    path: &str,
+    offset: Option<usize>,
+    message: String,
+) -> ScriptError {
     let text = source.text(path);
     let (line, column) = offset.zip(text).map_or((None, None), |(offset, text)| manifest::place(text, offset));
-    let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ErrorKind::Schema, message);
+    let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ScriptErrorKind::Schema, message);
     error.at(path, line, column, text)
 }
 
-fn code_hash(source: &Source) -> String {
+fn code_hash(source: &PluginSource) -> String {
     let mut hasher = blake3::Hasher::new();
     for (path, bytes) in source.files.iter().filter(|(path, _)| acts(path)) {
         for part in [path.as_bytes(), bytes] {

@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::error::{ErrorKind, ScriptError};
+use super::error::{ScriptError, ScriptErrorKind};
 use super::grant::Permission;
-use super::limits::Limits;
+use super::limits::ScriptLimits;
 use super::plainly;
-use super::schedule::Rule;
-use super::settings::{BadSetting, Setting};
+use super::schedule::ManifestRule;
+use super::settings::{PluginSettingSpec, SettingError};
 use super::version::{Requirement, Version};
-use super::words::Words;
+use super::words::LocalizedText;
 use crate::world::{Pointer, Schema};
 
 mod raw;
@@ -32,7 +32,7 @@ pub struct Manifest {
     /// The name in ids, paths and folders: `[a-z][a-z0-9-]*`.
     pub id: String,
     /// The name for people.
-    pub title: Words,
+    pub title: LocalizedText,
     /// The plugin's own version.
     pub version: Version,
     /// Who wrote it.
@@ -40,7 +40,7 @@ pub struct Manifest {
     /// Its licence, in SPDX words.
     pub license: String,
     /// What it does, in a sentence.
-    pub description: Words,
+    pub description: LocalizedText,
     /// The script file that holds the hooks.
     pub entry: String,
     /// The oldest version of this program that it runs on.
@@ -54,26 +54,26 @@ pub struct Manifest {
     /// Plugins that run before it when they are switched on.
     pub after: Vec<String>,
     /// Where its values live and which schema governs them.
-    pub state: State,
+    pub state: ManifestState,
     /// What can be set, in the order of the file.
-    pub config: Vec<(String, Setting)>,
+    pub config: Vec<(String, PluginSettingSpec)>,
     /// What it asks for.
     pub permissions: Vec<Permission>,
     /// Tools offered to the model.
-    pub tools: Vec<Tool>,
+    pub tools: Vec<PluginTool>,
     /// Slash commands offered to the user.
-    pub commands: Vec<Command>,
+    pub commands: Vec<PluginCommand>,
     /// Rules that need no code, in the order of the file.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<ManifestRule>,
     /// The languages it writes, the default first; empty = it does not care.
     pub languages: Vec<String>,
     /// The limits of its calls: never above the server's.
-    pub limits: Limits,
+    pub limits: ScriptLimits,
 }
 
 /// The `[state]` table.
 #[derive(Debug, Clone, PartialEq)]
-pub struct State {
+pub struct ManifestState {
     /// The only place of `vars` that it may write without a grant; its id by default.
     pub root: Pointer,
     /// The schema's file.
@@ -84,7 +84,7 @@ pub struct State {
 
 /// A tool that the model may call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tool {
+pub struct PluginTool {
     /// Its name; the script defines `tool_<name>`.
     pub name: String,
     /// What it does, for the model.
@@ -95,15 +95,15 @@ pub struct Tool {
 
 /// A slash command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
+pub struct PluginCommand {
     /// The word after the slash, as `ctx.command` says it.
     pub name: String,
     /// Other words for it, perhaps in other languages.
     pub aliases: Vec<String>,
     /// How its arguments are written, for people: `2d6+3`, `up | down`.
-    pub args: Words,
+    pub args: LocalizedText,
     /// What it does.
-    pub help: Words,
+    pub help: LocalizedText,
 }
 
 impl Manifest {
@@ -112,18 +112,19 @@ impl Manifest {
     ///
     /// # Errors
     /// The first thing that is wrong, with its line.
-    pub fn parse(text: &str, folder: &str, server: &Limits) -> Result<Self, Box<ScriptError>> {
+    pub fn parse(text: &str, folder: &str, server: &ScriptLimits) -> Result<Self, Box<ScriptError>> {
         let at = |span: Option<std::ops::Range<usize>>, message: String| {
-            let error = ScriptError::new(folder, "", ErrorKind::Parse, message);
+            let error = ScriptError::new(folder, "", ScriptErrorKind::Parse, message);
             let (line, column) = span.map_or((None, None), |span| place(text, span.start));
             Box::new(error.at(FILE, line, column, Some(text)))
         };
-        let raw: raw::Raw = toml::from_str(text).map_err(|error| at(error.span(), plainly::said(error.message())))?;
+        let raw: raw::RawManifest =
+            toml::from_str(text).map_err(|error| at(error.span(), plainly::said(error.message())))?;
         raw.check(server).map_err(|fault| at(fault.span, fault.message))
     }
 
     /// The command that a word after a slash means, by name or alias, in capitals or not.
-    pub fn command(&self, word: &str) -> Option<&Command> {
+    pub fn command(&self, word: &str) -> Option<&PluginCommand> {
         let word = word.to_lowercase();
         let is_it = |name: &String| name.to_lowercase() == word;
         self.commands.iter().find(|command| is_it(&command.name) || command.aliases.iter().any(is_it))
@@ -131,24 +132,24 @@ impl Manifest {
 
     /// Whether one of its rules asks how many replies there were: they have to be counted then.
     pub fn counts_replies(&self) -> bool {
-        self.rules.iter().any(Rule::counts_replies)
+        self.rules.iter().any(ManifestRule::counts_replies)
     }
 
     /// Checks what a user set and fills in the defaults: what a script finds in `ctx.config`.
     ///
     /// # Errors
     /// A name that is no setting of this plugin, or a value that it does not take.
-    pub fn settings(&self, given: &Map<String, Value>) -> Result<Map<String, Value>, BadSetting> {
+    pub fn settings(&self, given: &Map<String, Value>) -> Result<Map<String, Value>, SettingError> {
         if let Some(name) = given.keys().find(|name| !self.config.iter().any(|(known, _)| known == *name)) {
             let known: Vec<&str> = self.config.iter().map(|(name, _)| name.as_str()).collect();
             let expected = format!("the plugin has no such setting; it has: {}", known.join(", "));
-            return Err(BadSetting { name: name.clone(), expected });
+            return Err(SettingError { name: name.clone(), expected });
         }
-        let value = |(name, setting): &(String, Setting)| match given.get(name) {
+        let value = |(name, setting): &(String, PluginSettingSpec)| match given.get(name) {
             None => Ok((name.clone(), setting.default.clone())),
             Some(value) => match setting.kind.expected(value) {
                 None => Ok((name.clone(), value.clone())),
-                Some(expected) => Err(BadSetting { name: name.clone(), expected }),
+                Some(expected) => Err(SettingError { name: name.clone(), expected }),
             },
         };
         self.config.iter().map(value).collect()
@@ -215,7 +216,7 @@ operations = 50000
 "#;
 
     fn parse(text: &str) -> Result<Manifest, Box<ScriptError>> {
-        Manifest::parse(text, "combat", &Limits::default())
+        Manifest::parse(text, "combat", &ScriptLimits::default())
     }
 
     #[test]
@@ -235,7 +236,7 @@ operations = 50000
     fn the_short_form_has_good_defaults() {
         let manifest = parse("id = \"combat\"\ntitle = \"Combat\"\nversion = \"1.0.0\"\napi = \"1\"\n").unwrap();
         assert_eq!((manifest.entry.as_str(), manifest.state.root.to_string().as_str()), ("main.rhai", "/combat"));
-        assert_eq!(manifest.limits, Limits::default());
+        assert_eq!(manifest.limits, ScriptLimits::default());
     }
 
     #[test]
@@ -279,7 +280,7 @@ operations = 50000
             [config.hard]\ntype = \"boolean\"\n\
             [config.tone]\ntype = \"text\"\nchoices = [\"grim\", \"light\"]\n\
             [config.likes]\ntype = \"list\"\ndefault = [\"tea\"]\n";
-        let manifest = Manifest::parse(manifest, "a", &Limits::default()).unwrap();
+        let manifest = Manifest::parse(manifest, "a", &ScriptLimits::default()).unwrap();
         let settings = |given: Value| manifest.settings(given.as_object().unwrap());
         let full = settings(json!({"hp": 7})).unwrap();
         let expected = json!({"hp": 7, "rate": 0.5, "hard": false, "tone": "grim", "likes": ["tea"]});

@@ -1,18 +1,18 @@
 //! Plugins: rules of a story as Rhai scripts, by strangers, within limits.
 //!
-//! - [`Catalogue`] holds every plugin as a [`Loaded`]: its [`Manifest`], its schema, its compiled scripts. [`Installed`] is
+//! - [`Catalogue`] holds every plugin as a [`LoadedPlugin`]: its [`Manifest`], its schema, its compiled scripts. [`InstalledPlugins`] is
 //!   the catalogue as it is now, and takes in what changes in the folder.
-//! - [`ScriptHost`] runs one [`Call`] of one [`Hook`] and answers with an [`Outcome`]: operations, rolls, notes, the
-//!   hook's [`Answer`], and what it cost. A script changes nothing by itself: it proposes, the turn decides.
+//! - [`ScriptHost`] runs one [`HookCall`] of one [`Hook`] and answers with an [`HookOutcome`]: operations, rolls, notes, the
+//!   hook's [`HookAnswer`], and what it cost. A script changes nothing by itself: it proposes, the turn decides.
 //! - [`schedule`] is the rules of a manifest that need no script.
 //! - [`carried`] is a plugin inside a card: a proposal, until it is put into the folder.
-//! - [`Limits`] bound everything a call can use; [`ScriptError`] says where and why a script failed.
+//! - [`ScriptLimits`] bound everything a call can use; [`ScriptError`] says where and why a script failed.
 //!
 //! Scripts see `ctx` (the folder of that name, one file per surface), the standard library as `standard.rs` bounds it,
 //! and nothing else: no network, no files, no environment, no clock, no state between calls.
 //!
 //! To add a hook: a variant of [`Hook`], what it may return in `answer.rs`, who calls it in `turn`. To add a function of
-//! `ctx`: its surface's file. To add a limit: a field of [`Limits`], a row in the table of hostile scripts.
+//! `ctx`: its surface's file. To add a limit: a field of [`ScriptLimits`], a row in the table of hostile scripts.
 
 mod answer;
 pub mod ask;
@@ -65,24 +65,27 @@ mod thread;
 mod version;
 mod words;
 
-pub use ask::{Answered, Ask};
-pub use call::{Answer, Call, Hook, NodeFacts, Outcome, QuickReply, Recent, TOOL, ToolUse, Usage};
-pub use catalogue::{Catalogue, Entry, order};
-pub use command::Typed;
-pub use dice::{Dice, Fall, MalformedDice, Roll, Seeds};
-pub use error::{ErrorKind, Frame, ScriptError, SourceLine};
+pub use ask::{ModelCallAnswer, PluginModelCall};
+pub use call::{
+    Hook, HookAnswer, HookCall, HookNodeInfo, HookOutcome, HookUsage, PluginQuickReply, RecentMessage, TOOL,
+    ToolInvocation,
+};
+pub use catalogue::{Catalogue, CatalogueEntry, order};
+pub use command::SlashCommand;
+pub use dice::{DiceResult, DiceSeeds, DiceSpec, MalformedDice, Roll};
+pub use error::{ExcerptLine, ScriptError, ScriptErrorKind, ScriptFrame};
 pub use grant::{Permission, UnknownPermission};
-pub use host::{Pending, Pool, ScriptHost};
-pub use installed::Installed;
-pub use limits::{Limit, Limits};
-pub use loaded::Loaded;
-pub use manifest::{Command, Manifest, State, Tool};
-pub use mvu::{Start, unread_starts};
-pub use plan::{Injection, LoreWish, Plan};
-pub use settings::{BadSetting, Setting, SettingKind};
-pub use source::{Origin, Source};
-pub use strikes::Strikes;
-pub use summary::Summary;
+pub use host::{PendingCall, ScriptHost, ScriptPool};
+pub use installed::InstalledPlugins;
+pub use limits::{ScriptLimit, ScriptLimits};
+pub use loaded::LoadedPlugin;
+pub use manifest::{Manifest, ManifestState, PluginCommand, PluginTool};
+pub use mvu::{InitVarText, unread_starts};
+pub use plan::{LoreSelection, PluginPromptPlan, TextInjection};
+pub use settings::{PluginSettingSpec, SettingError, SettingKind};
+pub use source::{PluginOrigin, PluginSource};
+pub use strikes::LimitViolations;
+pub use summary::SummaryProposal;
 pub use thread::STACK;
 pub use version::{MalformedRequirement, MalformedVersion, Requirement, Version};
-pub use words::Words;
+pub use words::LocalizedText;

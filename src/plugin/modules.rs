@@ -6,16 +6,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rhai::{AST, Engine, EvalAltResult, Module, ModuleResolver, Position, Scope, Shared};
 
-use super::error::ErrorKind;
-use super::fault::{Throw, throw};
-use super::script::Files;
+use super::error::ScriptErrorKind;
+use super::fault::{RhaiThrow, throw};
+use super::script::ScriptAsts;
 use super::source::is_inside;
 
 /// The modules of one plugin by path.
 #[derive(Clone)]
-pub(super) struct Modules(Arc<Mutex<BTreeMap<String, State>>>);
+pub(super) struct ModuleCache(Arc<Mutex<BTreeMap<String, ModuleState>>>);
 
-enum State {
+enum ModuleState {
     /// Nobody has imported it yet.
     Source(AST),
     /// Being evaluated: importing it now would be a circle.
@@ -23,15 +23,15 @@ enum State {
     Ready(Shared<Module>),
 }
 
-impl Modules {
+impl ModuleCache {
     /// Modules from the script files of a plugin.
-    pub(super) fn new(files: &Files) -> Self {
-        let states = files.iter().map(|(path, ast)| (path.clone(), State::Source(ast.clone())));
+    pub(super) fn new(files: &ScriptAsts) -> Self {
+        let states = files.iter().map(|(path, ast)| (path.clone(), ModuleState::Source(ast.clone())));
         Self(Arc::new(Mutex::new(states.collect())))
     }
 
     /// Evaluates every file, also those that no script names outright.
-    pub(super) fn load_all(&self, engine: &Engine, but: &str) -> Result<(), (String, Throw)> {
+    pub(super) fn load_all(&self, engine: &Engine, but: &str) -> Result<(), (String, RhaiThrow)> {
         let paths: Vec<String> = self.states().keys().filter(|path| *path != but).cloned().collect();
         for path in paths {
             self.find(engine, &path).map_err(|error| (path, error))?;
@@ -39,40 +39,40 @@ impl Modules {
         Ok(())
     }
 
-    fn states(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, State>> {
+    fn states(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, ModuleState>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn find(&self, engine: &Engine, path: &str) -> Result<Shared<Module>, Throw> {
+    fn find(&self, engine: &Engine, path: &str) -> Result<Shared<Module>, RhaiThrow> {
         let ast = {
             let mut states = self.states();
             let ast = match states.get(path) {
                 None => return Err(EvalAltResult::ErrorModuleNotFound(path.to_owned(), Position::NONE).into()),
-                Some(State::Ready(module)) => return Ok(Shared::clone(module)),
-                Some(State::Busy) => return Err(circle(path)),
-                Some(State::Source(ast)) => ast.clone(),
+                Some(ModuleState::Ready(module)) => return Ok(Shared::clone(module)),
+                Some(ModuleState::Busy) => return Err(circle(path)),
+                Some(ModuleState::Source(ast)) => ast.clone(),
             };
-            states.insert(path.to_owned(), State::Busy);
+            states.insert(path.to_owned(), ModuleState::Busy);
             ast
         };
         let made = Module::eval_ast_as_new(Scope::new(), &ast, engine).map(Shared::from);
         let state = match &made {
-            Ok(module) => State::Ready(Shared::clone(module)),
-            Err(_) => State::Source(ast),
+            Ok(module) => ModuleState::Ready(Shared::clone(module)),
+            Err(_) => ModuleState::Source(ast),
         };
         self.states().insert(path.to_owned(), state);
         made
     }
 }
 
-impl ModuleResolver for Modules {
+impl ModuleResolver for ModuleCache {
     fn resolve(
         &self,
         engine: &Engine,
         _: Option<&str>,
         path: &str,
         position: Position,
-    ) -> Result<Shared<Module>, Throw> {
+    ) -> Result<Shared<Module>, RhaiThrow> {
         let file = file_of(path);
         let inside = is_inside(&file);
         let found = if inside { self.find(engine, &file) } else { Err(outside(path)) };
@@ -90,12 +90,12 @@ pub(super) fn file_of(path: &str) -> String {
     if path.ends_with(".rhai") { path.to_owned() } else { format!("{path}.rhai") }
 }
 
-fn circle(path: &str) -> Throw {
-    throw(ErrorKind::Runtime, format!("import \"{path}\": the files import each other in a circle"))
+fn circle(path: &str) -> RhaiThrow {
+    throw(ScriptErrorKind::Runtime, format!("import \"{path}\": the files import each other in a circle"))
 }
 
-fn outside(path: &str) -> Throw {
-    throw(ErrorKind::Permission, outside_words(path))
+fn outside(path: &str) -> RhaiThrow {
+    throw(ScriptErrorKind::Permission, outside_words(path))
 }
 
 /// `import` names something that is no file of a plugin's folder.

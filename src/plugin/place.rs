@@ -6,14 +6,14 @@ use crate::world::Pointer;
 
 /// Where the key stands that a pointer leads to, in bytes; the last one on the way that is there.
 pub(super) fn offset_of(text: &str, place: &Pointer) -> Option<usize> {
-    let mut scan = Scan { rest: text, found: None };
+    let mut scan = JsonScan { rest: text, found: None };
     scan.go(place.keys());
     text.len().checked_sub(scan.found?)
 }
 
 /// Keys that stand twice in one map, each with where it stands again: the first of them would be nothing.
 pub(super) fn twice(text: &str) -> Vec<(String, usize)> {
-    let mut scan = Scan { rest: text, found: None };
+    let mut scan = JsonScan { rest: text, found: None };
     // For each map that is open its keys so far; nothing for a list.
     let mut open: Vec<Option<HashSet<String>>> = Vec::new();
     let mut found = Vec::new();
@@ -40,13 +40,13 @@ pub(super) fn twice(text: &str) -> Vec<(String, usize)> {
 }
 
 /// A look through JSON that is known to be well formed.
-struct Scan<'t> {
+struct JsonScan<'t> {
     rest: &'t str,
     /// How much of the text there still was where the last key began that fits.
     found: Option<usize>,
 }
 
-impl<'t> Scan<'t> {
+impl<'t> JsonScan<'t> {
     fn next(&mut self) -> Option<char> {
         self.rest = self.rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ':'));
         self.rest.chars().next()

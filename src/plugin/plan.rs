@@ -9,16 +9,16 @@ const SLOTS: [(&str, usize); 3] = [("status", 1), ("system", 0), ("note", 4)];
 
 /// What a plugin wants of one prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Plan {
+pub struct PluginPromptPlan {
     /// Texts, in the order in which they were asked for.
-    pub injected: Vec<Injection>,
+    pub injected: Vec<TextInjection>,
     /// Entries of lorebooks, in the order in which they were asked for; of two wishes for one entry the later holds.
-    pub lore: Vec<LoreWish>,
+    pub lore: Vec<LoreSelection>,
 }
 
 /// A text to stand in the prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Injection {
+pub struct TextInjection {
     /// The slot.
     pub slot: String,
     /// The text, as it is sent.
@@ -31,14 +31,14 @@ pub struct Injection {
 
 /// An entry to be active, or not to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LoreWish {
+pub struct LoreSelection {
     /// The entry by what its author calls it, or by its uid.
     pub entry: String,
     /// In or out.
     pub is_in: bool,
 }
 
-impl Plan {
+impl PluginPromptPlan {
     /// Whether it wants nothing.
     pub const fn is_empty(&self) -> bool {
         self.injected.is_empty() && self.lore.is_empty()

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::call::Hook;
-use super::ctx::{self, Described};
+use super::ctx::{self, FunctionDoc};
 use super::interpolate::FUNCTION;
 use super::known::known;
 
@@ -35,7 +35,7 @@ pub fn page() -> String {
 
 /// A function or property of ours, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Item {
+pub struct ReferenceItem {
     /// Its name.
     pub name: String,
     /// Whether it is written behind `ctx.`.
@@ -53,8 +53,8 @@ pub struct Item {
 }
 
 /// Everything of ours that scripts can call, in the order of the page.
-pub fn items() -> Vec<Item> {
-    let item = |one: Described| Item {
+pub fn items() -> Vec<ReferenceItem> {
+    let item = |one: FunctionDoc| ReferenceItem {
         signature: call(&one),
         result: result(&one),
         is_of_ctx: one.params.first().is_some_and(|first| first.starts_with("ctx:")),
@@ -72,7 +72,7 @@ pub fn language() -> Vec<String> {
 }
 
 /// `ctx.get(path, default)` as it is written, with types.
-fn call(one: &Described) -> String {
+fn call(one: &FunctionDoc) -> String {
     let (of_ctx, params) = match one.params.split_first() {
         Some((first, rest)) if first.starts_with("ctx:") => ("ctx.", rest),
         _ => ("", one.params.as_slice()),
@@ -84,7 +84,7 @@ fn call(one: &Described) -> String {
     format!("{of_ctx}{}({})", one.name, params.join(", "))
 }
 
-fn result(one: &Described) -> String {
+fn result(one: &FunctionDoc) -> String {
     match one.result.as_str() {
         "()" => String::new(),
         "?" => "any value".to_owned(),
@@ -98,7 +98,7 @@ fn cell(text: &str) -> String {
 }
 
 /// The names of the standard library that a script can write out.
-fn standard(described: &[Described]) -> BTreeSet<String> {
+fn standard(described: &[FunctionDoc]) -> BTreeSet<String> {
     let is_word = |name: &str| name.starts_with(|c: char| c.is_ascii_alphabetic());
     let is_own = |name: &str| described.iter().any(|one| one.name == name);
     // What is there only to say why it is not, what needs a clock, and what the host itself calls.

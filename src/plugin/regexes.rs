@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use regex::{Regex, RegexBuilder};
 
-use super::limits::Limits;
+use super::limits::ScriptLimits;
 
 /// Why a pattern cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct BadPattern {
+pub(super) struct RegexCompileError {
     pub(super) message: String,
     /// It is correct, but compiled it would be larger than allowed.
     pub(super) too_big: bool,
@@ -20,15 +20,15 @@ pub(super) struct BadPattern {
 
 /// A compiled pattern.
 #[derive(Debug)]
-pub(super) struct Pattern {
+pub(super) struct CompiledRegex {
     pub(super) regex: Regex,
-    /// What [`Pattern::most_text`] found for long texts.
+    /// What [`CompiledRegex::most_text`] found for long texts.
     most: OnceLock<usize>,
 }
 
 /// Shared, not copied: each copy of a pattern begins with room of its own to match in, and making that takes a hundred times as
 /// long as a match.
-pub(super) type Compiled = Result<Arc<Pattern>, BadPattern>;
+pub(super) type RegexResult = Result<Arc<CompiledRegex>, RegexCompileError>;
 
 /// Bytes of pattern times bytes of text: about a tenth of a second at the worst.
 const WORK: usize = 1 << 32;
@@ -36,11 +36,11 @@ const WORK: usize = 1 << 32;
 /// The least size a pattern counts for.
 const LEAST: usize = 1 << 11;
 
-impl Pattern {
+impl CompiledRegex {
     /// The most bytes of text it may be run over where a text has so many: the engine's time is bounded by states times
     /// characters, and a pattern's size stands for its states. That is measured for long texts only; short ones may be
     /// looked through by the heaviest pattern.
-    pub(super) fn most_text(&self, text: usize, limits: &Limits) -> usize {
+    pub(super) fn most_text(&self, text: usize, limits: &ScriptLimits) -> usize {
         let always = WORK / limits.regex.max(LEAST);
         if text <= always {
             return always;
@@ -51,30 +51,30 @@ impl Pattern {
 
 /// The patterns of one plugin.
 #[derive(Debug, Default)]
-pub(super) struct Regexes {
-    constant: HashMap<String, Constant>,
-    made_up: Mutex<HashMap<String, Compiled>>,
+pub(super) struct RegexCache {
+    constant: HashMap<String, ConstantRegex>,
+    made_up: Mutex<HashMap<String, RegexResult>>,
 }
 
 /// A pattern that stands in the script.
 #[derive(Debug, Default)]
-pub(super) struct Constant(OnceLock<Compiled>);
+pub(super) struct ConstantRegex(OnceLock<RegexResult>);
 
-impl Constant {
+impl ConstantRegex {
     /// What was compiled already.
-    pub(super) fn known(&self) -> Option<&Compiled> {
+    pub(super) fn known(&self) -> Option<&RegexResult> {
         self.0.get()
     }
 
     /// Compiles it, if nobody has.
-    pub(super) fn compiled(&self, pattern: &str, limits: &Limits) -> &Compiled {
+    pub(super) fn compiled(&self, pattern: &str, limits: &ScriptLimits) -> &RegexResult {
         self.0.get_or_init(|| compile(pattern, limits))
     }
 }
 
-impl Regexes {
+impl RegexCache {
     /// The patterns that stand in a plugin's script, as many as may be kept; none is compiled yet.
-    pub(super) fn new(constant: impl IntoIterator<Item = String>, limits: &Limits) -> Self {
+    pub(super) fn new(constant: impl IntoIterator<Item = String>, limits: &ScriptLimits) -> Self {
         let mut regexes = Self::default();
         for pattern in constant {
             if regexes.constant.len() < limits.regex_cache {
@@ -85,12 +85,12 @@ impl Regexes {
     }
 
     /// A pattern that stands in the script.
-    pub(super) fn constant(&self, pattern: &str) -> Option<&Constant> {
+    pub(super) fn constant(&self, pattern: &str) -> Option<&ConstantRegex> {
         self.constant.get(pattern)
     }
 
     /// A pattern that a call made up. It is kept while there is room: a script that makes patterns up cannot push others out.
-    pub(super) fn made_up(&self, pattern: &str, limits: &Limits) -> Compiled {
+    pub(super) fn made_up(&self, pattern: &str, limits: &ScriptLimits) -> RegexResult {
         if let Some(known) = self.lock().get(pattern) {
             return known.clone();
         }
@@ -102,28 +102,28 @@ impl Regexes {
         compiled
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Compiled>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, RegexResult>> {
         self.made_up.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn compile(pattern: &str, limits: &Limits) -> Compiled {
+fn compile(pattern: &str, limits: &ScriptLimits) -> RegexResult {
     match build(pattern, limits.regex, limits) {
-        Ok(regex) => Ok(Arc::new(Pattern { regex, most: OnceLock::new() })),
+        Ok(regex) => Ok(Arc::new(CompiledRegex { regex, most: OnceLock::new() })),
         Err(regex::Error::CompiledTooBig(most)) => {
             let message = format!("the pattern needs more than {} KiB", most >> 10);
-            Err(BadPattern { message, too_big: true })
+            Err(RegexCompileError { message, too_big: true })
         }
-        Err(other) => Err(BadPattern { message: one_line(&other.to_string()), too_big: false }),
+        Err(other) => Err(RegexCompileError { message: one_line(&other.to_string()), too_big: false }),
     }
 }
 
-fn build(pattern: &str, room: usize, limits: &Limits) -> Result<Regex, regex::Error> {
+fn build(pattern: &str, room: usize, limits: &ScriptLimits) -> Result<Regex, regex::Error> {
     RegexBuilder::new(pattern).size_limit(room).dfa_size_limit(limits.regex * 2).build()
 }
 
 /// How much room a pattern needs: the library tells only whether it fits, so it is compiled with growing room.
-fn weight(pattern: &str, limits: &Limits) -> usize {
+fn weight(pattern: &str, limits: &ScriptLimits) -> usize {
     let mut room = LEAST;
     while room < limits.regex && build(pattern, room, limits).is_err() {
         room *= 2;
@@ -143,8 +143,8 @@ mod tests {
 
     #[test]
     fn patterns_are_kept_within_bounds() {
-        let limits = Limits { regex_cache: 2, ..Limits::default() };
-        let all = Regexes::new(["c+".to_owned()], &limits);
+        let limits = ScriptLimits { regex_cache: 2, ..ScriptLimits::default() };
+        let all = RegexCache::new(["c+".to_owned()], &limits);
         let is_kept = |pattern: &str| {
             let (one, two) = (all.made_up(pattern, &limits).unwrap(), all.made_up(pattern, &limits).unwrap());
             Arc::ptr_eq(&one, &two)
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn heavy_patterns_take_short_texts_only() {
-        let limits = Limits::default();
+        let limits = ScriptLimits::default();
         let most = |pattern: &str, text: usize| compile(pattern, &limits).unwrap().most_text(text, &limits);
         assert_eq!(most("\\w{5}", 100), most("a", 100));
         assert_eq!(most("a", 64 << 10), limits.text);

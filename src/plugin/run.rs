@@ -7,28 +7,28 @@ use std::sync::Arc;
 use rhai::{Caches, Dynamic, Engine, GlobalRuntimeState, INT, Scope, Stmt};
 
 use super::answer;
-use super::call::{Answer, Call, Outcome, Usage};
-use super::code::Code;
+use super::call::{HookAnswer, HookCall, HookOutcome, HookUsage};
+use super::code::PluginCode;
 use super::convert::to_script;
-use super::ctx::{Ctx, Running};
+use super::ctx::{Ctx, RunningCall};
 use super::engine;
-use super::error::{ErrorKind, ScriptError};
-use super::fault::{Fault, Throw, stop, throw};
-use super::limits::Stop;
-use super::loaded::Loaded;
-use super::plan::Plan;
+use super::error::{ScriptError, ScriptErrorKind};
+use super::fault::{HostFault, RhaiThrow, stop, throw};
+use super::limits::ScriptStop;
+use super::loaded::LoadedPlugin;
+use super::plan::PluginPromptPlan;
 
 /// Runs a hook on this thread, which must have a stack of [`super::STACK`]. Whatever the script does, this returns: a
 /// panic on our side becomes an error of kind `host`.
-pub fn run(plugin: &Arc<Loaded>, call: Call) -> Outcome {
+pub fn run(plugin: &Arc<LoadedPlugin>, call: HookCall) -> HookOutcome {
     if !plugin.defines(&call) {
-        return Outcome::nothing(call.world);
+        return HookOutcome::nothing(call.world);
     }
     let code = match plugin.code() {
         Ok(code) => code,
         Err(error) => return unable(call, *error),
     };
-    let given = Call { world: Arc::default(), ..call.clone() };
+    let given = HookCall { world: Arc::default(), ..call.clone() };
     match catch_unwind(AssertUnwindSafe(|| execute(plugin, code, call))) {
         Ok(outcome) => outcome,
         Err(_) => failed(plugin, given, "the host failed while it ran the script; the log says more"),
@@ -36,23 +36,23 @@ pub fn run(plugin: &Arc<Loaded>, call: Call) -> Outcome {
 }
 
 /// The outcome of a call that our side could not run.
-pub(super) fn failed(plugin: &Loaded, call: Call, why: &str) -> Outcome {
-    let fault = Fault { kind: ErrorKind::Host, limit: None, message: why.to_owned() };
+pub(super) fn failed(plugin: &LoadedPlugin, call: HookCall, why: &str) -> HookOutcome {
+    let fault = HostFault { kind: ScriptErrorKind::Host, limit: None, message: why.to_owned() };
     let error = plugin.explain().call_fault(&call, &fault);
     unable(call, error)
 }
 
-fn unable(call: Call, error: ScriptError) -> Outcome {
-    Outcome { error: Some(error), world: None, ..Outcome::nothing(call.world) }
+fn unable(call: HookCall, error: ScriptError) -> HookOutcome {
+    HookOutcome { error: Some(error), world: None, ..HookOutcome::nothing(call.world) }
 }
 
-fn execute(plugin: &Arc<Loaded>, code: &Code, call: Call) -> Outcome {
-    let running = Arc::new(Running::new(Arc::clone(&code.kit), call));
+fn execute(plugin: &Arc<LoadedPlugin>, code: &PluginCode, call: HookCall) -> HookOutcome {
+    let running = Arc::new(RunningCall::new(Arc::clone(&code.kit), call));
     let returned = evaluate(plugin, code, &running);
     let (mut outcome, refused) = running.take();
     outcome.warnings.splice(0..0, running.call.command_of.iter().map(|other| yielded(other)));
     let ended = match (&refused, returned) {
-        (Some(message), _) => Ok(Answer::Refused(message.clone())),
+        (Some(message), _) => Ok(HookAnswer::Refused(message.clone())),
         (None, Ok(value)) => answer::read(&running.call, &value, running.limits())
             .map_err(|fault| plugin.explain().call_fault(&running.call, &fault)),
         (None, Err(error)) => Err(plugin.explain().call_error(&running.call, &error)),
@@ -65,7 +65,7 @@ fn execute(plugin: &Arc<Loaded>, code: &Code, call: Call) -> Outcome {
         drop_proposals(&mut outcome, None);
     }
     let watch = &running.watch;
-    outcome.usage = Usage { operations: watch.operations(), micros: watch.micros(), heap_peak: watch.heap_peak() };
+    outcome.usage = HookUsage { operations: watch.operations(), micros: watch.micros(), heap_peak: watch.heap_peak() };
     outcome
 }
 
@@ -76,7 +76,7 @@ fn yielded(other: &str) -> String {
 
 /// Runs the file's own statements, which bring its imports and constants, and then those of the hook. The hook is not
 /// called: of an error that nothing may catch the engine would only say where the call was, and this one comes from nowhere.
-fn evaluate(plugin: &Arc<Loaded>, code: &Code, running: &Arc<Running>) -> Result<Dynamic, Throw> {
+fn evaluate(plugin: &Arc<LoadedPlugin>, code: &PluginCode, running: &Arc<RunningCall>) -> Result<Dynamic, RhaiThrow> {
     let Some(body) = code.body(&running.call) else { return Ok(Dynamic::UNIT) };
     let (engine, ast) = (engine_for(plugin, code, running), &code.ast);
     let (mut global, mut caches, mut scope) = (engine.new_global_runtime_state(), Caches::new(), Scope::new());
@@ -90,14 +90,14 @@ fn evaluate(plugin: &Arc<Loaded>, code: &Code, running: &Arc<Running>) -> Result
     // Inside a function: what is declared there is no constant of the file, and a call from there is one level deeper.
     (global.level, global.scope_level) = (1, 1);
     let value = run_all(&engine, &mut global, &mut caches, &mut scope, &body.statements)?;
-    running.watch.tripped().map_or(Ok(value), |limit| Err(stop(Stop::Limit(limit))))
+    running.watch.tripped().map_or(Ok(value), |limit| Err(stop(ScriptStop::Limit(limit))))
 }
 
 /// What a hook is called with besides the context: of a tool the arguments, of a migration the version that it comes from.
-fn second(running: &Running) -> Result<Dynamic, Throw> {
+fn second(running: &RunningCall) -> Result<Dynamic, RhaiThrow> {
     match &running.call.tool {
         Some(tool) => to_script(&tool.arguments, running.limits())
-            .map_err(|_| throw(ErrorKind::Limit, "the arguments are too large".to_owned())),
+            .map_err(|_| throw(ScriptErrorKind::Limit, "the arguments are too large".to_owned())),
         None => Ok(INT::from(running.call.from).into()),
     }
 }
@@ -112,12 +112,12 @@ fn run_all(
     caches: &mut Caches,
     scope: &mut Scope<'_>,
     statements: &[Stmt],
-) -> Result<Dynamic, Throw> {
+) -> Result<Dynamic, RhaiThrow> {
     engine.eval_statements_raw(global, caches, scope, statements)
 }
 
 /// An engine for one call: with its watch, its log, and the plugin's own modules.
-fn engine_for(plugin: &Arc<Loaded>, code: &Code, running: &Arc<Running>) -> Engine {
+fn engine_for(plugin: &Arc<LoadedPlugin>, code: &PluginCode, running: &Arc<RunningCall>) -> Engine {
     let mut engine = engine::base(running.limits());
     engine.set_module_resolver(code.modules.clone());
     let watched = Arc::clone(running);
@@ -134,12 +134,12 @@ fn engine_for(plugin: &Arc<Loaded>, code: &Code, running: &Arc<Running>) -> Engi
 }
 
 /// A call that failed or refused proposes nothing. Rolls stay: what has been rolled has been rolled.
-fn drop_proposals(outcome: &mut Outcome, error: Option<ScriptError>) {
+fn drop_proposals(outcome: &mut HookOutcome, error: Option<ScriptError>) {
     let dropped = outcome.operations.len();
     outcome.operations.clear();
     outcome.problems.clear();
     outcome.notes.clear();
-    outcome.plan = Plan::default();
+    outcome.plan = PluginPromptPlan::default();
     outcome.asks.clear();
     outcome.summary = None;
     outcome.world = None;

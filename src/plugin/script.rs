@@ -5,29 +5,29 @@ use std::sync::Arc;
 
 use rhai::{AST, ASTNode, Engine, ParseError, ParseErrorType, Position, Stmt};
 
-use super::interpolate::{self, Widened};
+use super::interpolate::{self, RewrittenScript};
 
 /// The script files of a plugin by path.
-pub(super) type Scripts = BTreeMap<String, Arc<Script>>;
+pub(super) type ScriptFiles = BTreeMap<String, Arc<ScriptFile>>;
 
 /// The script files of a plugin as they are compiled, by path.
-pub(super) type Files = BTreeMap<String, AST>;
+pub(super) type ScriptAsts = BTreeMap<String, AST>;
 
 /// One script file: as its author wrote it and as it is compiled.
 #[derive(Debug)]
-pub(super) struct Script {
+pub(super) struct ScriptFile {
     pub(super) text: String,
-    pub(super) widened: Widened,
+    pub(super) widened: RewrittenScript,
 }
 
-impl Script {
+impl ScriptFile {
     pub(super) fn new(engine: &Engine, text: &str) -> Self {
         Self { text: text.to_owned(), widened: interpolate::widen(engine, text) }
     }
 }
 
 /// Compiles one file of a plugin.
-pub(super) fn compile(engine: &Engine, path: &str, script: &Script) -> Result<AST, ParseError> {
+pub(super) fn compile(engine: &Engine, path: &str, script: &ScriptFile) -> Result<AST, ParseError> {
     let mut ast = engine.compile(&script.widened.text)?;
     ast.set_source(path);
     let taken = ast.iter_functions().any(|function| function.name == interpolate::FUNCTION);
@@ -38,12 +38,12 @@ pub(super) fn compile(engine: &Engine, path: &str, script: &Script) -> Result<AS
 }
 
 /// A hook or a tool as it is run: the names of its parameters, and its statements.
-pub(super) struct Body {
+pub(super) struct FunctionBody {
     pub(super) parameters: Vec<String>,
     pub(super) statements: Vec<Stmt>,
 }
 
-impl Body {
+impl FunctionBody {
     /// The body of a function with these parameters.
     pub(super) fn of(ast: &AST, function: &str, parameters: &[&str]) -> Self {
         let mut alone = ast.clone_functions_only();

@@ -6,19 +6,19 @@ use serde::Deserialize;
 use serde_json::{Number, Value};
 use toml::Spanned;
 
-use super::words::Words;
+use super::words::LocalizedText;
 
 /// One setting.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Setting {
+pub struct PluginSettingSpec {
     /// What kind of value it takes.
     pub kind: SettingKind,
     /// The value when nobody sets it.
     pub default: Value,
     /// Its name for people; empty = the key.
-    pub label: Words,
+    pub label: LocalizedText,
     /// More about it.
-    pub help: Words,
+    pub help: LocalizedText,
 }
 
 /// Kinds of settings with their bounds.
@@ -52,7 +52,7 @@ pub enum SettingKind {
 /// A value that a setting does not take.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"{name}\": {expected}")]
-pub struct BadSetting {
+pub struct SettingError {
     /// The setting.
     pub name: String,
     /// What was expected.
@@ -128,21 +128,21 @@ fn outside<N: PartialOrd + std::fmt::Display>(n: N, min: Option<N>, max: Option<
 #[serde(deny_unknown_fields)]
 pub(super) struct RawSetting {
     #[serde(rename = "type")]
-    kind: RawKind,
+    kind: RawSettingKind,
     default: Option<Spanned<toml::Value>>,
     min: Option<Spanned<f64>>,
     max: Option<Spanned<f64>>,
     #[serde(default)]
-    label: Words,
+    label: LocalizedText,
     #[serde(default)]
-    help: Words,
+    help: LocalizedText,
     #[serde(default)]
     choices: Vec<String>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum RawKind {
+enum RawSettingKind {
     Integer,
     Number,
     Boolean,
@@ -150,21 +150,23 @@ enum RawKind {
     List,
 }
 
-type Fault = (Option<Range<usize>>, String);
+type SettingFault = (Option<Range<usize>>, String);
 
 impl RawSetting {
-    pub(super) fn check(self) -> Result<Setting, Fault> {
+    pub(super) fn check(self) -> Result<PluginSettingSpec, SettingFault> {
         let (min, max) = (self.min.as_ref(), self.max.as_ref());
         let kind = match self.kind {
-            RawKind::Integer => {
+            RawSettingKind::Integer => {
                 SettingKind::Integer { min: min.map(whole).transpose()?, max: max.map(whole).transpose()? }
             }
-            RawKind::Number => SettingKind::Number { min: min.map(|n| *n.get_ref()), max: max.map(|n| *n.get_ref()) },
-            RawKind::Boolean => SettingKind::Boolean,
-            RawKind::Text => SettingKind::Text { choices: self.choices.clone() },
-            RawKind::List => SettingKind::List,
+            RawSettingKind::Number => {
+                SettingKind::Number { min: min.map(|n| *n.get_ref()), max: max.map(|n| *n.get_ref()) }
+            }
+            RawSettingKind::Boolean => SettingKind::Boolean,
+            RawSettingKind::Text => SettingKind::Text { choices: self.choices.clone() },
+            RawSettingKind::List => SettingKind::List,
         };
-        let numeric = matches!(self.kind, RawKind::Integer | RawKind::Number);
+        let numeric = matches!(self.kind, RawSettingKind::Integer | RawSettingKind::Number);
         if let (false, Some(bound)) = (numeric, min.or(max)) {
             return Err((Some(bound.span()), "only numbers have \"min\" and \"max\"".to_owned()));
         }
@@ -179,11 +181,11 @@ impl RawSetting {
                 }
             }
         };
-        Ok(Setting { kind, default, label: self.label, help: self.help })
+        Ok(PluginSettingSpec { kind, default, label: self.label, help: self.help })
     }
 }
 
-fn whole(bound: &Spanned<f64>) -> Result<i64, Fault> {
+fn whole(bound: &Spanned<f64>) -> Result<i64, SettingFault> {
     format!("{}", bound.get_ref()).parse().map_err(|_| (Some(bound.span()), "a whole number is expected".to_owned()))
 }
 

@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 /// Where a plugin was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum PluginOrigin {
     /// Inside the binary.
     Bundled,
     /// In the plugin folder of this server.
@@ -18,11 +18,11 @@ pub enum Origin {
 
 /// The files of one plugin, by their paths inside its folder (`/` between parts).
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct PluginSource {
     /// The folder's name.
     pub name: String,
     /// Where it was found.
-    pub origin: Origin,
+    pub origin: PluginOrigin,
     /// The files.
     pub files: BTreeMap<String, Bytes>,
     /// What lies in the folder and is left alone because it is a symbolic link.
@@ -34,11 +34,11 @@ const MAX_BYTES: u64 = 8 << 20;
 const MAX_FILES: usize = 500;
 const MAX_DEPTH: usize = 8;
 
-impl Source {
+impl PluginSource {
     /// A plugin from files in memory.
     pub fn new<P: Into<String>, B: Into<Bytes>>(
         name: impl Into<String>,
-        origin: Origin,
+        origin: PluginOrigin,
         files: impl IntoIterator<Item = (P, B)>,
     ) -> Self {
         let files = files.into_iter().map(|(path, bytes)| (path.into(), bytes.into())).collect();
@@ -63,13 +63,13 @@ impl Source {
         };
         let name = named.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let mut files = BTreeMap::new();
-        let mut walk = Walk::default();
+        let mut walk = PluginFileWalk::default();
         walk.folder(folder, "", MAX_DEPTH, &mut |path, file, _| {
             files.insert(path, std::fs::read(file)?.into());
             Ok(())
         })?;
         walk.links.sort();
-        Ok(Self { name, origin: Origin::Folder, files, links: walk.links })
+        Ok(Self { name, origin: PluginOrigin::Folder, files, links: walk.links })
     }
 
     /// The same plugin with other texts in the place of some files, or beside them.
@@ -100,13 +100,13 @@ impl Source {
 /// By what a change of a plugin's folder is seen without reading its files: each with its length and when it was written. Of a
 /// folder that cannot be read, why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Marks(Result<Vec<(String, u64, Option<SystemTime>)>, String>);
+pub(super) struct FolderFingerprint(Result<Vec<(String, u64, Option<SystemTime>)>, String>);
 
-impl Marks {
+impl FolderFingerprint {
     /// The marks of a plugin's folder.
     pub(super) fn of(folder: &Path) -> Self {
         let mut marks = Vec::new();
-        let walked = Walk::default().folder(folder, "", MAX_DEPTH, &mut |path, _, about| {
+        let walked = PluginFileWalk::default().folder(folder, "", MAX_DEPTH, &mut |path, _, about| {
             marks.push((path, about.len(), about.modified().ok()));
             Ok(())
         });
@@ -117,7 +117,7 @@ impl Marks {
 
 /// Goes through the files of a plugin, as far as a plugin may have them.
 #[derive(Default)]
-struct Walk {
+struct PluginFileWalk {
     files: usize,
     bytes: u64,
     /// What is a symbolic link.
@@ -125,10 +125,10 @@ struct Walk {
 }
 
 /// What is done with a file: its path inside the plugin, where it lies, what is known of it.
-type Visit<'v> = dyn FnMut(String, &Path, &std::fs::Metadata) -> io::Result<()> + 'v;
+type FileVisitor<'v> = dyn FnMut(String, &Path, &std::fs::Metadata) -> io::Result<()> + 'v;
 
-impl Walk {
-    fn folder(&mut self, folder: &Path, prefix: &str, depth: usize, visit: &mut Visit<'_>) -> io::Result<()> {
+impl PluginFileWalk {
+    fn folder(&mut self, folder: &Path, prefix: &str, depth: usize, visit: &mut FileVisitor<'_>) -> io::Result<()> {
         let depth = depth.checked_sub(1).ok_or_else(|| too_much("folders nested too deep"))?;
         for entry in std::fs::read_dir(folder)? {
             let entry = entry?;
@@ -161,7 +161,7 @@ impl Walk {
 }
 
 /// Whether a plugin may have so many files of such sizes.
-pub(super) fn may_hold(source: &Source) -> io::Result<()> {
+pub(super) fn may_hold(source: &PluginSource) -> io::Result<()> {
     let bytes: u64 = source.files.values().map(|file| u64::try_from(file.len()).unwrap_or(u64::MAX)).sum();
     let is_too_much = bytes > MAX_BYTES || source.files.len() > MAX_FILES;
     if is_too_much { Err(too_much("more than 8 MiB or 500 files")) } else { Ok(()) }
@@ -191,16 +191,16 @@ mod tests {
         std::fs::write(folder.join(".secret"), "3").unwrap();
         #[cfg(unix)]
         std::os::unix::fs::symlink("/etc/passwd", folder.join("passwd")).unwrap();
-        let source = Source::read(&folder).unwrap();
+        let source = PluginSource::read(&folder).unwrap();
         assert_eq!(source.name, "mine");
         assert_eq!(source.files.keys().collect::<Vec<_>>(), ["lib/a.rhai", "main.rhai"]);
         #[cfg(unix)]
         assert_eq!(source.links, ["passwd"]);
         assert_eq!(source.text("lib/a.rhai"), Some("2"));
         std::fs::write(folder.join("main.rhai"), "\u{feff}4").unwrap();
-        assert_eq!(Source::read(&folder).unwrap().text("main.rhai"), Some("4"));
-        assert_eq!(Source::read(&folder.join("lib/..")).unwrap().name, "mine");
-        let all = Source::read_all(temp.path()).unwrap();
+        assert_eq!(PluginSource::read(&folder).unwrap().text("main.rhai"), Some("4"));
+        assert_eq!(PluginSource::read(&folder.join("lib/..")).unwrap().name, "mine");
+        let all = PluginSource::read_all(temp.path()).unwrap();
         assert_eq!(all.len(), 1);
     }
 

@@ -14,12 +14,12 @@ use rhai::{
 };
 use serde_json::Value;
 
-use super::convert::{self, Bytes};
+use super::convert::{self, ByteBudget};
 use super::ctx;
-use super::error::ErrorKind;
-use super::fault::{Fault, Throw, throw};
+use super::error::ScriptErrorKind;
+use super::fault::{HostFault, RhaiThrow, throw};
 use super::interpolate::FUNCTION;
-use super::limits::Limits;
+use super::limits::ScriptLimits;
 
 /// The shared modules, in the order of registration: the later ones win.
 pub(super) fn modules() -> [Shared<Module>; 3] {
@@ -45,11 +45,14 @@ macro_rules! put {
 }
 
 fn waiting(module: &mut Module) {
-    let cannot_wait = || throw(ErrorKind::Runtime, "sleep: a script cannot wait");
-    put!(module, "sleep", move |_: i64| -> Result<(), Throw> { Err(cannot_wait()) });
-    put!(module, "sleep", move |_: f64| -> Result<(), Throw> { Err(cannot_wait()) });
-    put!(module, "timestamp", || -> Result<Dynamic, Throw> {
-        Err(throw(ErrorKind::Runtime, "timestamp: a script has no clock; ctx.node.time is the node's stored time"))
+    let cannot_wait = || throw(ScriptErrorKind::Runtime, "sleep: a script cannot wait");
+    put!(module, "sleep", move |_: i64| -> Result<(), RhaiThrow> { Err(cannot_wait()) });
+    put!(module, "sleep", move |_: f64| -> Result<(), RhaiThrow> { Err(cannot_wait()) });
+    put!(module, "timestamp", || -> Result<Dynamic, RhaiThrow> {
+        Err(throw(
+            ScriptErrorKind::Runtime,
+            "timestamp: a script has no clock; ctx.node.time is the node's stored time",
+        ))
     });
 }
 
@@ -72,7 +75,7 @@ fn texts(module: &mut Module) {
 }
 
 /// Fills a text up to a number of characters; linear, unlike the one it replaces.
-fn pad(ctx: &NativeCallContext<'_>, text: &mut ImmutableString, length: i64, with: &str) -> Result<(), Throw> {
+fn pad(ctx: &NativeCallContext<'_>, text: &mut ImmutableString, length: i64, with: &str) -> Result<(), RhaiThrow> {
     let wanted = usize::try_from(length).unwrap_or(0);
     let most = ctx.engine().max_string_size();
     let have = text.chars().count();
@@ -89,7 +92,7 @@ fn pad(ctx: &NativeCallContext<'_>, text: &mut ImmutableString, length: i64, wit
     keep(text, out, most)
 }
 
-fn replace(ctx: &NativeCallContext<'_>, text: &mut ImmutableString, find: &str, with: &str) -> Result<(), Throw> {
+fn replace(ctx: &NativeCallContext<'_>, text: &mut ImmutableString, find: &str, with: &str) -> Result<(), RhaiThrow> {
     let most = ctx.engine().max_string_size();
     let times = text.matches(find).count();
     if with.len().saturating_mul(times) > most.saturating_mul(2) {
@@ -99,7 +102,7 @@ fn replace(ctx: &NativeCallContext<'_>, text: &mut ImmutableString, find: &str, 
     keep(text, out, most)
 }
 
-fn keep(text: &mut ImmutableString, out: String, most: usize) -> Result<(), Throw> {
+fn keep(text: &mut ImmutableString, out: String, most: usize) -> Result<(), RhaiThrow> {
     if out.len() > most {
         return Err(too_large("Length of string"));
     }
@@ -107,7 +110,7 @@ fn keep(text: &mut ImmutableString, out: String, most: usize) -> Result<(), Thro
     Ok(())
 }
 
-fn too_large(what: &str) -> Throw {
+fn too_large(what: &str) -> RhaiThrow {
     EvalAltResult::ErrorDataTooLarge(what.to_owned(), Position::NONE).into()
 }
 
@@ -132,13 +135,13 @@ fn containers(module: &mut Module) {
 }
 
 /// A value as text. Never through the engine's own printing of containers, which has no bound.
-fn printed(ctx: &NativeCallContext<'_>, value: &Dynamic) -> Result<ImmutableString, Throw> {
+fn printed(ctx: &NativeCallContext<'_>, value: &Dynamic) -> Result<ImmutableString, RhaiThrow> {
     let most = ctx.engine().max_string_size();
     if let Ok(text) = value.as_immutable_string_ref() {
         return Ok(text.clone());
     }
     if value.is_map() || value.is_array() {
-        return Bounded::write(most, |out| out.value(value, 64));
+        return BoundedPrinter::write(most, |out| out.value(value, 64));
     }
     if value.is_unit() {
         return Ok(ImmutableString::new());
@@ -153,7 +156,7 @@ fn appended(
     name: &str,
     text: &mut ImmutableString,
     value: &Dynamic,
-) -> Result<Dynamic, Throw> {
+) -> Result<Dynamic, RhaiThrow> {
     let sum: ImmutableString = format!("{text}{}", printed(ctx, value)?).into();
     if name == "+" {
         return Ok(sum.into());
@@ -162,12 +165,12 @@ fn appended(
     Ok(Dynamic::UNIT)
 }
 
-fn prepended(ctx: &NativeCallContext<'_>, value: &Dynamic, text: &str) -> Result<ImmutableString, Throw> {
+fn prepended(ctx: &NativeCallContext<'_>, value: &Dynamic, text: &str) -> Result<ImmutableString, RhaiThrow> {
     Ok(format!("{}{text}", printed(ctx, value)?).into())
 }
 
 /// Maps are compared only while they are within the size that maps may have.
-fn equal_maps(ctx: &NativeCallContext<'_>, a: &Map, b: &Map) -> Result<bool, Throw> {
+fn equal_maps(ctx: &NativeCallContext<'_>, a: &Map, b: &Map) -> Result<bool, RhaiThrow> {
     let mut budget = ctx.engine().max_map_size().saturating_mul(2);
     let equal = equal_entries(a, b, &mut budget, 64);
     equal.ok_or_else(|| too_large("Size of object map"))
@@ -224,13 +227,13 @@ fn equal_plain(x: &Dynamic, y: &Dynamic) -> bool {
 }
 
 /// A text of values as the engine would print them, never longer than it may be.
-struct Bounded {
+struct BoundedPrinter {
     text: String,
     most: usize,
 }
 
-impl Bounded {
-    fn write(most: usize, fill: impl FnOnce(&mut Self) -> std::fmt::Result) -> Result<ImmutableString, Throw> {
+impl BoundedPrinter {
+    fn write(most: usize, fill: impl FnOnce(&mut Self) -> std::fmt::Result) -> Result<ImmutableString, RhaiThrow> {
         let mut out = Self { text: String::new(), most };
         fill(&mut out).map(|()| out.text.into()).map_err(|_| too_large("Length of string"))
     }
@@ -273,7 +276,7 @@ impl Bounded {
     }
 }
 
-impl Write for Bounded {
+impl Write for BoundedPrinter {
     fn write_str(&mut self, piece: &str) -> std::fmt::Result {
         if self.text.len() + piece.len() > self.most {
             return Err(std::fmt::Error);
@@ -293,20 +296,21 @@ fn json(module: &mut Module) {
     }
     put!(module, "==", |a: &mut convert::Exact, b: convert::Exact| *a == b);
     put!(module, "!=", |a: &mut convert::Exact, b: convert::Exact| *a != b);
-    module.set_custom_type::<Fault>("Refusal");
+    module.set_custom_type::<HostFault>("Refusal");
     for name in ["print", "to_string", "debug", "to_debug"] {
-        put!(module, name, |fault: &mut Fault| ImmutableString::from(fault.message.as_str()));
+        put!(module, name, |fault: &mut HostFault| ImmutableString::from(fault.message.as_str()));
     }
 }
 
-fn to_json(ctx: &NativeCallContext<'_>, value: Dynamic) -> Result<ImmutableString, Throw> {
-    let mut bytes = Bytes::new(ctx.engine().max_string_size());
-    let value = convert::from_script(&value, 64, &mut bytes).map_err(|error| Fault::from(error).throw_in("to_json"))?;
+fn to_json(ctx: &NativeCallContext<'_>, value: Dynamic) -> Result<ImmutableString, RhaiThrow> {
+    let mut bytes = ByteBudget::new(ctx.engine().max_string_size());
+    let value =
+        convert::from_script(&value, 64, &mut bytes).map_err(|error| HostFault::from(error).throw_in("to_json"))?;
     Ok(value.to_string().into())
 }
 
-fn parse_json(text: &str) -> Result<Dynamic, Throw> {
-    let wrong = |why: String| throw(ErrorKind::Runtime, format!("parse_json: {why}"));
+fn parse_json(text: &str) -> Result<Dynamic, RhaiThrow> {
+    let wrong = |why: String| throw(ScriptErrorKind::Runtime, format!("parse_json: {why}"));
     let value: Value = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
-    convert::to_script(&value, &Limits::default()).map_err(|_| wrong("too large".to_owned()))
+    convert::to_script(&value, &ScriptLimits::default()).map_err(|_| wrong("too large".to_owned()))
 }

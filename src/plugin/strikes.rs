@@ -2,12 +2,12 @@
 
 /// Counts limit errors of one plugin in one session: five in its last fifty calls are too many.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Strikes {
+pub struct LimitViolations {
     /// The last calls, newest in the lowest bit; 1 = ended by a limit.
     last: u64,
 }
 
-impl Strikes {
+impl LimitViolations {
     /// How many calls are remembered.
     pub const WINDOW: u32 = 50;
     /// How many strikes switch the plugin off.
@@ -28,12 +28,12 @@ mod tests {
 
     #[test]
     fn five_in_fifty_are_too_many() {
-        let mut often = Strikes::default();
+        let mut often = LimitViolations::default();
         let outs: Vec<bool> = (0..5).map(|_| often.record(true)).collect();
         assert_eq!(outs, [false, false, false, false, true]);
-        let mut rarely = Strikes::default();
+        let mut rarely = LimitViolations::default();
         assert!((0..1_000).all(|n| !rarely.record(n % 13 == 0)), "four in any fifty");
-        let mut forgotten = Strikes::default();
+        let mut forgotten = LimitViolations::default();
         assert!((0..4).all(|_| !forgotten.record(true)));
         assert!((0..47).all(|_| !forgotten.record(false)), "the first falls out of the window");
         assert!(!forgotten.record(true));

@@ -8,7 +8,7 @@ pub const LONGEST: usize = 8_000;
 
 /// One summary that a plugin proposes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Summary {
+pub struct SummaryProposal {
     /// What it says.
     pub text: String,
     /// How many turns it is of.
@@ -17,7 +17,7 @@ pub struct Summary {
     pub upto: u64,
 }
 
-impl Summary {
+impl SummaryProposal {
     /// The first of its turns.
     pub const fn from(&self) -> u64 {
         self.upto.saturating_sub(self.turns) + 1

@@ -6,13 +6,13 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
 /// `"Combat"` or `{ en = "Combat", zh = "战斗" }`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Words {
+pub struct LocalizedText {
     /// The text without a language, or the first of the table.
     first: String,
     by_language: Vec<(String, String)>,
 }
 
-impl Words {
+impl LocalizedText {
     /// A text in one language.
     pub fn plain(text: impl Into<String>) -> Self {
         Self { first: text.into(), by_language: Vec::new() }
@@ -47,32 +47,32 @@ pub(super) fn best<'a>(tags: impl Iterator<Item = &'a str> + Clone, language: &s
     exact.or_else(near).or_else(|| tags.clone().position(|tag| primary(tag) == "en"))
 }
 
-impl<'de> Deserialize<'de> for Words {
+impl<'de> Deserialize<'de> for LocalizedText {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(Reader)
+        from.deserialize_any(LocalizedTextVisitor)
     }
 }
 
-struct Reader;
+struct LocalizedTextVisitor;
 
-impl<'de> Visitor<'de> for Reader {
-    type Value = Words;
+impl<'de> Visitor<'de> for LocalizedTextVisitor {
+    type Value = LocalizedText;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a text, or a table of texts by language")
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Words, E> {
-        Ok(Words::plain(text))
+    fn visit_str<E>(self, text: &str) -> Result<LocalizedText, E> {
+        Ok(LocalizedText::plain(text))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Words, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<LocalizedText, A::Error> {
         let mut by_language = Vec::new();
         while let Some(entry) = map.next_entry::<String, String>()? {
             by_language.push(entry);
         }
         let first = by_language.first().map(|(_, text)| text.clone()).unwrap_or_default();
-        Ok(Words { first, by_language })
+        Ok(LocalizedText { first, by_language })
     }
 }
 
@@ -84,7 +84,7 @@ mod tests {
     fn the_reader_gets_the_nearest_language() {
         #[derive(serde::Deserialize)]
         struct Holder {
-            w: Words,
+            w: LocalizedText,
         }
         let read = |text: &str| toml::from_str::<Holder>(text).unwrap().w;
         let both = read("w = { zh-TW = \"戰鬥\", zh = \"战斗\", en = \"Combat\" }");

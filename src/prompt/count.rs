@@ -7,7 +7,7 @@ use std::sync::Arc;
 const FRAME: usize = 4;
 
 /// Somebody who knows how many tokens a text is.
-pub trait Counter: Send + Sync + fmt::Debug {
+pub trait TokenCounter: Send + Sync + fmt::Debug {
     /// Tokens of a text by itself.
     fn count(&self, text: &str) -> usize;
     /// Who counts, as people are told: [`ESTIMATE`], or the name of a tokenizer.
@@ -19,11 +19,11 @@ pub const ESTIMATE: &str = "estimate";
 
 /// What a prompt is measured by.
 #[derive(Debug, Clone)]
-pub struct Measure(Arc<dyn Counter>);
+pub struct TokenMeasure(Arc<dyn TokenCounter>);
 
-impl Measure {
+impl TokenMeasure {
     /// Measures by a counter.
-    pub fn new(counter: Arc<dyn Counter>) -> Self {
+    pub fn new(counter: Arc<dyn TokenCounter>) -> Self {
         Self(counter)
     }
 
@@ -48,17 +48,17 @@ impl Measure {
     }
 }
 
-impl Default for Measure {
+impl Default for TokenMeasure {
     fn default() -> Self {
-        Self::new(Arc::new(Estimate))
+        Self::new(Arc::new(TokenEstimate))
     }
 }
 
 /// Nobody who counts: the estimate.
 #[derive(Debug)]
-struct Estimate;
+struct TokenEstimate;
 
-impl Counter for Estimate {
+impl TokenCounter for TokenEstimate {
     fn count(&self, text: &str) -> usize {
         estimate(text)
     }

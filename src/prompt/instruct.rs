@@ -2,7 +2,7 @@
 
 use crate::tree::Role;
 
-use super::{Line, Sent};
+use super::{OutgoingMessage, PromptLine};
 
 const SUMMARY: &str = "You sum up a part of a story for whoever goes on telling it. Keep what later events may depend on: who did, \
                        said, promised, learnt, gained and lost what, where they are and how they stand to each other. Leave \
@@ -11,13 +11,13 @@ const SUMMARY: &str = "You sum up a part of a story for whoever goes on telling 
 
 /// Asks for a summary of messages, which are shown with who said them. What is asked for is a user's text, so that every
 /// server takes it.
-pub fn summary(lines: &[Line]) -> Vec<Sent> {
-    let said = |line: &Line| match &line.name {
+pub fn summary(lines: &[PromptLine]) -> Vec<OutgoingMessage> {
+    let said = |line: &PromptLine| match &line.name {
         Some(name) => format!("{name}: {}", line.text),
         None => line.text.clone(),
     };
     let told: Vec<String> = lines.iter().map(said).collect();
-    let sent = |role: Role, text: String| Sent { role, name: None, text };
+    let sent = |role: Role, text: String| OutgoingMessage { role, name: None, text };
     vec![sent(Role::System, SUMMARY.to_owned()), sent(Role::User, told.join("\n\n"))]
 }
 
@@ -28,7 +28,7 @@ mod tests {
     /// S4-35: what is asked for is a user's text, so that every server takes it.
     #[test]
     fn what_is_asked_for_comes_last() {
-        let line = |role, name: &str, text: &str| Line { role, name: Some(name.into()), text: text.into() };
+        let line = |role, name: &str, text: &str| PromptLine { role, name: Some(name.into()), text: text.into() };
         let sent = summary(&[line(Role::User, "Ann", "Hi."), line(Role::Assistant, "Rin", "Hello.")]);
         assert_eq!(sent.iter().map(|sent| sent.role).collect::<Vec<_>>(), [Role::System, Role::User]);
         assert_eq!(sent.last().map(|last| last.text.as_str()), Some("Ann: Hi.\n\nRin: Hello."));

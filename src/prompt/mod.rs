@@ -2,7 +2,7 @@
 //! turn reads everything first and hands it in.
 //!
 //! - [`preset`] makes the messages of a request: the texts of character, persona, world and lore in their order, as much of the
-//!   history as fits, and why the rest does not go. [`Measure`] says how large texts are.
+//!   history as fits, and why the rest does not go. [`TokenMeasure`] says how large texts are.
 //! - [`summary`] asks for something that is no part of the story.
 //! - [`lore`] says which entries of the lorebooks a story calls up, and why.
 //! - [`pattern`] is regular expressions as SillyTavern's files write them, bounded in steps; [`scripts`] change texts
@@ -34,13 +34,13 @@ use serde_json::Value;
 
 use crate::tree::Role;
 
-pub use count::{Counter, ESTIMATE, Measure, estimate, tokens};
+pub use count::{ESTIMATE, TokenCounter, TokenMeasure, estimate, tokens};
 pub use instruct::summary;
-pub use weave::{Block, Slot, weave};
+pub use weave::{TraceBlock, TraceSlot, weave};
 
 /// Why a text is not sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LeftOut {
+pub enum OmitReason {
     /// There was no room.
     Budget,
     /// Another text says the same.
@@ -49,7 +49,7 @@ pub enum LeftOut {
     NoPlace,
 }
 
-impl LeftOut {
+impl OmitReason {
     /// The word for it in traces.
     pub const fn word(self) -> &'static str {
         match self {
@@ -62,7 +62,7 @@ impl LeftOut {
 
 /// What may never be left out is larger than the whole prompt may be. Both in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TooLarge {
+pub struct TokenOverflow {
     /// What it takes.
     pub needed: usize,
     /// What there is.
@@ -71,7 +71,7 @@ pub struct TooLarge {
 
 /// One message of the history, as it goes into a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct PromptLine {
     /// Who it speaks as.
     pub role: Role,
     /// The speaker.
@@ -82,7 +82,7 @@ pub struct Line {
 
 /// One message as sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sent {
+pub struct OutgoingMessage {
     /// Who it speaks as.
     pub role: Role,
     /// The speaker, where the provider is told in a field.
@@ -96,7 +96,7 @@ pub const DEPTH: (usize, Role) = (4, Role::System);
 
 /// Who plays: names and texts of the cards, macros not yet filled in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Cast {
+pub struct PromptCast {
     /// The user's name in the story.
     pub user: String,
     /// Who the user plays.
@@ -128,21 +128,21 @@ pub struct Cast {
     /// The regex scripts that the card brings along.
     pub scripts: Vec<Value>,
     /// What the card adds to the author's note; `None` = nothing.
-    pub note: Option<CardNote>,
+    pub note: Option<CardAuthorsNote>,
 }
 
 /// What a card has to say where the author's note stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CardNote {
+pub struct CardAuthorsNote {
     /// What it says.
     pub text: String,
     /// Where it stands to the note of the session.
-    pub place: CardNotePlace,
+    pub place: CardNotePosition,
 }
 
 /// Where the note of a card stands to that of the session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum CardNotePlace {
+pub enum CardNotePosition {
     /// Instead of it.
     #[default]
     Instead,
@@ -152,21 +152,21 @@ pub enum CardNotePlace {
     Below,
 }
 
-impl CardNote {
+impl CardAuthorsNote {
     /// The note of the session with that of the card.
     pub fn over(&self, own: &str) -> String {
         match self.place {
-            CardNotePlace::Above if !own.is_empty() => format!("{}\n{own}", self.text),
-            CardNotePlace::Below if !own.is_empty() => format!("{own}\n{}", self.text),
+            CardNotePosition::Above if !own.is_empty() => format!("{}\n{own}", self.text),
+            CardNotePosition::Below if !own.is_empty() => format!("{own}\n{}", self.text),
             _ => self.text.clone(),
         }
     }
 }
 
-impl Cast {
+impl PromptCast {
     /// What macros know of who plays, and nothing else yet.
-    pub fn facts(&self) -> macros::Facts {
-        macros::Facts {
+    pub fn facts(&self) -> macros::MacroContext {
+        macros::MacroContext {
             user: self.user.clone(),
             character: self.character.clone(),
             persona: self.persona.clone(),
@@ -183,12 +183,12 @@ impl Cast {
                 version: self.version.clone(),
             },
             main: preset::MAIN.to_owned(),
-            ..macros::Facts::default()
+            ..macros::MacroContext::default()
         }
     }
 
     /// The names that are filled into the history.
-    pub fn names(&self) -> refill::Names {
-        refill::Names { user: self.user.clone(), character: self.character.clone() }
+    pub fn names(&self) -> refill::HistoryNames {
+        refill::HistoryNames { user: self.user.clone(), character: self.character.clone() }
     }
 }

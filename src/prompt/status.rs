@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::world::{Node, Pointer, Rules, World};
+use crate::world::{Pointer, SchemaNode, SchemaSet, World};
 
 /// Lines like `combat/hp: 90 (hit points)` for every leaf that a schema declares; empty without schemas.
-pub fn block(world: &World, rules: &Rules) -> String {
+pub fn block(world: &World, rules: &SchemaSet) -> String {
     let mut lines = Vec::new();
     for (root, schema) in rules.roots() {
         let Some(state) = world.get(root) else { continue };
@@ -49,7 +49,7 @@ fn shown(value: &Value, path: &Pointer, concealed: &HashSet<Pointer>) -> Value {
     }
 }
 
-fn line(path: &str, value: &Value, leaf: &Node) -> String {
+fn line(path: &str, value: &Value, leaf: &SchemaNode) -> String {
     let text = match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -59,12 +59,12 @@ fn line(path: &str, value: &Value, leaf: &Node) -> String {
 }
 
 /// What a value is: in a map of like things, or a list of them, also what their parts are.
-fn about(leaf: &Node) -> String {
+fn about(leaf: &SchemaNode) -> String {
     let own = leaf.description().or(leaf.title()).map(str::to_owned);
-    let part = |(key, node): (&str, &Node)| {
+    let part = |(key, node): (&str, &SchemaNode)| {
         node.description().filter(|_| node.is_visible()).map(|about| format!("{key}: {about}"))
     };
-    let parts = leaf.like().or(leaf.items()).into_iter().flat_map(Node::properties).filter_map(part);
+    let parts = leaf.like().or(leaf.items()).into_iter().flat_map(SchemaNode::properties).filter_map(part);
     own.into_iter().chain(parts).collect::<Vec<_>>().join("; ")
 }
 
@@ -86,7 +86,7 @@ mod tests {
             "people": {"title": "People", "additionalProperties": {"properties": {
                 "mood": {"description": "how they feel"}, "plan": {"x-visible": false, "description": "no"}}}},
         }}));
-        let rules = Rules::new(vec![("/g".parse().unwrap(), Arc::new(schema.unwrap()))]).unwrap();
+        let rules = SchemaSet::new(vec![("/g".parse().unwrap(), Arc::new(schema.unwrap()))]).unwrap();
         let told = |hp: i64| {
             let vars = json!({"g": {"hp": hp, "secret": "s", "people": {"rin": {"mood": "calm", "plan": "run"}}}});
             block(&World::from_json(json!({"vars": vars})).unwrap(), &rules)

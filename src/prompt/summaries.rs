@@ -3,7 +3,7 @@
 //!
 //! A summary of messages has level 1; a chapter has one level more than the summaries that it was made of.
 
-use super::Sent;
+use super::OutgoingMessage;
 use crate::tree::Role;
 
 /// What stands above what is told.
@@ -15,7 +15,7 @@ const WHOLE: usize = 2;
 
 /// A summary on a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
+pub struct SummarySpan {
     /// Its level.
     pub level: i16,
     /// The place of its first message.
@@ -28,7 +28,7 @@ pub struct Span {
 
 /// Messages that no summary has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Gap {
+pub struct SummaryGap {
     /// The place of the first.
     pub first: usize,
     /// The place behind the last.
@@ -39,7 +39,7 @@ pub struct Gap {
 
 /// Which summaries a prompt tells whose history begins at a place, oldest first: all that are over by then, whole; where there
 /// is not so much room, the oldest as chapters; and where that is too much, the oldest not at all.
-pub fn told(spans: &[Span], begin: usize, room: usize) -> Vec<usize> {
+pub fn told(spans: &[SummarySpan], begin: usize, room: usize) -> Vec<usize> {
     let over: Vec<usize> = sorted(spans, |span| span.last < begin);
     let mut chosen = apart(spans, &over, 1);
     let tokens =
@@ -62,7 +62,7 @@ pub fn told(spans: &[Span], begin: usize, room: usize) -> Vec<usize> {
 }
 
 /// Whether some tell of at least half of the messages that others tell of.
-pub fn is_enough(spans: &[Span], some: &[usize], others: &[usize]) -> bool {
+pub fn is_enough(spans: &[SummarySpan], some: &[usize], others: &[usize]) -> bool {
     let messages = |chosen: &[usize]| {
         let spans = chosen.iter().filter_map(|at| spans.get(*at));
         spans.map(|span| span.last.saturating_sub(span.first) + 1).sum::<usize>()
@@ -71,7 +71,7 @@ pub fn is_enough(spans: &[Span], some: &[usize], others: &[usize]) -> bool {
 }
 
 /// Those that are wanted, by where they begin, the lower and longer ones first.
-fn sorted(spans: &[Span], wanted: impl Fn(&Span) -> bool) -> Vec<usize> {
+fn sorted(spans: &[SummarySpan], wanted: impl Fn(&SummarySpan) -> bool) -> Vec<usize> {
     let mut all: Vec<(usize, i16, std::cmp::Reverse<usize>, usize)> = spans
         .iter()
         .enumerate()
@@ -83,7 +83,7 @@ fn sorted(spans: &[Span], wanted: impl Fn(&Span) -> bool) -> Vec<usize> {
 }
 
 /// Those of a level, as far as each begins behind the one before it.
-fn apart(spans: &[Span], sorted: &[usize], level: i16) -> Vec<usize> {
+fn apart(spans: &[SummarySpan], sorted: &[usize], level: i16) -> Vec<usize> {
     let mut end = 0;
     let mut chosen = Vec::new();
     for at in sorted {
@@ -95,7 +95,7 @@ fn apart(spans: &[Span], sorted: &[usize], level: i16) -> Vec<usize> {
 }
 
 /// What is chosen with a chapter in place of what it was made of, if that is shorter.
-fn with_chapter(spans: &[Span], chosen: &[usize], at: usize) -> Option<Vec<usize>> {
+fn with_chapter(spans: &[SummarySpan], chosen: &[usize], at: usize) -> Option<Vec<usize>> {
     let chapter = spans.get(at).filter(|span| span.level > 1)?;
     let is_in = |one: &usize| spans.get(*one).is_some_and(|span| lies_in(span, chapter) && span.level < chapter.level);
     let inside: Vec<usize> = chosen.iter().copied().filter(is_in).collect();
@@ -110,33 +110,34 @@ fn with_chapter(spans: &[Span], chosen: &[usize], at: usize) -> Option<Vec<usize
     Some(shorter)
 }
 
-const fn lies_in(span: &Span, chapter: &Span) -> bool {
+const fn lies_in(span: &SummarySpan, chapter: &SummarySpan) -> bool {
     span.first >= chapter.first && span.last <= chapter.last
 }
 
 /// The messages before a place that no summary has, oldest first.
-pub fn gaps(spans: &[Span], end: usize) -> Vec<Gap> {
+pub fn gaps(spans: &[SummarySpan], end: usize) -> Vec<SummaryGap> {
     let mut gaps = Vec::new();
     let mut next = 0;
     for at in sorted(spans, |span| span.level == 1) {
         let Some(span) = spans.get(at) else { continue };
         if span.first > next && next < end {
-            gaps.push(Gap { first: next, end: span.first, is_closed: true });
+            gaps.push(SummaryGap { first: next, end: span.first, is_closed: true });
         }
         next = next.max(span.last + 1);
     }
     if next < end {
-        gaps.push(Gap { first: next, end, is_closed: false });
+        gaps.push(SummaryGap { first: next, end, is_closed: false });
     }
     gaps
 }
 
 /// The summaries that are to become a chapter now, so many of them, oldest first: they follow each other, are in no chapter, and
 /// are not among the newest.
-pub fn chapter(spans: &[Span], size: usize) -> Option<Vec<usize>> {
+pub fn chapter(spans: &[SummarySpan], size: usize) -> Option<Vec<usize>> {
     let all = sorted(spans, |_| true);
     (1..HIGHEST).find_map(|level| {
-        let is_told_of = |span: &Span| spans.iter().any(|other| other.level == level + 1 && lies_in(span, other));
+        let is_told_of =
+            |span: &SummarySpan| spans.iter().any(|other| other.level == level + 1 && lies_in(span, other));
         let mut free = apart(spans, &all, level);
         free.retain(|at| spans.get(*at).is_some_and(|span| !is_told_of(span)));
         free.truncate(free.len().saturating_sub(WHOLE));
@@ -167,8 +168,8 @@ const CHAPTER: &str = "You sum up a part of a story, of which you are given summ
                        in the past tense, in the language of the text, a third of its length or less, and nothing besides.";
 
 /// Asks for a chapter. What is asked for is a user's text, so that every server takes it.
-pub fn ask_for_chapter(texts: &[String]) -> Vec<Sent> {
-    let sent = |role: Role, text: String| Sent { role, name: None, text };
+pub fn ask_for_chapter(texts: &[String]) -> Vec<OutgoingMessage> {
+    let sent = |role: Role, text: String| OutgoingMessage { role, name: None, text };
     vec![sent(Role::System, CHAPTER.to_owned()), sent(Role::User, texts.join("\n\n"))]
 }
 
@@ -176,8 +177,8 @@ pub fn ask_for_chapter(texts: &[String]) -> Vec<Sent> {
 mod tests {
     use super::*;
 
-    fn span(level: i16, first: usize, last: usize, tokens: usize) -> Span {
-        Span { level, first, last, tokens }
+    fn span(level: i16, first: usize, last: usize, tokens: usize) -> SummarySpan {
+        SummarySpan { level, first, last, tokens }
     }
 
     /// Section 4, rank 11: the newest whole, the older ones as chapters, and only what is out of the history.
@@ -236,7 +237,7 @@ mod tests {
 
     #[test]
     fn what_no_summary_has_is_a_gap() {
-        let gap = |first, end, is_closed| Gap { first, end, is_closed };
+        let gap = |first, end, is_closed| SummaryGap { first, end, is_closed };
         assert_eq!(gaps(&[], 5), [gap(0, 5, false)]);
         assert_eq!(gaps(&[], 0), []);
         let spans = [span(1, 2, 3, 5), span(1, 6, 9, 5), span(2, 0, 9, 5)];
@@ -257,7 +258,7 @@ mod tests {
         assert_eq!(chapter(&spans, 3), Some(vec![3, 4, 5]));
         spans.remove(4);
         assert_eq!(chapter(&spans, 3), None, "what lies between is missing");
-        let chapters: Vec<Span> = (0..5).map(|at| span(2, at * 4, at * 4 + 3, 10)).collect();
+        let chapters: Vec<SummarySpan> = (0..5).map(|at| span(2, at * 4, at * 4 + 3, 10)).collect();
         assert_eq!(chapter(&chapters, 3), Some(vec![0, 1, 2]));
     }
 

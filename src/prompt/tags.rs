@@ -63,7 +63,7 @@ pub fn hide_blocks(text: &str, tags: &[String]) -> Option<String> {
 }
 
 /// The text without the blocks that are found at its tags; `None` where there are none.
-fn without(text: &str, found_at: impl Fn(&str) -> Option<Block>) -> Option<String> {
+fn without(text: &str, found_at: impl Fn(&str) -> Option<TagBlock>) -> Option<String> {
     replaced(text, |at| found_at(at).map(|block| (block.whole, Some(String::new()))))
 }
 
@@ -126,14 +126,14 @@ pub fn sent<'a>(role: Role, text: &'a str, tags: &[String]) -> Cow<'a, str> {
 }
 
 /// A block, from its tag to the end of its closing one.
-struct Block {
+struct TagBlock {
     /// Its length.
     whole: usize,
     is_closed: bool,
 }
 
 /// The block of a tag that begins here.
-fn block(at: &str, tag: &str) -> Option<Block> {
+fn block(at: &str, tag: &str) -> Option<TagBlock> {
     let inner = at.strip_prefix('<')?;
     let name = inner.get(..tag.len())?;
     let ends = inner.get(tag.len()..)?.starts_with(|c: char| c == '>' || c.is_whitespace());
@@ -144,7 +144,7 @@ fn block(at: &str, tag: &str) -> Option<Block> {
     let end = at
         .char_indices()
         .find(|(i, _)| at.get(*i..i + closing.len()).is_some_and(|candidate| candidate.eq_ignore_ascii_case(&closing)));
-    Some(Block { whole: end.map_or(at.len(), |(i, _)| i + closing.len()), is_closed: end.is_some() })
+    Some(TagBlock { whole: end.map_or(at.len(), |(i, _)| i + closing.len()), is_closed: end.is_some() })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What a model is asked who keeps the values of a story that another one tells.
 
-use super::{Line, Sent};
+use super::{OutgoingMessage, PromptLine};
 use crate::tree::Role;
 
 /// What it is told to do.
@@ -14,16 +14,16 @@ const TASK: &str = "You keep the values of a story that somebody else tells. You
     Paths are written as they are listed, with dots in the place of slashes. If nothing changed, write nothing between the tags.";
 
 /// The messages for it: what lore says of the values, how they stand, and the last words with the reply.
-pub fn values(rules: &[String], world: &str, said: &[Line]) -> Vec<Sent> {
+pub fn values(rules: &[String], world: &str, said: &[PromptLine]) -> Vec<OutgoingMessage> {
     let mut system = TASK.to_owned();
     for rule in rules {
         system += &format!("\n\n{}", rule.trim());
     }
-    let system = Sent { role: Role::System, name: None, text: format!("{system}\n\n{world}") };
+    let system = OutgoingMessage { role: Role::System, name: None, text: format!("{system}\n\n{world}") };
     let mut text = String::from("What was said last:");
     for line in said {
         let name = line.name.as_deref().unwrap_or(line.role.word());
         text += &format!("\n\n{name}: {}", line.text.trim());
     }
-    vec![system, Sent { role: Role::User, name: None, text }]
+    vec![system, OutgoingMessage { role: Role::User, name: None, text }]
 }

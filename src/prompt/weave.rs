@@ -3,11 +3,11 @@
 
 use crate::tree::Role;
 
-use super::{Line, Sent};
+use super::{OutgoingMessage, PromptLine};
 
 /// Where a block belonged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Slot {
+pub enum TraceSlot {
     /// The instructions of the card, or the default ones.
     Main,
     /// Who the character is.
@@ -32,7 +32,7 @@ pub enum Slot {
     Continued,
 }
 
-impl Slot {
+impl TraceSlot {
     /// The word for it in traces.
     const fn word(self) -> &'static str {
         match self {
@@ -52,18 +52,18 @@ impl Slot {
 
     /// Reads the word.
     pub fn from_word(word: &str) -> Option<Self> {
-        const ALL: [Slot; 11] = [
-            Slot::Main,
-            Slot::Description,
-            Slot::Personality,
-            Slot::Scenario,
-            Slot::Persona,
-            Slot::Example,
-            Slot::Status,
-            Slot::Filler,
-            Slot::PostHistory,
-            Slot::Instruction,
-            Slot::Continued,
+        const ALL: [TraceSlot; 11] = [
+            TraceSlot::Main,
+            TraceSlot::Description,
+            TraceSlot::Personality,
+            TraceSlot::Scenario,
+            TraceSlot::Persona,
+            TraceSlot::Example,
+            TraceSlot::Status,
+            TraceSlot::Filler,
+            TraceSlot::PostHistory,
+            TraceSlot::Instruction,
+            TraceSlot::Continued,
         ];
         ALL.into_iter().find(|slot| slot.word() == word)
     }
@@ -71,9 +71,9 @@ impl Slot {
 
 /// One typed block.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Block {
+pub struct TraceBlock {
     /// Where it belonged.
-    pub slot: Slot,
+    pub slot: TraceSlot,
     /// Who said it.
     pub role: Role,
     /// The text.
@@ -85,49 +85,49 @@ pub struct Block {
 /// Weaves blocks and history into messages: what is stable first, then the history, with what changes each turn just
 /// before its last line, so that the provider's cache of the common beginning holds. Neighbours of one role are joined by
 /// a blank line, empty ones dropped.
-pub fn weave(blocks: &[Block], history: &[Line]) -> Vec<Sent> {
-    let history: Vec<&Line> = history.iter().filter(|line| !line.text.trim().is_empty()).collect();
+pub fn weave(blocks: &[TraceBlock], history: &[PromptLine]) -> Vec<OutgoingMessage> {
+    let history: Vec<&PromptLine> = history.iter().filter(|line| !line.text.trim().is_empty()).collect();
     let named = needs_names(&history);
-    let mut sent: Vec<Sent> = Vec::new();
-    let of = |wanted: &dyn Fn(Slot) -> bool| {
+    let mut sent: Vec<OutgoingMessage> = Vec::new();
+    let of = |wanted: &dyn Fn(TraceSlot) -> bool| {
         blocks
             .iter()
             .filter(|block| !block.is_left_out && wanted(block.slot))
-            .map(|block| Sent { role: block.role, name: None, text: block.text.clone() })
+            .map(|block| OutgoingMessage { role: block.role, name: None, text: block.text.clone() })
             .collect::<Vec<_>>()
     };
-    sent.extend(of(&|slot| slot < Slot::Status));
+    sent.extend(of(&|slot| slot < TraceSlot::Status));
     let (last, earlier) = match history.split_last() {
         Some((last, earlier)) => (Some(last), earlier),
         None => (None, history.as_slice()),
     };
     sent.extend(earlier.iter().map(|line| spoken(line, named)));
-    sent.extend(of(&|slot| slot == Slot::Status));
+    sent.extend(of(&|slot| slot == TraceSlot::Status));
     sent.extend(last.map(|line| spoken(line, named)));
-    for end in [Slot::Filler, Slot::PostHistory, Slot::Instruction, Slot::Continued] {
+    for end in [TraceSlot::Filler, TraceSlot::PostHistory, TraceSlot::Instruction, TraceSlot::Continued] {
         sent.extend(of(&|slot| slot == end));
     }
     join(sent)
 }
 
 /// Names are prefixed as soon as two people or two characters are on the path (`domain.md` 2.4).
-fn needs_names(history: &[&Line]) -> bool {
+fn needs_names(history: &[&PromptLine]) -> bool {
     [Role::User, Role::Assistant].into_iter().any(|role| {
         let mut names = history.iter().filter(|line| line.role == role).filter_map(|line| line.name.as_deref());
         names.next().is_some_and(|first| names.any(|name| name != first))
     })
 }
 
-fn spoken(line: &Line, named: bool) -> Sent {
+fn spoken(line: &PromptLine, named: bool) -> OutgoingMessage {
     let text = match &line.name {
         Some(name) if named && line.role != Role::System => format!("{name}: {}", line.text),
         _ => line.text.clone(),
     };
-    Sent { role: line.role, name: None, text }
+    OutgoingMessage { role: line.role, name: None, text }
 }
 
-fn join(sent: Vec<Sent>) -> Vec<Sent> {
-    let mut joined: Vec<Sent> = Vec::new();
+fn join(sent: Vec<OutgoingMessage>) -> Vec<OutgoingMessage> {
+    let mut joined: Vec<OutgoingMessage> = Vec::new();
     for message in sent.into_iter().filter(|message| !message.text.trim().is_empty()) {
         match joined.last_mut() {
             Some(last) if last.role == message.role => {

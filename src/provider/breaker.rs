@@ -1,7 +1,7 @@
 //! A breaker for an endpoint that is out of order: after some failures in a row it rests, so that nobody waits for what
 //! cannot come, and then one request looks whether it is back.
 
-use super::Failure;
+use super::ProviderFailure;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -17,10 +17,10 @@ const LONGEST_REST: Duration = Duration::from_secs(60);
 
 /// The breaker of one endpoint.
 #[derive(Debug, Default)]
-pub(super) struct Breaker(Mutex<State>);
+pub(super) struct CircuitBreaker(Mutex<BreakerState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct BreakerState {
     /// Failures since the last success.
     failures: u32,
     rests_until: Option<Instant>,
@@ -30,16 +30,16 @@ struct State {
     words: String,
 }
 
-impl Breaker {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl CircuitBreaker {
+    fn state(&self) -> MutexGuard<'_, BreakerState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Asks to be let through.
     ///
     /// # Errors
-    /// [`Failure::Resting`].
-    pub(super) fn pass(&self, now: Instant) -> Result<(), Failure> {
+    /// [`ProviderFailure::Resting`].
+    pub(super) fn pass(&self, now: Instant) -> Result<(), ProviderFailure> {
         let mut state = self.state();
         let Some(until) = state.rests_until else { return Ok(()) };
         let left = until.saturating_duration_since(now);
@@ -48,20 +48,20 @@ impl Breaker {
             return Ok(());
         }
         let retry_after = left.max(Duration::from_secs(1));
-        Err(Failure::Resting { failures: state.failures, words: state.words.clone(), retry_after })
+        Err(ProviderFailure::Resting { failures: state.failures, words: state.words.clone(), retry_after })
     }
 
     /// A reply has begun.
     pub(super) fn went_well(&self) {
-        *self.state() = State::default();
+        *self.state() = BreakerState::default();
     }
 
     /// A request came to nothing.
-    pub(super) fn failed(&self, failure: &Failure, now: Instant) {
+    pub(super) fn failed(&self, failure: &ProviderFailure, now: Instant) {
         let mut state = self.state();
         if !is_its_fault(failure) {
             // It answers, so it is there.
-            *state = State::default();
+            *state = BreakerState::default();
             return;
         }
         state.failures = state.failures.saturating_add(1);
@@ -80,22 +80,28 @@ impl Breaker {
 }
 
 /// Whether a failure says that the server is out of order, and not that it wants something else.
-fn is_its_fault(failure: &Failure) -> bool {
-    matches!(failure, Failure::Unreachable { .. } | Failure::Timeout { .. } | Failure::Failed { .. } | Failure::CutOff)
+fn is_its_fault(failure: &ProviderFailure) -> bool {
+    matches!(
+        failure,
+        ProviderFailure::Unreachable { .. }
+            | ProviderFailure::Timeout { .. }
+            | ProviderFailure::Failed { .. }
+            | ProviderFailure::CutOff
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn down() -> Failure {
-        Failure::Unreachable { words: "nobody".into() }
+    fn down() -> ProviderFailure {
+        ProviderFailure::Unreachable { words: "nobody".into() }
     }
 
     /// Ranked idea 9: after some failures in a row nobody waits, then one looks, and the rests grow up to a limit.
     #[test]
     fn it_rests_and_one_looks_again() {
-        let (breaker, start) = (Breaker::default(), Instant::now());
+        let (breaker, start) = (CircuitBreaker::default(), Instant::now());
         for _ in 0..PATIENCE {
             assert_eq!(breaker.pass(start), Ok(()));
             breaker.failed(&down(), start);
@@ -122,11 +128,11 @@ mod tests {
 
     #[test]
     fn a_server_that_says_no_is_not_out_of_order() {
-        let (breaker, now) = (Breaker::default(), Instant::now());
+        let (breaker, now) = (CircuitBreaker::default(), Instant::now());
         for _ in 0..PATIENCE - 1 {
             breaker.failed(&down(), now);
         }
-        breaker.failed(&Failure::Refused { status: 404, words: String::new() }, now);
+        breaker.failed(&ProviderFailure::Refused { status: 404, words: String::new() }, now);
         for _ in 0..PATIENCE - 1 {
             breaker.failed(&down(), now);
         }

@@ -1,9 +1,9 @@
 //! The client of one endpoint, whatever kind it is.
 
 use super::{
-    Endpoint, Failure, FrameStream, Kind, ModelInfo, Request, Written,
-    http::Ask,
-    reply::{Line, Reply},
+    Endpoint, FrameStream, ModelInfo, ProviderFailure, ProviderKind, Request, TemplatedPrompt,
+    http::OutgoingRequest,
+    reply::{EndpointState, ReplyStream},
 };
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
@@ -19,18 +19,18 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A client of one endpoint. Cheap to clone; clones share their connections and what they know of the server.
 #[derive(Debug, Clone)]
-pub struct Client {
-    pub(super) line: Arc<Line>,
+pub struct ProviderClient {
+    pub(super) line: Arc<EndpointState>,
 }
 
-impl Client {
+impl ProviderClient {
     /// A client of `endpoint`, which speaks `kind`. Nothing is sent or built before the first request.
-    pub fn new(kind: Kind, endpoint: Endpoint) -> Self {
-        Self { line: Arc::new(Line::new(kind, endpoint)) }
+    pub fn new(kind: ProviderKind, endpoint: Endpoint) -> Self {
+        Self { line: Arc::new(EndpointState::new(kind, endpoint)) }
     }
 
     /// What the server speaks.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ProviderKind {
         self.line.http.kind
     }
 
@@ -68,7 +68,7 @@ impl Client {
     }
 
     /// The prompt as the one text that is sent, where the server completes a text.
-    pub fn written(&self, request: &Request) -> Option<Written> {
+    pub fn written(&self, request: &Request) -> Option<TemplatedPrompt> {
         self.kind().dialect().completes().then(|| self.endpoint().template.write(&request.messages))
     }
 
@@ -85,15 +85,15 @@ impl Client {
     }
 
     fn stream_as(&self, request: &Request, is_aside: bool) -> FrameStream {
-        let reply = Reply::new(Arc::clone(&self.line), request.clone(), is_aside);
+        let reply = ReplyStream::new(Arc::clone(&self.line), request.clone(), is_aside);
         stream::unfold(reply, |mut reply| async move { reply.next().await.map(|item| (item, reply)) }).fuse().boxed()
     }
 
     /// The models that the server offers, in its order.
     ///
     /// # Errors
-    /// As for a reply; [`Failure::Garbled`] when the answer holds no list.
-    pub async fn models(&self) -> Result<Vec<ModelInfo>, Failure> {
+    /// As for a reply; [`ProviderFailure::Garbled`] when the answer holds no list.
+    pub async fn models(&self) -> Result<Vec<ModelInfo>, ProviderFailure> {
         let dialect = self.kind().dialect();
         let mut urls = dialect.list_urls(self.endpoint())?.into_iter();
         let mut told = Vec::new();
@@ -108,7 +108,7 @@ impl Client {
             told.push(serde_json::from_slice(&body).unwrap_or_default());
         }
         let words = || self.line.http.scrub().clean(&format!("it is no list of models, it begins: {head}"));
-        let models = dialect.models(&told).ok_or_else(|| Failure::Garbled { words: words() })?;
+        let models = dialect.models(&told).ok_or_else(|| ProviderFailure::Garbled { words: words() })?;
         if let Some(template) = models.iter().find_map(|model| model.template.as_deref()) {
             self.endpoint().template.learn(template);
         }
@@ -121,7 +121,7 @@ impl Client {
         let http = &self.line.http;
         let dialect = self.kind().dialect();
         let (url, asked) = dialect.count(request, self.endpoint())?;
-        let ask = Ask { url, body: Some(Bytes::from(asked.to_string())) };
+        let ask = OutgoingRequest { url, body: Some(Bytes::from(asked.to_string())) };
         let body = async {
             let response = http.try_once(&ask).await.ok()?;
             let (body, end) = http.read_up_to(response, MOST_LIST_BYTES).await;
@@ -131,9 +131,9 @@ impl Client {
         dialect.counted(&serde_json::from_slice(&body).ok()?)
     }
 
-    async fn read(&self, url: Url) -> Result<Vec<u8>, Failure> {
+    async fn read(&self, url: Url) -> Result<Vec<u8>, ProviderFailure> {
         let http = &self.line.http;
-        let response = http.answer(&Ask { url, body: None }).await?;
+        let response = http.answer(&OutgoingRequest { url, body: None }).await?;
         let (body, end) = http.read_up_to(response, MOST_LIST_BYTES).await;
         end.map(|()| body)
     }

@@ -7,12 +7,12 @@ use serde_json::Number;
 /// digits than anyone can pay. Tokens of the prompt that the provider had read before, or keeps from now on, count at their
 /// own price where the list says one, else like all others.
 pub fn cost(usage: &Usage, info: &ModelInfo) -> Option<Number> {
-    let prompt = Price::read(info.prompt_price?)?;
-    let apart = |count: Option<u64>, price: Option<f64>| Some((count?, Price::read(price?)?));
+    let prompt = DecimalPrice::read(info.prompt_price?)?;
+    let apart = |count: Option<u64>, price: Option<f64>| Some((count?, DecimalPrice::read(price?)?));
     let kept = [apart(usage.cached, info.cached_price), apart(usage.written, info.written_price)];
-    let kept: Vec<(u64, Price)> = kept.into_iter().flatten().collect();
+    let kept: Vec<(u64, DecimalPrice)> = kept.into_iter().flatten().collect();
     let fresh = kept.iter().fold(usage.prompt, |left, (count, _)| left.saturating_sub(*count));
-    let mut sum = prompt.times(fresh)?.plus(Price::read(info.completion_price?)?.times(usage.completion)?)?;
+    let mut sum = prompt.times(fresh)?.plus(DecimalPrice::read(info.completion_price?)?.times(usage.completion)?)?;
     for (count, price) in kept {
         sum = sum.plus(price.times(count)?)?;
     }
@@ -23,19 +23,21 @@ pub fn cost(usage: &Usage, info: &ModelInfo) -> Option<Number> {
 /// `None` where nothing was saved or a price is not known.
 pub fn saved(usage: &Usage, info: &ModelInfo) -> Option<Number> {
     let cached = usage.cached.filter(|cached| *cached > 0)?;
-    let (full, less) =
-        (Price::read(info.prompt_price?)?.times(cached)?, Price::read(info.cached_price?)?.times(cached)?);
+    let (full, less) = (
+        DecimalPrice::read(info.prompt_price?)?.times(cached)?,
+        DecimalPrice::read(info.cached_price?)?.times(cached)?,
+    );
     full.minus(less)?.write()
 }
 
 /// `digits / 10^places`.
 #[derive(Debug, Clone, Copy)]
-struct Price {
+struct DecimalPrice {
     digits: u128,
     places: usize,
 }
 
-impl Price {
+impl DecimalPrice {
     /// The shortest decimal that stands for the price is the one that the provider wrote.
     fn read(price: f64) -> Option<Self> {
         let text = price.to_string();

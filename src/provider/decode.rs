@@ -1,11 +1,11 @@
 //! The body of an answer, piece by piece, into frames. Pure: the client feeds it what arrives.
 
 use super::{
-    Failure, Frame,
-    dialect::{Framing, Reader, Said},
+    Frame, ProviderFailure,
+    dialect::{ChunkReader, ChunkStatus, Framing},
     json, lines,
-    sse::{Event, Parser, TooLong},
-    words::Scrub,
+    sse::{LineTooLong, SseEvent, SseParser},
+    words::ErrorScrubber,
 };
 
 /// An event may be this long even when a reply may not: role, usage and the vendor's own fields need room.
@@ -16,35 +16,35 @@ const HEAD: usize = 2048;
 
 /// Decodes one answer.
 #[derive(Debug)]
-pub(super) struct Decoder {
+pub(super) struct ReplyDecoder {
     limit: usize,
     /// Bytes of text and reasoning handed out.
     taken: usize,
     /// Chunks that were JSON objects.
     read: usize,
     framing: Framing,
-    shape: Shape,
-    reader: Box<dyn Reader>,
+    shape: ReplyBodyShape,
+    reader: Box<dyn ChunkReader>,
     /// What the chunks so far mean together.
-    said: Said,
-    scrub: Scrub,
+    said: ChunkStatus,
+    scrub: ErrorScrubber,
     head: Vec<u8>,
 }
 
 /// What kind of body it is. The first byte tells, for the content type that servers send is not to be relied on.
 #[derive(Debug)]
-enum Shape {
+enum ReplyBodyShape {
     Unknown,
-    Stream(Parser),
-    Lines(lines::Parser),
+    Stream(SseParser),
+    Lines(lines::JsonLinesParser),
     Whole(Vec<u8>),
     Ended,
 }
 
-impl Decoder {
+impl ReplyDecoder {
     /// A decoder that hands out at most `limit` bytes of text and reasoning.
-    pub(super) fn new(limit: usize, scrub: Scrub, reader: Box<dyn Reader>, framing: Framing) -> Self {
-        let (shape, said, head) = (Shape::Unknown, Said::default(), Vec::new());
+    pub(super) fn new(limit: usize, scrub: ErrorScrubber, reader: Box<dyn ChunkReader>, framing: Framing) -> Self {
+        let (shape, said, head) = (ReplyBodyShape::Unknown, ChunkStatus::default(), Vec::new());
         Self { limit, taken: 0, read: 0, framing, shape, reader, said, scrub, head }
     }
 
@@ -62,7 +62,7 @@ impl Decoder {
     ///
     /// # Errors
     /// What ends the reply; the frames before it are in `frames`.
-    pub(super) fn feed(&mut self, bytes: &[u8], frames: &mut Vec<Frame>) -> Result<(), Failure> {
+    pub(super) fn feed(&mut self, bytes: &[u8], frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
         let room = HEAD.saturating_sub(self.head.len());
         self.head.extend(bytes.iter().take(room));
         let before = frames.len();
@@ -73,66 +73,66 @@ impl Decoder {
         fed
     }
 
-    fn feed_shape(&mut self, bytes: &[u8], frames: &mut Vec<Frame>) -> Result<(), Failure> {
+    fn feed_shape(&mut self, bytes: &[u8], frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
         let event_limit = self.limit.saturating_mul(2).max(LEAST_EVENT);
         let mut bytes = bytes;
-        if matches!(self.shape, Shape::Unknown) {
+        if matches!(self.shape, ReplyBodyShape::Unknown) {
             bytes = after_lead_in(bytes);
             self.shape = match (bytes.first(), self.framing) {
                 (None, _) => return Ok(()),
-                (Some(b'{'), Framing::Lines) => Shape::Lines(lines::Parser::new(event_limit)),
-                (Some(b'{' | b'[' | b'<'), _) => Shape::Whole(Vec::new()),
-                (Some(_), _) => Shape::Stream(Parser::new(event_limit)),
+                (Some(b'{'), Framing::Lines) => ReplyBodyShape::Lines(lines::JsonLinesParser::new(event_limit)),
+                (Some(b'{' | b'[' | b'<'), _) => ReplyBodyShape::Whole(Vec::new()),
+                (Some(_), _) => ReplyBodyShape::Stream(SseParser::new(event_limit)),
             };
         }
         match &mut self.shape {
-            Shape::Stream(parser) => {
+            ReplyBodyShape::Stream(parser) => {
                 let mut events = Vec::new();
                 let fed = parser.feed(bytes, &mut events);
                 events.into_iter().try_for_each(|event| self.event(event, frames))?;
                 fed.map_err(|error| self.too_long(error))
             }
-            Shape::Lines(parser) => {
+            ReplyBodyShape::Lines(parser) => {
                 let mut lines = Vec::new();
                 let fed = parser.feed(bytes, &mut lines);
-                lines.into_iter().try_for_each(|line| self.event(Event::Data(line), frames))?;
+                lines.into_iter().try_for_each(|line| self.event(SseEvent::Data(line), frames))?;
                 fed.map_err(|error| self.too_long(error))
             }
-            Shape::Whole(body) if body.len().saturating_add(bytes.len()) > event_limit => {
-                Err(Failure::TooLarge { limit: self.limit })
+            ReplyBodyShape::Whole(body) if body.len().saturating_add(bytes.len()) > event_limit => {
+                Err(ProviderFailure::TooLarge { limit: self.limit })
             }
-            Shape::Whole(body) => {
+            ReplyBodyShape::Whole(body) => {
                 body.extend_from_slice(bytes);
                 Ok(())
             }
-            Shape::Unknown | Shape::Ended => Ok(()),
+            ReplyBodyShape::Unknown | ReplyBodyShape::Ended => Ok(()),
         }
     }
 
     /// The body has ended, whole or broken off: what is left, and whether that was the end of a reply.
     ///
     /// # Errors
-    /// As for [`Decoder::feed`].
-    pub(super) fn end(&mut self, frames: &mut Vec<Frame>) -> Result<(), Failure> {
-        match std::mem::replace(&mut self.shape, Shape::Ended) {
-            Shape::Whole(body) => self.end_whole(&body, frames),
-            Shape::Stream(parser) => {
+    /// As for [`ReplyDecoder::feed`].
+    pub(super) fn end(&mut self, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
+        match std::mem::replace(&mut self.shape, ReplyBodyShape::Ended) {
+            ReplyBodyShape::Whole(body) => self.end_whole(&body, frames),
+            ReplyBodyShape::Stream(parser) => {
                 let open = parser.end().map_err(|error| self.too_long(error))?;
                 self.end_stream(open, frames)
             }
-            Shape::Lines(parser) => self.end_stream(parser.end(), frames),
-            Shape::Unknown | Shape::Ended => self.end_stream(None, frames),
+            ReplyBodyShape::Lines(parser) => self.end_stream(parser.end(), frames),
+            ReplyBodyShape::Unknown | ReplyBodyShape::Ended => self.end_stream(None, frames),
         }
     }
 
-    fn end_stream(&mut self, open: Option<String>, frames: &mut Vec<Frame>) -> Result<(), Failure> {
+    fn end_stream(&mut self, open: Option<String>, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
         // An event without its blank line is taken if it is whole; half of one only shows that the body was cut.
         if let Some(data) = open.filter(|data| data.trim() == "[DONE]" || json::parse(data).is_ok()) {
-            self.event(Event::Data(data), frames)?;
+            self.event(SseEvent::Data(data), frames)?;
         }
         match self.said.done || self.said.finished || self.reader.may_end_here() {
             true => Ok(()),
-            false if self.said.recognised || self.is_bare_beginning() => Err(Failure::CutOff),
+            false if self.said.recognised || self.is_bare_beginning() => Err(ProviderFailure::CutOff),
             false => Err(self.garbled("it is no reply")),
         }
     }
@@ -148,10 +148,10 @@ impl Decoder {
         self.read == 0 && fields.contains(&name)
     }
 
-    fn end_whole(&mut self, body: &[u8], frames: &mut Vec<Frame>) -> Result<(), Failure> {
+    fn end_whole(&mut self, body: &[u8], frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
         let value = match json::parse(&String::from_utf8_lossy(body)) {
             Ok(value) => value,
-            Err(error) if error.is_eof() => return Err(Failure::CutOff),
+            Err(error) if error.is_eof() => return Err(ProviderFailure::CutOff),
             Err(_) => return Err(self.garbled("it is no JSON")),
         };
         // Some gateways put the object of an error into a list.
@@ -160,8 +160,8 @@ impl Decoder {
         if self.said.recognised { Ok(()) } else { Err(self.garbled("it is no reply")) }
     }
 
-    fn event(&mut self, event: Event, frames: &mut Vec<Frame>) -> Result<(), Failure> {
-        let Event::Data(data) = event else { return Ok(()) };
+    fn event(&mut self, event: SseEvent, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
+        let SseEvent::Data(data) = event else { return Ok(()) };
         match data.trim() {
             _ if self.said.done => Ok(()),
             "" | "null" => Ok(()),
@@ -171,7 +171,7 @@ impl Decoder {
             }
             data => match json::parse(data) {
                 Ok(value) if value.is_object() => self.chunk(&value, frames),
-                _ => Err(Failure::Garbled {
+                _ => Err(ProviderFailure::Garbled {
                     words: self.scrub.clean(&format!("a piece of the stream is no JSON object: {data}")),
                 }),
             },
@@ -179,7 +179,7 @@ impl Decoder {
     }
 
     /// Reads one chunk, as far as the limit allows.
-    fn chunk(&mut self, value: &serde_json::Value, frames: &mut Vec<Frame>) -> Result<(), Failure> {
+    fn chunk(&mut self, value: &serde_json::Value, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
         self.read = self.read.saturating_add(1);
         let mut read = Vec::new();
         let end = self.reader.read(value, &self.scrub, &mut read).map(|said| {
@@ -200,19 +200,19 @@ impl Decoder {
                 frames.push(frame);
             }
             if !fits {
-                return Err(Failure::TooLarge { limit: self.limit });
+                return Err(ProviderFailure::TooLarge { limit: self.limit });
             }
         }
         end
     }
 
-    fn too_long(&self, _: TooLong) -> Failure {
-        Failure::TooLarge { limit: self.limit }
+    fn too_long(&self, _: LineTooLong) -> ProviderFailure {
+        ProviderFailure::TooLarge { limit: self.limit }
     }
 
-    fn garbled(&self, what: &str) -> Failure {
+    fn garbled(&self, what: &str) -> ProviderFailure {
         let head = self.scrub.of_body(&self.head);
-        Failure::Garbled { words: self.scrub.clean(&format!("{what}, it begins: {head}")) }
+        ProviderFailure::Garbled { words: self.scrub.clean(&format!("{what}, it begins: {head}")) }
     }
 }
 
@@ -226,18 +226,18 @@ fn after_lead_in(bytes: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provider::{Finish, Kind, Request};
+    use crate::provider::{FinishReason, ProviderKind, Request};
 
-    fn decoder_of(kind: &str, limit: usize) -> Decoder {
-        let dialect = Kind::named(kind).unwrap().dialect();
-        Decoder::new(limit, Scrub::default(), dialect.reader(&Request::default()), dialect.framing())
+    fn decoder_of(kind: &str, limit: usize) -> ReplyDecoder {
+        let dialect = ProviderKind::named(kind).unwrap().dialect();
+        ReplyDecoder::new(limit, ErrorScrubber::default(), dialect.reader(&Request::default()), dialect.framing())
     }
 
     const HI: &str = r#"{"choices":[{"index":0,"delta":{"content":"hi"}}]}"#;
     const STOP: &str = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
 
     /// Decodes `body` cut into pieces of `size` bytes; frames without signs of life.
-    fn decode_in(size: usize, limit: usize, body: &[u8]) -> (Vec<Frame>, Result<(), Failure>) {
+    fn decode_in(size: usize, limit: usize, body: &[u8]) -> (Vec<Frame>, Result<(), ProviderFailure>) {
         let mut decoder = decoder_of("openai", limit);
         let mut frames = Vec::new();
         let mut end = body.chunks(size).try_for_each(|piece| decoder.feed(piece, &mut frames));
@@ -249,7 +249,7 @@ mod tests {
     }
 
     /// The same result, however the body is cut; its texts joined.
-    fn decode(limit: usize, body: &[u8]) -> (String, Vec<Finish>, Result<(), Failure>) {
+    fn decode(limit: usize, body: &[u8]) -> (String, Vec<FinishReason>, Result<(), ProviderFailure>) {
         let (frames, end) = decode_in(usize::MAX, limit, body);
         for size in [1, 2, 3, 7] {
             assert_eq!(decode_in(size, limit, body), (frames.clone(), end.clone()), "cut into {size}");
@@ -264,7 +264,7 @@ mod tests {
         (text, finish.collect(), end)
     }
 
-    fn check(body: &str, text: &str, finish: &[Finish], code: Option<&str>) {
+    fn check(body: &str, text: &str, finish: &[FinishReason], code: Option<&str>) {
         let (said, finished, end) = decode(1000, body.as_bytes());
         assert_eq!(
             (said.as_str(), finished.as_slice(), end.map_err(|failure| failure.code()).err()),
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_stream_ends_well_or_not() {
-        let stop = &[Finish::Stop];
+        let stop = &[FinishReason::Stop];
         check(&format!("data: {HI}\n\ndata: {STOP}\n\ndata: [DONE]\n\n"), "hi", stop, None);
         check(&format!("data: {HI}\n\ndata: {STOP}\n\n"), "hi", stop, None);
         check(&format!("data: {HI}\n\ndata: {STOP}"), "hi", stop, None);
@@ -294,8 +294,13 @@ mod tests {
         let noisy = format!(
             "\u{feff}: hello\r\n\r\nevent: x\nid: 7\nretry: 1\ndata:{HI}\r\r: ping\n\ndata:\n\ndata: null\n\ndata: {STOP}\r\n\r\n"
         );
-        check(&noisy, "hi", &[Finish::Stop], None);
-        check(&format!("data: {}\n\ndata: {STOP}\n\n", HI.replace(',', ",\ndata: ")), "hi", &[Finish::Stop], None);
+        check(&noisy, "hi", &[FinishReason::Stop], None);
+        check(
+            &format!("data: {}\n\ndata: {STOP}\n\n", HI.replace(',', ",\ndata: ")),
+            "hi",
+            &[FinishReason::Stop],
+            None,
+        );
     }
 
     #[test]
@@ -323,8 +328,8 @@ mod tests {
     fn an_answer_that_was_not_streamed() {
         let whole =
             r#" {"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}"#;
-        check(whole, "hi", &[Finish::Stop], None);
-        check(&format!("\u{feff}\n\n{whole}\n"), "hi", &[Finish::Stop], None);
+        check(whole, "hi", &[FinishReason::Stop], None);
+        check(&format!("\u{feff}\n\n{whole}\n"), "hi", &[FinishReason::Stop], None);
         check(whole.split_at(40).0, "", &[], Some("cut_off"));
         check(r#"{"error":{"message":"no"}}"#, "", &[], Some("provider_failed"));
         check(r#"[{"error":{"message":"no","code":400}}]"#, "", &[], Some("provider_refused"));
@@ -334,13 +339,13 @@ mod tests {
     fn a_large_reply_keeps_what_fits() {
         let piece = |text: &str| format!("data: {}\n\n", HI.replace("hi", text));
         let (text, _, end) = decode(10, (piece("夜夜夜") + &piece("夜夜")).as_bytes());
-        assert_eq!((text.as_str(), end), ("夜夜夜", Err(Failure::TooLarge { limit: 10 })));
+        assert_eq!((text.as_str(), end), ("夜夜夜", Err(ProviderFailure::TooLarge { limit: 10 })));
         let (text, _, end) = decode(10, (piece("0123456789") + "data: [DONE]\n\n").as_bytes());
         assert_eq!((text.as_str(), end), ("0123456789", Ok(())));
         let (frames, end) = decode_in(usize::MAX, 10, format!("data: {}", "x".repeat(LEAST_EVENT)).as_bytes());
-        assert_eq!((frames, end), (vec![], Err(Failure::TooLarge { limit: 10 })));
+        assert_eq!((frames, end), (vec![], Err(ProviderFailure::TooLarge { limit: 10 })));
         let (_, end) = decode_in(usize::MAX, 10, format!("{{\"a\":\"{}", "x".repeat(LEAST_EVENT)).as_bytes());
-        assert_eq!(end, Err(Failure::TooLarge { limit: 10 }));
+        assert_eq!(end, Err(ProviderFailure::TooLarge { limit: 10 }));
     }
 
     #[test]

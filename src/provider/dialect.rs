@@ -1,12 +1,12 @@
 //! What a kind of server has to say about itself, so that one client can talk to all of them.
 
-use super::{Endpoint, Failure, Frame, ModelInfo, Request, words::Scrub};
+use super::{Endpoint, Frame, ModelInfo, ProviderFailure, Request, words::ErrorScrubber};
 use reqwest::Url;
 use serde_json::{Map, Value};
 use std::fmt;
 
 /// A kind of model server: how it is asked, and how its answer is read. Pure; the client does the talking.
-pub(super) trait Dialect: Send + Sync {
+pub(super) trait ProviderDialect: Send + Sync {
     /// What the settings call it.
     fn word(&self) -> &'static str;
 
@@ -14,7 +14,7 @@ pub(super) trait Dialect: Send + Sync {
     ///
     /// # Errors
     /// The endpoint's address cannot work.
-    fn reply_url(&self, endpoint: &Endpoint, model: &str) -> Result<Url, Failure>;
+    fn reply_url(&self, endpoint: &Endpoint, model: &str) -> Result<Url, ProviderFailure>;
 
     /// The body that asks for a reply, exactly as it is sent.
     fn body(&self, request: &Request, endpoint: &Endpoint) -> Value;
@@ -39,13 +39,13 @@ pub(super) trait Dialect: Send + Sync {
     }
 
     /// Who reads the answer to `request`.
-    fn reader(&self, request: &Request) -> Box<dyn Reader>;
+    fn reader(&self, request: &Request) -> Box<dyn ChunkReader>;
 
     /// Where the models are told. The first has to answer; what the others say is a help.
     ///
     /// # Errors
     /// The endpoint's address cannot work.
-    fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, Failure>;
+    fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure>;
 
     /// Reads what those addresses told, null where one did not answer. `None` when there is no list in it.
     fn models(&self, told: &[Value]) -> Option<Vec<ModelInfo>>;
@@ -54,8 +54,10 @@ pub(super) trait Dialect: Send + Sync {
     ///
     /// # Errors
     /// The endpoint's address cannot work, or such a server has no such place.
-    fn embeddings_url(&self, _endpoint: &Endpoint) -> Result<Url, Failure> {
-        Err(Failure::Misconfigured { words: format!("servers of the kind {:?} embed no texts here", self.word()) })
+    fn embeddings_url(&self, _endpoint: &Endpoint) -> Result<Url, ProviderFailure> {
+        Err(ProviderFailure::Misconfigured {
+            words: format!("servers of the kind {:?} embed no texts here", self.word()),
+        })
     }
 
     /// Whether the prompt goes as one text, made by the endpoint's template.
@@ -94,12 +96,17 @@ pub(super) enum Framing {
 }
 
 /// Reads one answer chunk by chunk and remembers what they have said so far.
-pub(super) trait Reader: fmt::Debug + Send {
+pub(super) trait ChunkReader: fmt::Debug + Send {
     /// Appends what `chunk` says to `frames`.
     ///
     /// # Errors
     /// What the server reports instead of, or after, a piece of the reply.
-    fn read(&mut self, chunk: &Value, scrub: &Scrub, frames: &mut Vec<Frame>) -> Result<Said, Failure>;
+    fn read(
+        &mut self,
+        chunk: &Value,
+        scrub: &ErrorScrubber,
+        frames: &mut Vec<Frame>,
+    ) -> Result<ChunkStatus, ProviderFailure>;
 
     /// Whether a body that ends here is a reply that ends here, though nobody said so.
     fn may_end_here(&self) -> bool {
@@ -109,7 +116,7 @@ pub(super) trait Reader: fmt::Debug + Send {
 
 /// What a chunk means for the course of things.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Said {
+pub(super) struct ChunkStatus {
     /// It looks like a piece of a reply.
     pub recognised: bool,
     /// It gave a reason for the end of the reply; usage may still follow.

@@ -1,7 +1,7 @@
 //! Vectors of texts, from any server that has OpenAI's `/embeddings` or Ollama's `/api/embed`. What comes back is looked at
 //! before anybody uses it: so many vectors as texts, all of one size, made of numbers, none of them without a direction.
 
-use super::{Client, Failure, http::Ask};
+use super::{ProviderClient, ProviderFailure, http::OutgoingRequest};
 use bytes::Bytes;
 use serde_json::{Value, json};
 
@@ -15,38 +15,38 @@ const MOST_NUMBERS: usize = 16_384;
 pub struct Embedder {
     /// `provider/model`: vectors of different models are never compared.
     pub name: String,
-    client: Client,
+    client: ProviderClient,
     model: String,
 }
 
 impl Embedder {
     /// A model of a server. Nothing is sent before the first text.
-    pub fn new(name: String, client: Client, model: String) -> Self {
+    pub fn new(name: String, client: ProviderClient, model: String) -> Self {
         Self { name, client, model }
     }
 
     /// Whether such a server embeds texts at all.
     ///
     /// # Errors
-    /// [`Failure::Misconfigured`] says why not.
-    pub fn check(&self) -> Result<(), Failure> {
+    /// [`ProviderFailure::Misconfigured`] says why not.
+    pub fn check(&self) -> Result<(), ProviderFailure> {
         self.client.kind().dialect().embeddings_url(self.client.endpoint()).map(drop)
     }
 
     /// The vectors of these texts, in their order, each of length 1. It asks once: who asks knows how long it can wait.
     ///
     /// # Errors
-    /// As for a reply; [`Failure::Garbled`] when the answer holds no vectors that can be used.
-    pub async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Failure> {
+    /// As for a reply; [`ProviderFailure::Garbled`] when the answer holds no vectors that can be used.
+    pub async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ProviderFailure> {
         let http = &self.client.line.http;
         let url = http.kind.dialect().embeddings_url(&http.endpoint)?;
         let body = json!({"model": self.model, "input": texts}).to_string();
-        let response = http.try_once(&Ask { url, body: Some(Bytes::from(body)) }).await?;
+        let response = http.try_once(&OutgoingRequest { url, body: Some(Bytes::from(body)) }).await?;
         let (body, end) = http.read_up_to(response, MOST_BYTES).await;
         end?;
         let garbled = |why: &str| {
             let words = format!("{why}; it begins: {}", http.scrub().of_body(body.get(..200).unwrap_or(&body)));
-            Failure::Garbled { words: http.scrub().clean(&words) }
+            ProviderFailure::Garbled { words: http.scrub().clean(&words) }
         };
         let answer: Value = serde_json::from_slice(&body).map_err(|_| garbled("it is no JSON"))?;
         vectors(&answer, texts.len()).map_err(|why| garbled(&why))

@@ -1,6 +1,6 @@
 //! What is known about one server before anything is asked of it.
 
-use super::{Failure, Lane, Retries, Template};
+use super::{ChatTemplate, Lane, ProviderFailure, RetryPolicy};
 use crate::config::Secret;
 use reqwest::Url;
 use serde_json::{Map, Value};
@@ -20,14 +20,14 @@ pub struct Endpoint {
     pub extra: Map<String, Value>,
     /// How long to wait for what.
     pub timeouts: Timeouts,
-    /// Bytes of text and reasoning together in one reply, as UTF-8. What is beyond is [`Failure::TooLarge`].
+    /// Bytes of text and reasoning together in one reply, as UTF-8. What is beyond is [`ProviderFailure::TooLarge`].
     pub max_reply_bytes: usize,
     /// When to ask again.
-    pub retries: Retries,
+    pub retries: RetryPolicy,
     /// How many replies of its key may be under way at the same time.
     pub lane: Lane,
     /// How messages become one text, where the server only completes texts.
-    pub template: Template,
+    pub template: ChatTemplate,
 }
 
 /// How long to wait for a server. Everything that arrives, a comment line too, starts the waiting anew: how long a whole
@@ -67,23 +67,23 @@ impl Endpoint {
             extra: Map::new(),
             timeouts: Timeouts::default(),
             max_reply_bytes: 1 << 20,
-            retries: Retries::default(),
+            retries: RetryPolicy::default(),
             lane: Lane::default(),
-            template: Template::default(),
+            template: ChatTemplate::default(),
         }
     }
 
     /// Whether `base_url` can be used at all, to be asked when the configuration is read.
     ///
     /// # Errors
-    /// [`Failure::Misconfigured`] says what is wrong with it.
-    pub fn check(&self) -> Result<(), Failure> {
+    /// [`ProviderFailure::Misconfigured`] says what is wrong with it.
+    pub fn check(&self) -> Result<(), ProviderFailure> {
         self.url(&[]).map(drop)
     }
 
     /// `base_url` with `path` appended; a query in it stays.
-    pub(super) fn url(&self, path: &[&str]) -> Result<Url, Failure> {
-        let wrong = |what: &str| Failure::Misconfigured { words: format!("`base_url` {what}") };
+    pub(super) fn url(&self, path: &[&str]) -> Result<Url, ProviderFailure> {
+        let wrong = |what: &str| ProviderFailure::Misconfigured { words: format!("`base_url` {what}") };
         let mut url = Url::parse(&self.base_url).map_err(|error| wrong(&format!("is no address: {error}")))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(wrong("must begin with http:// or https://"));
@@ -98,7 +98,7 @@ impl Endpoint {
 
     /// The same for an API that begins with a word of its own: the first of `begins` is put between, unless the address
     /// ends with one of them already.
-    pub(super) fn url_below(&self, begins: &[&str], path: &[&str]) -> Result<Url, Failure> {
+    pub(super) fn url_below(&self, begins: &[&str], path: &[&str]) -> Result<Url, ProviderFailure> {
         let bare = self.url(&[])?;
         let last = bare.path_segments().and_then(|segments| segments.rev().find(|segment| !segment.is_empty()));
         match begins.first().filter(|_| !last.is_some_and(|last| begins.contains(&last))) {

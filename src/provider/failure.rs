@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 /// Why there is no reply, or no more of it. The words of a provider are bounded, without control characters and without
 /// the key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Failure {
+pub enum ProviderFailure {
     /// The endpoint's settings cannot work; nothing was sent.
     #[error("the provider's settings cannot work: {words}")]
     Misconfigured {
@@ -22,7 +22,7 @@ pub enum Failure {
     #[error("the model server {wait} within {} s", limit.as_secs_f64())]
     Timeout {
         /// What was waited for.
-        wait: Wait,
+        wait: TimeoutPhase,
         /// How long.
         limit: Duration,
     },
@@ -81,7 +81,7 @@ pub enum Failure {
 
 /// What a server was waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wait {
+pub enum TimeoutPhase {
     /// A connection.
     Connect,
     /// The first text or reasoning.
@@ -90,7 +90,7 @@ pub enum Wait {
     Silence,
 }
 
-impl fmt::Display for Wait {
+impl fmt::Display for TimeoutPhase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Connect => "accepted no connection",
@@ -104,7 +104,7 @@ fn number(status: Option<u16>) -> String {
     status.map(|status| format!(" ({status})")).unwrap_or_default()
 }
 
-impl Failure {
+impl ProviderFailure {
     /// The stable name of this kind of failure, for clients and for the node that keeps it.
     pub fn code(&self) -> &'static str {
         match self {
@@ -126,7 +126,7 @@ impl Failure {
         match self {
             Self::Misconfigured { .. } => "correct the provider's settings",
             Self::Unreachable { .. } => "see whether the model server runs and `base_url` points to it",
-            Self::Timeout { wait: Wait::Connect, .. } => "see whether `base_url` points to the model server",
+            Self::Timeout { wait: TimeoutPhase::Connect, .. } => "see whether `base_url` points to the model server",
             Self::Timeout { .. } => "try again, or raise the time limits under `[generation]`",
             Self::Refused { status: 401 | 403, .. } => "see whether the provider's key is right and allows this model",
             Self::Refused { status: 402, .. } => "see whether the account at the provider has credit left",
@@ -206,7 +206,7 @@ mod tests {
     /// What servers say that cannot be told of tools; what they say of a prompt is something else.
     #[test]
     fn a_refusal_of_tools_is_told_from_others() {
-        let refused = |status: u16, words: &str| Failure::Refused { status, words: words.into() };
+        let refused = |status: u16, words: &str| ProviderFailure::Refused { status, words: words.into() };
         for words in [
             "registry.ollama.ai/library/gemma3:latest does not support tools",
             "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set",
@@ -216,7 +216,7 @@ mod tests {
             assert!(refused(400, words).refuses_tools(), "{words}");
         }
         let words = || "tools param requires --jinja flag".to_owned();
-        let failed = |status| Failure::Failed { status, words: words(), retry_after: None };
+        let failed = |status| ProviderFailure::Failed { status, words: words(), retry_after: None };
         assert!(failed(Some(500)).refuses_tools() && !failed(Some(503)).refuses_tools());
         assert!(refused(404, "No endpoints found that support tool use").refuses_tools());
         for (status, words) in

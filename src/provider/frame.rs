@@ -1,13 +1,13 @@
 //! What a reply is made of.
 
-use super::Failure;
+use super::ProviderFailure;
 use futures_util::stream::BoxStream;
 
 /// A reply under way. It ends after the first failure. Dropping it ends the request. Limits of time run only while it is
 /// polled: a slow listener is not the server's silence.
 ///
 /// A reply that ends without a failure has said at most one [`Frame::Finish`]: none when the provider gave no reason.
-pub type FrameStream = BoxStream<'static, Result<Frame, Failure>>;
+pub type FrameStream = BoxStream<'static, Result<Frame, ProviderFailure>>;
 
 /// The closed set of things a model server says.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,7 +25,7 @@ pub enum Frame {
     /// The model that answers, in the provider's words. Again when it changes.
     Model(String),
     /// Why the reply ended. Usage may still follow.
-    Finish(Finish),
+    Finish(FinishReason),
 }
 
 /// A tool that the model wants called.
@@ -58,7 +58,7 @@ pub struct Usage {
 
 /// Why a reply ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Finish {
+pub enum FinishReason {
     /// The model was done, or met a stop text.
     Stop,
     /// The limit of tokens, or of the context, was reached: the reply is truncated.
@@ -71,7 +71,7 @@ pub enum Finish {
     Other(String),
 }
 
-impl Finish {
+impl FinishReason {
     /// Reads the vendors' words for the same few things.
     pub(super) fn parse(reason: &str) -> Self {
         match reason.to_ascii_lowercase().as_str() {

@@ -1,6 +1,6 @@
 //! What the readers of every kind remember between two chunks.
 
-use super::{Frame, ToolCall, words::Scrub};
+use super::{Frame, ToolCall, words::ErrorScrubber};
 use std::collections::BTreeMap;
 
 /// So many tools are kept of one reply.
@@ -11,11 +11,11 @@ const MOST_ARGUMENTS: usize = 256 * 1024;
 
 /// The model that answers.
 #[derive(Debug, Default)]
-pub(super) struct Named(String);
+pub(super) struct ModelNameTracker(String);
 
-impl Named {
+impl ModelNameTracker {
     /// A frame where the name is another than before.
-    pub(super) fn hear(&mut self, model: &str, scrub: &Scrub) -> Option<Frame> {
+    pub(super) fn hear(&mut self, model: &str, scrub: &ErrorScrubber) -> Option<Frame> {
         if model.is_empty() || *model == self.0 {
             return None;
         }
@@ -26,9 +26,9 @@ impl Named {
 
 /// Tools that the model wants called, while they come in.
 #[derive(Debug, Default)]
-pub(super) struct Calls(BTreeMap<u64, ToolCall>);
+pub(super) struct ToolCallAssembler(BTreeMap<u64, ToolCall>);
 
-impl Calls {
+impl ToolCallAssembler {
     /// A piece of the call with this number.
     pub(super) fn hear(&mut self, index: u64, id: Option<&str>, name: Option<&str>, arguments: &str) {
         if self.0.len() >= MOST_CALLS && !self.0.contains_key(&index) {
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn calls_are_bounded() {
-        let mut calls = Calls::default();
+        let mut calls = ToolCallAssembler::default();
         (0..1000).for_each(|index| calls.hear(index, None, Some("f"), ""));
         calls.hear(0, None, None, &"夜".repeat(MOST_ARGUMENTS));
         calls.hear(0, None, None, "more");
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_model_is_told_when_it_changes() {
-        let (mut named, scrub) = (Named::default(), Scrub::default());
+        let (mut named, scrub) = (ModelNameTracker::default(), ErrorScrubber::default());
         assert_eq!(named.hear("a", &scrub), Some(Frame::Model("a".into())));
         assert_eq!((named.hear("a", &scrub), named.hear("", &scrub)), (None, None));
         assert_eq!(named.hear("b", &scrub), Some(Frame::Model("b".into())));

@@ -2,7 +2,7 @@
 
 use crate::tls;
 
-use super::{Endpoint, Failure, Kind, Wait, retry, words::Scrub};
+use super::{Endpoint, ProviderFailure, ProviderKind, TimeoutPhase, retry, words::ErrorScrubber};
 use bytes::Bytes;
 use reqwest::{
     Client, Method, Response, Url,
@@ -17,31 +17,31 @@ const MOST_ERROR_BYTES: usize = 64 * 1024;
 
 /// The client of an endpoint. It is built when it is first needed, for that reads the system's certificates.
 #[derive(Debug)]
-pub(super) struct Http {
-    pub(super) kind: Kind,
+pub(super) struct EndpointHttp {
+    pub(super) kind: ProviderKind,
     pub(super) endpoint: Endpoint,
-    client: OnceLock<Result<Client, Failure>>,
+    client: OnceLock<Result<Client, ProviderFailure>>,
 }
 
 /// What to send.
 #[derive(Debug)]
-pub(super) struct Ask {
+pub(super) struct OutgoingRequest {
     pub(super) url: Url,
     /// JSON to post; without it the address is read.
     pub(super) body: Option<Bytes>,
 }
 
-impl Http {
-    pub(super) fn new(kind: Kind, endpoint: Endpoint) -> Self {
+impl EndpointHttp {
+    pub(super) fn new(kind: ProviderKind, endpoint: Endpoint) -> Self {
         Self { kind, endpoint, client: OnceLock::new() }
     }
 
-    pub(super) fn scrub(&self) -> Scrub {
-        Scrub::new(self.endpoint.key.clone())
+    pub(super) fn scrub(&self) -> ErrorScrubber {
+        ErrorScrubber::new(self.endpoint.key.clone())
     }
 
     /// The answer to `ask` once its head has arrived and says that it went well.
-    pub(super) async fn answer(&self, ask: &Ask) -> Result<Response, Failure> {
+    pub(super) async fn answer(&self, ask: &OutgoingRequest) -> Result<Response, ProviderFailure> {
         let mut retried = 0;
         loop {
             let failure = match self.try_once(ask).await {
@@ -56,7 +56,7 @@ impl Http {
     }
 
     /// The same, asked for once.
-    pub(super) async fn try_once(&self, ask: &Ask) -> Result<Response, Failure> {
+    pub(super) async fn try_once(&self, ask: &OutgoingRequest) -> Result<Response, ProviderFailure> {
         let client = self.client.get_or_init(|| build(&self.endpoint, &ask.url)).as_ref().map_err(Clone::clone)?;
         let method = if ask.body.is_some() { Method::POST } else { Method::GET };
         let mut request = client.request(method, ask.url.clone()).headers(self.headers()?);
@@ -66,12 +66,12 @@ impl Http {
         let limit = self.endpoint.timeouts.first_token;
         let sent = timeout(limit, request.send()).await;
         let response = sent
-            .map_err(|_| Failure::Timeout { wait: Wait::FirstToken, limit })?
+            .map_err(|_| ProviderFailure::Timeout { wait: TimeoutPhase::FirstToken, limit })?
             .map_err(|error| self.unsent(&error))?;
         if response.status().is_success() { Ok(response) } else { Err(self.refusal(response).await) }
     }
 
-    fn headers(&self) -> Result<HeaderMap, Failure> {
+    fn headers(&self) -> Result<HeaderMap, ProviderFailure> {
         let mut headers = HeaderMap::new();
         let accept = "text/event-stream, application/x-ndjson, application/json";
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
@@ -81,8 +81,9 @@ impl Http {
         if let Some(key) = self.endpoint.key.as_ref().filter(|key| !key.expose().is_empty()) {
             let (name, before) = self.kind.dialect().key_header();
             let value = HeaderValue::from_str(&format!("{before}{}", key.expose()));
-            let wrong =
-                |_| Failure::Misconfigured { words: "the key holds characters that no header can carry".to_owned() };
+            let wrong = |_| ProviderFailure::Misconfigured {
+                words: "the key holds characters that no header can carry".to_owned(),
+            };
             let mut value = value.map_err(wrong)?;
             value.set_sensitive(true);
             headers.insert(HeaderName::from_static(name), value);
@@ -91,36 +92,40 @@ impl Http {
     }
 
     /// Nothing came back.
-    fn unsent(&self, error: &reqwest::Error) -> Failure {
+    fn unsent(&self, error: &reqwest::Error) -> ProviderFailure {
         if error.is_connect() && error.is_timeout() {
-            return Failure::Timeout { wait: Wait::Connect, limit: self.endpoint.timeouts.connect };
+            return ProviderFailure::Timeout { wait: TimeoutPhase::Connect, limit: self.endpoint.timeouts.connect };
         }
-        Failure::Unreachable { words: self.scrub().clean(&root_cause(error)) }
+        ProviderFailure::Unreachable { words: self.scrub().clean(&root_cause(error)) }
     }
 
     /// What an answer with another status than 2xx says.
-    async fn refusal(&self, response: Response) -> Failure {
+    async fn refusal(&self, response: Response) -> ProviderFailure {
         let status = response.status();
         let header = |name: HeaderName| response.headers().get(name).and_then(|value| value.to_str().ok());
         let wait = header(RETRY_AFTER).and_then(|value| retry::retry_after(value, header(DATE)));
         if status.is_redirection() {
             let target = header(LOCATION).unwrap_or("nowhere");
             let words = self.scrub().clean(&format!("it redirects to {target}"));
-            return Failure::from_status(status.as_u16(), words, wait);
+            return ProviderFailure::from_status(status.as_u16(), words, wait);
         }
         // A body that breaks off or never ends must not hide the status.
         let (body, _) = self.read_up_to(response, MOST_ERROR_BYTES).await;
-        Failure::from_status(status.as_u16(), self.scrub().of_body(&body), wait)
+        ProviderFailure::from_status(status.as_u16(), self.scrub().of_body(&body), wait)
     }
 
     /// The body of `response`, and why it ends early if it does.
-    pub(super) async fn read_up_to(&self, mut response: Response, most: usize) -> (Vec<u8>, Result<(), Failure>) {
+    pub(super) async fn read_up_to(
+        &self,
+        mut response: Response,
+        most: usize,
+    ) -> (Vec<u8>, Result<(), ProviderFailure>) {
         let mut body = Vec::new();
         loop {
-            match self.piece(&mut response, Wait::Silence, self.endpoint.timeouts.idle).await {
+            match self.piece(&mut response, TimeoutPhase::Silence, self.endpoint.timeouts.idle).await {
                 Ok(Some(piece)) if body.len().saturating_add(piece.len()) > most => {
                     body.extend(piece.iter().take(most.saturating_sub(body.len())));
-                    return (body, Err(Failure::TooLarge { limit: most }));
+                    return (body, Err(ProviderFailure::TooLarge { limit: most }));
                 }
                 Ok(Some(piece)) => body.extend_from_slice(&piece),
                 Ok(None) => return (body, Ok(())),
@@ -133,20 +138,20 @@ impl Http {
     pub(super) async fn piece(
         &self,
         response: &mut Response,
-        wait: Wait,
+        wait: TimeoutPhase,
         limit: Duration,
-    ) -> Result<Option<Bytes>, Failure> {
-        let piece = timeout(limit, response.chunk()).await.map_err(|_| Failure::Timeout { wait, limit })?;
+    ) -> Result<Option<Bytes>, ProviderFailure> {
+        let piece = timeout(limit, response.chunk()).await.map_err(|_| ProviderFailure::Timeout { wait, limit })?;
         piece.map_err(|error| {
             tracing::debug!(provider = self.endpoint.id, cause = root_cause(&error), "an answer was cut off");
-            Failure::CutOff
+            ProviderFailure::CutOff
         })
     }
 }
 
 /// A client that follows no redirects (an address was configured, not what it may point to) and asks no proxy for a
 /// server on this machine.
-fn build(endpoint: &Endpoint, url: &Url) -> Result<Client, Failure> {
+fn build(endpoint: &Endpoint, url: &Url) -> Result<Client, ProviderFailure> {
     tls::settle();
     let common = || {
         let builder = Client::builder()
@@ -160,7 +165,7 @@ fn build(endpoint: &Endpoint, url: &Url) -> Result<Client, Failure> {
     // Plain HTTP needs no certificates, and a machine without any cannot build the usual client.
     let built: Result<_, Box<dyn Error>> =
         if url.scheme() == "https" { common().build().or_else(|_| bundled()) } else { bundled() };
-    built.map_err(|error| Failure::Misconfigured { words: error.to_string() })
+    built.map_err(|error| ProviderFailure::Misconfigured { words: error.to_string() })
 }
 
 /// The innermost cause: the outer ones repeat the address and say less.

@@ -11,7 +11,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Error, ErrorKind, Value, context};
 use regex::Regex;
 
-use super::{Message, Request, Role, turns};
+use super::{Request, RequestMessage, RequestRole, turns};
 
 /// The largest template, in bytes. Those with tools in a dozen languages have a tenth of it.
 pub const MOST_SOURCE: usize = 256 << 10;
@@ -36,7 +36,7 @@ static MARKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// A template that can be used.
 #[derive(Debug)]
-pub struct Jinja {
+pub struct JinjaTemplate {
     environment: Environment<'static>,
     /// What it makes marks of.
     marks: Vec<String>,
@@ -44,7 +44,7 @@ pub struct Jinja {
     pub stops: Vec<String>,
 }
 
-impl Jinja {
+impl JinjaTemplate {
     /// Reads a template and tries it out.
     ///
     /// # Errors
@@ -74,8 +74,8 @@ impl Jinja {
     ///
     /// # Errors
     /// It fails on them in every form, or leaves out what they say.
-    pub fn write(&self, messages: &[Message]) -> Result<String, String> {
-        let said: Vec<Message> =
+    pub fn write(&self, messages: &[RequestMessage]) -> Result<String, String> {
+        let said: Vec<RequestMessage> =
             messages.iter().filter(|message| !message.content.trim().is_empty()).cloned().collect();
         let in_turns = in_turns(&said);
         let inside = folded(&in_turns);
@@ -89,8 +89,8 @@ impl Jinja {
         Err(why.unwrap_or_default())
     }
 
-    fn render(&self, messages: &[Message]) -> Result<String, String> {
-        let is_open = messages.last().is_some_and(|last| last.role == Role::Assistant);
+    fn render(&self, messages: &[RequestMessage]) -> Result<String, String> {
+        let is_open = messages.last().is_some_and(|last| last.role == RequestRole::Assistant);
         let mut told: Vec<(&str, String)> =
             messages.iter().map(|message| (message.role.as_str(), self.unmarked(&message.content))).collect();
         let contents: Vec<String> = told.iter().map(|(_, content)| content.trim().to_owned()).collect();
@@ -121,7 +121,7 @@ impl Jinja {
         let mut environment = self.environment.clone();
         environment.set_fuel(Some(FUEL.saturating_add(u64::try_from(size).unwrap_or(u64::MAX))));
         let template = environment.get_template(NAME).map_err(|error| error.to_string())?;
-        let mut written = Bounded { bytes: Vec::new(), left: size.saturating_mul(4).saturating_add(MOST_FRAME) };
+        let mut written = BoundedBuffer { bytes: Vec::new(), left: size.saturating_mul(4).saturating_add(MOST_FRAME) };
         template.render_captured_to(context, &mut written).map_err(|error| error.to_string())?;
         String::from_utf8(written.bytes).map_err(|error| error.to_string())
     }
@@ -142,10 +142,10 @@ impl Jinja {
     /// What stands between a reply and the next message of the player's ends a reply.
     fn find_stops(&self) -> Result<Vec<String>, String> {
         const SAID: [&str; 3] = ["a lamp burns", "it goes out", "who is there"];
-        let roles = [Role::User, Role::Assistant, Role::User];
+        let roles = [RequestRole::User, RequestRole::Assistant, RequestRole::User];
         let messages = roles.into_iter().zip(SAID);
-        let messages: Vec<Message> =
-            messages.map(|(role, content)| Message { role, name: None, content: content.to_owned() }).collect();
+        let messages: Vec<RequestMessage> =
+            messages.map(|(role, content)| RequestMessage { role, name: None, content: content.to_owned() }).collect();
         let text = self.render(&messages)?;
         let [_, reply, next] = SAID;
         let between =
@@ -166,34 +166,35 @@ impl Jinja {
 }
 
 /// The messages with instructions first and the player and the model in turn.
-fn in_turns(messages: &[Message]) -> Vec<Message> {
+fn in_turns(messages: &[RequestMessage]) -> Vec<RequestMessage> {
     let made = turns::turns(&Request { messages: messages.to_vec(), ..Request::default() });
-    let joined = |parts: Vec<turns::Part>| parts.into_iter().map(|part| part.text).collect::<String>();
-    let message = |role, content| Message { role, name: None, content };
-    let system = (!made.system.is_empty()).then(|| message(Role::System, joined(made.system)));
-    let turn =
-        |turn: turns::Turn| message(if turn.is_models { Role::Assistant } else { Role::User }, joined(turn.parts));
+    let joined = |parts: Vec<turns::AlternatingTurnPart>| parts.into_iter().map(|part| part.text).collect::<String>();
+    let message = |role, content| RequestMessage { role, name: None, content };
+    let system = (!made.system.is_empty()).then(|| message(RequestRole::System, joined(made.system)));
+    let turn = |turn: turns::AlternatingTurn| {
+        message(if turn.is_models { RequestRole::Assistant } else { RequestRole::User }, joined(turn.parts))
+    };
     system.into_iter().chain(made.turns.into_iter().map(turn)).collect()
 }
 
 /// The same with the instructions inside the first message of the player's.
-fn folded(in_turns: &[Message]) -> Vec<Message> {
+fn folded(in_turns: &[RequestMessage]) -> Vec<RequestMessage> {
     match in_turns {
-        [system, first, rest @ ..] if system.role == Role::System => {
+        [system, first, rest @ ..] if system.role == RequestRole::System => {
             let content = format!("{}\n\n{}", system.content, first.content);
-            std::iter::once(Message { content, ..first.clone() }).chain(rest.iter().cloned()).collect()
+            std::iter::once(RequestMessage { content, ..first.clone() }).chain(rest.iter().cloned()).collect()
         }
         _ => in_turns.to_vec(),
     }
 }
 
 /// What is written, up to a limit.
-struct Bounded {
+struct BoundedBuffer {
     bytes: Vec<u8>,
     left: usize,
 }
 
-impl io::Write for Bounded {
+impl io::Write for BoundedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.left = self.left.checked_sub(bytes.len()).ok_or_else(|| io::Error::other("it writes too much"))?;
         self.bytes.extend_from_slice(bytes);
@@ -208,11 +209,15 @@ impl io::Write for Bounded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Role::{Assistant as A, System as S, User as U};
+    use RequestRole::{Assistant as A, System as S, User as U};
 
-    fn write(source: &str, messages: &[(Role, &str)]) -> Result<String, String> {
-        let message = |(role, content): &(Role, &str)| Message { role: *role, name: None, content: (*content).into() };
-        Jinja::new(source)?.write(&messages.iter().map(message).collect::<Vec<_>>())
+    fn write(source: &str, messages: &[(RequestRole, &str)]) -> Result<String, String> {
+        let message = |(role, content): &(RequestRole, &str)| RequestMessage {
+            role: *role,
+            name: None,
+            content: (*content).into(),
+        };
+        JinjaTemplate::new(source)?.write(&messages.iter().map(message).collect::<Vec<_>>())
     }
 
     const PLAIN: &str = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}";
@@ -221,7 +226,7 @@ mod tests {
     fn a_template_without_marks() {
         assert_eq!(write(PLAIN, &[(S, "card"), (U, "Hi.")]).unwrap(), "system: card\nuser: Hi.\nassistant:");
         assert_eq!(write(PLAIN, &[(U, "Hi."), (A, "She ")]).unwrap(), "user: Hi.\nassistant: She ");
-        assert_eq!(Jinja::new(PLAIN).unwrap().stops, ["user:"]);
+        assert_eq!(JinjaTemplate::new(PLAIN).unwrap().stops, ["user:"]);
     }
 
     /// What a template refuses or leaves out is told to it otherwise.
@@ -252,9 +257,9 @@ mod tests {
             "{% include '/etc/passwd' %}",
             "{{ raise_exception('never') }}",
         ] {
-            assert!(Jinja::new(source).is_err(), "{source}");
+            assert!(JinjaTemplate::new(source).is_err(), "{source}");
         }
-        assert!(Jinja::new(&" ".repeat(MOST_SOURCE + 1)).unwrap_err().contains("256 at most"));
+        assert!(JinjaTemplate::new(&" ".repeat(MOST_SOURCE + 1)).unwrap_err().contains("256 at most"));
     }
 
     #[test]

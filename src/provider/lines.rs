@@ -1,16 +1,16 @@
 //! A JSON value on each line, as some servers stream: bytes in, lines out, no I/O.
 
-use super::sse::TooLong;
+use super::sse::LineTooLong;
 
 /// An incremental parser. Bytes may be cut anywhere: the lines are the same. Blank ones are left out, and bytes that are
 /// not UTF-8 become U+FFFD.
 #[derive(Debug)]
-pub(super) struct Parser {
+pub(super) struct JsonLinesParser {
     limit: usize,
     line: Vec<u8>,
 }
 
-impl Parser {
+impl JsonLinesParser {
     /// A parser that refuses lines longer than `limit` bytes.
     pub(super) fn new(limit: usize) -> Self {
         Self { limit, line: Vec::new() }
@@ -19,12 +19,12 @@ impl Parser {
     /// Takes the next bytes and appends the lines that they complete to `lines`.
     ///
     /// # Errors
-    /// [`TooLong`]; the lines before the long one are in `lines`. The parser is of no use afterwards.
-    pub(super) fn feed(&mut self, bytes: &[u8], lines: &mut Vec<String>) -> Result<(), TooLong> {
+    /// [`LineTooLong`]; the lines before the long one are in `lines`. The parser is of no use afterwards.
+    pub(super) fn feed(&mut self, bytes: &[u8], lines: &mut Vec<String>) -> Result<(), LineTooLong> {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let (text, is_whole) = piece.strip_suffix(b"\n").map_or((piece, false), |text| (text, true));
             if self.line.len().saturating_add(text.len()) > self.limit {
-                return Err(TooLong { limit: self.limit });
+                return Err(LineTooLong { limit: self.limit });
             }
             self.line.extend_from_slice(text);
             if is_whole {
@@ -54,8 +54,8 @@ mod tests {
     fn run<'a>(
         limit: usize,
         pieces: impl IntoIterator<Item = &'a [u8]>,
-    ) -> (Vec<String>, Result<Option<String>, TooLong>) {
-        let (mut parser, mut lines) = (Parser::new(limit), Vec::new());
+    ) -> (Vec<String>, Result<Option<String>, LineTooLong>) {
+        let (mut parser, mut lines) = (JsonLinesParser::new(limit), Vec::new());
         let fed = pieces.into_iter().try_for_each(|piece| parser.feed(piece, &mut lines));
         (lines, fed.map(|()| parser.end()))
     }
@@ -67,7 +67,7 @@ mod tests {
         assert_eq!(all(b"{}\r\n\n  {\"a\":1} \n"), (lines(&["{}", "{\"a\":1}"]), Ok(None)));
         assert_eq!(all(b"{}\n{\"a"), (lines(&["{}"]), Ok(Some("{\"a".to_owned()))));
         assert_eq!(all(b"a\xff\n").0, lines(&["a\u{fffd}"]));
-        assert_eq!(run(3, [b"{}\n{{}}".as_slice()]), (lines(&["{}"]), Err(TooLong { limit: 3 })));
+        assert_eq!(run(3, [b"{}\n{{}}".as_slice()]), (lines(&["{}"]), Err(LineTooLong { limit: 3 })));
     }
 
     proptest! {

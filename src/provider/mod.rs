@@ -1,7 +1,7 @@
 //! Talking to model servers: a request goes in, a stream of [`Frame`]s comes out.
 //!
 //! The room ends every vendor's dialect at its own door. Whoever consumes a reply sees the small closed set of
-//! [`Frame`] and, at most once and last, one [`Failure`] with a stable code, a sentence and the provider's own words.
+//! [`Frame`] and, at most once and last, one [`ProviderFailure`] with a stable code, a sentence and the provider's own words.
 //!
 //! The way of a reply: a kind of server (`kinds/`, behind the trait of `dialect`) writes the request's body and address;
 //! `reply` waits for a place in its key's `lane` and for the `breaker`, sends it over `http` and watches the clock; `decode`
@@ -15,7 +15,7 @@
 //!
 //! - A new kind of server: a file and a row in `kinds/`, see its head.
 //! - A new field or dialect of the OpenAI-compatible kind: `kinds/openai/chunk.rs`, with a case in its table of tests.
-//! - A new way to fail: a variant of [`Failure`] with its code, hint and whether asking again can help.
+//! - A new way to fail: a variant of [`ProviderFailure`] with its code, hint and whether asking again can help.
 //! - Another way to write messages as one text: a file in `templates/` and its row in `template.rs`.
 
 mod breaker;
@@ -46,16 +46,16 @@ mod tokens;
 mod turns;
 mod words;
 
-pub use client::Client;
+pub use client::ProviderClient;
 pub use cost::{cost, saved};
 pub use embeddings::Embedder;
 pub use endpoint::{Endpoint, Timeouts};
-pub use failure::{Failure, Wait};
-pub use frame::{Finish, Frame, FrameStream, ToolCall, Usage};
-pub use kinds::Kind;
+pub use failure::{ProviderFailure, TimeoutPhase};
+pub use frame::{FinishReason, Frame, FrameStream, ToolCall, Usage};
+pub use kinds::ProviderKind;
 pub use lane::Lane;
 pub use models::ModelInfo;
-pub use request::{Message, Request, Role, Round};
-pub use retry::Retries;
-pub use template::{Template, Written};
-pub use tokens::{NoTokenizer, Tokenizer};
+pub use request::{Request, RequestMessage, RequestRole, ToolRound};
+pub use retry::RetryPolicy;
+pub use template::{ChatTemplate, TemplatedPrompt};
+pub use tokens::{Tokenizer, TokenizerError};

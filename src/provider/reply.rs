@@ -1,10 +1,10 @@
 //! One reply under way: it waits for its place, is asked for, and is read frame by frame.
 
 use super::{
-    Endpoint, Failure, Frame, Kind, Request, Timeouts, Wait,
-    breaker::Breaker,
-    decode::Decoder,
-    http::{Ask, Http},
+    Endpoint, Frame, ProviderFailure, ProviderKind, Request, TimeoutPhase, Timeouts,
+    breaker::CircuitBreaker,
+    decode::ReplyDecoder,
+    http::{EndpointHttp, OutgoingRequest},
     turns,
 };
 use bytes::Bytes;
@@ -21,16 +21,20 @@ const MOST_MODELS: usize = 256;
 
 /// What all replies of one endpoint share.
 #[derive(Debug)]
-pub(super) struct Line {
-    pub(super) http: Http,
-    breaker: Breaker,
+pub(super) struct EndpointState {
+    pub(super) http: EndpointHttp,
+    breaker: CircuitBreaker,
     /// Models that take no beginning of their own turn, as they have said.
     only_whole: Mutex<HashSet<String>>,
 }
 
-impl Line {
-    pub(super) fn new(kind: Kind, endpoint: Endpoint) -> Self {
-        Self { http: Http::new(kind, endpoint), breaker: Breaker::default(), only_whole: Mutex::default() }
+impl EndpointState {
+    pub(super) fn new(kind: ProviderKind, endpoint: Endpoint) -> Self {
+        Self {
+            http: EndpointHttp::new(kind, endpoint),
+            breaker: CircuitBreaker::default(),
+            only_whole: Mutex::default(),
+        }
     }
 
     fn only_whole(&self) -> MutexGuard<'_, HashSet<String>> {
@@ -39,15 +43,15 @@ impl Line {
 }
 
 /// A reply under way.
-pub(super) struct Reply {
-    line: Arc<Line>,
+pub(super) struct ReplyStream {
+    line: Arc<EndpointState>,
     request: Request,
-    step: Step,
-    decoder: Decoder,
+    step: ReplyPhase,
+    decoder: ReplyDecoder,
     /// Frames that have arrived and were not yet asked for.
     ready: VecDeque<Frame>,
     /// Comes after the frames that are ready, and is the last.
-    failure: Option<Failure>,
+    failure: Option<ProviderFailure>,
     /// Text or reasoning has arrived.
     speaking: bool,
     /// The breaker let it through and was not told yet what came of it.
@@ -58,22 +62,22 @@ pub(super) struct Reply {
     place: Option<OwnedSemaphorePermit>,
 }
 
-enum Step {
+enum ReplyPhase {
     Queue,
     Ask,
     Read(Response),
     Over,
 }
 
-impl Reply {
-    pub(super) fn new(line: Arc<Line>, request: Request, is_aside: bool) -> Self {
+impl ReplyStream {
+    pub(super) fn new(line: Arc<EndpointState>, request: Request, is_aside: bool) -> Self {
         let is_refused = turns::is_begun(&request) && line.only_whole().contains(&request.model);
         let request = if is_refused { turns::asked_to_go_on(&request) } else { request };
         Self {
             decoder: decoder(&line.http, &request),
             line,
             request,
-            step: Step::Queue,
+            step: ReplyPhase::Queue,
             ready: VecDeque::new(),
             failure: None,
             speaking: false,
@@ -83,7 +87,7 @@ impl Reply {
         }
     }
 
-    pub(super) async fn next(&mut self) -> Option<Result<Frame, Failure>> {
+    pub(super) async fn next(&mut self) -> Option<Result<Frame, ProviderFailure>> {
         loop {
             if let Some(frame) = self.ready.pop_front() {
                 self.speaking |= matches!(frame, Frame::Text(_) | Frame::Reasoning(_));
@@ -94,15 +98,15 @@ impl Reply {
                 return Some(Err(failure));
             }
             match &mut self.step {
-                Step::Queue => self.queue().await,
-                Step::Ask => self.ask().await,
-                Step::Read(response) => {
+                ReplyPhase::Queue => self.queue().await,
+                ReplyPhase::Ask => self.ask().await,
+                ReplyPhase::Read(response) => {
                     let (wait, limit) =
                         patience(&self.line.http.endpoint.timeouts, self.speaking, self.decoder.is_finished());
                     let piece = self.line.http.piece(response, wait, limit).await;
                     self.take(piece);
                 }
-                Step::Over => return None,
+                ReplyPhase::Over => return None,
             }
         }
     }
@@ -110,7 +114,7 @@ impl Reply {
     async fn queue(&mut self) {
         self.place = self.line.http.endpoint.lane.enter().await;
         match self.line.breaker.pass(Instant::now()) {
-            Ok(()) => (self.is_watched, self.step) = (true, Step::Ask),
+            Ok(()) => (self.is_watched, self.step) = (true, ReplyPhase::Ask),
             Err(failure) => self.failure = Some(failure),
         }
     }
@@ -120,11 +124,11 @@ impl Reply {
         let url = http.kind.dialect().reply_url(&http.endpoint, &self.request.model);
         let body = http.kind.dialect().body(&self.request, &http.endpoint).to_string();
         let answered = match url {
-            Ok(url) => http.answer(&Ask { url, body: Some(Bytes::from(body)) }).await,
+            Ok(url) => http.answer(&OutgoingRequest { url, body: Some(Bytes::from(body)) }).await,
             Err(failure) => Err(failure),
         };
         match answered {
-            Ok(response) => self.step = Step::Read(response),
+            Ok(response) => self.step = ReplyPhase::Read(response),
             Err(failure) if failure.refuses_a_beginning() && turns::is_begun(&self.request) => self.ask_otherwise(),
             Err(failure) => self.fail(failure),
         }
@@ -142,7 +146,7 @@ impl Reply {
         self.decoder = decoder(&self.line.http, &self.request);
     }
 
-    fn fail(&mut self, failure: Failure) {
+    fn fail(&mut self, failure: ProviderFailure) {
         if std::mem::take(&mut self.is_watched) {
             match self.is_aside {
                 true => self.line.breaker.given_up(),
@@ -153,7 +157,7 @@ impl Reply {
     }
 
     /// Decodes what arrived, or what it means that nothing more does.
-    fn take(&mut self, piece: Result<Option<Bytes>, Failure>) {
+    fn take(&mut self, piece: Result<Option<Bytes>, ProviderFailure>) {
         let mut frames = Vec::new();
         let result = match piece {
             Ok(Some(bytes)) => self.decoder.feed(&bytes, &mut frames),
@@ -175,14 +179,14 @@ impl Reply {
         }
     }
 
-    fn close(&mut self, frames: &mut Vec<Frame>) -> Result<(), Failure> {
+    fn close(&mut self, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
         self.end();
         self.decoder.end(frames)
     }
 
     /// Nothing more will be read: the next one may have the place.
     fn end(&mut self) {
-        self.step = Step::Over;
+        self.step = ReplyPhase::Over;
         self.place = None;
     }
 
@@ -190,14 +194,14 @@ impl Reply {
     /// the end, which is most often on its way.
     fn linger(&mut self) {
         self.place = None;
-        if let Step::Read(mut response) = std::mem::replace(&mut self.step, Step::Over) {
+        if let ReplyPhase::Read(mut response) = std::mem::replace(&mut self.step, ReplyPhase::Over) {
             let limit = self.line.http.endpoint.timeouts.after_finish;
             tokio::spawn(tokio::time::timeout(limit, async move { while let Ok(Some(_)) = response.chunk().await {} }));
         }
     }
 }
 
-impl Drop for Reply {
+impl Drop for ReplyStream {
     fn drop(&mut self) {
         if self.is_watched {
             self.line.breaker.given_up();
@@ -205,9 +209,9 @@ impl Drop for Reply {
     }
 }
 
-fn decoder(http: &Http, request: &Request) -> Decoder {
+fn decoder(http: &EndpointHttp, request: &Request) -> ReplyDecoder {
     let dialect = http.kind.dialect();
-    Decoder::new(http.endpoint.max_reply_bytes, http.scrub(), dialect.reader(request), dialect.framing())
+    ReplyDecoder::new(http.endpoint.max_reply_bytes, http.scrub(), dialect.reader(request), dialect.framing())
 }
 
 fn is_speech(frame: &Frame) -> bool {
@@ -215,11 +219,11 @@ fn is_speech(frame: &Frame) -> bool {
 }
 
 /// How long to wait for the next sign of life, and for what.
-fn patience(timeouts: &Timeouts, speaking: bool, finished: bool) -> (Wait, Duration) {
+fn patience(timeouts: &Timeouts, speaking: bool, finished: bool) -> (TimeoutPhase, Duration) {
     match (speaking, finished) {
-        (_, true) => (Wait::Silence, timeouts.after_finish),
-        (true, false) => (Wait::Silence, timeouts.idle),
-        (false, false) => (Wait::FirstToken, timeouts.first_token),
+        (_, true) => (TimeoutPhase::Silence, timeouts.after_finish),
+        (true, false) => (TimeoutPhase::Silence, timeouts.idle),
+        (false, false) => (TimeoutPhase::FirstToken, timeouts.first_token),
     }
 }
 
@@ -230,8 +234,8 @@ mod tests {
     #[test]
     fn patience_depends_on_how_far_the_reply_is() {
         let timeouts = Timeouts::default();
-        assert_eq!(patience(&timeouts, false, false), (Wait::FirstToken, timeouts.first_token));
-        assert_eq!(patience(&timeouts, true, false), (Wait::Silence, timeouts.idle));
-        assert_eq!(patience(&timeouts, true, true), (Wait::Silence, timeouts.after_finish));
+        assert_eq!(patience(&timeouts, false, false), (TimeoutPhase::FirstToken, timeouts.first_token));
+        assert_eq!(patience(&timeouts, true, false), (TimeoutPhase::Silence, timeouts.idle));
+        assert_eq!(patience(&timeouts, true, true), (TimeoutPhase::Silence, timeouts.after_finish));
     }
 }

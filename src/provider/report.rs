@@ -1,9 +1,9 @@
 //! Errors that come as JSON, in the middle of a stream or in place of one.
 
 use super::{
-    Failure,
+    ProviderFailure,
     json::{present, text},
-    words::Scrub,
+    words::ErrorScrubber,
 };
 use serde_json::Value;
 
@@ -18,11 +18,11 @@ pub(super) fn error_of(value: &Value) -> Option<&Value> {
 }
 
 /// What an error means.
-pub(super) fn failure(error: &Value, scrub: &Scrub) -> Failure {
+pub(super) fn failure(error: &Value, scrub: &ErrorScrubber) -> ProviderFailure {
     let words = scrub.of_value(error);
     match error_number(error) {
-        Some(status) => Failure::from_status(status, words, None),
-        None => Failure::Failed { status: None, words, retry_after: None },
+        Some(status) => ProviderFailure::from_status(status, words, None),
+        None => ProviderFailure::Failed { status: None, words, retry_after: None },
     }
 }
 

@@ -6,7 +6,7 @@ use super::frame::ToolCall;
 
 /// Who says a message, in the wire's sense.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum RequestRole {
     /// Instructions.
     System,
     /// The player.
@@ -15,7 +15,7 @@ pub enum Role {
     Assistant,
 }
 
-impl Role {
+impl RequestRole {
     /// The wire's word.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -28,9 +28,9 @@ impl Role {
 
 /// One message of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
+pub struct RequestMessage {
     /// Who says it.
-    pub role: Role,
+    pub role: RequestRole,
     /// The speaker. Sent only where the API allows it: 1 to 64 Latin letters, digits, `_` and `-`. A name that must
     /// reach the model belongs into the content.
     pub name: Option<String>,
@@ -40,7 +40,7 @@ pub struct Message {
 
 /// What happened when a model wanted tools called before it went on: it said something, perhaps, and each call was answered.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Round {
+pub struct ToolRound {
     /// What the model had said when it wanted them.
     pub said: String,
     /// What it wanted called, each with a name for the call.
@@ -49,7 +49,7 @@ pub struct Round {
     pub answers: Vec<String>,
 }
 
-impl Round {
+impl ToolRound {
     /// Each call with what came of it.
     pub fn answered(&self) -> impl Iterator<Item = (&ToolCall, &str)> {
         self.calls.iter().zip(self.answers.iter().map(String::as_str))
@@ -62,9 +62,9 @@ pub struct Request {
     /// The model, as the provider names it.
     pub model: String,
     /// The prompt.
-    pub messages: Vec<Message>,
+    pub messages: Vec<RequestMessage>,
     /// Tools that this reply has used so far; they stand behind the messages.
-    pub rounds: Vec<Round>,
+    pub rounds: Vec<ToolRound>,
     /// `temperature`, `max_tokens`, `stop`, `seed` and whatever else the provider takes, in OpenAI's words: other kinds
     /// rename what they know. They go over the endpoint's own `extra`; `null` takes a field out.
     pub params: Map<String, Value>,

@@ -1,12 +1,12 @@
 //! When to ask again, and after how long.
 
-use super::Failure;
+use super::ProviderFailure;
 use jiff::fmt::rfc2822;
 use std::time::Duration;
 
 /// How often to ask again when a server cannot be reached, is busy or fails, as long as no reply has begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Retries {
+pub struct RetryPolicy {
     /// How often to ask again.
     pub max: u32,
     /// The first wait; each further one is twice as long.
@@ -15,17 +15,17 @@ pub struct Retries {
     pub longest_wait: Duration,
 }
 
-impl Default for Retries {
+impl Default for RetryPolicy {
     /// Twice, after 0.5 s and 1 s, waiting at most 10 s where the server asks for it.
     fn default() -> Self {
         Self { max: 2, first_wait: Duration::from_millis(500), longest_wait: Duration::from_secs(10) }
     }
 }
 
-impl Retries {
+impl RetryPolicy {
     /// How long to wait before asking again after `failure`, when it was already asked again `done` times. `None`: give
     /// up.
-    pub(super) fn wait(&self, done: u32, failure: &Failure) -> Option<Duration> {
+    pub(super) fn wait(&self, done: u32, failure: &ProviderFailure) -> Option<Duration> {
         if done >= self.max || !failure.retryable() {
             return None;
         }
@@ -52,22 +52,22 @@ pub(super) fn retry_after(value: &str, date: Option<&str>) -> Option<Duration> {
 mod tests {
     use super::*;
 
-    const RETRIES: Retries =
-        Retries { max: 2, first_wait: Duration::from_secs(1), longest_wait: Duration::from_secs(3) };
+    const RETRIES: RetryPolicy =
+        RetryPolicy { max: 2, first_wait: Duration::from_secs(1), longest_wait: Duration::from_secs(3) };
 
     #[test]
     fn waits_double_and_end() {
-        let unreachable = Failure::Unreachable { words: String::new() };
+        let unreachable = ProviderFailure::Unreachable { words: String::new() };
         assert_eq!(RETRIES.wait(0, &unreachable), Some(Duration::from_secs(1)));
         assert_eq!(RETRIES.wait(1, &unreachable), Some(Duration::from_secs(2)));
         assert_eq!(RETRIES.wait(2, &unreachable), None);
-        let many = Retries { max: u32::MAX, ..RETRIES };
+        let many = RetryPolicy { max: u32::MAX, ..RETRIES };
         assert_eq!(many.wait(40, &unreachable), Some(RETRIES.longest_wait));
     }
 
     #[test]
     fn what_the_server_asks_for_is_kept_to_or_given_up() {
-        let asks = |seconds| Failure::from_status(429, String::new(), Some(Duration::from_secs(seconds)));
+        let asks = |seconds| ProviderFailure::from_status(429, String::new(), Some(Duration::from_secs(seconds)));
         assert_eq!(RETRIES.wait(0, &asks(0)), Some(Duration::ZERO));
         assert_eq!(RETRIES.wait(1, &asks(3)), Some(Duration::from_secs(3)));
         assert_eq!(RETRIES.wait(0, &asks(4)), None);
@@ -79,12 +79,16 @@ mod tests {
             [(400, false), (401, false), (404, false), (429, true), (500, true), (501, false), (503, true)]
         {
             assert_eq!(
-                RETRIES.wait(0, &Failure::from_status(status, String::new(), None)).is_some(),
+                RETRIES.wait(0, &ProviderFailure::from_status(status, String::new(), None)).is_some(),
                 again,
                 "{status}"
             );
         }
-        for failure in [Failure::CutOff, Failure::TooLarge { limit: 1 }, Failure::Garbled { words: String::new() }] {
+        for failure in [
+            ProviderFailure::CutOff,
+            ProviderFailure::TooLarge { limit: 1 },
+            ProviderFailure::Garbled { words: String::new() },
+        ] {
             assert_eq!(RETRIES.wait(0, &failure), None);
         }
     }

@@ -8,7 +8,7 @@
 
 /// One thing a stream of events says. `event`, `id` and `retry` lines say nothing to us and are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
+pub enum SseEvent {
     /// A comment line: the server is alive and has nothing to tell.
     Comment,
     /// The payload of one event.
@@ -18,14 +18,14 @@ pub enum Event {
 /// A line, or the lines of one event together, are longer than the limit in bytes that the parser was made with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event is longer than {limit} bytes")]
-pub struct TooLong {
+pub struct LineTooLong {
     /// The limit in bytes.
     pub limit: usize,
 }
 
 /// An incremental parser. Bytes may be cut anywhere: the events are the same.
 #[derive(Debug)]
-pub struct Parser {
+pub struct SseParser {
     limit: usize,
     line: Vec<u8>,
     data: Option<String>,
@@ -33,7 +33,7 @@ pub struct Parser {
     first_line: bool,
 }
 
-impl Parser {
+impl SseParser {
     /// A parser that refuses lines and events longer than `limit` bytes.
     pub fn new(limit: usize) -> Self {
         Self { limit, line: Vec::new(), data: None, after_cr: false, first_line: true }
@@ -42,8 +42,8 @@ impl Parser {
     /// Takes the next bytes and appends the events that they complete to `events`.
     ///
     /// # Errors
-    /// [`TooLong`]; the events before the long one are in `events`. The parser is of no use afterwards.
-    pub fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), TooLong> {
+    /// [`LineTooLong`]; the events before the long one are in `events`. The parser is of no use afterwards.
+    pub fn feed(&mut self, bytes: &[u8], events: &mut Vec<SseEvent>) -> Result<(), LineTooLong> {
         for piece in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
             match piece.split_last() {
                 // The second half of a CR LF whose first half has already ended the line.
@@ -65,37 +65,37 @@ impl Parser {
     /// The body has ended: the event that was still open, if any.
     ///
     /// # Errors
-    /// [`TooLong`], as for [`Parser::feed`].
-    pub fn end(mut self) -> Result<Option<String>, TooLong> {
+    /// [`LineTooLong`], as for [`SseParser::feed`].
+    pub fn end(mut self) -> Result<Option<String>, LineTooLong> {
         if !self.line.is_empty() {
             self.end_line(&mut Vec::new())?;
         }
         Ok(self.data)
     }
 
-    fn append(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
+    fn append(&mut self, bytes: &[u8]) -> Result<(), LineTooLong> {
         if self.line.len().saturating_add(bytes.len()) > self.limit {
-            return Err(TooLong { limit: self.limit });
+            return Err(LineTooLong { limit: self.limit });
         }
         self.line.extend_from_slice(bytes);
         Ok(())
     }
 
-    fn end_line(&mut self, events: &mut Vec<Event>) -> Result<(), TooLong> {
+    fn end_line(&mut self, events: &mut Vec<SseEvent>) -> Result<(), LineTooLong> {
         let taken = std::mem::take(&mut self.line);
         let mut line = taken.as_slice();
         if std::mem::take(&mut self.first_line) {
             line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
         }
         match line {
-            [] => events.extend(self.data.take().map(Event::Data)),
-            [b':', ..] => events.push(Event::Comment),
+            [] => events.extend(self.data.take().map(SseEvent::Data)),
+            [b':', ..] => events.push(SseEvent::Comment),
             _ => self.field(line)?,
         }
         Ok(())
     }
 
-    fn field(&mut self, line: &[u8]) -> Result<(), TooLong> {
+    fn field(&mut self, line: &[u8]) -> Result<(), LineTooLong> {
         let mut parts = line.splitn(2, |byte| *byte == b':');
         if !matches!(parts.next(), Some(b"data" | b"error")) {
             return Ok(());
@@ -108,7 +108,7 @@ impl Parser {
                 data.push('\n');
                 data.push_str(&value);
             }
-            Some(_) => return Err(TooLong { limit: self.limit }),
+            Some(_) => return Err(LineTooLong { limit: self.limit }),
         }
         Ok(())
     }
@@ -123,8 +123,8 @@ mod tests {
     fn run<'a>(
         limit: usize,
         pieces: impl IntoIterator<Item = &'a [u8]>,
-    ) -> (Vec<Event>, Result<Option<String>, TooLong>) {
-        let mut parser = Parser::new(limit);
+    ) -> (Vec<SseEvent>, Result<Option<String>, LineTooLong>) {
+        let mut parser = SseParser::new(limit);
         let mut events = Vec::new();
         for piece in pieces {
             if let Err(error) = parser.feed(piece, &mut events) {
@@ -140,8 +140,8 @@ mod tests {
         let shown: Vec<_> = events
             .iter()
             .map(|event| match event {
-                Event::Comment => "<comment>",
-                Event::Data(data) => data,
+                SseEvent::Comment => "<comment>",
+                SseEvent::Data(data) => data,
             })
             .collect();
         assert_eq!(shown, expected, "{body:?}");
@@ -171,14 +171,14 @@ mod tests {
     #[test]
     fn bytes_that_are_no_utf8_become_replacement_characters() {
         let (events, _) = run(100, [b"data: a\xff\xe5\xa4b\n\n".as_slice()]);
-        assert_eq!(events, [Event::Data("a\u{fffd}\u{fffd}b".into())]);
+        assert_eq!(events, [SseEvent::Data("a\u{fffd}\u{fffd}b".into())]);
     }
 
     #[test]
     fn long_lines_and_long_events_are_refused() {
-        let long = TooLong { limit: 10 };
-        assert_eq!(run(10, [b"data: 1234\n\n".as_slice()]).0, [Event::Data("1234".into())]);
-        assert_eq!(run(10, [b"data: a\n\ndata: 12345".as_slice()]), (vec![Event::Data("a".into())], Err(long)));
+        let long = LineTooLong { limit: 10 };
+        assert_eq!(run(10, [b"data: 1234\n\n".as_slice()]).0, [SseEvent::Data("1234".into())]);
+        assert_eq!(run(10, [b"data: a\n\ndata: 12345".as_slice()]), (vec![SseEvent::Data("a".into())], Err(long)));
         assert_eq!(run(10, [b"data: 1234\ndata: 1234\ndata: 1\n\n".as_slice()]), (vec![], Err(long)));
     }
 

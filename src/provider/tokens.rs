@@ -28,21 +28,21 @@ const OLDER: [&str; 4] = ["gpt-4", "gpt-3.5", "gpt-35", "chatgpt-3.5"];
 
 /// A tokenizer. Cheap to clone; clones share what they remember.
 #[derive(Clone)]
-pub struct Tokenizer(Arc<Inner>);
+pub struct Tokenizer(Arc<TokenizerInner>);
 
 /// What counts a text; `None` where it fails.
-type Count = dyn Fn(&str) -> Option<usize> + Send + Sync;
+type TokenCountFn = dyn Fn(&str) -> Option<usize> + Send + Sync;
 
-struct Inner {
+struct TokenizerInner {
     name: String,
-    count: Box<Count>,
-    known: Mutex<Known>,
+    count: Box<TokenCountFn>,
+    known: Mutex<TokenCountCache>,
 }
 
 /// A file that is no tokenizer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file:?} cannot be used as a tokenizer: {why}")]
-pub struct NoTokenizer {
+pub struct TokenizerError {
     /// The file, as the settings name it.
     pub file: String,
     /// Why not.
@@ -81,19 +81,19 @@ impl Tokenizer {
     ///
     /// # Errors
     /// It is not there, too large, no tokenizer, or one that fails on a word.
-    pub fn of_setting(setting: &str) -> Result<Self, NoTokenizer> {
+    pub fn of_setting(setting: &str) -> Result<Self, TokenizerError> {
         if let Some(named) = Self::named(setting) {
             return Ok(named);
         }
         let path = Path::new(setting);
-        let inner = read(path).map_err(|why| NoTokenizer { file: setting.to_owned(), why })?;
+        let inner = read(path).map_err(|why| TokenizerError { file: setting.to_owned(), why })?;
         let name = path.file_name().map_or(setting.into(), |name| name.to_string_lossy());
         let count = move |text: &str| Some(inner.encode_fast(text, false).ok()?.len());
         Ok(Self::new(format!("file {name}"), count))
     }
 
     fn new(name: String, count: impl Fn(&str) -> Option<usize> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(Inner { name, count: Box::new(count), known: Mutex::default() }))
+        Self(Arc::new(TokenizerInner { name, count: Box::new(count), known: Mutex::default() }))
     }
 
     /// What it is called where a count is shown: `tiktoken o200k_base`, `file tokenizer.json`.
@@ -154,12 +154,12 @@ fn read(path: &Path) -> Result<tokenizers::Tokenizer, String> {
 
 /// Counts by the hash of their text: what was asked for lately stays.
 #[derive(Default)]
-struct Known {
+struct TokenCountCache {
     young: HashMap<[u8; 32], usize>,
     old: HashMap<[u8; 32], usize>,
 }
 
-impl Known {
+impl TokenCountCache {
     fn get(&mut self, hash: &[u8; 32]) -> Option<usize> {
         if let Some(count) = self.young.get(hash) {
             return Some(*count);
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_bounded() {
-        let mut known = Known::default();
+        let mut known = TokenCountCache::default();
         for n in 0..100_000_u32 {
             known.put(*blake3::hash(&n.to_le_bytes()).as_bytes(), 1);
             assert_eq!(known.get(blake3::hash(&0_u32.to_le_bytes()).as_bytes()), Some(1), "what is asked for stays");

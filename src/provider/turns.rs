@@ -5,7 +5,7 @@
 //! players themselves speak out of the story, and it needs no language. Neighbours of one role are parts of one turn with a
 //! blank line between them; each stays a part of its own, so that what was sent before is found again by the vendor's cache.
 
-use super::{Message, Request, Role};
+use super::{Request, RequestMessage, RequestRole};
 
 /// What the player says where a story begins with the model's words: vendors want the player to begin.
 pub(super) const OPENING: &str = "[Begin]";
@@ -16,25 +16,25 @@ pub(super) const GO_ON: &str =
 
 /// A prompt in turns.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Turns {
+pub(super) struct AlternatingPrompt {
     /// Instructions before everything else.
-    pub system: Vec<Part>,
+    pub system: Vec<AlternatingTurnPart>,
     /// The player and the model in turn; never empty, and the player begins.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<AlternatingTurn>,
 }
 
 /// What one of them says without the other.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Turn {
+pub(super) struct AlternatingTurn {
     /// Whether the model speaks.
     pub is_models: bool,
     /// What is said; never empty.
-    pub parts: Vec<Part>,
+    pub parts: Vec<AlternatingTurnPart>,
 }
 
 /// One message inside a turn.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct AlternatingTurnPart {
     /// The text, with the blank line before it where it is not the first.
     pub text: String,
     /// Up to here the prompt is expected to stay as it is.
@@ -42,33 +42,33 @@ pub(super) struct Part {
 }
 
 /// The messages of a request in turns.
-pub(super) fn turns(request: &Request) -> Turns {
-    let mut made = Turns { system: Vec::new(), turns: Vec::new() };
-    let said: Vec<(usize, &Message)> =
+pub(super) fn turns(request: &Request) -> AlternatingPrompt {
+    let mut made = AlternatingPrompt { system: Vec::new(), turns: Vec::new() };
+    let said: Vec<(usize, &RequestMessage)> =
         request.messages.iter().enumerate().filter(|(_, message)| !message.content.trim().is_empty()).collect();
     let edge = said.iter().filter(|(index, _)| *index < request.stable).map(|(index, _)| *index).next_back();
     for (index, message) in said {
         let is_edge = edge == Some(index);
         match message.role {
-            Role::System if made.turns.is_empty() => push(&mut made.system, &message.content, is_edge),
-            Role::System => made.say(false, &format!("[{}]", message.content), is_edge),
-            Role::User => made.say(false, &message.content, is_edge),
-            Role::Assistant => made.say(true, &message.content, is_edge),
+            RequestRole::System if made.turns.is_empty() => push(&mut made.system, &message.content, is_edge),
+            RequestRole::System => made.say(false, &format!("[{}]", message.content), is_edge),
+            RequestRole::User => made.say(false, &message.content, is_edge),
+            RequestRole::Assistant => made.say(true, &message.content, is_edge),
         }
     }
     if made.turns.first().is_none_or(|turn| turn.is_models) {
-        let opening = Part { text: OPENING.to_owned(), is_edge: false };
-        made.turns.insert(0, Turn { is_models: false, parts: vec![opening] });
+        let opening = AlternatingTurnPart { text: OPENING.to_owned(), is_edge: false };
+        made.turns.insert(0, AlternatingTurn { is_models: false, parts: vec![opening] });
     }
     made
 }
 
-impl Turns {
+impl AlternatingPrompt {
     fn say(&mut self, is_models: bool, text: &str, is_edge: bool) {
         match self.turns.last_mut().filter(|turn| turn.is_models == is_models) {
             Some(turn) => push(&mut turn.parts, text, is_edge),
             None => {
-                let mut turn = Turn { is_models, parts: Vec::new() };
+                let mut turn = AlternatingTurn { is_models, parts: Vec::new() };
                 push(&mut turn.parts, text, is_edge);
                 self.turns.push(turn);
             }
@@ -76,21 +76,21 @@ impl Turns {
     }
 }
 
-fn push(parts: &mut Vec<Part>, text: &str, is_edge: bool) {
+fn push(parts: &mut Vec<AlternatingTurnPart>, text: &str, is_edge: bool) {
     let text = if parts.is_empty() { text.to_owned() } else { format!("\n\n{text}") };
-    parts.push(Part { text, is_edge });
+    parts.push(AlternatingTurnPart { text, is_edge });
 }
 
 /// Whether the request hands the model the beginning of its own turn. After tools were called it is the player's again.
 pub(super) fn is_begun(request: &Request) -> bool {
-    request.rounds.is_empty() && request.messages.last().is_some_and(|last| last.role == Role::Assistant)
+    request.rounds.is_empty() && request.messages.last().is_some_and(|last| last.role == RequestRole::Assistant)
 }
 
 /// The same request for a model that cannot be handed the beginning of its own turn: it is asked to go on.
 pub(super) fn asked_to_go_on(request: &Request) -> Request {
     let mut asked = request.clone();
     if is_begun(request) {
-        asked.messages.push(Message { role: Role::User, name: None, content: GO_ON.to_owned() });
+        asked.messages.push(RequestMessage { role: RequestRole::User, name: None, content: GO_ON.to_owned() });
     }
     asked
 }
@@ -99,15 +99,19 @@ pub(super) fn asked_to_go_on(request: &Request) -> Request {
 mod tests {
     use super::*;
 
-    fn request(stable: usize, messages: &[(Role, &str)]) -> Request {
-        let message = |(role, content): &(Role, &str)| Message { role: *role, name: None, content: (*content).into() };
+    fn request(stable: usize, messages: &[(RequestRole, &str)]) -> Request {
+        let message = |(role, content): &(RequestRole, &str)| RequestMessage {
+            role: *role,
+            name: None,
+            content: (*content).into(),
+        };
         Request { messages: messages.iter().map(message).collect(), stable, ..Request::default() }
     }
 
     /// As one text a line: `S` instructions, `U` the player, `M` the model, `|` between parts, `*` the edge.
     fn shown(request: &Request) -> Vec<String> {
         let made = turns(request);
-        let parts = |parts: &[Part]| {
+        let parts = |parts: &[AlternatingTurnPart]| {
             let texts = parts.iter().map(|part| part.text.clone() + if part.is_edge { "*" } else { "" });
             texts.collect::<Vec<_>>().join("|").replace('\n', "/")
         };
@@ -117,12 +121,13 @@ mod tests {
         system.into_iter().chain(turns).collect()
     }
 
-    use Role::{Assistant as A, System as S, User as U};
+    use RequestRole::{Assistant as A, System as S, User as U};
 
     /// S4-35: whatever the messages are, the player begins, roles take turns, nothing is empty.
     #[test]
     fn the_player_begins_and_roles_take_turns() {
-        let check = |messages: &[(Role, &str)], expected: &[&str]| assert_eq!(shown(&request(0, messages)), expected);
+        let check =
+            |messages: &[(RequestRole, &str)], expected: &[&str]| assert_eq!(shown(&request(0, messages)), expected);
         check(
             &[(S, "card"), (S, "more"), (A, "Hello."), (U, "Hi.")],
             &["S card|//more", "U [Begin]", "M Hello.", "U Hi."],

@@ -12,11 +12,11 @@ const SHORTEST_KEY: usize = 8;
 
 /// Cleans words; knows the key that must not be in them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Scrub {
+pub(super) struct ErrorScrubber {
     key: Option<Secret>,
 }
 
-impl Scrub {
+impl ErrorScrubber {
     pub(super) fn new(key: Option<Secret>) -> Self {
         Self { key: key.filter(|key| key.expose().len() >= SHORTEST_KEY) }
     }
@@ -112,13 +112,13 @@ mod tests {
             ("<p>oops</p>", "an HTML page"),
             ("</title><title>", "an HTML page"),
         ] {
-            assert_eq!(Scrub::default().of_body(body.as_bytes()), expected, "{body}");
+            assert_eq!(ErrorScrubber::default().of_body(body.as_bytes()), expected, "{body}");
         }
     }
 
     #[test]
     fn words_are_one_bounded_line_without_controls() {
-        let scrub = Scrub::default();
+        let scrub = ErrorScrubber::default();
         assert_eq!(scrub.clean("a\u{0}\u{1b}[31mb\r\n c\u{202e}d\u{feff}"), "a [31mb cd");
         let long = scrub.clean(&"夜".repeat(10_000));
         assert_eq!(long.chars().count(), MOST + 1);
@@ -129,9 +129,9 @@ mod tests {
     #[test]
     fn the_key_is_taken_out() {
         let key = Secret::new("sk-very-secret");
-        let scrub = Scrub::new(Some(key));
+        let scrub = ErrorScrubber::new(Some(key));
         assert_eq!(scrub.clean("bad key: sk-very-secret!"), "bad key: [key]!");
         assert!(!scrub.clean(&format!("{}sk-very-secret", "x".repeat(MOST - 5))).contains("sk-"));
-        assert_eq!(Scrub::new(Some(Secret::new("none"))).clean("none left"), "none left");
+        assert_eq!(ErrorScrubber::new(Some(Secret::new("none"))).clean("none left"), "none left");
     }
 }

@@ -11,7 +11,7 @@ use std::str::CharIndices;
 
 use tantivy::tokenizer::{AsciiFoldingFilter, TextAnalyzer, Token, TokenStream, Tokenizer};
 
-use super::english::{Stems, stem};
+use super::english::{StemFilter, stem};
 
 /// How the analyser is called in the index.
 pub(super) const NAME: &str = "clotho";
@@ -23,12 +23,12 @@ const WORD_MAX: usize = 64;
 
 /// The analyser of all texts and names.
 pub(super) fn analyser() -> TextAnalyzer {
-    TextAnalyzer::builder(Cut).filter(AsciiFoldingFilter).build()
+    TextAnalyzer::builder(MixedScriptTokenizer).filter(AsciiFoldingFilter).build()
 }
 
 /// The analyser of English ground forms.
 pub(super) fn stems() -> TextAnalyzer {
-    TextAnalyzer::builder(Cut).filter(AsciiFoldingFilter).filter(Stems).build()
+    TextAnalyzer::builder(MixedScriptTokenizer).filter(AsciiFoldingFilter).filter(StemFilter).build()
 }
 
 /// Every term of a text, in order.
@@ -40,15 +40,15 @@ pub(super) fn words(text: &str) -> Vec<String> {
 
 /// Terms of texts, English ones by their ground forms, for who counts them and keeps none. Very short words in Latin letters
 /// say nothing and are left out.
-pub struct Terms(TextAnalyzer);
+pub struct TermAnalyzer(TextAnalyzer);
 
-impl Default for Terms {
+impl Default for TermAnalyzer {
     fn default() -> Self {
         Self(analyser())
     }
 }
 
-impl Terms {
+impl TermAnalyzer {
     /// Hands on every term of a text, in order.
     pub fn each(&mut self, text: &str, mut take: impl FnMut(&str)) {
         self.0.token_stream(text).process(&mut |token| match stem(&token.text) {
@@ -82,7 +82,7 @@ fn has(text: &str, wanted: &str, is_alike: impl Fn(&str, &str) -> bool) -> bool 
 
 /// Whether a term is a word between spaces: what has beginnings and slips of the finger.
 pub(super) fn is_word(term: &str) -> bool {
-    term.chars().all(|c| class(c) == Class::Word)
+    term.chars().all(|c| class(c) == CharClass::Word)
 }
 
 /// What is asked for as terms with their offsets from the first: the whole must occur as it stands. Empty if the text
@@ -103,24 +103,24 @@ pub(super) fn phrase(text: &str) -> Vec<(usize, String)> {
 }
 
 #[derive(Clone)]
-struct Cut;
+struct MixedScriptTokenizer;
 
-struct Stream<'a> {
+struct MixedScriptTokenStream<'a> {
     chars: Peekable<CharIndices<'a>>,
     token: Token,
     /// The pair that begins at the token's character, and where it ends.
     pair: Option<(String, usize)>,
 }
 
-impl Tokenizer for Cut {
-    type TokenStream<'a> = Stream<'a>;
+impl Tokenizer for MixedScriptTokenizer {
+    type TokenStream<'a> = MixedScriptTokenStream<'a>;
 
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream<'a> {
-        Stream { chars: text.char_indices().peekable(), token: Token::default(), pair: None }
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> MixedScriptTokenStream<'a> {
+        MixedScriptTokenStream { chars: text.char_indices().peekable(), token: Token::default(), pair: None }
     }
 }
 
-impl TokenStream for Stream<'_> {
+impl TokenStream for MixedScriptTokenStream<'_> {
     fn advance(&mut self) -> bool {
         if let Some((text, end)) = self.pair.take() {
             self.token.text = text;
@@ -131,13 +131,13 @@ impl TokenStream for Stream<'_> {
         while let Some((at, wide)) = self.chars.next() {
             let c = narrow(wide);
             let class = class(c);
-            if matches!(class, Class::Gap | Class::Joiner) {
+            if matches!(class, CharClass::Gap | CharClass::Joiner) {
                 continue;
             }
             self.begin(at, c, at + wide.len_utf8());
             match class {
-                Class::Dense => self.look_for_pair(),
-                Class::Word => self.gather(),
+                CharClass::Dense => self.look_for_pair(),
+                CharClass::Word => self.gather(),
                 _ => {}
             }
             return true;
@@ -154,7 +154,7 @@ impl TokenStream for Stream<'_> {
     }
 }
 
-impl Stream<'_> {
+impl MixedScriptTokenStream<'_> {
     fn begin(&mut self, at: usize, c: char, end: usize) {
         self.token.text.clear();
         self.token.text.extend(c.to_lowercase());
@@ -169,12 +169,12 @@ impl Stream<'_> {
         while let Some(&(at, wide)) = self.chars.peek() {
             let c = narrow(wide);
             match class(c) {
-                Class::Word if count < WORD_MAX => {
+                CharClass::Word if count < WORD_MAX => {
                     self.token.text.extend(c.to_lowercase());
                     self.token.offset_to = at + wide.len_utf8();
                     count += 1;
                 }
-                Class::Joiner => {}
+                CharClass::Joiner => {}
                 _ => break,
             }
             self.chars.next();
@@ -182,9 +182,9 @@ impl Stream<'_> {
     }
 
     fn look_for_pair(&mut self) {
-        while self.chars.next_if(|&(_, c)| class(c) == Class::Joiner).is_some() {}
+        while self.chars.next_if(|&(_, c)| class(c) == CharClass::Joiner).is_some() {}
         if let Some(&(at, c)) = self.chars.peek()
-            && class(c) == Class::Dense
+            && class(c) == CharClass::Dense
         {
             self.pair = Some((self.token.text.chars().chain(c.to_lowercase()).collect(), at + c.len_utf8()));
         }
@@ -192,7 +192,7 @@ impl Stream<'_> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum CharClass {
     /// Part of a word between spaces.
     Word,
     /// A character of a script that does not part its words.
@@ -205,7 +205,7 @@ enum Class {
     Gap,
 }
 
-fn class(c: char) -> Class {
+fn class(c: char) -> CharClass {
     match c {
         '\u{ad}'
         | '\u{300}'..='\u{36f}'
@@ -216,7 +216,7 @@ fn class(c: char) -> Class {
         | '\u{309a}'
         | '\u{fe00}'..='\u{fe0f}'
         | '\u{1f3fb}'..='\u{1f3ff}'
-        | '\u{e0100}'..='\u{e01ef}' => Class::Joiner,
+        | '\u{e0100}'..='\u{e01ef}' => CharClass::Joiner,
         '\u{e00}'..='\u{109f}'
         | '\u{1100}'..='\u{11ff}'
         | '\u{1780}'..='\u{17ff}'
@@ -234,13 +234,13 @@ fn class(c: char) -> Class {
         | '\u{ac00}'..='\u{d7ff}'
         | '\u{f900}'..='\u{faff}'
         | '\u{ff66}'..='\u{ff9d}'
-        | '\u{20000}'..='\u{3ffff}' => Class::Dense,
+        | '\u{20000}'..='\u{3ffff}' => CharClass::Dense,
         '\u{2190}'..='\u{21ff}' | '\u{2300}'..='\u{23ff}' | '\u{25a0}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' => {
-            Class::Symbol
+            CharClass::Symbol
         }
-        '\u{1f000}'..='\u{1faff}' => Class::Symbol,
-        c if c.is_alphanumeric() => Class::Word,
-        _ => Class::Gap,
+        '\u{1f000}'..='\u{1faff}' => CharClass::Symbol,
+        c if c.is_alphanumeric() => CharClass::Word,
+        _ => CharClass::Gap,
     }
 }
 
@@ -254,7 +254,7 @@ pub(super) fn narrow(c: char) -> char {
 
 /// Whether a snippet may begin or end before this character.
 pub(super) fn may_cut_before(c: char) -> bool {
-    class(c) != Class::Joiner
+    class(c) != CharClass::Joiner
 }
 
 #[cfg(test)]
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn terms_of_any_script() {
         let mut found = Vec::new();
-        Terms::default().each("The lanterns of 灯塔, привет 20 hp", |term| found.push(term.to_owned()));
+        TermAnalyzer::default().each("The lanterns of 灯塔, привет 20 hp", |term| found.push(term.to_owned()));
         assert_eq!(found, ["the", "lantern", "灯", "灯塔", "塔", "привет", "20"]);
     }
 

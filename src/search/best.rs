@@ -18,12 +18,12 @@ use super::times::SegmentTimes;
 const TIES_MAX: usize = 1 << 18;
 
 /// Collects the best hits, as many as are wanted, in their order, with the number of all.
-pub(super) struct Best {
+pub(super) struct BestHitsCollector {
     wanted: usize,
     times: Vec<Arc<SegmentTimes>>,
 }
 
-impl Best {
+impl BestHitsCollector {
     /// As many as `wanted`, which is not 0; with the times of each segment in which is looked.
     pub fn new(wanted: usize, times: Vec<Arc<SegmentTimes>>) -> Self {
         Self { wanted, times }
@@ -32,35 +32,35 @@ impl Best {
 
 /// A hit among others: the greater, the better.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Ranked<A> {
+pub(super) struct RankedHit<A> {
     score: Score,
     time: i64,
     at: A,
 }
 
-impl<A: Ord> Eq for Ranked<A> {}
+impl<A: Ord> Eq for RankedHit<A> {}
 
-impl<A: Ord> PartialOrd for Ranked<A> {
+impl<A: Ord> PartialOrd for RankedHit<A> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<A: Ord> Ord for Ranked<A> {
+impl<A: Ord> Ord for RankedHit<A> {
     fn cmp(&self, other: &Self) -> Ordering {
         let by_score = self.score.total_cmp(&other.score);
         by_score.then_with(|| self.time.cmp(&other.time)).then_with(|| other.at.cmp(&self.at))
     }
 }
 
-impl Collector for Best {
+impl Collector for BestHitsCollector {
     type Fruit = (usize, Vec<(Score, DocAddress)>);
-    type Child = InSegment;
+    type Child = SegmentBestHits;
 
-    fn for_segment(&self, ordinal: SegmentOrdinal, _: &SegmentReader) -> tantivy::Result<InSegment> {
+    fn for_segment(&self, ordinal: SegmentOrdinal, _: &SegmentReader) -> tantivy::Result<SegmentBestHits> {
         let times = usize::try_from(ordinal).ok().and_then(|ordinal| self.times.get(ordinal));
         let times = times.ok_or_else(|| TantivyError::InternalError("a segment has no times".into()))?;
-        Ok(InSegment {
+        Ok(SegmentBestHits {
             ordinal,
             wanted: self.wanted,
             times: Arc::clone(times),
@@ -75,9 +75,12 @@ impl Collector for Best {
         true
     }
 
-    fn merge_fruits(&self, segments: Vec<<InSegment as SegmentCollector>::Fruit>) -> tantivy::Result<Self::Fruit> {
+    fn merge_fruits(
+        &self,
+        segments: Vec<<SegmentBestHits as SegmentCollector>::Fruit>,
+    ) -> tantivy::Result<Self::Fruit> {
         let total = segments.iter().map(|(total, _)| total).sum();
-        let mut all: Vec<Ranked<DocAddress>> = segments.into_iter().flat_map(|(_, best)| best).collect();
+        let mut all: Vec<RankedHit<DocAddress>> = segments.into_iter().flat_map(|(_, best)| best).collect();
         all.sort_unstable_by(|one, other| other.cmp(one));
         all.truncate(self.wanted);
         Ok((total, all.into_iter().map(|hit| (hit.score, hit.at)).collect()))
@@ -85,21 +88,21 @@ impl Collector for Best {
 }
 
 /// The best hits of a segment.
-pub(super) struct InSegment {
+pub(super) struct SegmentBestHits {
     ordinal: SegmentOrdinal,
     wanted: usize,
     times: Arc<SegmentTimes>,
     total: usize,
     /// Less than this is not wanted any more.
     worst: Score,
-    best: BinaryHeap<Reverse<Ranked<DocId>>>,
+    best: BinaryHeap<Reverse<RankedHit<DocId>>>,
     /// What is exactly as good as the worst, in the order of their numbers.
     ties: Vec<DocId>,
 }
 
-impl InSegment {
+impl SegmentBestHits {
     fn rank(&mut self, score: Score, doc: DocId) {
-        let hit = Reverse(Ranked { score, time: self.times.of(doc), at: doc });
+        let hit = Reverse(RankedHit { score, time: self.times.of(doc), at: doc });
         if self.best.len() < self.wanted {
             self.best.push(hit);
         } else if let Some(mut worst) = self.best.peek_mut()
@@ -143,8 +146,8 @@ impl InSegment {
     }
 }
 
-impl SegmentCollector for InSegment {
-    type Fruit = (usize, Vec<Ranked<DocAddress>>);
+impl SegmentCollector for SegmentBestHits {
+    type Fruit = (usize, Vec<RankedHit<DocAddress>>);
 
     fn collect(&mut self, doc: DocId, score: Score) {
         self.total += 1;
@@ -164,7 +167,7 @@ impl SegmentCollector for InSegment {
     fn harvest(mut self) -> Self::Fruit {
         self.settle();
         let segment_ord = self.ordinal;
-        let place = |hit: Ranked<DocId>| Ranked {
+        let place = |hit: RankedHit<DocId>| RankedHit {
             score: hit.score,
             time: hit.time,
             at: DocAddress { segment_ord, doc_id: hit.at },

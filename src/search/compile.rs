@@ -11,10 +11,10 @@ use tantivy::schema::{Field, IndexRecordOption};
 use uuid::Uuid;
 
 use super::analyse;
-use super::query::{Condition, Expr, How, Span, Wanted, What, Words};
+use super::query::{QueryCondition, QueryExpr, SearchTerms, TermMatch, TimeSpan, ValueCondition, ValueMatch};
 use super::schema::FIELDS;
-use super::values::Terms;
-use super::without::Without;
+use super::values::ValueTerms;
+use super::without::ExclusionQuery;
 use crate::tree::Role;
 
 /// What another form of a word counts beside the word as it was typed.
@@ -26,41 +26,41 @@ const ENDINGS_MAX: u32 = 10_000;
 /// Behind every text that begins as another.
 const LAST: char = '\u{10ffff}';
 
-type Boxed = Box<dyn Query>;
+type BoxedQuery = Box<dyn Query>;
 
 /// An expression as a query. What must not be is taken away from everything, so that it means the same wherever it stands.
-pub(super) fn compile(expr: &Expr) -> Boxed {
+pub(super) fn compile(expr: &QueryExpr) -> BoxedQuery {
     match expr {
-        Expr::Everything | Expr::Ask(..) => unscored(AllQuery),
-        Expr::Nothing => Box::new(EmptyQuery),
-        Expr::All(parts) => {
-            let mut all: Vec<(Occur, Boxed)> = parts.iter().map(part).collect();
+        QueryExpr::Everything | QueryExpr::Ask(..) => unscored(AllQuery),
+        QueryExpr::Nothing => Box::new(EmptyQuery),
+        QueryExpr::All(parts) => {
+            let mut all: Vec<(Occur, BoxedQuery)> = parts.iter().map(part).collect();
             if all.iter().all(|(occur, _)| *occur == Occur::MustNot) {
                 all.push((Occur::Must, unscored(AllQuery)));
             }
             Box::new(BooleanQuery::new(all))
         }
-        Expr::Any(parts) => any(parts.iter().map(compile)),
-        Expr::Not(inner) => {
+        QueryExpr::Any(parts) => any(parts.iter().map(compile)),
+        QueryExpr::Not(inner) => {
             Box::new(BooleanQuery::new(vec![(Occur::Must, unscored(AllQuery)), without(compile(inner))]))
         }
-        Expr::Is(what) => condition(what),
+        QueryExpr::Is(what) => condition(what),
     }
 }
 
-fn part(expr: &Expr) -> (Occur, Boxed) {
+fn part(expr: &QueryExpr) -> (Occur, BoxedQuery) {
     match expr {
-        Expr::Not(inner) => without(compile(inner)),
+        QueryExpr::Not(inner) => without(compile(inner)),
         wanted => (Occur::Must, compile(wanted)),
     }
 }
 
-fn without(query: Boxed) -> (Occur, Boxed) {
-    (Occur::MustNot, Box::new(Without(query)))
+fn without(query: BoxedQuery) -> (Occur, BoxedQuery) {
+    (Occur::MustNot, Box::new(ExclusionQuery(query)))
 }
 
 /// Matches, and says nothing about how well.
-pub(super) fn unscored(query: impl Query) -> Boxed {
+pub(super) fn unscored(query: impl Query) -> BoxedQuery {
     Box::new(ConstScoreQuery::new(Box::new(query), 0.0))
 }
 
@@ -75,51 +75,51 @@ pub(super) fn role(role: Role) -> Term {
 }
 
 /// What was said in a stretch of time; everything if it has no ends.
-pub(super) fn time(span: Span) -> Boxed {
+pub(super) fn time(span: TimeSpan) -> BoxedQuery {
     let term = |moment: i64| Term::from_field_i64(FIELDS.time, moment);
     let from = span.from.map_or(Bound::Unbounded, |moment| Bound::Included(term(moment)));
     let until = span.until.map_or(Bound::Unbounded, |moment| Bound::Excluded(term(moment)));
-    if span == Span::default() { unscored(AllQuery) } else { unscored(RangeQuery::new(from, until)) }
+    if span == TimeSpan::default() { unscored(AllQuery) } else { unscored(RangeQuery::new(from, until)) }
 }
 
-fn condition(what: &What) -> Boxed {
+fn condition(what: &QueryCondition) -> BoxedQuery {
     match what {
-        What::Text(looked_for) => words(FIELDS.text, looked_for),
-        What::Name(looked_for) => words(FIELDS.name, looked_for),
-        What::Role(wanted) => unscored(exact(role(*wanted))),
-        What::Session(named) => one_of(FIELDS.session, &named.ids),
-        What::Character(named) => one_of(FIELDS.character, &named.ids),
-        What::Time(span) => time(*span),
-        What::World(wanted) => world(wanted),
+        QueryCondition::Text(looked_for) => words(FIELDS.text, looked_for),
+        QueryCondition::Name(looked_for) => words(FIELDS.name, looked_for),
+        QueryCondition::Role(wanted) => unscored(exact(role(*wanted))),
+        QueryCondition::Session(named) => one_of(FIELDS.session, &named.ids),
+        QueryCondition::Character(named) => one_of(FIELDS.character, &named.ids),
+        QueryCondition::Time(span) => time(*span),
+        QueryCondition::World(wanted) => world(wanted),
     }
 }
 
-fn one_of(field: Field, ids: &[Uuid]) -> Boxed {
+fn one_of(field: Field, ids: &[Uuid]) -> BoxedQuery {
     unscored(TermSetQuery::new(ids.iter().map(|id| Term::from_field_bytes(field, id.as_bytes()))))
 }
 
-fn any(parts: impl Iterator<Item = Boxed>) -> Boxed {
+fn any(parts: impl Iterator<Item = BoxedQuery>) -> BoxedQuery {
     Box::new(BooleanQuery::new(parts.map(|part| (Occur::Should, part)).collect()))
 }
 
-fn words(field: Field, words: &Words) -> Boxed {
+fn words(field: Field, words: &SearchTerms) -> BoxedQuery {
     let as_it_stands = || phrase(field, &words.terms);
     let Some((last, before)) = words.terms.split_last() else { return Box::new(EmptyQuery) };
-    let guess = |query: Boxed| -> Boxed { Box::new(ConstScoreQuery::new(query, GUESS)) };
+    let guess = |query: BoxedQuery| -> BoxedQuery { Box::new(ConstScoreQuery::new(query, GUESS)) };
     match &words.how {
-        How::Exact => as_it_stands(),
-        How::Forms(stem) if field == FIELDS.text => {
+        TermMatch::Exact => as_it_stands(),
+        TermMatch::Forms(stem) if field == FIELDS.text => {
             let forms = TermQuery::new(Term::from_field_text(FIELDS.stems, stem), IndexRecordOption::WithFreqs);
-            any([as_it_stands(), Box::new(BoostQuery::new(Box::new(forms), FORM)) as Boxed].into_iter())
+            any([as_it_stands(), Box::new(BoostQuery::new(Box::new(forms), FORM)) as BoxedQuery].into_iter())
         }
-        How::Forms(_) => as_it_stands(),
-        How::Begun if before.is_empty() => any([as_it_stands(), guess(begun(field, "", &last.1))].into_iter()),
-        How::Begun => {
+        TermMatch::Forms(_) => as_it_stands(),
+        TermMatch::Begun if before.is_empty() => any([as_it_stands(), guess(begun(field, "", &last.1))].into_iter()),
+        TermMatch::Begun => {
             let mut query = PhrasePrefixQuery::new_with_offset(terms(field, &closed(before, last)));
             query.set_max_expansions(ENDINGS_MAX);
             Box::new(query)
         }
-        How::Near(slips) => {
+        TermMatch::Near(slips) => {
             let near = FuzzyTermQuery::new(Term::from_field_text(field, &last.1), *slips, true);
             any([as_it_stands(), guess(Box::new(near))].into_iter())
         }
@@ -143,7 +143,7 @@ fn terms(field: Field, words: &[(usize, String)]) -> Vec<(usize, Term)> {
     words.iter().map(|(offset, word)| (*offset, Term::from_field_text(field, word))).collect()
 }
 
-fn phrase(field: Field, words: &[(usize, String)]) -> Boxed {
+fn phrase(field: Field, words: &[(usize, String)]) -> BoxedQuery {
     let mut terms = terms(field, words);
     match terms.pop() {
         Some((_, term)) if terms.is_empty() => Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs)),
@@ -156,37 +156,37 @@ fn phrase(field: Field, words: &[(usize, String)]) -> Boxed {
 }
 
 /// Any term that begins so behind what stands before all of them.
-fn begun(field: Field, before: &str, beginning: &str) -> Boxed {
+fn begun(field: Field, before: &str, beginning: &str) -> BoxedQuery {
     let (from, until) = (format!("{before}{beginning}"), format!("{before}{beginning}{LAST}"));
     between(field, Bound::Included(&from), Bound::Included(&until))
 }
 
-fn between(field: Field, from: Bound<&String>, until: Bound<&String>) -> Boxed {
+fn between(field: Field, from: Bound<&String>, until: Bound<&String>) -> BoxedQuery {
     let term = |text: &String| Term::from_field_text(field, text);
     Box::new(RangeQuery::new(from.map(term), until.map(term)))
 }
 
-fn world(condition: &Condition) -> Boxed {
-    let terms = Terms::of(&condition.key);
+fn world(condition: &ValueCondition) -> BoxedQuery {
+    let terms = ValueTerms::of(&condition.key);
     let is_there = || exact(Term::from_field_text(FIELDS.keys, &condition.key));
     let query = match &condition.wanted {
-        Wanted::Any => Box::new(is_there()) as Boxed,
-        Wanted::Between(from, until) => numbers(&terms, from.as_ref(), until.as_ref()),
-        Wanted::Like(text, is_whole) => like(&terms, text, *is_whole),
-        Wanted::Unlike(text, is_whole) => Box::new(BooleanQuery::new(vec![
+        ValueMatch::Any => Box::new(is_there()) as BoxedQuery,
+        ValueMatch::Between(from, until) => numbers(&terms, from.as_ref(), until.as_ref()),
+        ValueMatch::Like(text, is_whole) => like(&terms, text, *is_whole),
+        ValueMatch::Unlike(text, is_whole) => Box::new(BooleanQuery::new(vec![
             (Occur::Must, Box::new(is_there())),
             without(like(&terms, text, *is_whole)),
         ])),
-        Wanted::Begun(word) => begun(FIELDS.values, &terms.word(""), word),
+        ValueMatch::Begun(word) => begun(FIELDS.values, &terms.word(""), word),
     };
     unscored_box(query)
 }
 
-fn unscored_box(query: Boxed) -> Boxed {
+fn unscored_box(query: BoxedQuery) -> BoxedQuery {
     Box::new(ConstScoreQuery::new(query, 0.0))
 }
 
-fn numbers(terms: &Terms, from: Option<&(String, bool)>, until: Option<&(String, bool)>) -> Boxed {
+fn numbers(terms: &ValueTerms, from: Option<&(String, bool)>, until: Option<&(String, bool)>) -> BoxedQuery {
     let bound = |end: Option<&(String, bool)>, open: &String| match end {
         None => Bound::Excluded(open.clone()),
         Some((code, true)) => Bound::Included(terms.code(code)),
@@ -197,14 +197,14 @@ fn numbers(terms: &Terms, from: Option<&(String, bool)>, until: Option<&(String,
 }
 
 /// A number, a flag, or a text with these words, whichever the value is.
-fn like(terms: &Terms, text: &str, is_whole: bool) -> Boxed {
-    let has = |term: String| -> Boxed { Box::new(exact(Term::from_field_text(FIELDS.values, &term))) };
-    let mut ways: Vec<Boxed> = vec![has(terms.whole(text))];
+fn like(terms: &ValueTerms, text: &str, is_whole: bool) -> BoxedQuery {
+    let has = |term: String| -> BoxedQuery { Box::new(exact(Term::from_field_text(FIELDS.values, &term))) };
+    let mut ways: Vec<BoxedQuery> = vec![has(terms.whole(text))];
     if !is_whole {
         ways.extend(terms.number(text).map(has));
         ways.extend(text.to_lowercase().parse().ok().map(|flag| has(terms.flag(flag))));
         let words = analyse::phrase(text).into_iter().map(|(_, word)| (Occur::Must, has(terms.word(&word))));
-        let words: Vec<(Occur, Boxed)> = words.collect();
+        let words: Vec<(Occur, BoxedQuery)> = words.collect();
         if !words.is_empty() {
             ways.push(Box::new(BooleanQuery::new(words)));
         }

@@ -9,17 +9,17 @@ use tantivy::directory::MmapDirectory;
 use tantivy::{IndexReader, ReloadPolicy, TantivyError};
 
 use super::schema::{FIELDS, FORMAT};
-use super::{SearchError, Upstream, analyse};
+use super::{IndexSource, SearchError, analyse};
 
 /// Says that the last one to write closed the index in peace; without it every file is checked.
 const CLEAN: &str = "clean";
 
 /// Where an index lives.
 #[derive(Debug, Clone)]
-pub(super) struct Place(pub PathBuf);
+pub(super) struct IndexFolder(pub PathBuf);
 
 /// An open index.
-pub(super) struct Open {
+pub(super) struct OpenIndex {
     pub index: tantivy::Index,
     pub reader: IndexReader,
     /// The cursor of its last commit; 0 if it is new.
@@ -28,16 +28,16 @@ pub(super) struct Open {
     pub is_suspect: bool,
 }
 
-impl Place {
+impl IndexFolder {
     /// Opens the index that is there, or makes an empty one in the place of a missing, damaged or foreign one.
-    pub fn open(&self, upstream: Upstream) -> Result<Open, SearchError> {
+    pub fn open(&self, upstream: IndexSource) -> Result<OpenIndex, SearchError> {
         let Self(folder) = self;
         fs::create_dir_all(folder).map_err(|cause| self.unusable(cause))?;
         let was_clean = folder.join(CLEAN).exists();
         match guarded(|| existing(folder, upstream)) {
             Ok(Some(open)) => {
                 remove(&folder.join(CLEAN)).map_err(|cause| self.unusable(cause))?;
-                Ok(Open { is_suspect: !was_clean, ..open })
+                Ok(OpenIndex { is_suspect: !was_clean, ..open })
             }
             Ok(None) => self.create(),
             Err(reason) => {
@@ -48,14 +48,14 @@ impl Place {
     }
 
     /// Makes an empty index, after throwing away what is there.
-    pub fn create(&self) -> Result<Open, SearchError> {
+    pub fn create(&self) -> Result<OpenIndex, SearchError> {
         let schema = FIELDS.schema.clone();
         let Self(folder) = self;
         fs::create_dir_all(folder).map_err(|cause| self.unusable(cause))?;
         throw_away(folder).map_err(|cause| self.unusable(cause))?;
         let index = tantivy::Index::create_in_dir(folder, schema)?;
         let reader = reader(&index)?;
-        Ok(Open { index, reader, cursor: 0, is_suspect: false })
+        Ok(OpenIndex { index, reader, cursor: 0, is_suspect: false })
     }
 
     /// Says that everything is on disk and nobody writes any more.
@@ -84,7 +84,7 @@ pub(super) fn is_intact(index: &tantivy::Index) -> bool {
 }
 
 /// What a commit says about itself.
-pub(super) fn payload(upstream: Upstream, cursor: i64) -> String {
+pub(super) fn payload(upstream: IndexSource, cursor: i64) -> String {
     format!("clotho {FORMAT} {} {cursor} {:016x}", upstream.id, upstream.texts)
 }
 
@@ -94,7 +94,7 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, SearchError>) -> Resul
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(panicked)
 }
 
-pub(super) fn existing(folder: &Path, upstream: Upstream) -> Result<Option<Open>, SearchError> {
+pub(super) fn existing(folder: &Path, upstream: IndexSource) -> Result<Option<OpenIndex>, SearchError> {
     let other = |why: &str| SearchError::Unreadable(why.to_owned());
     let directory = MmapDirectory::open(folder).map_err(TantivyError::from)?;
     if !tantivy::Index::exists(&directory).map_err(TantivyError::from)? {
@@ -111,10 +111,10 @@ pub(super) fn existing(folder: &Path, upstream: Upstream) -> Result<Option<Open>
         Some(payload) => cursor_of(payload, upstream).ok_or_else(|| other("it is of another format or database"))?,
     };
     let reader = reader(&index)?;
-    Ok(Some(Open { index, reader, cursor, is_suspect: true }))
+    Ok(Some(OpenIndex { index, reader, cursor, is_suspect: true }))
 }
 
-fn cursor_of(text: &str, upstream: Upstream) -> Option<i64> {
+fn cursor_of(text: &str, upstream: IndexSource) -> Option<i64> {
     let cursor = text.split(' ').nth(3)?.parse().ok()?;
     (payload(upstream, cursor) == text && cursor <= upstream.newest).then_some(cursor)
 }

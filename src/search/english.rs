@@ -17,32 +17,32 @@ pub(super) fn stem(word: &str) -> Option<String> {
 
 /// Leaves only ground forms of a text.
 #[derive(Clone)]
-pub(super) struct Stems;
+pub(super) struct StemFilter;
 
-/// See [`Stems`].
+/// See [`StemFilter`].
 #[derive(Clone)]
-pub(super) struct StemsOf<T>(T);
+pub(super) struct StemTokenizer<T>(T);
 
-/// See [`Stems`].
-pub(super) struct StemStream<S>(S);
+/// See [`StemFilter`].
+pub(super) struct StemTokenStream<S>(S);
 
-impl TokenFilter for Stems {
-    type Tokenizer<T: Tokenizer> = StemsOf<T>;
+impl TokenFilter for StemFilter {
+    type Tokenizer<T: Tokenizer> = StemTokenizer<T>;
 
-    fn transform<T: Tokenizer>(self, tokenizer: T) -> StemsOf<T> {
-        StemsOf(tokenizer)
+    fn transform<T: Tokenizer>(self, tokenizer: T) -> StemTokenizer<T> {
+        StemTokenizer(tokenizer)
     }
 }
 
-impl<T: Tokenizer> Tokenizer for StemsOf<T> {
-    type TokenStream<'a> = StemStream<T::TokenStream<'a>>;
+impl<T: Tokenizer> Tokenizer for StemTokenizer<T> {
+    type TokenStream<'a> = StemTokenStream<T::TokenStream<'a>>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> Self::TokenStream<'a> {
-        StemStream(self.0.token_stream(text))
+        StemTokenStream(self.0.token_stream(text))
     }
 }
 
-impl<S: TokenStream> TokenStream for StemStream<S> {
+impl<S: TokenStream> TokenStream for StemTokenStream<S> {
     fn advance(&mut self) -> bool {
         while self.0.advance() {
             if let Some(stem) = stem(&self.0.token().text) {

@@ -8,21 +8,21 @@ use tantivy::query::{BooleanQuery, Query as Compiled};
 use tantivy::{DocAddress, Order, Score, Searcher, Term};
 
 use super::SearchError;
-use super::best::Best;
+use super::best::BestHitsCollector;
 use super::compile::{compile, exact, role, time, unscored};
-use super::marks::Wants;
-use super::query::{Query, Span, Words};
+use super::marks::HighlightTerms;
+use super::query::{ParsedQuery, SearchTerms, TimeSpan};
 use super::schema::{FIELDS, TIME};
-use super::shared::Shared;
+use super::shared::SharedIndex;
 use super::snippet::{Snippet, snippet};
-use super::stored::Stored;
+use super::stored::StoredFields;
 use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};
 use crate::tree::Role;
 
 /// In which order hits come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Sort {
+pub enum SearchSort {
     /// Best first; of equally good ones the newest first.
     #[default]
     Best,
@@ -34,11 +34,11 @@ pub enum Sort {
 
 /// What to look for, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct SearchRequest {
     /// Who asks: only what this user owns is found.
     pub owner: UserId,
     /// What was typed.
-    pub query: Query,
+    pub query: ParsedQuery,
     /// Only in this session.
     pub session: Option<SessionId>,
     /// Only what this character says.
@@ -50,12 +50,12 @@ pub struct Request {
     /// Only what was said earlier.
     pub before: Option<Time>,
     /// What comes first.
-    pub sort: Sort,
+    pub sort: SearchSort,
 }
 
-impl Request {
+impl SearchRequest {
     /// A search without filters.
-    pub fn new(owner: UserId, query: Query) -> Self {
+    pub fn new(owner: UserId, query: ParsedQuery) -> Self {
         Self {
             owner,
             query,
@@ -64,14 +64,14 @@ impl Request {
             role: None,
             after: None,
             before: None,
-            sort: Sort::default(),
+            sort: SearchSort::default(),
         }
     }
 }
 
 /// A node that matches.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Hit {
+pub struct SearchHit {
     /// The node.
     pub node: NodeId,
     /// Its session.
@@ -82,7 +82,7 @@ pub struct Hit {
     pub role: Role,
     /// The speaker's name.
     pub name: String,
-    /// The whole text; [`Found::snippet`] has the piece to show.
+    /// The whole text; [`SearchResults::snippet`] has the piece to show.
     pub text: String,
     /// When it was said.
     pub time: Time,
@@ -92,28 +92,28 @@ pub struct Hit {
 
 /// Some of the hits.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Page {
+pub struct SearchPage {
     /// In the order that was asked for.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<SearchHit>,
     /// How many match in all; exact.
     pub total: u64,
 }
 
 /// How many hits there are in all, and some of them.
-type Top = (usize, Vec<(Score, DocAddress)>);
+type RankedAddresses = (usize, Vec<(Score, DocAddress)>);
 
 /// What matches, as the index was when the search began.
-pub struct Found {
-    shared: Arc<Shared>,
+pub struct SearchResults {
+    shared: Arc<SharedIndex>,
     searcher: Searcher,
     query: Box<dyn Compiled>,
-    sort: Sort,
+    sort: SearchSort,
     /// What to mark in the texts.
-    marks: Vec<Words>,
+    marks: Vec<SearchTerms>,
 }
 
-impl Found {
-    pub(super) fn new(shared: Arc<Shared>, searcher: Searcher, request: &Request) -> Self {
+impl SearchResults {
+    pub(super) fn new(shared: Arc<SharedIndex>, searcher: Searcher, request: &SearchRequest) -> Self {
         let marks = request.query.marks().into_iter().cloned().collect();
         let query = query(request, &searcher);
         Self { shared, searcher, query, sort: request.sort, marks }
@@ -123,33 +123,33 @@ impl Found {
     ///
     /// # Errors
     /// The index cannot be read.
-    pub fn page(&self, offset: usize, limit: usize) -> Result<Page, SearchError> {
+    pub fn page(&self, offset: usize, limit: usize) -> Result<SearchPage, SearchError> {
         self.shared.read(|| {
             // More than there is would only cost memory.
             let all = usize::try_from(self.searcher.num_docs()).unwrap_or(usize::MAX);
             let limit = limit.min(all.saturating_sub(offset));
             if limit == 0 {
                 let total = self.searcher.search(&self.query, &Count)?;
-                return Ok(Page { hits: Vec::new(), total: count(total) });
+                return Ok(SearchPage { hits: Vec::new(), total: count(total) });
             }
             let (total, top) = match self.sort {
-                Sort::Best => self.best(offset, limit)?,
-                Sort::Newest => self.by_time(Order::Desc, offset, limit)?,
-                Sort::Oldest => self.by_time(Order::Asc, offset, limit)?,
+                SearchSort::Best => self.best(offset, limit)?,
+                SearchSort::Newest => self.by_time(Order::Desc, offset, limit)?,
+                SearchSort::Oldest => self.by_time(Order::Asc, offset, limit)?,
             };
             let hits = top.into_iter().map(|(score, address)| self.hit(score, address));
-            Ok(Page { hits: hits.collect::<tantivy::Result<_>>()?, total: count(total) })
+            Ok(SearchPage { hits: hits.collect::<tantivy::Result<_>>()?, total: count(total) })
         })
     }
 
-    fn best(&self, offset: usize, limit: usize) -> tantivy::Result<Top> {
-        let best = Best::new(offset.saturating_add(limit), self.shared.times.of(&self.searcher)?);
+    fn best(&self, offset: usize, limit: usize) -> tantivy::Result<RankedAddresses> {
+        let best = BestHitsCollector::new(offset.saturating_add(limit), self.shared.times.of(&self.searcher)?);
         let (total, mut top) = self.searcher.search(&self.query, &best)?;
         top.drain(..offset.min(top.len()));
         Ok((total, top))
     }
 
-    fn by_time(&self, order: Order, offset: usize, limit: usize) -> tantivy::Result<Top> {
+    fn by_time(&self, order: Order, offset: usize, limit: usize) -> tantivy::Result<RankedAddresses> {
         let by_time = SortByStaticFastValue::<i64>::for_field(TIME);
         let top = TopDocs::with_limit(limit).and_offset(offset).order_by((by_time, order));
         let (total, top) = self.searcher.search(&self.query, &(Count, top))?;
@@ -157,14 +157,14 @@ impl Found {
     }
 
     /// The piece of a hit's text that shows why it was found.
-    pub fn snippet(&self, hit: &Hit) -> Snippet {
-        let words: Vec<&Words> = self.marks.iter().collect();
-        snippet(&hit.text, &Wants::new(&words))
+    pub fn snippet(&self, hit: &SearchHit) -> Snippet {
+        let words: Vec<&SearchTerms> = self.marks.iter().collect();
+        snippet(&hit.text, &HighlightTerms::new(&words))
     }
 
-    fn hit(&self, score: f32, address: DocAddress) -> tantivy::Result<Hit> {
-        let stored: Stored = self.searcher.doc(address)?;
-        Ok(Hit {
+    fn hit(&self, score: f32, address: DocAddress) -> tantivy::Result<SearchHit> {
+        let stored: StoredFields = self.searcher.doc(address)?;
+        Ok(SearchHit {
             node: stored.node,
             session: stored.session,
             character: stored.character,
@@ -181,7 +181,7 @@ fn count(total: usize) -> u64 {
     u64::try_from(total).unwrap_or(u64::MAX)
 }
 
-fn query(request: &Request, searcher: &Searcher) -> Box<dyn Compiled> {
+fn query(request: &SearchRequest, searcher: &Searcher) -> Box<dyn Compiled> {
     let mut parts = vec![compile(&request.query.expr)];
     let owner = FIELDS.owner_term(request.owner);
     // Where everything is theirs, asking it of each hit again would only take time.
@@ -194,8 +194,8 @@ fn query(request: &Request, searcher: &Searcher) -> Box<dyn Compiled> {
         request.role.map(role),
     ];
     parts.extend(filters.into_iter().flatten().map(|term| unscored(exact(term))));
-    let span = Span { from: request.after.map(|time| time.0), until: request.before.map(|time| time.0) };
-    if span != Span::default() {
+    let span = TimeSpan { from: request.after.map(|time| time.0), until: request.before.map(|time| time.0) };
+    if span != TimeSpan::default() {
         parts.push(time(span));
     }
     // One part alone is found faster than one part of which all must be.

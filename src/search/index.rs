@@ -11,14 +11,14 @@ use tantivy::query::{BooleanQuery, Occur};
 use tantivy::{Searcher, Term};
 
 use super::compile::exact;
-use super::disk::Place;
-use super::find::{Found, Request};
-use super::query::{Query, QueryError};
-use super::queue::{Queue, SendError};
+use super::disk::IndexFolder;
+use super::find::{SearchRequest, SearchResults};
+use super::query::{ParsedQuery, QueryError};
+use super::queue::{IndexQueue, IndexSendError};
 use super::schema::FIELDS;
-use super::shared::Shared;
-use super::writer::Worker;
-use super::{Change, SearchError, Upstream};
+use super::shared::SharedIndex;
+use super::writer::IndexWorker;
+use super::{IndexChange, IndexSource, SearchError};
 use crate::config;
 use crate::ids::{SessionId, UserId};
 
@@ -27,13 +27,13 @@ const KEYS_MAX: usize = 1_000;
 
 /// The search index. Searching never waits for writing.
 pub struct Index {
-    shared: Arc<Shared>,
+    shared: Arc<SharedIndex>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// How far the index got, as cursors of the operation log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
+pub struct IndexProgress {
     /// Everything up to here was sent.
     pub fed: i64,
     /// Everything up to here can be found.
@@ -48,7 +48,7 @@ pub struct Progress {
     pub is_suspect: bool,
 }
 
-impl Progress {
+impl IndexProgress {
     /// How much of an index that is made anew is there, in percent; `None` for one that is whole.
     pub fn rebuilt(self) -> Option<u8> {
         let percent = self.visible.max(0).saturating_mul(100).checked_div(self.whole_at)?;
@@ -58,17 +58,17 @@ impl Progress {
 
 impl Index {
     /// Opens the index in `folder`, which is made if missing and belongs to the index alone. A missing or damaged index, or
-    /// one of another format or [`Upstream`], is replaced by an empty one. After a crash all files are checked in the background; if that finds
+    /// one of another format or [`IndexSource`], is replaced by an empty one. After a crash all files are checked in the background; if that finds
     /// damage, the cursor goes back to 0.
     ///
     /// # Errors
     /// The folder cannot be read or written, or the system gives no thread.
-    pub fn open(folder: &Path, upstream: Upstream, settings: config::Search) -> Result<Self, SearchError> {
-        let place = Place(folder.to_owned());
+    pub fn open(folder: &Path, upstream: IndexSource, settings: config::SearchConfig) -> Result<Self, SearchError> {
+        let place = IndexFolder(folder.to_owned());
         let open = place.open(upstream)?;
-        let queue = Queue::new(open.cursor, upstream.newest, open.is_suspect);
-        let shared = Arc::new(Shared::new(queue, open));
-        let worker = Worker::new(place, upstream, settings, Arc::clone(&shared));
+        let queue = IndexQueue::new(open.cursor, upstream.newest, open.is_suspect);
+        let shared = Arc::new(SharedIndex::new(queue, open));
+        let worker = IndexWorker::new(place, upstream, settings, Arc::clone(&shared));
         let thread = thread::Builder::new().name("search".to_owned()).spawn(|| worker.run());
         Ok(Self { shared, thread: Mutex::new(Some(thread.map_err(SearchError::Thread)?)) })
     }
@@ -83,7 +83,7 @@ impl Index {
     ///
     /// # Errors
     /// The index stands elsewhere than `after` (ask for its cursor and read the log from there), or it takes nothing now.
-    pub fn send(&self, after: i64, changes: Vec<Change>, cursor: i64) -> Result<(), SendError> {
+    pub fn send(&self, after: i64, changes: Vec<IndexChange>, cursor: i64) -> Result<(), IndexSendError> {
         self.shared.queue.send(after, changes, cursor)
     }
 
@@ -107,11 +107,11 @@ impl Index {
 
     /// How far the index got. It is stale while `visible` is behind the newest operation of the log
     /// or the files are suspect.
-    pub fn progress(&self) -> Progress {
+    pub fn progress(&self) -> IndexProgress {
         let state = self.shared.queue.state();
         let (fed, visible, committed) = (state.fed, state.visible, state.committed);
         let whole_at = state.whole_at;
-        Progress { fed, visible, committed, whole_at, is_down: state.is_down, is_suspect: state.is_suspect }
+        IndexProgress { fed, visible, committed, whole_at, is_down: state.is_down, is_suspect: state.is_suspect }
     }
 
     /// How many nodes can be found, whoever owns them.
@@ -149,7 +149,7 @@ impl Index {
     ///
     /// # Errors
     /// The index cannot be read. Inside: a name is neither.
-    pub fn settle(&self, owner: UserId, query: &mut Query) -> Result<Result<(), QueryError>, SearchError> {
+    pub fn settle(&self, owner: UserId, query: &mut ParsedQuery) -> Result<Result<(), QueryError>, SearchError> {
         let searcher = self.shared.reader().searcher();
         self.shared.read(|| {
             let mut failed = None;
@@ -189,8 +189,8 @@ impl Index {
     }
 
     /// What matches, as the index is at this moment; its hits are fetched page by page. Blocks for the time of a search.
-    pub fn find(&self, request: &Request) -> Found {
-        Found::new(Arc::clone(&self.shared), self.shared.reader().searcher(), request)
+    pub fn find(&self, request: &SearchRequest) -> SearchResults {
+        SearchResults::new(Arc::clone(&self.shared), self.shared.reader().searcher(), request)
     }
 
     /// Makes everything durable and stops the thread. Blocks; later changes are refused, searches go on.
@@ -235,19 +235,20 @@ mod tests {
     use super::*;
     use crate::clock::Time;
     use crate::ids::NodeId;
-    use crate::search::Document;
+    use crate::search::SearchDocument;
     use crate::tree::Role;
 
     /// Segments are merged behind the last commit; searches see that without another one.
     #[test]
     fn merged_segments_are_searched() {
         let temp = tempfile::tempdir().unwrap();
-        let upstream = Upstream { id: Uuid::from_u128(9), newest: 1_000, texts: 1 };
-        let settings = config::Search { commit_interval: Duration::from_secs(3_600), ..config::Search::default() };
+        let upstream = IndexSource { id: Uuid::from_u128(9), newest: 1_000, texts: 1 };
+        let settings =
+            config::SearchConfig { commit_interval: Duration::from_secs(3_600), ..config::SearchConfig::default() };
         let index = Index::open(temp.path(), upstream, settings).unwrap();
         for n in 0..20_u128 {
             let (node, from) = (NodeId::new(Uuid::from_u128(n + 1)), index.cursor());
-            let document = Document {
+            let document = SearchDocument {
                 node,
                 session: SessionId::new(Uuid::from_u128(1)),
                 owner: UserId::new(Uuid::from_u128(1)),
@@ -258,7 +259,7 @@ mod tests {
                 time: Time(0),
                 facts: Vec::new(),
             };
-            index.send(from, vec![Change::Put(document)], from + 1).unwrap();
+            index.send(from, vec![IndexChange::Put(document)], from + 1).unwrap();
             index.flush().unwrap();
         }
         let seen = || index.shared.reader().searcher().segment_readers().len();

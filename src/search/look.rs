@@ -5,13 +5,13 @@ use std::path::Path;
 
 use super::disk::{self, guarded};
 use super::schema;
-use super::stored::Stored;
-use super::{Document, SearchError, Upstream};
+use super::stored::StoredFields;
+use super::{IndexSource, SearchDocument, SearchError};
 use crate::ids::NodeId;
 
 /// What stands in an index.
 #[derive(Debug, Default)]
-pub struct Look {
+pub struct IndexContents {
     /// The cursor of its last commit.
     pub cursor: i64,
     /// A number for what is found of each node. Two documents of one node are one too many.
@@ -24,7 +24,7 @@ pub struct Look {
 ///
 /// # Errors
 /// The files are damaged.
-pub fn look(folder: &Path, upstream: Upstream) -> Result<Option<Look>, SearchError> {
+pub fn look(folder: &Path, upstream: IndexSource) -> Result<Option<IndexContents>, SearchError> {
     // It may be deleted at any time: the next start makes it anew.
     if !folder.exists() {
         return Ok(None);
@@ -35,11 +35,11 @@ pub fn look(folder: &Path, upstream: Upstream) -> Result<Option<Look>, SearchErr
             return Err(SearchError::Unreadable("a file is not as it was written".to_owned()));
         }
         let searcher = open.reader.searcher();
-        let mut look = Look { cursor: open.cursor, ..Look::default() };
+        let mut look = IndexContents { cursor: open.cursor, ..IndexContents::default() };
         for segment in searcher.segment_readers() {
             let store = segment.get_store_reader(1).map_err(tantivy::TantivyError::from)?;
             for stored in store.iter(segment.alive_bitset()) {
-                let stored: Stored = stored?;
+                let stored: StoredFields = stored?;
                 look.count += 1;
                 look.documents.insert(stored.node, number(&stored.name, &stored.text, &stored.sum));
             }
@@ -49,7 +49,7 @@ pub fn look(folder: &Path, upstream: Upstream) -> Result<Option<Look>, SearchErr
 }
 
 /// A number for what is found of a document.
-pub fn number_of(document: &Document) -> u64 {
+pub fn number_of(document: &SearchDocument) -> u64 {
     number(&document.name, &document.text, &schema::sum(&document.facts))
 }
 

@@ -2,28 +2,28 @@
 
 use std::collections::HashMap;
 
-use super::query::{How, Words};
+use super::query::{SearchTerms, TermMatch};
 use super::{english, near};
 
 /// What was looked for, each different term once.
-pub(super) struct Wants<'a> {
+pub(super) struct HighlightTerms<'a> {
     /// Terms as they stand, with their numbers.
     exact: HashMap<&'a str, usize>,
     /// Terms that may look otherwise.
-    loose: Vec<(usize, Loose<'a>)>,
+    loose: Vec<(usize, LooseTerm<'a>)>,
     /// Each of what was looked for: numbers of terms with their offsets from the first.
     pub patterns: Vec<Vec<(usize, usize)>>,
 }
 
-enum Loose<'a> {
+enum LooseTerm<'a> {
     Begun(&'a str),
     Near(&'a str, u8),
     Form(&'a str),
 }
 
-impl<'a> Wants<'a> {
+impl<'a> HighlightTerms<'a> {
     /// What a search looks for in texts.
-    pub fn new(looked_for: &[&'a Words]) -> Self {
+    pub fn new(looked_for: &[&'a SearchTerms]) -> Self {
         let mut wants = Self { exact: HashMap::new(), loose: Vec::new(), patterns: Vec::new() };
         let mut next = 0;
         for words in looked_for {
@@ -31,10 +31,10 @@ impl<'a> Wants<'a> {
             for (at, (offset, term)) in words.terms.iter().enumerate() {
                 let is_last = at + 1 == words.terms.len();
                 let loose = match &words.how {
-                    How::Begun if is_last => Some(Loose::Begun(term)),
-                    How::Near(slips) => Some(Loose::Near(term, *slips)),
-                    How::Forms(stem) => Some(Loose::Form(stem)),
-                    How::Exact | How::Begun => None,
+                    TermMatch::Begun if is_last => Some(LooseTerm::Begun(term)),
+                    TermMatch::Near(slips) => Some(LooseTerm::Near(term, *slips)),
+                    TermMatch::Forms(stem) => Some(LooseTerm::Form(stem)),
+                    TermMatch::Exact | TermMatch::Begun => None,
                 };
                 let number = match loose {
                     Some(loose) => {
@@ -59,7 +59,7 @@ impl<'a> Wants<'a> {
     }
 }
 
-impl Loose<'_> {
+impl LooseTerm<'_> {
     fn is(&self, term: &str) -> bool {
         match self {
             Self::Begun(beginning) => term.starts_with(beginning),

@@ -21,7 +21,7 @@
 //! - `shared`, `index`: what both sides look at; the index as others hold it
 //!
 //! To add a field: `schema.rs` (field, writing), `stored.rs` (reading) and `schema::FORMAT` one higher, so that old indexes
-//! are rebuilt. To add a filter: a field of [`Request`] and a line in `find.rs`. To add syntax: `query/`.
+//! are rebuilt. To add a filter: a field of [`SearchRequest`] and a line in `find.rs`. To add syntax: `query/`.
 
 mod analyse;
 mod best;
@@ -53,20 +53,20 @@ use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};
 use crate::tree::Role;
 
-pub use analyse::Terms;
+pub use analyse::TermAnalyzer;
 pub use disk::discard;
-pub use find::{Found, Hit, Page, Request, Sort};
-pub use index::{Index, Progress};
-pub use look::{Look, look, number_of};
-pub use query::{Ask, Note, Place, Query, QueryError, Spot, Today};
-pub use queue::SendError;
+pub use find::{SearchHit, SearchPage, SearchRequest, SearchResults, SearchSort};
+pub use index::{Index, IndexProgress};
+pub use look::{IndexContents, look, number_of};
+pub use query::{LocalNow, ParsedQuery, QueryError, QueryNote, TreeCondition, TreeLocation, TreeScope};
+pub use queue::IndexSendError;
 pub use snippet::Snippet;
-pub use values::{Fact, Plain, facts, is_any_marked};
+pub use values::{IndexedScalar, IndexedValue, facts, is_any_marked};
 
 /// The operation log that an index is fed from. An index that was fed from another one is made anew: somebody replaced
 /// the database, or put back an older copy of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Upstream {
+pub struct IndexSource {
     /// What tells this database from others: any id that it keeps for ever.
     pub id: Uuid,
     /// The newest cursor of the log; an index that stands further was fed from a log that is gone.
@@ -77,7 +77,7 @@ pub struct Upstream {
 
 /// One node as the index knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Document {
+pub struct SearchDocument {
     /// The node; a second document of the same node replaces the first.
     pub node: NodeId,
     /// Its session.
@@ -95,14 +95,14 @@ pub struct Document {
     /// When it was said.
     pub time: Time,
     /// The values of its world by which it is found.
-    pub facts: Vec<Fact>,
+    pub facts: Vec<IndexedValue>,
 }
 
 /// One change of the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub enum IndexChange {
     /// A node came, or is different now.
-    Put(Document),
+    Put(SearchDocument),
     /// A node must not be found any more.
     Remove(NodeId),
     /// Nothing of a session must be found any more.

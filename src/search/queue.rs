@@ -5,20 +5,20 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{Change, SearchError};
+use super::{IndexChange, SearchError};
 
 /// So many changes may wait; who feeds faster waits too.
 const CHANGES_MAX: usize = 4_096;
 
 /// Changes that bring the index to a cursor.
-pub(super) struct Batch {
-    pub changes: Vec<Change>,
+pub(super) struct ChangeBatch {
+    pub changes: Vec<IndexChange>,
     pub cursor: i64,
 }
 
 /// What the writing thread is to do next.
-pub(super) enum Task {
-    Apply(Batch),
+pub(super) enum IndexTask {
+    Apply(ChangeBatch),
     Commit,
     /// See whether segments were merged meanwhile.
     Look,
@@ -29,7 +29,7 @@ pub(super) enum Task {
 
 /// Why changes were not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum SendError {
+pub enum IndexSendError {
     /// The index went back, or somebody else fed it: it wants what comes after this cursor.
     #[error("the search index wants what comes after {0}")]
     Elsewhere(i64),
@@ -39,8 +39,8 @@ pub enum SendError {
 }
 
 #[derive(Default)]
-pub(super) struct State {
-    queue: VecDeque<Batch>,
+pub(super) struct IndexQueueState {
+    queue: VecDeque<ChangeBatch>,
     waiting: usize,
     /// Everything up to here was sent.
     pub fed: i64,
@@ -60,36 +60,43 @@ pub(super) struct State {
 }
 
 #[derive(Default)]
-pub(super) struct Queue {
-    state: Mutex<State>,
+pub(super) struct IndexQueue {
+    state: Mutex<IndexQueueState>,
     /// There is something to do.
     work: Condvar,
     /// Something was done.
     done: Condvar,
 }
 
-impl Queue {
+impl IndexQueue {
     /// A queue whose index stands at `cursor` of a log that goes up to `newest`; `is_suspect`: the first task is to check it.
     pub fn new(cursor: i64, newest: i64, is_suspect: bool) -> Self {
         let whole_at = if cursor == 0 { newest } else { 0 };
-        let state = State { fed: cursor, visible: cursor, committed: cursor, whole_at, is_suspect, ..State::default() };
+        let state = IndexQueueState {
+            fed: cursor,
+            visible: cursor,
+            committed: cursor,
+            whole_at,
+            is_suspect,
+            ..IndexQueueState::default()
+        };
         Self { state: Mutex::new(state), ..Self::default() }
     }
 
     /// The state, to look at.
-    pub fn state(&self) -> MutexGuard<'_, State> {
+    pub fn state(&self) -> MutexGuard<'_, IndexQueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes changes that follow `after`; waits while too many wait.
-    pub fn send(&self, after: i64, changes: Vec<Change>, cursor: i64) -> Result<(), SendError> {
+    pub fn send(&self, after: i64, changes: Vec<IndexChange>, cursor: i64) -> Result<(), IndexSendError> {
         let mut state = self.state();
         loop {
             if state.is_down || state.is_closing {
-                return Err(SendError::Down);
+                return Err(IndexSendError::Down);
             }
             if state.fed != after {
-                return Err(SendError::Elsewhere(state.fed));
+                return Err(IndexSendError::Elsewhere(state.fed));
             }
             if state.waiting == 0 || state.waiting + changes.len() <= CHANGES_MAX {
                 break;
@@ -98,7 +105,7 @@ impl Queue {
         }
         state.waiting += changes.len();
         state.fed = cursor;
-        state.queue.push_back(Batch { changes, cursor });
+        state.queue.push_back(ChangeBatch { changes, cursor });
         self.work.notify_all();
         Ok(())
     }
@@ -159,33 +166,33 @@ impl Queue {
     }
 
     /// What to do next: when to commit at the latest, and when to look for merged segments if there is nothing else to do.
-    pub fn next(&self, commit: Option<Instant>, look: Option<Instant>) -> Task {
+    pub fn next(&self, commit: Option<Instant>, look: Option<Instant>) -> IndexTask {
         let mut state = self.state();
         loop {
             let left = |at: Option<Instant>| at.map(|at| at.saturating_duration_since(Instant::now()));
             let (commit, look) = (left(commit), left(look));
             if state.is_closing {
-                return Task::Stop;
+                return IndexTask::Stop;
             }
             if state.is_suspect {
-                return Task::Check;
+                return IndexTask::Check;
             }
             if commit == Some(Duration::ZERO) {
-                return Task::Commit;
+                return IndexTask::Commit;
             }
             if let Some(batch) = state.queue.pop_front() {
                 state.waiting -= batch.changes.len();
                 self.done.notify_all();
-                return Task::Apply(batch);
+                return IndexTask::Apply(batch);
             }
             if std::mem::take(&mut state.flushes) {
-                return Task::Commit;
+                return IndexTask::Commit;
             }
             if state.scours {
-                return Task::Scour;
+                return IndexTask::Scour;
             }
             if look == Some(Duration::ZERO) {
-                return Task::Look;
+                return IndexTask::Look;
             }
             state = match commit.into_iter().chain(look).min() {
                 None => self.work.wait(state).unwrap_or_else(PoisonError::into_inner),

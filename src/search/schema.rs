@@ -9,7 +9,7 @@ use tantivy::schema::{
 };
 use tantivy::{TantivyDocument, Term};
 
-use super::{Document, Fact, analyse};
+use super::{IndexedValue, SearchDocument, analyse};
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};
 
 /// Rises when fields or terms change their meaning: an index of another format is rebuilt.
@@ -22,7 +22,7 @@ const SUM_BYTES: usize = 8;
 pub(super) const TIME: &str = "time";
 
 /// The fields.
-pub(super) struct Fields {
+pub(super) struct IndexFields {
     pub schema: Schema,
     pub node: Field,
     pub session: Field,
@@ -43,7 +43,7 @@ pub(super) struct Fields {
 }
 
 /// The fields of this format.
-pub(super) static FIELDS: LazyLock<Fields> = LazyLock::new(|| {
+pub(super) static FIELDS: LazyLock<IndexFields> = LazyLock::new(|| {
     let mut builder = Schema::builder();
     let id = BytesOptions::default().set_indexed();
     let indexing = TextFieldIndexing::default()
@@ -52,7 +52,7 @@ pub(super) static FIELDS: LazyLock<Fields> = LazyLock::new(|| {
     let words = TextOptions::default().set_indexing_options(indexing).set_stored();
     let counted =
         TextFieldIndexing::default().set_tokenizer(analyse::STEMS).set_index_option(IndexRecordOption::WithFreqs);
-    Fields {
+    IndexFields {
         node: builder.add_bytes_field("node", id.clone().set_stored()),
         session: builder.add_bytes_field("session", id.clone().set_stored()),
         owner: builder.add_bytes_field("owner", id.clone()),
@@ -69,7 +69,7 @@ pub(super) static FIELDS: LazyLock<Fields> = LazyLock::new(|| {
     }
 });
 
-impl Fields {
+impl IndexFields {
     /// The term by which a node is found and replaced.
     pub fn node_term(&self, node: NodeId) -> Term {
         Term::from_field_bytes(self.node, node.as_bytes())
@@ -91,7 +91,7 @@ impl Fields {
     }
 
     /// A document as tantivy takes it.
-    pub fn write(&self, document: &Document) -> TantivyDocument {
+    pub fn write(&self, document: &SearchDocument) -> TantivyDocument {
         let mut doc = TantivyDocument::default();
         doc.add_bytes(self.node, document.node.as_bytes());
         doc.add_bytes(self.session, document.session.as_bytes());
@@ -108,9 +108,9 @@ impl Fields {
         doc
     }
 
-    fn write_facts(&self, doc: &mut TantivyDocument, facts: &[Fact]) {
+    fn write_facts(&self, doc: &mut TantivyDocument, facts: &[IndexedValue]) {
         let keys: BTreeSet<&String> = facts.iter().flat_map(|fact| &fact.keys).collect();
-        let values: BTreeSet<String> = facts.iter().flat_map(Fact::terms).collect();
+        let values: BTreeSet<String> = facts.iter().flat_map(IndexedValue::terms).collect();
         for key in keys {
             doc.add_text(self.keys, key);
         }
@@ -124,11 +124,11 @@ impl Fields {
 }
 
 /// A number for facts; empty for none.
-pub(super) fn sum(facts: &[Fact]) -> Vec<u8> {
+pub(super) fn sum(facts: &[IndexedValue]) -> Vec<u8> {
     if facts.is_empty() {
         return Vec::new();
     }
-    let values: BTreeSet<String> = facts.iter().flat_map(Fact::terms).collect();
+    let values: BTreeSet<String> = facts.iter().flat_map(IndexedValue::terms).collect();
     let mut hasher = blake3::Hasher::new();
     for value in values {
         hasher.update(&value.len().to_le_bytes()).update(value.as_bytes());

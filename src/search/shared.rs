@@ -7,20 +7,20 @@ use tantivy::index::SegmentId;
 use tantivy::{IndexReader, SegmentReader};
 
 use super::SearchError;
-use super::disk::{Open, guarded};
-use super::queue::Queue;
-use super::times::Times;
+use super::disk::{OpenIndex, guarded};
+use super::queue::IndexQueue;
+use super::times::SegmentTimesCache;
 
 /// The queue and the index.
-pub(super) struct Shared {
-    pub queue: Queue,
-    pub times: Times,
+pub(super) struct SharedIndex {
+    pub queue: IndexQueue,
+    pub times: SegmentTimesCache,
     current: RwLock<(tantivy::Index, IndexReader)>,
 }
 
-impl Shared {
-    pub fn new(queue: Queue, open: Open) -> Self {
-        Self { queue, times: Times::default(), current: RwLock::new((open.index, open.reader)) }
+impl SharedIndex {
+    pub fn new(queue: IndexQueue, open: OpenIndex) -> Self {
+        Self { queue, times: SegmentTimesCache::default(), current: RwLock::new((open.index, open.reader)) }
     }
 
     pub fn index(&self) -> tantivy::Index {
@@ -46,7 +46,7 @@ impl Shared {
         if merged == seen { Ok(()) } else { self.reload() }
     }
 
-    pub fn replace(&self, open: Open) {
+    pub fn replace(&self, open: OpenIndex) {
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = (open.index, open.reader);
     }
 

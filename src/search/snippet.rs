@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::analyse::{self, may_cut_before};
-use super::marks::Wants;
+use super::marks::HighlightTerms;
 
 /// How long a snippet is, in characters.
 const LENGTH: usize = 200;
@@ -24,14 +24,14 @@ pub struct Snippet {
 }
 
 /// Where something matched, in bytes, and which phrase it was.
-struct Place {
+struct SnippetMatch {
     start: usize,
     end: usize,
     phrase: usize,
 }
 
 /// Cuts the best piece out of `text`: where most of the phrases come together, the earliest of these.
-pub(super) fn snippet(text: &str, wants: &Wants<'_>) -> Snippet {
+pub(super) fn snippet(text: &str, wants: &HighlightTerms<'_>) -> Snippet {
     let places = places(text, wants);
     let first = best(&places);
     let start = back(text, first, LEAD);
@@ -58,7 +58,7 @@ pub(super) fn snippet(text: &str, wants: &Wants<'_>) -> Snippet {
 }
 
 /// Where what was looked for occurs, ordered by place.
-fn places(text: &str, wants: &Wants<'_>) -> Vec<Place> {
+fn places(text: &str, wants: &HighlightTerms<'_>) -> Vec<SnippetMatch> {
     let mut hits: BTreeMap<(usize, usize), (usize, usize)> = BTreeMap::new();
     analyse::analyser().token_stream(text).process(&mut |token| {
         if hits.len() < TERMS_MAX {
@@ -75,7 +75,7 @@ fn places(text: &str, wants: &Wants<'_>) -> Vec<Place> {
                 terms.iter().map(|term| end(term).map(|(_, end)| *end)).collect::<Option<Vec<usize>>>()
             });
             if let Some(end) = ends.and_then(|ends| ends.into_iter().max()) {
-                places.push(Place { start, end, phrase });
+                places.push(SnippetMatch { start, end, phrase });
             }
         }
     }
@@ -84,7 +84,7 @@ fn places(text: &str, wants: &Wants<'_>) -> Vec<Place> {
 }
 
 /// The beginning of the stretch that shows most different phrases.
-fn best(places: &[Place]) -> usize {
+fn best(places: &[SnippetMatch]) -> usize {
     let variety = |from: usize, start: usize| {
         let near = places.iter().skip(from).take_while(|place| place.end <= start + LENGTH).take(PLACES_MAX);
         let mut phrases: Vec<usize> = near.map(|place| place.phrase).collect();
@@ -125,17 +125,17 @@ fn forward(text: &str, start: usize, count: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::query::{How, Words};
+    use crate::search::query::{SearchTerms, TermMatch};
     use proptest::prelude::*;
 
     fn marked(text: &str, phrases: &[&str]) -> String {
-        let words: Vec<Words> = phrases.iter().filter_map(|phrase| Words::exact(phrase)).collect();
+        let words: Vec<SearchTerms> = phrases.iter().filter_map(|phrase| SearchTerms::exact(phrase)).collect();
         shown(text, &words)
     }
 
-    fn shown(text: &str, words: &[Words]) -> String {
-        let words: Vec<&Words> = words.iter().collect();
-        let snippet = snippet(text, &Wants::new(&words));
+    fn shown(text: &str, words: &[SearchTerms]) -> String {
+        let words: Vec<&SearchTerms> = words.iter().collect();
+        let snippet = snippet(text, &HighlightTerms::new(&words));
         let units: Vec<u16> = snippet.text.encode_utf16().collect();
         let mut shown = String::new();
         let mut at = 0;
@@ -161,13 +161,13 @@ mod tests {
 
     #[test]
     fn what_was_only_meant_is_marked_too() {
-        let words = |text: &str, how: How| Words { how, ..Words::exact(text).unwrap() };
+        let words = |text: &str, how: TermMatch| SearchTerms { how, ..SearchTerms::exact(text).unwrap() };
         let text = "Running past lanterns she runs; the red lamp";
-        let check = |looked_for: Words, expected: &str| assert_eq!(shown(text, &[looked_for]), expected);
-        check(words("runs", How::Forms("run".into())), "[Running] past lanterns she [runs]; the red lamp");
-        check(words("red la", How::Begun), "Running past lanterns she runs; the [red lamp]");
-        check(words("la", How::Begun), "Running past [lanterns] she runs; the red [lamp]");
-        check(words("lamb", How::Near(1)), "Running past lanterns she runs; the red [lamp]");
+        let check = |looked_for: SearchTerms, expected: &str| assert_eq!(shown(text, &[looked_for]), expected);
+        check(words("runs", TermMatch::Forms("run".into())), "[Running] past lanterns she [runs]; the red lamp");
+        check(words("red la", TermMatch::Begun), "Running past lanterns she runs; the [red lamp]");
+        check(words("la", TermMatch::Begun), "Running past [lanterns] she runs; the red [lamp]");
+        check(words("lamb", TermMatch::Near(1)), "Running past lanterns she runs; the red [lamp]");
     }
 
     #[test]

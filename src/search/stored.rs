@@ -12,7 +12,7 @@ use crate::ids::{CharacterId, NodeId, SessionId};
 use crate::tree::Role;
 
 /// What is stored of a document.
-pub(super) struct Stored {
+pub(super) struct StoredFields {
     pub node: NodeId,
     pub session: SessionId,
     pub character: Option<CharacterId>,
@@ -24,9 +24,9 @@ pub(super) struct Stored {
     pub sum: Vec<u8>,
 }
 
-impl DocumentDeserialize for Stored {
+impl DocumentDeserialize for StoredFields {
     fn deserialize<'de, D: DocumentDeserializer<'de>>(mut from: D) -> Result<Self, DeserializeError> {
-        let mut parts = Parts::default();
+        let mut parts = StoredFieldsBuilder::default();
         while let Some((field, value)) = from.next_field()? {
             parts.take(field, value);
         }
@@ -35,39 +35,39 @@ impl DocumentDeserialize for Stored {
 }
 
 /// A value of any field.
-enum Part {
+enum FieldValue {
     Bytes(Vec<u8>),
     Text(String),
     Number(i64),
 }
 
-impl ValueDeserialize for Part {
+impl ValueDeserialize for FieldValue {
     fn deserialize<'de, D: ValueDeserializer<'de>>(from: D) -> Result<Self, DeserializeError> {
-        from.deserialize_any(AnyPart)
+        from.deserialize_any(FieldValueVisitor)
     }
 }
 
-struct AnyPart;
+struct FieldValueVisitor;
 
-impl ValueVisitor for AnyPart {
-    type Value = Part;
+impl ValueVisitor for FieldValueVisitor {
+    type Value = FieldValue;
 
-    fn visit_bytes(&self, bytes: Vec<u8>) -> Result<Part, DeserializeError> {
-        Ok(Part::Bytes(bytes))
+    fn visit_bytes(&self, bytes: Vec<u8>) -> Result<FieldValue, DeserializeError> {
+        Ok(FieldValue::Bytes(bytes))
     }
 
-    fn visit_string(&self, text: String) -> Result<Part, DeserializeError> {
-        Ok(Part::Text(text))
+    fn visit_string(&self, text: String) -> Result<FieldValue, DeserializeError> {
+        Ok(FieldValue::Text(text))
     }
 
-    fn visit_i64(&self, number: i64) -> Result<Part, DeserializeError> {
-        Ok(Part::Number(number))
+    fn visit_i64(&self, number: i64) -> Result<FieldValue, DeserializeError> {
+        Ok(FieldValue::Number(number))
     }
 }
 
 /// What was read so far.
 #[derive(Default)]
-struct Parts {
+struct StoredFieldsBuilder {
     node: Option<NodeId>,
     session: Option<SessionId>,
     character: Option<CharacterId>,
@@ -78,25 +78,25 @@ struct Parts {
     sum: Vec<u8>,
 }
 
-impl Parts {
+impl StoredFieldsBuilder {
     /// A field of another format is none of ours.
-    fn take(&mut self, field: Field, part: Part) {
+    fn take(&mut self, field: Field, part: FieldValue) {
         match part {
-            Part::Bytes(bytes) if field == FIELDS.node => self.node = NodeId::from_slice(&bytes),
-            Part::Bytes(bytes) if field == FIELDS.session => self.session = SessionId::from_slice(&bytes),
-            Part::Bytes(bytes) if field == FIELDS.character => self.character = CharacterId::from_slice(&bytes),
-            Part::Bytes(bytes) if field == FIELDS.sum => self.sum = bytes,
-            Part::Text(word) if field == FIELDS.role => self.role = Role::from_word(&word),
-            Part::Text(name) if field == FIELDS.name => self.name = Some(name),
-            Part::Text(text) if field == FIELDS.text => self.text = Some(text),
-            Part::Number(moment) if field == FIELDS.time => self.time = Some(Time(moment)),
-            Part::Bytes(_) | Part::Text(_) | Part::Number(_) => {}
+            FieldValue::Bytes(bytes) if field == FIELDS.node => self.node = NodeId::from_slice(&bytes),
+            FieldValue::Bytes(bytes) if field == FIELDS.session => self.session = SessionId::from_slice(&bytes),
+            FieldValue::Bytes(bytes) if field == FIELDS.character => self.character = CharacterId::from_slice(&bytes),
+            FieldValue::Bytes(bytes) if field == FIELDS.sum => self.sum = bytes,
+            FieldValue::Text(word) if field == FIELDS.role => self.role = Role::from_word(&word),
+            FieldValue::Text(name) if field == FIELDS.name => self.name = Some(name),
+            FieldValue::Text(text) if field == FIELDS.text => self.text = Some(text),
+            FieldValue::Number(moment) if field == FIELDS.time => self.time = Some(Time(moment)),
+            FieldValue::Bytes(_) | FieldValue::Text(_) | FieldValue::Number(_) => {}
         }
     }
 
     /// `None` if something that must be there is not.
-    fn together(self) -> Option<Stored> {
-        Some(Stored {
+    fn together(self) -> Option<StoredFields> {
+        Some(StoredFields {
             node: self.node?,
             session: self.session?,
             character: self.character,

@@ -61,9 +61,9 @@ impl SegmentTimes {
 
 /// The times of all segments that somebody searches.
 #[derive(Default)]
-pub(super) struct Times(RwLock<HashMap<SegmentId, Arc<SegmentTimes>>>);
+pub(super) struct SegmentTimesCache(RwLock<HashMap<SegmentId, Arc<SegmentTimes>>>);
 
-impl Times {
+impl SegmentTimesCache {
     /// Those of each segment of a snapshot, in their order.
     pub fn of(&self, searcher: &Searcher) -> tantivy::Result<Vec<Arc<SegmentTimes>>> {
         searcher.segment_readers().iter().map(|segment| self.segment(segment)).collect()

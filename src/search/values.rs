@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::{analyse, decimal};
-use crate::world::{Node, Pointer, Rules, World};
+use crate::world::{Pointer, SchemaNode, SchemaSet, World};
 
 /// So many marked leaves of a world count, in the order of the schemas.
 const LEAVES_MAX: usize = 64;
@@ -25,16 +25,16 @@ const APART: char = '\0';
 
 /// One value by which a message is found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fact {
+pub struct IndexedValue {
     /// The names under which it can be asked for, folded.
     pub keys: Vec<String>,
     /// What it is.
-    pub value: Plain,
+    pub value: IndexedScalar,
 }
 
 /// A value without parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Plain {
+pub enum IndexedScalar {
     /// `true` or `false`.
     Flag(bool),
     /// A number as JSON writes it.
@@ -44,7 +44,7 @@ pub enum Plain {
 }
 
 /// The facts of a world under the rules in force there; none for most worlds, at little cost.
-pub fn facts(world: &World, rules: &Rules) -> Vec<Fact> {
+pub fn facts(world: &World, rules: &SchemaSet) -> Vec<IndexedValue> {
     let marked = marked(rules);
     let mut uses: HashMap<String, usize> = HashMap::new();
     for (path, _) in &marked {
@@ -60,17 +60,17 @@ pub fn facts(world: &World, rules: &Rules) -> Vec<Fact> {
             gather(&keys, node, value, &mut facts);
         }
     }
-    facts.retain(|fact: &Fact| !fact.keys.is_empty());
+    facts.retain(|fact: &IndexedValue| !fact.keys.is_empty());
     facts
 }
 
 /// Whether rules mark anything: without, no world has to be looked at.
-pub fn is_any_marked(rules: &Rules) -> bool {
+pub fn is_any_marked(rules: &SchemaSet) -> bool {
     !marked(rules).is_empty()
 }
 
 /// The marked leaves of all rules.
-fn marked(rules: &Rules) -> Vec<(Pointer, &Node)> {
+fn marked(rules: &SchemaSet) -> Vec<(Pointer, &SchemaNode)> {
     let mut marked = Vec::new();
     for (root, schema) in rules.roots() {
         let leaves = schema.visible_leaves().filter(|(_, node)| is_marked(node));
@@ -82,13 +82,13 @@ fn marked(rules: &Rules) -> Vec<(Pointer, &Node)> {
 }
 
 /// Marked itself, or as what its values are like, or what those hold.
-fn is_marked(node: &Node) -> bool {
+fn is_marked(node: &SchemaNode) -> bool {
     let within = node.like().or(node.items()).filter(|within| within.is_visible());
     node.is_searched() || within.is_some_and(|within| within.is_searched() || parts(within).next().is_some())
 }
 
 /// The marked parts of one of several like things.
-fn parts(node: &Node) -> impl Iterator<Item = &str> {
+fn parts(node: &SchemaNode) -> impl Iterator<Item = &str> {
     node.properties().filter(|(_, part)| part.is_searched() && part.is_visible()).map(|(key, _)| key)
 }
 
@@ -107,7 +107,7 @@ pub(super) fn fold(key: &str) -> String {
 
 /// The values of a leaf: itself, those of a list, or those of a map under their keys; the names of what a map holds are its own
 /// values.
-fn gather(keys: &[String], node: &Node, value: &Value, facts: &mut Vec<Fact>) {
+fn gather(keys: &[String], node: &SchemaNode, value: &Value, facts: &mut Vec<IndexedValue>) {
     match value {
         Value::Array(list) => facts.extend(list.iter().take(ITEMS_MAX).filter_map(|item| fact(keys, item))),
         Value::Object(map) => {
@@ -127,26 +127,26 @@ fn gather(keys: &[String], node: &Node, value: &Value, facts: &mut Vec<Fact>) {
     }
 }
 
-fn fact(keys: &[String], value: &Value) -> Option<Fact> {
+fn fact(keys: &[String], value: &Value) -> Option<IndexedValue> {
     let value = match value {
-        Value::Bool(flag) => Plain::Flag(*flag),
-        Value::Number(number) => Plain::Number(number.to_string()),
-        Value::String(text) => Plain::Text(text.chars().take(TEXT_MAX).collect()),
+        Value::Bool(flag) => IndexedScalar::Flag(*flag),
+        Value::Number(number) => IndexedScalar::Number(number.to_string()),
+        Value::String(text) => IndexedScalar::Text(text.chars().take(TEXT_MAX).collect()),
         Value::Null | Value::Array(_) | Value::Object(_) => return None,
     };
     let usable = |key: &&String| key.chars().count() <= KEY_MAX && !key.contains(APART);
-    Some(Fact { keys: keys.iter().filter(usable).cloned().collect(), value })
+    Some(IndexedValue { keys: keys.iter().filter(usable).cloned().collect(), value })
 }
 
 /// What a value is asked to be, as terms of the field of values.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Terms {
+pub(super) struct ValueTerms {
     /// Before every number of the key, and behind.
     pub numbers: (String, String),
     key: String,
 }
 
-impl Terms {
+impl ValueTerms {
     /// The terms of a key.
     pub fn of(key: &str) -> Self {
         let number = |code: &str| format!("{key}{APART}#{code}");
@@ -180,18 +180,18 @@ impl Terms {
     }
 }
 
-impl Fact {
+impl IndexedValue {
     /// The terms by which it is found.
     pub(super) fn terms(&self) -> Vec<String> {
         self.keys.iter().flat_map(|key| self.terms_of(key)).collect()
     }
 
     fn terms_of(&self, key: &str) -> Vec<String> {
-        let terms = Terms::of(key);
+        let terms = ValueTerms::of(key);
         match &self.value {
-            Plain::Flag(flag) => vec![terms.flag(*flag)],
-            Plain::Number(number) => terms.number(number).into_iter().collect(),
-            Plain::Text(text) => {
+            IndexedScalar::Flag(flag) => vec![terms.flag(*flag)],
+            IndexedScalar::Number(number) => terms.number(number).into_iter().collect(),
+            IndexedScalar::Text(text) => {
                 let words = analyse::words(text).into_iter().map(|word| terms.word(&word));
                 words.chain([terms.whole(text)]).collect()
             }
@@ -208,13 +208,13 @@ mod tests {
     use super::*;
     use crate::world::Schema;
 
-    fn rules(roots: &[(&str, Value)]) -> Rules {
+    fn rules(roots: &[(&str, Value)]) -> SchemaSet {
         let read =
             |(root, schema): &(&str, Value)| (root.parse().unwrap(), Arc::new(Schema::parse(schema.clone()).unwrap()));
-        Rules::new(roots.iter().map(read).collect()).unwrap()
+        SchemaSet::new(roots.iter().map(read).collect()).unwrap()
     }
 
-    fn said(vars: Value, rules: &Rules) -> Vec<String> {
+    fn said(vars: Value, rules: &SchemaSet) -> Vec<String> {
         let world = World::from_json(json!({"vars": vars})).unwrap();
         facts(&world, rules).iter().map(|fact| format!("{} {:?}", fact.keys.join("|"), fact.value)).collect()
     }
@@ -243,7 +243,7 @@ mod tests {
             ]
         );
         assert_eq!(said(json!({"combat": 3}), &rules), [] as [&str; 0]);
-        assert!(is_any_marked(&rules) && !is_any_marked(&Rules::default()));
+        assert!(is_any_marked(&rules) && !is_any_marked(&SchemaSet::default()));
     }
 
     #[test]
@@ -283,15 +283,16 @@ mod tests {
         let world = World::from_json(json!({"vars": {"all": vars}})).unwrap();
         let facts = facts(&world, &rules);
         assert_eq!(facts.len(), LEAVES_MAX * ITEMS_MAX);
-        assert!(facts.iter().flat_map(Fact::terms).all(|term| term.len() < 4 * TEXT_MAX + KEY_MAX));
+        assert!(facts.iter().flat_map(IndexedValue::terms).all(|term| term.len() < 4 * TEXT_MAX + KEY_MAX));
     }
 
     #[test]
     fn terms_of_numbers_lie_between_their_bounds() {
-        let fact = Fact { keys: vec!["hp".into()], value: Plain::Number("-3".into()) };
-        let bounds = Terms::of("hp").numbers;
+        let fact = IndexedValue { keys: vec!["hp".into()], value: IndexedScalar::Number("-3".into()) };
+        let bounds = ValueTerms::of("hp").numbers;
         assert!(fact.terms().iter().all(|term| bounds.0 < *term && *term < bounds.1));
-        let text = Fact { keys: vec!["place".into()], value: Plain::Text("The Old TOWER 灯塔".into()) };
+        let text =
+            IndexedValue { keys: vec!["place".into()], value: IndexedScalar::Text("The Old TOWER 灯塔".into()) };
         for word in ["place\0~tower", "place\0~灯塔", "place\0=the old tower 灯塔"] {
             assert!(text.terms().contains(&word.to_owned()), "{word}");
         }

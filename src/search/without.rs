@@ -9,17 +9,17 @@ use tantivy::{DocId, DocSet, Score, SegmentReader, Term};
 
 /// A query that may be taken away from another.
 #[derive(Debug)]
-pub(super) struct Without(pub Box<dyn Query>);
+pub(super) struct ExclusionQuery(pub Box<dyn Query>);
 
-impl Clone for Without {
+impl Clone for ExclusionQuery {
     fn clone(&self) -> Self {
         Self(self.0.box_clone())
     }
 }
 
-impl Query for Without {
+impl Query for ExclusionQuery {
     fn weight(&self, scoring: EnableScoring<'_>) -> tantivy::Result<Box<dyn Weight>> {
-        Ok(Box::new(WithoutWeight(self.0.weight(scoring)?)))
+        Ok(Box::new(ExclusionWeight(self.0.weight(scoring)?)))
     }
 
     fn query_terms<'a>(&'a self, visitor: &mut dyn FnMut(&'a Term, bool)) {
@@ -27,11 +27,11 @@ impl Query for Without {
     }
 }
 
-struct WithoutWeight(Box<dyn Weight>);
+struct ExclusionWeight(Box<dyn Weight>);
 
-impl Weight for WithoutWeight {
+impl Weight for ExclusionWeight {
     fn scorer(&self, reader: &SegmentReader, boost: Score) -> tantivy::Result<Box<dyn Scorer>> {
-        Ok(Box::new(Next(self.0.scorer(reader, boost)?)))
+        Ok(Box::new(ForwardScorer(self.0.scorer(reader, boost)?)))
     }
 
     fn explain(&self, reader: &SegmentReader, doc: DocId) -> tantivy::Result<Explanation> {
@@ -40,9 +40,9 @@ impl Weight for WithoutWeight {
 }
 
 /// Is asked for what comes next, and for nothing else.
-struct Next(Box<dyn Scorer>);
+struct ForwardScorer(Box<dyn Scorer>);
 
-impl DocSet for Next {
+impl DocSet for ForwardScorer {
     fn advance(&mut self) -> DocId {
         self.0.advance()
     }
@@ -64,7 +64,7 @@ impl DocSet for Next {
     }
 }
 
-impl Scorer for Next {
+impl Scorer for ForwardScorer {
     fn score(&mut self) -> Score {
         self.0.score()
     }

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use tantivy::indexer::{IndexWriterOptions, NoMergePolicy};
 use tantivy::{IndexWriter, TantivyError};
 
-use super::disk::{self, Place};
-use super::queue::{Batch, Task};
+use super::disk::{self, IndexFolder};
+use super::queue::{ChangeBatch, IndexTask};
 use super::schema::FIELDS;
-use super::shared::Shared;
-use super::{Change, SearchError, Upstream};
+use super::shared::SharedIndex;
+use super::{IndexChange, IndexSource, SearchError};
 use crate::config;
 
 /// A cursor that moves without changes is committed after so many steps: that only shortens a restart.
@@ -23,11 +23,11 @@ const REST: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(
 /// each time four times later, and so long at most.
 const MERGING: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
 
-pub(super) struct Worker {
-    place: Place,
-    upstream: Upstream,
-    settings: config::Search,
-    shared: Arc<Shared>,
+pub(super) struct IndexWorker {
+    place: IndexFolder,
+    upstream: IndexSource,
+    settings: config::SearchConfig,
+    shared: Arc<SharedIndex>,
     /// Made for the first change, so that a server that is only read carries no writer.
     writer: Option<IndexWriter>,
     /// How far the changes given to the writer go.
@@ -43,8 +43,13 @@ pub(super) struct Worker {
     merging: Option<(Instant, Duration)>,
 }
 
-impl Worker {
-    pub fn new(place: Place, upstream: Upstream, settings: config::Search, shared: Arc<Shared>) -> Self {
+impl IndexWorker {
+    pub fn new(
+        place: IndexFolder,
+        upstream: IndexSource,
+        settings: config::SearchConfig,
+        shared: Arc<SharedIndex>,
+    ) -> Self {
         let cursor = shared.queue.state().committed;
         Self {
             place,
@@ -67,12 +72,12 @@ impl Worker {
             let commit = self.oldest.map(|oldest| oldest + self.settings.commit_interval);
             let task = self.shared.queue.next(commit, self.merging.map(|(at, _)| at));
             let outcome = disk::guarded(|| match task {
-                Task::Stop => Ok(false),
-                Task::Apply(batch) => self.apply(batch).map(|()| true),
-                Task::Commit => self.commit().map(|()| true),
-                Task::Look => self.look().map(|()| true),
-                Task::Scour => self.scour().map(|()| true),
-                Task::Check => self.check().map(|()| true),
+                IndexTask::Stop => Ok(false),
+                IndexTask::Apply(batch) => self.apply(batch).map(|()| true),
+                IndexTask::Commit => self.commit().map(|()| true),
+                IndexTask::Look => self.look().map(|()| true),
+                IndexTask::Scour => self.scour().map(|()| true),
+                IndexTask::Check => self.check().map(|()| true),
             });
             if !outcome.unwrap_or_else(|error| self.recover(&error)) {
                 break;
@@ -85,7 +90,7 @@ impl Worker {
         }
     }
 
-    fn apply(&mut self, batch: Batch) -> Result<(), SearchError> {
+    fn apply(&mut self, batch: ChangeBatch) -> Result<(), SearchError> {
         if !batch.changes.is_empty() {
             let writer = self.writer()?;
             for change in &batch.changes {
@@ -194,22 +199,22 @@ impl Worker {
 }
 
 /// However the thread ends, nobody waits for it in vain.
-impl Drop for Worker {
+impl Drop for IndexWorker {
     fn drop(&mut self) {
         self.shared.queue.close();
     }
 }
 
-fn write(writer: &IndexWriter, change: &Change) -> Result<(), TantivyError> {
+fn write(writer: &IndexWriter, change: &IndexChange) -> Result<(), TantivyError> {
     match change {
-        Change::Put(document) => {
+        IndexChange::Put(document) => {
             writer.delete_term(FIELDS.node_term(document.node));
             writer.add_document(FIELDS.write(document))?;
         }
-        Change::Remove(node) => {
+        IndexChange::Remove(node) => {
             writer.delete_term(FIELDS.node_term(*node));
         }
-        Change::RemoveSession(session) => {
+        IndexChange::RemoveSession(session) => {
             writer.delete_term(FIELDS.session_term(*session));
         }
     }

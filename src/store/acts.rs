@@ -7,19 +7,19 @@ use diesel::sql_types::BigInt;
 
 use crate::clock::Time;
 use crate::ids::{NodeId, SessionId, UserId};
-use crate::oplog::{Act, Effect};
-use crate::tree::edit::{self, Asked, Refusal};
+use crate::oplog::{Effect, OperationKind};
+use crate::tree::edit::{self, HeadRequest, TreeError};
 use crate::tree::{Kind, Node, Role, Session, Status};
 
-use super::climb::{self, Rung};
+use super::climb::{self, AncestorRow};
 use super::error::{StoreError, WriteError};
-use super::held::{Counts, Held};
+use super::held::{NodeCounts, StoredSession};
 use super::prepared::{prepared, update};
 use super::rows::{
     NodeRow, SessionRow, cards_to_text, persona_to_text, plugins_to_text, recall_to_text, summaries_to_text,
 };
 use super::tables::{nodes, sessions};
-use super::tx::{Draft, Entry, Tx, row_id};
+use super::tx::{NodeDraft, OperationDraft, Tx, row_id};
 
 /// Who acts, when, and which HEAD they saw.
 #[derive(Debug, Clone, Copy)]
@@ -29,67 +29,67 @@ pub struct Actor {
     /// The moment.
     pub at: Time,
     /// What the caller saw of the session; if it is otherwise by now, nothing is written.
-    pub expected_leaf: Option<Seen>,
+    pub expected_leaf: Option<ExpectedVersion>,
 }
 
 /// What a writer saw when he decided to write (`docs/domain.md` 2.19).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
+pub enum ExpectedVersion {
     /// Where HEAD stood.
     Leaf(NodeId),
     /// The newest operation.
     Op(i64),
 }
 
-impl Seen {
+impl ExpectedVersion {
     /// Whether a session still is as it was seen.
     ///
     /// # Errors
     /// It is not; the refusal says how it is now.
-    pub fn holds(self, session: &Session) -> Result<(), Refusal> {
+    pub fn holds(self, session: &Session) -> Result<(), TreeError> {
         let holds = match self {
             Self::Leaf(leaf) => leaf == session.head,
             Self::Op(op) => op == session.op,
         };
-        if holds { Ok(()) } else { Err(Refusal::HeadMoved { leaf: session.head, op: session.op }) }
+        if holds { Ok(()) } else { Err(TreeError::HeadMoved { leaf: session.head, op: session.op }) }
     }
 }
 
 /// A message to be written, or an edited version of one.
 #[derive(Debug, Clone)]
-pub struct Message {
+pub struct MessageWrite {
     /// The session.
     pub session: SessionId,
     /// The parent of the bridge, or of the message where there is none.
     pub parent: NodeId,
     /// A change node between parent and message: rules that begin here. In an edit it stands below the message, which has
     /// its place beside the old one.
-    pub bridge: Option<Draft>,
+    pub bridge: Option<NodeDraft>,
     /// The message; `None` when only replies are asked for (a reroll).
-    pub draft: Option<Draft>,
+    pub draft: Option<NodeDraft>,
     /// The edited node, a child of `parent`, whose children move below the message (`carry`).
     pub carry_from: Option<NodeId>,
     /// Placeholders for the replies.
-    pub replies: Vec<Draft>,
+    pub replies: Vec<NodeDraft>,
     /// Whether HEAD goes to the message. With `carry`, a HEAD below the edited node stays on its leaf.
     pub move_head: bool,
     /// What kind of act it is.
-    pub act: Act,
+    pub act: OperationKind,
 }
 
 /// What a message became.
 #[derive(Debug, Clone)]
-pub struct Written {
+pub struct MessageReceipt {
     /// The operation.
     pub op: i64,
     /// What every placeholder remembers of the moment it was asked for.
-    pub asked: Asked,
+    pub asked: HeadRequest,
     /// Where HEAD stands.
     pub head: NodeId,
 }
 
 /// An old version whose children move below a new one.
-struct Carried {
+struct MessageReplacement {
     old: Node,
     old_n: i64,
     children: Vec<NodeId>,
@@ -105,24 +105,31 @@ impl Tx<'_> {
     pub fn begin_session(
         &mut self,
         session: &Session,
-        root: &Draft,
-        greetings: &[Draft],
+        root: &NodeDraft,
+        greetings: &[NodeDraft],
         at: Time,
     ) -> Result<i64, WriteError> {
         self.whole(|tx| tx.begin(session, root, greetings, at))
     }
 
-    fn begin(&mut self, session: &Session, root: &Draft, greetings: &[Draft], at: Time) -> Result<i64, WriteError> {
+    fn begin(
+        &mut self,
+        session: &Session,
+        root: &NodeDraft,
+        greetings: &[NodeDraft],
+        at: Time,
+    ) -> Result<i64, WriteError> {
         let owner_n = self.user_n(session.owner)?;
         if root.kind != Kind::Root || root.id != session.root || greetings.iter().any(|draft| draft.kind == Kind::Root)
         {
-            return Err(Refusal::Conflict("a session begins with one root".into()).into());
+            return Err(TreeError::Conflict("a session begins with one root".into()).into());
         }
         may_be_kept("title", &session.title)?;
-        greetings.iter().try_for_each(Draft::may_be_kept)?;
+        greetings.iter().try_for_each(NodeDraft::may_be_kept)?;
         let session = Session { op: 0, head_op: 0, edits: 0, head: root.id, ..session.clone() };
         let (n, root_row) = self.root_row(owner_n, &session, root)?;
-        let mut held = Held { session, n, head_n: root_row.n, is_trashed: false, counts: Counts::default() };
+        let mut held =
+            StoredSession { session, n, head_n: root_row.n, is_trashed: false, counts: NodeCounts::default() };
         let mut effects = vec![Effect::Added { node: root.id, parent: None }, Effect::Head { from: None, to: root.id }];
         for greeting in greetings {
             self.insert(n, 0, Some(&root_row), greeting)?;
@@ -132,11 +139,12 @@ impl Tx<'_> {
             effects.push(Effect::Head { from: Some(root.id), to: first.id });
             effects.push(Effect::Remembered { node: root.id, from: None, to: Some(first.id) });
         }
-        let entry = Entry { act: Act::Begin, actor: Some(held.session.owner), at, step: None, effects };
+        let entry =
+            OperationDraft { act: OperationKind::Begin, actor: Some(held.session.owner), at, step: None, effects };
         Ok(self.log(&mut held, entry)?)
     }
 
-    fn root_row(&mut self, owner_n: i64, session: &Session, root: &Draft) -> Result<(i64, NodeRow), StoreError> {
+    fn root_row(&mut self, owner_n: i64, session: &Session, root: &NodeDraft) -> Result<(i64, NodeRow), StoreError> {
         let last: Option<i64> =
             self.run(|conn| Ok(sessions::table.select(diesel::dsl::max(sessions::n)).get_result(conn)?))?;
         let n = last.unwrap_or(0) + 1;
@@ -180,30 +188,30 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The parent is not there or still being generated, HEAD is not where the actor saw it, or `carry` does not fit.
-    pub fn message(&mut self, actor: &Actor, message: &Message) -> Result<Written, WriteError> {
+    pub fn message(&mut self, actor: &Actor, message: &MessageWrite) -> Result<MessageReceipt, WriteError> {
         self.whole(|tx| tx.write_message(actor, message))
     }
 
-    fn write_message(&mut self, actor: &Actor, message: &Message) -> Result<Written, WriteError> {
+    fn write_message(&mut self, actor: &Actor, message: &MessageWrite) -> Result<MessageReceipt, WriteError> {
         let mut held = self.session(actor.user, message.session)?;
         expect_leaf(&held, actor.expected_leaf)?;
         let above = self.row(&held, message.parent)?;
         if above.status == Status::Generating.code() {
-            return Err(Refusal::Generating.into());
+            return Err(TreeError::Generating.into());
         }
-        message.bridge.iter().chain(&message.draft).chain(&message.replies).try_for_each(Draft::may_be_kept)?;
+        message.bridge.iter().chain(&message.draft).chain(&message.replies).try_for_each(NodeDraft::may_be_kept)?;
         let carried = self.carried(&held, &above, message)?;
 
         let parent_n = above.n;
         let mut line = vec![above];
         let mut effects = Vec::new();
-        let is_below = message.act == Act::Edit && message.carry_from.is_none();
+        let is_below = message.act == OperationKind::Edit && message.carry_from.is_none();
         let (first, last) =
             if is_below { (&message.draft, &message.bridge) } else { (&message.bridge, &message.draft) };
         for draft in first.iter().chain(last) {
             self.append(&held, &mut line, draft, &mut effects)?;
         }
-        let context = line.last().cloned().ok_or(Refusal::NotFound("the message"))?;
+        let context = line.last().cloned().ok_or(TreeError::NotFound("the message"))?;
         if let Some(carried) = &carried {
             effects.extend(edit::carry(&carried.old, row_id(&context)?, &carried.children));
         }
@@ -220,18 +228,18 @@ impl Tx<'_> {
         if line.len() > 1 {
             effects.extend(self.labels_follow(&held, parent_n, row_id(&context)?)?);
         }
-        let entry = Entry { act: message.act, actor: Some(actor.user), at: actor.at, step: None, effects };
+        let entry = OperationDraft { act: message.act, actor: Some(actor.user), at: actor.at, step: None, effects };
         let op = self.log(&mut held, entry)?;
         let at_context = !message.replies.is_empty() && self.is_at_context(&held, &context)?;
-        let asked = Asked { move_head: true, head_op: held.session.head_op, at_context };
-        Ok(Written { op, asked, head: held.session.head })
+        let asked = HeadRequest { move_head: true, head_op: held.session.head_op, at_context };
+        Ok(MessageReceipt { op, asked, head: held.session.head })
     }
 
     fn append(
         &mut self,
-        held: &Held,
+        held: &StoredSession,
         line: &mut Vec<NodeRow>,
-        draft: &Draft,
+        draft: &NodeDraft,
         effects: &mut Vec<Effect>,
     ) -> Result<(), StoreError> {
         let row = self.insert(held.n, held.session.edits, line.last(), draft)?;
@@ -242,18 +250,23 @@ impl Tx<'_> {
     }
 
     /// What moves with a message that carries on for an old version of it.
-    fn carried(&mut self, held: &Held, above: &NodeRow, message: &Message) -> Result<Option<Carried>, WriteError> {
+    fn carried(
+        &mut self,
+        held: &StoredSession,
+        above: &NodeRow,
+        message: &MessageWrite,
+    ) -> Result<Option<MessageReplacement>, WriteError> {
         let Some(id) = message.carry_from else { return Ok(None) };
         if message.draft.is_none() || !message.replies.is_empty() {
             let message = "\"carry\" needs a new version, and keeps what follows instead of new replies".to_owned();
-            return Err(Refusal::Invalid { field: "carry", message }.into());
+            return Err(TreeError::Invalid { field: "carry", message }.into());
         }
         let row = self.row(held, id)?;
         if row.parent_n != Some(above.n) {
-            return Err(Refusal::Conflict("a new version stands beside the old one".into()).into());
+            return Err(TreeError::Conflict("a new version stands beside the old one".into()).into());
         }
         if row.status == Status::Generating.code() || self.is_generating_below(held, &row)? {
-            return Err(Refusal::Generating.into());
+            return Err(TreeError::Generating.into());
         }
         let ids: Vec<Vec<u8>> = self.run(|conn| {
             let of_old = nodes::table.filter(nodes::parent_n.eq(row.n)).order(nodes::n);
@@ -262,8 +275,8 @@ impl Tx<'_> {
         let head = held.head_n;
         let below = self.run(|conn| climb::ancestor_at(conn, head, row.depth))? == Some(row.n) && head != row.n;
         let placed = self.run(|conn| super::read::load(conn, held.session.id, &[row.n]))?.pop();
-        Ok(Some(Carried {
-            old: placed.ok_or(Refusal::NotFound("the message"))?.node,
+        Ok(Some(MessageReplacement {
+            old: placed.ok_or(TreeError::NotFound("the message"))?.node,
             old_n: row.n,
             children: ids.iter().filter_map(|id| NodeId::from_slice(id)).collect(),
             has_head: below,
@@ -271,7 +284,7 @@ impl Tx<'_> {
     }
 
     /// Whether a reply is still being generated below a node: what holds one cannot be moved (`domain.md` 2.10).
-    pub(super) fn is_generating_below(&mut self, held: &Held, row: &NodeRow) -> Result<bool, StoreError> {
+    pub(super) fn is_generating_below(&mut self, held: &StoredSession, row: &NodeRow) -> Result<bool, StoreError> {
         let session_n = held.n;
         let running: Vec<i64> = self.run(|conn| {
             let running =
@@ -287,18 +300,23 @@ impl Tx<'_> {
     }
 
     /// Where HEAD does not go to the new version: the line last visited still goes on through what moved below it.
-    fn follow_carried(&mut self, held: &Held, line: &[NodeRow], carried: &Carried) -> Result<Vec<Effect>, StoreError> {
+    fn follow_carried(
+        &mut self,
+        held: &StoredSession,
+        line: &[NodeRow],
+        carried: &MessageReplacement,
+    ) -> Result<Vec<Effect>, StoreError> {
         let remembers_old = line.first().is_some_and(|above| above.remembered_n == Some(carried.old_n));
         if carried.children.is_empty() || !remembers_old || held.head_n == carried.old_n {
             return Ok(Vec::new());
         }
-        let edges = line.iter().zip(line.iter().skip(1)).map(|(upper, lower)| (Rung::of(upper), lower.n));
+        let edges = line.iter().zip(line.iter().skip(1)).map(|(upper, lower)| (AncestorRow::of(upper), lower.n));
         let way: Vec<_> = edges.map(|(upper, lower)| self.edge(&upper, lower)).collect::<Result<_, _>>()?;
         Ok(edit::move_head(Some(held.session.head), held.session.head, &way))
     }
 
     /// Whether HEAD stands at a context node or at one of its generations.
-    pub(super) fn is_at_context(&mut self, held: &Held, context: &NodeRow) -> Result<bool, StoreError> {
+    pub(super) fn is_at_context(&mut self, held: &StoredSession, context: &NodeRow) -> Result<bool, StoreError> {
         if held.head_n == context.n {
             return Ok(true);
         }
@@ -331,7 +349,7 @@ impl Tx<'_> {
         expect_leaf(&held, actor.expected_leaf)?;
         let row = self.row(&held, node)?;
         if row.status == Status::Generating.code() {
-            return Err(Refusal::Generating.into());
+            return Err(TreeError::Generating.into());
         }
         let to = if exact { row } else { self.descend(&row)? };
         let way = self.way(&held, &to)?;
@@ -339,7 +357,8 @@ impl Tx<'_> {
         if effects.is_empty() {
             return Ok((held.session.op, held.session.head));
         }
-        let entry = Entry { act: Act::Checkout, actor: Some(actor.user), at: actor.at, step: None, effects };
+        let entry =
+            OperationDraft { act: OperationKind::Checkout, actor: Some(actor.user), at: actor.at, step: None, effects };
         let op = self.log(&mut held, entry)?;
         Ok((op, held.session.head))
     }
@@ -348,12 +367,12 @@ impl Tx<'_> {
     /// failed reply is where one goes on purpose only, never by itself (`domain.md` 5.5).
     fn descend(&mut self, from: &NodeRow) -> Result<NodeRow, StoreError> {
         #[derive(diesel::QueryableByName)]
-        struct Down {
+        struct DescentRow {
             #[diesel(sql_type = BigInt)]
             n: i64,
         }
         let start = from.n;
-        let down: Vec<Down> = self.run(|conn| {
+        let down: Vec<DescentRow> = self.run(|conn| {
             let query = diesel::sql_query(
                 "WITH RECURSIVE down (n, step) AS (SELECT n, 0 FROM nodes WHERE n = $1 UNION ALL \
                  SELECT c.n, down.step + 1 FROM down JOIN nodes p ON p.n = down.n JOIN nodes c ON c.n = COALESCE( \
@@ -380,11 +399,11 @@ impl Tx<'_> {
         actor: &Actor,
         session: SessionId,
         parent: NodeId,
-        draft: &Draft,
-        act: Act,
-    ) -> Result<Written, WriteError> {
+        draft: &NodeDraft,
+        act: OperationKind,
+    ) -> Result<MessageReceipt, WriteError> {
         let at_head = self.session(actor.user, session)?.session.head == parent;
-        let message = Message {
+        let message = MessageWrite {
             session,
             parent,
             bridge: None,
@@ -398,9 +417,9 @@ impl Tx<'_> {
     }
 }
 
-impl Draft {
+impl NodeDraft {
     /// Whether its texts can be kept by every database.
-    fn may_be_kept(&self) -> Result<(), Refusal> {
+    fn may_be_kept(&self) -> Result<(), TreeError> {
         may_be_kept("content", &self.content)?;
         may_be_kept("name", self.name.as_deref().unwrap_or_default())?;
         may_be_kept("reasoning", self.reasoning.as_deref().unwrap_or_default())
@@ -408,14 +427,14 @@ impl Draft {
 }
 
 /// U+0000 ends a text for half of the world's programs and is refused by some databases.
-pub(super) fn may_be_kept(field: &'static str, text: &str) -> Result<(), Refusal> {
+pub(super) fn may_be_kept(field: &'static str, text: &str) -> Result<(), TreeError> {
     if text.contains('\0') {
-        return Err(Refusal::Invalid { field, message: "U+0000 cannot be kept in a text".into() });
+        return Err(TreeError::Invalid { field, message: "U+0000 cannot be kept in a text".into() });
     }
     Ok(())
 }
 
 /// The session must be as the actor saw it, if the actor said.
-pub(super) fn expect_leaf(held: &Held, expected: Option<Seen>) -> Result<(), Refusal> {
+pub(super) fn expect_leaf(held: &StoredSession, expected: Option<ExpectedVersion>) -> Result<(), TreeError> {
     expected.map_or(Ok(()), |seen| seen.holds(&held.session))
 }

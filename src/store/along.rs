@@ -12,14 +12,14 @@ use crate::world::World;
 
 use super::climb::ancestor_at;
 use super::error::StoreError;
-use super::held::{Held, Placed};
+use super::held::{StoredNode, StoredSession};
 use super::prepared::prepared;
-use super::read::Reader;
-use super::worlds::{self, Step, View};
+use super::read::StoreReader;
+use super::worlds::{self, FoldStep, WorldAccess};
 
 /// A node of a line that the world was looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stop {
+pub struct PathPoint {
     /// The node.
     pub id: NodeId,
     /// Edges from the root.
@@ -29,16 +29,16 @@ pub struct Stop {
 }
 
 #[derive(QueryableByName)]
-struct Passed {
+struct PathRow {
     #[diesel(embed)]
-    step: Step,
+    step: FoldStep,
     #[diesel(sql_type = Binary)]
     id: Vec<u8>,
     #[diesel(sql_type = Integer)]
     turn: i32,
 }
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// The worlds after the nodes of the line to `leaf` that stand in these depths, oldest first; the world of a placeholder
     /// is not known yet.
     ///
@@ -46,10 +46,10 @@ impl Reader<'_> {
     /// What `each` refuses; the database fails, or a row on the way is damaged.
     pub fn worlds_along<E: From<StoreError>>(
         &mut self,
-        held: &Held,
-        leaf: &Placed,
+        held: &StoredSession,
+        leaf: &StoredNode,
         depths: Range<i32>,
-        mut each: impl FnMut(Stop, &World) -> Result<(), E>,
+        mut each: impl FnMut(PathPoint, &World) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut passed = self.passed(leaf, depths)?;
         let above = passed.last().and_then(|top| top.step.parent_n);
@@ -57,18 +57,18 @@ impl Reader<'_> {
             Some(above) => self.world_of(held, above)?,
             None => Arc::default(),
         };
-        while let Some(Passed { step, id, turn }) = passed.pop() {
-            worlds::apply(self.conn, self.caches, &mut View::Snapshot, &step, &mut world)?;
+        while let Some(PathRow { step, id, turn }) = passed.pop() {
+            worlds::apply(self.conn, self.caches, &mut WorldAccess::Snapshot, &step, &mut world)?;
             if step.status != Status::Generating.code() {
                 let bad = StoreError::Inconsistent { table: "nodes", column: "id", row: step.n };
-                each(Stop { id: NodeId::from_slice(&id).ok_or(bad)?, depth: step.depth, turn }, &world)?;
+                each(PathPoint { id: NodeId::from_slice(&id).ok_or(bad)?, depth: step.depth, turn }, &world)?;
             }
         }
         Ok(())
     }
 
     /// The nodes of a line in these depths, nearest to the leaf first.
-    fn passed(&mut self, leaf: &Placed, depths: Range<i32>) -> Result<Vec<Passed>, StoreError> {
+    fn passed(&mut self, leaf: &StoredNode, depths: Range<i32>) -> Result<Vec<PathRow>, StoreError> {
         let lowest = leaf.node.depth.min(depths.end - 1);
         if lowest < depths.start {
             return Ok(Vec::new());

@@ -8,29 +8,29 @@ use diesel::sql_types::{BigInt, Binary, Nullable};
 use crate::ids::NodeId;
 
 use super::error::StoreError;
-use super::held::Held;
+use super::held::StoredSession;
 use super::prepared::prepared;
-use super::read::Reader;
-use super::rules::{self, RulesInForce};
+use super::read::StoreReader;
+use super::rules::{self, ActiveRules};
 
 #[derive(QueryableByName)]
-struct Ruled {
+struct NodeRulesRow {
     #[diesel(sql_type = Binary)]
     id: Vec<u8>,
     #[diesel(sql_type = Nullable<BigInt>)]
     rules_n: Option<i64>,
 }
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// The nodes at and below a node that stand under rules of which `fits` is true.
     ///
     /// # Errors
     /// The database fails or a row is damaged.
     pub fn below_under(
         &mut self,
-        held: &Held,
+        held: &StoredSession,
         node: NodeId,
-        fits: fn(&RulesInForce) -> bool,
+        fits: fn(&ActiveRules) -> bool,
     ) -> Result<Vec<NodeId>, StoreError> {
         let query = diesel::sql_query(
             "WITH RECURSIVE down (n) AS (SELECT n FROM nodes WHERE session_n = $1 AND id = $2 UNION ALL \
@@ -38,10 +38,10 @@ impl Reader<'_> {
              SELECT nodes.id, nodes.rules_n FROM down JOIN nodes ON nodes.n = down.n",
         );
         let query = query.bind::<BigInt, _>(held.n).bind::<Binary, _>(node.as_bytes().to_vec());
-        let rows: Vec<Ruled> = prepared(query).load(self.conn)?;
+        let rows: Vec<NodeRulesRow> = prepared(query).load(self.conn)?;
         let mut known: HashMap<i64, bool> = HashMap::new();
         let mut found = Vec::new();
-        for Ruled { id, rules_n } in rows {
+        for NodeRulesRow { id, rules_n } in rows {
             let Some(n) = rules_n else { continue };
             let is_wanted = match known.get(&n) {
                 Some(is_wanted) => *is_wanted,

@@ -9,23 +9,23 @@ use crate::ids::NodeId;
 use crate::tree::arrange::spelt;
 
 use super::arrange::Label;
-use super::climb::{Rung, climb};
+use super::climb::{AncestorRow, climb};
 use super::error::StoreError;
-use super::held::{Held, Placed};
-use super::page::Show;
+use super::held::{StoredNode, StoredSession};
+use super::page::PathFilter;
 use super::prepared::prepared;
-use super::read::{Reader, load};
+use super::read::{StoreReader, load};
 
 /// The first stretch that a branch climbs in search of the trunk; each next one is twice as long.
 const FIRST_STRETCH: i32 = 32;
 
 /// One branch: a line that ends somewhere.
 #[derive(Debug, Clone)]
-pub struct Branch {
+pub struct SessionBranch {
     /// Where it ends.
-    pub leaf: Placed,
+    pub leaf: StoredNode,
     /// Its last message, disabled or not; none where there is only the root.
-    pub last: Option<Placed>,
+    pub last: Option<StoredNode>,
     /// The lowest node that it shares with the line to HEAD.
     pub parting: NodeId,
     /// The names of its end.
@@ -33,18 +33,23 @@ pub struct Branch {
 }
 
 #[derive(QueryableByName)]
-struct Leaf {
+struct BranchLeafRow {
     #[diesel(sql_type = BigInt)]
     n: i64,
 }
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// The branches of a session whose ends are older than row `before`, newest first: what has nothing below it, and what
     /// has a name that follows.
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn branches(&mut self, held: &Held, before: i64, limit: i64) -> Result<Vec<Branch>, StoreError> {
+    pub fn branches(
+        &mut self,
+        held: &StoredSession,
+        before: i64,
+        limit: i64,
+    ) -> Result<Vec<SessionBranch>, StoreError> {
         let query = diesel::sql_query(
             "SELECT n FROM nodes WHERE session_n = $1 AND n < $2 AND NOT is_hidden AND (NOT EXISTS ( \
                SELECT 1 FROM nodes AS below WHERE below.parent_n = nodes.n AND NOT below.is_hidden) OR EXISTS ( \
@@ -52,16 +57,16 @@ impl Reader<'_> {
              ORDER BY n DESC LIMIT 0 + $3",
         );
         let query = query.bind::<BigInt, _>(held.n).bind::<BigInt, _>(before).bind::<BigInt, _>(limit);
-        let rows: Vec<Leaf> = prepared(query).load(self.conn)?;
+        let rows: Vec<BranchLeafRow> = prepared(query).load(self.conn)?;
         let rows: Vec<i64> = rows.into_iter().map(|leaf| leaf.n).collect();
         let leaves = load(self.conn, held.session.id, &rows)?;
         let partings = self.partings(held, &leaves)?;
         let named = self.labels(held)?;
         let mut branches = Vec::with_capacity(leaves.len());
         for (leaf, parting) in leaves.into_iter().zip(partings) {
-            let last = self.newest_page(held, &leaf, 1, Show::Disabled)?.nodes.pop();
+            let last = self.newest_page(held, &leaf, 1, PathFilter::Disabled)?.nodes.pop();
             let labels = named.iter().filter(|label| label.node == leaf.node.id).cloned().collect();
-            branches.push(Branch { leaf, last, parting, labels });
+            branches.push(SessionBranch { leaf, last, parting, labels });
         }
         Ok(branches)
     }
@@ -70,13 +75,13 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn labelled(&mut self, held: &Held, name: &str) -> Result<Option<NodeId>, StoreError> {
+    pub fn labelled(&mut self, held: &StoredSession, name: &str) -> Result<Option<NodeId>, StoreError> {
         let name = spelt(name);
         Ok(self.labels(held)?.into_iter().find(|label| spelt(&label.name) == name).map(|label| label.node))
     }
 
     /// Where each of these lines leaves the trunk. What one has climbed, the next need not.
-    fn partings(&mut self, held: &Held, leaves: &[Placed]) -> Result<Vec<NodeId>, StoreError> {
+    fn partings(&mut self, held: &StoredSession, leaves: &[StoredNode]) -> Result<Vec<NodeId>, StoreError> {
         let trunk = climb(self.conn, held.head_n, 0)?;
         let mut known: HashMap<i64, i64> = trunk.iter().map(|rung| (rung.n, rung.n)).collect();
         let mut rows = Vec::with_capacity(leaves.len());
@@ -88,9 +93,9 @@ impl Reader<'_> {
     }
 
     /// The lowest node on the line to a leaf whose parting is known, and that parting.
-    fn parting(&mut self, leaf: &Placed, known: &mut HashMap<i64, i64>) -> Result<i64, StoreError> {
+    fn parting(&mut self, leaf: &StoredNode, known: &mut HashMap<i64, i64>) -> Result<i64, StoreError> {
         let (mut n, mut depth, mut stretch) = (leaf.n, leaf.node.depth, FIRST_STRETCH);
-        let mut passed: Vec<Rung> = Vec::new();
+        let mut passed: Vec<AncestorRow> = Vec::new();
         loop {
             let rungs = climb(self.conn, n, depth.saturating_sub(stretch).max(0))?;
             let met = rungs.iter().find_map(|rung| known.get(&rung.n).copied());

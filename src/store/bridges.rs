@@ -6,18 +6,23 @@ use crate::ids::{NodeId, SessionId, UserId};
 use crate::tree::{Kind, Status};
 
 use super::error::{StoreError, WriteError};
-use super::held::{Held, Placed};
-use super::read::{Reader, load};
-use super::rules::{self, RulesInForce};
+use super::held::{StoredNode, StoredSession};
+use super::read::{StoreReader, load};
+use super::rules::{self, ActiveRules};
 use super::tables::nodes;
 use super::tx::Tx;
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// The oldest change node right below a node after which just these rules are in force.
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn bridge(&mut self, held: &Held, below: &Placed, wanted: &RulesInForce) -> Result<Option<Placed>, StoreError> {
+    pub fn bridge(
+        &mut self,
+        held: &StoredSession,
+        below: &StoredNode,
+        wanted: &ActiveRules,
+    ) -> Result<Option<StoredNode>, StoreError> {
         let changes: Vec<i64> = nodes::table
             .filter(nodes::parent_n.eq(below.n))
             .filter(nodes::kind.eq(Kind::Change.code()))
@@ -37,7 +42,7 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn is_answered_now(&mut self, placed: &Placed) -> Result<bool, StoreError> {
+    pub fn is_answered_now(&mut self, placed: &StoredNode) -> Result<bool, StoreError> {
         let running = nodes::table
             .filter(nodes::parent_n.eq(placed.n))
             .filter(nodes::status.eq(Status::Generating.code()))
@@ -56,7 +61,7 @@ impl Tx<'_> {
         caller: UserId,
         session: SessionId,
         parent: NodeId,
-        wanted: &RulesInForce,
+        wanted: &ActiveRules,
     ) -> Result<bool, WriteError> {
         let held = self.session(caller, session)?;
         let parent = self.row(&held, parent)?;

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::world::World;
 
-use super::rules::RulesInForce;
+use super::rules::ActiveRules;
 
 /// The bytes of worlds kept, estimated.
 const WORLD_BYTES: usize = 24 << 20;
@@ -21,16 +21,16 @@ const CUT_BYTES: usize = 8 << 20;
 /// Worlds by node and arrangement, rules by their row; and counters that prove how much work a read did.
 #[derive(Default)]
 pub struct Caches {
-    worlds: Mutex<Worlds>,
-    rules: Mutex<HashMap<i64, Arc<RulesInForce>>>,
-    cuts: Mutex<Cuts>,
+    worlds: Mutex<WorldCache>,
+    rules: Mutex<HashMap<i64, Arc<ActiveRules>>>,
+    cuts: Mutex<KeyframeRepairs>,
     folded: AtomicU64,
     commits: AtomicU64,
 }
 
 /// A keyframe that a read found missing, damaged or outdated, and what belongs there.
 #[derive(Debug, Clone)]
-pub struct Recut {
+pub struct KeyframeRepair {
     /// The session.
     pub session_n: i64,
     /// The node.
@@ -42,13 +42,13 @@ pub struct Recut {
 }
 
 #[derive(Default)]
-struct Cuts {
-    wanted: VecDeque<(Recut, usize)>,
+struct KeyframeRepairs {
+    wanted: VecDeque<(KeyframeRepair, usize)>,
     bytes: usize,
 }
 
 #[derive(Default)]
-struct Worlds {
+struct WorldCache {
     /// World, estimated bytes, and when it was last wanted.
     kept: HashMap<(i64, i64), (Arc<World>, usize, u64)>,
     bytes: usize,
@@ -84,16 +84,12 @@ impl Caches {
         }
     }
 
-    fn known_rules(&self, rules_n: i64) -> Option<Arc<RulesInForce>> {
+    fn known_rules(&self, rules_n: i64) -> Option<Arc<ActiveRules>> {
         lock(&self.rules).get(&rules_n).map(Arc::clone)
     }
 
     /// The rules of a row, made once.
-    pub fn rules<E>(
-        &self,
-        rules_n: i64,
-        make: impl FnOnce() -> Result<RulesInForce, E>,
-    ) -> Result<Arc<RulesInForce>, E> {
+    pub fn rules<E>(&self, rules_n: i64, make: impl FnOnce() -> Result<ActiveRules, E>) -> Result<Arc<ActiveRules>, E> {
         if let Some(rules) = self.known_rules(rules_n) {
             return Ok(rules);
         }
@@ -108,7 +104,7 @@ impl Caches {
 
     /// Notes that a keyframe should be cut again. When there are too many, the nearest to the node that was read stay:
     /// they are noted last.
-    pub fn want_cut(&self, recut: Recut) {
+    pub fn want_cut(&self, recut: KeyframeRepair) {
         let mut cuts = lock(&self.cuts);
         let bytes = weight(&recut.world);
         cuts.bytes += bytes;
@@ -121,7 +117,7 @@ impl Caches {
     }
 
     /// The keyframes to be cut again; they are the caller's then.
-    pub fn take_cuts(&self) -> Vec<Recut> {
+    pub fn take_cuts(&self) -> Vec<KeyframeRepair> {
         let cuts = std::mem::take(&mut *lock(&self.cuts));
         cuts.wanted.into_iter().map(|(recut, _)| recut).collect()
     }
@@ -148,11 +144,11 @@ impl Caches {
 
     /// Forgets all worlds; the answers must stay the same.
     pub fn forget_worlds(&self) {
-        *lock(&self.worlds) = Worlds::default();
+        *lock(&self.worlds) = WorldCache::default();
     }
 }
 
-impl Worlds {
+impl WorldCache {
     fn shed(&mut self) {
         let mut by_age: Vec<_> = self.kept.iter().map(|(key, (_, bytes, wanted))| (*wanted, *key, *bytes)).collect();
         by_age.sort_unstable_by_key(|(wanted, ..)| *wanted);
@@ -203,7 +199,7 @@ mod tests {
         for n in 0..4_000 {
             let (node_n, world) = (i64::try_from(n).unwrap(), world(n));
             caches.keep_world(node_n, 0, &world);
-            caches.want_cut(Recut { session_n: 1, node_n, edits: 0, world });
+            caches.want_cut(KeyframeRepair { session_n: 1, node_n, edits: 0, world });
             let (worlds, cuts) = (lock(&caches.worlds), lock(&caches.cuts));
             assert!(worlds.bytes <= WORLD_BYTES && cuts.bytes <= CUT_BYTES);
             assert_eq!(worlds.bytes, worlds.kept.values().map(|(_, bytes, _)| bytes).sum::<usize>());

@@ -15,17 +15,17 @@ use crate::clock::Time;
 use crate::ids::{NodeId, UserId};
 
 use super::error::{StoreError, WriteError};
-use super::people::Answer;
+use super::people::SavedResponse;
 use super::tables::{answers, users};
 use super::tx::Tx;
 
 tokio::task_local! {
-    static PRESENT: Claim;
+    static PRESENT: IdempotencyClaim;
 }
 
 /// A request with an Idempotency-Key.
 #[derive(Debug, Clone)]
-pub struct Claim {
+pub struct IdempotencyClaim {
     /// The caller; keys are each caller's own.
     pub caller: UserId,
     /// The key.
@@ -40,7 +40,7 @@ pub struct Claim {
     pub made: Option<String>,
 }
 
-impl Claim {
+impl IdempotencyClaim {
     /// The claim of the task that asks.
     pub fn present() -> Option<Self> {
         PRESENT.try_with(Clone::clone).ok()
@@ -66,10 +66,10 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Another request with that key acted first, or the database fails.
-    pub fn act_for<T: Serialize>(&mut self, claim: Option<&Claim>, made: &T) -> Result<(), WriteError> {
+    pub fn act_for<T: Serialize>(&mut self, claim: Option<&IdempotencyClaim>, made: &T) -> Result<(), WriteError> {
         let Some(claim) = claim else { return Ok(()) };
         let body = serde_json::to_string(made).map_err(|error| StoreError::Database(error.to_string()))?;
-        let acted = Answer { request: claim.request.clone(), status: Answer::LOST, body };
+        let acted = SavedResponse { request: claim.request.clone(), status: SavedResponse::LOST, body };
         self.put_answer(claim.caller, &claim.key, &acted, claim.at, claim.forget_before)
     }
 
@@ -84,7 +84,7 @@ impl Tx<'_> {
             // Ids stand in quotes, wherever in the body.
             let is_named = |text: &str| text.len() == 36 && text.parse().is_ok_and(|id: NodeId| gone.contains(&id));
             for (n, _) in kept.iter().filter(|(_, body)| body.split('"').any(is_named)) {
-                let emptied = (answers::status.eq(Answer::PURGED.cast_signed()), answers::body.eq(""));
+                let emptied = (answers::status.eq(SavedResponse::PURGED.cast_signed()), answers::body.eq(""));
                 diesel::update(answers::table.find(n)).set(emptied).execute(conn)?;
             }
             Ok(())

@@ -13,7 +13,7 @@ const FIRST_STRETCH: i32 = 32;
 
 /// What a climb reads of each node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, QueryableByName)]
-pub struct Rung {
+pub struct AncestorRow {
     /// The node.
     #[diesel(sql_type = BigInt)]
     pub n: i64,
@@ -28,7 +28,7 @@ pub struct Rung {
     pub depth: i32,
 }
 
-impl Rung {
+impl AncestorRow {
     /// The rung of a row.
     pub fn of(row: &NodeRow) -> Self {
         Self { n: row.n, parent_n: row.parent_n, remembered_n: row.remembered_n, depth: row.depth }
@@ -37,7 +37,7 @@ impl Rung {
 
 /// The nodes from `from` up to the one at `depth`, both included, nearest first. Depth falls with every step, so that even
 /// a damaged tree ends the climb.
-pub fn climb(conn: &mut Conn, from: i64, depth: i32) -> Result<Vec<Rung>, StoreError> {
+pub fn climb(conn: &mut Conn, from: i64, depth: i32) -> Result<Vec<AncestorRow>, StoreError> {
     let query = diesel::sql_query(
         "WITH RECURSIVE up (n, parent_n, remembered_n, depth) AS ( \
            SELECT n, parent_n, remembered_n, depth FROM nodes WHERE n = $1 UNION ALL \
@@ -55,7 +55,7 @@ pub fn ancestor_at(conn: &mut Conn, from: i64, depth: i32) -> Result<Option<i64>
 
 /// The way from `to` up to the lowest node that lies on both lines, that one included, nearest first. The cost is that of
 /// the way, not of the depth.
-pub fn up_to_meeting(conn: &mut Conn, from: Rung, to: Rung) -> Result<Vec<Rung>, StoreError> {
+pub fn up_to_meeting(conn: &mut Conn, from: AncestorRow, to: AncestorRow) -> Result<Vec<AncestorRow>, StoreError> {
     let depth = from.depth.min(to.depth);
     let mut left = climb(conn, from.n, depth)?.pop().unwrap_or(from);
     let mut way = climb(conn, to.n, depth)?;
@@ -78,7 +78,7 @@ pub fn up_to_meeting(conn: &mut Conn, from: Rung, to: Rung) -> Result<Vec<Rung>,
 }
 
 #[derive(QueryableByName)]
-struct Found {
+struct ContextRow {
     #[diesel(sql_type = BigInt)]
     n: i64,
 }
@@ -91,6 +91,6 @@ pub fn context_above(conn: &mut Conn, start: i64) -> Result<Option<i64>, StoreEr
            UNION ALL SELECT p.n, p.parent_n, p.role, p.kind FROM nodes p JOIN up ON p.n = up.parent_n) \
          SELECT n FROM up WHERE role <> 2 AND kind <> 3 LIMIT 1",
     );
-    let rows: Vec<Found> = prepared(query.bind::<BigInt, _>(start)).load(conn)?;
+    let rows: Vec<ContextRow> = prepared(query.bind::<BigInt, _>(start)).load(conn)?;
     Ok(rows.first().map(|row| row.n))
 }

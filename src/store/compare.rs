@@ -7,19 +7,19 @@ use diesel::sql_types::{BigInt, Binary, Integer, Text};
 
 use crate::ids::NodeId;
 use crate::tree::Status;
-use crate::world::Operation;
+use crate::world::StateOperation;
 
-use super::climb::{Rung, up_to_meeting};
+use super::climb::{AncestorRow, up_to_meeting};
 use super::error::StoreError;
-use super::held::{Held, Placed};
-use super::page::{Page, Show};
+use super::held::{StoredNode, StoredSession};
+use super::page::{NodePage, PathFilter};
 use super::prepared::prepared;
-use super::read::{Reader, load, node_row};
+use super::read::{StoreReader, load, node_row};
 use super::worlds::read_delta;
 
 /// What one node did, on the way up.
 #[derive(QueryableByName)]
-struct Deed {
+struct NodeOperationsRow {
     #[diesel(sql_type = BigInt)]
     n: i64,
     #[diesel(sql_type = Binary)]
@@ -30,15 +30,24 @@ struct Deed {
     body: String,
 }
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// The lowest node that lies on the lines to both.
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn common_ancestor(&mut self, held: &Held, from: &Placed, to: &Placed) -> Result<Placed, StoreError> {
-        let mut rung = |placed: &Placed| {
+    pub fn common_ancestor(
+        &mut self,
+        held: &StoredSession,
+        from: &StoredNode,
+        to: &StoredNode,
+    ) -> Result<StoredNode, StoreError> {
+        let mut rung = |placed: &StoredNode| {
             let row = node_row(self.conn, held.n, placed.node.id)?;
-            row.as_ref().map(Rung::of).ok_or(StoreError::Inconsistent { table: "nodes", column: "n", row: placed.n })
+            row.as_ref().map(AncestorRow::of).ok_or(StoreError::Inconsistent {
+                table: "nodes",
+                column: "n",
+                row: placed.n,
+            })
         };
         let (from, to) = (rung(from)?, rung(to)?);
         let meeting = up_to_meeting(self.conn, from, to)?.last().map_or(to.n, |rung| rung.n);
@@ -53,18 +62,18 @@ impl Reader<'_> {
     /// The database fails or a row is damaged.
     pub fn way_from(
         &mut self,
-        held: &Held,
-        above: &Placed,
-        leaf: &Placed,
+        held: &StoredSession,
+        above: &StoredNode,
+        leaf: &StoredNode,
         limit: i64,
-    ) -> Result<(i32, Page), StoreError> {
+    ) -> Result<(i32, NodePage), StoreError> {
         let placeholder = i32::from(leaf.node.status == Status::Generating);
         let nodes = (leaf.node.depth - above.node.depth - placeholder).max(0);
         let wanted = limit.min(nodes.into());
         if wanted == 0 {
-            return Ok((nodes, Page::default()));
+            return Ok((nodes, NodePage::default()));
         }
-        let mut page = self.page_from(held, leaf.n, wanted, Show::All)?;
+        let mut page = self.page_from(held, leaf.n, wanted, PathFilter::All)?;
         page.next = page.next.filter(|_| limit < nodes.into());
         Ok((nodes, page))
     }
@@ -76,9 +85,9 @@ impl Reader<'_> {
     /// The database fails or a row is damaged.
     pub fn deeds(
         &mut self,
-        above: &Placed,
-        leaf: &Placed,
-        mut each: impl FnMut(NodeId, Vec<Operation>) -> bool,
+        above: &StoredNode,
+        leaf: &StoredNode,
+        mut each: impl FnMut(NodeId, Vec<StateOperation>) -> bool,
     ) -> Result<(), StoreError> {
         if leaf.node.depth <= above.node.depth {
             return Ok(());
@@ -92,7 +101,7 @@ impl Reader<'_> {
         );
         let query = query.bind::<BigInt, _>(leaf.n).bind::<Integer, _>(above.node.depth);
         let mut depth = i32::MAX;
-        for deed in prepared(query).load_iter::<Deed, DefaultLoadingMode>(self.conn)? {
+        for deed in prepared(query).load_iter::<NodeOperationsRow, DefaultLoadingMode>(self.conn)? {
             let deed = deed?;
             // No order can be asked for without reading the whole way: whoever joins must keep that of the climb.
             if deed.depth >= depth {

@@ -91,7 +91,7 @@ fn open(path: &Path) -> Result<Conn, StoreError> {
 }
 
 #[derive(QueryableByName)]
-struct JournalMode {
+struct JournalModeRow {
     #[diesel(sql_type = Text)]
     journal_mode: String,
 }
@@ -99,7 +99,7 @@ struct JournalMode {
 /// Readers beside a writer need the write-ahead log; where the file system cannot have one, the database says so only in
 /// its answer.
 fn write_ahead(conn: &mut Conn) -> Result<(), StoreError> {
-    let mode: JournalMode = diesel::sql_query("PRAGMA journal_mode = WAL").get_result(conn)?;
+    let mode: JournalModeRow = diesel::sql_query("PRAGMA journal_mode = WAL").get_result(conn)?;
     if mode.journal_mode == "wal" {
         return Ok(());
     }
@@ -159,7 +159,7 @@ pub fn copy_into(conn: &mut Conn, to: &Path) -> Result<(), StoreError> {
 }
 
 #[derive(QueryableByName)]
-struct Checkpoint {
+struct WalCheckpointRow {
     #[diesel(sql_type = BigInt)]
     busy: i64,
 }
@@ -172,11 +172,11 @@ pub fn empty_log(path: &Path) -> Result<bool, StoreError> {
     let mut conn = open(path)?;
     // Whoever writes meanwhile waits as long as this waits for readers.
     conn.batch_execute("PRAGMA busy_timeout = 250;")?;
-    Ok(diesel::sql_query("PRAGMA wal_checkpoint(TRUNCATE)").get_result::<Checkpoint>(&mut conn)?.busy == 0)
+    Ok(diesel::sql_query("PRAGMA wal_checkpoint(TRUNCATE)").get_result::<WalCheckpointRow>(&mut conn)?.busy == 0)
 }
 
 #[derive(QueryableByName)]
-struct Fault {
+struct IntegrityRow {
     #[diesel(sql_type = Text)]
     integrity_check: String,
 }
@@ -186,12 +186,12 @@ struct Fault {
 /// # Errors
 /// The file cannot be read at all.
 pub fn faults(conn: &mut Conn) -> Result<Vec<String>, StoreError> {
-    let found: Vec<Fault> = diesel::sql_query("PRAGMA integrity_check(20)").load(conn)?;
+    let found: Vec<IntegrityRow> = diesel::sql_query("PRAGMA integrity_check(20)").load(conn)?;
     Ok(found.into_iter().map(|fault| fault.integrity_check).filter(|words| words != "ok").collect())
 }
 
 #[derive(QueryableByName)]
-struct Count {
+struct CountRow {
     #[diesel(sql_type = BigInt)]
     n: i64,
 }
@@ -203,12 +203,12 @@ struct Count {
 pub fn is_ours(conn: &mut Conn) -> Result<bool, StoreError> {
     let ours = "SELECT COUNT(*) AS n FROM sqlite_master WHERE type = 'table' \
                 AND name IN ('__diesel_schema_migrations', 'sessions', 'nodes', 'texts', 'operations')";
-    Ok(diesel::sql_query(ours).get_result::<Count>(conn)?.n == 5)
+    Ok(diesel::sql_query(ours).get_result::<CountRow>(conn)?.n == 5)
 }
 
 /// A row that points to one that is not there.
 #[derive(Debug, QueryableByName)]
-pub struct Loose {
+pub struct DanglingRow {
     /// The table.
     #[diesel(sql_type = Text)]
     pub table: String,
@@ -224,14 +224,14 @@ pub struct Loose {
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn loose_rows(conn: &mut Conn) -> Result<Vec<Loose>, StoreError> {
+pub fn loose_rows(conn: &mut Conn) -> Result<Vec<DanglingRow>, StoreError> {
     let query = "SELECT \"table\", rowid AS n, parent FROM pragma_foreign_key_check LIMIT 1000";
     Ok(diesel::sql_query(query).load(conn)?)
 }
 
 /// How much room a table takes, its indexes included.
 #[derive(Debug, QueryableByName)]
-pub struct Room {
+pub struct TableSize {
     /// The table.
     #[diesel(sql_type = Text)]
     pub name: String,
@@ -244,7 +244,7 @@ pub struct Room {
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn rooms(conn: &mut Conn) -> Result<Vec<Room>, StoreError> {
+pub fn rooms(conn: &mut Conn) -> Result<Vec<TableSize>, StoreError> {
     let query = "SELECT m.tbl_name AS name, SUM(s.pgsize) AS bytes FROM dbstat s JOIN sqlite_master m ON m.name = s.name \
                  WHERE s.aggregate = TRUE GROUP BY m.tbl_name ORDER BY m.tbl_name";
     Ok(diesel::sql_query(query).load(conn)?)
@@ -256,7 +256,7 @@ pub fn rooms(conn: &mut Conn) -> Result<Vec<Room>, StoreError> {
 /// The file cannot be read, or has no such table.
 pub fn rows(conn: &mut Conn, table: &str) -> Result<i64, StoreError> {
     let query = format!("SELECT COUNT(*) AS n FROM \"{}\"", table.replace('"', "\"\""));
-    Ok(diesel::sql_query(query).get_result::<Count>(conn)?.n)
+    Ok(diesel::sql_query(query).get_result::<CountRow>(conn)?.n)
 }
 
 /// Begins the transaction of a group of writes.
@@ -302,22 +302,22 @@ pub fn rollback_to_savepoint(conn: &mut Conn) -> Result<(), StoreError> {
 }
 
 fn boundary(conn: &mut Conn, statement: &'static str) -> Result<(), StoreError> {
-    conn.execute_returning_count(&Boundary(statement))?;
+    conn.execute_returning_count(&TransactionStatement(statement))?;
     Ok(())
 }
 
 /// Where a transaction, or a part of one, begins or ends. Each read and each write has some of them, so they are prepared once
 /// and kept: nothing in them says that they must not be.
-struct Boundary(&'static str);
+struct TransactionStatement(&'static str);
 
-impl QueryFragment<Sqlite> for Boundary {
+impl QueryFragment<Sqlite> for TransactionStatement {
     fn walk_ast<'b>(&'b self, mut pass: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
         pass.push_sql(self.0);
         Ok(())
     }
 }
 
-impl QueryId for Boundary {
+impl QueryId for TransactionStatement {
     type QueryId = ();
     // Kept by its text: there are several.
     const HAS_STATIC_QUERY_ID: bool = false;
@@ -327,9 +327,9 @@ impl QueryId for Boundary {
 /// whoever reads them as one finds out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, AsExpression, FromSqlRow)]
 #[diesel(sql_type = Binary)]
-pub struct Key(Option<[u8; 16]>);
+pub struct IdBytes(Option<[u8; 16]>);
 
-impl Key {
+impl IdBytes {
     /// The key of an id.
     pub fn of(bytes: &[u8; 16]) -> Self {
         Self(Some(*bytes))
@@ -341,13 +341,13 @@ impl Key {
     }
 }
 
-impl FromSql<Binary, Sqlite> for Key {
+impl FromSql<Binary, Sqlite> for IdBytes {
     fn from_sql(mut value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
         Ok(Self(value.read_blob().try_into().ok()))
     }
 }
 
-impl ToSql<Binary, Sqlite> for Key {
+impl ToSql<Binary, Sqlite> for IdBytes {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
         <[u8] as ToSql<Binary, Sqlite>>::to_sql(self.bytes(), out)
     }

@@ -4,10 +4,10 @@
 use diesel::prelude::*;
 
 use crate::clock::Time;
-use crate::tree::edit::Refusal;
+use crate::tree::edit::TreeError;
 
 use super::error::{StoreError, WriteError};
-use super::read::Reader;
+use super::read::StoreReader;
 use super::tables::{choices, providers};
 use super::tx::Tx;
 
@@ -33,15 +33,15 @@ pub struct ConnectedProvider {
     pub updated: Time,
 }
 
-type Row = (i64, String, String, String, Option<Vec<u8>>, String, i64, i64);
+type ProviderRow = (i64, String, String, String, Option<Vec<u8>>, String, i64, i64);
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// Every connected model server, in the order in which they came.
     ///
     /// # Errors
     /// The database fails or a row is damaged.
     pub fn connected_providers(&mut self) -> Result<Vec<ConnectedProvider>, StoreError> {
-        let rows: Vec<Row> = providers::table.order(providers::n).load(self.conn)?;
+        let rows: Vec<ProviderRow> = providers::table.order(providers::n).load(self.conn)?;
         rows.into_iter().map(of_row).collect()
     }
 
@@ -54,7 +54,9 @@ impl Reader<'_> {
     }
 }
 
-fn of_row((n, id, kind, base_url, sealed_key, models, created, updated): Row) -> Result<ConnectedProvider, StoreError> {
+fn of_row(
+    (n, id, kind, base_url, sealed_key, models, created, updated): ProviderRow,
+) -> Result<ConnectedProvider, StoreError> {
     let damaged = |_| StoreError::Inconsistent { table: "providers", column: "models", row: n };
     let models = serde_json::from_str(&models).map_err(damaged)?;
     Ok(ConnectedProvider { id, kind, base_url, sealed_key, models, created: Time(created), updated: Time(updated) })
@@ -70,7 +72,7 @@ impl Tx<'_> {
             self.run(|conn| Ok(providers::table.filter(providers::id.eq(&new.id)).count().get_result(conn)?))?;
         if known > 0 {
             let message = format!("a provider is called {:?} already", new.id);
-            return Err(Refusal::Invalid { field: "id", message }.into());
+            return Err(TreeError::Invalid { field: "id", message }.into());
         }
         self.run(|conn| {
             let row = (
@@ -103,7 +105,7 @@ impl Tx<'_> {
             );
             Ok(diesel::update(providers::table.filter(providers::id.eq(&new.id))).set(set).execute(conn)?)
         })?;
-        if changed == 1 { Ok(()) } else { Err(Refusal::NotFound("the provider").into()) }
+        if changed == 1 { Ok(()) } else { Err(TreeError::NotFound("the provider").into()) }
     }
 
     /// Takes one away, its key with it. A model of its that was chosen is chosen no more.
@@ -113,7 +115,7 @@ impl Tx<'_> {
     pub fn delete_provider(&mut self, id: &str) -> Result<(), WriteError> {
         let gone = self.run(|conn| Ok(diesel::delete(providers::table.filter(providers::id.eq(id))).execute(conn)?))?;
         if gone != 1 {
-            return Err(Refusal::NotFound("the provider").into());
+            return Err(TreeError::NotFound("the provider").into());
         }
         let chosen: Option<String> =
             self.run(|conn| Ok(choices::table.find(MODEL).select(choices::value).get_result(conn).optional()?))?;

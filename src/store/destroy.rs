@@ -4,7 +4,7 @@
 use diesel::prelude::*;
 
 use super::conn::Conn;
-use super::numbers::{self, Lasting};
+use super::numbers::{self, PermanentTable};
 use super::read::padded;
 use super::remains;
 use super::tables::{deltas, fragments, keyframes, labels, nodes, operations, segments, texts, traces};
@@ -16,7 +16,7 @@ const PIECE: usize = 512;
 /// Destroys nodes with everything that hangs on them; answers with how many rows that were. Nothing that stays may hang below
 /// one of them.
 pub fn nodes(conn: &mut Conn, rows: &[i64]) -> QueryResult<usize> {
-    numbers::keep(conn, Lasting::Nodes)?;
+    numbers::keep(conn, PermanentTable::Nodes)?;
     remains::mark(conn)?;
     let mut gone = 0;
     for some in rows.chunks(PIECE).map(padded) {
@@ -36,7 +36,7 @@ pub fn nodes(conn: &mut Conn, rows: &[i64]) -> QueryResult<usize> {
 
 /// Destroys entries of the log of a session that nobody has any more; answers with how many that were.
 pub fn operations(conn: &mut Conn, rows: &[i64]) -> QueryResult<usize> {
-    numbers::keep(conn, Lasting::Operations)?;
+    numbers::keep(conn, PermanentTable::Operations)?;
     remains::mark(conn)?;
     diesel::delete(operations::table.filter(operations::n.eq_any(rows))).execute(conn)
 }

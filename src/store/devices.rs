@@ -4,16 +4,16 @@ use diesel::prelude::*;
 
 use crate::clock::Time;
 use crate::ids::{DeviceId, UserId};
-use crate::tree::edit::Refusal;
+use crate::tree::edit::TreeError;
 
 use super::error::{StoreError, WriteError};
-use super::read::Reader;
+use super::read::StoreReader;
 use super::tables::{devices, users};
 use super::tx::Tx;
 
 /// A device that may come in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Device {
+pub struct PairedDevice {
     /// Its id.
     pub id: DeviceId,
     /// How people call it.
@@ -26,15 +26,15 @@ pub struct Device {
     pub seen: Time,
 }
 
-type Columns = (i64, Vec<u8>, String, Vec<u8>, i64, i64);
+type DeviceColumns = (i64, Vec<u8>, String, Vec<u8>, i64, i64);
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// The devices of an owner, oldest first.
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn devices(&mut self, owner: UserId) -> Result<Vec<Device>, StoreError> {
-        let rows: Vec<Columns> = devices::table
+    pub fn devices(&mut self, owner: UserId) -> Result<Vec<PairedDevice>, StoreError> {
+        let rows: Vec<DeviceColumns> = devices::table
             .inner_join(users::table.on(users::n.eq(devices::owner_n)))
             .filter(users::id.eq(owner.as_bytes().to_vec()))
             .order(devices::n)
@@ -44,11 +44,11 @@ impl Reader<'_> {
     }
 }
 
-fn device((n, id, name, secret, created, seen): Columns) -> Result<Device, StoreError> {
+fn device((n, id, name, secret, created, seen): DeviceColumns) -> Result<PairedDevice, StoreError> {
     let damaged = |column| StoreError::Inconsistent { table: "devices", column, row: n };
     let id = DeviceId::from_slice(&id).ok_or_else(|| damaged("id"))?;
     let secret = secret.try_into().map_err(|_| damaged("secret"))?;
-    Ok(Device { id, name, secret, created: Time(created), seen: Time(seen) })
+    Ok(PairedDevice { id, name, secret, created: Time(created), seen: Time(seen) })
 }
 
 impl Tx<'_> {
@@ -56,7 +56,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn put_device(&mut self, owner: UserId, new: &Device) -> Result<(), WriteError> {
+    pub fn put_device(&mut self, owner: UserId, new: &PairedDevice) -> Result<(), WriteError> {
         let owner_n = self.user_n(owner)?;
         self.run(|conn| {
             let newest: Option<i64> = devices::table.select(diesel::dsl::max(devices::n)).get_result(conn)?;
@@ -112,6 +112,6 @@ impl Tx<'_> {
                 devices::table.filter(devices::id.eq(id.as_bytes().to_vec())).filter(devices::owner_n.eq(owner_n));
             Ok(own.select(devices::n).get_result(conn).optional()?)
         })?;
-        Ok(own.ok_or(Refusal::NotFound("the device"))?)
+        Ok(own.ok_or(TreeError::NotFound("the device"))?)
     }
 }

@@ -6,18 +6,18 @@ use serde_json::{Map, Value};
 
 use crate::clock::Time;
 use crate::ids::{DocumentId, UserId};
-use crate::tree::edit::Refusal;
+use crate::tree::edit::TreeError;
 
 use super::error::{StoreError, WriteError};
-use super::read::Reader;
+use super::read::StoreReader;
 use super::remains;
 use super::tables::{documents, users};
 use super::tx::Tx;
-use super::vectors::{self, Leaf, hash_of};
+use super::vectors::{self, EmbeddableText, hash_of};
 
 /// A text that is kept for prompts.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Document {
+pub struct StoredDocument {
     /// Its id.
     pub id: DocumentId,
     /// Which it belongs to.
@@ -30,7 +30,7 @@ pub struct Document {
     pub created: Time,
 }
 
-type Columns = (i64, Vec<u8>, String, String, String, i64);
+type DocumentColumns = (i64, Vec<u8>, String, String, String, i64);
 
 /// The caller's documents.
 macro_rules! own {
@@ -55,7 +55,7 @@ macro_rules! columns {
     };
 }
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// The caller's documents, of one collection if that is named, oldest first, after `skip` of them.
     ///
     /// # Errors
@@ -66,12 +66,12 @@ impl Reader<'_> {
         collection: Option<&str>,
         skip: i64,
         limit: i64,
-    ) -> Result<Vec<Document>, StoreError> {
+    ) -> Result<Vec<StoredDocument>, StoreError> {
         let mut some = own!(caller).select(columns!()).into_boxed();
         if let Some(collection) = collection {
             some = some.filter(documents::collection.eq(collection));
         }
-        let rows: Vec<Columns> = some.order(documents::n).offset(skip).limit(limit).load(self.conn)?;
+        let rows: Vec<DocumentColumns> = some.order(documents::n).offset(skip).limit(limit).load(self.conn)?;
         rows.into_iter().map(document).collect()
     }
 
@@ -79,9 +79,9 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// The database fails or the row is damaged.
-    pub fn document_in_row(&mut self, caller: UserId, n: i64) -> Result<Option<Document>, StoreError> {
+    pub fn document_in_row(&mut self, caller: UserId, n: i64) -> Result<Option<StoredDocument>, StoreError> {
         let one = own!(caller).filter(documents::n.eq(n)).select(columns!());
-        let row: Option<Columns> = one.get_result(self.conn).optional()?;
+        let row: Option<DocumentColumns> = one.get_result(self.conn).optional()?;
         row.map(document).transpose()
     }
 
@@ -89,9 +89,9 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// The database fails or the row is damaged.
-    pub fn document(&mut self, caller: UserId, id: DocumentId) -> Result<Option<Document>, StoreError> {
+    pub fn document(&mut self, caller: UserId, id: DocumentId) -> Result<Option<StoredDocument>, StoreError> {
         let one = own!(caller).filter(documents::id.eq(id.as_bytes().to_vec())).select(columns!());
-        let row: Option<Columns> = one.get_result(self.conn).optional()?;
+        let row: Option<DocumentColumns> = one.get_result(self.conn).optional()?;
         row.map(document).transpose()
     }
 
@@ -114,7 +114,7 @@ impl Reader<'_> {
         collections: &[String],
         before: i64,
         limit: i64,
-    ) -> Result<Vec<Leaf>, StoreError> {
+    ) -> Result<Vec<EmbeddableText>, StoreError> {
         let some = own!(caller)
             .filter(documents::collection.eq_any(collections))
             .filter(documents::n.lt(before))
@@ -122,14 +122,14 @@ impl Reader<'_> {
             .limit(limit);
         let rows: Vec<(i64, Vec<u8>, String)> =
             some.select((documents::n, documents::hash, documents::content)).load(self.conn)?;
-        rows.into_iter().map(|(n, hash, content)| Ok(Leaf { n, hash: hash_of(n, &hash)?, content })).collect()
+        rows.into_iter().map(|(n, hash, content)| Ok(EmbeddableText { n, hash: hash_of(n, &hash)?, content })).collect()
     }
 }
 
-fn document((n, id, collection, content, metadata, created): Columns) -> Result<Document, StoreError> {
+fn document((n, id, collection, content, metadata, created): DocumentColumns) -> Result<StoredDocument, StoreError> {
     let id = DocumentId::from_slice(&id).ok_or_else(|| damaged("id", n))?;
     let metadata = serde_json::from_str(&metadata).map_err(|_| damaged("metadata", n))?;
-    Ok(Document { id, collection, content, metadata, created: Time(created) })
+    Ok(StoredDocument { id, collection, content, metadata, created: Time(created) })
 }
 
 const fn damaged(column: &'static str, row: i64) -> StoreError {
@@ -141,7 +141,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn put_document(&mut self, owner: UserId, new: &Document, hash: blake3::Hash) -> Result<(), WriteError> {
+    pub fn put_document(&mut self, owner: UserId, new: &StoredDocument, hash: blake3::Hash) -> Result<(), WriteError> {
         let owner_n = self.user_n(owner)?;
         self.run(|conn| {
             let n: Option<i64> = documents::table.select(diesel::dsl::max(documents::n)).get_result(conn)?;
@@ -173,7 +173,7 @@ impl Tx<'_> {
                 .filter(documents::owner_n.eq(owner_n));
             Ok(own.select((documents::n, documents::hash)).get_result(conn).optional()?)
         })?;
-        let (n, hash) = own.ok_or(Refusal::NotFound("the document"))?;
+        let (n, hash) = own.ok_or(TreeError::NotFound("the document"))?;
         self.run(|conn| {
             diesel::delete(documents::table.find(n)).execute(conn)?;
             vectors::forget(conn, &[hash])?;

@@ -10,14 +10,14 @@ use crate::oplog::Effect;
 use super::climb;
 use super::conn::Conn;
 use super::error::StoreError;
-use super::held::Held;
+use super::held::StoredSession;
 use super::prepared::update;
 use super::tables::{nodes, sessions};
 use super::tx::{Tx, any_shown};
 
 impl Tx<'_> {
     /// Changes the rows as one effect says. `Added` and `Completed` were written with the node itself.
-    pub(super) fn carry_out(&mut self, held: &mut Held, op: i64, effect: &Effect) -> Result<(), StoreError> {
+    pub(super) fn carry_out(&mut self, held: &mut StoredSession, op: i64, effect: &Effect) -> Result<(), StoreError> {
         match effect {
             Effect::Added { .. } | Effect::Completed { .. } => Ok(()),
             Effect::Head { to, .. } => {
@@ -88,7 +88,7 @@ impl Tx<'_> {
     }
 
     /// A node leaves the tree or rejoins it.
-    fn show(&mut self, held: &Held, node: NodeId, to: bool) -> Result<(), StoreError> {
+    fn show(&mut self, held: &StoredSession, node: NodeId, to: bool) -> Result<(), StoreError> {
         let row = self.named(held, node)?;
         let n = row.n;
         self.set(|conn| update(nodes::table, nodes::is_hidden.eq(!to), nodes::n.eq(n)).execute(conn))?;
@@ -112,7 +112,7 @@ impl Tx<'_> {
     }
 
     /// A node hangs below another parent, in the order it has; what is derived from the path is derived anew below it.
-    fn hang(&mut self, held: &Held, node: NodeId, to: NodeId) -> Result<(), StoreError> {
+    fn hang(&mut self, held: &StoredSession, node: NodeId, to: NodeId) -> Result<(), StoreError> {
         let (row, above) = (self.named(held, node)?, self.named(held, to)?);
         let Some(old_n) = row.parent_n else {
             return self.run(|_| Err(StoreError::Database(format!("{node} is the root and cannot be moved"))));
@@ -142,7 +142,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    fn setting(&mut self, held: &mut Held, name: &str, to: &Value) -> Result<(), StoreError> {
+    fn setting(&mut self, held: &mut StoredSession, name: &str, to: &Value) -> Result<(), StoreError> {
         let row = sessions::table.find(held.n);
         let text = to.as_str().map(str::to_owned);
         let json = to.to_string();

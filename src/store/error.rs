@@ -1,9 +1,9 @@
 //! What can go wrong below the store's door. [`StoreError`] is the database's fault or the disk's; a caller's own fault is
-//! a [`Refusal`] and rolls back only that caller's request.
+//! a [`TreeError`] and rolls back only that caller's request.
 
 use diesel::result::{DatabaseErrorInformation, DatabaseErrorKind, Error};
 
-use crate::tree::edit::Refusal;
+use crate::tree::edit::TreeError;
 
 /// The database or the disk failed. Nothing of the request was kept.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -73,7 +73,7 @@ fn from_message(info: &(dyn DatabaseErrorInformation + Send + Sync)) -> StoreErr
 pub enum WriteError {
     /// The caller's request does not fit; other requests of the group are not touched.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] TreeError),
     /// The database failed; the whole group was rolled back.
     #[error(transparent)]
     Failed(#[from] StoreError),

@@ -11,8 +11,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::archive::{
-    BlobKind, BlobLine, DeltaLine, History, Line, NodeLine, OperationLine, PresetLine, Sent, SessionLine, SourceLine,
-    TraceLine,
+    ArchiveHistory, ArchiveLine, BlobKind, BlobLine, DeltaLine, HistoryNode, NodeLine, OperationLine, PresetLine,
+    SessionLine, SourceLine, TraceLine,
 };
 use crate::ids::{CharacterId, FragmentId, NodeId, PersonaId, SessionId, UserId};
 use crate::oplog::Effect;
@@ -22,10 +22,10 @@ use super::blobs;
 use super::caches::Caches;
 use super::conn::{self, Conn};
 use super::error::StoreError;
-use super::held::Held;
+use super::held::StoredSession;
 use super::prepared::prepared;
 use super::presets::kept_preset;
-use super::read::{Reader, held, padded};
+use super::read::{StoreReader, held, padded};
 use super::rows::{
     NodeRow, OperationRow, TextRow, persona_from_text, plugins_to_text, recall_to_text, summaries_to_text,
 };
@@ -39,14 +39,14 @@ const PIECE: usize = 128;
 type SourceColumns = (String, Option<Vec<u8>>, Option<Vec<u8>>, Option<String>);
 
 /// One moment of a database, for those who carry something out of it.
-pub struct Snapshot {
+pub struct DatabaseSnapshot {
     conn: Conn,
     caches: Arc<Caches>,
 }
 
 /// Why a session could not be carried out.
 #[derive(Debug, thiserror::Error)]
-pub enum ExportError {
+pub enum SessionExportError {
     /// The database failed, or a row is damaged.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -55,13 +55,13 @@ pub enum ExportError {
     Write(#[from] io::Error),
 }
 
-impl From<diesel::result::Error> for ExportError {
+impl From<diesel::result::Error> for SessionExportError {
     fn from(error: diesel::result::Error) -> Self {
         Self::Store(error.into())
     }
 }
 
-impl Snapshot {
+impl DatabaseSnapshot {
     /// Opens a database as it is at this moment, for reading only. A server may use it meanwhile.
     ///
     /// # Errors
@@ -73,16 +73,16 @@ impl Snapshot {
     }
 
     /// Reads of this moment what readers of the store read of theirs.
-    pub fn reader(&mut self) -> Reader<'_> {
-        Reader::new(&mut self.conn, &self.caches)
+    pub fn reader(&mut self) -> StoreReader<'_> {
+        StoreReader::new(&mut self.conn, &self.caches)
     }
 
     /// A session that the caller may see; for nobody in particular, whoever owns it.
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn session(&mut self, caller: Option<UserId>, id: SessionId) -> Result<Option<Held>, StoreError> {
-        let is_theirs = |held: &Held| caller.is_none_or(|caller| held.session.owner == caller);
+    pub fn session(&mut self, caller: Option<UserId>, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
+        let is_theirs = |held: &StoredSession| caller.is_none_or(|caller| held.session.owner == caller);
         Ok(held(&mut self.conn, id)?.filter(is_theirs))
     }
 
@@ -104,11 +104,15 @@ impl Snapshot {
     ///
     /// # Errors
     /// The database fails, a row is damaged, or `out` fails.
-    pub fn export(&mut self, held: &Held, out: impl FnMut(&Line) -> io::Result<()>) -> Result<(), ExportError> {
+    pub fn export(
+        &mut self,
+        held: &StoredSession,
+        out: impl FnMut(&ArchiveLine) -> io::Result<()>,
+    ) -> Result<(), SessionExportError> {
         let rows = parents_first(&mut self.conn, held.n)?;
         let (told, traced, waiting) = (HashSet::new(), HashSet::new(), HashMap::new());
         let fragments = fragments_of(&mut self.conn, held.n)?;
-        let mut export = Export { conn: &mut self.conn, held, out, fragments, told, traced, waiting };
+        let mut export = SessionExporter { conn: &mut self.conn, held, out, fragments, told, traced, waiting };
         export.session(rows.len())?;
         export.operations()?;
         for piece in rows.chunks(PIECE) {
@@ -122,7 +126,7 @@ impl Snapshot {
     }
 }
 
-impl Drop for Snapshot {
+impl Drop for DatabaseSnapshot {
     fn drop(&mut self) {
         conn::end_read(&mut self.conn);
     }
@@ -158,9 +162,9 @@ fn parents_first(conn: &mut Conn, session_n: i64) -> Result<Vec<i64>, StoreError
 }
 
 /// A session on its way out.
-struct Export<'a, W> {
+struct SessionExporter<'a, W> {
     conn: &'a mut Conn,
-    held: &'a Held,
+    held: &'a StoredSession,
     out: W,
     /// The stash, by row.
     fragments: HashMap<i64, FragmentId>,
@@ -172,12 +176,12 @@ struct Export<'a, W> {
     waiting: HashMap<NodeId, Vec<TraceLine>>,
 }
 
-impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
-    fn line(&mut self, line: &Line) -> Result<(), ExportError> {
+impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
+    fn line(&mut self, line: &ArchiveLine) -> Result<(), SessionExportError> {
         Ok((self.out)(line)?)
     }
 
-    fn session(&mut self, nodes: usize) -> Result<(), ExportError> {
+    fn session(&mut self, nodes: usize) -> Result<(), SessionExportError> {
         let preset_kept = self.preset()?;
         let session = &self.held.session;
         let raw = |text: String| raw("sessions", "params", self.held.n, text);
@@ -209,12 +213,12 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
         };
         let cards = line.cards.iter().map(|(_, hash)| hash).chain(line.persona.iter().map(|(_, hash)| hash));
         let cards: Vec<String> = cards.cloned().collect();
-        self.line(&Line::Session(Box::new(line)))?;
+        self.line(&ArchiveLine::Session(Box::new(line)))?;
         cards.iter().try_for_each(|hash| self.blob(BlobKind::Card, hash))
     }
 
     /// The preset of its prompts, as it goes along.
-    fn preset(&mut self) -> Result<Option<PresetLine>, ExportError> {
+    fn preset(&mut self) -> Result<Option<PresetLine>, SessionExportError> {
         let session = &self.held.session;
         let Some(id) = session.preset else { return Ok(None) };
         let Some((name, body)) = kept_preset(self.conn, session.owner, id)? else { return Ok(None) };
@@ -222,17 +226,17 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
     }
 
     /// Tells a blob, once.
-    fn blob(&mut self, kind: BlobKind, hash: &str) -> Result<(), ExportError> {
+    fn blob(&mut self, kind: BlobKind, hash: &str) -> Result<(), SessionExportError> {
         let bad = || StoreError::Inconsistent { table: "blobs", column: "bytes", row: 0 };
         if !self.told.insert((kind, blake3::Hash::from_hex(hash).map_err(|_| bad())?)) {
             return Ok(());
         }
         let bytes = blobs::by_hash(self.conn, hash)?;
         let text = String::from_utf8(bytes).map_err(|_| bad())?;
-        self.line(&Line::Blob(Box::new(BlobLine { kind, hash: hash.to_owned(), text })))
+        self.line(&ArchiveLine::Blob(Box::new(BlobLine { kind, hash: hash.to_owned(), text })))
     }
 
-    fn operations(&mut self) -> Result<(), ExportError> {
+    fn operations(&mut self) -> Result<(), SessionExportError> {
         let mut since = 0;
         loop {
             let page = since + i64::try_from(PIECE).unwrap_or(i64::MAX);
@@ -251,13 +255,13 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
         }
     }
 
-    fn operation(&mut self, row: OperationRow) -> Result<(), ExportError> {
+    fn operation(&mut self, row: OperationRow) -> Result<(), SessionExportError> {
         let effects = raw("operations", "effects", row.n, row.effects.clone())?;
         let operation = row.into_operation()?;
         for hash in operation.effects.iter().flat_map(personas) {
             self.blob(BlobKind::Card, &hash)?;
         }
-        self.line(&Line::Operation(Box::new(OperationLine {
+        self.line(&ArchiveLine::Operation(Box::new(OperationLine {
             op: operation.op,
             step: operation.step,
             act: operation.kind.word().to_owned(),
@@ -267,7 +271,7 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
         })))
     }
 
-    fn nodes(&mut self, piece: &[i64]) -> Result<(), ExportError> {
+    fn nodes(&mut self, piece: &[i64]) -> Result<(), SessionExportError> {
         let of_piece = nodes::table.filter(nodes::n.eq_any(padded(piece))).select(NodeRow::as_select());
         let rows = by(prepared(of_piece).load(self.conn)?, |row: &NodeRow| row.n);
         let of_piece = texts::table.filter(texts::n.eq_any(padded(piece))).select((texts::n, TextRow::as_select()));
@@ -285,12 +289,12 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
             if row.status == Status::Generating.code() {
                 (line.content, line.reasoning) = self.so_far(*n)?;
             }
-            self.line(&Line::Node(Box::new(line)))?;
+            self.line(&ArchiveLine::Node(Box::new(line)))?;
         }
         Ok(())
     }
 
-    fn deltas(&mut self, piece: &[i64]) -> Result<HashMap<i64, Vec<DeltaLine>>, ExportError> {
+    fn deltas(&mut self, piece: &[i64]) -> Result<HashMap<i64, Vec<DeltaLine>>, SessionExportError> {
         let of_piece = deltas::table.filter(deltas::node_n.eq_any(padded(piece)));
         let of_piece = of_piece.order((deltas::node_n, deltas::revision));
         let found = prepared(of_piece.select((deltas::node_n, deltas::revision, deltas::body)));
@@ -303,7 +307,7 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
     }
 
     /// The ids of rows; those that are gone have none, nor have those of other sessions: a file is about one.
-    fn ids(&mut self, mut rows: Vec<i64>) -> Result<HashMap<i64, NodeId>, ExportError> {
+    fn ids(&mut self, mut rows: Vec<i64>) -> Result<HashMap<i64, NodeId>, SessionExportError> {
         let session_n = self.held.n;
         rows.sort_unstable();
         rows.dedup();
@@ -317,7 +321,7 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
     }
 
     /// Those of some rows that are of other sessions, and not gone.
-    fn away(&mut self, rows: Vec<i64>) -> Result<HashSet<i64>, ExportError> {
+    fn away(&mut self, rows: Vec<i64>) -> Result<HashSet<i64>, SessionExportError> {
         let mut away: HashSet<i64> = rows.iter().copied().filter(|n| *n == ELSEWHERE).collect();
         for some in rows.chunks(4 * PIECE) {
             let there = nodes::table.filter(nodes::n.eq_any(padded(some))).select(nodes::n);
@@ -327,7 +331,7 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
     }
 
     /// Tells the rules of a row and their schemas; answers with their hash.
-    fn rules(&mut self, n: i64) -> Result<String, ExportError> {
+    fn rules(&mut self, n: i64) -> Result<String, SessionExportError> {
         let bytes = blobs::get(self.conn, n)?;
         let hash = blake3::hash(&bytes).to_hex().to_string();
         let bad = |_| StoreError::Inconsistent { table: "blobs", column: "bytes", row: n };
@@ -342,14 +346,14 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
     }
 
     /// What has arrived of a reply that is being written.
-    fn so_far(&mut self, n: i64) -> Result<(String, Option<String>), ExportError> {
+    fn so_far(&mut self, n: i64) -> Result<(String, Option<String>), SessionExportError> {
         let of_node = segments::table.filter(segments::node_n.eq(n)).order(segments::n);
         let parts: Vec<(String, String)> = of_node.select((segments::content, segments::reasoning)).load(self.conn)?;
         let (content, reasoning): (String, String) = parts.into_iter().unzip();
         Ok((content, Some(reasoning).filter(|text| !text.is_empty())))
     }
 
-    fn traces(&mut self, piece: &[i64]) -> Result<(), ExportError> {
+    fn traces(&mut self, piece: &[i64]) -> Result<(), SessionExportError> {
         let of_piece = traces::table.filter(traces::node_n.eq_any(padded(piece)));
         let packed = prepared(of_piece.select((traces::node_n, traces::body)));
         let packed: HashMap<i64, Vec<u8>> = packed.load::<(i64, Vec<u8>)>(self.conn)?.into_iter().collect();
@@ -365,18 +369,18 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
     }
 
     /// Tells a trace, and those that waited for it.
-    fn tell_trace(&mut self, line: TraceLine) -> Result<(), ExportError> {
+    fn tell_trace(&mut self, line: TraceLine) -> Result<(), SessionExportError> {
         let mut next = vec![line];
         while let Some(line) = next.pop() {
             line.blocks.iter().try_for_each(|(_, hash)| self.blob(BlobKind::Block, hash))?;
             self.traced.insert(line.node);
             next.extend(self.waiting.remove(&line.node).unwrap_or_default().into_iter().rev());
-            self.line(&Line::Trace(Box::new(line)))?;
+            self.line(&ArchiveLine::Trace(Box::new(line)))?;
         }
         Ok(())
     }
 
-    fn nothing_waits(&self) -> Result<(), ExportError> {
+    fn nothing_waits(&self) -> Result<(), SessionExportError> {
         if self.waiting.is_empty() {
             return Ok(());
         }
@@ -384,7 +388,7 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
     }
 
     /// The files of other programs that the session was made of.
-    fn sources(&mut self) -> Result<(), ExportError> {
+    fn sources(&mut self) -> Result<(), SessionExportError> {
         let of_session = sources::table.filter(sources::became.eq(self.held.session.id.as_bytes().to_vec()));
         let of_session =
             of_session.order(sources::n).select((sources::name, sources::hash, sources::node, sources::header));
@@ -395,23 +399,23 @@ impl<W: FnMut(&Line) -> io::Result<()>> Export<'_, W> {
                 nodes::table.filter(nodes::session_n.eq(self.held.n)).filter(nodes::id.eq(node.unwrap_or_default()));
             let own: Option<Vec<u8>> = own.select(nodes::id).get_result(self.conn).optional()?;
             let node = own.as_deref().and_then(NodeId::from_slice);
-            self.line(&Line::Source(Box::new(SourceLine { name, hash, node, header })))?;
+            self.line(&ArchiveLine::Source(Box::new(SourceLine { name, hash, node, header })))?;
         }
         Ok(())
     }
 
-    fn trace(&mut self, n: i64, trace: super::traces::Unpacked) -> Result<TraceLine, ExportError> {
+    fn trace(&mut self, n: i64, trace: super::traces::RawTrace) -> Result<TraceLine, SessionExportError> {
         let named = trace.add.iter().chain(&trace.base).copied().chain([n]).collect();
         let ids = self.ids(named)?;
         let bad = || StoreError::Inconsistent { table: "traces", column: "body", row: n };
         let base = trace.base.map(|base| ids.get(&base).copied().ok_or_else(bad)).transpose()?;
         let away = self.away(trace.add.iter().copied().filter(|n| !ids.contains_key(n)).collect())?;
         let sent = |n: &i64| match ids.get(n) {
-            Some(id) => Some(Sent::Here(*id)),
-            None => away.contains(n).then_some(Sent::Elsewhere),
+            Some(id) => Some(HistoryNode::Here(*id)),
+            None => away.contains(n).then_some(HistoryNode::Elsewhere),
         };
         let add = trace.add.iter().map(sent).collect();
-        let history = History { number: trace.number, base, skip: trace.skip, add };
+        let history = ArchiveHistory { number: trace.number, base, skip: trace.skip, add };
         let node = ids.get(&n).copied().ok_or_else(bad)?;
         Ok(TraceLine { node, head: trace.head, blocks: trace.blocks, history })
     }

@@ -9,7 +9,7 @@ use crate::ids::{CharacterId, UserId};
 use super::blobs;
 use super::conn::Conn;
 use super::error::{StoreError, WriteError};
-use super::read::Reader;
+use super::read::StoreReader;
 use super::tables::{blobs as blob_rows, card_files, characters, personas, users};
 use super::tx::Tx;
 
@@ -43,7 +43,7 @@ const OUTSIDE: &str = "outside/";
 /// So many of them are kept with a card.
 const MOST_OUTSIDE: usize = 200;
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// A file of one of the caller's characters or personas that is not in the trash.
     ///
     /// # Errors

@@ -6,25 +6,25 @@ use diesel::prelude::*;
 
 use crate::clock::Time;
 use crate::ids::{NodeId, SessionId};
-use crate::oplog::{Act, Effect, Mark};
+use crate::oplog::{Effect, LabelTarget, OperationKind};
 use crate::tree::arrange::{self, spelt};
 use crate::tree::{Kind, edit};
 
 use super::acts::{Actor, may_be_kept};
 use super::climb;
 use super::error::{StoreError, WriteError};
-use super::held::Held;
+use super::held::StoredSession;
 use super::prepared::update;
 use super::tables::{operations, sessions};
-use super::tx::{Draft, Entry, Tx, row_id};
+use super::tx::{NodeDraft, OperationDraft, Tx, row_id};
 
 /// A message that was written elsewhere.
 #[derive(Debug, Clone)]
-pub struct Seedling {
+pub struct ImportedNode {
     /// Where it goes.
     pub parent: NodeId,
     /// What it is.
-    pub draft: Draft,
+    pub draft: NodeDraft,
     /// Whether its text counts.
     pub is_enabled: bool,
     /// Whether its parent remembers it, if it remembers none.
@@ -33,7 +33,7 @@ pub struct Seedling {
 
 /// What came of some messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Grown {
+pub struct NodeImportCounts {
     /// So many are new.
     pub come: usize,
     /// So many were left out, because what they hang below has been taken out of the tree.
@@ -42,9 +42,9 @@ pub struct Grown {
 
 /// How a tree stands when all of a story is in.
 #[derive(Debug, Clone, Default)]
-pub struct Ends {
+pub struct NodeImportEnd {
     /// Names: each with its node, and whether it follows. One that stood at the given node before moves along.
-    pub labels: Vec<(String, Mark, Option<NodeId>)>,
+    pub labels: Vec<(String, LabelTarget, Option<NodeId>)>,
     /// Where HEAD goes.
     pub head: Option<NodeId>,
     /// When the story was last played, where nobody has played it here.
@@ -58,17 +58,28 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The session is not there or somebody else's, a parent is not there, or a text cannot be kept.
-    pub fn grow(&mut self, actor: &Actor, session: SessionId, seedlings: &[Seedling]) -> Result<Grown, WriteError> {
+    pub fn grow(
+        &mut self,
+        actor: &Actor,
+        session: SessionId,
+        seedlings: &[ImportedNode],
+    ) -> Result<NodeImportCounts, WriteError> {
         self.whole(|tx| tx.grow_by(actor, session, seedlings))
     }
 
-    fn grow_by(&mut self, actor: &Actor, session: SessionId, seedlings: &[Seedling]) -> Result<Grown, WriteError> {
+    fn grow_by(
+        &mut self,
+        actor: &Actor,
+        session: SessionId,
+        seedlings: &[ImportedNode],
+    ) -> Result<NodeImportCounts, WriteError> {
         let mut held = self.session(actor.user, session)?;
-        for Seedling { draft, .. } in seedlings {
+        for ImportedNode { draft, .. } in seedlings {
             may_be_kept("content", &draft.content)?;
             may_be_kept("reasoning", draft.reasoning.as_deref().unwrap_or_default())?;
         }
-        let (mut effects, mut overlay, mut grown, mut newest) = (Vec::new(), Vec::new(), Grown::default(), None);
+        let (mut effects, mut overlay, mut grown, mut newest) =
+            (Vec::new(), Vec::new(), NodeImportCounts::default(), None);
         for seedling in seedlings {
             if self.any_row(&held, seedling.draft.id)?.is_some() {
                 continue;
@@ -101,17 +112,23 @@ impl Tx<'_> {
             {
                 effects.extend(edit::move_head(Some(held.session.head), newest, &[]));
             }
-            let entry = Entry { act: Act::Import, actor: Some(actor.user), at: actor.at, step: None, effects };
+            let entry = OperationDraft {
+                act: OperationKind::Import,
+                actor: Some(actor.user),
+                at: actor.at,
+                step: None,
+                effects,
+            };
             self.log(&mut held, entry)?;
         }
         Ok(grown)
     }
 
     /// Whether nobody has done anything in a session but bring in what is there.
-    fn is_untouched(&mut self, held: &Held) -> Result<bool, StoreError> {
-        let done = operations::table
-            .filter(operations::session_n.eq(held.n))
-            .filter(operations::act.ne(Act::Begin.word()).and(operations::act.ne(Act::Import.word())));
+    fn is_untouched(&mut self, held: &StoredSession) -> Result<bool, StoreError> {
+        let done = operations::table.filter(operations::session_n.eq(held.n)).filter(
+            operations::act.ne(OperationKind::Begin.word()).and(operations::act.ne(OperationKind::Import.word())),
+        );
         Ok(!self.run(|conn| Ok(diesel::select(diesel::dsl::exists(done)).get_result(conn)?))?)
     }
 
@@ -120,11 +137,11 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The session is not there or somebody else's.
-    pub fn end_growth(&mut self, actor: &Actor, session: SessionId, ends: &Ends) -> Result<(), WriteError> {
+    pub fn end_growth(&mut self, actor: &Actor, session: SessionId, ends: &NodeImportEnd) -> Result<(), WriteError> {
         self.whole(|tx| tx.end_growth_at(actor, session, ends))
     }
 
-    fn end_growth_at(&mut self, actor: &Actor, session: SessionId, ends: &Ends) -> Result<(), WriteError> {
+    fn end_growth_at(&mut self, actor: &Actor, session: SessionId, ends: &NodeImportEnd) -> Result<(), WriteError> {
         let mut held = self.session(actor.user, session)?;
         let mut effects = Vec::new();
         for (name, mark, before) in &ends.labels {
@@ -142,7 +159,13 @@ impl Tx<'_> {
             }
         }
         if !effects.is_empty() {
-            let entry = Entry { act: Act::Import, actor: Some(actor.user), at: actor.at, step: None, effects };
+            let entry = OperationDraft {
+                act: OperationKind::Import,
+                actor: Some(actor.user),
+                at: actor.at,
+                step: None,
+                effects,
+            };
             self.log(&mut held, entry)?;
         }
         if let Some(played) = ends.played {
@@ -157,9 +180,9 @@ impl Tx<'_> {
     /// A name of a line that came in. One that somebody has given to another node stays there.
     fn label_grown(
         &mut self,
-        held: &Held,
+        held: &StoredSession,
         name: &str,
-        mark: Mark,
+        mark: LabelTarget,
         before: Option<NodeId>,
     ) -> Result<Vec<Effect>, WriteError> {
         let Ok(name) = arrange::name("name", name) else { return Ok(Vec::new()) };
@@ -170,7 +193,7 @@ impl Tx<'_> {
         let Some(known) = known else {
             return Ok(vec![Effect::Labelled { name, from: None, to: Some(mark) }]);
         };
-        let from = Mark { node: row_id(&self.row_n(known.node_n)?)?, following: known.following };
+        let from = LabelTarget { node: row_id(&self.row_n(known.node_n)?)?, following: known.following };
         if Some(from.node) != before || from == mark {
             return Ok(Vec::new());
         }

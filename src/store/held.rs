@@ -4,11 +4,11 @@ use crate::tree::{Node, Session};
 
 /// A session as the store holds it: the domain's session and the rows behind it.
 #[derive(Debug, Clone)]
-pub struct Held {
+pub struct StoredSession {
     /// The session.
     pub session: Session,
     /// How much there is in it.
-    pub counts: Counts,
+    pub counts: NodeCounts,
     pub(super) n: i64,
     pub(super) head_n: i64,
     pub(super) is_trashed: bool,
@@ -16,7 +16,7 @@ pub struct Held {
 
 /// How much there is in a session; kept with each operation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct NodeCounts {
     /// Nodes, without the root.
     pub nodes: i64,
     /// Nodes below which there is nothing.
@@ -25,7 +25,7 @@ pub struct Counts {
 
 /// A node and its row number, which is opaque outside the store and only handed back to it.
 #[derive(Debug, Clone)]
-pub struct Placed {
+pub struct StoredNode {
     /// The node.
     pub node: Node,
     /// The row number.

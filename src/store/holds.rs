@@ -7,17 +7,17 @@ use serde_json::Value;
 use crate::clock::Time;
 use crate::ids::{CharacterId, LorebookId, PersonaId, SessionId, UserId};
 use crate::tree::book;
-use crate::tree::edit::Refusal;
+use crate::tree::edit::TreeError;
 
 use super::conn::Conn;
 use super::error::{StoreError, WriteError};
-use super::read::Reader;
+use super::read::StoreReader;
 use super::tables::{characters, holds, lorebooks, personas, sessions, users};
 use super::tx::Tx;
 
 /// Something that a lorebook may hold for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HoldsFor {
+pub enum BindingTarget {
     /// Every session.
     Everything,
     /// One session.
@@ -28,7 +28,7 @@ pub enum HoldsFor {
     Character(CharacterId),
 }
 
-impl HoldsFor {
+impl BindingTarget {
     const fn word(self) -> &'static str {
         match self {
             Self::Everything => "everything",
@@ -50,7 +50,7 @@ impl HoldsFor {
 
 /// All that a lorebook holds for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Holds {
+pub struct BindingSet {
     /// It holds everywhere.
     pub everything: bool,
     /// The sessions.
@@ -61,19 +61,19 @@ pub struct Holds {
     pub characters: Vec<CharacterId>,
 }
 
-impl Holds {
-    fn all(&self) -> Vec<HoldsFor> {
-        let everything = self.everything.then_some(HoldsFor::Everything);
-        let sessions = self.sessions.iter().copied().map(HoldsFor::Session);
-        let personas = self.personas.iter().copied().map(HoldsFor::Persona);
-        let characters = self.characters.iter().copied().map(HoldsFor::Character);
+impl BindingSet {
+    fn all(&self) -> Vec<BindingTarget> {
+        let everything = self.everything.then_some(BindingTarget::Everything);
+        let sessions = self.sessions.iter().copied().map(BindingTarget::Session);
+        let personas = self.personas.iter().copied().map(BindingTarget::Persona);
+        let characters = self.characters.iter().copied().map(BindingTarget::Character);
         everything.into_iter().chain(sessions).chain(personas).chain(characters).collect()
     }
 }
 
 /// A lorebook that holds, and when it last changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Held {
+pub struct LorebookVersion {
     /// The book.
     pub id: LorebookId,
     /// When it last changed.
@@ -94,7 +94,7 @@ macro_rules! living {
 }
 
 /// What of a list is there for this owner.
-fn living(conn: &mut Conn, owner_n: i64, wanted: &Holds) -> Result<Holds, StoreError> {
+fn living(conn: &mut Conn, owner_n: i64, wanted: &BindingSet) -> Result<BindingSet, StoreError> {
     let bytes = |ids: Vec<&[u8; 16]>| ids.into_iter().map(|id| id.to_vec()).collect::<Vec<_>>();
     let ids = bytes(wanted.sessions.iter().map(SessionId::as_bytes).collect());
     let sessions = living!(conn, sessions, owner_n, ids)?;
@@ -102,7 +102,7 @@ fn living(conn: &mut Conn, owner_n: i64, wanted: &Holds) -> Result<Holds, StoreE
     let personas = living!(conn, personas, owner_n, ids)?;
     let ids = bytes(wanted.characters.iter().map(CharacterId::as_bytes).collect());
     let characters = living!(conn, characters, owner_n, ids)?;
-    Ok(Holds {
+    Ok(BindingSet {
         everything: wanted.everything,
         sessions: sessions.iter().filter_map(|id| SessionId::from_slice(id)).collect(),
         personas: personas.iter().filter_map(|id| PersonaId::from_slice(id)).collect(),
@@ -139,10 +139,10 @@ fn naming(conn: &mut Conn, owner_n: i64, book: LorebookId) -> Result<Vec<(i64, C
     Ok(rows.into_iter().filter_map(read).collect())
 }
 
-fn held(conn: &mut Conn, owner_n: i64, book_n: i64, book: LorebookId) -> Result<Holds, StoreError> {
+fn held(conn: &mut Conn, owner_n: i64, book_n: i64, book: LorebookId) -> Result<BindingSet, StoreError> {
     let own = holds::table.filter(holds::lorebook_n.eq(book_n)).order(holds::n);
     let rows: Vec<(String, Vec<u8>)> = own.select((holds::scope, holds::target)).load(conn)?;
-    let mut all = Holds::default();
+    let mut all = BindingSet::default();
     for (scope, target) in rows {
         match scope.as_str() {
             "everything" => all.everything = true,
@@ -159,7 +159,7 @@ fn held(conn: &mut Conn, owner_n: i64, book_n: i64, book: LorebookId) -> Result<
     living(conn, owner_n, &all)
 }
 
-fn bind(conn: &mut Conn, book_n: i64, one: HoldsFor) -> QueryResult<()> {
+fn bind(conn: &mut Conn, book_n: i64, one: BindingTarget) -> QueryResult<()> {
     let there = holds::table
         .filter(holds::lorebook_n.eq(book_n))
         .filter(holds::scope.eq(one.word()))
@@ -178,12 +178,12 @@ fn bind(conn: &mut Conn, book_n: i64, one: HoldsFor) -> QueryResult<()> {
     Ok(())
 }
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// For what one of the caller's lorebooks holds; `None` where it is not there.
     ///
     /// # Errors
     /// The database fails.
-    pub fn holds(&mut self, caller: UserId, book: LorebookId) -> Result<Option<Holds>, StoreError> {
+    pub fn holds(&mut self, caller: UserId, book: LorebookId) -> Result<Option<BindingSet>, StoreError> {
         let Some((book_n, owner_n)) = own(self.conn, caller, book)? else { return Ok(None) };
         held(self.conn, owner_n, book_n, book).map(Some)
     }
@@ -193,7 +193,7 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn holding(&mut self, caller: UserId, what: HoldsFor) -> Result<Vec<Held>, StoreError> {
+    pub fn holding(&mut self, caller: UserId, what: BindingTarget) -> Result<Vec<LorebookVersion>, StoreError> {
         let rows: Vec<(i64, Vec<u8>, i64)> = holds::table
             .inner_join(lorebooks::table.on(lorebooks::n.eq(holds::lorebook_n)))
             .inner_join(users::table.on(users::n.eq(lorebooks::owner_n)))
@@ -206,7 +206,7 @@ impl Reader<'_> {
             .load(self.conn)?;
         let read = |(n, id, updated): (i64, Vec<u8>, i64)| {
             let bad = StoreError::Inconsistent { table: "lorebooks", column: "id", row: n };
-            Ok(Held { id: LorebookId::from_slice(&id).ok_or(bad)?, updated: Time(updated) })
+            Ok(LorebookVersion { id: LorebookId::from_slice(&id).ok_or(bad)?, updated: Time(updated) })
         };
         rows.into_iter().map(read).collect()
     }
@@ -215,10 +215,14 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn lorebook_version(&mut self, caller: UserId, book: LorebookId) -> Result<Option<Held>, StoreError> {
+    pub fn lorebook_version(
+        &mut self,
+        caller: UserId,
+        book: LorebookId,
+    ) -> Result<Option<LorebookVersion>, StoreError> {
         let Some((n, _)) = own(self.conn, caller, book)? else { return Ok(None) };
         let updated: i64 = lorebooks::table.find(n).select(lorebooks::updated).get_result(self.conn)?;
-        Ok(Some(Held { id: book, updated: Time(updated) }))
+        Ok(Some(LorebookVersion { id: book, updated: Time(updated) }))
     }
 }
 
@@ -227,8 +231,8 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// It is not there or somebody else's.
-    pub fn hold(&mut self, owner: UserId, book: LorebookId, what: HoldsFor) -> Result<(), WriteError> {
-        let (book_n, _) = self.run(|conn| Ok(own(conn, owner, book)?))?.ok_or(Refusal::NotFound("the lorebook"))?;
+    pub fn hold(&mut self, owner: UserId, book: LorebookId, what: BindingTarget) -> Result<(), WriteError> {
+        let (book_n, _) = self.run(|conn| Ok(own(conn, owner, book)?))?.ok_or(TreeError::NotFound("the lorebook"))?;
         Ok(self.run(|conn| Ok(bind(conn, book_n, what)?))?)
     }
 
@@ -236,9 +240,15 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The book or something that it is to hold for is not there or somebody else's.
-    pub fn set_holds(&mut self, owner: UserId, book: LorebookId, wanted: &Holds, at: Time) -> Result<(), WriteError> {
+    pub fn set_holds(
+        &mut self,
+        owner: UserId,
+        book: LorebookId,
+        wanted: &BindingSet,
+        at: Time,
+    ) -> Result<(), WriteError> {
         let (book_n, owner_n) =
-            self.run(|conn| Ok(own(conn, owner, book)?))?.ok_or(Refusal::NotFound("the lorebook"))?;
+            self.run(|conn| Ok(own(conn, owner, book)?))?.ok_or(TreeError::NotFound("the lorebook"))?;
         let there = self.run(|conn| living(conn, owner_n, wanted))?;
         for (what, has_all) in [
             ("the session", wanted.sessions.iter().all(|id| there.sessions.contains(id))),
@@ -246,7 +256,7 @@ impl Tx<'_> {
             ("the character", wanted.characters.iter().all(|id| there.characters.contains(id))),
         ] {
             if !has_all {
-                return Err(Refusal::NotFound(what).into());
+                return Err(TreeError::NotFound(what).into());
             }
         }
         self.whole(|tx| {
@@ -265,7 +275,7 @@ impl Tx<'_> {
                     bind(conn, book_n, *new)?;
                 }
                 for (n, id, mut card) in named {
-                    let Some(fields) = card.as_object_mut().filter(|_| !wanted.contains(&HoldsFor::Character(id)))
+                    let Some(fields) = card.as_object_mut().filter(|_| !wanted.contains(&BindingTarget::Character(id)))
                     else {
                         continue;
                     };

@@ -8,27 +8,27 @@ use diesel::prelude::*;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::archive::{BlobLine, Line, NodeLine, OperationLine, Sent, SessionLine, SourceLine, TraceLine};
+use crate::archive::{ArchiveLine, BlobLine, HistoryNode, NodeLine, OperationLine, SessionLine, SourceLine, TraceLine};
 use crate::clock::Time;
 use crate::ids::{FragmentId, NodeId, SessionId, UserId};
-use crate::oplog::{Cut, Mark};
-use crate::tree::edit::Refusal;
+use crate::oplog::{FragmentInfo, LabelTarget};
+use crate::tree::edit::TreeError;
 use crate::tree::{CardRef, Delta, Kind, PersonaRef, Role, Status};
 
 use super::arrange::{put_fragment, put_label};
 use super::blobs;
-use super::conn::{Conn, Key};
+use super::conn::{Conn, IdBytes};
 use super::error::{StoreError, WriteError};
-use super::held::Counts;
-use super::memory::Numbered;
-use super::numbers::{self, Lasting};
-use super::people::Card;
+use super::held::NodeCounts;
+use super::memory::NumberedTable;
+use super::numbers::{self, PermanentTable};
+use super::people::LibraryItem;
 use super::prepared::{insert, update};
-use super::read::{Reader, any_node_row};
-use super::rows::{NewDelta, NewText, NodeRow, OperationRow, SessionRow, cards_to_text, persona_to_text};
+use super::read::{StoreReader, any_node_row};
+use super::rows::{NewDeltaRow, NewTextRow, NodeRow, OperationRow, SessionRow, cards_to_text, persona_to_text};
 use super::settings::may_be_set;
 use super::tables::{characters, deltas, fragments, nodes, operations, personas, sessions, sources};
-use super::traces::{self, Unpacked, put_unpacked};
+use super::traces::{self, RawTrace, put_unpacked};
 use super::tx::{Tx, turn_below};
 
 /// So many rows are told to the followers of the log, or taken away, in one transaction.
@@ -40,16 +40,16 @@ const ON_ITS_WAY: i64 = -1;
 
 /// A session on its way in.
 #[derive(Debug, Clone, Copy)]
-pub struct Incoming {
+pub struct IncomingSession {
     n: i64,
 }
 
-impl Incoming {
+impl IncomingSession {
     /// Whether a session could be read back with the settings of a line.
     ///
     /// # Errors
     /// Names the setting that does not fit.
-    pub fn may_be(line: &SessionLine) -> Result<(), Refusal> {
+    pub fn may_be(line: &SessionLine) -> Result<(), TreeError> {
         let json = |text: &RawValue| serde_json::from_str::<Value>(text.get()).unwrap_or_default();
         may_be_set("title", &line.title.as_str().into())?;
         may_be_set("mode", &line.mode.as_str().into())?;
@@ -66,12 +66,12 @@ impl Incoming {
     ///
     /// # Errors
     /// Nothing has that name, or it cannot have that value.
-    pub fn may_be_set(name: &str, value: &Value) -> Result<(), Refusal> {
+    pub fn may_be_set(name: &str, value: &Value) -> Result<(), TreeError> {
         if name == "trashed" { Ok(()) } else { may_be_set(name, value) }
     }
 }
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// Whether a session has an id, or a node one of these, whoever's they are.
     ///
     /// # Errors
@@ -92,7 +92,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The owner does not exist, or the database fails.
-    pub fn begin_import(&mut self, owner: UserId, line: &SessionLine) -> Result<Incoming, WriteError> {
+    pub fn begin_import(&mut self, owner: UserId, line: &SessionLine) -> Result<IncomingSession, WriteError> {
         let owner_n = self.user_n(owner)?;
         self.put_preset_of(owner, line)?;
         let last: Option<i64> =
@@ -131,22 +131,22 @@ impl Tx<'_> {
             values_model: line.values_model.clone(),
         };
         self.run(|conn| Ok(diesel::insert_into(sessions::table).values(&row).execute(conn)?))?;
-        Ok(Incoming { n })
+        Ok(IncomingSession { n })
     }
 
     /// Keeps some lines of it, in their order.
     ///
     /// # Errors
     /// The database fails.
-    pub fn import(&mut self, incoming: Incoming, lines: &[Line]) -> Result<(), WriteError> {
+    pub fn import(&mut self, incoming: IncomingSession, lines: &[ArchiveLine]) -> Result<(), WriteError> {
         for line in lines {
             match line {
-                Line::Blob(blob) => self.import_blob(blob)?,
-                Line::Node(node) => self.import_node(incoming, node)?,
-                Line::Trace(trace) => self.import_trace(incoming, trace)?,
-                Line::Operation(operation) => self.import_operation(incoming, operation)?,
-                Line::Source(source) => self.import_source(incoming, source)?,
-                Line::Session(_) | Line::End(_) => {}
+                ArchiveLine::Blob(blob) => self.import_blob(blob)?,
+                ArchiveLine::Node(node) => self.import_node(incoming, node)?,
+                ArchiveLine::Trace(trace) => self.import_trace(incoming, trace)?,
+                ArchiveLine::Operation(operation) => self.import_operation(incoming, operation)?,
+                ArchiveLine::Source(source) => self.import_source(incoming, source)?,
+                ArchiveLine::Session(_) | ArchiveLine::End(_) => {}
             }
         }
         Ok(())
@@ -157,7 +157,7 @@ impl Tx<'_> {
     }
 
     /// A file that is known by that name already stays what it is.
-    fn import_source(&mut self, incoming: Incoming, line: &SourceLine) -> Result<(), StoreError> {
+    fn import_source(&mut self, incoming: IncomingSession, line: &SourceLine) -> Result<(), StoreError> {
         let hash = line.hash.as_ref().and_then(|hash| blake3::Hash::from_hex(hash).ok());
         self.run(|conn| {
             let (owner_n, became): (i64, Vec<u8>) =
@@ -181,11 +181,11 @@ impl Tx<'_> {
         })
     }
 
-    fn import_node(&mut self, incoming: Incoming, line: &NodeLine) -> Result<(), StoreError> {
+    fn import_node(&mut self, incoming: IncomingSession, line: &NodeLine) -> Result<(), StoreError> {
         let parent = line.parent.map(|id| self.incoming_row(incoming, id)).transpose()?;
         let row = self.incoming_node(incoming, line, parent.as_ref())?;
         let is_running = row.status == Status::Generating.code();
-        let text = NewText {
+        let text = NewTextRow {
             n: row.n,
             name: line.name.as_deref(),
             content: if is_running { "" } else { &line.content },
@@ -217,7 +217,7 @@ impl Tx<'_> {
 
     fn incoming_node(
         &mut self,
-        incoming: Incoming,
+        incoming: IncomingSession,
         line: &NodeLine,
         parent: Option<&NodeRow>,
     ) -> Result<NodeRow, StoreError> {
@@ -229,11 +229,12 @@ impl Tx<'_> {
             Some(hash) => Some(self.run(|conn| blobs::row_of(conn, hash))?),
             None => parent.and_then(|parent| parent.rules_n),
         };
-        let n =
-            self.run_knowing(|conn, memory| memory.next(Numbered::Nodes, || numbers::newest(conn, Lasting::Nodes)))?;
+        let n = self.run_knowing(|conn, memory| {
+            memory.next(NumberedTable::Nodes, || numbers::newest(conn, PermanentTable::Nodes))
+        })?;
         let mut row = NodeRow {
             n,
-            id: Key::of(line.id.as_bytes()),
+            id: IdBytes::of(line.id.as_bytes()),
             session_n: incoming.n,
             parent_n: parent.map(|parent| parent.n),
             role: role.code(),
@@ -242,9 +243,9 @@ impl Tx<'_> {
             is_enabled: !line.is_disabled,
             is_muted: line.is_muted,
             is_hidden: line.is_hidden,
-            author: line.author.map(|id| Key::of(id.as_bytes())),
-            persona: line.persona.map(|id| Key::of(id.as_bytes())),
-            speaker: line.character.map(|id| Key::of(id.as_bytes())),
+            author: line.author.map(|id| IdBytes::of(id.as_bytes())),
+            persona: line.persona.map(|id| IdBytes::of(id.as_bytes())),
+            speaker: line.character.map(|id| IdBytes::of(id.as_bytes())),
             remembered_n: None,
             rating: line.rating.map(i16::from),
             depth: parent.map_or(0, |parent| parent.depth + 1),
@@ -267,29 +268,29 @@ impl Tx<'_> {
     fn import_delta(&mut self, node_n: i64, revision: i32, body: &str) -> Result<(), StoreError> {
         self.run_knowing(|conn, memory| {
             let newest = || deltas::table.select(diesel::dsl::max(deltas::n)).get_result(conn);
-            let n = memory.next(Numbered::Deltas, newest)?;
-            Ok(insert::<NewDelta>(conn, &NewDelta { n, node_n, revision, body: body.to_owned() })?)
+            let n = memory.next(NumberedTable::Deltas, newest)?;
+            Ok(insert::<NewDeltaRow>(conn, &NewDeltaRow { n, node_n, revision, body: body.to_owned() })?)
         })
     }
 
-    fn import_trace(&mut self, incoming: Incoming, line: &TraceLine) -> Result<(), StoreError> {
+    fn import_trace(&mut self, incoming: IncomingSession, line: &TraceLine) -> Result<(), StoreError> {
         let node_n = self.incoming_row(incoming, line.node)?.n;
         let base = line.history.base.map(|id| self.incoming_row(incoming, id)).transpose()?.map(|row| row.n);
         let mut add = Vec::with_capacity(line.history.add.len());
         for sent in &line.history.add {
             add.push(match sent {
-                Some(Sent::Here(id)) => self.incoming_row(incoming, *id)?.n,
-                Some(Sent::Elsewhere) => traces::ELSEWHERE,
+                Some(HistoryNode::Here(id)) => self.incoming_row(incoming, *id)?.n,
+                Some(HistoryNode::Elsewhere) => traces::ELSEWHERE,
                 None => traces::GONE,
             });
         }
         let (number, skip) = (line.history.number, line.history.skip);
-        let trace = Unpacked { head: line.head.clone(), blocks: line.blocks.clone(), number, base, skip, add };
+        let trace = RawTrace { head: line.head.clone(), blocks: line.blocks.clone(), number, base, skip, add };
         self.run(|conn| put_unpacked(conn, node_n, &trace))
     }
 
     /// An entry of the log under a number that no follower of the log comes to: below zero.
-    fn import_operation(&mut self, incoming: Incoming, line: &OperationLine) -> Result<(), StoreError> {
+    fn import_operation(&mut self, incoming: IncomingSession, line: &OperationLine) -> Result<(), StoreError> {
         let lowest: Option<i64> =
             self.run(|conn| Ok(operations::table.select(diesel::dsl::min(operations::n)).get_result(conn)?))?;
         self.write_operation(&OperationRow {
@@ -308,7 +309,11 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn import_remembered(&mut self, incoming: Incoming, pairs: &[(NodeId, NodeId)]) -> Result<(), WriteError> {
+    pub fn import_remembered(
+        &mut self,
+        incoming: IncomingSession,
+        pairs: &[(NodeId, NodeId)],
+    ) -> Result<(), WriteError> {
         for (node, child) in pairs {
             let (n, child_n) = (self.incoming_row(incoming, *node)?.n, self.incoming_row(incoming, *child)?.n);
             let remembered = nodes::remembered_n.eq(Some(child_n));
@@ -322,7 +327,11 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn import_stash(&mut self, incoming: Incoming, stash: &[(NodeId, Cut)]) -> Result<(), WriteError> {
+    pub fn import_stash(
+        &mut self,
+        incoming: IncomingSession,
+        stash: &[(NodeId, FragmentInfo)],
+    ) -> Result<(), WriteError> {
         for (top, cut) in stash {
             let top_n = self.incoming_row(incoming, *top)?.n;
             self.run_knowing(|conn, memory| put_fragment(conn, memory, incoming.n, top_n, cut).map(|_| ()))?;
@@ -334,7 +343,11 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn import_stashed(&mut self, incoming: Incoming, stashed: &[(NodeId, FragmentId)]) -> Result<(), WriteError> {
+    pub fn import_stashed(
+        &mut self,
+        incoming: IncomingSession,
+        stashed: &[(NodeId, FragmentId)],
+    ) -> Result<(), WriteError> {
         for (node, fragment) in stashed {
             let n = self.incoming_row(incoming, *node)?.n;
             let named = fragments::table.filter(fragments::id.eq(fragment.as_bytes().to_vec()));
@@ -350,7 +363,11 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn import_labels(&mut self, incoming: Incoming, labels: &[(String, Mark)]) -> Result<(), WriteError> {
+    pub fn import_labels(
+        &mut self,
+        incoming: IncomingSession,
+        labels: &[(String, LabelTarget)],
+    ) -> Result<(), WriteError> {
         for (name, mark) in labels {
             let node_n = self.incoming_row(incoming, mark.node)?.n;
             self.run_knowing(|conn, memory| put_label(conn, memory, incoming.n, name, (node_n, mark.following)))?;
@@ -358,7 +375,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    fn incoming_row(&mut self, incoming: Incoming, id: NodeId) -> Result<NodeRow, StoreError> {
+    fn incoming_row(&mut self, incoming: IncomingSession, id: NodeId) -> Result<NodeRow, StoreError> {
         self.run_knowing(|conn, memory| {
             if let Some(row) = memory.named(incoming.n, id).and_then(|n| memory.node(n)) {
                 return Ok(row.clone());
@@ -374,10 +391,10 @@ impl Tx<'_> {
     /// The database fails.
     pub fn finish_import(
         &mut self,
-        incoming: Incoming,
+        incoming: IncomingSession,
         owner: UserId,
         line: &SessionLine,
-        counts: Counts,
+        counts: NodeCounts,
         at: Time,
     ) -> Result<(), WriteError> {
         let (root, head) = (self.incoming_row(incoming, line.root)?, self.incoming_row(incoming, line.head)?);
@@ -398,14 +415,14 @@ impl Tx<'_> {
             let same = characters::table.filter(characters::id.eq(id.as_bytes().to_vec())).select(characters::n);
             if self.run(|conn| Ok(same.get_result::<i64>(conn).optional()?))?.is_none() {
                 let card = self.run(|conn| card(conn, hash))?;
-                self.put_character(owner, &Card { id: *id, card, created: at, updated: at })?;
+                self.put_character(owner, &LibraryItem { id: *id, card, created: at, updated: at })?;
             }
         }
         if let Some((id, hash)) = &line.persona {
             let same = personas::table.filter(personas::id.eq(id.as_bytes().to_vec())).select(personas::n);
             if self.run(|conn| Ok(same.get_result::<i64>(conn).optional()?))?.is_none() {
                 let card = self.run(|conn| card(conn, hash))?;
-                self.put_persona(owner, &Card { id: *id, card, created: at, updated: at })?;
+                self.put_persona(owner, &LibraryItem { id: *id, card, created: at, updated: at })?;
             }
         }
         Ok(())
@@ -429,7 +446,7 @@ impl Tx<'_> {
         let is_rest = i64::try_from(rows.len()).is_ok_and(|count| count == PIECE);
         for below in rows {
             self.run_knowing(|conn, memory| {
-                let n = memory.next(Numbered::Operations, || numbers::newest(conn, Lasting::Operations))?;
+                let n = memory.next(NumberedTable::Operations, || numbers::newest(conn, PermanentTable::Operations))?;
                 Ok(update(operations::table, operations::n.eq(n), operations::n.eq(below)).execute(conn)?)
             })?;
         }

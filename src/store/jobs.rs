@@ -7,7 +7,7 @@ use crate::clock::Time;
 use crate::ids::{JobId, SessionId, UserId};
 
 use super::error::{StoreError, WriteError};
-use super::read::Reader;
+use super::read::StoreReader;
 use super::tables::{jobs, users};
 use super::tx::Tx;
 
@@ -16,19 +16,19 @@ const KEPT_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 
 /// What is kept of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptJob {
+pub struct JobRecord {
     /// The session that it has brought.
     pub session: Option<SessionId>,
     /// The report of what it has brought from another program, as JSON. With neither it has not ended.
     pub report: Option<String>,
 }
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// What is kept of a caller's job.
     ///
     /// # Errors
     /// The database fails.
-    pub fn job(&mut self, owner: UserId, id: JobId) -> Result<Option<KeptJob>, StoreError> {
+    pub fn job(&mut self, owner: UserId, id: JobId) -> Result<Option<JobRecord>, StoreError> {
         let kept: Option<(Option<Vec<u8>>, Option<String>)> = jobs::table
             .inner_join(users::table.on(users::n.eq(jobs::owner_n)))
             .filter(users::id.eq(owner.as_bytes().to_vec()))
@@ -38,7 +38,7 @@ impl Reader<'_> {
             .optional()?;
         Ok(kept.map(|(session, report)| {
             let session = session.and_then(|id| SessionId::from_slice(&id));
-            KeptJob { session, report }
+            JobRecord { session, report }
         }))
     }
 }

@@ -8,17 +8,17 @@ use diesel::prelude::*;
 use crate::oplog::{Effect, Operation};
 
 use super::error::StoreError;
-use super::held::{Counts, Held};
-use super::memory::Numbered;
-use super::numbers::{self, Lasting};
+use super::held::{NodeCounts, StoredSession};
+use super::memory::NumberedTable;
+use super::numbers::{self, PermanentTable};
 use super::prepared::update;
 use super::rows::OperationRow;
 use super::tables::{edits, sessions};
-use super::tx::{Entry, Published, Tx};
+use super::tx::{OperationDraft, PublishedOperation, Tx};
 
 impl Tx<'_> {
     /// Carries an operation's effects out on the overlay and appends it to the log.
-    pub(super) fn log(&mut self, held: &mut Held, mut entry: Entry) -> Result<i64, StoreError> {
+    pub(super) fn log(&mut self, held: &mut StoredSession, mut entry: OperationDraft) -> Result<i64, StoreError> {
         let seen = self.seen(held, &entry.effects)?;
         entry.effects.extend(seen);
         self.carry_out_all(held, &entry.effects)?;
@@ -26,7 +26,7 @@ impl Tx<'_> {
     }
 
     /// Carries effects out on the overlay, for an operation that is still in the making.
-    pub(super) fn carry_out_all(&mut self, held: &mut Held, effects: &[Effect]) -> Result<(), StoreError> {
+    pub(super) fn carry_out_all(&mut self, held: &mut StoredSession, effects: &[Effect]) -> Result<(), StoreError> {
         let op = held.session.op + 1;
         for effect in effects {
             self.carry_out(held, op, effect)?;
@@ -35,10 +35,10 @@ impl Tx<'_> {
     }
 
     /// Appends an operation to the log whose effects have been carried out.
-    pub(super) fn enter(&mut self, held: &mut Held, entry: Entry) -> Result<i64, StoreError> {
+    pub(super) fn enter(&mut self, held: &mut StoredSession, entry: OperationDraft) -> Result<i64, StoreError> {
         let op = held.session.op + 1;
         let grown = std::mem::take(&mut self.grown);
-        held.counts = Counts { nodes: held.counts.nodes + grown.nodes, leaves: held.counts.leaves + grown.leaves };
+        held.counts = NodeCounts { nodes: held.counts.nodes + grown.nodes, leaves: held.counts.leaves + grown.leaves };
         let operation = Operation {
             op,
             kind: entry.act,
@@ -51,7 +51,7 @@ impl Tx<'_> {
         let (head_n, head_op, edits_now) = (held.head_n, session.head_op, session.edits);
         let counts = held.counts;
         let n = self.run_knowing(|conn, memory| {
-            memory.next(Numbered::Operations, || numbers::newest(conn, Lasting::Operations))
+            memory.next(NumberedTable::Operations, || numbers::newest(conn, PermanentTable::Operations))
         })?;
         self.write_operation(&OperationRow::new(n, session_n, &operation))?;
         self.run(|conn| {
@@ -71,12 +71,12 @@ impl Tx<'_> {
         held.session.op = op;
         held.session.updated = operation.at;
         self.memory.session_went_on(held, &operation.effects);
-        self.published.push(Published { cursor: n, session: held.session.id, operation: Arc::new(operation) });
+        self.published.push(PublishedOperation { cursor: n, session: held.session.id, operation: Arc::new(operation) });
         Ok(op)
     }
 
     /// Writes down where the operation has edited the arrangement: worlds at and below those nodes may differ now.
-    fn outdate(&mut self, held: &mut Held) -> Result<(), StoreError> {
+    fn outdate(&mut self, held: &mut StoredSession) -> Result<(), StoreError> {
         let edited = std::mem::take(&mut self.edited);
         if edited.is_empty() {
             return Ok(());
@@ -86,7 +86,7 @@ impl Tx<'_> {
         self.run_knowing(|conn, memory| {
             for node_n in edited {
                 let n = memory
-                    .next(Numbered::Edits, || edits::table.select(diesel::dsl::max(edits::n)).get_result(conn))?;
+                    .next(NumberedTable::Edits, || edits::table.select(diesel::dsl::max(edits::n)).get_result(conn))?;
                 let row =
                     (edits::n.eq(n), edits::session_n.eq(session_n), edits::edit.eq(edit), edits::node_n.eq(node_n));
                 diesel::insert_into(edits::table).values(row).execute(conn)?;

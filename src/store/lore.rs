@@ -10,14 +10,14 @@ use crate::ids::UserId;
 use super::conn::Conn;
 use super::error::{StoreError, WriteError};
 use super::prepared::prepared;
-use super::read::Reader;
+use super::read::StoreReader;
 use super::tables::{lore_embedded, lore_texts, lorebooks, users};
 use super::tx::Tx;
 use super::vectors;
 
 /// A lorebook of which a model has no vectors yet.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Unembedded {
+pub struct PendingLorebook {
     /// Its row.
     pub n: i64,
     /// When it last changed.
@@ -28,7 +28,7 @@ pub struct Unembedded {
     pub rules: Option<Map<String, Value>>,
 }
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// A user's own house rules of lore; `None` where they are as they are shipped.
     ///
     /// # Errors
@@ -56,7 +56,7 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// The database fails or the row is damaged.
-    pub fn unembedded_lorebook(&mut self, model: &str) -> Result<Option<Unembedded>, StoreError> {
+    pub fn unembedded_lorebook(&mut self, model: &str) -> Result<Option<PendingLorebook>, StoreError> {
         let made = lore_embedded::table
             .filter(lore_embedded::lorebook_n.eq(lorebooks::n))
             .filter(lore_embedded::model.eq(model))
@@ -75,7 +75,7 @@ impl Reader<'_> {
         let bad = StoreError::Inconsistent { table: "lorebooks", column: "book", row: n };
         let book = serde_json::from_str(&book).map_err(|_| bad)?;
         let rules = rules.and_then(|rules| serde_json::from_str(&rules).ok());
-        Ok(Some(Unembedded { n, updated: Time(updated), book, rules }))
+        Ok(Some(PendingLorebook { n, updated: Time(updated), book, rules }))
     }
 }
 

@@ -12,9 +12,9 @@ use crate::oplog::Effect;
 use super::caches::weight;
 use super::conn::Conn;
 use super::error::StoreError;
-use super::held::Held;
+use super::held::StoredSession;
 use super::rows::NodeRow;
-use super::rules::{self, RulesInForce};
+use super::rules::{self, ActiveRules};
 use crate::world::World;
 
 /// Nodes remembered at most.
@@ -30,7 +30,7 @@ const TIP_BYTES: usize = 32 << 10;
 
 /// A table whose rows the writer numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Numbered {
+pub enum NumberedTable {
     /// Nodes, and their texts.
     Nodes,
     /// Deltas.
@@ -49,29 +49,29 @@ pub enum Numbered {
 
 /// The writer's memory.
 #[derive(Default)]
-pub struct Memory {
-    newest: HashMap<Numbered, i64>,
-    sessions: HashMap<SessionId, Held>,
-    nodes: HashMap<i64, Known>,
+pub struct WriterCache {
+    newest: HashMap<NumberedTable, i64>,
+    sessions: HashMap<SessionId, StoredSession>,
+    nodes: HashMap<i64, CachedNode>,
     /// Neither half of a name ever changes.
     names: HashMap<(i64, NodeId), i64>,
-    rules: HashMap<i64, Arc<RulesInForce>>,
+    rules: HashMap<i64, Arc<ActiveRules>>,
     /// By the row of their session.
-    labels: HashMap<i64, Vec<Named>>,
+    labels: HashMap<i64, Vec<LabelRow>>,
     /// By the node whose world it is, with the edit of the arrangement that it was folded under.
-    tips: HashMap<i64, (i64, Tip)>,
+    tips: HashMap<i64, (i64, LeafWorld)>,
 }
 
 /// The world of the node that was written last on some line: the next node's is folded from it in place.
 #[derive(Default)]
-pub struct Tip {
+pub struct LeafWorld {
     /// The world.
     pub world: Arc<World>,
     /// Its bytes as JSON: roughly, until it is cut as a keyframe.
     pub bytes: usize,
 }
 
-impl Tip {
+impl LeafWorld {
     /// A world that was computed anew. What it takes in memory is some eight times its JSON.
     pub fn new(world: Arc<World>) -> Self {
         let bytes = weight(&world) / 8;
@@ -81,7 +81,7 @@ impl Tip {
 
 /// A label with the row of its node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub struct LabelRow {
     /// Its name.
     pub name: String,
     /// The row of its node.
@@ -90,13 +90,13 @@ pub struct Named {
     pub following: bool,
 }
 
-struct Known {
+struct CachedNode {
     row: NodeRow,
     /// Whether one of its children stands in the tree, if that is known.
     has_children: Option<bool>,
 }
 
-impl Memory {
+impl WriterCache {
     /// Forgets everything: something was taken back, and its numbers are given to others.
     pub fn forget(&mut self) {
         *self = Self::default();
@@ -105,7 +105,7 @@ impl Memory {
     /// The next number of a table; `newest` asks the database for the highest there is.
     pub fn next(
         &mut self,
-        table: Numbered,
+        table: NumberedTable,
         newest: impl FnOnce() -> QueryResult<Option<i64>>,
     ) -> Result<i64, StoreError> {
         let newest = match self.newest.get(&table) {
@@ -118,12 +118,12 @@ impl Memory {
     }
 
     /// A session that is not in the trash, as it stands now.
-    pub fn session(&self, id: SessionId) -> Option<Held> {
+    pub fn session(&self, id: SessionId) -> Option<StoredSession> {
         self.sessions.get(&id).cloned()
     }
 
     /// Remembers a session as it was read.
-    pub fn keep_session(&mut self, held: &Held) {
+    pub fn keep_session(&mut self, held: &StoredSession) {
         if held.is_trashed {
             return;
         }
@@ -134,7 +134,7 @@ impl Memory {
     }
 
     /// An operation has changed a session's row as `held` says, and more than that where it set something.
-    pub fn session_went_on(&mut self, held: &Held, effects: &[Effect]) {
+    pub fn session_went_on(&mut self, held: &StoredSession, effects: &[Effect]) {
         let id = held.session.id;
         if effects.iter().any(|effect| matches!(effect, Effect::Setting { .. })) {
             self.sessions.remove(&id);
@@ -168,7 +168,7 @@ impl Memory {
             self.names.insert((row.session_n, id), row.n);
         }
         let has_children = self.nodes.get(&row.n).and_then(|known| known.has_children);
-        self.nodes.insert(row.n, Known { row: row.clone(), has_children });
+        self.nodes.insert(row.n, CachedNode { row: row.clone(), has_children });
     }
 
     /// A node's row was changed.
@@ -221,8 +221,8 @@ impl Memory {
     pub fn labels(
         &mut self,
         session_n: i64,
-        read: impl FnOnce() -> QueryResult<Vec<Named>>,
-    ) -> Result<Vec<Named>, StoreError> {
+        read: impl FnOnce() -> QueryResult<Vec<LabelRow>>,
+    ) -> Result<Vec<LabelRow>, StoreError> {
         if let Some(labels) = self.labels.get(&session_n) {
             return Ok(labels.clone());
         }
@@ -240,13 +240,13 @@ impl Memory {
     }
 
     /// The world of a node under an arrangement, if it is remembered. It is forgotten by that: it goes on to a child.
-    pub fn take_tip(&mut self, node_n: i64, edits: i64) -> Option<Tip> {
+    pub fn take_tip(&mut self, node_n: i64, edits: i64) -> Option<LeafWorld> {
         let (folded_under, tip) = self.tips.remove(&node_n)?;
         (folded_under == edits).then_some(tip)
     }
 
     /// Remembers the world of a node under an arrangement.
-    pub fn keep_tip(&mut self, node_n: i64, edits: i64, tip: Tip) {
+    pub fn keep_tip(&mut self, node_n: i64, edits: i64, tip: LeafWorld) {
         if tip.bytes > TIP_BYTES {
             return;
         }
@@ -257,7 +257,7 @@ impl Memory {
     }
 
     /// The rules of a row.
-    pub fn rules(&mut self, conn: &mut Conn, rules_n: i64) -> Result<Arc<RulesInForce>, StoreError> {
+    pub fn rules(&mut self, conn: &mut Conn, rules_n: i64) -> Result<Arc<ActiveRules>, StoreError> {
         if let Some(rules) = self.rules.get(&rules_n) {
             return Ok(Arc::clone(rules));
         }
@@ -274,9 +274,9 @@ impl Memory {
 mod tests {
     use super::*;
     use crate::clock::Time;
-    use crate::store::conn::Key;
-    use crate::store::held::Counts;
-    use crate::tree::{AllowedScripts, Recall, Session, Summaries};
+    use crate::store::conn::IdBytes;
+    use crate::store::held::NodeCounts;
+    use crate::tree::{AllowedScripts, RecallSettings, Session, SummarySettings};
     use serde_json::{Map, json};
     use uuid::Uuid;
 
@@ -284,7 +284,7 @@ mod tests {
         i64::try_from(n).unwrap()
     }
 
-    fn held(n: usize) -> Held {
+    fn held(n: usize) -> StoredSession {
         let id = SessionId::new(Uuid::from_u128(u128::try_from(n).unwrap()));
         let node = NodeId::new(id.uuid());
         let session = Session {
@@ -302,9 +302,9 @@ mod tests {
             params: Map::new(),
             preset: None,
             scripts: AllowedScripts::default(),
-            recall: Recall::default(),
+            recall: RecallSettings::default(),
             note: None,
-            summaries: Summaries::default(),
+            summaries: SummarySettings::default(),
             values_model: None,
             plugins: Vec::new(),
             seed: 7,
@@ -312,13 +312,13 @@ mod tests {
             created: Time(0),
             updated: Time(0),
         };
-        Held { n: number(n), head_n: 1, counts: Counts::default(), is_trashed: false, session }
+        StoredSession { n: number(n), head_n: 1, counts: NodeCounts::default(), is_trashed: false, session }
     }
 
     fn row(n: usize) -> NodeRow {
         NodeRow {
             n: number(n),
-            id: Key::of(Uuid::from_u128(u128::try_from(n).unwrap()).as_bytes()),
+            id: IdBytes::of(Uuid::from_u128(u128::try_from(n).unwrap()).as_bytes()),
             session_n: 1,
             parent_n: None,
             role: 0,
@@ -353,11 +353,11 @@ mod tests {
     /// S0-54: however many sessions are open and however long they are, the writer remembers only so much of them.
     #[test]
     fn the_writer_remembers_only_so_much() {
-        let mut memory = Memory::default();
+        let mut memory = WriterCache::default();
         for n in 0..3 * SESSIONS {
             memory.keep_session(&held(n));
             memory.labels(number(n), || Ok(Vec::new())).unwrap();
-            memory.keep_tip(number(n), 0, Tip::new(world(100)));
+            memory.keep_tip(number(n), 0, LeafWorld::new(world(100)));
             assert!(memory.sessions.len() <= SESSIONS && memory.labels.len() <= SESSIONS && memory.tips.len() <= TIPS);
         }
         for n in 0..3 * NODES {
@@ -365,11 +365,11 @@ mod tests {
             assert!(memory.nodes.len() <= NODES && memory.names.len() <= NODES);
         }
         // A large world is not kept, neither before it is first cut nor afterwards.
-        let (small, large) = (Tip::new(world(100)), Tip::new(world(1 << 20)));
+        let (small, large) = (LeafWorld::new(world(100)), LeafWorld::new(world(1 << 20)));
         assert!(small.bytes <= TIP_BYTES && large.bytes > TIP_BYTES);
         memory.keep_tip(-1, 0, large);
         assert!(memory.take_tip(-1, 0).is_none());
-        memory.keep_tip(-1, 0, Tip { world: world(100), bytes: TIP_BYTES + 1 });
+        memory.keep_tip(-1, 0, LeafWorld { world: world(100), bytes: TIP_BYTES + 1 });
         assert!(memory.take_tip(-1, 0).is_none());
     }
 }

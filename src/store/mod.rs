@@ -93,49 +93,49 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-pub use acts::{Actor, Message, Seen, Written};
-pub use along::Stop;
-pub use arrange::{Arranged, Fragment, Label, MOST_REFUSED, Refused, WorldAt};
-pub use branches::Branch;
-pub use claims::Claim;
+pub use acts::{Actor, ExpectedVersion, MessageReceipt, MessageWrite};
+pub use along::PathPoint;
+pub use arrange::{ArrangeResult, CopyRefusal, Label, MOST_REFUSED, NodeWorldDiff, StashFragment};
+pub use branches::SessionBranch;
+pub use claims::IdempotencyClaim;
 pub use connected::ConnectedProvider;
-pub use devices::Device;
-pub use documents::Document;
+pub use devices::PairedDevice;
+pub use documents::StoredDocument;
 pub use error::{StoreError, WriteError};
-pub use export::{ExportError, Snapshot};
+pub use export::{DatabaseSnapshot, SessionExportError};
 pub use files::CardFile;
-pub use grow::{Ends, Grown, Seedling};
-pub use held::{Counts, Held, Placed};
-pub use holds::{Held as HeldBook, Holds, HoldsFor};
-pub use import::Incoming;
-pub use jobs::KeptJob;
-pub use keep::{Discarded, Swept, TRASH_KEPT_MS, Trashed};
+pub use grow::{ImportedNode, NodeImportCounts, NodeImportEnd};
+pub use held::{NodeCounts, StoredNode, StoredSession};
+pub use holds::{BindingSet, BindingTarget, LorebookVersion as HeldBook};
+pub use import::IncomingSession;
+pub use jobs::JobRecord;
+pub use keep::{GcReport, TRASH_KEPT_MS, TrashEntry, TrashEntryKind};
 pub use keep::{checkup, copies, figures};
-pub use lore::Unembedded;
-pub use overlay::StateUpdate;
-pub use page::{Page, Show};
-pub use people::{Answer, Card, CharacterCard, Lorebook, PersonaCard, User};
-pub use presets::{Bodies, Preset, PresetHead};
+pub use lore::PendingLorebook;
+pub use overlay::NodeStateUpdate;
+pub use page::{NodePage, PathFilter};
+pub use people::{CharacterCard, LibraryItem, Lorebook, PersonaCard, SavedResponse, UserAccount};
+pub use presets::{PresetBodies, PresetHead, StoredPreset};
 pub use proposed::ProposedSummary;
-pub use read::Reader;
-pub use remains::Remains;
-pub use replies::{Ending, Orphan};
-pub use revise::Revision;
-pub use ruled::Beginning;
-pub use rules::{PluginInForce, RulesInForce, SharedRules};
+pub use read::StoreReader;
+pub use remains::PendingErasure;
+pub use replies::{OrphanReply, ReplyCompletion};
+pub use revise::DeltaRevision;
+pub use ruled::RulesStart;
+pub use rules::{ActiveRules, PluginRecord, SharedRules};
 pub use settings::{settings_of, take_settings};
-pub use shape::{Dressed, Sketch, Spot};
-pub use sources::{Source, Whereabouts};
-pub use spent::{Spent, VALUES};
-pub use summaries::{NewSummary, Sources, Summary, hash_of_rows};
-pub use traces::{Missing, Trace, TraceOutline};
-pub use tx::{Draft, Published, Tx};
-pub use undo::Undone;
-pub use vectors::{Embedded, Embedding, Leaf, Vectors};
+pub use shape::{NodeDetails, NodePosition, TreeOutlineNode};
+pub use sources::{SessionPresence, SourceRecord};
+pub use spent::{SessionUsageTotals, VALUES};
+pub use summaries::{NewSummary, StoredSummary, SummarySources, hash_of_rows};
+pub use traces::{MissingNode, Trace, TraceOutline};
+pub use tx::{NodeDraft, PublishedOperation, Tx};
+pub use undo::UndoResult;
+pub use vectors::{EmbeddableText, EmbeddingBatch, EmbeddingProgress, VectorSearch};
 
 /// How a store is opened.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct StoreSettings {
     /// The folder that holds everything; made if it is not there.
     pub data_dir: PathBuf,
     /// The database file; inside the data directory unless named.
@@ -150,7 +150,7 @@ pub struct Settings {
     pub max_pages: Option<u32>,
 }
 
-impl Settings {
+impl StoreSettings {
     /// The database file.
     pub fn database_path(&self) -> PathBuf {
         self.database.clone().unwrap_or_else(|| self.data_dir.join("clotho.db"))
@@ -159,8 +159,8 @@ impl Settings {
 
 /// The open store.
 pub struct Store {
-    writer: writer::Writer,
-    readers: readers::Readers,
+    writer: writer::StoreWriter,
+    readers: readers::ReaderPool,
     caches: Arc<caches::Caches>,
     database: PathBuf,
     /// Held by whoever sweeps blobs.
@@ -175,18 +175,18 @@ impl Store {
     ///
     /// # Errors
     /// The folder cannot be made or written, another server holds it, or the database is newer than this program.
-    pub fn open(settings: &Settings) -> Result<(Self, mpsc::UnboundedReceiver<Published>), StoreError> {
+    pub fn open(settings: &StoreSettings) -> Result<(Self, mpsc::UnboundedReceiver<PublishedOperation>), StoreError> {
         let path = settings.database_path();
         // The database has a lock of its own: two data directories may name one database.
         let locks = [lock_folder(&settings.data_dir)?, lock_database(&path)?];
-        let disk = Disk { database: path.clone(), has_quota: settings.max_pages.is_some() };
+        let disk = DiskProbe { database: path.clone(), has_quota: settings.max_pages.is_some() };
         let writing = conn::open_writer(&path, settings.max_pages).map_err(|error| disk.name(error))?;
         let caches = Arc::new(caches::Caches::default());
         let context =
             tx::TxContext { caches: Arc::clone(&caches), keyframe_every: i32::from(settings.keyframe_every.max(1)) };
         let (published, operations) = mpsc::unbounded_channel();
-        let readers = readers::Readers::start(&path, settings.readers, &caches)?;
-        let writer = writer::Writer::start(writing, context, settings.group_max.max(1), disk, published)?;
+        let readers = readers::ReaderPool::start(&path, settings.readers, &caches)?;
+        let writer = writer::StoreWriter::start(writing, context, settings.group_max.max(1), disk, published)?;
         let sweeping = tokio::sync::Mutex::new(());
         Ok((Self { writer, readers, caches, database: path, sweeping, _locks: locks }, operations))
     }
@@ -211,7 +211,7 @@ impl Store {
     where
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
-        F: FnOnce(&mut Reader<'_>) -> Result<T, E> + Send + 'static,
+        F: FnOnce(&mut StoreReader<'_>) -> Result<T, E> + Send + 'static,
     {
         let result = self.readers.read(closure).await;
         self.cut_again();
@@ -227,7 +227,7 @@ impl Store {
     where
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
-        F: FnOnce(&mut Reader<'_>) -> Result<T, E> + Send + 'static,
+        F: FnOnce(&mut StoreReader<'_>) -> Result<T, E> + Send + 'static,
     {
         let result = self.readers.glance(closure).await;
         self.cut_again();
@@ -261,12 +261,12 @@ impl Store {
 /// The disk under a database, which tells its failures apart: a quota and a full disk have the same words, and where there is
 /// no room for what stands beside the database, it only speaks of a fault.
 #[derive(Debug, Clone)]
-struct Disk {
+struct DiskProbe {
     database: PathBuf,
     has_quota: bool,
 }
 
-impl Disk {
+impl DiskProbe {
     /// A disk without so many bytes is full.
     const ROOM: usize = 1 << 20;
 

@@ -9,12 +9,12 @@ use diesel::sql_types::{BigInt, Binary, Integer, Text};
 use crate::ids::{NodeId, SessionId, UserId};
 
 use super::arrange::Label;
-use super::conn::Key;
+use super::conn::IdBytes;
 use super::error::StoreError;
-use super::held::Held;
+use super::held::StoredSession;
 use super::prepared::prepared;
-use super::read::Reader;
-use super::shape::Spot;
+use super::read::StoreReader;
+use super::shape::NodePosition;
 use super::tables::{sessions, users};
 
 /// So many branches with a name are asked whether something lies on them.
@@ -23,18 +23,18 @@ const BRANCHES_MAX: usize = 64;
 const NEAR: i32 = 1_000;
 
 #[derive(QueryableByName)]
-struct Named {
+struct LabelNameRow {
     #[diesel(sql_type = Text)]
     name: String,
 }
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// The caller's stories with their titles, the newest change first, at most so many.
     ///
     /// # Errors
     /// The database fails.
     pub fn titles(&mut self, caller: UserId, limit: i64) -> Result<Vec<(SessionId, String)>, StoreError> {
-        let rows: Vec<(Key, String)> = sessions::table
+        let rows: Vec<(IdBytes, String)> = sessions::table
             .inner_join(users::table.on(users::n.eq(sessions::owner_n)))
             .filter(users::id.eq(caller.as_bytes().to_vec()))
             .filter(sessions::trashed.is_null())
@@ -50,7 +50,11 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn branches_of(&mut self, held: &Held, spots: &[Spot]) -> Result<HashMap<NodeId, String>, StoreError> {
+    pub fn branches_of(
+        &mut self,
+        held: &StoredSession,
+        spots: &[NodePosition],
+    ) -> Result<HashMap<NodeId, String>, StoreError> {
         let labels: Vec<Label> = self.labels(held)?.into_iter().filter(|label| label.is_in_tree).collect();
         let mut named = HashMap::new();
         if labels.is_empty() {
@@ -75,7 +79,7 @@ impl Reader<'_> {
         Ok(named)
     }
 
-    fn name_above(&mut self, held: &Held, node: NodeId) -> Result<Option<String>, StoreError> {
+    fn name_above(&mut self, held: &StoredSession, node: NodeId) -> Result<Option<String>, StoreError> {
         let query = diesel::sql_query(
             "WITH RECURSIVE up (n, parent_n, steps) AS (SELECT n, parent_n, 0 FROM nodes WHERE session_n = $1 AND id = $2 \
                UNION ALL SELECT p.n, p.parent_n, up.steps + 1 FROM up JOIN nodes p ON p.n = up.parent_n \
@@ -83,7 +87,7 @@ impl Reader<'_> {
              SELECT labels.name FROM up JOIN labels ON labels.node_n = up.n ORDER BY up.steps, labels.name LIMIT 1",
         );
         let query = query.bind::<BigInt, _>(held.n).bind::<Binary, _>(node.as_bytes().to_vec());
-        let names: Vec<Named> = prepared(query.bind::<Integer, _>(NEAR)).load(self.conn)?;
+        let names: Vec<LabelNameRow> = prepared(query.bind::<Integer, _>(NEAR)).load(self.conn)?;
         Ok(names.into_iter().next().map(|named| named.name))
     }
 }

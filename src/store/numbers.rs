@@ -8,7 +8,7 @@ use super::tables::{blobs, nodes, numbers, operations};
 
 /// A table whose numbers are given once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lasting {
+pub enum PermanentTable {
     /// Nodes, and their texts.
     Nodes,
     /// The log.
@@ -17,7 +17,7 @@ pub enum Lasting {
     Blobs,
 }
 
-impl Lasting {
+impl PermanentTable {
     const fn name(self) -> &'static str {
         match self {
             Self::Nodes => "nodes",
@@ -36,13 +36,13 @@ impl Lasting {
 }
 
 /// The highest number that a row of a table ever had.
-pub fn newest(conn: &mut Conn, table: Lasting) -> QueryResult<Option<i64>> {
+pub fn newest(conn: &mut Conn, table: PermanentTable) -> QueryResult<Option<i64>> {
     let gone: Option<i64> = numbers::table.find(table.name()).select(numbers::highest).get_result(conn).optional()?;
     Ok(table.there(conn)?.max(gone))
 }
 
 /// Keeps the highest number of a table, before rows of it go.
-pub fn keep(conn: &mut Conn, table: Lasting) -> QueryResult<()> {
+pub fn keep(conn: &mut Conn, table: PermanentTable) -> QueryResult<()> {
     let Some(highest) = newest(conn, table)? else { return Ok(()) };
     let known = numbers::table.find(table.name());
     if diesel::update(known).set(numbers::highest.eq(highest)).execute(conn)? == 0 {

@@ -6,21 +6,21 @@ use diesel::prelude::*;
 use serde_json::Value;
 
 use crate::ids::{NodeId, SessionId};
-use crate::oplog::{Act, Effect};
-use crate::tree::edit::{self, Refusal};
+use crate::oplog::{Effect, OperationKind};
+use crate::tree::edit::{self, TreeError};
 use crate::tree::{Effects, Kind, Status};
 
 use super::acts::Actor;
-use super::arrange::{Arranged, Made};
+use super::arrange::{ArrangeReport, ArrangeResult};
 use super::error::{StoreError, WriteError};
-use super::held::Held;
+use super::held::StoredSession;
 use super::settings::{may_be_set, setting};
 use super::tables::nodes;
-use super::tx::{Entry, Tx, row_id};
+use super::tx::{OperationDraft, Tx, row_id};
 
 /// What becomes of a node's overlay; `None` = as it is.
 #[derive(Debug, Clone, Copy)]
-pub struct StateUpdate {
+pub struct NodeStateUpdate {
     /// The node.
     pub node: NodeId,
     /// Whether its text counts.
@@ -34,7 +34,7 @@ pub struct StateUpdate {
 }
 
 /// The overlay of a node as it will be after the updates seen so far.
-struct Overlay {
+struct NodeOverlay {
     is_enabled: bool,
     is_muted: bool,
     rating: Option<u8>,
@@ -51,8 +51,8 @@ impl Tx<'_> {
         &mut self,
         actor: &Actor,
         session: SessionId,
-        updates: &[StateUpdate],
-    ) -> Result<Arranged, WriteError> {
+        updates: &[NodeStateUpdate],
+    ) -> Result<ArrangeResult, WriteError> {
         self.whole(|tx| tx.update_state(actor, session, updates))
     }
 
@@ -60,15 +60,15 @@ impl Tx<'_> {
         &mut self,
         actor: &Actor,
         session: SessionId,
-        updates: &[StateUpdate],
-    ) -> Result<Arranged, WriteError> {
+        updates: &[NodeStateUpdate],
+    ) -> Result<ArrangeResult, WriteError> {
         let mut held = self.session(actor.user, session)?;
-        let mut overlays: BTreeMap<NodeId, Overlay> = BTreeMap::new();
+        let mut overlays: BTreeMap<NodeId, NodeOverlay> = BTreeMap::new();
         let mut effects = Vec::new();
         for update in updates {
             if matches!(update.rating, Some(Some(0 | 6..))) {
                 let message = "1 to 5 stars are expected".to_owned();
-                return Err(Refusal::Invalid { field: "rating", message }.into());
+                return Err(TreeError::Invalid { field: "rating", message }.into());
             }
             let mut overlay = match overlays.remove(&update.node) {
                 Some(overlay) => overlay,
@@ -78,25 +78,26 @@ impl Tx<'_> {
             overlays.insert(update.node, overlay);
         }
         if effects.is_empty() {
-            return Ok(Arranged { op: held.session.op, worlds: Vec::new(), made: Made::default() });
+            return Ok(ArrangeResult { op: held.session.op, worlds: Vec::new(), made: ArrangeReport::default() });
         }
         let mutes = effects.iter().any(|effect| matches!(effect, Effect::Muted { .. }));
         let witness = self.witness(&held, mutes)?;
-        let entry = Entry { act: Act::State, actor: Some(actor.user), at: actor.at, step: None, effects };
+        let entry =
+            OperationDraft { act: OperationKind::State, actor: Some(actor.user), at: actor.at, step: None, effects };
         let op = self.log(&mut held, entry)?;
-        Ok(Arranged { op, worlds: self.changed(&held, witness)?, made: Made::default() })
+        Ok(ArrangeResult { op, worlds: self.changed(&held, witness)?, made: ArrangeReport::default() })
     }
 
-    fn overlay(&mut self, held: &Held, node: NodeId) -> Result<Overlay, WriteError> {
+    fn overlay(&mut self, held: &StoredSession, node: NodeId) -> Result<NodeOverlay, WriteError> {
         let row = self.row(held, node)?;
         if row.status == Status::Generating.code() {
-            return Err(Refusal::Generating.into());
+            return Err(TreeError::Generating.into());
         }
         if row.kind == Kind::Root.code() {
-            return Err(Refusal::Conflict("the root cannot be switched off".into()).into());
+            return Err(TreeError::Conflict("the root cannot be switched off".into()).into());
         }
         let rating = row.rating.and_then(|stars| u8::try_from(stars).ok());
-        Ok(Overlay { is_enabled: row.is_enabled, is_muted: row.is_muted, rating, is_unread: row.is_unread })
+        Ok(NodeOverlay { is_enabled: row.is_enabled, is_muted: row.is_muted, rating, is_unread: row.is_unread })
     }
 
     /// Changes settings of the session, each named as on the wire, in one operation.
@@ -126,13 +127,14 @@ impl Tx<'_> {
         if settings.iter().any(|(name, to)| name == "mode" && to == "linear") {
             effects.extend(self.follow_newest(&held)?);
         }
-        let entry = Entry { act: Act::Session, actor: Some(actor.user), at: actor.at, step: None, effects };
+        let entry =
+            OperationDraft { act: OperationKind::Session, actor: Some(actor.user), at: actor.at, step: None, effects };
         Ok(self.log(&mut held, entry)?)
     }
 }
 
 /// What becomes of the settings of a session; what is so already is left alone.
-pub(super) fn set_in(held: &Held, settings: &[(String, Value)]) -> Result<Vec<Effect>, Refusal> {
+pub(super) fn set_in(held: &StoredSession, settings: &[(String, Value)]) -> Result<Vec<Effect>, TreeError> {
     let mut seen: BTreeMap<&str, Value> = BTreeMap::new();
     let mut effects = Vec::new();
     for (name, to) in settings {
@@ -147,7 +149,7 @@ pub(super) fn set_in(held: &Held, settings: &[(String, Value)]) -> Result<Vec<Ef
 
 impl Tx<'_> {
     /// Who reads one line only reads the newest: HEAD goes to the leaf that was made last (`docs/domain.md` 2.14).
-    fn follow_newest(&mut self, held: &Held) -> Result<Vec<Effect>, StoreError> {
+    fn follow_newest(&mut self, held: &StoredSession) -> Result<Vec<Effect>, StoreError> {
         let session_n = held.n;
         let newest: Option<i64> = self.run(|conn| {
             let below = diesel::alias!(nodes as below);
@@ -171,9 +173,9 @@ impl Tx<'_> {
     }
 }
 
-impl Overlay {
+impl NodeOverlay {
     /// Carries an update out; answers with what differs.
-    fn change(&mut self, update: &StateUpdate) -> Vec<Effect> {
+    fn change(&mut self, update: &NodeStateUpdate) -> Vec<Effect> {
         let node = update.node;
         let mut effects = Vec::new();
         if let Some(to) = update.is_enabled.filter(|to| *to != self.is_enabled) {

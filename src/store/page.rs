@@ -8,12 +8,12 @@ use diesel::sql_types::BigInt;
 
 use crate::ids::NodeId;
 
-use super::conn::{Conn, Key};
+use super::conn::{Conn, IdBytes};
 use super::error::StoreError;
-use super::held::{Held, Placed};
-use super::prepared::{Dialect, prepared};
-use super::read::{Reader, node_row, padded};
-use super::rows::ShownRow;
+use super::held::{StoredNode, StoredSession};
+use super::prepared::{SqlDialect, prepared};
+use super::read::{StoreReader, node_row, padded};
+use super::rows::NodeViewRow;
 use super::tables::nodes;
 
 /// Room is made at once for a page of so many nodes.
@@ -21,16 +21,16 @@ const AT_ONCE: i64 = 256;
 
 /// One page of a path, oldest first.
 #[derive(Debug, Clone, Default)]
-pub struct Page {
+pub struct NodePage {
     /// The nodes.
-    pub nodes: Vec<Placed>,
+    pub nodes: Vec<StoredNode>,
     /// The node before which the older page ends, if there is an older page.
     pub next: Option<NodeId>,
 }
 
 /// Which nodes of a path a page holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Show {
+pub enum PathFilter {
     /// What the chat view shows: enabled messages.
     Enabled,
     /// Disabled ones too.
@@ -39,7 +39,7 @@ pub enum Show {
     All,
 }
 
-impl Show {
+impl PathFilter {
     /// What is asked of a node beside that it is no placeholder.
     pub(super) const fn condition(self) -> &'static str {
         // kind 0: root, 3: change.
@@ -52,7 +52,7 @@ impl Show {
 }
 
 #[derive(QueryableByName)]
-struct Counted {
+struct PathCountRow {
     #[diesel(sql_type = BigInt)]
     n: i64,
     #[diesel(sql_type = diesel::sql_types::Bool)]
@@ -60,39 +60,45 @@ struct Counted {
 }
 
 #[derive(QueryableByName)]
-struct OnLine {
+struct PathNodeRow {
     #[diesel(sql_type = BigInt)]
     n: i64,
 }
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// One page of the path to `leaf`: the newest `limit` nodes that come before `before`, oldest first.
     ///
     /// # Errors
     /// The database fails or a row is damaged.
     pub fn page(
         &mut self,
-        held: &Held,
+        held: &StoredSession,
         leaf: NodeId,
         before: Option<NodeId>,
         limit: i64,
-        show: Show,
-    ) -> Result<Page, StoreError> {
+        show: PathFilter,
+    ) -> Result<NodePage, StoreError> {
         let start = match before {
             Some(before) => node_row(self.conn, held.n, before)?.and_then(|row| row.parent_n),
             None => node_row(self.conn, held.n, leaf)?.map(|row| row.n),
         };
         match start {
             Some(start) => self.page_from(held, start, limit, show),
-            None => Ok(Page::default()),
+            None => Ok(NodePage::default()),
         }
     }
 
     /// The newest page of the path to a node that was read in this snapshot.
     ///
     /// # Errors
-    /// As [`Reader::page`].
-    pub fn newest_page(&mut self, held: &Held, leaf: &Placed, limit: i64, show: Show) -> Result<Page, StoreError> {
+    /// As [`StoreReader::page`].
+    pub fn newest_page(
+        &mut self,
+        held: &StoredSession,
+        leaf: &StoredNode,
+        limit: i64,
+        show: PathFilter,
+    ) -> Result<NodePage, StoreError> {
         self.page_from(held, leaf.n, limit, show)
     }
 
@@ -100,7 +106,7 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn line(&mut self, leaf: &Placed, show: Show) -> Result<Vec<i64>, StoreError> {
+    pub fn line(&mut self, leaf: &StoredNode, show: PathFilter) -> Result<Vec<i64>, StoreError> {
         // status 0: generating.
         let query = diesel::sql_query(format!(
             "WITH RECURSIVE up (n, parent_n) AS (SELECT n, parent_n FROM nodes WHERE n = $1 UNION ALL \
@@ -108,7 +114,7 @@ impl Reader<'_> {
              SELECT nodes.n FROM up JOIN nodes ON nodes.n = up.n WHERE status <> 0{}",
             show.condition(),
         ));
-        let up: Vec<OnLine> = prepared(query.bind::<BigInt, _>(leaf.n)).load(self.conn)?;
+        let up: Vec<PathNodeRow> = prepared(query.bind::<BigInt, _>(leaf.n)).load(self.conn)?;
         Ok(up.into_iter().rev().map(|row| row.n).collect())
     }
 
@@ -119,9 +125,9 @@ impl Reader<'_> {
     /// The database fails.
     pub fn count_up(
         &mut self,
-        from: &Placed,
+        from: &StoredNode,
         until: Option<i64>,
-        show: Show,
+        show: PathFilter,
         most: i64,
     ) -> Result<(u64, bool), StoreError> {
         // status 0: generating.
@@ -132,7 +138,7 @@ impl Reader<'_> {
             show.condition(),
         ));
         let query = query.bind::<BigInt, _>(from.n).bind::<BigInt, _>(until.unwrap_or(0)).bind::<BigInt, _>(most);
-        let up: Vec<Counted> = prepared(query).load(self.conn)?;
+        let up: Vec<PathCountRow> = prepared(query).load(self.conn)?;
         let is_met = until.is_some() && up.last().map(|last| last.n) == until;
         let counts = up.iter().filter(|row| row.counts && Some(row.n) != until).count();
         Ok((u64::try_from(counts).unwrap_or(u64::MAX), is_met))
@@ -142,24 +148,30 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn replies_up(&mut self, to: &Placed) -> Result<u64, StoreError> {
+    pub fn replies_up(&mut self, to: &StoredNode) -> Result<u64, StoreError> {
         // role 2: assistant; kind 1: message; status 1: complete.
         let query = diesel::sql_query(
             "WITH RECURSIVE up (n, parent_n) AS (SELECT n, parent_n FROM nodes WHERE n = $1 UNION ALL \
                SELECT p.n, p.parent_n FROM nodes p JOIN up ON p.n = up.parent_n) \
              SELECT nodes.n, (role = 2 AND kind = 1 AND status = 1) AS counts FROM up JOIN nodes ON nodes.n = up.n",
         );
-        let up: Vec<Counted> = prepared(query.bind::<BigInt, _>(to.n)).load(self.conn)?;
+        let up: Vec<PathCountRow> = prepared(query.bind::<BigInt, _>(to.n)).load(self.conn)?;
         Ok(u64::try_from(up.iter().filter(|row| row.counts).count()).unwrap_or(u64::MAX))
     }
 
-    pub(super) fn page_from(&mut self, held: &Held, start: i64, limit: i64, show: Show) -> Result<Page, StoreError> {
-        let mut up: Vec<ShownRow> = Vec::with_capacity(usize::try_from(limit.clamp(0, AT_ONCE)).unwrap_or(0) + 1);
-        let query = Up { start, limit: limit + 1, show, columns: ShownRow::as_select() };
-        for row in query.load_iter::<ShownRow, DefaultLoadingMode>(self.conn)? {
+    pub(super) fn page_from(
+        &mut self,
+        held: &StoredSession,
+        start: i64,
+        limit: i64,
+        show: PathFilter,
+    ) -> Result<NodePage, StoreError> {
+        let mut up: Vec<NodeViewRow> = Vec::with_capacity(usize::try_from(limit.clamp(0, AT_ONCE)).unwrap_or(0) + 1);
+        let query = AncestorQuery { start, limit: limit + 1, show, columns: NodeViewRow::as_select() };
+        for row in query.load_iter::<NodeViewRow, DefaultLoadingMode>(self.conn)? {
             up.push(row?);
         }
-        let names = Names::of(self.conn, &up)?;
+        let names = NodeIdMap::of(self.conn, &up)?;
         let has_more = i64::try_from(up.len()).unwrap_or(i64::MAX) > limit;
         if has_more {
             up.pop();
@@ -168,32 +180,32 @@ impl Reader<'_> {
         while let Some(row) = up.pop() {
             let n = row.n;
             let (parent, remembered) = (names.find(row.parent_n), names.find(row.remembered_n));
-            nodes.push(Placed { node: row.into_node(held.session.id, parent, remembered)?, n });
+            nodes.push(StoredNode { node: row.into_node(held.session.id, parent, remembered)?, n });
         }
         let next = if has_more { nodes.first().map(|oldest| oldest.node.id) } else { None };
-        Ok(Page { nodes, next })
+        Ok(NodePage { nodes, next })
     }
 }
 
 /// The ids of all rows that the rows of a page name, by their numbers. Most stand on the same path; the others are asked
 /// for.
-struct Names(Vec<(i64, Key)>);
+struct NodeIdMap(Vec<(i64, IdBytes)>);
 
-impl Names {
-    fn of(conn: &mut Conn, rows: &[ShownRow]) -> Result<Self, StoreError> {
+impl NodeIdMap {
+    fn of(conn: &mut Conn, rows: &[NodeViewRow]) -> Result<Self, StoreError> {
         let mut names = Self(rows.iter().map(|row| (row.n, row.id)).collect());
         names.0.sort_unstable_by_key(|(n, _)| *n);
         let named = rows.iter().flat_map(|row| [row.parent_n, row.remembered_n]);
         let missing: Vec<i64> = named.filter(|n| names.find(*n).is_none()).flatten().collect();
         for chunk in missing.chunks(512) {
             let some = nodes::table.filter(nodes::n.eq_any(padded(chunk))).select((nodes::n, nodes::id));
-            names.0.extend(prepared(some).load::<(i64, Key)>(conn)?);
+            names.0.extend(prepared(some).load::<(i64, IdBytes)>(conn)?);
         }
         names.0.sort_unstable_by_key(|(n, _)| *n);
         Ok(names)
     }
 
-    fn find(&self, n: Option<i64>) -> Option<Key> {
+    fn find(&self, n: Option<i64>) -> Option<IdBytes> {
         let at = self.0.binary_search_by_key(&n?, |(n, _)| *n).ok()?;
         self.0.get(at).map(|(_, key)| *key)
     }
@@ -201,15 +213,15 @@ impl Names {
 
 /// The lines on the way up from `start`, nearest first, at most `limit` of those wanted. The recursion is read lazily, so
 /// the cost is that of the page, not of the depth.
-struct Up {
+struct AncestorQuery {
     start: i64,
     limit: i64,
-    show: Show,
-    columns: AsSelect<ShownRow, Dialect>,
+    show: PathFilter,
+    columns: AsSelect<NodeViewRow, SqlDialect>,
 }
 
-impl QueryFragment<Dialect> for Up {
-    fn walk_ast<'b>(&'b self, mut pass: AstPass<'_, 'b, Dialect>) -> QueryResult<()> {
+impl QueryFragment<SqlDialect> for AncestorQuery {
+    fn walk_ast<'b>(&'b self, mut pass: AstPass<'_, 'b, SqlDialect>) -> QueryResult<()> {
         pass.push_sql("WITH RECURSIVE up (n, parent_n) AS (SELECT n, parent_n FROM nodes WHERE n = ");
         pass.push_bind_param::<BigInt, _>(&self.start)?;
         pass.push_sql(" UNION ALL SELECT p.n, p.parent_n FROM nodes p JOIN up ON p.n = up.parent_n) SELECT ");
@@ -222,14 +234,14 @@ impl QueryFragment<Dialect> for Up {
     }
 }
 
-impl QueryId for Up {
+impl QueryId for AncestorQuery {
     type QueryId = ();
     // Kept by its text.
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
-impl Query for Up {
-    type SqlType = SqlTypeOf<AsSelect<ShownRow, Dialect>>;
+impl Query for AncestorQuery {
+    type SqlType = SqlTypeOf<AsSelect<NodeViewRow, SqlDialect>>;
 }
 
-impl RunQueryDsl<Conn> for Up {}
+impl RunQueryDsl<Conn> for AncestorQuery {}

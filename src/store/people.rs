@@ -5,18 +5,18 @@ use serde_json::{Map, Value};
 
 use crate::clock::Time;
 use crate::ids::{CharacterId, LorebookId, PersonaId, UserId};
-use crate::oplog::{Act, Effect};
-use crate::tree::edit::Refusal;
+use crate::oplog::{Effect, OperationKind};
+use crate::tree::edit::TreeError;
 
 use super::blobs;
 use super::error::{StoreError, WriteError};
-use super::read::Reader;
+use super::read::StoreReader;
 use super::tables::{answers, characters, lorebooks, personas, sessions, users};
-use super::tx::{Entry, Tx};
+use super::tx::{OperationDraft, Tx};
 
 /// A user of this server.
 #[derive(Debug, Clone, PartialEq)]
-pub struct User {
+pub struct UserAccount {
     /// Its id.
     pub id: UserId,
     /// The name.
@@ -27,7 +27,7 @@ pub struct User {
 
 /// A character, persona or lorebook: a JSON object (`docs/api.md`).
 #[derive(Debug, Clone, PartialEq)]
-pub struct Card<Id> {
+pub struct LibraryItem<Id> {
     /// Its id.
     pub id: Id,
     /// The fields.
@@ -39,24 +39,24 @@ pub struct Card<Id> {
 }
 
 /// A card of a character.
-pub type CharacterCard = Card<CharacterId>;
+pub type CharacterCard = LibraryItem<CharacterId>;
 /// A card of a persona.
-pub type PersonaCard = Card<PersonaId>;
+pub type PersonaCard = LibraryItem<PersonaId>;
 /// A lorebook: its JSON is its card.
-pub type Lorebook = Card<LorebookId>;
+pub type Lorebook = LibraryItem<LorebookId>;
 
 /// The first answer to a request that carried an Idempotency-Key.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct SavedResponse {
     /// The hash of method, path and body.
     pub request: Vec<u8>,
-    /// The HTTP status, or [`Answer::LOST`].
+    /// The HTTP status, or [`SavedResponse::LOST`].
     pub status: u16,
     /// The body; what was made, as JSON, where the answer is lost.
     pub body: String,
 }
 
-impl Answer {
+impl SavedResponse {
     /// The status where what was made is gone for good.
     pub const PURGED: u16 = 410;
 
@@ -66,7 +66,7 @@ impl Answer {
 
 macro_rules! cards {
     ($table:ident.$column:ident, $id:ty, $card:ty, $what:literal, $list:ident, $get:ident, $put:ident, $update:ident, $trash:ident) => {
-        impl Reader<'_> {
+        impl StoreReader<'_> {
             #[doc = concat!("The caller's ", $what, "s, oldest first, after `skip` of them.")]
             ///
             /// # Errors
@@ -189,10 +189,10 @@ fn card<Id>(
     table: &'static str,
     (n, id, text, created, updated): (i64, Vec<u8>, String, i64, i64),
     read: impl FnOnce(&[u8]) -> Option<Id>,
-) -> Result<Card<Id>, StoreError> {
+) -> Result<LibraryItem<Id>, StoreError> {
     let id = read(&id).ok_or(StoreError::Inconsistent { table, column: "id", row: n })?;
     let card = serde_json::from_str(&text).map_err(|_| StoreError::Inconsistent { table, column: "card", row: n })?;
-    Ok(Card { id, card, created: Time(created), updated: Time(updated) })
+    Ok(LibraryItem { id, card, created: Time(created), updated: Time(updated) })
 }
 
 impl Tx<'_> {
@@ -219,20 +219,20 @@ impl Tx<'_> {
 
 /// A write to one thing must have changed one row.
 fn one(changed: usize, what: &'static str) -> Result<(), WriteError> {
-    if changed == 1 { Ok(()) } else { Err(Refusal::NotFound(what).into()) }
+    if changed == 1 { Ok(()) } else { Err(TreeError::NotFound(what).into()) }
 }
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// All users, oldest first.
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn users(&mut self) -> Result<Vec<User>, StoreError> {
+    pub fn users(&mut self) -> Result<Vec<UserAccount>, StoreError> {
         let rows: Vec<(i64, Vec<u8>, String, String)> =
             users::table.order(users::n).select((users::n, users::id, users::name, users::role)).load(self.conn)?;
         let read = |(n, id, name, role): (i64, Vec<u8>, String, String)| {
             let bad = StoreError::Inconsistent { table: "users", column: "id", row: n };
-            Ok(User { id: UserId::from_slice(&id).ok_or(bad)?, name, role })
+            Ok(UserAccount { id: UserId::from_slice(&id).ok_or(bad)?, name, role })
         };
         rows.into_iter().map(read).collect()
     }
@@ -249,7 +249,7 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn answer(&mut self, caller: UserId, key: &str, after: Time) -> Result<Option<Answer>, StoreError> {
+    pub fn answer(&mut self, caller: UserId, key: &str, after: Time) -> Result<Option<SavedResponse>, StoreError> {
         let row: Option<(Vec<u8>, i16, String)> = answers::table
             .inner_join(users::table.on(users::n.eq(answers::caller_n)))
             .filter(users::id.eq(caller.as_bytes().to_vec()))
@@ -258,7 +258,11 @@ impl Reader<'_> {
             .select((answers::request, answers::status, answers::body))
             .get_result(self.conn)
             .optional()?;
-        Ok(row.map(|(request, status, body)| Answer { request, status: u16::try_from(status).unwrap_or(0), body }))
+        Ok(row.map(|(request, status, body)| SavedResponse {
+            request,
+            status: u16::try_from(status).unwrap_or(0),
+            body,
+        }))
     }
 }
 
@@ -267,7 +271,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn put_user(&mut self, user: &User, at: Time) -> Result<(), WriteError> {
+    pub fn put_user(&mut self, user: &UserAccount, at: Time) -> Result<(), WriteError> {
         self.run(|conn| {
             let n: Option<i64> = users::table.select(diesel::dsl::max(users::n)).get_result(conn)?;
             let row = (
@@ -288,7 +292,7 @@ impl Tx<'_> {
             let of_id = users::table.filter(users::id.eq(id.as_bytes().to_vec()));
             Ok(of_id.select(users::n).get_result(conn).optional()?)
         })?;
-        found.ok_or(WriteError::Refused(Refusal::NotFound("the user")))
+        found.ok_or(WriteError::Refused(TreeError::NotFound("the user")))
     }
 
     /// Keeps bytes by their content; answers with the hash in hex.
@@ -307,7 +311,10 @@ impl Tx<'_> {
         let mut held = self.session(owner, id)?;
         // Logged like everything else, so that whoever follows the log (search, watchers) hears of it.
         let effects = vec![Effect::Setting { name: "trashed".into(), from: false.into(), to: true.into() }];
-        self.log(&mut held, Entry { act: Act::Session, actor: Some(owner), at, step: None, effects })?;
+        self.log(
+            &mut held,
+            OperationDraft { act: OperationKind::Session, actor: Some(owner), at, step: None, effects },
+        )?;
         let changed = self.run(|conn| {
             Ok(diesel::update(sessions::table.find(held.n)).set(sessions::trashed.eq(Some(at.0))).execute(conn)?)
         })?;
@@ -323,7 +330,7 @@ impl Tx<'_> {
         &mut self,
         caller: UserId,
         key: &str,
-        answer: &Answer,
+        answer: &SavedResponse,
         at: Time,
         forget_before: Time,
     ) -> Result<(), WriteError> {
@@ -338,7 +345,7 @@ impl Tx<'_> {
         if let Some((n, kept, request)) = taken {
             // What an act has kept gives way to its answer, and to nothing else: least of all to a second act.
             if kept != 0 || status == 0 || request != answer.request {
-                return Err(Refusal::Conflict("that Idempotency-Key has been answered".into()).into());
+                return Err(TreeError::Conflict("that Idempotency-Key has been answered".into()).into());
             }
             let row = (answers::status.eq(status), answers::body.eq(&answer.body));
             self.run(|conn| Ok(diesel::update(answers::table.find(n)).set(row).execute(conn)?))?;

@@ -19,14 +19,14 @@ use super::conn::Conn;
 
 /// A question whose text is one of few. For questions only: diesel's `execute` goes by reference, and this mark is lost.
 #[must_use = "a statement does nothing until it is run"]
-pub struct Prepared<Q>(Q);
+pub struct PreparedQuery<Q>(Q);
 
 /// Marks a question whose text is one of few.
-pub fn prepared<Q>(query: Q) -> Prepared<Q> {
-    Prepared(query)
+pub fn prepared<Q>(query: Q) -> PreparedQuery<Q> {
+    PreparedQuery(query)
 }
 
-impl<Q: QueryFragment<DB>, DB: Backend> QueryFragment<DB> for Prepared<Q> {
+impl<Q: QueryFragment<DB>, DB: Backend> QueryFragment<DB> for PreparedQuery<Q> {
     fn walk_ast<'b>(&'b self, pass: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         self.0.walk_ast(pass)
     }
@@ -36,50 +36,50 @@ impl<Q: QueryFragment<DB>, DB: Backend> QueryFragment<DB> for Prepared<Q> {
     }
 }
 
-impl<Q> QueryId for Prepared<Q> {
+impl<Q> QueryId for PreparedQuery<Q> {
     type QueryId = ();
     // Kept by its text, so that two texts of one type are never taken for each other.
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
-impl<Q: Query> Query for Prepared<Q> {
+impl<Q: Query> Query for PreparedQuery<Q> {
     type SqlType = Q::SqlType;
 }
 
-impl<Q> RunQueryDsl<Conn> for Prepared<Q> {}
+impl<Q> RunQueryDsl<Conn> for PreparedQuery<Q> {}
 
 /// Other values for the rows that fit a condition.
 #[must_use = "a statement does nothing until it is run"]
-pub struct Update<T: QuerySource, C: AsChangeset, W> {
+pub struct UpdateStatement<T: QuerySource, C: AsChangeset, W> {
     from: T::FromClause,
     changes: C::Changeset,
     condition: W,
 }
 
 /// `UPDATE table SET changes WHERE condition`.
-pub fn update<T, C, W>(table: T, changes: C, condition: W) -> Update<T, C, W>
+pub fn update<T, C, W>(table: T, changes: C, condition: W) -> UpdateStatement<T, C, W>
 where
     T: QuerySource,
     C: AsChangeset<Target = T>,
     W: Expression<SqlType = Bool> + AppearsOnTable<T>,
 {
-    Update { from: table.from_clause(), changes: changes.as_changeset(), condition }
+    UpdateStatement { from: table.from_clause(), changes: changes.as_changeset(), condition }
 }
 
-impl<T: QuerySource, C: AsChangeset, W> Update<T, C, W> {
+impl<T: QuerySource, C: AsChangeset, W> UpdateStatement<T, C, W> {
     /// Runs it; answers with how many rows fitted.
     ///
     /// # Errors
     /// The database fails.
     pub fn execute(self, conn: &mut Conn) -> QueryResult<usize>
     where
-        Self: QueryFragment<Dialect> + QueryId,
+        Self: QueryFragment<SqlDialect> + QueryId,
     {
         conn.execute_returning_count(&self)
     }
 }
 
-impl<T, C, W, DB> QueryFragment<DB> for Update<T, C, W>
+impl<T, C, W, DB> QueryFragment<DB> for UpdateStatement<T, C, W>
 where
     T: QuerySource<FromClause: QueryFragment<DB>>,
     C: AsChangeset<Changeset: QueryFragment<DB>>,
@@ -97,21 +97,21 @@ where
 }
 
 /// Which update it is: that of these columns where this holds.
-pub struct UpdateId<T, C, W>(PhantomData<(T, C, W)>);
+pub struct UpdateStatementId<T, C, W>(PhantomData<(T, C, W)>);
 
-impl<T: QuerySource + QueryId, C: AsChangeset + QueryId, W: QueryId> QueryId for Update<T, C, W> {
-    type QueryId = UpdateId<T::QueryId, C::QueryId, W::QueryId>;
+impl<T: QuerySource + QueryId, C: AsChangeset + QueryId, W: QueryId> QueryId for UpdateStatement<T, C, W> {
+    type QueryId = UpdateStatementId<T::QueryId, C::QueryId, W::QueryId>;
     const HAS_STATIC_QUERY_ID: bool = T::HAS_STATIC_QUERY_ID && C::HAS_STATIC_QUERY_ID && W::HAS_STATIC_QUERY_ID;
 }
 
 /// The database that connections speak to.
-pub type Dialect = <Conn as Connection>::Backend;
+pub type SqlDialect = <Conn as Connection>::Backend;
 
 /// A row that is about to be written; [`insertable!`] says how.
-pub struct New<'a, R>(pub &'a R);
+pub struct InsertRow<'a, R>(pub &'a R);
 
 /// Which insert it is: the one into this table.
-pub struct InsertId<T>(PhantomData<T>);
+pub struct InsertRowId<T>(PhantomData<T>);
 
 /// Writes a row. Diesel's own `INSERT` comes to the same, after walking through its columns five times.
 ///
@@ -119,20 +119,20 @@ pub struct InsertId<T>(PhantomData<T>);
 /// The database fails.
 pub fn insert<R>(conn: &mut Conn, row: &R) -> QueryResult<()>
 where
-    for<'a> New<'a, R>: QueryFragment<Dialect> + QueryId,
+    for<'a> InsertRow<'a, R>: QueryFragment<SqlDialect> + QueryId,
 {
-    conn.execute_returning_count(&New(row)).map(|_| ())
+    conn.execute_returning_count(&InsertRow(row)).map(|_| ())
 }
 
 /// How a row is written: into which table, and its fields, each named like its column. One for each table.
 macro_rules! insertable {
     ($row:ident $(<$life:lifetime>)?, $table:ident, $first:ident $(, $column:ident)* $(,)?) => {
-        impl $(<$life>)? diesel::query_builder::QueryFragment<$crate::store::prepared::Dialect>
-            for $crate::store::prepared::New<'_, $row $(<$life>)?>
+        impl $(<$life>)? diesel::query_builder::QueryFragment<$crate::store::prepared::SqlDialect>
+            for $crate::store::prepared::InsertRow<'_, $row $(<$life>)?>
         {
             fn walk_ast<'b>(
                 &'b self,
-                mut pass: diesel::query_builder::AstPass<'_, 'b, $crate::store::prepared::Dialect>,
+                mut pass: diesel::query_builder::AstPass<'_, 'b, $crate::store::prepared::SqlDialect>,
             ) -> diesel::QueryResult<()> {
                 pass.push_sql(concat!(
                     "INSERT INTO ", stringify!($table), " (", stringify!($first) $(, ", ", stringify!($column))*, ") VALUES ("
@@ -147,8 +147,8 @@ macro_rules! insertable {
             }
         }
 
-        impl $(<$life>)? diesel::query_builder::QueryId for $crate::store::prepared::New<'_, $row $(<$life>)?> {
-            type QueryId = $crate::store::prepared::InsertId<$table::table>;
+        impl $(<$life>)? diesel::query_builder::QueryId for $crate::store::prepared::InsertRow<'_, $row $(<$life>)?> {
+            type QueryId = $crate::store::prepared::InsertRowId<$table::table>;
             const HAS_STATIC_QUERY_ID: bool = true;
         }
     };

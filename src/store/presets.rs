@@ -10,17 +10,17 @@ use crate::clock::Time;
 use crate::ids::{PresetId, UserId};
 use crate::interop::preset::leave_secrets;
 use crate::prompt::preset::models_of;
-use crate::tree::edit::Refusal;
+use crate::tree::edit::TreeError;
 use crate::tree::preset::fits;
 
 use super::error::{StoreError, WriteError};
-use super::people::Card;
-use super::read::Reader;
+use super::people::LibraryItem;
+use super::read::StoreReader;
 use super::tables::{presets, users};
 use super::tx::Tx;
 
 /// A preset: `{kind, name, file?, body}` is its card.
-pub type Preset = Card<PresetId>;
+pub type StoredPreset = LibraryItem<PresetId>;
 
 /// A preset in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub struct PresetHead {
 
 /// The bodies of all presets of a kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Bodies {
+pub struct PresetBodies {
     /// The bodies, the oldest first.
     pub all: Vec<Value>,
     /// Whether there are more than are read at once.
@@ -54,12 +54,12 @@ pub struct Bodies {
 const MOST_BYTES: usize = 4 << 20;
 
 /// The columns of a list.
-type Columns = (i64, Vec<u8>, String, String, Option<String>, i64, i64, Option<String>);
+type PresetListColumns = (i64, Vec<u8>, String, String, Option<String>, i64, i64, Option<String>);
 
 /// The columns of a whole one.
-type WholeColumns = (i64, String, String, Option<String>, String, i64, i64);
+type PresetColumns = (i64, String, String, Option<String>, String, i64, i64);
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// The caller's presets, of one kind if that is named, oldest first, after `skip` of them.
     ///
     /// # Errors
@@ -79,7 +79,7 @@ impl Reader<'_> {
         if let Some(kind) = kind {
             own = own.filter(presets::kind.eq(kind));
         }
-        let rows: Vec<Columns> = own
+        let rows: Vec<PresetListColumns> = own
             .order(presets::n)
             .offset(skip)
             .limit(limit)
@@ -94,7 +94,7 @@ impl Reader<'_> {
                 presets::models,
             ))
             .load(self.conn)?;
-        let head = |(n, id, kind, name, file, created, updated, models): Columns| {
+        let head = |(n, id, kind, name, file, created, updated, models): PresetListColumns| {
             let id = PresetId::from_slice(&id).ok_or_else(|| damaged("id", n))?;
             let models = models.map_or(Ok(Vec::new()), |models| serde_json::from_str(&models));
             let models = models.map_err(|_| damaged("models", n))?;
@@ -128,7 +128,7 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn preset_bodies(&mut self, caller: UserId, kind: &str) -> Result<Bodies, StoreError> {
+    pub fn preset_bodies(&mut self, caller: UserId, kind: &str) -> Result<PresetBodies, StoreError> {
         let own = presets::table
             .inner_join(users::table.on(users::n.eq(presets::owner_n)))
             .filter(users::id.eq(caller.as_bytes().to_vec()))
@@ -136,7 +136,7 @@ impl Reader<'_> {
             .filter(presets::trashed.is_null())
             .order(presets::n)
             .select((presets::n, presets::body));
-        let (mut bodies, mut bytes) = (Bodies::default(), 0_usize);
+        let (mut bodies, mut bytes) = (PresetBodies::default(), 0_usize);
         for row in own.load_iter::<(i64, String), DefaultLoadingMode>(self.conn)? {
             let (n, body) = row?;
             if bytes > MOST_BYTES {
@@ -153,8 +153,8 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// The database fails or the row is damaged.
-    pub fn preset(&mut self, caller: UserId, id: PresetId) -> Result<Option<Preset>, StoreError> {
-        let row: Option<WholeColumns> = presets::table
+    pub fn preset(&mut self, caller: UserId, id: PresetId) -> Result<Option<StoredPreset>, StoreError> {
+        let row: Option<PresetColumns> = presets::table
             .inner_join(users::table.on(users::n.eq(presets::owner_n)))
             .filter(users::id.eq(caller.as_bytes().to_vec()))
             .filter(presets::id.eq(id.as_bytes().to_vec()))
@@ -175,7 +175,7 @@ impl Reader<'_> {
         let mut card = Map::from_iter([("kind".to_owned(), kind.into()), ("name".to_owned(), name.into())]);
         card.extend(file.map(|file| ("file".to_owned(), file.into())));
         card.insert("body".to_owned(), body);
-        Ok(Some(Preset { id, card, created: Time(created), updated: Time(updated) }))
+        Ok(Some(StoredPreset { id, card, created: Time(created), updated: Time(updated) }))
     }
 }
 
@@ -209,7 +209,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn put_preset(&mut self, owner: UserId, new: &Preset) -> Result<(), WriteError> {
+    pub fn put_preset(&mut self, owner: UserId, new: &StoredPreset) -> Result<(), WriteError> {
         let owner_n = self.user_n(owner)?;
         self.run(|conn| {
             let n: Option<i64> = presets::table.select(diesel::dsl::max(presets::n)).get_result(conn)?;
@@ -235,7 +235,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn put_preset_once(&mut self, owner: UserId, new: &Preset) -> Result<PresetId, WriteError> {
+    pub fn put_preset_once(&mut self, owner: UserId, new: &StoredPreset) -> Result<PresetId, WriteError> {
         let owner_n = self.user_n(owner)?;
         let known: Option<Vec<u8>> = self.run(|conn| {
             let same = presets::table
@@ -277,14 +277,14 @@ impl Tx<'_> {
             return Ok(());
         }
         let at = Time(line.updated);
-        self.put_preset(owner, &Preset { id, card, created: at, updated: at })
+        self.put_preset(owner, &StoredPreset { id, card, created: at, updated: at })
     }
 
     /// Replaces name and body of one of the caller's presets.
     ///
     /// # Errors
     /// It is not there or somebody else's.
-    pub fn update_preset(&mut self, owner: UserId, new: &Preset) -> Result<(), WriteError> {
+    pub fn update_preset(&mut self, owner: UserId, new: &StoredPreset) -> Result<(), WriteError> {
         let set = (
             presets::name.eq(text(new, "name")),
             presets::body.eq(body(new)),
@@ -298,7 +298,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// It is not there or somebody else's.
-    pub fn swap_preset(&mut self, owner: UserId, seen: Time, new: &Preset) -> Result<bool, WriteError> {
+    pub fn swap_preset(&mut self, owner: UserId, seen: Time, new: &StoredPreset) -> Result<bool, WriteError> {
         let owner_n = self.user_n(owner)?;
         let set = (
             presets::name.eq(text(new, "name")),
@@ -340,23 +340,23 @@ impl Tx<'_> {
                 .filter(presets::trashed.is_null());
             Ok(own.select(presets::n).get_result(conn).optional()?)
         })?;
-        let own = own.ok_or(Refusal::NotFound("the preset"))?;
+        let own = own.ok_or(TreeError::NotFound("the preset"))?;
         self.run(|conn| Ok(change(conn, own)?))?;
         Ok(())
     }
 }
 
-fn text<'a>(preset: &'a Preset, key: &str) -> &'a str {
+fn text<'a>(preset: &'a StoredPreset, key: &str) -> &'a str {
     preset.card.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// For which models it is, if it says so.
-fn models(preset: &Preset) -> Option<String> {
+fn models(preset: &StoredPreset) -> Option<String> {
     let body = preset.card.get("body")?.as_object().filter(|_| text(preset, "kind") == "openai")?;
     let models = models_of(body);
     (!models.is_empty()).then(|| Value::from(models).to_string())
 }
 
-fn body(preset: &Preset) -> String {
+fn body(preset: &StoredPreset) -> String {
     preset.card.get("body").map(Value::to_string).unwrap_or_default()
 }

@@ -10,11 +10,11 @@ use serde_json::Map;
 
 use crate::clock::Time;
 use crate::ids::{NodeId, SessionId, SummaryId};
-use crate::tree::edit::Refusal;
+use crate::tree::edit::TreeError;
 
 use super::conn::Conn;
 use super::error::{StoreError, WriteError};
-use super::page::Show;
+use super::page::PathFilter;
 use super::prepared::prepared;
 use super::remains;
 use super::summaries::{GONE, NewSummary, PLUGIN, drop_all, hash_of_rows};
@@ -37,7 +37,7 @@ pub struct ProposedSummary {
 }
 
 #[derive(QueryableByName)]
-struct Spoken {
+struct TurnMessageRow {
     #[diesel(sql_type = BigInt)]
     n: i64,
 }
@@ -54,8 +54,8 @@ impl Tx<'_> {
         node: NodeId,
         new: &ProposedSummary,
     ) -> Result<bool, WriteError> {
-        let held = self.any_session(session)?.ok_or(Refusal::NotFound("the session"))?;
-        let leaf = self.any_row(&held, node)?.ok_or(Refusal::NotFound("the message"))?.n;
+        let held = self.any_session(session)?.ok_or(TreeError::NotFound("the session"))?;
+        let leaf = self.any_row(&held, node)?.ok_or(TreeError::NotFound("the message"))?.n;
         let found = self.run(|conn| {
             let rows = spoken(conn, leaf, &new.turns)?;
             let level = make_room(conn, held.n, &rows)?;
@@ -76,10 +76,10 @@ fn spoken(conn: &mut Conn, leaf: i64, turns: &RangeInclusive<i32>) -> Result<Vec
         "WITH RECURSIVE up (n, parent_n, turn) AS (SELECT n, parent_n, turn FROM nodes WHERE n = $1 UNION ALL \
            SELECT p.n, p.parent_n, p.turn FROM nodes p JOIN up ON p.n = up.parent_n WHERE up.turn >= $2) \
          SELECT nodes.n FROM up JOIN nodes ON nodes.n = up.n WHERE status <> 0 AND up.turn BETWEEN $2 AND $3{}",
-        Show::Enabled.condition(),
+        PathFilter::Enabled.condition(),
     ));
     let query = query.bind::<BigInt, _>(leaf).bind::<Integer, _>(first).bind::<Integer, _>(*turns.end());
-    let up: Vec<Spoken> = prepared(query).load(conn)?;
+    let up: Vec<TurnMessageRow> = prepared(query).load(conn)?;
     Ok(up.into_iter().rev().map(|row| row.n).collect())
 }
 

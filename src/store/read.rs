@@ -9,21 +9,21 @@ use diesel::sql_types::{BigInt, Binary};
 
 use crate::ids::{NodeId, SessionId, UserId};
 use crate::oplog::Operation;
-use crate::tree::{Delta, Role, Siblings};
+use crate::tree::{Delta, Role, SiblingPosition};
 use crate::world::World;
 
 use super::caches::Caches;
 use super::climb;
-use super::conn::{self, Conn, Key};
+use super::conn::{self, Conn, IdBytes};
 use super::error::StoreError;
-use super::held::{Counts, Held, Placed};
-use super::numbers::{self, Lasting};
+use super::held::{NodeCounts, StoredNode, StoredSession};
+use super::numbers::{self, PermanentTable};
 use super::prepared::prepared;
-use super::rows::{NodeRow, OperationRow, SessionRow, ShownRow};
-use super::rules::RulesInForce;
+use super::rows::{NodeRow, NodeViewRow, OperationRow, SessionRow};
+use super::rules::ActiveRules;
 use super::tables::{nodes, operations, sessions, texts, users};
-use super::traces::{self, Missing, Trace, TraceOutline};
-use super::worlds::{self, View};
+use super::traces::{self, MissingNode, Trace, TraceOutline};
+use super::worlds::{self, WorldAccess};
 
 diesel::alias! {
     const PARENTS: Alias<Parents> = nodes as parents;
@@ -40,7 +40,7 @@ macro_rules! full_nodes {
             .left_join(PARENTS.on(PARENTS.field(nodes::n).nullable().eq(nodes::parent_n)))
             .left_join(REMEMBERED.on(REMEMBERED.field(nodes::n).nullable().eq(nodes::remembered_n)))
             .select((
-                ShownRow::as_select(),
+                NodeViewRow::as_select(),
                 PARENTS.field(nodes::id).nullable(),
                 REMEMBERED.field(nodes::id).nullable(),
             ))
@@ -48,22 +48,22 @@ macro_rules! full_nodes {
 }
 
 /// A read of one snapshot.
-pub struct Reader<'a> {
+pub struct StoreReader<'a> {
     pub(super) conn: &'a mut Conn,
     pub(super) caches: &'a Arc<Caches>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> StoreReader<'a> {
     pub(super) fn new(conn: &'a mut Conn, caches: &'a Arc<Caches>) -> Self {
         Self { conn, caches }
     }
 
     pub(super) fn snapshot<T, E: From<StoreError>>(
         &mut self,
-        closure: impl FnOnce(&mut Reader<'_>) -> Result<T, E>,
+        closure: impl FnOnce(&mut StoreReader<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         conn::begin_read(self.conn)?;
-        let result = closure(&mut Reader { conn: self.conn, caches: self.caches });
+        let result = closure(&mut StoreReader { conn: self.conn, caches: self.caches });
         conn::end_read(self.conn);
         result
     }
@@ -72,7 +72,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn session(&mut self, caller: UserId, id: SessionId) -> Result<Option<Held>, StoreError> {
+    pub fn session(&mut self, caller: UserId, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
         Ok(held(self.conn, id)?.filter(|held| held.session.owner == caller))
     }
 
@@ -80,7 +80,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn any_session(&mut self, id: SessionId) -> Result<Option<Held>, StoreError> {
+    pub fn any_session(&mut self, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
         held(self.conn, id)
     }
 
@@ -88,7 +88,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn sessions(&mut self, caller: UserId, skip: i64, limit: i64) -> Result<Vec<Held>, StoreError> {
+    pub fn sessions(&mut self, caller: UserId, skip: i64, limit: i64) -> Result<Vec<StoredSession>, StoreError> {
         let ids: Vec<Vec<u8>> = sessions::table
             .inner_join(users::table.on(users::n.eq(sessions::owner_n)))
             .filter(users::id.eq(caller.as_bytes().to_vec()))
@@ -106,7 +106,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn turns(&mut self, held: &[Held]) -> Result<Vec<i32>, StoreError> {
+    pub fn turns(&mut self, held: &[StoredSession]) -> Result<Vec<i32>, StoreError> {
         let heads: Vec<i64> = held.iter().map(|held| held.head_n).collect();
         let some = nodes::table.filter(nodes::n.eq_any(padded(&heads))).select((nodes::n, nodes::turn));
         let turns: HashMap<i64, i32> = prepared(some).load::<(i64, i32)>(self.conn)?.into_iter().collect();
@@ -117,10 +117,10 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn node(&mut self, held: &Held, id: NodeId) -> Result<Option<Placed>, StoreError> {
+    pub fn node(&mut self, held: &StoredSession, id: NodeId) -> Result<Option<StoredNode>, StoreError> {
         let named = nodes::id.eq(id.as_bytes().to_vec());
         let own = nodes::session_n.eq(held.n).and(nodes::is_hidden.eq(false));
-        let found: Option<NodeAndIds> = full_nodes!().filter(named).filter(own).get_result(self.conn).optional()?;
+        let found: Option<NodeColumns> = full_nodes!().filter(named).filter(own).get_result(self.conn).optional()?;
         found.map(|found| placed(held.session.id, found)).transpose()
     }
 
@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn node_or_stashed(&mut self, held: &Held, id: NodeId) -> Result<Option<Placed>, StoreError> {
+    pub fn node_or_stashed(&mut self, held: &StoredSession, id: NodeId) -> Result<Option<StoredNode>, StoreError> {
         let row = any_node_row(self.conn, held.n, id)?.filter(|row| !row.is_hidden || row.fragment_n.is_some());
         let Some(row) = row else { return Ok(None) };
         Ok(load(self.conn, held.session.id, &[row.n])?.pop())
@@ -138,7 +138,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn nodes(&mut self, held: &Held, ids: &[NodeId]) -> Result<Vec<Placed>, StoreError> {
+    pub fn nodes(&mut self, held: &StoredSession, ids: &[NodeId]) -> Result<Vec<StoredNode>, StoreError> {
         let found = ids.iter().map(|id| self.node(held, *id));
         found.filter_map(Result::transpose).collect()
     }
@@ -147,7 +147,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn placed(&mut self, held: &Held, rows: &[i64]) -> Result<Vec<Placed>, StoreError> {
+    pub fn placed(&mut self, held: &StoredSession, rows: &[i64]) -> Result<Vec<StoredNode>, StoreError> {
         load(self.conn, held.session.id, rows)
     }
 
@@ -155,7 +155,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn children(&mut self, held: &Held, parent: NodeId) -> Result<Vec<Placed>, StoreError> {
+    pub fn children(&mut self, held: &StoredSession, parent: NodeId) -> Result<Vec<StoredNode>, StoreError> {
         let Some(parent) = node_row(self.conn, held.n, parent)? else { return Ok(Vec::new()) };
         let rows: Vec<i64> = nodes::table
             .filter(nodes::parent_n.eq(parent.n))
@@ -170,8 +170,8 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn siblings(&mut self, placed: &Placed) -> Result<Siblings, StoreError> {
-        let alone = Siblings { index: 0, ids: vec![placed.node.id] };
+    pub fn siblings(&mut self, placed: &StoredNode) -> Result<SiblingPosition, StoreError> {
+        let alone = SiblingPosition { index: 0, ids: vec![placed.node.id] };
         let parent: Option<i64> = nodes::table.find(placed.n).select(nodes::parent_n).get_result(self.conn)?;
         let Some(parent) = parent else { return Ok(alone) };
         let ids: Vec<Vec<u8>> = nodes::table
@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
             .load(self.conn)?;
         let ids: Vec<NodeId> = ids.iter().filter_map(|id| NodeId::from_slice(id)).collect();
         match ids.iter().position(|id| *id == placed.node.id) {
-            Some(index) => Ok(Siblings { index, ids }),
+            Some(index) => Ok(SiblingPosition { index, ids }),
             None => Ok(alone),
         }
     }
@@ -193,7 +193,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn context_of(&mut self, held: &Held, id: NodeId) -> Result<Option<Placed>, StoreError> {
+    pub fn context_of(&mut self, held: &StoredSession, id: NodeId) -> Result<Option<StoredNode>, StoreError> {
         let Some(row) = node_row(self.conn, held.n, id)? else { return Ok(None) };
         match climb::context_above(self.conn, row.n)? {
             Some(n) => Ok(load(self.conn, held.session.id, &[n])?.pop()),
@@ -206,7 +206,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn generations(&mut self, held: &Held, context: NodeId) -> Result<Vec<Placed>, StoreError> {
+    pub fn generations(&mut self, held: &StoredSession, context: NodeId) -> Result<Vec<StoredNode>, StoreError> {
         let Some(context) = node_row(self.conn, held.n, context)? else { return Ok(Vec::new()) };
         let (mut replies, mut above) = (Vec::new(), vec![context.n]);
         // Depth grows with every round, so that even a damaged tree ends the search.
@@ -237,9 +237,9 @@ impl<'a> Reader<'a> {
     /// The database fails or a row is damaged.
     pub fn remembered(
         &mut self,
-        held: &Held,
-        context: &Placed,
-        generations: &[Placed],
+        held: &StoredSession,
+        context: &StoredNode,
+        generations: &[StoredNode],
     ) -> Result<Option<NodeId>, StoreError> {
         let mut next = context.node.remembered;
         while let Some(id) = next {
@@ -256,7 +256,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn world(&mut self, held: &Held, placed: &Placed) -> Result<Arc<World>, StoreError> {
+    pub fn world(&mut self, held: &StoredSession, placed: &StoredNode) -> Result<Arc<World>, StoreError> {
         self.world_of(held, placed.n)
     }
 
@@ -264,7 +264,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn world_before(&mut self, held: &Held, placed: &Placed) -> Result<Arc<World>, StoreError> {
+    pub fn world_before(&mut self, held: &StoredSession, placed: &StoredNode) -> Result<Arc<World>, StoreError> {
         let parent: Option<i64> = nodes::table.find(placed.n).select(nodes::parent_n).get_result(self.conn)?;
         match parent {
             Some(parent) => self.world_of(held, parent),
@@ -273,16 +273,16 @@ impl<'a> Reader<'a> {
     }
 
     /// Under the arrangement of this snapshot: `held` may come from an earlier one.
-    pub(super) fn world_of(&mut self, held: &Held, node_n: i64) -> Result<Arc<World>, StoreError> {
+    pub(super) fn world_of(&mut self, held: &StoredSession, node_n: i64) -> Result<Arc<World>, StoreError> {
         let edits = worlds::edits_now(self.conn, held.n)?;
-        worlds::at(self.conn, self.caches, &mut View::Snapshot, node_n, edits)
+        worlds::at(self.conn, self.caches, &mut WorldAccess::Snapshot, node_n, edits)
     }
 
     /// The rules in force at a node.
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn rules(&mut self, placed: &Placed) -> Result<Arc<RulesInForce>, StoreError> {
+    pub fn rules(&mut self, placed: &StoredNode) -> Result<Arc<ActiveRules>, StoreError> {
         let rules_n: Option<i64> = nodes::table.find(placed.n).select(nodes::rules_n).get_result(self.conn)?;
         match rules_n {
             Some(n) => self.caches.rules(n, || super::rules::read(self.conn, n)),
@@ -294,7 +294,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn delta(&mut self, placed: &Placed) -> Result<Delta, StoreError> {
+    pub fn delta(&mut self, placed: &StoredNode) -> Result<Delta, StoreError> {
         let revision: i32 = nodes::table.find(placed.n).select(nodes::revision).get_result(self.conn)?;
         worlds::delta(self.conn, placed.n, revision)
     }
@@ -303,7 +303,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn trace(&mut self, placed: &Placed) -> Result<Option<Trace>, StoreError> {
+    pub fn trace(&mut self, placed: &StoredNode) -> Result<Option<Trace>, StoreError> {
         traces::get(self.conn, placed.n)
     }
 
@@ -311,7 +311,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn trace_outline(&mut self, placed: &Placed) -> Result<Option<TraceOutline>, StoreError> {
+    pub fn trace_outline(&mut self, placed: &StoredNode) -> Result<Option<TraceOutline>, StoreError> {
         traces::outline(self.conn, placed.n)
     }
 
@@ -319,7 +319,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn missing(&mut self, n: i64) -> Result<Missing, StoreError> {
+    pub fn missing(&mut self, n: i64) -> Result<MissingNode, StoreError> {
         traces::missing(self.conn, n)
     }
 
@@ -327,7 +327,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn operations(&mut self, held: &Held, since: i64, limit: i64) -> Result<Vec<Operation>, StoreError> {
+    pub fn operations(&mut self, held: &StoredSession, since: i64, limit: i64) -> Result<Vec<Operation>, StoreError> {
         // They are numbered without gaps, so that no `LIMIT` is needed.
         let rows: Vec<OperationRow> = operations::table
             .filter(operations::session_n.eq(held.n))
@@ -349,8 +349,8 @@ impl<'a> Reader<'a> {
              JOIN sessions s ON s.n = o.session_n WHERE o.n > $1 ORDER BY o.n LIMIT 0 + $2",
         );
         let query = query.bind::<BigInt, _>(cursor).bind::<BigInt, _>(limit);
-        let rows: Vec<Logged> = prepared(query).load(self.conn)?;
-        let read = |Logged { entry, session }: Logged| {
+        let rows: Vec<LogEntryRow> = prepared(query).load(self.conn)?;
+        let read = |LogEntryRow { entry, session }: LogEntryRow| {
             let n = entry.n;
             let bad = StoreError::Inconsistent { table: "sessions", column: "id", row: n };
             Ok((n, SessionId::from_slice(&session).ok_or(bad)?, entry.into_operation()?))
@@ -363,14 +363,14 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The database fails.
     pub fn newest_cursor(&mut self) -> Result<i64, StoreError> {
-        Ok(numbers::newest(self.conn, Lasting::Operations)?.unwrap_or(0).max(0))
+        Ok(numbers::newest(self.conn, PermanentTable::Operations)?.unwrap_or(0).max(0))
     }
 
     /// Whether a node lies on the path from the root to `leaf`.
     ///
     /// # Errors
     /// The database fails.
-    pub fn is_on_path(&mut self, held: &Held, node: NodeId, leaf: NodeId) -> Result<bool, StoreError> {
+    pub fn is_on_path(&mut self, held: &StoredSession, node: NodeId, leaf: NodeId) -> Result<bool, StoreError> {
         let (Some(node), Some(leaf)) = (node_row(self.conn, held.n, node)?, node_row(self.conn, held.n, leaf)?) else {
             return Ok(false);
         };
@@ -379,13 +379,13 @@ impl<'a> Reader<'a> {
 }
 
 /// A session with the rows behind it, unless it lies in the trash.
-pub(super) fn held(conn: &mut Conn, id: SessionId) -> Result<Option<Held>, StoreError> {
+pub(super) fn held(conn: &mut Conn, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
     Ok(held_anywhere(conn, id)?.filter(|held| !held.is_trashed))
 }
 
 /// An entry of the log with the id of its session.
 #[derive(QueryableByName)]
-struct Logged {
+struct LogEntryRow {
     #[diesel(embed)]
     entry: OperationRow,
     #[diesel(sql_type = Binary)]
@@ -393,13 +393,13 @@ struct Logged {
 }
 
 /// A session's row with the ids of its owner, root and HEAD.
-type SessionAndIds = (SessionRow, Vec<u8>, Vec<u8>, Vec<u8>);
+type SessionColumns = (SessionRow, Vec<u8>, Vec<u8>, Vec<u8>);
 /// A node's rows with the ids of its parent and of the child it remembers.
-type NodeAndIds = (ShownRow, Option<Key>, Option<Key>);
+type NodeColumns = (NodeViewRow, Option<IdBytes>, Option<IdBytes>);
 
 /// A session with the rows behind it, in the trash or not.
-pub(super) fn held_anywhere(conn: &mut Conn, id: SessionId) -> Result<Option<Held>, StoreError> {
-    let found: Option<SessionAndIds> = sessions::table
+pub(super) fn held_anywhere(conn: &mut Conn, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
+    let found: Option<SessionColumns> = sessions::table
         .inner_join(users::table.on(users::n.eq(sessions::owner_n)))
         .inner_join(ROOTS.on(ROOTS.field(nodes::n).eq(sessions::root_n)))
         .inner_join(HEADS.on(HEADS.field(nodes::n).eq(sessions::head_n)))
@@ -409,12 +409,12 @@ pub(super) fn held_anywhere(conn: &mut Conn, id: SessionId) -> Result<Option<Hel
         .optional()?;
     let Some((row, owner, root, head)) = found else { return Ok(None) };
     let (n, head_n, is_trashed) = (row.n, row.head_n, row.trashed.is_some());
-    let counts = Counts { nodes: row.node_count, leaves: row.leaf_count };
+    let counts = NodeCounts { nodes: row.node_count, leaves: row.leaf_count };
     let bad = |column| move || StoreError::Inconsistent { table: "sessions", column, row: n };
     let owner = UserId::from_slice(&owner).ok_or_else(bad("owner_n"))?;
     let root = NodeId::from_slice(&root).ok_or_else(bad("root_n"))?;
     let head = NodeId::from_slice(&head).ok_or_else(bad("head_n"))?;
-    Ok(Some(Held { session: row.into_session(owner, root, head)?, counts, n, head_n, is_trashed }))
+    Ok(Some(StoredSession { session: row.into_session(owner, root, head)?, counts, n, head_n, is_trashed }))
 }
 
 /// The row of a node of a session that stands in the tree.
@@ -432,18 +432,18 @@ pub(super) fn any_node_row(conn: &mut Conn, session_n: i64, id: NodeId) -> Resul
         .optional()?)
 }
 
-fn placed(session: SessionId, (row, parent, remembered): NodeAndIds) -> Result<Placed, StoreError> {
+fn placed(session: SessionId, (row, parent, remembered): NodeColumns) -> Result<StoredNode, StoreError> {
     let n = row.n;
-    Ok(Placed { node: row.into_node(session, parent, remembered)?, n })
+    Ok(StoredNode { node: row.into_node(session, parent, remembered)?, n })
 }
 
 /// Full nodes in the order of `rows`; one that is named twice comes twice.
-pub(super) fn load(conn: &mut Conn, session: SessionId, rows: &[i64]) -> Result<Vec<Placed>, StoreError> {
+pub(super) fn load(conn: &mut Conn, session: SessionId, rows: &[i64]) -> Result<Vec<StoredNode>, StoreError> {
     if let [n] = rows {
         let one = full_nodes!().filter(nodes::n.eq(*n)).get_result(conn).optional()?;
         return one.map(|one| placed(session, one)).into_iter().collect();
     }
-    let mut found: HashMap<i64, Placed> = HashMap::with_capacity(rows.len());
+    let mut found: HashMap<i64, StoredNode> = HashMap::with_capacity(rows.len());
     for chunk in rows.chunks(512) {
         let some = prepared(full_nodes!().filter(nodes::n.eq_any(padded(chunk)))).load(conn)?;
         for one in some {

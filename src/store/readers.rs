@@ -15,26 +15,26 @@ use tokio::sync::oneshot;
 use super::caches::Caches;
 use super::conn::{self, Conn};
 use super::error::StoreError;
-use super::read::Reader;
+use super::read::StoreReader;
 
-type Job = Box<dyn FnOnce(&mut Reader<'_>) + Send>;
+type ReadJob = Box<dyn FnOnce(&mut StoreReader<'_>) + Send>;
 
 /// The door to the connections that read.
-pub struct Readers {
-    desk: Arc<Desk>,
+pub struct ReaderPool {
+    desk: Arc<ReadQueue>,
     threads: Vec<thread::JoinHandle<()>>,
     caches: Arc<Caches>,
 }
 
 /// Where reads wait for a connection and a thread, and both wait for a read.
 #[derive(Default)]
-struct Desk {
-    queue: Mutex<Queue>,
+struct ReadQueue {
+    queue: Mutex<ReadQueueState>,
 }
 
 #[derive(Default)]
-struct Queue {
-    jobs: VecDeque<Job>,
+struct ReadQueueState {
+    jobs: VecDeque<ReadJob>,
     /// The connections that nobody reads by; the last one was used last.
     idle: Vec<Conn>,
     /// The bells of the threads that sleep; the last one fell asleep last.
@@ -42,19 +42,19 @@ struct Queue {
     is_closed: bool,
 }
 
-impl Queue {
+impl ReadQueueState {
     /// Whoever sleeps is needed when a read waits and a connection is free for it.
     fn needed(&mut self) -> Option<Arc<Condvar>> {
         if self.jobs.is_empty() || self.idle.is_empty() { None } else { self.asleep.pop() }
     }
 }
 
-impl Desk {
-    fn queue(&self) -> MutexGuard<'_, Queue> {
+impl ReadQueue {
+    fn queue(&self) -> MutexGuard<'_, ReadQueueState> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn hand_in(&self, job: Job) {
+    fn hand_in(&self, job: ReadJob) {
         let mut queue = self.queue();
         queue.jobs.push_back(job);
         ring(queue);
@@ -74,7 +74,7 @@ impl Desk {
 
     /// The next read and a connection for it, or `None` when there will be none. `bell` is the waiting thread's own, `used`
     /// the connection of its last read.
-    fn next(&self, bell: &Arc<Condvar>, used: Option<Conn>) -> Option<(Job, Conn)> {
+    fn next(&self, bell: &Arc<Condvar>, used: Option<Conn>) -> Option<(ReadJob, Conn)> {
         let mut queue = self.queue();
         queue.idle.extend(used);
         loop {
@@ -102,7 +102,7 @@ impl Desk {
 }
 
 /// Wakes a thread if one is needed, once nobody holds what it will look at.
-fn ring(mut queue: MutexGuard<'_, Queue>) {
+fn ring(mut queue: MutexGuard<'_, ReadQueueState>) {
     let woken = queue.needed();
     drop(queue);
     if let Some(bell) = woken {
@@ -110,7 +110,7 @@ fn ring(mut queue: MutexGuard<'_, Queue>) {
     }
 }
 
-impl Readers {
+impl ReaderPool {
     /// Opens `count` connections, and as many threads for reads that take their time.
     ///
     /// # Errors
@@ -138,10 +138,10 @@ impl Readers {
     where
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
-        F: FnOnce(&mut Reader<'_>) -> Result<T, E> + Send + 'static,
+        F: FnOnce(&mut StoreReader<'_>) -> Result<T, E> + Send + 'static,
     {
         let (reply, result) = oneshot::channel();
-        let job: Job = Box::new(move |reader| {
+        let job: ReadJob = Box::new(move |reader| {
             let outcome = reader.snapshot(closure);
             let _ = reply.send(outcome);
         });
@@ -157,7 +157,7 @@ impl Readers {
     where
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
-        F: FnOnce(&mut Reader<'_>) -> Result<T, E> + Send + 'static,
+        F: FnOnce(&mut StoreReader<'_>) -> Result<T, E> + Send + 'static,
     {
         let Some(mut conn) = self.desk.lend(self.threads.len()) else { return self.read(closure).await };
         let outcome = guarded(&mut conn, &self.caches, |reader| reader.snapshot(closure));
@@ -166,7 +166,7 @@ impl Readers {
     }
 }
 
-impl Drop for Readers {
+impl Drop for ReaderPool {
     fn drop(&mut self) {
         self.desk.close();
         for thread in self.threads.drain(..) {
@@ -175,7 +175,7 @@ impl Drop for Readers {
     }
 }
 
-fn serve(desk: &Desk, caches: &Arc<Caches>) {
+fn serve(desk: &ReadQueue, caches: &Arc<Caches>) {
     let bell = Arc::new(Condvar::new());
     let mut used = None;
     while let Some((job, mut conn)) = desk.next(&bell, used.take()) {
@@ -186,8 +186,8 @@ fn serve(desk: &Desk, caches: &Arc<Caches>) {
 }
 
 /// Runs one read; `None`: it panicked, and the connection lives on.
-fn guarded<T>(conn: &mut Conn, caches: &Arc<Caches>, read: impl FnOnce(&mut Reader<'_>) -> T) -> Option<T> {
-    let mut reader = Reader::new(conn, caches);
+fn guarded<T>(conn: &mut Conn, caches: &Arc<Caches>, read: impl FnOnce(&mut StoreReader<'_>) -> T) -> Option<T> {
+    let mut reader = StoreReader::new(conn, caches);
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| read(&mut reader)));
     if outcome.is_err() {
         conn::end_read(conn);

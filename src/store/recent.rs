@@ -8,10 +8,10 @@ use crate::ids::SessionId;
 use crate::tree::Delta;
 
 use super::error::StoreError;
-use super::read::{Reader, padded};
+use super::read::{StoreReader, padded};
 use super::tables::{deltas, nodes, sessions};
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// The deltas of the newest nodes of a session, oldest first; at most `most`, and none of nodes that do nothing.
     ///
     /// # Errors

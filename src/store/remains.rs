@@ -6,13 +6,13 @@ use diesel::prelude::*;
 
 use super::conn::Conn;
 use super::error::{StoreError, WriteError};
-use super::read::Reader;
+use super::read::StoreReader;
 use super::tables::remains;
 use super::tx::Tx;
 
 /// What was destroyed until a moment and is still marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Remains {
+pub struct PendingErasure {
     newest: i64,
     /// Up to here the search index must have heard of the log before it can be wiped.
     pub cursor: i64,
@@ -25,14 +25,14 @@ pub fn mark(conn: &mut Conn) -> QueryResult<()> {
     Ok(())
 }
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// What was destroyed and may still lie in files; nothing if no mark stands.
     ///
     /// # Errors
     /// The database fails.
-    pub fn remains(&mut self) -> Result<Option<Remains>, StoreError> {
+    pub fn remains(&mut self) -> Result<Option<PendingErasure>, StoreError> {
         let newest: Option<i64> = remains::table.select(diesel::dsl::max(remains::n)).get_result(self.conn)?;
-        newest.map(|newest| Ok(Remains { newest, cursor: self.newest_cursor()? })).transpose()
+        newest.map(|newest| Ok(PendingErasure { newest, cursor: self.newest_cursor()? })).transpose()
     }
 }
 
@@ -41,7 +41,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn forget_remains(&mut self, wiped: Remains) -> Result<(), WriteError> {
+    pub fn forget_remains(&mut self, wiped: PendingErasure) -> Result<(), WriteError> {
         let seen = remains::table.filter(remains::n.le(wiped.newest));
         self.run(|conn| Ok(diesel::delete(seen).execute(conn)?))?;
         Ok(())

@@ -8,23 +8,23 @@ use serde_json::{Map, Value};
 
 use crate::clock::Time;
 use crate::ids::{NodeId, SessionId};
-use crate::oplog::{Act, Effect};
-use crate::tree::edit::{self, Asked, Refusal};
+use crate::oplog::{Effect, OperationKind};
+use crate::tree::edit::{self, HeadRequest, TreeError};
 use crate::tree::{Delta, Status};
 
 use super::conn::Conn;
 use super::error::{StoreError, WriteError};
-use super::held::Held;
-use super::memory::{Memory, Numbered};
+use super::held::StoredSession;
+use super::memory::{NumberedTable, WriterCache};
 use super::prepared::{prepared, update};
 use super::rows::{NodeRow, object_to_text};
 use super::tables::{nodes, segments, sessions, texts};
 use super::traces::{self, Trace};
-use super::tx::{Entry, Tx};
+use super::tx::{OperationDraft, Tx};
 
 /// How a reply ended.
 #[derive(Debug, Clone)]
-pub struct Ending {
+pub struct ReplyCompletion {
     /// Complete or error.
     pub status: Status,
     /// The text exactly as received, but for U+0000, which no database keeps.
@@ -40,12 +40,12 @@ pub struct Ending {
     /// Why it exists.
     pub trace: Option<Trace>,
     /// What it remembers of the moment it was asked for; `None` = never takes HEAD.
-    pub asked: Option<Asked>,
+    pub asked: Option<HeadRequest>,
 }
 
 /// A reply that nobody holds.
 #[derive(Debug, Clone)]
-pub struct Orphan {
+pub struct OrphanReply {
     /// Its session.
     pub session: SessionId,
     /// The node.
@@ -77,7 +77,7 @@ impl Tx<'_> {
         node: NodeId,
         step: i64,
         at: Time,
-        ending: &Ending,
+        ending: &ReplyCompletion,
     ) -> Result<i64, WriteError> {
         self.whole(|tx| tx.end(session, node, step, at, ending))
     }
@@ -88,15 +88,15 @@ impl Tx<'_> {
         node: NodeId,
         step: i64,
         at: Time,
-        ending: &Ending,
+        ending: &ReplyCompletion,
     ) -> Result<i64, WriteError> {
-        let mut held = self.any_session(session)?.ok_or(Refusal::NotFound("the session"))?;
-        let row = self.any_row(&held, node)?.ok_or(Refusal::NotFound("the message"))?;
+        let mut held = self.any_session(session)?.ok_or(TreeError::NotFound("the session"))?;
+        let row = self.any_row(&held, node)?.ok_or(TreeError::NotFound("the message"))?;
         if row.status != Status::Generating.code() {
-            return Err(Refusal::Conflict("the reply has ended already".into()).into());
+            return Err(TreeError::Conflict("the reply has ended already".into()).into());
         }
         if ending.status == Status::Generating {
-            return Err(Refusal::Conflict("a reply ends complete or failed".into()).into());
+            return Err(TreeError::Conflict("a reply ends complete or failed".into()).into());
         }
         let row = self.write_ending(held.session.edits, &row, ending)?;
         let saved =
@@ -117,11 +117,11 @@ impl Tx<'_> {
             effects.extend(edit::move_head(Some(held.session.head), node, &way));
         }
         effects.extend(unread(&row, ending, &effects));
-        let entry = Entry { act: Act::Reply, actor: None, at, step: Some(step), effects };
+        let entry = OperationDraft { act: OperationKind::Reply, actor: None, at, step: Some(step), effects };
         Ok(self.log(&mut held, entry)?)
     }
 
-    fn write_ending(&mut self, edits: i64, row: &NodeRow, ending: &Ending) -> Result<NodeRow, StoreError> {
+    fn write_ending(&mut self, edits: i64, row: &NodeRow, ending: &ReplyCompletion) -> Result<NodeRow, StoreError> {
         let is_due = self.is_keyframe_due(row);
         let row = NodeRow {
             status: ending.status.code(),
@@ -148,7 +148,12 @@ impl Tx<'_> {
         Ok(row)
     }
 
-    fn takes_head(&mut self, held: &Held, row: &NodeRow, ending: &Ending) -> Result<bool, StoreError> {
+    fn takes_head(
+        &mut self,
+        held: &StoredSession,
+        row: &NodeRow,
+        ending: &ReplyCompletion,
+    ) -> Result<bool, StoreError> {
         let Some(asked) = ending.asked.filter(|_| ending.status == Status::Complete && !row.is_hidden) else {
             return Ok(false);
         };
@@ -204,7 +209,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn generating(&mut self) -> Result<Vec<Orphan>, WriteError> {
+    pub fn generating(&mut self) -> Result<Vec<OrphanReply>, WriteError> {
         let rows: Vec<(i64, Vec<u8>, Vec<u8>, String)> = self.run(|conn| {
             let running = nodes::table
                 .inner_join(sessions::table.on(sessions::n.eq(nodes::session_n)))
@@ -217,7 +222,10 @@ impl Tx<'_> {
         rows.into_iter().map(|row| self.orphan(row)).collect()
     }
 
-    fn orphan(&mut self, (n, id, session, metadata): (i64, Vec<u8>, Vec<u8>, String)) -> Result<Orphan, WriteError> {
+    fn orphan(
+        &mut self,
+        (n, id, session, metadata): (i64, Vec<u8>, Vec<u8>, String),
+    ) -> Result<OrphanReply, WriteError> {
         let parts: Vec<(String, String)> = self.run(|conn| {
             let of_node = segments::table.filter(segments::node_n.eq(n)).order(segments::n);
             Ok(of_node.select((segments::content, segments::reasoning)).load(conn)?)
@@ -225,7 +233,7 @@ impl Tx<'_> {
         let (Some(node), Some(session)) = (NodeId::from_slice(&id), SessionId::from_slice(&session)) else {
             return Err(StoreError::Inconsistent { table: "nodes", column: "id", row: n }.into());
         };
-        Ok(Orphan {
+        Ok(OrphanReply {
             session,
             node,
             content: parts.iter().map(|(content, _)| content.as_str()).collect(),
@@ -236,7 +244,7 @@ impl Tx<'_> {
 }
 
 /// The effect of a reply that ends without HEAD. What failed says so where it was asked for, and is no news.
-fn unread(row: &NodeRow, ending: &Ending, effects: &[Effect]) -> Option<Effect> {
+fn unread(row: &NodeRow, ending: &ReplyCompletion, effects: &[Effect]) -> Option<Effect> {
     let Some(Effect::Completed { node }) = effects.first() else { return None };
     let takes_head = effects.iter().any(|effect| matches!(effect, Effect::Head { .. }));
     let is_news = ending.status == Status::Complete && !row.is_hidden && !takes_head;
@@ -253,14 +261,14 @@ fn running(conn: &mut Conn, node: NodeId) -> Result<Option<i64>, StoreError> {
 /// Keeps a piece of what has arrived of a reply.
 pub(super) fn segment(
     conn: &mut Conn,
-    memory: &mut Memory,
+    memory: &mut WriterCache,
     node_n: i64,
     content: &str,
     reasoning: &str,
 ) -> Result<(), StoreError> {
     let newest = || segments::table.select(diesel::dsl::max(segments::n)).get_result(conn);
     let row = (
-        segments::n.eq(memory.next(Numbered::Segments, newest)?),
+        segments::n.eq(memory.next(NumberedTable::Segments, newest)?),
         segments::node_n.eq(node_n),
         segments::content.eq(keepable(content)),
         segments::reasoning.eq(keepable(reasoning)),

@@ -4,19 +4,19 @@
 use diesel::prelude::*;
 
 use crate::ids::{NodeId, SessionId};
-use crate::oplog::{Act, Effect};
+use crate::oplog::{Effect, OperationKind};
 use crate::tree::Delta;
-use crate::tree::edit::Refusal;
+use crate::tree::edit::TreeError;
 
 use super::acts::Actor;
-use super::arrange::{Arranged, Made};
+use super::arrange::{ArrangeReport, ArrangeResult};
 use super::error::WriteError;
 use super::tables::deltas;
-use super::tx::{Entry, Tx};
+use super::tx::{OperationDraft, Tx};
 
 /// A line whose rules ran again.
 #[derive(Debug, Clone)]
-pub struct Revision {
+pub struct DeltaRevision {
     /// The operation of the session that was the newest when they ran: what came since might have changed what they saw.
     pub seen: i64,
     /// What the nodes do now.
@@ -28,16 +28,26 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// A node is not there, HEAD is not where the actor saw it, or something was done in the session since the rules ran.
-    pub fn revise(&mut self, actor: &Actor, session: SessionId, revision: &Revision) -> Result<Arranged, WriteError> {
+    pub fn revise(
+        &mut self,
+        actor: &Actor,
+        session: SessionId,
+        revision: &DeltaRevision,
+    ) -> Result<ArrangeResult, WriteError> {
         self.whole(|tx| tx.revise_all(actor, session, revision))
     }
 
-    fn revise_all(&mut self, actor: &Actor, session: SessionId, wanted: &Revision) -> Result<Arranged, WriteError> {
+    fn revise_all(
+        &mut self,
+        actor: &Actor,
+        session: SessionId,
+        wanted: &DeltaRevision,
+    ) -> Result<ArrangeResult, WriteError> {
         let mut held = self.session(actor.user, session)?;
         super::acts::expect_leaf(&held, actor.expected_leaf)?;
         if held.session.op != wanted.seen {
             let message = "something was done in the story while its rules ran again; replay once more";
-            return Err(Refusal::Conflict(message.into()).into());
+            return Err(TreeError::Conflict(message.into()).into());
         }
         let mut effects = Vec::with_capacity(wanted.deltas.len());
         for (node, delta) in &wanted.deltas {
@@ -47,12 +57,13 @@ impl Tx<'_> {
             effects.push(Effect::Revised { node: *node, from: row.revision, to });
         }
         if effects.is_empty() {
-            return Ok(Arranged { op: held.session.op, worlds: Vec::new(), made: Made::default() });
+            return Ok(ArrangeResult { op: held.session.op, worlds: Vec::new(), made: ArrangeReport::default() });
         }
         let witness = self.witness(&held, true)?;
-        let entry = Entry { act: Act::Replay, actor: Some(actor.user), at: actor.at, step: None, effects };
+        let entry =
+            OperationDraft { act: OperationKind::Replay, actor: Some(actor.user), at: actor.at, step: None, effects };
         let op = self.log(&mut held, entry)?;
-        Ok(Arranged { op, worlds: self.changed(&held, witness)?, made: Made::default() })
+        Ok(ArrangeResult { op, worlds: self.changed(&held, witness)?, made: ArrangeReport::default() })
     }
 
     fn next_revision(&mut self, node_n: i64) -> Result<i32, WriteError> {

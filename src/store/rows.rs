@@ -6,12 +6,13 @@ use serde_json::{Map, Value};
 
 use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
-use crate::oplog::{Act, Effect, Operation};
+use crate::oplog::{Effect, Operation, OperationKind};
 use crate::tree::{
-    AuthorsNote, CardRef, Effects, Kind, Node, PersonaRef, PluginSetting, Recall, Role, Session, Status, Summaries,
+    AuthorsNote, CardRef, Effects, Kind, Node, PersonaRef, PluginSetting, RecallSettings, Role, Session, Status,
+    SummarySettings,
 };
 
-use super::conn::Key;
+use super::conn::IdBytes;
 use super::error::StoreError;
 use super::prepared::insertable;
 use super::tables::{deltas, keyframes, nodes, operations, sessions, texts};
@@ -21,7 +22,7 @@ use super::tables::{deltas, keyframes, nodes, operations, sessions, texts};
 #[diesel(table_name = nodes)]
 pub struct NodeRow {
     pub n: i64,
-    pub id: Key,
+    pub id: IdBytes,
     pub session_n: i64,
     pub parent_n: Option<i64>,
     pub role: i16,
@@ -30,9 +31,9 @@ pub struct NodeRow {
     pub is_enabled: bool,
     pub is_muted: bool,
     pub is_hidden: bool,
-    pub author: Option<Key>,
-    pub persona: Option<Key>,
-    pub speaker: Option<Key>,
+    pub author: Option<IdBytes>,
+    pub persona: Option<IdBytes>,
+    pub speaker: Option<IdBytes>,
     pub remembered_n: Option<i64>,
     pub rating: Option<i16>,
     pub depth: i32,
@@ -78,7 +79,7 @@ insertable!(
 );
 
 /// The texts of a new node.
-pub struct NewText<'a> {
+pub struct NewTextRow<'a> {
     pub n: i64,
     pub name: Option<&'a str>,
     pub content: &'a str,
@@ -86,42 +87,42 @@ pub struct NewText<'a> {
     pub metadata: String,
 }
 
-insertable!(NewText<'a>, texts, n, name, content, reasoning, metadata);
+insertable!(NewTextRow<'a>, texts, n, name, content, reasoning, metadata);
 
 /// A new revision of a node's delta.
-pub struct NewDelta {
+pub struct NewDeltaRow {
     pub n: i64,
     pub node_n: i64,
     pub revision: i32,
     pub body: String,
 }
 
-insertable!(NewDelta, deltas, n, node_n, revision, body);
+insertable!(NewDeltaRow, deltas, n, node_n, revision, body);
 
 /// A keyframe that is the first of its node.
-pub struct NewKeyframe {
+pub struct NewKeyframeRow {
     pub node_n: i64,
     pub edits: i64,
     pub body: Vec<u8>,
 }
 
-insertable!(NewKeyframe, keyframes, node_n, edits, body);
+insertable!(NewKeyframeRow, keyframes, node_n, edits, body);
 
 /// What a reader wants to know of a node, with its texts.
 #[derive(Debug, Queryable, Selectable)]
 #[diesel(table_name = nodes)]
-pub struct ShownRow {
+pub struct NodeViewRow {
     pub n: i64,
-    pub id: Key,
+    pub id: IdBytes,
     pub parent_n: Option<i64>,
     pub role: i16,
     pub kind: i16,
     pub status: i16,
     pub is_enabled: bool,
     pub is_muted: bool,
-    pub author: Option<Key>,
-    pub persona: Option<Key>,
-    pub speaker: Option<Key>,
+    pub author: Option<IdBytes>,
+    pub persona: Option<IdBytes>,
+    pub speaker: Option<IdBytes>,
     pub remembered_n: Option<i64>,
     pub rating: Option<i16>,
     pub depth: i32,
@@ -144,14 +145,14 @@ pub struct TextRow {
     pub metadata: String,
 }
 
-impl ShownRow {
+impl NodeViewRow {
     /// The domain's node; `session` is the session that the row was found in, `parent` and `remembered` are the ids that
     /// its integers stand for.
     pub fn into_node(
         self,
         session: SessionId,
-        parent: Option<Key>,
-        remembered: Option<Key>,
+        parent: Option<IdBytes>,
+        remembered: Option<IdBytes>,
     ) -> Result<Node, StoreError> {
         let (n, text) = (self.n, self.text);
         let bad = |column| move || StoreError::Inconsistent { table: "nodes", column, row: n };
@@ -188,18 +189,18 @@ impl ShownRow {
 }
 
 /// `Some(None)` for nothing, `Some(Some(id))` for what is an id, `None` for what is none.
-fn id<T>(key: Option<Key>, read: impl FnOnce(&[u8]) -> Option<T>) -> Option<Option<T>> {
-    optional(key.as_ref().map(Key::bytes), read)
+fn id<T>(key: Option<IdBytes>, read: impl FnOnce(&[u8]) -> Option<T>) -> Option<Option<T>> {
+    optional(key.as_ref().map(IdBytes::bytes), read)
 }
 
 /// What a session recalls as its row has it; `None` where nothing was ever set.
-pub fn recall_to_text(recall: &Recall) -> Option<String> {
-    (*recall != Recall::default()).then(|| recall.to_json().to_string())
+pub fn recall_to_text(recall: &RecallSettings) -> Option<String> {
+    (*recall != RecallSettings::default()).then(|| recall.to_json().to_string())
 }
 
 /// What a session recalls; `None` where that cannot be read.
-pub fn recall_from_text(text: Option<&str>) -> Option<Recall> {
-    Recall::from_json(&text.map_or(Some(Value::Null), |text| serde_json::from_str(text).ok())?)
+pub fn recall_from_text(text: Option<&str>) -> Option<RecallSettings> {
+    RecallSettings::from_json(&text.map_or(Some(Value::Null), |text| serde_json::from_str(text).ok())?)
 }
 
 /// An author's note; `None` where it cannot be read.
@@ -208,13 +209,13 @@ fn note_from_text(text: &str) -> Option<AuthorsNote> {
 }
 
 /// Whether a session sums itself up, as its row has it; `None` where nothing was ever set.
-pub fn summaries_to_text(summaries: &Summaries) -> Option<String> {
-    (*summaries != Summaries::default()).then(|| summaries.to_json().to_string())
+pub fn summaries_to_text(summaries: &SummarySettings) -> Option<String> {
+    (*summaries != SummarySettings::default()).then(|| summaries.to_json().to_string())
 }
 
 /// Whether a session sums itself up; `None` where that cannot be read.
-pub fn summaries_from_text(text: Option<&str>) -> Option<Summaries> {
-    Summaries::from_json(&text.map_or(Some(Value::Null), |text| serde_json::from_str(text).ok())?)
+pub fn summaries_from_text(text: Option<&str>) -> Option<SummarySettings> {
+    SummarySettings::from_json(&text.map_or(Some(Value::Null), |text| serde_json::from_str(text).ok())?)
 }
 
 /// A session.
@@ -321,7 +322,7 @@ impl OperationRow {
         let effects: Vec<Value> = serde_json::from_str(&self.effects).ok().ok_or_else(bad("effects"))?;
         Ok(Operation {
             op: self.op,
-            kind: Act::from_word(&self.act).ok_or_else(bad("act"))?,
+            kind: OperationKind::from_word(&self.act).ok_or_else(bad("act"))?,
             actor: optional(self.actor.as_deref(), UserId::from_slice).ok_or_else(bad("actor"))?,
             at: Time(self.at),
             step: self.step,

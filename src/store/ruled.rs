@@ -1,26 +1,26 @@
 //! A session gets other plugins: the setting and what begins by it are one operation, so that one undo takes back both.
 
 use crate::ids::{NodeId, SessionId};
-use crate::oplog::{Act, Effect};
-use crate::tree::edit::{self, Refusal};
+use crate::oplog::{Effect, OperationKind};
+use crate::tree::edit::{self, TreeError};
 use crate::tree::{PluginSetting, Status};
 
 use super::acts::Actor;
 use super::error::WriteError;
-use super::held::Held;
+use super::held::StoredSession;
 use super::overlay::set_in;
 use super::rows::plugins_to_json;
-use super::tx::{Draft, Entry, Tx, row_id};
+use super::tx::{NodeDraft, OperationDraft, Tx, row_id};
 
 /// Where the rules of a session begin when its plugins are set.
 #[derive(Debug, Clone, Copy)]
-pub enum Beginning<'a> {
+pub enum RulesStart<'a> {
     /// With the next message.
     Later,
     /// At a change node below a place that has their record already: HEAD goes there if it stands at the place.
     There(NodeId),
     /// At a new change node below the place; HEAD follows where it stands there.
-    New(&'a Draft),
+    New(&'a NodeDraft),
 }
 
 impl Tx<'_> {
@@ -34,31 +34,36 @@ impl Tx<'_> {
         session: SessionId,
         plugins: &[PluginSetting],
         place: NodeId,
-        beginning: Beginning<'_>,
+        beginning: RulesStart<'_>,
     ) -> Result<i64, WriteError> {
         self.whole(|tx| {
             let mut held = tx.session(actor.user, session)?;
             let mut effects = set_in(&held, &[("plugins".to_owned(), plugins_to_json(plugins))])?;
             let begins = tx.begin_below(&held, place, beginning)?;
-            let act = if begins.is_empty() { Act::Session } else { Act::Rules };
+            let act = if begins.is_empty() { OperationKind::Session } else { OperationKind::Rules };
             effects.extend(begins);
             if effects.is_empty() {
                 return Ok(held.session.op);
             }
-            Ok(tx.log(&mut held, Entry { act, actor: Some(actor.user), at: actor.at, step: None, effects })?)
+            Ok(tx.log(&mut held, OperationDraft { act, actor: Some(actor.user), at: actor.at, step: None, effects })?)
         })
     }
 
-    fn begin_below(&mut self, held: &Held, place: NodeId, beginning: Beginning<'_>) -> Result<Vec<Effect>, WriteError> {
+    fn begin_below(
+        &mut self,
+        held: &StoredSession,
+        place: NodeId,
+        beginning: RulesStart<'_>,
+    ) -> Result<Vec<Effect>, WriteError> {
         let (mut effects, is_head) = (Vec::new(), held.session.head == place);
         let to = match beginning {
-            Beginning::Later => return Ok(effects),
-            Beginning::There(_) if !is_head => return Ok(effects),
-            Beginning::There(node) => self.row(held, node)?,
-            Beginning::New(draft) => {
+            RulesStart::Later => return Ok(effects),
+            RulesStart::There(_) if !is_head => return Ok(effects),
+            RulesStart::There(node) => self.row(held, node)?,
+            RulesStart::New(draft) => {
                 let above = self.row(held, place)?;
                 if above.status == Status::Generating.code() {
-                    return Err(Refusal::Generating.into());
+                    return Err(TreeError::Generating.into());
                 }
                 let row = self.insert(held.n, held.session.edits, Some(&above), draft)?;
                 effects.push(Effect::Added { node: draft.id, parent: Some(place) });

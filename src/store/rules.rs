@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::world::{Pointer, Rules, Schema};
+use crate::world::{Pointer, Schema, SchemaSet};
 
 use super::blobs;
 use super::conn::Conn;
@@ -15,7 +15,7 @@ const FIRST: u32 = 1;
 
 /// One plugin as it was in force.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PluginInForce {
+pub struct PluginRecord {
     /// Its id.
     pub id: String,
     /// Its version.
@@ -35,23 +35,23 @@ pub struct PluginInForce {
 }
 
 /// Rules as drafts carry them: many nodes share them.
-pub type SharedRules = Arc<RulesInForce>;
+pub type SharedRules = Arc<ActiveRules>;
 
 /// The rules in force at a node.
 #[derive(Debug, Clone, Default)]
-pub struct RulesInForce {
+pub struct ActiveRules {
     /// The plugins, in the order in which they run.
-    pub plugins: Vec<PluginInForce>,
+    pub plugins: Vec<PluginRecord>,
     /// Their schemas, ready for the fold.
-    pub rules: Rules,
+    pub rules: SchemaSet,
 }
 
-impl RulesInForce {
+impl ActiveRules {
     /// Rules from the plugins in force.
     ///
     /// # Errors
     /// A schema cannot be read, or two roots are in each other's way; the sentence says which.
-    pub fn new(plugins: Vec<PluginInForce>) -> Result<Self, String> {
+    pub fn new(plugins: Vec<PluginRecord>) -> Result<Self, String> {
         let mut roots = Vec::new();
         for plugin in &plugins {
             if let (Some(root), Some(schema)) = (&plugin.root, &plugin.schema) {
@@ -59,7 +59,7 @@ impl RulesInForce {
                 roots.push((root.clone(), Arc::new(schema)));
             }
         }
-        let rules = Rules::new(roots).map_err(|error| error.to_string())?;
+        let rules = SchemaSet::new(roots).map_err(|error| error.to_string())?;
         Ok(Self { plugins, rules })
     }
 
@@ -91,7 +91,7 @@ impl RulesInForce {
 }
 
 /// Writes rules as blobs: the schemas apart, so that many versions of a config share them.
-pub fn write(conn: &mut Conn, rules: &RulesInForce) -> Result<i64, StoreError> {
+pub fn write(conn: &mut Conn, rules: &ActiveRules) -> Result<i64, StoreError> {
     let mut list = Vec::new();
     for plugin in &rules.plugins {
         let schema = match &plugin.schema {
@@ -112,13 +112,13 @@ pub fn write(conn: &mut Conn, rules: &RulesInForce) -> Result<i64, StoreError> {
 }
 
 /// Reads rules back.
-pub fn read(conn: &mut Conn, rules_n: i64) -> Result<RulesInForce, StoreError> {
+pub fn read(conn: &mut Conn, rules_n: i64) -> Result<ActiveRules, StoreError> {
     let bad = || StoreError::Inconsistent { table: "blobs", column: "bytes", row: rules_n };
     let list = blobs::get(conn, rules_n)?;
-    RulesInForce::parse(&list, |hash| blobs::by_hash(conn, hash))?.ok_or_else(bad)
+    ActiveRules::parse(&list, |hash| blobs::by_hash(conn, hash))?.ok_or_else(bad)
 }
 
-fn plugin_from_json(value: &Value, schema: Option<Value>) -> Option<PluginInForce> {
+fn plugin_from_json(value: &Value, schema: Option<Value>) -> Option<PluginRecord> {
     let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     let root = match text("root") {
         Some(root) => Some(root.parse().ok()?),
@@ -129,7 +129,7 @@ fn plugin_from_json(value: &Value, schema: Option<Value>) -> Option<PluginInForc
         None => FIRST,
     };
     let grants = value.get("grants")?.as_array()?.iter().map(|grant| grant.as_str().map(str::to_owned));
-    Some(PluginInForce {
+    Some(PluginRecord {
         id: text("id")?,
         version: text("version")?,
         code_hash: text("codeHash")?,

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 
 use crate::ids::PresetId;
 use crate::tree::bounds;
-use crate::tree::edit::Refusal;
-use crate::tree::{AllowedScripts, AuthorsNote, PersonaRef, Recall, Session, Summaries};
+use crate::tree::edit::TreeError;
+use crate::tree::{AllowedScripts, AuthorsNote, PersonaRef, RecallSettings, Session, SummarySettings};
 
 use super::acts::may_be_kept;
 use super::rows::{persona_from_text, persona_to_text, plugins_from_text, plugins_to_json};
@@ -48,10 +48,10 @@ pub fn setting(session: &Session, name: &str) -> Value {
         "plugins" => plugins_to_json(&session.plugins),
         "scripts" => json!(session.scripts),
         "preset" => session.preset.map_or(Value::Null, |id| id.to_string().into()),
-        "recall" if session.recall == Recall::default() => Value::Null,
+        "recall" if session.recall == RecallSettings::default() => Value::Null,
         "recall" => session.recall.to_json(),
         "note" => session.note.as_ref().map_or(Value::Null, AuthorsNote::to_json),
-        "summaries" if session.summaries == Summaries::default() => Value::Null,
+        "summaries" if session.summaries == SummarySettings::default() => Value::Null,
         "summaries" => session.summaries.to_json(),
         "persona" => session.persona.as_ref().map_or(Value::Null, |p: &PersonaRef| json(persona_to_text(p))),
         _ => Value::Null,
@@ -63,7 +63,7 @@ fn is_preset(text: &str) -> bool {
 }
 
 /// Whether a session can be read back with a setting: a value of the wrong shape would lock it for good.
-pub fn may_be_set(name: &str, to: &Value) -> Result<(), Refusal> {
+pub fn may_be_set(name: &str, to: &Value) -> Result<(), TreeError> {
     let json = to.to_string();
     let (field, fits, expected) = match name {
         "title" => ("title", to.is_string(), "a text"),
@@ -76,17 +76,17 @@ pub fn may_be_set(name: &str, to: &Value) -> Result<(), Refusal> {
         }
         "scripts" => ("scripts", AllowedScripts::deserialize(to).is_ok(), "{card, preset}, each true or false"),
         "preset" => ("preset", to.is_null() || to.as_str().is_some_and(is_preset), "an id or null"),
-        "recall" => ("recall", Recall::from_json(to).is_some(), "{enabled, collections} or null"),
+        "recall" => ("recall", RecallSettings::from_json(to).is_some(), "{enabled, collections} or null"),
         "note" => ("authorsNote", to.is_null() || AuthorsNote::from_json(to).is_some(), "a note or null"),
-        "summaries" => ("summaries", Summaries::from_json(to).is_some(), "{enabled, every, model} or null"),
+        "summaries" => ("summaries", SummarySettings::from_json(to).is_some(), "{enabled, every, model} or null"),
         "persona" => ("persona", to.is_null() || persona_from_text(&json).is_some(), "[id, hash] or null"),
         other => {
             let message = format!("a session has no setting \"{other}\"");
-            return Err(Refusal::Invalid { field: "settings", message });
+            return Err(TreeError::Invalid { field: "settings", message });
         }
     };
     if !fits {
-        return Err(Refusal::Invalid { field, message: format!("{expected} is expected") });
+        return Err(TreeError::Invalid { field, message: format!("{expected} is expected") });
     }
     let text = to.as_str().unwrap_or_default();
     match name {

@@ -8,14 +8,14 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Text};
 
 use crate::ids::{FragmentId, NodeId};
-use crate::tree::{Delta, Kind, Note, Siblings, Trouble};
+use crate::tree::{Delta, Kind, NodeNote, NodeProblem, SiblingPosition};
 
-use super::conn::{Conn, Key};
+use super::conn::{Conn, IdBytes};
 use super::error::StoreError;
-use super::held::{Held, Placed};
-use super::page::Page;
+use super::held::{StoredNode, StoredSession};
+use super::page::NodePage;
 use super::prepared::prepared;
-use super::read::{Reader, load, node_row, padded};
+use super::read::{StoreReader, load, node_row, padded};
 use super::replies::is_generating;
 use super::tables::{deltas, fragments, nodes, texts};
 
@@ -24,26 +24,26 @@ const CHUNK: usize = 500;
 
 /// A node with what surrounds it and what was noted on it.
 #[derive(Debug, Clone)]
-pub struct Dressed {
+pub struct NodeDetails {
     /// The node.
-    pub placed: Placed,
+    pub placed: StoredNode,
     /// Its children, in creation order.
     pub children: Vec<NodeId>,
     /// Its place among its siblings.
-    pub siblings: Siblings,
+    pub siblings: SiblingPosition,
     /// The visible lines under it.
-    pub notes: Vec<Note>,
+    pub notes: Vec<NodeNote>,
     /// What went wrong while it was made.
-    pub problems: Vec<Trouble>,
+    pub problems: Vec<NodeProblem>,
 }
 
 /// One line of an outline: everything about a node but its texts.
 #[derive(Queryable)]
-struct Outline {
+struct OutlineRow {
     n: i64,
     parent_n: Option<i64>,
     depth: i32,
-    id: Key,
+    id: IdBytes,
     role: i16,
     kind: i16,
     status: i16,
@@ -56,7 +56,7 @@ struct Outline {
 
 /// The outline of a node: everything about it but its texts.
 #[derive(Debug, Clone)]
-pub struct Sketch {
+pub struct TreeOutlineNode {
     /// The node.
     pub id: NodeId,
     /// Where its parent stands in the list; `None` for the root.
@@ -81,7 +81,7 @@ pub struct Sketch {
 
 /// Where a node stands and how it is rated, and nothing else about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spot {
+pub struct NodePosition {
     /// The node.
     pub id: NodeId,
     /// Edges from the root.
@@ -93,20 +93,20 @@ pub struct Spot {
     n: i64,
 }
 
-type SpotRow = (i64, Key, i32, Option<i16>, Option<Key>);
+type PositionColumns = (i64, IdBytes, i32, Option<i16>, Option<IdBytes>);
 
 #[derive(QueryableByName)]
-struct Walked {
+struct ContextPathRow {
     #[diesel(sql_type = BigInt)]
     n: i64,
 }
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// Nodes with their children, siblings, notes and problems.
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn dress(&mut self, placed: Vec<Placed>) -> Result<Vec<Dressed>, StoreError> {
+    pub fn dress(&mut self, placed: Vec<StoredNode>) -> Result<Vec<NodeDetails>, StoreError> {
         let rows: Vec<i64> = placed.iter().map(|one| one.n).collect();
         let places = places(self.conn, &rows)?;
         let mut parents: HashSet<i64> = rows.iter().copied().collect();
@@ -122,7 +122,7 @@ impl Reader<'_> {
                 let (notes, problems) = remarks.remove(&one.n).unwrap_or_default();
                 let own = families.get(&one.n).unwrap_or(&empty);
                 let children = own.iter().map(|child| child.id).collect();
-                Dressed { siblings: siblings(&one, family), placed: one, children, notes, problems }
+                NodeDetails { siblings: siblings(&one, family), placed: one, children, notes, problems }
             })
             .collect())
     }
@@ -131,7 +131,7 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn tree_page(&mut self, held: &Held, after: i64, limit: i64) -> Result<Vec<Placed>, StoreError> {
+    pub fn tree_page(&mut self, held: &StoredSession, after: i64, limit: i64) -> Result<Vec<StoredNode>, StoreError> {
         let rows: Vec<i64> = nodes::table
             .filter(nodes::session_n.eq(held.n))
             .filter(nodes::is_hidden.eq(false))
@@ -147,7 +147,7 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn outline(&mut self, held: &Held) -> Result<Vec<Sketch>, StoreError> {
+    pub fn outline(&mut self, held: &StoredSession) -> Result<Vec<TreeOutlineNode>, StoreError> {
         let tree = nodes::table.inner_join(texts::table.on(texts::n.eq(nodes::n)));
         let own = tree.filter(nodes::session_n.eq(held.n)).filter(nodes::is_hidden.eq(false));
         let columns = (
@@ -164,7 +164,7 @@ impl Reader<'_> {
             nodes::since_keyframe,
             sql::<Text>("CASE WHEN content LIKE '<%' THEN substr(content, 1, 4000) ELSE substr(content, 1, 80) END"),
         );
-        let mut rows: Vec<Outline> = prepared(own.select(columns)).load(self.conn)?;
+        let mut rows: Vec<OutlineRow> = prepared(own.select(columns)).load(self.conn)?;
         // Here and not in the database, which would write all of them to the disk for it: they come almost in order.
         rows.sort_by_key(|row| (row.depth, row.n));
         let mut places: HashMap<i64, usize> = HashMap::with_capacity(rows.len());
@@ -186,16 +186,16 @@ impl Reader<'_> {
     /// The database fails or a row is damaged.
     pub fn contexts(
         &mut self,
-        held: &Held,
+        held: &StoredSession,
         leaf: NodeId,
         before: Option<NodeId>,
         limit: i64,
-    ) -> Result<Page, StoreError> {
+    ) -> Result<NodePage, StoreError> {
         let start = match before {
             Some(before) => node_row(self.conn, held.n, before)?.and_then(|row| row.parent_n),
             None => node_row(self.conn, held.n, leaf)?.map(|row| row.n),
         };
-        let Some(start) = start else { return Ok(Page::default()) };
+        let Some(start) = start else { return Ok(NodePage::default()) };
         // role 2: assistant; kind 3: change; status 0: generating.
         let query = diesel::sql_query(
             "WITH RECURSIVE up (n, parent_n, role, kind, status) AS ( \
@@ -204,7 +204,7 @@ impl Reader<'_> {
              SELECT n FROM up WHERE role <> 2 AND kind <> 3 AND status <> 0 LIMIT 0 + $2",
         );
         let query = query.bind::<BigInt, _>(start).bind::<BigInt, _>(limit + 1);
-        let walked: Vec<Walked> = prepared(query).load(self.conn)?;
+        let walked: Vec<ContextPathRow> = prepared(query).load(self.conn)?;
         let mut rows: Vec<i64> = walked.into_iter().map(|row| row.n).collect();
         let has_more = i64::try_from(rows.len()).unwrap_or(i64::MAX) > limit;
         if has_more {
@@ -213,14 +213,14 @@ impl Reader<'_> {
         rows.reverse();
         let nodes = load(self.conn, held.session.id, &rows)?;
         let next = if has_more { nodes.first().map(|oldest| oldest.node.id) } else { None };
-        Ok(Page { nodes, next })
+        Ok(NodePage { nodes, next })
     }
 
     /// Where nodes of a session stand, in the tree or in the stash; unknown ones are left out.
     ///
     /// # Errors
     /// The database fails.
-    pub fn spots(&mut self, held: &Held, ids: &[NodeId]) -> Result<Vec<Spot>, StoreError> {
+    pub fn spots(&mut self, held: &StoredSession, ids: &[NodeId]) -> Result<Vec<NodePosition>, StoreError> {
         let mut spots = Vec::with_capacity(ids.len());
         for chunk in ids.chunks(CHUNK) {
             let mut names: Vec<Vec<u8>> = chunk.iter().map(|id| id.as_bytes().to_vec()).collect();
@@ -234,10 +234,10 @@ impl Reader<'_> {
                 .filter(nodes::is_hidden.eq(false).or(nodes::fragment_n.is_not_null()))
                 .filter(nodes::id.eq_any(names))
                 .select((nodes::n, nodes::id, nodes::depth, nodes::rating, fragments::id.nullable()));
-            let found: Vec<SpotRow> = prepared(some).load(self.conn)?;
+            let found: Vec<PositionColumns> = prepared(some).load(self.conn)?;
             spots.extend(found.into_iter().filter_map(|(n, id, depth, rating, fragment)| {
                 let fragment = fragment.and_then(|id| FragmentId::from_slice(id.bytes()));
-                Some(Spot { id: NodeId::from_slice(id.bytes())?, depth, rating, fragment, n })
+                Some(NodePosition { id: NodeId::from_slice(id.bytes())?, depth, rating, fragment, n })
             }));
         }
         Ok(spots)
@@ -247,7 +247,12 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn on_path(&mut self, held: &Held, leaf: NodeId, spots: &[Spot]) -> Result<HashSet<NodeId>, StoreError> {
+    pub fn on_path(
+        &mut self,
+        held: &StoredSession,
+        leaf: NodeId,
+        spots: &[NodePosition],
+    ) -> Result<HashSet<NodeId>, StoreError> {
         let Some(start) = node_row(self.conn, held.n, leaf)? else { return Ok(HashSet::new()) };
         let Some(highest) = spots.iter().map(|spot| spot.depth).min() else { return Ok(HashSet::new()) };
         let query = diesel::sql_query(
@@ -256,7 +261,7 @@ impl Reader<'_> {
              SELECT n FROM up",
         );
         let query = query.bind::<BigInt, _>(start.n).bind::<Integer, _>(highest);
-        let walked: Vec<Walked> = prepared(query).load(self.conn)?;
+        let walked: Vec<ContextPathRow> = prepared(query).load(self.conn)?;
         let path: HashSet<i64> = walked.into_iter().map(|row| row.n).collect();
         Ok(spots.iter().filter(|spot| path.contains(&spot.n)).map(|spot| spot.id).collect())
     }
@@ -265,7 +270,7 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn placeholders(&mut self, held: &Held) -> Result<Vec<NodeId>, StoreError> {
+    pub fn placeholders(&mut self, held: &StoredSession) -> Result<Vec<NodeId>, StoreError> {
         let running = nodes::table
             .filter(is_generating())
             .filter((nodes::session_n + 0_i64).eq(held.n))
@@ -276,10 +281,10 @@ impl Reader<'_> {
     }
 }
 
-impl Outline {
-    fn sketch(self, parent: Option<usize>) -> Result<Sketch, StoreError> {
+impl OutlineRow {
+    fn sketch(self, parent: Option<usize>) -> Result<TreeOutlineNode, StoreError> {
         let bad = StoreError::Inconsistent { table: "nodes", column: "id", row: self.n };
-        Ok(Sketch {
+        Ok(TreeOutlineNode {
             id: NodeId::from_slice(self.id.bytes()).ok_or(bad)?,
             parent,
             role: self.role,
@@ -295,31 +300,31 @@ impl Outline {
 }
 
 /// Where a row hangs, and which revision of its delta is in force.
-struct Place {
+struct NodeRevision {
     parent: Option<i64>,
     revision: i32,
 }
 
-struct Child {
+struct ChildNode {
     id: NodeId,
     role: i16,
     kind: i16,
 }
 
-fn places(conn: &mut Conn, rows: &[i64]) -> Result<HashMap<i64, Place>, StoreError> {
+fn places(conn: &mut Conn, rows: &[i64]) -> Result<HashMap<i64, NodeRevision>, StoreError> {
     let mut places = HashMap::with_capacity(rows.len());
     for chunk in rows.chunks(CHUNK) {
         let some = nodes::table.filter(nodes::n.eq_any(padded(chunk)));
         let found: Vec<(i64, Option<i64>, i32)> =
             prepared(some.select((nodes::n, nodes::parent_n, nodes::revision))).load(conn)?;
-        places.extend(found.into_iter().map(|(n, parent, revision)| (n, Place { parent, revision })));
+        places.extend(found.into_iter().map(|(n, parent, revision)| (n, NodeRevision { parent, revision })));
     }
     Ok(places)
 }
 
 /// The children of many parents, each list in creation order.
-fn families(conn: &mut Conn, parents: &[i64]) -> Result<HashMap<i64, Vec<Child>>, StoreError> {
-    let mut families: HashMap<i64, Vec<Child>> = HashMap::with_capacity(parents.len());
+fn families(conn: &mut Conn, parents: &[i64]) -> Result<HashMap<i64, Vec<ChildNode>>, StoreError> {
+    let mut families: HashMap<i64, Vec<ChildNode>> = HashMap::with_capacity(parents.len());
     for chunk in parents.chunks(CHUNK) {
         let some = nodes::table
             .filter(nodes::parent_n.eq_any(padded(chunk)))
@@ -329,28 +334,28 @@ fn families(conn: &mut Conn, parents: &[i64]) -> Result<HashMap<i64, Vec<Child>>
             prepared(some.select((nodes::parent_n, nodes::id, nodes::role, nodes::kind))).load(conn)?;
         for (parent, id, role, kind) in found {
             if let (Some(parent), Some(id)) = (parent, NodeId::from_slice(&id)) {
-                families.entry(parent).or_default().push(Child { id, role, kind });
+                families.entry(parent).or_default().push(ChildNode { id, role, kind });
             }
         }
     }
     Ok(families)
 }
 
-fn siblings(one: &Placed, family: &[Child]) -> Siblings {
-    let alike = |child: &&Child| child.role == one.node.role.code() && child.kind != Kind::Change.code();
+fn siblings(one: &StoredNode, family: &[ChildNode]) -> SiblingPosition {
+    let alike = |child: &&ChildNode| child.role == one.node.role.code() && child.kind != Kind::Change.code();
     let ids: Vec<NodeId> = family.iter().filter(alike).map(|child| child.id).collect();
     match ids.iter().position(|id| *id == one.node.id) {
-        Some(index) => Siblings { index, ids },
-        None => Siblings { index: 0, ids: vec![one.node.id] },
+        Some(index) => SiblingPosition { index, ids },
+        None => SiblingPosition { index: 0, ids: vec![one.node.id] },
     }
 }
 
-type Remarks = HashMap<i64, (Vec<Note>, Vec<Trouble>)>;
+type NotesAndProblems = HashMap<i64, (Vec<NodeNote>, Vec<NodeProblem>)>;
 
 /// Notes and problems from the deltas in force.
-fn remarks(conn: &mut Conn, places: &HashMap<i64, Place>) -> Result<Remarks, StoreError> {
+fn remarks(conn: &mut Conn, places: &HashMap<i64, NodeRevision>) -> Result<NotesAndProblems, StoreError> {
     let changed: Vec<i64> = places.iter().filter(|(_, place)| place.revision > 0).map(|(n, _)| *n).collect();
-    let mut remarks = Remarks::new();
+    let mut remarks = NotesAndProblems::new();
     for chunk in changed.chunks(CHUNK) {
         let some = deltas::table.filter(deltas::node_n.eq_any(padded(chunk)));
         let found: Vec<(i64, i32, String)> =

@@ -6,13 +6,13 @@ use diesel::prelude::*;
 use crate::ids::{NodeId, SessionId, UserId};
 
 use super::error::{StoreError, WriteError};
-use super::read::{Reader, held_anywhere};
+use super::read::{StoreReader, held_anywhere};
 use super::tables::{sources, users};
 use super::tx::Tx;
 
 /// A file, or a place in a story, and what it has become.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
+pub struct SourceRecord {
     /// By what it is known again.
     pub name: String,
     /// The hash of the file; nothing while not all of it is in.
@@ -25,7 +25,7 @@ pub struct Source {
     pub header: Option<String>,
 }
 
-impl Source {
+impl SourceRecord {
     /// What is known by a name from now on.
     pub fn new(name: impl Into<String>, became: &[u8; 16]) -> Self {
         Self { name: name.into(), hash: None, became: became.to_vec(), node: None, header: None }
@@ -33,11 +33,11 @@ impl Source {
 }
 
 /// The columns of a source.
-type Columns = (String, Option<Vec<u8>>, Vec<u8>, Option<Vec<u8>>, Option<String>);
+type SourceRecordColumns = (String, Option<Vec<u8>>, Vec<u8>, Option<Vec<u8>>, Option<String>);
 
 /// Where something is that came in once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whereabouts {
+pub enum SessionPresence {
     /// Its owner has it.
     Here,
     /// It waits in the trash.
@@ -46,17 +46,17 @@ pub enum Whereabouts {
     Gone,
 }
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// Where a session of the caller's is.
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn whereabouts(&mut self, owner: UserId, session: SessionId) -> Result<Whereabouts, StoreError> {
+    pub fn whereabouts(&mut self, owner: UserId, session: SessionId) -> Result<SessionPresence, StoreError> {
         let held = held_anywhere(self.conn, session)?.filter(|held| held.session.owner == owner);
         Ok(match held {
-            Some(held) if held.is_trashed => Whereabouts::InTrash,
-            Some(_) => Whereabouts::Here,
-            None => Whereabouts::Gone,
+            Some(held) if held.is_trashed => SessionPresence::InTrash,
+            Some(_) => SessionPresence::Here,
+            None => SessionPresence::Gone,
         })
     }
 
@@ -64,8 +64,8 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn source(&mut self, owner: UserId, name: &str) -> Result<Option<Source>, StoreError> {
-        let row: Option<Columns> = sources::table
+    pub fn source(&mut self, owner: UserId, name: &str) -> Result<Option<SourceRecord>, StoreError> {
+        let row: Option<SourceRecordColumns> = sources::table
             .inner_join(users::table.on(users::n.eq(sources::owner_n)))
             .filter(users::id.eq(owner.as_bytes().to_vec()))
             .filter(sources::name.eq(name))
@@ -79,8 +79,8 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn chats_of_hash(&mut self, owner: UserId, hash: &[u8]) -> Result<Vec<Source>, StoreError> {
-        let rows: Vec<Columns> = sources::table
+    pub fn chats_of_hash(&mut self, owner: UserId, hash: &[u8]) -> Result<Vec<SourceRecord>, StoreError> {
+        let rows: Vec<SourceRecordColumns> = sources::table
             .inner_join(users::table.on(users::n.eq(sources::owner_n)))
             .filter(users::id.eq(owner.as_bytes().to_vec()))
             .filter(sources::hash.eq(hash.to_vec()))
@@ -95,8 +95,8 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn sources_of(&mut self, owner: UserId, became: &[u8; 16]) -> Result<Vec<Source>, StoreError> {
-        let rows: Vec<Columns> = sources::table
+    pub fn sources_of(&mut self, owner: UserId, became: &[u8; 16]) -> Result<Vec<SourceRecord>, StoreError> {
+        let rows: Vec<SourceRecordColumns> = sources::table
             .inner_join(users::table.on(users::n.eq(sources::owner_n)))
             .filter(users::id.eq(owner.as_bytes().to_vec()))
             .filter(sources::became.eq(became.to_vec()))
@@ -107,9 +107,9 @@ impl Reader<'_> {
     }
 }
 
-fn source((name, hash, became, node, header): Columns) -> Source {
+fn source((name, hash, became, node, header): SourceRecordColumns) -> SourceRecord {
     let node = node.and_then(|node| NodeId::from_slice(&node));
-    Source { name, hash, became, node, header }
+    SourceRecord { name, hash, became, node, header }
 }
 
 impl Tx<'_> {
@@ -117,7 +117,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The owner does not exist, or the database fails.
-    pub fn put_source(&mut self, owner: UserId, source: &Source) -> Result<(), WriteError> {
+    pub fn put_source(&mut self, owner: UserId, source: &SourceRecord) -> Result<(), WriteError> {
         let owner_n = self.user_n(owner)?;
         let values = (
             sources::hash.eq(&source.hash),

@@ -9,8 +9,8 @@ use crate::tree::{Kind, Role};
 use crate::world::number;
 
 use super::error::StoreError;
-use super::held::Held;
-use super::read::Reader;
+use super::held::StoredSession;
+use super::read::StoreReader;
 use super::rows::object;
 use super::summaries::PLUGIN;
 use super::tables::{nodes, summaries, texts};
@@ -20,7 +20,7 @@ pub const VALUES: &str = "values";
 
 /// What the replies of a session took, wherever they are now: also in the stash, and taken back. Copies took nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Spent {
+pub struct SessionUsageTotals {
     /// How many replies have ended.
     pub replies: u64,
     /// How many summaries were made of what prompts did not hold any more; their tokens, time and cost count too.
@@ -45,18 +45,18 @@ pub struct Spent {
     pub beyond_cost: u64,
 }
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// Sums up what the replies of a session took. Every reply is looked at, one after the other.
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn spent(&mut self, held: &Held) -> Result<Spent, StoreError> {
+    pub fn spent(&mut self, held: &StoredSession) -> Result<SessionUsageTotals, StoreError> {
         let replies = texts::table
             .inner_join(nodes::table.on(nodes::n.eq(texts::n)))
             .filter(nodes::session_n.eq(held.n))
             .filter(nodes::role.eq(Role::Assistant.code()).or(nodes::kind.eq(Kind::Change.code())))
             .select((texts::n, texts::metadata, nodes::kind));
-        let mut spent = Spent::default();
+        let mut spent = SessionUsageTotals::default();
         for row in replies.load_iter::<(i64, String, i16), DefaultLoadingMode>(self.conn)? {
             let (n, metadata, kind) = row?;
             let bad = StoreError::Inconsistent { table: "texts", column: "metadata", row: n };
@@ -89,7 +89,7 @@ impl Reader<'_> {
     }
 }
 
-impl Spent {
+impl SessionUsageTotals {
     /// Adds a reply or a summary. What is no number there says nothing: a file of another server may have brought it.
     fn take(&mut self, known: &Map<String, Value>) {
         let tokens = known.get("tokenCount");
@@ -113,7 +113,7 @@ impl Spent {
         let sum = number::add(self.cost.as_ref().unwrap_or(&0.into()), cost);
         match sum {
             Ok(sum) => self.cost = Some(if self.cost.is_some() { sum } else { cost.clone() }),
-            Err(number::TooBig) => self.beyond_cost += 1,
+            Err(number::NumberTooLarge) => self.beyond_cost += 1,
         }
     }
 }

@@ -9,13 +9,13 @@ use serde_json::{Map, Value};
 
 use crate::clock::Time;
 use crate::ids::{NodeId, SessionId, SummaryId, UserId};
-use crate::tree::edit::Refusal;
+use crate::tree::edit::TreeError;
 
 use super::conn::Conn;
 use super::error::{StoreError, WriteError};
-use super::held::Held;
+use super::held::StoredSession;
 use super::prepared::prepared;
-use super::read::{Reader, padded};
+use super::read::{StoreReader, padded};
 use super::remains;
 use super::rows::{object, object_to_text};
 use super::tables::{nodes, sessions, summaries, summarised};
@@ -30,7 +30,7 @@ pub const PLUGIN: &str = "plugin";
 
 /// Of which messages a summary was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sources {
+pub struct SummarySources {
     /// Its row.
     pub n: i64,
     /// 1 where it was made of messages; one more than the summaries that it was made of.
@@ -45,11 +45,11 @@ pub struct Sources {
 
 /// A summary.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Summary {
+pub struct StoredSummary {
     /// Its id.
     pub id: SummaryId,
     /// Of what it was made.
-    pub sources: Sources,
+    pub sources: SummarySources,
     /// The text; an empty one is told nowhere.
     pub content: String,
     /// Whether somebody has corrected it.
@@ -77,7 +77,7 @@ pub struct NewSummary {
     pub created: Time,
 }
 
-type Columns = (i64, Vec<u8>, i16, i64, i64, Vec<u8>, String, bool, String, i64);
+type SummaryColumns = (i64, Vec<u8>, i16, i64, i64, Vec<u8>, String, bool, String, i64);
 
 /// The hash of rows that stand one after the other on a line: a text never changes, so these say all.
 pub fn hash_of_rows(rows: &[i64]) -> blake3::Hash {
@@ -86,19 +86,19 @@ pub fn hash_of_rows(rows: &[i64]) -> blake3::Hash {
     hasher.finalize()
 }
 
-impl Summary {
+impl StoredSummary {
     /// The plugin that proposed it; `None` for one that the server had made.
     pub fn plugin(&self) -> Option<&str> {
         self.metadata.get(PLUGIN).and_then(Value::as_str)
     }
 }
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// Of which messages the summaries of a session were made, oldest first.
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn summary_sources(&mut self, held: &Held) -> Result<Vec<Sources>, StoreError> {
+    pub fn summary_sources(&mut self, held: &StoredSession) -> Result<Vec<SummarySources>, StoreError> {
         let own = summaries::table.filter(summaries::session_n.eq(held.n)).filter(summaries::level.gt(GONE));
         let columns = (summaries::n, summaries::level, summaries::first_n, summaries::last_n, summaries::hash);
         let rows: Vec<(i64, i16, i64, i64, Vec<u8>)> =
@@ -110,8 +110,8 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn summaries(&mut self, rows: &[i64]) -> Result<Vec<Summary>, StoreError> {
-        let mut found: HashMap<i64, Summary> = HashMap::new();
+    pub fn summaries(&mut self, rows: &[i64]) -> Result<Vec<StoredSummary>, StoreError> {
+        let mut found: HashMap<i64, StoredSummary> = HashMap::new();
         for some in rows.chunks(PIECE) {
             let some = summaries::table.filter(summaries::n.eq_any(padded(some)));
             let columns = (
@@ -126,7 +126,7 @@ impl Reader<'_> {
                 summaries::metadata,
                 summaries::created,
             );
-            for columns in prepared(some.select(columns)).load::<Columns>(self.conn)? {
+            for columns in prepared(some.select(columns)).load::<SummaryColumns>(self.conn)? {
                 found.insert(columns.0, summary(columns)?);
             }
         }
@@ -137,7 +137,7 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// The database fails or the row is damaged.
-    pub fn summary(&mut self, held: &Held, id: SummaryId) -> Result<Option<Summary>, StoreError> {
+    pub fn summary(&mut self, held: &StoredSession, id: SummaryId) -> Result<Option<StoredSummary>, StoreError> {
         let n = find(self.conn, held.n, id)?;
         Ok(self.summaries(&n.into_iter().collect::<Vec<_>>())?.pop())
     }
@@ -175,14 +175,14 @@ fn find(conn: &mut Conn, session_n: i64, id: SummaryId) -> Result<Option<i64>, S
     Ok(own.select(summaries::n).get_result(conn).optional()?)
 }
 
-fn sources(n: i64, level: i16, first: i64, last: i64, hash: &[u8]) -> Result<Sources, StoreError> {
+fn sources(n: i64, level: i16, first: i64, last: i64, hash: &[u8]) -> Result<SummarySources, StoreError> {
     let hash = blake3::Hash::from_slice(hash).map_err(|_| damaged("hash", n))?;
-    Ok(Sources { n, level, first, last, hash })
+    Ok(SummarySources { n, level, first, last, hash })
 }
 
-fn summary(columns: Columns) -> Result<Summary, StoreError> {
+fn summary(columns: SummaryColumns) -> Result<StoredSummary, StoreError> {
     let (n, id, level, first, last, hash, content, is_edited, metadata, created) = columns;
-    Ok(Summary {
+    Ok(StoredSummary {
         id: SummaryId::from_slice(&id).ok_or_else(|| damaged("id", n))?,
         sources: sources(n, level, first, last, &hash)?,
         content,
@@ -203,7 +203,7 @@ impl Tx<'_> {
     /// # Errors
     /// The session is not there, or the database fails.
     pub fn put_summary(&mut self, session: SessionId, new: &NewSummary) -> Result<bool, WriteError> {
-        let held = self.any_session(session)?.ok_or(Refusal::NotFound("the session"))?;
+        let held = self.any_session(session)?.ok_or(TreeError::NotFound("the session"))?;
         let is_kept = self.run(|conn| {
             let is_whole = are_there(conn, &new.rows)? && !new.rows.is_empty();
             let level = if is_whole { new.level } else { GONE };
@@ -279,7 +279,7 @@ impl Tx<'_> {
             let level: i16 = summaries::table.find(n).select(summaries::level).get_result(conn)?;
             Ok(Some((n, level)))
         })?;
-        Ok(found.ok_or(Refusal::NotFound("the summary"))?)
+        Ok(found.ok_or(TreeError::NotFound("the summary"))?)
     }
 }
 

@@ -38,7 +38,7 @@ pub const ELSEWHERE: i64 = -1;
 
 /// Where a node is that a trace names and that is not there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Missing {
+pub enum MissingNode {
     /// It was destroyed; the hash of its text in hex, where that is known.
     Purged(Option<String>),
     /// It is of another session, and did not come along with the file of this one.
@@ -79,7 +79,7 @@ pub fn put(conn: &mut Conn, node_n: i64, trace: &Trace) -> Result<(), StoreError
 /// along is named by its copy; in what did not, the trace goes on naming the original.
 pub fn copy(conn: &mut Conn, from: i64, copies: &HashMap<i64, i64>) -> Result<(), StoreError> {
     let (Some(to), Some(body)) = (copies.get(&from), read::<Value>(conn, from)?) else { return Ok(()) };
-    let kept = Kept::of(from, &body)?;
+    let kept = StoredHistory::of(from, &body)?;
     let there = |rows: Vec<i64>| rows.into_iter().map(|n| copies.get(&n).copied().unwrap_or(n)).collect::<Vec<_>>();
     let history = match kept.base.and_then(|base| copies.get(&base)) {
         Some(base) => json!({"number": kept.number, "base": base, "skip": kept.skip, "add": there(kept.add)}),
@@ -107,7 +107,7 @@ pub fn stand_alone(conn: &mut Conn, session_n: i64, going: &HashSet<i64>) -> Res
     let mut alone = Vec::new();
     for n in staying.into_iter().filter(|n| !going.contains(n)) {
         let body: Value = read(conn, n)?.ok_or(damaged(n))?;
-        let kept = Kept::of(n, &body)?;
+        let kept = StoredHistory::of(n, &body)?;
         let history = json!({"number": kept.number, "add": history_of(conn, n)?});
         alone.push((n, with_history(n, body, history)?));
     }
@@ -164,13 +164,13 @@ pub fn keep_hashes(conn: &mut Conn, going: &[i64]) -> Result<(), StoreError> {
 }
 
 /// Where a node is that a trace names and that is not there.
-pub fn missing(conn: &mut Conn, n: i64) -> Result<Missing, StoreError> {
+pub fn missing(conn: &mut Conn, n: i64) -> Result<MissingNode, StoreError> {
     if n == ELSEWHERE {
-        return Ok(Missing::Elsewhere);
+        return Ok(MissingNode::Elsewhere);
     }
     let hash: Option<Vec<u8>> = purged::table.find(n).select(purged::hash).get_result(conn).optional()?;
     let hash = hash.and_then(|hash| Some(blake3::Hash::from_bytes(hash.try_into().ok()?).to_hex().to_string()));
-    Ok(Missing::Purged(hash))
+    Ok(MissingNode::Purged(hash))
 }
 
 fn with_history(n: i64, mut body: Value, history: Value) -> Result<Value, StoreError> {
@@ -196,7 +196,7 @@ fn difference(conn: &mut Conn, node_n: i64, history: &[i64]) -> Result<Value, St
 }
 
 /// The trace numbered `wanted` among those that `from` stands on, itself included; number 0 is none.
-fn standing_on(conn: &mut Conn, from: i64, kept: Kept, wanted: i64) -> Result<Option<i64>, StoreError> {
+fn standing_on(conn: &mut Conn, from: i64, kept: StoredHistory, wanted: i64) -> Result<Option<i64>, StoreError> {
     let (mut n, mut kept) = (from, kept);
     while kept.number > wanted {
         let Some(base) = kept.base else { return Ok(None) };
@@ -206,11 +206,11 @@ fn standing_on(conn: &mut Conn, from: i64, kept: Kept, wanted: i64) -> Result<Op
 }
 
 /// The nearest ancestor with a trace.
-fn nearest(conn: &mut Conn, node_n: i64) -> Result<Option<(i64, Kept)>, StoreError> {
+fn nearest(conn: &mut Conn, node_n: i64) -> Result<Option<(i64, StoredHistory)>, StoreError> {
     let mut next = parent(conn, node_n)?;
     for _ in 0..LOOK_BACK {
         let Some(n) = next else { return Ok(None) };
-        if let Some(OnlyHistory { history }) = read(conn, n)? {
+        if let Some(TraceHistory { history }) = read(conn, n)? {
             return Ok(Some((n, history)));
         }
         next = parent(conn, n)?;
@@ -224,7 +224,7 @@ fn parent(conn: &mut Conn, n: i64) -> Result<Option<i64>, StoreError> {
 
 /// A history as it is kept: what comes after the base's, of which the first `skip` have left the window.
 #[derive(Deserialize)]
-struct Kept {
+struct StoredHistory {
     number: i64,
     base: Option<i64>,
     #[serde(default)]
@@ -232,7 +232,7 @@ struct Kept {
     add: Vec<i64>,
 }
 
-impl Kept {
+impl StoredHistory {
     fn of(n: i64, body: &Value) -> Result<Self, StoreError> {
         body.get("history").and_then(|history| Self::deserialize(history).ok()).ok_or(damaged(n))
     }
@@ -240,19 +240,19 @@ impl Kept {
 
 /// What is read of a trace where one only follows its history: the rest is passed over, and takes no memory.
 #[derive(Deserialize)]
-struct OnlyHistory {
-    history: Kept,
+struct TraceHistory {
+    history: StoredHistory,
 }
 
 /// A trace whose texts are not wanted, as it is kept.
 #[derive(Deserialize)]
-struct KeptOutline {
+struct StoredOutline {
     head: Map<String, Value>,
-    history: Kept,
+    history: StoredHistory,
 }
 
-fn kept_history(conn: &mut Conn, n: i64) -> Result<Kept, StoreError> {
-    Ok(read::<OnlyHistory>(conn, n)?.ok_or(damaged(n))?.history)
+fn kept_history(conn: &mut Conn, n: i64) -> Result<StoredHistory, StoreError> {
+    Ok(read::<TraceHistory>(conn, n)?.ok_or(damaged(n))?.history)
 }
 
 /// The trace of a node, as much of it as is asked for.
@@ -272,7 +272,7 @@ fn history_of(conn: &mut Conn, n: i64) -> Result<Vec<i64>, StoreError> {
 }
 
 /// A history with all that it stands on.
-fn whole(conn: &mut Conn, newest: Kept) -> Result<Vec<i64>, StoreError> {
+fn whole(conn: &mut Conn, newest: StoredHistory) -> Result<Vec<i64>, StoreError> {
     let mut next = newest.base;
     let mut parts = vec![(newest.skip, newest.add)];
     while let Some(n) = next {
@@ -294,12 +294,12 @@ pub fn get(conn: &mut Conn, node_n: i64) -> Result<Option<Trace>, StoreError> {
         blocks.push((about, text));
     }
     let head = body.get("head").and_then(Value::as_object).cloned().ok_or_else(bad)?;
-    Ok(Some(Trace { head, blocks, history: whole(conn, Kept::of(node_n, &body)?)? }))
+    Ok(Some(Trace { head, blocks, history: whole(conn, StoredHistory::of(node_n, &body)?)? }))
 }
 
 /// The head and the history of the trace of a node; its texts are not looked up.
 pub fn outline(conn: &mut Conn, node_n: i64) -> Result<Option<TraceOutline>, StoreError> {
-    let Some(KeptOutline { head, history }) = read(conn, node_n)? else { return Ok(None) };
+    let Some(StoredOutline { head, history }) = read(conn, node_n)? else { return Ok(None) };
     Ok(Some(TraceOutline { head, history: whole(conn, history)? }))
 }
 
@@ -311,7 +311,7 @@ fn blocks_of(body: &Value) -> Option<Vec<(Value, String)>> {
 
 /// A trace as it is kept: texts by hash, the history as the difference to the trace of a row. So it travels.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Unpacked {
+pub struct RawTrace {
     pub head: Value,
     pub blocks: Vec<(Value, String)>,
     pub number: i64,
@@ -321,17 +321,17 @@ pub struct Unpacked {
 }
 
 /// A trace as it is kept at a node.
-pub fn unpacked(node_n: i64, packed: &[u8]) -> Result<Unpacked, StoreError> {
+pub fn unpacked(node_n: i64, packed: &[u8]) -> Result<RawTrace, StoreError> {
     let body: Value = part_of(node_n, packed)?;
-    let kept = Kept::of(node_n, &body)?;
+    let kept = StoredHistory::of(node_n, &body)?;
     let blocks = blocks_of(&body).ok_or(damaged(node_n))?;
     let head = body.get("head").filter(|head| head.is_object()).cloned().ok_or(damaged(node_n))?;
     let skip = u64::try_from(kept.skip).unwrap_or(u64::MAX);
-    Ok(Unpacked { head, blocks, number: kept.number, base: kept.base, skip, add: kept.add })
+    Ok(RawTrace { head, blocks, number: kept.number, base: kept.base, skip, add: kept.add })
 }
 
 /// Keeps a trace that came as it is kept.
-pub fn put_unpacked(conn: &mut Conn, node_n: i64, trace: &Unpacked) -> Result<(), StoreError> {
+pub fn put_unpacked(conn: &mut Conn, node_n: i64, trace: &RawTrace) -> Result<(), StoreError> {
     let mut history = json!({"number": trace.number});
     if let (Some(base), Some(map)) = (trace.base, history.as_object_mut()) {
         map.insert("base".into(), base.into());

@@ -8,28 +8,28 @@ use diesel::prelude::*;
 
 use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
-use crate::oplog::{Act, Effect, Operation};
-use crate::tree::edit::{Edge, Refusal};
+use crate::oplog::{Effect, Operation, OperationKind};
+use crate::tree::edit::{PathEdge, TreeError};
 use crate::tree::{Delta, Kind, Role, Status};
 use crate::world::fold;
 
-use super::caches::{Caches, Recut};
-use super::climb::{self, Rung};
-use super::conn::{Conn, Key};
+use super::caches::{Caches, KeyframeRepair};
+use super::climb::{self, AncestorRow};
+use super::conn::{Conn, IdBytes};
 use super::error::{StoreError, WriteError};
-use super::held::{Counts, Held};
-use super::memory::{Memory, Numbered, Tip};
-use super::numbers::{self, Lasting};
+use super::held::{NodeCounts, StoredSession};
+use super::memory::{LeafWorld, NumberedTable, WriterCache};
+use super::numbers::{self, PermanentTable};
 use super::prepared::{insert, prepared};
 use super::read::{any_node_row, held_anywhere};
-use super::rows::{NewDelta, NewText, NodeRow, OperationRow, object_to_text};
-use super::rules::{self, RulesInForce};
+use super::rows::{NewDeltaRow, NewTextRow, NodeRow, OperationRow, object_to_text};
+use super::rules::{self, ActiveRules};
 use super::tables::{deltas, nodes};
-use super::worlds::{self, View};
+use super::worlds::{self, WorldAccess};
 
 /// An operation that is durable, told to whoever follows the log.
 #[derive(Debug, Clone)]
-pub struct Published {
+pub struct PublishedOperation {
     /// The global cursor.
     pub cursor: i64,
     /// The session.
@@ -48,7 +48,7 @@ pub struct TxContext {
 
 /// A node to be written.
 #[derive(Debug, Clone)]
-pub struct Draft {
+pub struct NodeDraft {
     /// Its id.
     pub id: NodeId,
     /// Who it speaks as.
@@ -76,12 +76,12 @@ pub struct Draft {
     /// What it does to the world.
     pub delta: Delta,
     /// Rules that begin at this node; `None` = those of the parent go on.
-    pub rules: Option<Arc<RulesInForce>>,
+    pub rules: Option<Arc<ActiveRules>>,
     /// When.
     pub created: Time,
 }
 
-impl Draft {
+impl NodeDraft {
     /// An empty complete node of a kind.
     pub fn new(id: NodeId, role: Role, kind: Kind, dice_seed: u64, created: Time) -> Self {
         Self {
@@ -105,8 +105,8 @@ impl Draft {
 }
 
 /// An operation in the making.
-pub(super) struct Entry {
-    pub act: Act,
+pub(super) struct OperationDraft {
+    pub act: OperationKind,
     pub actor: Option<UserId>,
     pub at: Time,
     pub step: Option<i64>,
@@ -117,17 +117,17 @@ pub(super) struct Entry {
 pub struct Tx<'a> {
     pub(super) conn: &'a mut Conn,
     pub(super) context: &'a TxContext,
-    pub(super) memory: &'a mut Memory,
-    pub(super) published: Vec<Published>,
+    pub(super) memory: &'a mut WriterCache,
+    pub(super) published: Vec<PublishedOperation>,
     failed: Option<StoreError>,
     /// The nodes at which the operation in the making edits the arrangement.
     pub(super) edited: Vec<i64>,
     /// How many more nodes and leaves there are by the operation in the making.
-    pub(super) grown: Counts,
+    pub(super) grown: NodeCounts,
 }
 
 impl<'a> Tx<'a> {
-    pub(super) fn new(conn: &'a mut Conn, context: &'a TxContext, memory: &'a mut Memory) -> Self {
+    pub(super) fn new(conn: &'a mut Conn, context: &'a TxContext, memory: &'a mut WriterCache) -> Self {
         Self {
             conn,
             context,
@@ -135,12 +135,12 @@ impl<'a> Tx<'a> {
             published: Vec::new(),
             failed: None,
             edited: Vec::new(),
-            grown: Counts::default(),
+            grown: NodeCounts::default(),
         }
     }
 
     /// Ends the request; a database failure that its closure swallowed still fails the group.
-    pub(super) fn finish(self) -> Result<Vec<Published>, StoreError> {
+    pub(super) fn finish(self) -> Result<Vec<PublishedOperation>, StoreError> {
         match self.failed {
             None => Ok(self.published),
             Some(error) => Err(error),
@@ -156,7 +156,7 @@ impl<'a> Tx<'a> {
     /// The same with the writer's memory, which is to be told of what changed.
     pub(super) fn run_knowing<T>(
         &mut self,
-        work: impl FnOnce(&mut Conn, &mut Memory) -> Result<T, StoreError>,
+        work: impl FnOnce(&mut Conn, &mut WriterCache) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
@@ -182,13 +182,13 @@ impl<'a> Tx<'a> {
     ///
     /// # Errors
     /// It does not exist or is somebody else's.
-    pub fn session(&mut self, caller: UserId, id: SessionId) -> Result<Held, WriteError> {
+    pub fn session(&mut self, caller: UserId, id: SessionId) -> Result<StoredSession, WriteError> {
         let held = self.any_session(id)?.filter(|held| !held.is_trashed && held.session.owner == caller);
-        held.ok_or(WriteError::Refused(Refusal::NotFound("the session")))
+        held.ok_or(WriteError::Refused(TreeError::NotFound("the session")))
     }
 
     /// A session, in the trash or not.
-    pub(super) fn any_session(&mut self, id: SessionId) -> Result<Option<Held>, StoreError> {
+    pub(super) fn any_session(&mut self, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
         self.run_knowing(|conn, memory| {
             if let Some(held) = memory.session(id) {
                 return Ok(Some(held));
@@ -197,13 +197,13 @@ impl<'a> Tx<'a> {
         })
     }
 
-    pub(super) fn row(&mut self, held: &Held, id: NodeId) -> Result<NodeRow, WriteError> {
+    pub(super) fn row(&mut self, held: &StoredSession, id: NodeId) -> Result<NodeRow, WriteError> {
         let found = self.any_row(held, id)?.filter(|row| !row.is_hidden);
-        found.ok_or(WriteError::Refused(Refusal::NotFound("the message")))
+        found.ok_or(WriteError::Refused(TreeError::NotFound("the message")))
     }
 
     /// The row of a node of a session, also one that was taken out of the tree.
-    pub(super) fn any_row(&mut self, held: &Held, id: NodeId) -> Result<Option<NodeRow>, StoreError> {
+    pub(super) fn any_row(&mut self, held: &StoredSession, id: NodeId) -> Result<Option<NodeRow>, StoreError> {
         let session_n = held.n;
         self.run_knowing(|conn, memory| match memory.named(session_n, id).and_then(|n| memory.node(n)) {
             Some(row) => Ok(Some(row.clone())),
@@ -212,7 +212,7 @@ impl<'a> Tx<'a> {
     }
 
     /// The row number of a node that the log names, in the tree or taken out of it.
-    pub(super) fn n_of(&mut self, held: &Held, id: NodeId) -> Result<i64, StoreError> {
+    pub(super) fn n_of(&mut self, held: &StoredSession, id: NodeId) -> Result<i64, StoreError> {
         match self.memory.named(held.n, id) {
             Some(n) => Ok(n),
             None => Ok(self.named(held, id)?.n),
@@ -220,7 +220,7 @@ impl<'a> Tx<'a> {
     }
 
     /// The row of a node that the log names. It may have been taken out of the tree: that is how it comes back.
-    pub(super) fn named(&mut self, held: &Held, id: NodeId) -> Result<NodeRow, StoreError> {
+    pub(super) fn named(&mut self, held: &StoredSession, id: NodeId) -> Result<NodeRow, StoreError> {
         let row = self.any_row(held, id)?;
         self.run(|_| row.ok_or_else(|| StoreError::Database(format!("{id} is in the log, not in the tree"))))
     }
@@ -247,7 +247,7 @@ impl<'a> Tx<'a> {
         session_n: i64,
         edits: i64,
         parent: Option<&NodeRow>,
-        draft: &Draft,
+        draft: &NodeDraft,
     ) -> Result<NodeRow, StoreError> {
         let rules_n = match &draft.rules {
             Some(rules) => Some(self.run(|conn| rules::write(conn, rules))?),
@@ -258,7 +258,7 @@ impl<'a> Tx<'a> {
         if is_due {
             row.since_keyframe = 0;
         }
-        let text = NewText {
+        let text = NewTextRow {
             n: row.n,
             name: draft.name.as_deref(),
             content: &draft.content,
@@ -277,7 +277,7 @@ impl<'a> Tx<'a> {
     /// The number of a node that is about to be written, and whether it is the first child of its parent that stands.
     pub(super) fn next_node(&mut self, parent_n: i64) -> Result<(i64, bool), StoreError> {
         self.run_knowing(|conn, memory| {
-            let n = memory.next(Numbered::Nodes, || numbers::newest(conn, Lasting::Nodes))?;
+            let n = memory.next(NumberedTable::Nodes, || numbers::newest(conn, PermanentTable::Nodes))?;
             Ok((n, memory.is_first_child(parent_n, || any_shown(conn, parent_n, 0))?))
         })
     }
@@ -286,7 +286,7 @@ impl<'a> Tx<'a> {
         &mut self,
         session_n: i64,
         parent: Option<&NodeRow>,
-        draft: &Draft,
+        draft: &NodeDraft,
         rules_n: Option<i64>,
     ) -> Result<NodeRow, StoreError> {
         let parent_n = parent.map_or(0, |parent| parent.n);
@@ -296,7 +296,7 @@ impl<'a> Tx<'a> {
         self.grown.leaves += i64::from(parent.is_none() || !is_first);
         Ok(NodeRow {
             n,
-            id: Key::of(draft.id.as_bytes()),
+            id: IdBytes::of(draft.id.as_bytes()),
             session_n,
             parent_n: parent.map(|parent| parent.n),
             role: draft.role.code(),
@@ -305,9 +305,9 @@ impl<'a> Tx<'a> {
             is_enabled: true,
             is_muted: false,
             is_hidden: false,
-            author: draft.author.map(|id| Key::of(id.as_bytes())),
-            persona: draft.persona.map(|id| Key::of(id.as_bytes())),
-            speaker: draft.character.map(|id| Key::of(id.as_bytes())),
+            author: draft.author.map(|id| IdBytes::of(id.as_bytes())),
+            persona: draft.persona.map(|id| IdBytes::of(id.as_bytes())),
+            speaker: draft.character.map(|id| IdBytes::of(id.as_bytes())),
             remembered_n: None,
             rating: None,
             depth: parent.map_or(0, |parent| parent.depth + 1),
@@ -325,10 +325,10 @@ impl<'a> Tx<'a> {
     }
 
     /// Adds a node with its texts.
-    pub(super) fn write_node(&mut self, row: &NodeRow, text: &NewText<'_>) -> Result<(), StoreError> {
+    pub(super) fn write_node(&mut self, row: &NodeRow, text: &NewTextRow<'_>) -> Result<(), StoreError> {
         self.run(|conn| {
             insert::<NodeRow>(conn, row)?;
-            insert::<NewText<'_>>(conn, text)?;
+            insert::<NewTextRow<'_>>(conn, text)?;
             Ok(())
         })
     }
@@ -345,8 +345,8 @@ impl<'a> Tx<'a> {
         let body = delta.to_text();
         self.run_knowing(|conn, memory| {
             let newest = || deltas::table.select(diesel::dsl::max(deltas::n)).get_result(conn);
-            let n = memory.next(Numbered::Deltas, newest)?;
-            Ok(insert::<NewDelta>(conn, &NewDelta { n, node_n, revision, body })?)
+            let n = memory.next(NumberedTable::Deltas, newest)?;
+            Ok(insert::<NewDeltaRow>(conn, &NewDeltaRow { n, node_n, revision, body })?)
         })
     }
 
@@ -365,12 +365,12 @@ impl<'a> Tx<'a> {
                 (Some(tip), _) => tip,
                 (None, _) if !is_due => return Ok(()),
                 (None, Some(parent)) => {
-                    Tip::new(worlds::at(conn, &caches, &mut View::Transaction(memory), parent, edits)?)
+                    LeafWorld::new(worlds::at(conn, &caches, &mut WorldAccess::Transaction(memory), parent, edits)?)
                 }
-                (None, None) => Tip::default(),
+                (None, None) => LeafWorld::default(),
             };
             if !delta.operations.is_empty() {
-                let rules = worlds::in_force(conn, &caches, &mut View::Transaction(memory), row.rules_n)?;
+                let rules = worlds::in_force(conn, &caches, &mut WorldAccess::Transaction(memory), row.rules_n)?;
                 fold(Arc::make_mut(&mut tip.world), &delta.operations, &rules);
                 caches.count_folds(1);
             }
@@ -383,7 +383,7 @@ impl<'a> Tx<'a> {
     }
 
     /// Cuts keyframes again that a read found missing, damaged or outdated, unless the arrangement has changed since.
-    pub(super) fn cut_again(&mut self, cuts: &[Recut]) -> Result<(), WriteError> {
+    pub(super) fn cut_again(&mut self, cuts: &[KeyframeRepair]) -> Result<(), WriteError> {
         for cut in cuts {
             let edits_now = self.run(|conn| worlds::edits_now(conn, cut.session_n))?;
             if edits_now == cut.edits {
@@ -395,11 +395,11 @@ impl<'a> Tx<'a> {
 
     /// The edges on the way from the last common ancestor of HEAD and `to` down to `to` at which the upper node remembers
     /// another child, or none.
-    pub(super) fn way(&mut self, held: &Held, to: &NodeRow) -> Result<Vec<Edge>, StoreError> {
-        let head = Rung::of(&self.row_n(held.head_n)?);
+    pub(super) fn way(&mut self, held: &StoredSession, to: &NodeRow) -> Result<Vec<PathEdge>, StoreError> {
+        let head = AncestorRow::of(&self.row_n(held.head_n)?);
         let way = match to.parent_n {
-            Some(parent) if parent == head.n => vec![Rung::of(to), head],
-            _ => self.run(|conn| climb::up_to_meeting(conn, head, Rung::of(to)))?,
+            Some(parent) if parent == head.n => vec![AncestorRow::of(to), head],
+            _ => self.run(|conn| climb::up_to_meeting(conn, head, AncestorRow::of(to)))?,
         };
         let edges = way.iter().zip(way.iter().skip(1)).rev();
         let differing = edges.filter(|(child, parent)| parent.remembered_n != Some(child.n));
@@ -407,9 +407,9 @@ impl<'a> Tx<'a> {
     }
 
     /// The edge from a node down to one of its children.
-    pub(super) fn edge(&mut self, parent: &Rung, child_n: i64) -> Result<Edge, StoreError> {
+    pub(super) fn edge(&mut self, parent: &AncestorRow, child_n: i64) -> Result<PathEdge, StoreError> {
         let remembered = parent.remembered_n.map(|n| self.id_of(n)).transpose()?;
-        Ok(Edge { parent: self.id_of(parent.n)?, remembered, child: self.id_of(child_n)? })
+        Ok(PathEdge { parent: self.id_of(parent.n)?, remembered, child: self.id_of(child_n)? })
     }
 
     fn id_of(&mut self, n: i64) -> Result<NodeId, StoreError> {

@@ -9,54 +9,54 @@ use std::collections::{HashMap, HashSet};
 use diesel::prelude::*;
 
 use crate::ids::{NodeId, SessionId, UserId};
-use crate::oplog::{Act, Effect, Mark, Operation};
-use crate::tree::edit::{self, Refusal};
+use crate::oplog::{Effect, LabelTarget, Operation, OperationKind};
+use crate::tree::edit::{self, TreeError};
 use crate::tree::{Kind, Status};
 
 use super::acts::{Actor, expect_leaf};
-use super::arrange::WorldAt;
+use super::arrange::NodeWorldDiff;
 use super::climb;
 use super::error::{StoreError, WriteError};
-use super::held::Held;
+use super::held::StoredSession;
 use super::prepared::prepared;
 use super::rows::{NodeRow, OperationRow};
 use super::settings::setting;
 use super::tables::operations;
-use super::tx::{Entry, Tx, any_shown, row_id};
+use super::tx::{OperationDraft, Tx, any_shown, row_id};
 
 /// So many entries of the log are looked at at once.
 const STRETCH: i64 = 64;
 
 /// What was taken back or brought back.
 #[derive(Debug, Clone)]
-pub struct Undone {
+pub struct UndoResult {
     /// The operation that this is.
     pub op: i64,
     /// The operation that began the step.
     pub step: i64,
     /// What kind of act that was.
-    pub kind: Act,
+    pub kind: OperationKind,
     /// Where HEAD stands.
     pub head: NodeId,
     /// How the world changed at HEAD, at labels and at the tops of what moved.
-    pub worlds: Vec<WorldAt>,
+    pub worlds: Vec<NodeWorldDiff>,
 }
 
 /// An entry of the log without its effects.
 #[derive(Debug, Clone, Copy)]
-struct Line {
+struct UndoLogEntry {
     op: i64,
     step: i64,
-    act: Act,
+    act: OperationKind,
     is_own: bool,
 }
 
 /// What is read of an entry: its number, step, act, actor and row.
-type BareRow = (i64, i64, String, Option<Vec<u8>>, i64);
+type UndoLogColumns = (i64, i64, String, Option<Vec<u8>>, i64);
 
 /// One step as the log tells it.
-struct Step {
-    first: Act,
+struct UndoStep {
+    first: OperationKind,
     /// What it did at first, its replies' ends included.
     done: Vec<Effect>,
     /// What stands now: that, or what the last undo or redo of it did.
@@ -70,27 +70,27 @@ impl Tx<'_> {
     /// # Errors
     /// There is none, something later stands on it, a reply of it is still being written, or HEAD is not where the actor
     /// saw it.
-    pub fn undo(&mut self, actor: &Actor, session: SessionId) -> Result<Undone, WriteError> {
-        self.whole(|tx| tx.turn_back(actor, session, Act::Undo))
+    pub fn undo(&mut self, actor: &Actor, session: SessionId) -> Result<UndoResult, WriteError> {
+        self.whole(|tx| tx.turn_back(actor, session, OperationKind::Undo))
     }
 
     /// Brings back what the actor took back last, unless something new was done since.
     ///
     /// # Errors
     /// As [`Tx::undo`].
-    pub fn redo(&mut self, actor: &Actor, session: SessionId) -> Result<Undone, WriteError> {
-        self.whole(|tx| tx.turn_back(actor, session, Act::Redo))
+    pub fn redo(&mut self, actor: &Actor, session: SessionId) -> Result<UndoResult, WriteError> {
+        self.whole(|tx| tx.turn_back(actor, session, OperationKind::Redo))
     }
 
-    fn turn_back(&mut self, actor: &Actor, session: SessionId, act: Act) -> Result<Undone, WriteError> {
+    fn turn_back(&mut self, actor: &Actor, session: SessionId, act: OperationKind) -> Result<UndoResult, WriteError> {
         let mut held = self.session(actor.user, session)?;
         expect_leaf(&held, actor.expected_leaf)?;
         let mut is_barred = false;
         let number = match act {
-            Act::Redo => self.undone_last(&held, actor.user, &mut is_barred)?,
+            OperationKind::Redo => self.undone_last(&held, actor.user, &mut is_barred)?,
             _ => self.newest_step(&held, actor.user, &mut is_barred)?,
         };
-        let nothing = if is_barred { Refusal::NothingSincePurge } else { Refusal::NothingTo };
+        let nothing = if is_barred { TreeError::NothingSincePurge } else { TreeError::NothingTo };
         let number = number.ok_or(nothing(act.word()))?;
         let step = self.step(&held, number)?;
         self.nobody_later(&held, actor.user, &step)?;
@@ -107,30 +107,35 @@ impl Tx<'_> {
         let plan = self.head_after(&held, &step, act)?;
         self.carry_out_all(&mut held, &plan)?;
         effects.extend(plan);
-        let entry = Entry { act, actor: Some(actor.user), at: actor.at, step: Some(number), effects };
+        let entry = OperationDraft { act, actor: Some(actor.user), at: actor.at, step: Some(number), effects };
         let op = self.enter(&mut held, entry)?;
         let worlds = self.changed(&held, witness)?;
-        Ok(Undone { op, step: number, kind: step.first, head: held.session.head, worlds })
+        Ok(UndoResult { op, step: number, kind: step.first, head: held.session.head, worlds })
     }
 
     /// The newest step of an actor that stands. Nothing that was destroyed comes back, so nothing before that is taken back.
-    fn newest_step(&mut self, held: &Held, user: UserId, is_barred: &mut bool) -> Result<Option<i64>, StoreError> {
+    fn newest_step(
+        &mut self,
+        held: &StoredSession,
+        user: UserId,
+        is_barred: &mut bool,
+    ) -> Result<Option<i64>, StoreError> {
         let mut is_undone: HashMap<i64, bool> = HashMap::new();
         self.backwards(held, user, |line| match line.act {
-            Act::Purge | Act::Begin => {
-                *is_barred = line.act == Act::Purge;
+            OperationKind::Purge | OperationKind::Begin => {
+                *is_barred = line.act == OperationKind::Purge;
                 Some(None)
             }
             _ if !line.is_own => None,
-            Act::Undo => {
+            OperationKind::Undo => {
                 is_undone.entry(line.step).or_insert(true);
                 None
             }
-            Act::Redo => {
+            OperationKind::Redo => {
                 is_undone.entry(line.step).or_insert(false);
                 None
             }
-            Act::Checkout | Act::Reply | Act::Import => None,
+            OperationKind::Checkout | OperationKind::Reply | OperationKind::Import => None,
             _ if is_undone.get(&line.op) == Some(&true) => None,
             _ => Some(Some(line.op)),
         })
@@ -138,33 +143,40 @@ impl Tx<'_> {
 
     /// The step that an actor took back last. Something new that was done since ends that, but for what was written: a text
     /// that was taken back comes back beside what was written in its place, so that none is lost.
-    fn undone_last(&mut self, held: &Held, user: UserId, is_barred: &mut bool) -> Result<Option<i64>, StoreError> {
+    fn undone_last(
+        &mut self,
+        held: &StoredSession,
+        user: UserId,
+        is_barred: &mut bool,
+    ) -> Result<Option<i64>, StoreError> {
         let mut redone: HashSet<i64> = HashSet::new();
         let (mut is_late, mut late) = (false, Vec::new());
         let last = self.backwards(held, user, |line| match line.act {
-            Act::Purge | Act::Begin => {
-                *is_barred = line.act == Act::Purge;
+            OperationKind::Purge | OperationKind::Begin => {
+                *is_barred = line.act == OperationKind::Purge;
                 Some(None)
             }
             _ if !line.is_own => None,
-            Act::Redo => {
+            OperationKind::Redo => {
                 redone.insert(line.step);
                 None
             }
-            Act::Undo if redone.remove(&line.step) => None,
-            Act::Undo if is_late => {
+            OperationKind::Undo if redone.remove(&line.step) => None,
+            OperationKind::Undo if is_late => {
                 late.push(line.step);
                 None
             }
-            Act::Undo => Some(Some(line.step)),
-            Act::Checkout | Act::Reply | Act::Import => None,
+            OperationKind::Undo => Some(Some(line.step)),
+            OperationKind::Checkout | OperationKind::Reply | OperationKind::Import => None,
             _ => {
                 is_late = true;
                 None
             }
         })?;
         for step in late {
-            let is_text = |act: Act| matches!(act, Act::Message | Act::Edit | Act::Reroll);
+            let is_text = |act: OperationKind| {
+                matches!(act, OperationKind::Message | OperationKind::Edit | OperationKind::Reroll)
+            };
             if last.is_none() && is_text(self.step(held, step)?.first) {
                 return Ok(Some(step));
             }
@@ -175,14 +187,14 @@ impl Tx<'_> {
     /// Reads the log backwards until `look` has an answer.
     fn backwards(
         &mut self,
-        held: &Held,
+        held: &StoredSession,
         user: UserId,
-        mut look: impl FnMut(Line) -> Option<Option<i64>>,
+        mut look: impl FnMut(UndoLogEntry) -> Option<Option<i64>>,
     ) -> Result<Option<i64>, StoreError> {
         let (session_n, mut before) = (held.n, held.session.op + 1);
         while before > 1 {
             let after = before - STRETCH;
-            let rows: Vec<BareRow> = self.run(|conn| {
+            let rows: Vec<UndoLogColumns> = self.run(|conn| {
                 let part = operations::table
                     .filter(operations::session_n.eq(session_n))
                     .filter(operations::op.lt(before))
@@ -194,9 +206,9 @@ impl Tx<'_> {
             for (op, step, act, actor, row) in rows {
                 let bad = StoreError::Inconsistent { table: "operations", column: "act", row };
                 let is_own = actor.as_deref() == Some(user.as_bytes().as_slice());
-                let act = Act::from_word(&act);
+                let act = OperationKind::from_word(&act);
                 let act = self.run(|_| act.ok_or(bad))?;
-                if let Some(answer) = look(Line { op, step, act, is_own }) {
+                if let Some(answer) = look(UndoLogEntry { op, step, act, is_own }) {
                     return Ok(answer);
                 }
             }
@@ -206,20 +218,20 @@ impl Tx<'_> {
     }
 
     /// A step with everything that the log has of it.
-    fn step(&mut self, held: &Held, number: i64) -> Result<Step, StoreError> {
+    fn step(&mut self, held: &StoredSession, number: i64) -> Result<UndoStep, StoreError> {
         let of_step = self.entries(held, number, |entry| entry.step == number)?;
-        let first = of_step.first().map_or(Act::Message, |entry| entry.kind);
-        let turned = |entry: &&Operation| matches!(entry.kind, Act::Undo | Act::Redo);
+        let first = of_step.first().map_or(OperationKind::Message, |entry| entry.kind);
+        let turned = |entry: &&Operation| matches!(entry.kind, OperationKind::Undo | OperationKind::Redo);
         let done: Vec<Effect> =
             of_step.iter().filter(|entry| !turned(entry)).flat_map(|entry| entry.effects.clone()).collect();
         let stands = of_step.iter().rev().find(turned).map_or_else(|| done.clone(), |entry| entry.effects.clone());
-        Ok(Step { first, done, stands, number })
+        Ok(UndoStep { first, done, stands, number })
     }
 
     /// The entries of the log from a number on that are wanted.
     fn entries(
         &mut self,
-        held: &Held,
+        held: &StoredSession,
         from: i64,
         wanted: impl Fn(&OperationRow) -> bool,
     ) -> Result<Vec<Operation>, StoreError> {
@@ -234,14 +246,14 @@ impl Tx<'_> {
     }
 
     /// Nobody else has touched later what a step touched.
-    fn nobody_later(&mut self, held: &Held, user: UserId, step: &Step) -> Result<(), WriteError> {
+    fn nobody_later(&mut self, held: &StoredSession, user: UserId, step: &UndoStep) -> Result<(), WriteError> {
         let own = user.as_bytes().as_slice();
         let is_other = |entry: &OperationRow| entry.actor.as_deref().is_some_and(|actor| actor != own);
         let touched: HashSet<NodeId> = step.stands.iter().filter_map(written).collect();
         for other in self.entries(held, step.number + 1, is_other)? {
-            if other.kind != Act::Checkout && other.effects.iter().any(|effect| names_any(effect, &touched)) {
+            if other.kind != OperationKind::Checkout && other.effects.iter().any(|effect| names_any(effect, &touched)) {
                 let what = "somebody else's change stands on it".to_owned();
-                return Err(Refusal::Overtaken { op: other.op, kind: other.kind.word(), what }.into());
+                return Err(TreeError::Overtaken { op: other.op, kind: other.kind.word(), what }.into());
             }
         }
         Ok(())
@@ -249,14 +261,14 @@ impl Tx<'_> {
 
     /// A label may have gone on meanwhile with a reply that was asked for before it was there: it moves from where it is. One
     /// that is gone stays so.
-    fn as_labels_stand(&mut self, held: &Held, effect: Effect) -> Result<Option<Effect>, StoreError> {
+    fn as_labels_stand(&mut self, held: &StoredSession, effect: Effect) -> Result<Option<Effect>, StoreError> {
         let Effect::Labelled { name, from: Some(_), to } = effect else { return Ok(Some(effect)) };
         let present = self.mark(held, &name)?.filter(|present| to != Some(*present));
         Ok(present.map(|present| Effect::Labelled { name, from: Some(present), to }))
     }
 
     /// Whether an effect can be carried out as things stand.
-    fn fits(&mut self, held: &Held, step: &Step, effect: &Effect) -> Result<(), WriteError> {
+    fn fits(&mut self, held: &StoredSession, step: &UndoStep, effect: &Effect) -> Result<(), WriteError> {
         let holds = match effect {
             Effect::Shown { node, to } => self.may_show(held, *node, *to)?,
             Effect::Moved { node, from, to } => self.may_move(held, *node, *from, *to)?,
@@ -278,18 +290,18 @@ impl Tx<'_> {
     }
 
     /// A node comes back where its parent stands, and goes where nothing else stands on it.
-    fn may_show(&mut self, held: &Held, node: NodeId, to: bool) -> Result<bool, WriteError> {
+    fn may_show(&mut self, held: &StoredSession, node: NodeId, to: bool) -> Result<bool, WriteError> {
         let row = self.named(held, node)?;
         if to {
             return Ok(row.is_hidden && row.fragment_n.is_none() && self.hangs_in_tree(&row)?);
         }
         if row.status == Status::Generating.code() {
-            return Err(Refusal::Generating.into());
+            return Err(TreeError::Generating.into());
         }
         Ok(!row.is_hidden && !self.run(|conn| Ok(any_shown(conn, row.n, 0)?))?)
     }
 
-    fn may_move(&mut self, held: &Held, node: NodeId, from: NodeId, to: NodeId) -> Result<bool, WriteError> {
+    fn may_move(&mut self, held: &StoredSession, node: NodeId, from: NodeId, to: NodeId) -> Result<bool, WriteError> {
         let (row, from_n, to) = (self.named(held, node)?, self.n_of(held, from)?, self.named(held, to)?);
         if row.parent_n != Some(from_n) || self.run(|conn| climb::ancestor_at(conn, to.n, row.depth))? == Some(row.n) {
             return Ok(false);
@@ -305,16 +317,18 @@ impl Tx<'_> {
         }
     }
 
-    fn mark(&mut self, held: &Held, name: &str) -> Result<Option<Mark>, StoreError> {
+    fn mark(&mut self, held: &StoredSession, name: &str) -> Result<Option<LabelTarget>, StoreError> {
         let known = self.named_in(held)?.into_iter().find(|label| label.name == name);
         match known {
-            Some(label) => Ok(Some(Mark { node: row_id(&self.row_n(label.node_n)?)?, following: label.following })),
+            Some(label) => {
+                Ok(Some(LabelTarget { node: row_id(&self.row_n(label.node_n)?)?, following: label.following }))
+            }
             None => Ok(None),
         }
     }
 
     /// Names what came later and touched the same.
-    fn overtaken(&mut self, held: &Held, step: &Step, effect: &Effect) -> Result<Refusal, StoreError> {
+    fn overtaken(&mut self, held: &StoredSession, step: &UndoStep, effect: &Effect) -> Result<TreeError, StoreError> {
         let named: HashSet<NodeId> = written(effect).into_iter().collect();
         let number = step.number;
         let later = self.entries(held, number + 1, |entry| entry.step != number)?;
@@ -323,11 +337,11 @@ impl Tx<'_> {
             Some(entry) => (entry.op, entry.kind.word()),
             None => (held.session.op, "later"),
         };
-        Ok(Refusal::Overtaken { op, kind, what: "what it stood on is not as it was".to_owned() })
+        Ok(TreeError::Overtaken { op, kind, what: "what it stood on is not as it was".to_owned() })
     }
 
     /// The effect, and what forks remember by it.
-    fn with_memory(&mut self, held: &Held, effect: Effect) -> Result<Vec<Effect>, WriteError> {
+    fn with_memory(&mut self, held: &StoredSession, effect: Effect) -> Result<Vec<Effect>, WriteError> {
         match &effect {
             Effect::Moved { node, to, .. } => {
                 let (row, to) = (self.named(held, *node)?, self.named(held, *to)?);
@@ -339,13 +353,18 @@ impl Tx<'_> {
 
     /// Where HEAD goes: to where the step found it, or left it. Where that is not in the tree any more it stays, or leaves
     /// what went.
-    fn head_after(&mut self, held: &Held, step: &Step, act: Act) -> Result<Vec<Effect>, StoreError> {
+    fn head_after(
+        &mut self,
+        held: &StoredSession,
+        step: &UndoStep,
+        act: OperationKind,
+    ) -> Result<Vec<Effect>, StoreError> {
         let mut moves = step.done.iter().filter_map(|effect| match effect {
             Effect::Head { from: Some(from), to } => Some((*from, *to)),
             _ => None,
         });
         let wanted = match act {
-            Act::Redo => moves.next_back().map(|(_, to)| to),
+            OperationKind::Redo => moves.next_back().map(|(_, to)| to),
             _ => moves.next().map(|(from, _)| from),
         };
         let wanted = wanted.map(|node| self.named(held, node)).transpose()?.filter(|row| !row.is_hidden);

@@ -3,13 +3,13 @@
 use crate::oplog::Effect;
 
 use super::error::StoreError;
-use super::held::Held;
+use super::held::StoredSession;
 use super::tx::Tx;
 
 impl Tx<'_> {
     /// What effects show to whoever looks at HEAD. HEAD was never below an unread node, so that a move which gets there has
     /// the node above it remember it anew: nothing else on the way has to be looked at.
-    pub(super) fn seen(&mut self, held: &Held, effects: &[Effect]) -> Result<Vec<Effect>, StoreError> {
+    pub(super) fn seen(&mut self, held: &StoredSession, effects: &[Effect]) -> Result<Vec<Effect>, StoreError> {
         if !effects.iter().any(|effect| matches!(effect, Effect::Head { .. })) {
             return Ok(Vec::new());
         }

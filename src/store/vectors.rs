@@ -5,12 +5,12 @@ use std::collections::{HashMap, HashSet};
 
 use diesel::prelude::*;
 
-use crate::prompt::recall::{Nearest, similarity, strongest};
+use crate::prompt::recall::{NearestVectors, similarity, strongest};
 
 use super::conn::Conn;
 use super::error::{StoreError, WriteError};
 use super::prepared::prepared;
-use super::read::Reader;
+use super::read::StoreReader;
 use super::tables::{documents, embedded, embedders, lore_texts, nodes, vectors};
 use super::tx::Tx;
 
@@ -19,7 +19,7 @@ const PIECE: usize = 256;
 
 /// How far a model of embeddings got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Embedded {
+pub struct EmbeddingProgress {
     /// Numbers of its vectors.
     pub size: usize,
     /// Where it stands in the log.
@@ -28,7 +28,7 @@ pub struct Embedded {
 
 /// What a text is ranked by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Leaf {
+pub struct EmbeddableText {
     /// Its row.
     pub n: i64,
     /// The hash of what is embedded of it.
@@ -39,35 +39,35 @@ pub struct Leaf {
 
 /// What became of some texts.
 #[derive(Debug, Clone, Default)]
-pub struct Embedding {
+pub struct EmbeddingBatch {
     /// The vectors, by the hashes of their texts.
     pub vectors: Vec<(blake3::Hash, Vec<f32>)>,
     /// The rows of nodes whose texts these are.
     pub nodes: Vec<(i64, blake3::Hash)>,
 }
 
-/// The vectors of one model, compared with each that is asked for: the exact [`Nearest`].
-pub struct Vectors<'r, 'c> {
-    reader: &'r mut Reader<'c>,
+/// The vectors of one model, compared with each that is asked for: the exact [`NearestVectors`].
+pub struct VectorSearch<'r, 'c> {
+    reader: &'r mut StoreReader<'c>,
     model: &'r str,
 }
 
-impl<'c> Reader<'c> {
+impl<'c> StoreReader<'c> {
     /// The vectors of a model.
-    pub fn vectors<'r>(&'r mut self, model: &'r str) -> Vectors<'r, 'c> {
-        Vectors { reader: self, model }
+    pub fn vectors<'r>(&'r mut self, model: &'r str) -> VectorSearch<'r, 'c> {
+        VectorSearch { reader: self, model }
     }
 
     /// How far a model got; `None` where it has done nothing yet.
     ///
     /// # Errors
     /// The database fails.
-    pub fn embedded(&mut self, model: &str) -> Result<Option<Embedded>, StoreError> {
+    pub fn embedded(&mut self, model: &str) -> Result<Option<EmbeddingProgress>, StoreError> {
         let row: Option<(i32, i64)> =
             prepared(embedders::table.filter(embedders::model.eq(model)).select((embedders::size, embedders::cursor)))
                 .get_result(self.conn)
                 .optional()?;
-        Ok(row.map(|(size, cursor)| Embedded { size: usize::try_from(size).unwrap_or(0), cursor }))
+        Ok(row.map(|(size, cursor)| EmbeddingProgress { size: usize::try_from(size).unwrap_or(0), cursor }))
     }
 
     /// Which of these texts have a vector of a model.
@@ -90,7 +90,12 @@ impl<'c> Reader<'c> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn documents_without(&mut self, model: &str, after: i64, limit: i64) -> Result<Vec<Leaf>, StoreError> {
+    pub fn documents_without(
+        &mut self,
+        model: &str,
+        after: i64,
+        limit: i64,
+    ) -> Result<Vec<EmbeddableText>, StoreError> {
         let made = vectors::table.filter(vectors::hash.eq(documents::hash)).filter(vectors::model.eq(model));
         let some = documents::table
             .filter(documents::n.gt(after))
@@ -99,11 +104,11 @@ impl<'c> Reader<'c> {
             .limit(limit);
         let rows: Vec<(i64, Vec<u8>, String)> =
             some.select((documents::n, documents::hash, documents::content)).load(self.conn)?;
-        rows.into_iter().map(|(n, hash, content)| Ok(Leaf { n, hash: hash_of(n, &hash)?, content })).collect()
+        rows.into_iter().map(|(n, hash, content)| Ok(EmbeddableText { n, hash: hash_of(n, &hash)?, content })).collect()
     }
 }
 
-impl Nearest for Vectors<'_, '_> {
+impl NearestVectors for VectorSearch<'_, '_> {
     type Error = StoreError;
 
     fn nearest(
@@ -154,7 +159,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn put_vectors(&mut self, model: &str, made: &Embedding) -> Result<(), WriteError> {
+    pub fn put_vectors(&mut self, model: &str, made: &EmbeddingBatch) -> Result<(), WriteError> {
         let size = made.vectors.first().and_then(|(_, vector)| i32::try_from(vector.len()).ok());
         self.run(|conn| {
             if let Some(size) = size {

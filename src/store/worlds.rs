@@ -14,17 +14,17 @@ use diesel::sql_types::{BigInt, Bool, Integer, Nullable, SmallInt, Text};
 use serde_json::{Map, Value, json};
 
 use crate::tree::{Delta, Status};
-use crate::world::{Rules, World, fold};
+use crate::world::{SchemaSet, World, fold};
 
 use super::blobs;
-use super::caches::{Caches, Recut};
+use super::caches::{Caches, KeyframeRepair};
 use super::climb;
 use super::conn::Conn;
 use super::error::StoreError;
-use super::memory::Memory;
+use super::memory::WriterCache;
 use super::pack;
 use super::prepared::{insert, prepared, update};
-use super::rows::NewKeyframe;
+use super::rows::NewKeyframeRow;
 use super::rules;
 use super::tables::{deltas, edits, keyframes, nodes, sessions};
 
@@ -36,17 +36,17 @@ const LARGE_SECTION: usize = 4 << 10;
 const LONG_CLIMB: usize = 1_000;
 
 /// Who looks.
-pub enum View<'a> {
+pub enum WorldAccess<'a> {
     /// A reader: what it sees is committed, so it may be kept for other readers.
     Snapshot,
     /// A write: what it sees may yet be taken back, and its numbers given to others. It cuts keyframes in its own
     /// transaction, and only the writer's own memory keeps anything.
-    Transaction(&'a mut Memory),
+    Transaction(&'a mut WriterCache),
 }
 
 /// What the walk up reads of each node.
 #[derive(Debug, Clone, QueryableByName)]
-pub(super) struct Step {
+pub(super) struct FoldStep {
     #[diesel(sql_type = BigInt)]
     pub n: i64,
     #[diesel(sql_type = Nullable<BigInt>)]
@@ -85,11 +85,11 @@ pub fn edits_now(conn: &mut Conn, session_n: i64) -> Result<i64, StoreError> {
 pub fn at(
     conn: &mut Conn,
     caches: &Caches,
-    view: &mut View<'_>,
+    view: &mut WorldAccess<'_>,
     node_n: i64,
     edits: i64,
 ) -> Result<Arc<World>, StoreError> {
-    let mut line = Line { edits, ..Line::default() };
+    let mut line = KeyframeWalk { edits, ..KeyframeWalk::default() };
     let mut pending = Vec::new();
     let mut next = Some(node_n);
     let mut base = None;
@@ -119,7 +119,7 @@ pub fn at(
     }
     // The world of a placeholder is not the last word: its delta comes when it is complete.
     let is_final = pending.first().is_none_or(|own| own.status != Status::Generating.code());
-    if matches!(view, View::Snapshot) && is_final {
+    if matches!(view, WorldAccess::Snapshot) && is_final {
         caches.keep_world(node_n, edits, &world);
     }
     Ok(world)
@@ -132,8 +132,8 @@ pub fn at(
 pub(super) fn apply(
     conn: &mut Conn,
     caches: &Caches,
-    view: &mut View<'_>,
-    step: &Step,
+    view: &mut WorldAccess<'_>,
+    step: &FoldStep,
     world: &mut Arc<World>,
 ) -> Result<(), StoreError> {
     if step.is_muted {
@@ -157,16 +157,16 @@ pub(super) fn apply(
 fn cut_again(
     conn: &mut Conn,
     caches: &Caches,
-    view: &View<'_>,
-    step: &Step,
+    view: &WorldAccess<'_>,
+    step: &FoldStep,
     edits: i64,
     world: &Arc<World>,
 ) -> Result<(), StoreError> {
     match view {
-        View::Transaction(_) => cut(conn, step.n, edits, world),
-        View::Snapshot => {
+        WorldAccess::Transaction(_) => cut(conn, step.n, edits, world),
+        WorldAccess::Snapshot => {
             let world = Arc::clone(world);
-            caches.want_cut(Recut { session_n: step.session_n, node_n: step.n, edits, world });
+            caches.want_cut(KeyframeRepair { session_n: step.session_n, node_n: step.n, edits, world });
             Ok(())
         }
     }
@@ -179,13 +179,13 @@ fn cut_again(
 pub fn in_force(
     conn: &mut Conn,
     caches: &Caches,
-    view: &mut View<'_>,
+    view: &mut WorldAccess<'_>,
     rules_n: Option<i64>,
-) -> Result<Rules, StoreError> {
-    let Some(n) = rules_n else { return Ok(Rules::default()) };
+) -> Result<SchemaSet, StoreError> {
+    let Some(n) = rules_n else { return Ok(SchemaSet::default()) };
     let known = match view {
-        View::Snapshot => caches.rules(n, || rules::read(conn, n))?,
-        View::Transaction(memory) => memory.rules(conn, n)?,
+        WorldAccess::Snapshot => caches.rules(n, || rules::read(conn, n))?,
+        WorldAccess::Transaction(memory) => memory.rules(conn, n)?,
     };
     Ok(known.rules.clone())
 }
@@ -197,7 +197,7 @@ fn stretch(
     caches: &Caches,
     from: i64,
     edits: i64,
-    pending: &mut Vec<Step>,
+    pending: &mut Vec<FoldStep>,
 ) -> Result<Option<Arc<World>>, StoreError> {
     let known = caches.world(from, edits);
     if known.is_some() {
@@ -214,7 +214,7 @@ fn stretch(
     );
     let so_far = pending.len();
     let mut expected = Some(from);
-    for step in prepared(query.bind::<BigInt, _>(from)).load_iter::<Step, DefaultLoadingMode>(conn)? {
+    for step in prepared(query.bind::<BigInt, _>(from)).load_iter::<FoldStep, DefaultLoadingMode>(conn)? {
         let step = step?;
         let parent_n = step.parent_n;
         // No order can be asked for without reading the whole way: whoever joins must keep that of the climb.
@@ -229,7 +229,7 @@ fn stretch(
             return Ok(known.filter(|_| !is_keyframe));
         }
     }
-    let missing = match pending.get(so_far..).and_then(<[Step]>::last) {
+    let missing = match pending.get(so_far..).and_then(<[FoldStep]>::last) {
         Some(top) => top.parent_n,
         None => Some(from),
     };
@@ -265,7 +265,7 @@ pub(super) fn read_delta(node_n: i64, body: Option<&str>) -> Result<Delta, Store
 /// One walk up, and what it has learned about the edits beside its line: so that passing a thousand outdated keyframes
 /// does not climb a thousand times.
 #[derive(Default)]
-struct Line {
+struct KeyframeWalk {
     edits: i64,
     climbed: usize,
     /// By the edit that a keyframe was cut under: the nodes edited later, with their depth.
@@ -274,10 +274,10 @@ struct Line {
     on_line: HashMap<i64, bool>,
 }
 
-impl Line {
+impl KeyframeWalk {
     /// The keyframe of a node, if it is there, reads well and is valid under the arrangement. A damaged one is as good as
     /// none: it is only a cache (S3-15).
-    fn keyframe(&mut self, conn: &mut Conn, step: &Step) -> Result<Option<World>, StoreError> {
+    fn keyframe(&mut self, conn: &mut Conn, step: &FoldStep) -> Result<Option<World>, StoreError> {
         let row: Option<(i64, Vec<u8>)> =
             keyframes::table.find(step.n).select((keyframes::edits, keyframes::body)).get_result(conn).optional()?;
         match row {
@@ -290,7 +290,7 @@ impl Line {
 
     /// Whether the arrangement changed on the way to a node since: an edit on one of its ancestors, or on itself. Nodes
     /// that left the line since then are no concern: something on the line moved when they did.
-    fn is_outdated(&mut self, conn: &mut Conn, step: &Step, cut_under: i64) -> Result<bool, StoreError> {
+    fn is_outdated(&mut self, conn: &mut Conn, step: &FoldStep, cut_under: i64) -> Result<bool, StoreError> {
         let later = match self.later.entry(cut_under) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(unknown) => unknown.insert(edited_since(conn, step.session_n, cut_under)?),
@@ -329,7 +329,7 @@ pub fn cut(conn: &mut Conn, node_n: i64, edits: i64, world: &World) -> Result<()
     let (body, _) = pack_world(conn, world)?;
     let changes = (keyframes::edits.eq(edits), keyframes::body.eq(&body));
     if update(keyframes::table, changes, keyframes::node_n.eq(node_n)).execute(conn)? == 0 {
-        insert::<NewKeyframe>(conn, &NewKeyframe { node_n, edits, body })?;
+        insert::<NewKeyframeRow>(conn, &NewKeyframeRow { node_n, edits, body })?;
     }
     Ok(())
 }
@@ -340,7 +340,7 @@ pub fn cut(conn: &mut Conn, node_n: i64, edits: i64, world: &World) -> Result<()
 /// The database fails.
 pub fn cut_first(conn: &mut Conn, node_n: i64, edits: i64, world: &World) -> Result<usize, StoreError> {
     let (body, bytes) = pack_world(conn, world)?;
-    insert::<NewKeyframe>(conn, &NewKeyframe { node_n, edits, body })?;
+    insert::<NewKeyframeRow>(conn, &NewKeyframeRow { node_n, edits, body })?;
     Ok(bytes)
 }
 

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use super::Disk;
+use super::DiskProbe;
 use super::conn::{self, Conn};
 use super::error::{StoreError, WriteError};
-use super::memory::Memory;
-use super::tx::{Published, Tx, TxContext};
+use super::memory::WriterCache;
+use super::tx::{PublishedOperation, Tx, TxContext};
 
 /// How long the writer waits for those who shared the last commit.
 const LINGER: Duration = Duration::from_micros(200);
@@ -24,16 +24,16 @@ const LINGER: Duration = Duration::from_micros(200);
 const AWAKE: Duration = Duration::from_micros(20);
 
 /// What the writer thread is asked to do.
-trait Job: Send {
+trait WriteJob: Send {
     /// Runs the closure; keeps the result inside. `Err` is a database failure: the group must be rolled back.
-    fn run(&mut self, tx: &mut Tx<'_>) -> Result<Verdict, StoreError>;
+    fn run(&mut self, tx: &mut Tx<'_>) -> Result<WriteVerdict, StoreError>;
     /// The request is over: its result stands, or the failure that befell it.
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
 }
 
 /// What can be taken back while a group is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Guard {
+enum SavepointMode {
     /// The group as a whole: hardly ever is a request refused, and savepoints would copy every page for each.
     Group,
     /// Each request alone, by a savepoint of its own.
@@ -41,35 +41,35 @@ enum Guard {
 }
 
 /// Why a group was taken back.
-struct Failed {
+struct GroupFailure {
     error: StoreError,
     is_begun: bool,
 }
 
 /// What became of one request.
-enum Verdict {
+enum WriteVerdict {
     Keep,
     TakeBack,
 }
 
-struct Request<T, F> {
+struct WriteRequest<T, F> {
     closure: F,
     result: Option<Result<T, WriteError>>,
     reply: oneshot::Sender<Result<T, WriteError>>,
 }
 
-impl<T, F> Job for Request<T, F>
+impl<T, F> WriteJob for WriteRequest<T, F>
 where
     T: Send,
     F: FnMut(&mut Tx<'_>) -> Result<T, WriteError> + Send,
 {
-    fn run(&mut self, tx: &mut Tx<'_>) -> Result<Verdict, StoreError> {
+    fn run(&mut self, tx: &mut Tx<'_>) -> Result<WriteVerdict, StoreError> {
         // What it said in a group that was taken back says nothing about this run.
         self.result = None;
         match (self.closure)(tx) {
             Err(WriteError::Failed(error)) => Err(error),
             result => {
-                let verdict = if result.is_ok() { Verdict::Keep } else { Verdict::TakeBack };
+                let verdict = if result.is_ok() { WriteVerdict::Keep } else { WriteVerdict::TakeBack };
                 self.result = Some(result);
                 Ok(verdict)
             }
@@ -90,12 +90,12 @@ where
 }
 
 /// The door to the writer thread.
-pub struct Writer {
-    jobs: Option<mpsc::Sender<Box<dyn Job>>>,
+pub struct StoreWriter {
+    jobs: Option<mpsc::Sender<Box<dyn WriteJob>>>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
-impl Writer {
+impl StoreWriter {
     /// Starts the thread. `published` hears of every operation after it is durable, in the order of the log.
     ///
     /// # Errors
@@ -104,11 +104,11 @@ impl Writer {
         conn: Conn,
         context: TxContext,
         group_max: usize,
-        disk: Disk,
-        published: tokio::sync::mpsc::UnboundedSender<Published>,
+        disk: DiskProbe,
+        published: tokio::sync::mpsc::UnboundedSender<PublishedOperation>,
     ) -> Result<Self, StoreError> {
         let (jobs, queue) = mpsc::channel();
-        let mut group = Group { conn, context, memory: Memory::default(), published, group_max, disk };
+        let mut group = CommitGroup { conn, context, memory: WriterCache::default(), published, group_max, disk };
         let thread = thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || group.serve(&queue))
@@ -126,7 +126,7 @@ impl Writer {
         F: FnMut(&mut Tx<'_>) -> Result<T, WriteError> + Send + 'static,
     {
         let (reply, result) = oneshot::channel();
-        let job = Box::new(Request { closure, result: None, reply });
+        let job = Box::new(WriteRequest { closure, result: None, reply });
         let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
         jobs.send(job).map_err(|_| StoreError::Closed)?;
         result.await.map_err(|_| StoreError::Closed)?
@@ -139,12 +139,12 @@ impl Writer {
     {
         let (reply, _) = oneshot::channel();
         if let Some(jobs) = &self.jobs {
-            let _ = jobs.send(Box::new(Request { closure, result: None, reply }));
+            let _ = jobs.send(Box::new(WriteRequest { closure, result: None, reply }));
         }
     }
 }
 
-impl Drop for Writer {
+impl Drop for StoreWriter {
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
@@ -153,28 +153,28 @@ impl Drop for Writer {
     }
 }
 
-struct Group {
+struct CommitGroup {
     conn: Conn,
     context: TxContext,
-    memory: Memory,
-    published: tokio::sync::mpsc::UnboundedSender<Published>,
+    memory: WriterCache,
+    published: tokio::sync::mpsc::UnboundedSender<PublishedOperation>,
     group_max: usize,
-    disk: Disk,
+    disk: DiskProbe,
 }
 
 /// Who may still join a group.
-struct More<'a> {
-    queue: &'a mpsc::Receiver<Box<dyn Job>>,
+struct GroupQueue<'a> {
+    queue: &'a mpsc::Receiver<Box<dyn WriteJob>>,
     /// So many shared the last commit and were answered just now: under load most of them come again at once.
     expected: usize,
     most: usize,
     patience: Duration,
 }
 
-impl More<'_> {
+impl GroupQueue<'_> {
     /// One more for a group of `len`. Those who are expected are waited for, in all for much less time than the commit
     /// takes that they would otherwise miss.
-    fn next(&mut self, len: usize) -> Option<Box<dyn Job>> {
+    fn next(&mut self, len: usize) -> Option<Box<dyn WriteJob>> {
         if len >= self.most {
             return None;
         }
@@ -197,11 +197,11 @@ impl More<'_> {
     }
 }
 
-impl Group {
-    fn serve(&mut self, queue: &mpsc::Receiver<Box<dyn Job>>) {
+impl CommitGroup {
+    fn serve(&mut self, queue: &mpsc::Receiver<Box<dyn WriteJob>>) {
         let mut expected = 1;
         while let Ok(first) = queue.recv() {
-            let mut more = More { queue, expected, most: self.group_max, patience: LINGER };
+            let mut more = GroupQueue { queue, expected, most: self.group_max, patience: LINGER };
             expected = self.together(vec![first], Some(&mut more));
         }
     }
@@ -209,13 +209,13 @@ impl Group {
     /// One transaction for all, and for those who come while it is written. At the first database failure nothing of the
     /// group may be trusted (on a full disk the database itself has rolled back, and a later statement would commit
     /// alone): take all back, then one by one. Answers with how many they were.
-    fn together(&mut self, mut jobs: Vec<Box<dyn Job>>, mut more: Option<&mut More<'_>>) -> usize {
-        let mut outcome = self.transaction(&mut jobs, more.as_deref_mut(), Guard::Group);
+    fn together(&mut self, mut jobs: Vec<Box<dyn WriteJob>>, mut more: Option<&mut GroupQueue<'_>>) -> usize {
+        let mut outcome = self.transaction(&mut jobs, more.as_deref_mut(), SavepointMode::Group);
         if matches!(outcome, Ok(None)) {
-            outcome = self.transaction(&mut jobs, None, Guard::Each);
+            outcome = self.transaction(&mut jobs, None, SavepointMode::Each);
         }
         // Nothing was begun: whoever waits would wait as long for the same lock, and hear the same.
-        if let (Err(Failed { is_begun: false, .. }), Some(more)) = (&outcome, more) {
+        if let (Err(GroupFailure { is_begun: false, .. }), Some(more)) = (&outcome, more) {
             while jobs.len() < more.most
                 && let Ok(job) = more.queue.try_recv()
             {
@@ -225,7 +225,7 @@ impl Group {
         let count = jobs.len();
         match outcome {
             Ok(published) => self.finish(jobs, published.unwrap_or_default()),
-            Err(Failed { error, is_begun }) if count == 1 || !is_begun => {
+            Err(GroupFailure { error, is_begun }) if count == 1 || !is_begun => {
                 let error = self.disk.name(error);
                 jobs.into_iter().for_each(|job| job.answer(Err(error.clone())));
             }
@@ -234,7 +234,7 @@ impl Group {
         count
     }
 
-    fn finish(&mut self, jobs: Vec<Box<dyn Job>>, published: Vec<Published>) {
+    fn finish(&mut self, jobs: Vec<Box<dyn WriteJob>>, published: Vec<PublishedOperation>) {
         for event in published {
             // Nobody follows during shutdown; the log still has it.
             let _ = self.published.send(event);
@@ -245,10 +245,10 @@ impl Group {
     /// Runs all and commits; whatever does not end so is taken back. `None`: one was refused and nothing guarded the others.
     fn transaction(
         &mut self,
-        jobs: &mut Vec<Box<dyn Job>>,
-        more: Option<&mut More<'_>>,
-        guard: Guard,
-    ) -> Result<Option<Vec<Published>>, Failed> {
+        jobs: &mut Vec<Box<dyn WriteJob>>,
+        more: Option<&mut GroupQueue<'_>>,
+        guard: SavepointMode,
+    ) -> Result<Option<Vec<PublishedOperation>>, GroupFailure> {
         let begun = conn::begin_write(&mut self.conn);
         let is_begun = begun.is_ok();
         let run = begun.and_then(|()| self.requests(jobs, more, guard));
@@ -266,15 +266,15 @@ impl Group {
                 self.memory.forget();
             }
         }
-        result.map_err(|error| Failed { error, is_begun })
+        result.map_err(|error| GroupFailure { error, is_begun })
     }
 
     fn requests(
         &mut self,
-        jobs: &mut Vec<Box<dyn Job>>,
-        mut more: Option<&mut More<'_>>,
-        guard: Guard,
-    ) -> Result<Option<Vec<Published>>, StoreError> {
+        jobs: &mut Vec<Box<dyn WriteJob>>,
+        mut more: Option<&mut GroupQueue<'_>>,
+        guard: SavepointMode,
+    ) -> Result<Option<Vec<PublishedOperation>>, StoreError> {
         let mut published = Vec::new();
         let mut at = 0;
         loop {
@@ -293,8 +293,13 @@ impl Group {
     }
 
     /// Runs one; `false`: it was refused, and nothing guards the others.
-    fn request(&mut self, job: &mut dyn Job, guard: Guard, published: &mut Vec<Published>) -> Result<bool, StoreError> {
-        if guard == Guard::Each {
+    fn request(
+        &mut self,
+        job: &mut dyn WriteJob,
+        guard: SavepointMode,
+        published: &mut Vec<PublishedOperation>,
+    ) -> Result<bool, StoreError> {
+        if guard == SavepointMode::Each {
             conn::savepoint(&mut self.conn)?;
         }
         let mut tx = Tx::new(&mut self.conn, &self.context, &mut self.memory);
@@ -302,13 +307,13 @@ impl Group {
             .unwrap_or_else(|_| Err(StoreError::Database("a write panicked".into())))?;
         let events = tx.finish()?;
         match (verdict, guard) {
-            (Verdict::Keep, Guard::Group) => published.extend(events),
-            (Verdict::Keep, Guard::Each) => {
+            (WriteVerdict::Keep, SavepointMode::Group) => published.extend(events),
+            (WriteVerdict::Keep, SavepointMode::Each) => {
                 conn::release(&mut self.conn)?;
                 published.extend(events);
             }
-            (Verdict::TakeBack, Guard::Group) => return Ok(false),
-            (Verdict::TakeBack, Guard::Each) => {
+            (WriteVerdict::TakeBack, SavepointMode::Group) => return Ok(false),
+            (WriteVerdict::TakeBack, SavepointMode::Each) => {
                 conn::rollback_to_savepoint(&mut self.conn)?;
                 self.memory.forget();
             }

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use crate::clock::{Ids, Time};
+use crate::clock::{IdGenerator, Time};
 use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
-use crate::store::{Draft, Source, Store, take_settings};
-use crate::tree::edit::Refusal;
-use crate::tree::{AllowedScripts, CardRef, Kind, PersonaRef, Recall, Role, Session, Summaries};
+use crate::store::{NodeDraft, SourceRecord, Store, take_settings};
+use crate::tree::edit::TreeError;
+use crate::tree::{AllowedScripts, CardRef, Kind, PersonaRef, RecallSettings, Role, Session, SummarySettings};
 
 use super::import::ImportError;
 
@@ -15,7 +15,7 @@ const LONGEST_TITLE: usize = 300;
 
 /// What is known of a session before its first message.
 #[derive(Debug)]
-pub struct Beginning {
+pub struct NewImportedSession {
     /// Its id.
     pub session: SessionId,
     /// The id of its root.
@@ -33,23 +33,23 @@ pub struct Beginning {
     /// Who the player is.
     pub persona: Option<PersonaId>,
     /// By what the story is known again.
-    pub sources: Vec<Source>,
+    pub sources: Vec<SourceRecord>,
     /// The settings that came along with it, by name.
     pub settings: Map<String, Value>,
 }
 
-impl Beginning {
+impl NewImportedSession {
     /// Writes the session with its root, in one commit with what it is known by.
     ///
     /// # Errors
     /// A character is not there, or the store fails.
-    pub async fn write(self, store: &Store, ids: &Ids) -> Result<Option<PersonaRef>, ImportError> {
+    pub async fn write(self, store: &Store, ids: &IdGenerator) -> Result<Option<PersonaRef>, ImportError> {
         let Self { owner, at, players, persona, sources, settings, .. } = self;
         let (cards, persona) = store
             .read(move |reader| {
                 let mut cards = Vec::new();
                 for id in players {
-                    let card = reader.character(owner, id)?.ok_or(Refusal::NotFound("the character"))?;
+                    let card = reader.character(owner, id)?.ok_or(TreeError::NotFound("the character"))?;
                     cards.push((id, Value::Object(card.card).to_string()));
                 }
                 let persona = persona.map(|id| reader.persona(owner, id)).transpose()?.flatten();
@@ -75,9 +75,9 @@ impl Beginning {
             params: Map::new(),
             preset: None,
             scripts: AllowedScripts::default(),
-            recall: Recall::default(),
+            recall: RecallSettings::default(),
             note: None,
-            summaries: Summaries::default(),
+            summaries: SummarySettings::default(),
             values_model: None,
             plugins: Vec::new(),
             seed: ids.seed(),
@@ -86,7 +86,7 @@ impl Beginning {
             updated: at,
         };
         take_settings(&mut session, &settings);
-        let root = Draft::new(self.root, Role::System, Kind::Root, ids.seed(), begun);
+        let root = NodeDraft::new(self.root, Role::System, Kind::Root, ids.seed(), begun);
         let write = store.write(move |tx| {
             let mut session = session.clone();
             for (id, card) in &cards {

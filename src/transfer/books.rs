@@ -4,18 +4,18 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::clock::{Ids, Time};
+use crate::clock::{IdGenerator, Time};
 use crate::ids::LorebookId;
-use crate::interop::book::{self, BookError};
+use crate::interop::book::{self, LorebookImportError};
 use crate::interop::finding::many;
-use crate::interop::{Fate, Finding};
-use crate::plugin::{Start, unread_starts};
-use crate::prompt::lore::Labels;
+use crate::interop::{FindingOutcome, ImportFinding};
+use crate::plugin::{InitVarText, unread_starts};
+use crate::prompt::lore::TitleLabels;
 use crate::store::Lorebook;
 use crate::tree::book::fits;
-use crate::tree::card::Unfit;
+use crate::tree::card::ValidationError;
 
-use super::report::Item;
+use super::report::ForeignImportItem;
 
 /// The most characters of a name.
 const LONGEST_NAME: usize = 200;
@@ -24,20 +24,25 @@ const NAMED: usize = 20;
 
 /// Why a book is not kept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BookNotKept {
+pub enum LorebookRejection {
     /// The file is no book.
     #[error(transparent)]
-    NoBook(#[from] BookError),
+    NoBook(#[from] LorebookImportError),
     /// It is more than a book may be.
     #[error(transparent)]
-    Unfit(#[from] Unfit),
+    Unfit(#[from] ValidationError),
 }
 
 /// Reads a lorebook of another program. One without a name is called like its file.
 ///
 /// # Errors
 /// It is no book, or more than a book may be.
-pub fn arriving_book(file: &[u8], name: Option<&str>, ids: &Ids, now: Time) -> Result<(Lorebook, Item), BookNotKept> {
+pub fn arriving_book(
+    file: &[u8],
+    name: Option<&str>,
+    ids: &IdGenerator,
+    now: Time,
+) -> Result<(Lorebook, ForeignImportItem), LorebookRejection> {
     let stem = name.and_then(|name| Path::new(name).file_stem()?.to_str()).unwrap_or_default();
     let (book, odd) = book::sorted(file)?;
     let (book, mut item) = new_book(book, stem, ids, now)?;
@@ -47,21 +52,26 @@ pub fn arriving_book(file: &[u8], name: Option<&str>, ids: &Ids, now: Time) -> R
 }
 
 /// What to say of what is no entry of a book: the rest of the book comes in.
-pub fn no_entries(odd: &[String]) -> Option<Finding> {
+pub fn no_entries(odd: &[String]) -> Option<ImportFinding> {
     let named: Vec<&str> = odd.iter().map(String::as_str).take(NAMED).collect();
     let more = if odd.len() > NAMED { ", …" } else { "" };
     let words = match odd {
         [one] => format!("entry {one} is none and is left out"),
         all => format!("{} of its entries are none and are left out: {}{more}", all.len(), named.join(", ")),
     };
-    (!odd.is_empty()).then(|| Finding::new(Fate::Skipped, "bad_entry", words).of(odd.len()))
+    (!odd.is_empty()).then(|| ImportFinding::new(FindingOutcome::Skipped, "bad_entry", words).of(odd.len()))
 }
 
 /// A book in the form of world info as one of this server.
 ///
 /// # Errors
 /// It is more than a book may be.
-pub fn new_book(mut book: Map<String, Value>, called: &str, ids: &Ids, now: Time) -> Result<(Lorebook, Item), Unfit> {
+pub fn new_book(
+    mut book: Map<String, Value>,
+    called: &str,
+    ids: &IdGenerator,
+    now: Time,
+) -> Result<(Lorebook, ForeignImportItem), ValidationError> {
     let own = book.get("name").and_then(Value::as_str).map(str::trim).filter(|name| !name.is_empty());
     let called = own.unwrap_or(if called.trim().is_empty() { "Lorebook" } else { called.trim() });
     let called: String = called.chars().take(LONGEST_NAME).collect();
@@ -70,15 +80,16 @@ pub fn new_book(mut book: Map<String, Value>, called: &str, ids: &Ids, now: Time
     let id = LorebookId::new(ids.next(now));
     let n = book::entries(&book).len();
     let words = many(n, "entry", "entries");
-    let mut findings = if n == 0 { Vec::new() } else { vec![Finding::new(Fate::Works, "lore", words).of(n)] };
+    let mut findings =
+        if n == 0 { Vec::new() } else { vec![ImportFinding::new(FindingOutcome::Works, "lore", words).of(n)] };
     let starts = starts(&book).into_iter().filter(|start| !unread_starts(std::slice::from_ref(start), "").is_empty());
     findings.extend(unread(starts.map(|start| start.name).collect()));
-    let item = Item::new("lorebook", called, id).with(findings);
+    let item = ForeignImportItem::new("lorebook", called, id).with(findings);
     Ok((Lorebook { id, card: book, created: now, updated: now }, item))
 }
 
 /// What a book says that the values of a story begin with, macros out of the way.
-pub fn starts(book: &Map<String, Value>) -> Vec<Start> {
+pub fn starts(book: &Map<String, Value>) -> Vec<InitVarText> {
     let entries = match book.get("entries") {
         Some(Value::Object(map)) => map.values().collect::<Vec<_>>(),
         Some(Value::Array(list)) => list.iter().collect(),
@@ -86,8 +97,8 @@ pub fn starts(book: &Map<String, Value>) -> Vec<Start> {
     };
     let text = |entry: &Value, key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let named = entries.into_iter().map(|entry| (text(entry, "comment"), entry));
-    let begins = named.filter(|(title, _)| Labels::read(title).begins());
-    begins.map(|(name, entry)| Start { name, text: filled(&text(entry, "content")) }).collect()
+    let begins = named.filter(|(title, _)| TitleLabels::read(title).begins());
+    begins.map(|(name, entry)| InitVarText { name, text: filled(&text(entry, "content")) }).collect()
 }
 
 /// A text with a word in the place of each macro: what it would be where a story begins cannot be known yet.
@@ -104,12 +115,12 @@ pub fn filled(text: &str) -> String {
 }
 
 /// What to say of texts that values should begin with and that cannot be read.
-pub fn unread(names: Vec<String>) -> Option<Finding> {
+pub fn unread(names: Vec<String>) -> Option<ImportFinding> {
     let texts = many(names.len(), "text", "texts");
     let words = format!("{texts} with values to begin with: neither YAML nor JSON nor TOML, so nothing begins by it");
-    let named = Finding {
+    let named = ImportFinding {
         names: names.iter().take(NAMED).cloned().collect(),
-        ..Finding::new(Fate::Kept, "start_unread", words)
+        ..ImportFinding::new(FindingOutcome::Kept, "start_unread", words)
     };
     (!names.is_empty()).then(|| named.of(names.len()))
 }

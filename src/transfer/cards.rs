@@ -3,18 +3,18 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::clock::{Ids, Time};
+use crate::clock::{IdGenerator, Time};
 use crate::ids::{CharacterId, LorebookId, UserId};
-use crate::interop::card::{self, CardError, Sheet};
-use crate::interop::{Fate, Finding, book, picture};
+use crate::interop::card::{self, CardImportError, ExportCard};
+use crate::interop::{FindingOutcome, ImportFinding, book, picture};
 use crate::plugin::{carried, unread_starts};
 use crate::store::{CardFile, CharacterCard, Lorebook, Tx, WriteError};
 use crate::tree::book::{EXTRA as EXTRA_LOREBOOKS, OWN as LOREBOOK};
-use crate::tree::card::{Unfit, fits, trim};
+use crate::tree::card::{ValidationError, fits, trim};
 
 use super::books::{filled, new_book, no_entries, starts, unread};
 use super::pictures::{picture_address, pictures};
-use super::report::Item;
+use super::report::ForeignImportItem;
 
 /// What cards say beyond their fields; also the name of the file that has it where it is too large.
 const EXTENSIONS: &str = "extensions";
@@ -27,18 +27,18 @@ const BESIDE: &str = "card/";
 
 /// Why a card is not kept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotKept {
+pub enum CardRejection {
     /// The file is no card.
     #[error(transparent)]
-    NoCard(#[from] CardError),
+    NoCard(#[from] CardImportError),
     /// A field is more than a card may have.
     #[error(transparent)]
-    Unfit(#[from] Unfit),
+    Unfit(#[from] ValidationError),
 }
 
 /// A character on its way in.
 #[derive(Debug, Clone)]
-pub struct Arriving {
+pub struct CharacterImport {
     /// The character.
     pub character: CharacterCard,
     /// Its picture and what came with it.
@@ -50,15 +50,21 @@ pub struct Arriving {
     /// Whether it was a favourite there.
     pub is_favourite: bool,
     /// What is to say of the two.
-    pub items: Vec<Item>,
+    pub items: Vec<ForeignImportItem>,
 }
 
 /// Reads a card of another program, for a character of this id.
 ///
 /// # Errors
 /// It is no card, or more than a card may be.
-pub fn arriving(file: &[u8], name: Option<&str>, id: CharacterId, ids: &Ids, now: Time) -> Result<Arriving, NotKept> {
-    let card::Read { card: mut fields, book, picture, assets, open_chat, is_favourite, mut findings } =
+pub fn arriving(
+    file: &[u8],
+    name: Option<&str>,
+    id: CharacterId,
+    ids: &IdGenerator,
+    now: Time,
+) -> Result<CharacterImport, CardRejection> {
+    let card::ImportedCard { card: mut fields, book, picture, assets, open_chat, is_favourite, mut findings } =
         card::read(file)?;
     let mut files = Vec::new();
     if let Some(bytes) = picture {
@@ -70,14 +76,18 @@ pub fn arriving(file: &[u8], name: Option<&str>, id: CharacterId, ids: &Ids, now
             }
             Err(error) => {
                 let words = format!("the picture of the card: {error}");
-                findings.push(Finding::new(Fate::Skipped, "picture", words));
+                findings.push(ImportFinding::new(FindingOutcome::Skipped, "picture", words));
             }
         }
     }
-    files.extend(assets.into_iter().map(|asset| CardFile {
-        name: format!("{BESIDE}{}", asset.path),
-        kind: picture::kind(&asset.bytes).map_or("application/octet-stream", picture::Kind::media_type).to_owned(),
-        bytes: asset.bytes,
+    files.extend(assets.into_iter().map(|asset| {
+        CardFile {
+            name: format!("{BESIDE}{}", asset.path),
+            kind: picture::kind(&asset.bytes)
+                .map_or("application/octet-stream", picture::PictureFormat::media_type)
+                .to_owned(),
+            bytes: asset.bytes,
+        }
     }));
     let title = fields.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
     let book = book.map(|card_book| book_inside(card_book, &title, ids, now)).transpose()?;
@@ -85,24 +95,26 @@ pub fn arriving(file: &[u8], name: Option<&str>, id: CharacterId, ids: &Ids, now
         fields.insert(LOREBOOK.to_owned(), book.id.to_string().into());
         suggest(&mut fields, book);
     }
-    findings.extend(trim(&mut fields).into_iter().map(|words| Finding::new(Fate::Skipped, "too_many", words)));
+    findings.extend(
+        trim(&mut fields).into_iter().map(|words| ImportFinding::new(FindingOutcome::Skipped, "too_many", words)),
+    );
     files.extend(relieve(&mut fields, &mut findings));
     findings.extend(rules_inside(&fields));
     let greetings = greetings(&fields).flat_map(|text| unread_starts(&[], &filled(text)));
     findings.extend(unread(greetings.map(|_| "<initvar>".to_owned()).collect()));
     fits(&fields)?;
-    let mut items = vec![Item::new("character", title, id).with(findings)];
+    let mut items = vec![ForeignImportItem::new("character", title, id).with(findings)];
     let book = book.map(|(book, item)| {
         items.push(item);
         book
     });
     items.iter_mut().for_each(|item| item.file = name.map(str::to_owned));
     let character = CharacterCard { id, card: fields, created: now, updated: now };
-    Ok(Arriving { character, files, book, open_chat, is_favourite, items })
+    Ok(CharacterImport { character, files, book, open_chat, is_favourite, items })
 }
 
 /// What is to say of rules for this program that a card brings along.
-fn rules_inside(fields: &Map<String, Value>) -> Option<Finding> {
+fn rules_inside(fields: &Map<String, Value>) -> Option<ImportFinding> {
     let words = match carried::read(fields)? {
         Ok(source) => format!(
             "rules for this program, the plugin \"{}\": nothing of them runs before who runs the server looks at them and takes them in",
@@ -110,7 +122,7 @@ fn rules_inside(fields: &Map<String, Value>) -> Option<Finding> {
         ),
         Err(error) => error.to_string(),
     };
-    Some(Finding::new(Fate::Kept, "rules", words))
+    Some(ImportFinding::new(FindingOutcome::Kept, "rules", words))
 }
 
 fn greetings(fields: &Map<String, Value>) -> impl Iterator<Item = &str> {
@@ -129,7 +141,12 @@ fn suggest(fields: &mut Map<String, Value>, book: &Lorebook) {
 }
 
 /// The lorebook inside a card.
-fn book_inside(mut book: Value, title: &str, ids: &Ids, now: Time) -> Result<(Lorebook, Item), Unfit> {
+fn book_inside(
+    mut book: Value,
+    title: &str,
+    ids: &IdGenerator,
+    now: Time,
+) -> Result<(Lorebook, ForeignImportItem), ValidationError> {
     let odd = book.as_object_mut().map(book::take_odd).unwrap_or_default();
     let (book, mut item) = new_book(book::from_card(&book), title, ids, now)?;
     item.findings.extend(no_entries(&odd));
@@ -138,18 +155,18 @@ fn book_inside(mut book: Value, title: &str, ids: &Ids, now: Time) -> Result<(Lo
 
 /// Some cards bring megabytes of scripts. They are not read again and again with the character: what makes it too large
 /// is kept beside it.
-fn relieve(fields: &mut Map<String, Value>, findings: &mut Vec<Finding>) -> Option<CardFile> {
+fn relieve(fields: &mut Map<String, Value>, findings: &mut Vec<ImportFinding>) -> Option<CardFile> {
     if !fits(fields).is_err_and(|unfit| unfit.field.is_none()) {
         return None;
     }
     let extensions = fields.get_mut("metadata")?.as_object_mut()?.shift_remove(EXTENSIONS)?;
     let bytes = serde_json::to_vec(&extensions).ok()?;
     let words = format!("its extensions, {} bytes, are kept beside it and shown only in an export", bytes.len());
-    findings.push(Finding::new(Fate::Kept, "extensions_beside", words));
+    findings.push(ImportFinding::new(FindingOutcome::Kept, "extensions_beside", words));
     Some(CardFile { name: EXTENSIONS.to_owned(), kind: "application/json".to_owned(), bytes })
 }
 
-impl Arriving {
+impl CharacterImport {
     /// A character that has nothing beside it.
     pub const fn bare(character: CharacterCard) -> Self {
         Self { character, files: Vec::new(), book: None, open_chat: None, is_favourite: false, items: Vec::new() }
@@ -190,11 +207,11 @@ pub fn take_wish(card: &mut Map<String, Value>) {
 }
 
 /// A character with all that belongs to it.
-pub type Whole<'a> = (&'a CharacterCard, &'a [CardFile], Option<&'a Lorebook>);
+pub type CharacterParts<'a> = (&'a CharacterCard, &'a [CardFile], Option<&'a Lorebook>);
 
 /// Whether two characters say the same and look the same, wherever and whenever they were made.
-pub fn are_alike(one: Whole<'_>, other: Whole<'_>) -> bool {
-    let said = |(character, files, book): Whole<'_>| {
+pub fn are_alike(one: CharacterParts<'_>, other: CharacterParts<'_>) -> bool {
+    let said = |(character, files, book): CharacterParts<'_>| {
         let mut sheet = sheet(character, files, book);
         sheet.created.clear();
         if let Some(beside) = sheet.card.get_mut("metadata").and_then(|metadata| metadata.get_mut("card")) {
@@ -222,7 +239,7 @@ pub fn bind_extra_lorebooks(character: &mut CharacterCard, books: &[LorebookId])
 }
 
 /// A character as a sheet that goes out. Which picture it shows and which lorebook is its own stand beside it, not in it.
-pub fn sheet<'a>(character: &CharacterCard, files: &'a [CardFile], book: Option<&Lorebook>) -> Sheet<'a> {
+pub fn sheet<'a>(character: &CharacterCard, files: &'a [CardFile], book: Option<&Lorebook>) -> ExportCard<'a> {
     let mut card: Map<String, Value> = character.card.clone();
     card.shift_remove("avatar");
     card.shift_remove(LOREBOOK);
@@ -235,9 +252,9 @@ pub fn sheet<'a>(character: &CharacterCard, files: &'a [CardFile], book: Option<
     let picture = files.iter().find(|file| file.name == CardFile::PICTURE).map(|file| file.bytes.as_slice());
     let assets = files.iter().filter_map(|file| {
         let path = file.name.strip_prefix(BESIDE)?.to_owned();
-        Some(card::Asset { path, bytes: file.bytes.clone() })
+        Some(card::CardAsset { path, bytes: file.bytes.clone() })
     });
     let book = book.map(|book| book::to_card(&book.card));
     let created = character.created.to_string();
-    Sheet { card, book, picture, assets: assets.collect(), created, ..Sheet::default() }
+    ExportCard { card, book, picture, assets: assets.collect(), created, ..ExportCard::default() }
 }

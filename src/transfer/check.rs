@@ -7,16 +7,17 @@ use std::io::Read;
 use serde_json::Value;
 
 use crate::archive::{
-    BlobKind, BlobLine, Fault, Line, Lines, NodeLine, OperationLine, Sent, SessionLine, SourceLine, TraceLine,
+    ArchiveError, ArchiveLine, ArchiveReader, BlobKind, BlobLine, HistoryNode, NodeLine, OperationLine, SessionLine,
+    SourceLine, TraceLine,
 };
 use crate::clock::Time;
 use crate::ids::{FragmentId, NodeId};
-use crate::oplog::{Act, Cut, Effect, Mark, Operation};
-use crate::store::{Counts, RulesInForce};
+use crate::oplog::{Effect, FragmentInfo, LabelTarget, Operation, OperationKind};
+use crate::store::{ActiveRules, NodeCounts};
 use crate::tree::Status;
-use crate::tree::mirror::{Mirror, Place};
+use crate::tree::mirror::{ReferenceNode, ReferenceTree};
 
-use super::fits::{self, Fits, parsed};
+use super::fits::{self, LineValidity, parsed};
 
 /// The most bytes of rules and schemas in one file: they are kept in memory while it is looked at.
 const RULES_BYTES: usize = 16 << 20;
@@ -29,7 +30,7 @@ const MOST_SOURCES: usize = 100_000;
 
 /// What was learned of a file that may come in.
 #[derive(Debug, Clone)]
-pub struct Checked {
+pub struct ImportCheck {
     /// Its session.
     pub session: SessionLine,
     /// Every node that its log names, in the order of the file where it is there.
@@ -37,35 +38,35 @@ pub struct Checked {
     /// Every fragment that its log names.
     pub fragments: HashSet<FragmentId>,
     /// Its stash and its labels, as the log makes them.
-    pub beside: Beside,
+    pub beside: StashAndLabels,
     /// How much there is in it.
-    pub counts: Counts,
+    pub counts: NodeCounts,
 }
 
 /// What stands beside the nodes of a session.
 #[derive(Debug, Clone, Default)]
-pub struct Beside {
+pub struct StashAndLabels {
     /// The fragments, each with its top.
-    pub stash: Vec<(NodeId, Cut)>,
+    pub stash: Vec<(NodeId, FragmentInfo)>,
     /// The nodes that lie in them.
     pub stashed: Vec<(NodeId, FragmentId)>,
     /// The labels.
-    pub labels: Vec<(String, Mark)>,
+    pub labels: Vec<(String, LabelTarget)>,
 }
 
 /// Reads a whole file and looks whether it is one session that fits together. `told` hears of every line, and may end it.
 ///
 /// # Errors
 /// What is wrong first, with its line; or what `told` says.
-pub fn check<R: Read, E: From<Fault>>(
-    lines: &mut Lines<R>,
+pub fn check<R: Read, E: From<ArchiveError>>(
+    lines: &mut ArchiveReader<R>,
     mut told: impl FnMut() -> Result<(), E>,
-) -> Result<Checked, E> {
-    let Some(Line::Session(session)) = lines.next_line()? else {
+) -> Result<ImportCheck, E> {
+    let Some(ArchiveLine::Session(session)) = lines.next_line()? else {
         return Err(lines.fault("the session is expected here").into());
     };
     fits::session(&session).map_err(|message| lines.fault(message))?;
-    let mut check = Check::of(*session);
+    let mut check = ImportChecker::of(*session);
     while let Some(line) = lines.next_line()? {
         check.line(&line).map_err(|message| lines.fault(message))?;
         told()?;
@@ -75,7 +76,7 @@ pub fn check<R: Read, E: From<Fault>>(
 
 /// The parts of a file, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+enum ImportSection {
     Log,
     Nodes,
     Traces,
@@ -83,10 +84,10 @@ enum Part {
 }
 
 /// Everything that is known so far.
-struct Check {
+struct ImportChecker {
     session: SessionLine,
-    part: Part,
-    mirror: Mirror,
+    part: ImportSection,
+    mirror: ReferenceTree,
     order: Vec<NodeId>,
     fragments: HashSet<FragmentId>,
     came: HashSet<NodeId>,
@@ -103,12 +104,12 @@ struct Check {
     sources: HashSet<String>,
 }
 
-impl Check {
+impl ImportChecker {
     fn of(session: SessionLine) -> Self {
         Self {
             session,
-            part: Part::Log,
-            mirror: Mirror::default(),
+            part: ImportSection::Log,
+            mirror: ReferenceTree::default(),
             order: Vec::new(),
             fragments: HashSet::new(),
             came: HashSet::new(),
@@ -122,42 +123,42 @@ impl Check {
         }
     }
 
-    fn line(&mut self, line: &Line) -> Fits {
+    fn line(&mut self, line: &ArchiveLine) -> LineValidity {
         match line {
-            Line::Blob(blob) => self.blob(blob),
-            Line::Operation(operation) => {
-                self.part(Part::Log)?;
+            ArchiveLine::Blob(blob) => self.blob(blob),
+            ArchiveLine::Operation(operation) => {
+                self.part(ImportSection::Log)?;
                 self.operation(operation)
             }
-            Line::Node(node) => {
-                self.part(Part::Nodes)?;
+            ArchiveLine::Node(node) => {
+                self.part(ImportSection::Nodes)?;
                 self.node(node)
             }
-            Line::Trace(trace) => {
-                self.part(Part::Traces)?;
+            ArchiveLine::Trace(trace) => {
+                self.part(ImportSection::Traces)?;
                 self.trace(trace)
             }
-            Line::Source(source) => {
-                self.part(Part::Sources)?;
+            ArchiveLine::Source(source) => {
+                self.part(ImportSection::Sources)?;
                 self.source(source)
             }
-            Line::Session(_) => Err("a file has one session".into()),
-            Line::End(_) => Ok(()),
+            ArchiveLine::Session(_) => Err("a file has one session".into()),
+            ArchiveLine::End(_) => Ok(()),
         }
     }
 
-    fn part(&mut self, part: Part) -> Fits {
+    fn part(&mut self, part: ImportSection) -> LineValidity {
         if part < self.part {
             return Err("the log comes first, then the nodes, then the traces, then the sources".into());
         }
-        if self.part == Part::Log && part > Part::Log {
+        if self.part == ImportSection::Log && part > ImportSection::Log {
             self.log_is_whole()?;
         }
         self.part = part;
         Ok(())
     }
 
-    fn log_is_whole(&self) -> Fits {
+    fn log_is_whole(&self) -> LineValidity {
         let (op, head) = (self.mirror.op(), self.mirror.head());
         let session = &self.session;
         if op != session.op || !(0..=op).contains(&session.head_op) {
@@ -169,7 +170,7 @@ impl Check {
         Ok(())
     }
 
-    fn blob(&mut self, blob: &BlobLine) -> Fits {
+    fn blob(&mut self, blob: &BlobLine) -> LineValidity {
         let hash = blake3::hash(blob.text.as_bytes());
         if blob.hash != hash.to_hex().as_str() {
             return Err("the text does not have the hash that is said of it".into());
@@ -191,7 +192,7 @@ impl Check {
         }
     }
 
-    fn source(&mut self, source: &SourceLine) -> Fits {
+    fn source(&mut self, source: &SourceLine) -> LineValidity {
         fits::source(source)?;
         if source.node.is_some_and(|node| !self.came.contains(&node)) {
             return Err("the node at which it ends does not come before it".into());
@@ -203,14 +204,14 @@ impl Check {
         }
     }
 
-    fn has_blob(&self, kind: BlobKind, hex: &str) -> Fits {
+    fn has_blob(&self, kind: BlobKind, hex: &str) -> LineValidity {
         let hash = blake3::Hash::from_hex(hex).ok().filter(|hash| hash.to_hex().as_str() == hex);
         let is_there = hash.is_some_and(|hash| self.blobs.contains(&(kind, hash)));
         if is_there { Ok(()) } else { Err(format!("the blob {hex} does not come before it")) }
     }
 
-    fn operation(&mut self, line: &OperationLine) -> Fits {
-        let act = Act::from_word(&line.act).ok_or_else(|| format!("\"{}\" is no act", line.act))?;
+    fn operation(&mut self, line: &OperationLine) -> LineValidity {
+        let act = OperationKind::from_word(&line.act).ok_or_else(|| format!("\"{}\" is no act", line.act))?;
         let values: Vec<Value> = parsed(line.effects.get())?;
         let effects: Option<Vec<Effect>> = values.iter().map(Effect::from_json).collect();
         let effects = effects.ok_or("not every effect can be read")?;
@@ -228,11 +229,11 @@ impl Check {
         self.mirror.apply(&Operation { op, kind: act, actor, at, step, effects })
     }
 
-    fn persona(&self, value: &Value) -> Fits {
+    fn persona(&self, value: &Value) -> LineValidity {
         value.get(1).and_then(Value::as_str).map_or(Ok(()), |hash| self.has_blob(BlobKind::Card, hash))
     }
 
-    fn node(&mut self, line: &NodeLine) -> Fits {
+    fn node(&mut self, line: &NodeLine) -> LineValidity {
         self.stands_well(line)?;
         fits::node(line)?;
         if line.status == Status::Generating.word() {
@@ -242,7 +243,7 @@ impl Check {
             }
         }
         let place = self.mirror.nodes().get(&line.id).ok_or_else(|| format!("the log does not know {}", line.id))?;
-        let told = Place {
+        let told = ReferenceNode {
             parent: line.parent,
             remembered: line.remembered,
             is_hidden: line.is_hidden,
@@ -264,7 +265,7 @@ impl Check {
     }
 
     /// One root, no node twice, nothing below a reply that is still being written, and every parent before its children: so there can be no cycle.
-    fn stands_well(&mut self, line: &NodeLine) -> Fits {
+    fn stands_well(&mut self, line: &NodeLine) -> LineValidity {
         if !self.came.insert(line.id) {
             return Err(format!("the node {} comes twice", line.id));
         }
@@ -283,7 +284,7 @@ impl Check {
         }
     }
 
-    fn has_rules(&mut self, hash: &str) -> Fits {
+    fn has_rules(&mut self, hash: &str) -> LineValidity {
         if self.rules.contains(hash) {
             return Ok(());
         }
@@ -293,14 +294,14 @@ impl Check {
             let text = self.texts.get(hash).ok_or_else(|| format!("the schema {hash} does not come before its rules"));
             text.map(|text| text.as_bytes().to_vec())
         };
-        RulesInForce::parse(text.as_bytes(), schema)?.ok_or("the rules cannot be read")?;
+        ActiveRules::parse(text.as_bytes(), schema)?.ok_or("the rules cannot be read")?;
         self.rules.insert(hash.to_owned());
         Ok(())
     }
 
-    fn trace(&mut self, line: &TraceLine) -> Fits {
+    fn trace(&mut self, line: &TraceLine) -> LineValidity {
         let history = &line.history;
-        let nodes = history.add.iter().flatten().filter_map(Sent::here).chain([line.node]);
+        let nodes = history.add.iter().flatten().filter_map(HistoryNode::here).chain([line.node]);
         if let Some(unknown) = nodes.chain(history.base).find(|id| !self.came.contains(id)) {
             return Err(format!("the trace names {unknown}, which is not there"));
         }
@@ -324,8 +325,8 @@ impl Check {
         }
     }
 
-    fn whole(mut self) -> Result<Checked, String> {
-        self.part(Part::Sources)?;
+    fn whole(mut self) -> Result<ImportCheck, String> {
+        self.part(ImportSection::Sources)?;
         let cards = self.session.cards.iter().map(|(_, hash)| hash);
         let persona = self.session.persona.iter().map(|(_, hash)| hash);
         cards.chain(persona).try_for_each(|hash| self.has_blob(BlobKind::Card, hash))?;
@@ -340,24 +341,24 @@ impl Check {
             ));
         }
         let (counts, beside) = (counts(&self.mirror), beside(&self.mirror));
-        Ok(Checked { session: self.session, nodes: self.order, fragments: self.fragments, beside, counts })
+        Ok(ImportCheck { session: self.session, nodes: self.order, fragments: self.fragments, beside, counts })
     }
 }
 
 /// How much stands in the tree: nodes without the root, and those below which there is nothing.
-fn counts(mirror: &Mirror) -> Counts {
+fn counts(mirror: &ReferenceTree) -> NodeCounts {
     let shown = || mirror.nodes().iter().filter(|(_, place)| !place.is_hidden);
     let stands = |node: NodeId| mirror.nodes().get(&node).is_some_and(|place| !place.is_hidden);
     let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
-    Counts {
+    NodeCounts {
         nodes: count(shown().filter(|(_, place)| place.parent.is_some()).count()),
         leaves: count(shown().filter(|(id, _)| !mirror.children(**id).any(stands)).count()),
     }
 }
 
-fn beside(mirror: &Mirror) -> Beside {
+fn beside(mirror: &ReferenceTree) -> StashAndLabels {
     let stashed = mirror.nodes().iter().filter_map(|(id, place)| Some((*id, place.fragment?)));
-    Beside {
+    StashAndLabels {
         stash: mirror.fragments().values().cloned().collect(),
         stashed: stashed.collect(),
         labels: mirror.labels().iter().map(|(name, mark)| (name.clone(), *mark)).collect(),

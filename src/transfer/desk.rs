@@ -10,42 +10,42 @@ use std::thread::{self, JoinHandle};
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use crate::archive::Limits;
-use crate::clock::{Clock, Ids};
+use crate::archive::ArchiveLimits;
+use crate::clock::{Clock, IdGenerator};
 use crate::ids::{JobId, SessionId, UserId};
 use crate::store::{Store, StoreError, WriteError};
 
 use super::foreign;
-use super::import::{Arrival, ImportError, Progress, import};
-use super::jobs::{Brought, Busy, Job, Jobs, State};
-use super::sillytavern::{Given, Wish};
+use super::import::{ImportError, ImportProgress, SessionImportOptions, import};
+use super::jobs::{ImportResult, TooManyImports, TransferJob, TransferJobState, TransferJobs};
+use super::sillytavern::{ImportOptions, ImportSource};
 
 /// A file that is to come in.
-struct Errand {
+struct ImportJob {
     job: JobId,
     owner: UserId,
     file: File,
-    kind: FileKind,
+    kind: UploadKind,
 }
 
 /// A place for a file that is about to arrive. It is given back when it is let go of, also by a request whose client has
 /// gone: nobody's places are used up by files that never came.
 #[must_use]
-pub struct Expected {
-    jobs: Arc<Jobs>,
+pub struct UploadSlot {
+    jobs: Arc<TransferJobs>,
     owner: UserId,
     job: JobId,
     is_taken: bool,
 }
 
-impl Expected {
+impl UploadSlot {
     /// The job that will tell of the file.
     pub fn job(&self) -> JobId {
         self.job
     }
 }
 
-impl Drop for Expected {
+impl Drop for UploadSlot {
     fn drop(&mut self) {
         if !self.is_taken {
             self.jobs.forget(self.job);
@@ -55,16 +55,16 @@ impl Drop for Expected {
 
 /// What a file that is handed in is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FileKind {
+pub enum UploadKind {
     /// A session, as this program writes it, and how it is to be called if not as the file has it.
     Session(Option<String>),
     /// What another program keeps.
-    Foreign(Foreign),
+    Foreign(ForeignUpload),
 }
 
 /// What another program keeps, and how it is taken in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Foreign {
+pub struct ForeignUpload {
     /// How the file is called: a chat without a title is called so.
     pub name: String,
     /// The time zone of moments that name none.
@@ -74,39 +74,44 @@ pub struct Foreign {
 }
 
 /// The desk.
-pub struct Desk {
+pub struct ImportQueue {
     store: Arc<Store>,
-    jobs: Arc<Jobs>,
+    jobs: Arc<TransferJobs>,
     clock: Arc<dyn Clock>,
-    ids: Arc<Ids>,
+    ids: Arc<IdGenerator>,
     is_closed: Arc<AtomicBool>,
-    open: Mutex<Option<Open>>,
+    open: Mutex<Option<ImportQueueThread>>,
 }
 
-struct Open {
-    errands: Sender<Errand>,
+struct ImportQueueThread {
+    errands: Sender<ImportJob>,
     thread: JoinHandle<()>,
 }
 
 /// What the thread works with.
-struct Clerk {
+struct ImportWorker {
     store: Arc<Store>,
     clock: Arc<dyn Clock>,
-    ids: Arc<Ids>,
-    limits: Limits,
-    jobs: Arc<Jobs>,
+    ids: Arc<IdGenerator>,
+    limits: ArchiveLimits,
+    jobs: Arc<TransferJobs>,
     is_closed: Arc<AtomicBool>,
 }
 
-impl Desk {
+impl ImportQueue {
     /// Opens the desk.
     ///
     /// # Errors
     /// The system gives no thread.
-    pub fn open(store: Arc<Store>, clock: Arc<dyn Clock>, ids: Arc<Ids>, limits: Limits) -> io::Result<Self> {
+    pub fn open(
+        store: Arc<Store>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<IdGenerator>,
+        limits: ArchiveLimits,
+    ) -> io::Result<Self> {
         let (errands, queue) = mpsc::channel();
-        let (jobs, is_closed) = (Arc::new(Jobs::default()), Arc::new(AtomicBool::new(false)));
-        let clerk = Clerk {
+        let (jobs, is_closed) = (Arc::new(TransferJobs::default()), Arc::new(AtomicBool::new(false)));
+        let clerk = ImportWorker {
             store: Arc::clone(&store),
             clock: Arc::clone(&clock),
             ids: Arc::clone(&ids),
@@ -117,17 +122,17 @@ impl Desk {
         // Store and files are waited for; nothing else happens on this thread.
         let runtime = tokio::runtime::Builder::new_current_thread().build()?;
         let thread = thread::Builder::new().name("import".into()).spawn(move || clerk.serve(&runtime, &queue))?;
-        Ok(Self { store, jobs, clock, ids, is_closed, open: Mutex::new(Some(Open { errands, thread })) })
+        Ok(Self { store, jobs, clock, ids, is_closed, open: Mutex::new(Some(ImportQueueThread { errands, thread })) })
     }
 
     /// A place for a file that is about to arrive.
     ///
     /// # Errors
     /// The caller has enough of them.
-    pub fn expect(&self, owner: UserId) -> Result<Expected, Busy> {
+    pub fn expect(&self, owner: UserId) -> Result<UploadSlot, TooManyImports> {
         let job = JobId::new(self.ids.next(self.clock.now()));
         self.jobs.begin(owner, job)?;
-        Ok(Expected { jobs: Arc::clone(&self.jobs), owner, job, is_taken: false })
+        Ok(UploadSlot { jobs: Arc::clone(&self.jobs), owner, job, is_taken: false })
     }
 
     /// Ends a caller's job that waits or runs, when it looks next. `false`: there is none.
@@ -139,15 +144,15 @@ impl Desk {
     ///
     /// # Errors
     /// The store fails; there is no job then.
-    pub async fn hand_in(&self, mut place: Expected, file: File, kind: FileKind) -> Result<JobId, WriteError> {
+    pub async fn hand_in(&self, mut place: UploadSlot, file: File, kind: UploadKind) -> Result<JobId, WriteError> {
         let (job, owner, at) = (place.job, place.owner, self.clock.now());
         self.store.write(move |tx| tx.begin_job(owner, job, at)).await?;
         place.is_taken = true;
-        self.queue(Errand { job, owner, file, kind });
+        self.queue(ImportJob { job, owner, file, kind });
         Ok(job)
     }
 
-    fn queue(&self, errand: Errand) {
+    fn queue(&self, errand: ImportJob) {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let job = errand.job;
         if open.as_ref().is_none_or(|open| open.errands.send(errand).is_err()) {
@@ -160,17 +165,19 @@ impl Desk {
     ///
     /// # Errors
     /// The store fails.
-    pub async fn job(&self, owner: UserId, id: JobId) -> Result<Option<Job>, StoreError> {
+    pub async fn job(&self, owner: UserId, id: JobId) -> Result<Option<TransferJob>, StoreError> {
         if let Some(job) = self.jobs.look(owner, id) {
             return Ok(Some(job));
         }
         let known = self.store.read(move |reader| reader.job(owner, id)).await?;
         Ok(known.map(|kept| {
             let report = kept.report.and_then(|report| serde_json::from_str(&report).ok());
-            let brought =
-                kept.session.map(Brought::Session).or(report.map(|report| Brought::Foreign(Arc::new(report))));
-            let state = brought.map_or(State::Failed(ImportError::Stopped), State::Done);
-            Job { id, owner, progress: Progress::default(), state, is_unwanted: false }
+            let brought = kept
+                .session
+                .map(ImportResult::Session)
+                .or(report.map(|report| ImportResult::Foreign(Arc::new(report))));
+            let state = brought.map_or(TransferJobState::Failed(ImportError::Stopped), TransferJobState::Done);
+            TransferJob { id, owner, progress: ImportProgress::default(), state, is_unwanted: false }
         }))
     }
 
@@ -178,29 +185,31 @@ impl Desk {
     pub fn close(&self) {
         self.is_closed.store(true, Ordering::SeqCst);
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(Open { errands, thread }) = open {
+        if let Some(ImportQueueThread { errands, thread }) = open {
             drop(errands);
             let _ = thread.join();
         }
     }
 }
 
-impl Drop for Desk {
+impl Drop for ImportQueue {
     fn drop(&mut self) {
         self.close();
     }
 }
 
-impl Clerk {
-    fn serve(&self, runtime: &tokio::runtime::Runtime, queue: &Receiver<Errand>) {
-        while let Ok(Errand { job, owner, file, kind }) = queue.recv() {
+impl ImportWorker {
+    fn serve(&self, runtime: &tokio::runtime::Runtime, queue: &Receiver<ImportJob>) {
+        while let Ok(ImportJob { job, owner, file, kind }) = queue.recv() {
             let result = match kind {
                 _ if self.jobs.is_unwanted(job) => Err(ImportError::Cancelled),
-                FileKind::Session(title) => {
-                    let arrival = Arrival { owner, job: Some(job), title };
-                    runtime.block_on(self.session(job, arrival, file)).map(Brought::Session)
+                UploadKind::Session(title) => {
+                    let arrival = SessionImportOptions { owner, job: Some(job), title };
+                    runtime.block_on(self.session(job, arrival, file)).map(ImportResult::Session)
                 }
-                FileKind::Foreign(how) => runtime.block_on(self.foreign(job, owner, file, how)).map(Brought::Foreign),
+                UploadKind::Foreign(how) => {
+                    runtime.block_on(self.foreign(job, owner, file, how)).map(ImportResult::Foreign)
+                }
             };
             let result = result.map_err(|error| match error {
                 ImportError::Stopped if self.jobs.is_unwanted(job) => ImportError::Cancelled,
@@ -220,14 +229,26 @@ impl Clerk {
         }
     }
 
-    async fn session(&self, job: JobId, arrival: Arrival, mut file: File) -> Result<SessionId, ImportError> {
+    async fn session(
+        &self,
+        job: JobId,
+        arrival: SessionImportOptions,
+        mut file: File,
+    ) -> Result<SessionId, ImportError> {
         let told = |progress| self.goes_on(job, progress);
         import(&self.store, &mut file, arrival, &self.ids, self.clock.now(), self.limits, told).await
     }
 
-    async fn foreign(&self, job: JobId, owner: UserId, file: File, how: Foreign) -> Result<Arc<Value>, ImportError> {
-        let wish = Wish { owner, at: self.clock.now(), zone: how.zone, is_dry: how.is_dry, limits: self.limits };
-        let given = Given::File(file, how.name);
+    async fn foreign(
+        &self,
+        job: JobId,
+        owner: UserId,
+        file: File,
+        how: ForeignUpload,
+    ) -> Result<Arc<Value>, ImportError> {
+        let wish =
+            ImportOptions { owner, at: self.clock.now(), zone: how.zone, is_dry: how.is_dry, limits: self.limits };
+        let given = ImportSource::File(file, how.name);
         let told = |progress| self.goes_on(job, progress);
         let arrived = foreign::import(&self.store, &self.ids, given, wish, told).await?;
         let report = serde_json::to_value(&arrived).unwrap_or_default();
@@ -236,7 +257,7 @@ impl Clerk {
         Ok(Arc::new(report))
     }
 
-    fn goes_on(&self, job: JobId, progress: Progress) -> bool {
+    fn goes_on(&self, job: JobId, progress: ImportProgress) -> bool {
         self.jobs.runs(job, progress);
         !self.is_closed.load(Ordering::SeqCst) && !self.jobs.is_unwanted(job)
     }

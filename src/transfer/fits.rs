@@ -8,17 +8,17 @@ use serde_json::{Map, Value};
 use crate::archive::{NodeLine, OperationLine, SessionLine, SourceLine};
 use crate::clock::Time;
 use crate::config::LONGEST_TEXT;
-use crate::oplog::{Cut, Effect};
-use crate::store::Incoming;
+use crate::oplog::{Effect, FragmentInfo};
+use crate::store::IncomingSession;
 use crate::tree::bounds::{MOST_CHARACTERS, speaker};
 use crate::tree::{Delta, Kind, Role, Status, arrange, card};
 
 /// What is wrong with a line, as one sentence.
-pub type Fits = Result<(), String>;
+pub type LineValidity = Result<(), String>;
 
 /// The settings of a session, and who plays.
-pub fn session(line: &SessionLine) -> Fits {
-    Incoming::may_be(line).map_err(|refusal| refusal.to_string())?;
+pub fn session(line: &SessionLine) -> LineValidity {
+    IncomingSession::may_be(line).map_err(|refusal| refusal.to_string())?;
     dated(line.created)?;
     dated(line.updated)?;
     if line.cards.len() > MOST_CHARACTERS {
@@ -32,7 +32,7 @@ pub fn session(line: &SessionLine) -> Fits {
 }
 
 /// The text of a card.
-pub fn card(text: &str) -> Fits {
+pub fn card(text: &str) -> LineValidity {
     let card = object(text).ok_or("a card is an object")?;
     card::fits(&card).map_err(|unfit| match &unfit.field {
         Some(field) => format!("the card's {field}: {unfit}"),
@@ -41,7 +41,7 @@ pub fn card(text: &str) -> Fits {
 }
 
 /// A file of another program.
-pub fn source(line: &SourceLine) -> Fits {
+pub fn source(line: &SourceLine) -> LineValidity {
     const LONGEST_NAME: usize = 4_000;
     if line.name.is_empty() || line.name.len() > LONGEST_NAME {
         return Err(format!("the name of a file has 1 to {LONGEST_NAME} bytes"));
@@ -56,7 +56,7 @@ pub fn source(line: &SourceLine) -> Fits {
 }
 
 /// An entry of the log, with what it did.
-pub fn operation(line: &OperationLine, effects: &[Effect]) -> Fits {
+pub fn operation(line: &OperationLine, effects: &[Effect]) -> LineValidity {
     if !(0..=line.op).contains(&line.step) {
         return Err("an operation completes an earlier one or itself".into());
     }
@@ -64,14 +64,14 @@ pub fn operation(line: &OperationLine, effects: &[Effect]) -> Fits {
     effects.iter().try_for_each(effect)
 }
 
-fn effect(effect: &Effect) -> Fits {
+fn effect(effect: &Effect) -> LineValidity {
     match effect {
         Effect::Setting { name, from, to } => {
-            let fits = |value| Incoming::may_be_set(name, value).map_err(|refusal| refusal.to_string());
+            let fits = |value| IncomingSession::may_be_set(name, value).map_err(|refusal| refusal.to_string());
             fits(from).and_then(|()| fits(to))
         }
-        Effect::Detached { cut: Cut { name, since, .. }, .. }
-        | Effect::Attached { cut: Cut { name, since, .. }, .. } => {
+        Effect::Detached { cut: FragmentInfo { name, since, .. }, .. }
+        | Effect::Attached { cut: FragmentInfo { name, since, .. }, .. } => {
             dated(since.0)?;
             name.as_deref().map_or(Ok(()), named)
         }
@@ -83,7 +83,7 @@ fn effect(effect: &Effect) -> Fits {
 }
 
 /// A name of a fragment or a label is kept without white space around it.
-fn named(name: &str) -> Fits {
+fn named(name: &str) -> LineValidity {
     match arrange::name("name", name) {
         Ok(kept) if kept == name => Ok(()),
         Ok(_) => Err(format!("the name \"{name}\" has white space around it")),
@@ -92,7 +92,7 @@ fn named(name: &str) -> Fits {
 }
 
 /// The facts of a node.
-pub fn node(line: &NodeLine) -> Fits {
+pub fn node(line: &NodeLine) -> LineValidity {
     let unknown = |what: &str, word: &str| format!("\"{word}\" is no {what}");
     let role = Role::from_word(&line.role).ok_or_else(|| unknown("role", &line.role))?;
     let status = Status::from_word(&line.status).ok_or_else(|| unknown("status", &line.status))?;
@@ -115,7 +115,7 @@ pub fn node(line: &NodeLine) -> Fits {
     deltas(line)
 }
 
-fn texts(line: &NodeLine) -> Fits {
+fn texts(line: &NodeLine) -> LineValidity {
     let texts = [Some(&line.content), line.name.as_ref(), line.reasoning.as_ref()];
     for text in texts.into_iter().flatten() {
         if text.contains('\0') {
@@ -129,7 +129,7 @@ fn texts(line: &NodeLine) -> Fits {
 }
 
 /// The root is an anchor: it says nothing, and nothing is switched off at it.
-fn root(line: &NodeLine, role: Role, status: Status) -> Fits {
+fn root(line: &NodeLine, role: Role, status: Status) -> LineValidity {
     let says_nothing = line.content.is_empty() && line.reasoning.is_none() && line.name.is_none();
     if role != Role::System || !says_nothing {
         return Err("the root has the role \"system\" and no text".into());
@@ -141,7 +141,7 @@ fn root(line: &NodeLine, role: Role, status: Status) -> Fits {
     Err("the root is complete, and nothing of it is switched off or rated".into())
 }
 
-fn hidden(line: &NodeLine, status: Status) -> Fits {
+fn hidden(line: &NodeLine, status: Status) -> LineValidity {
     if line.content.is_empty() && line.reasoning.is_none() && status == Status::Complete {
         return Ok(());
     }
@@ -149,14 +149,14 @@ fn hidden(line: &NodeLine, status: Status) -> Fits {
 }
 
 /// What is being written has not done anything yet.
-fn running(line: &NodeLine, role: Role, kind: Kind) -> Fits {
+fn running(line: &NodeLine, role: Role, kind: Kind) -> LineValidity {
     if role == Role::Assistant && kind == Kind::Message && line.deltas.is_empty() {
         return Ok(());
     }
     Err("what is \"generating\" is a reply, and has not changed the world yet".into())
 }
 
-fn deltas(line: &NodeLine) -> Fits {
+fn deltas(line: &NodeLine) -> LineValidity {
     let mut last = 0;
     for delta in &line.deltas {
         let body: Value = parsed(delta.body.get())?;
@@ -169,11 +169,11 @@ fn deltas(line: &NodeLine) -> Fits {
     if is_known { Ok(()) } else { Err(format!("the delta has no revision {}", line.revision)) }
 }
 
-fn rated(stars: u8) -> Fits {
+fn rated(stars: u8) -> LineValidity {
     if (1..=5).contains(&stars) { Ok(()) } else { Err("1 to 5 stars are expected".into()) }
 }
 
-fn dated(milliseconds: i64) -> Fits {
+fn dated(milliseconds: i64) -> LineValidity {
     if Time(milliseconds).has_date() {
         return Ok(());
     }

@@ -29,38 +29,38 @@ const TIGHTEST: u64 = 300;
 const TAIL: u64 = 66_000;
 
 /// A folder or an archive.
-pub enum House {
+pub enum FileContainer {
     /// A folder.
     Folder(PathBuf),
     /// An archive.
-    Archive(Packed),
+    Archive(ZipIndex),
 }
 
 /// What lies in an archive.
-pub struct Packed {
+pub struct ZipIndex {
     /// By the names inside.
-    all: BTreeMap<String, Found>,
+    all: BTreeMap<String, ContainerEntry>,
     /// So many entries it says that it has, and they were not found.
     lost: u64,
 }
 
 /// Where the bytes of an archive lie: in a file, or in memory where it lies packed in another one.
-trait Bytes: Read + Seek + Send + fmt::Debug {}
+trait ArchiveBytes: Read + Seek + Send + fmt::Debug {}
 
-impl<T: Read + Seek + Send + fmt::Debug> Bytes for T {}
+impl<T: Read + Seek + Send + fmt::Debug> ArchiveBytes for T {}
 
-type Shared = Arc<Mutex<dyn Bytes>>;
+type SharedArchive = Arc<Mutex<dyn ArchiveBytes>>;
 
 /// Something that lies there.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct ContainerEntry {
     /// Its name from the top, with `/`.
     pub name: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: ContainerEntryKind,
 }
 
-impl Found {
+impl ContainerEntry {
     /// Its name without what it lies in.
     fn own(&self) -> &str {
         self.name.rsplit('/').next().unwrap_or_default()
@@ -69,9 +69,9 @@ impl Found {
 
 /// What something is.
 #[derive(Debug, Clone)]
-pub enum Kind {
+pub enum ContainerEntryKind {
     /// A file.
-    File(Place),
+    File(SourceFile),
     /// A folder.
     Folder,
     /// It is not read, and this is why.
@@ -80,20 +80,20 @@ pub enum Kind {
 
 /// A file: how it is named in the report, and how it is read.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct SourceFile {
     /// From the folder that is imported, with `/`.
     pub name: String,
     /// How large it is, or says that it is.
     pub bytes: u64,
-    at: At,
+    at: SourceFileLocation,
 }
 
 #[derive(Debug, Clone)]
-enum At {
+enum SourceFileLocation {
     Path(PathBuf),
     /// A part of a file, and the checksum of what comes out of it, where one is told.
     Packed {
-        file: Shared,
+        file: SharedArchive,
         start: u64,
         packed: u64,
         is_deflated: bool,
@@ -104,10 +104,10 @@ enum At {
 /// The largest file that is read as a whole: a card with its picture, the definition of a group, settings.
 const LARGEST_FILE: u64 = 64 << 20;
 
-impl Place {
+impl SourceFile {
     /// A file on the disk.
     pub fn on_disk(path: PathBuf, name: String, bytes: u64) -> Self {
-        Self { name, bytes, at: At::Path(path) }
+        Self { name, bytes, at: SourceFileLocation::Path(path) }
     }
 
     /// An open file as a whole.
@@ -116,8 +116,8 @@ impl Place {
         Ok(Self::of(Arc::new(Mutex::new(file)), bytes, name))
     }
 
-    fn of(file: Shared, bytes: u64, name: &str) -> Self {
-        let at = At::Packed { file, start: 0, packed: bytes, is_deflated: false, sum: None };
+    fn of(file: SharedArchive, bytes: u64, name: &str) -> Self {
+        let at = SourceFileLocation::Packed { file, start: 0, packed: bytes, is_deflated: false, sum: None };
         Self { name: name.to_owned(), bytes, at }
     }
 
@@ -139,16 +139,16 @@ impl Place {
     /// Reads it from the beginning.
     pub fn open(&self) -> io::Result<Box<dyn Read>> {
         Ok(match &self.at {
-            At::Path(path) => Box::new(File::open(path)?),
-            At::Packed { file, start, packed, is_deflated, sum } => {
-                let part = Part::of(file, *start, *packed);
+            SourceFileLocation::Path(path) => Box::new(File::open(path)?),
+            SourceFileLocation::Packed { file, start, packed, is_deflated, sum } => {
+                let part = ArchiveSlice::of(file, *start, *packed);
                 // It is no longer than it says, whatever comes out.
                 let plain: Box<dyn Read> = match is_deflated {
                     true => Box::new(DeflateDecoder::new(BufReader::new(part)).take(self.bytes)),
                     false => Box::new(part.take(self.bytes)),
                 };
                 match *sum {
-                    Some(sum) => Box::new(Whole { read: CrcReader::new(plain), sum }),
+                    Some(sum) => Box::new(ChecksumReader { read: CrcReader::new(plain), sum }),
                     None => plain,
                 }
             }
@@ -172,12 +172,12 @@ pub fn stem(file: &str) -> &str {
 }
 
 /// What comes out of an archive, which has to be what was put in: at its end the checksum is compared.
-struct Whole {
+struct ChecksumReader {
     read: CrcReader<Box<dyn Read>>,
     sum: u32,
 }
 
-impl Read for Whole {
+impl Read for ChecksumReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.read.read(buffer)?;
         if count == 0 && !buffer.is_empty() && self.read.crc().sum() != self.sum {
@@ -191,21 +191,21 @@ impl Read for Whole {
 }
 
 /// A part of a file that several read.
-struct Part {
-    file: Shared,
+struct ArchiveSlice {
+    file: SharedArchive,
     start: u64,
     length: u64,
     /// How far it is read.
     at: u64,
 }
 
-impl Part {
-    fn of(file: &Shared, start: u64, length: u64) -> Self {
+impl ArchiveSlice {
+    fn of(file: &SharedArchive, start: u64, length: u64) -> Self {
         Self { file: Arc::clone(file), start, length, at: 0 }
     }
 }
 
-impl Read for Part {
+impl Read for ArchiveSlice {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = self.length.saturating_sub(self.at);
         let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
@@ -217,7 +217,7 @@ impl Read for Part {
     }
 }
 
-impl Seek for Part {
+impl Seek for ArchiveSlice {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let place = match to {
             SeekFrom::Start(place) => Some(place),
@@ -229,38 +229,40 @@ impl Seek for Part {
     }
 }
 
-impl Place {
+impl SourceFile {
     /// What lies in it, where it is an archive. One that is packed in another archive is held in memory, as long as anything of
     /// it is read.
-    pub fn archive(&self) -> io::Result<House> {
-        let (file, bytes): (Shared, u64) = match &self.at {
-            At::Path(path) => (Arc::new(Mutex::new(File::open(path)?)), self.bytes),
-            At::Packed { file, start: 0, is_deflated: false, sum: None, packed } => (Arc::clone(file), *packed),
-            At::Packed { .. } => (Arc::new(Mutex::new(Cursor::new(self.read()?))), self.bytes),
+    pub fn archive(&self) -> io::Result<FileContainer> {
+        let (file, bytes): (SharedArchive, u64) = match &self.at {
+            SourceFileLocation::Path(path) => (Arc::new(Mutex::new(File::open(path)?)), self.bytes),
+            SourceFileLocation::Packed { file, start: 0, is_deflated: false, sum: None, packed } => {
+                (Arc::clone(file), *packed)
+            }
+            SourceFileLocation::Packed { .. } => (Arc::new(Mutex::new(Cursor::new(self.read()?))), self.bytes),
         };
-        House::archive(&file, bytes)
+        FileContainer::archive(&file, bytes)
     }
 }
 
-impl House {
+impl FileContainer {
     /// The list of an archive.
-    fn archive(file: &Shared, bytes: u64) -> io::Result<Self> {
-        let (most, promised) = announced(Part::of(file, 0, bytes))?;
+    fn archive(file: &SharedArchive, bytes: u64) -> io::Result<Self> {
+        let (most, promised) = announced(ArchiveSlice::of(file, 0, bytes))?;
         if most > MOST_PACKED {
             return Err(io::Error::other(format!("it has {most} entries, and {MOST_PACKED} at most are read")));
         }
-        let mut archive = ZipArchive::new(BufReader::new(Part::of(file, 0, bytes))).map_err(damaged)?;
+        let mut archive = ZipArchive::new(BufReader::new(ArchiveSlice::of(file, 0, bytes))).map_err(damaged)?;
         let (mut all, mut folders) = (BTreeMap::new(), 0);
         for index in 0..archive.len() {
             let Some(Ok(name)) = archive.name_for_index(index) else { continue };
             let name = name.replace('\\', "/");
             match entry(&mut archive, index, &name, file) {
-                Some(kind) => _ = all.insert(name.clone(), Found { name, kind }),
+                Some(kind) => _ = all.insert(name.clone(), ContainerEntry { name, kind }),
                 None => folders += 1,
             }
         }
         let seen = folders + u64::try_from(all.len()).unwrap_or(u64::MAX);
-        Ok(Self::Archive(Packed { all, lost: promised.saturating_sub(seen) }))
+        Ok(Self::Archive(ZipIndex { all, lost: promised.saturating_sub(seen) }))
     }
 
     /// Whether a file lies at the top of an archive.
@@ -277,9 +279,11 @@ impl House {
                 homes.push(folder);
                 continue;
             }
-            let folders = found.into_iter().filter(|found| matches!(found.kind, Kind::Folder) && depth < DEEPEST_HOME);
+            let folders = found
+                .into_iter()
+                .filter(|found| matches!(found.kind, ContainerEntryKind::Folder) && depth < DEEPEST_HOME);
             let mut inside = Vec::new();
-            for Found { name, .. } in folders.filter(|found| !is_of_programs(found.own())) {
+            for ContainerEntry { name, .. } in folders.filter(|found| !is_of_programs(found.own())) {
                 seen += 1;
                 if seen > MOST_ENTRIES {
                     break;
@@ -298,22 +302,22 @@ impl House {
     }
 
     /// Whether what lies in a folder makes it that of a person. The chats of a card lie in a folder of their own.
-    fn is_home(&self, found: &[Found]) -> bool {
+    fn is_home(&self, found: &[ContainerEntry]) -> bool {
         let has_folder = |name: &str| {
             let inside = self.list(name).map(|(found, _)| found).unwrap_or_default();
-            inside.iter().any(|found| matches!(found.kind, Kind::Folder))
+            inside.iter().any(|found| matches!(found.kind, ContainerEntryKind::Folder))
         };
         found.iter().any(|found| match (found.own(), &found.kind) {
-            ("characters", Kind::Folder) => true,
-            ("chats", Kind::Folder) => has_folder(&found.name),
+            ("characters", ContainerEntryKind::Folder) => true,
+            ("chats", ContainerEntryKind::Folder) => has_folder(&found.name),
             // A link is named later.
-            ("characters" | "chats", Kind::Unread(_)) => true,
+            ("characters" | "chats", ContainerEntryKind::Unread(_)) => true,
             _ => false,
         })
     }
 
-    fn has_home(&self, found: &[Found]) -> bool {
-        let folders = found.iter().filter(|found| matches!(found.kind, Kind::Folder));
+    fn has_home(&self, found: &[ContainerEntry]) -> bool {
+        let folders = found.iter().filter(|found| matches!(found.kind, ContainerEntryKind::Folder));
         self.is_home(found)
             || folders.into_iter().any(|found| self.list(&found.name).is_ok_and(|(found, _)| self.is_home(&found)))
     }
@@ -325,7 +329,7 @@ impl House {
             Self::Archive(packed) => Some(packed.all.values()),
         };
         all.into_iter().flatten().filter_map(|found| match found.kind {
-            Kind::Unread(why) => Some((found.name.as_str(), why)),
+            ContainerEntryKind::Unread(why) => Some((found.name.as_str(), why)),
             _ => None,
         })
     }
@@ -333,7 +337,7 @@ impl House {
     /// What an archive says that it has, and has not.
     pub fn lost(&self) -> Option<String> {
         let lost = match self {
-            Self::Archive(Packed { lost, .. }) if *lost > 0 => *lost,
+            Self::Archive(ZipIndex { lost, .. }) if *lost > 0 => *lost,
             _ => return None,
         };
         let entries = many(usize::try_from(lost).unwrap_or(usize::MAX), "entry", "entries");
@@ -346,7 +350,7 @@ impl House {
         while let Some((folder, depth)) = folders.pop() {
             for found in self.list(&folder).map(|(found, _)| found).unwrap_or_default() {
                 match found.kind {
-                    Kind::Folder if depth < DEEPEST => folders.push((found.name, depth + 1)),
+                    ContainerEntryKind::Folder if depth < DEEPEST => folders.push((found.name, depth + 1)),
                     _ => count += 1,
                 }
             }
@@ -355,21 +359,21 @@ impl House {
     }
 
     /// What lies in a folder, by name; and whether there is more than is looked at.
-    pub fn list(&self, folder: &str) -> io::Result<(Vec<Found>, bool)> {
+    pub fn list(&self, folder: &str) -> io::Result<(Vec<ContainerEntry>, bool)> {
         match self {
             Self::Folder(top) => on_disk(top, folder),
-            Self::Archive(Packed { all, .. }) => {
+            Self::Archive(ZipIndex { all, .. }) => {
                 let start = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-                let mut found: Vec<Found> = Vec::new();
+                let mut found: Vec<ContainerEntry> = Vec::new();
                 let below = all.range(start.clone()..).take_while(|(name, _)| name.starts_with(&start));
-                for (name, entry) in below.filter(|(_, entry)| !matches!(entry.kind, Kind::Unread(_))) {
+                for (name, entry) in below.filter(|(_, entry)| !matches!(entry.kind, ContainerEntryKind::Unread(_))) {
                     let rest = name.get(start.len()..).unwrap_or_default();
                     match rest.split_once('/') {
                         None => found.push(entry.clone()),
                         Some((inner, _)) => {
                             let name = format!("{start}{inner}");
                             if found.last().is_none_or(|last| last.name != name) {
-                                found.push(Found { name, kind: Kind::Folder });
+                                found.push(ContainerEntry { name, kind: ContainerEntryKind::Folder });
                             }
                         }
                     }
@@ -387,9 +391,14 @@ fn leads_out(name: &str) -> bool {
 }
 
 /// What an entry of an archive is; nothing where it is a folder.
-fn entry<R: Read + Seek>(archive: &mut ZipArchive<R>, index: usize, name: &str, file: &Shared) -> Option<Kind> {
+fn entry<R: Read + Seek>(
+    archive: &mut ZipArchive<R>,
+    index: usize,
+    name: &str,
+    file: &SharedArchive,
+) -> Option<ContainerEntryKind> {
     let Ok(entry) = archive.by_index_raw(index) else {
-        return Some(Kind::Unread("the archive is damaged: this file does not lie where its list says"));
+        return Some(ContainerEntryKind::Unread("the archive is damaged: this file does not lie where its list says"));
     };
     if entry.is_dir() {
         return None;
@@ -398,16 +407,18 @@ fn entry<R: Read + Seek>(archive: &mut ZipArchive<R>, index: usize, name: &str, 
     let method = entry.compression();
     let is_deflated = method == CompressionMethod::Deflated;
     Some(match entry.data_start() {
-        _ if leads_out(name) => Kind::Unread("its name leads out of the archive"),
-        _ if entry.is_symlink() => Kind::Unread("it is a link, which is not followed"),
-        _ if entry.encrypted() => Kind::Unread("it is encrypted"),
-        _ if bytes / TIGHTEST > packed.max(1 << 10) => Kind::Unread("it is packed tighter than any text is"),
+        _ if leads_out(name) => ContainerEntryKind::Unread("its name leads out of the archive"),
+        _ if entry.is_symlink() => ContainerEntryKind::Unread("it is a link, which is not followed"),
+        _ if entry.encrypted() => ContainerEntryKind::Unread("it is encrypted"),
+        _ if bytes / TIGHTEST > packed.max(1 << 10) => {
+            ContainerEntryKind::Unread("it is packed tighter than any text is")
+        }
         Some(start) if is_deflated || method == CompressionMethod::Stored => {
             let sum = Some(entry.crc32());
-            let at = At::Packed { file: Arc::clone(file), start, packed, is_deflated, sum };
-            Kind::File(Place { name: name.to_owned(), bytes, at })
+            let at = SourceFileLocation::Packed { file: Arc::clone(file), start, packed, is_deflated, sum };
+            ContainerEntryKind::File(SourceFile { name: name.to_owned(), bytes, at })
         }
-        _ => Kind::Unread("it is packed in a way that is not known"),
+        _ => ContainerEntryKind::Unread("it is packed in a way that is not known"),
     })
 }
 
@@ -421,7 +432,7 @@ fn damaged(error: ZipError) -> io::Error {
 }
 
 /// How many entries an archive may turn out to have, and how many it says that it has, before its list is read.
-fn announced(mut file: Part) -> io::Result<(u64, u64)> {
+fn announced(mut file: ArchiveSlice) -> io::Result<(u64, u64)> {
     file.seek(SeekFrom::Start(file.length.saturating_sub(TAIL)))?;
     let mut tail = Vec::new();
     file.take(TAIL).read_to_end(&mut tail)?;
@@ -454,7 +465,7 @@ fn is_of_programs(own: &str) -> bool {
 }
 
 /// A folder that is not there is empty.
-fn on_disk(top: &Path, folder: &str) -> io::Result<(Vec<Found>, bool)> {
+fn on_disk(top: &Path, folder: &str) -> io::Result<(Vec<ContainerEntry>, bool)> {
     let path = top.join(folder);
     let Ok(kind) = fs::symlink_metadata(&path) else { return Ok((Vec::new(), false)) };
     if !kind.is_dir() {
@@ -471,16 +482,16 @@ fn on_disk(top: &Path, folder: &str) -> io::Result<(Vec<Found>, bool)> {
         let own = entry.file_name().to_string_lossy().into_owned();
         let name = if folder.is_empty() { own } else { format!("{folder}/{own}") };
         let kind = if kind.is_symlink() {
-            Kind::Unread("it is a link, which is not followed: put the file itself there")
+            ContainerEntryKind::Unread("it is a link, which is not followed: put the file itself there")
         } else if kind.is_dir() {
-            Kind::Folder
+            ContainerEntryKind::Folder
         } else if !kind.is_file() {
             // Opening a pipe would wait for whoever writes into it.
-            Kind::Unread("it is no file: a pipe, a socket or a device")
+            ContainerEntryKind::Unread("it is no file: a pipe, a socket or a device")
         } else {
-            Kind::File(Place::on_disk(entry.path(), name.clone(), kind.len()))
+            ContainerEntryKind::File(SourceFile::on_disk(entry.path(), name.clone(), kind.len()))
         };
-        found.push(Found { name, kind });
+        found.push(ContainerEntry { name, kind });
     }
     found.sort_by(|one, other| one.name.cmp(&other.name));
     Ok((found, is_more))

@@ -5,15 +5,15 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::archive::{Fault, Limits, Line, Lines};
-use crate::clock::{Ids, Time};
+use crate::archive::{ArchiveError, ArchiveLimits, ArchiveLine, ArchiveReader};
+use crate::clock::{IdGenerator, Time};
 use crate::ids::{JobId, NodeId, SessionId, UserId};
-use crate::store::{Incoming, Store, StoreError, Tx, WriteError};
-use crate::tree::edit::Refusal;
+use crate::store::{IncomingSession, Store, StoreError, Tx, WriteError};
+use crate::tree::edit::TreeError;
 
-use super::check::{Beside, Checked, check};
-use super::house::Place;
-use super::names::Names;
+use super::check::{ImportCheck, StashAndLabels, check};
+use super::house::SourceFile;
+use super::names::ImportIdMap;
 
 /// So many lines are written in one transaction, or as many as have these bytes.
 pub(super) const PIECE: usize = 128;
@@ -21,7 +21,7 @@ pub(super) const PIECE_BYTES: usize = 512 << 10;
 
 /// How far an import is: bytes of the file, which is read twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Progress {
+pub struct ImportProgress {
     /// Done.
     pub done: u64,
     /// In all.
@@ -30,17 +30,17 @@ pub struct Progress {
 
 /// Who hears how far an import is, and ends it by answering `false`. One kind for all: each other one would make the code of a
 /// whole import once more.
-pub(super) type Listener<'a> = &'a mut (dyn FnMut(Progress) -> bool + Send);
+pub(super) type ProgressListener<'a> = &'a mut (dyn FnMut(ImportProgress) -> bool + Send);
 
 /// Why a file did not come in. Nothing of it was kept.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ImportError {
     /// Something is wrong with the file.
     #[error(transparent)]
-    Fault(#[from] Fault),
+    Fault(#[from] ArchiveError),
     /// The store refuses.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] TreeError),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -81,7 +81,7 @@ impl From<io::Error> for ImportError {
 
 /// Whose session it will be, how it is called, and the job that tells of it, if anybody asks.
 #[derive(Debug, Clone)]
-pub struct Arrival {
+pub struct SessionImportOptions {
     /// The owner.
     pub owner: UserId,
     /// The job.
@@ -97,29 +97,29 @@ pub struct Arrival {
 pub async fn import(
     store: &Store,
     file: &mut File,
-    arrival: Arrival,
-    ids: &Ids,
+    arrival: SessionImportOptions,
+    ids: &IdGenerator,
     at: Time,
-    limits: Limits,
-    mut told: impl FnMut(Progress) -> bool + Send,
+    limits: ArchiveLimits,
+    mut told: impl FnMut(ImportProgress) -> bool + Send,
 ) -> Result<SessionId, ImportError> {
-    import_from(store, &Place::whole(file.try_clone()?, "")?, arrival, ids, at, limits, &mut told).await
+    import_from(store, &SourceFile::whole(file.try_clone()?, "")?, arrival, ids, at, limits, &mut told).await
 }
 
 /// The same from wherever the file lies.
 pub(super) async fn import_from(
     store: &Store,
-    place: &Place,
-    arrival: Arrival,
-    ids: &Ids,
+    place: &SourceFile,
+    arrival: SessionImportOptions,
+    ids: &IdGenerator,
     at: Time,
-    limits: Limits,
-    told: Listener<'_>,
+    limits: ArchiveLimits,
+    told: ProgressListener<'_>,
 ) -> Result<SessionId, ImportError> {
-    let mut pass = Pass::over(place, told);
-    let checked = check(&mut Lines::begin(pass.input()?, limits)?, || pass.tell())?;
+    let mut pass = ImportPasses::over(place, told);
+    let checked = check(&mut ArchiveReader::begin(pass.input()?, limits)?, || pass.tell())?;
     let names = names(store, &checked, arrival.owner, ids, at).await?;
-    let mut lines = Lines::begin(pass.input()?, limits)?;
+    let mut lines = ArchiveReader::begin(pass.input()?, limits)?;
     match write(store, &mut lines, &checked, &names, (arrival, at), || pass.tell()).await {
         Ok(session) => Ok(session),
         Err(error) => {
@@ -145,26 +145,32 @@ pub async fn discard(store: &Store) -> Result<(), StoreError> {
 }
 
 /// The ids of a file where nobody has them, new ones otherwise.
-async fn names(store: &Store, checked: &Checked, owner: UserId, ids: &Ids, at: Time) -> Result<Names, ImportError> {
+async fn names(
+    store: &Store,
+    checked: &ImportCheck,
+    owner: UserId,
+    ids: &IdGenerator,
+    at: Time,
+) -> Result<ImportIdMap, ImportError> {
     let session = checked.session.id;
     for some in checked.nodes.chunks(PIECE) {
         let some = some.to_vec();
         if store.read(move |reader| reader.is_taken(session, &some)).await? {
-            return Ok(Names::copied(checked, owner, || ids.next(at)));
+            return Ok(ImportIdMap::copied(checked, owner, || ids.next(at)));
         }
     }
-    Ok(Names::kept(&checked.session, owner))
+    Ok(ImportIdMap::kept(&checked.session, owner))
 }
 
 async fn write<R: Read>(
     store: &Store,
-    lines: &mut Lines<R>,
-    checked: &Checked,
-    names: &Names,
-    (arrival, at): (Arrival, Time),
+    lines: &mut ArchiveReader<R>,
+    checked: &ImportCheck,
+    names: &ImportIdMap,
+    (arrival, at): (SessionImportOptions, Time),
     mut tell: impl FnMut() -> Result<(), ImportError>,
 ) -> Result<SessionId, ImportError> {
-    let Arrival { owner, job, title } = arrival;
+    let SessionImportOptions { owner, job, title } = arrival;
     let mut session = names.session(checked.session.clone());
     session.title = title.unwrap_or(session.title);
     let session = Arc::new(session);
@@ -175,14 +181,14 @@ async fn write<R: Read>(
     let mut written = 0;
     while let Some(line) = lines.next_line()? {
         let line = names.line(line).map_err(|error| lines.fault(format!("JSON that cannot be read: {error}")))?;
-        if matches!(line, Line::Source(_)) && names.is_copy() {
+        if matches!(line, ArchiveLine::Source(_)) && names.is_copy() {
             continue;
         }
-        if let Line::Node(node) = &line {
+        if let ArchiveLine::Node(node) = &line {
             remembered.extend(node.remembered.map(|child| (node.id, child)));
         }
         // A blob is written together with the first line that names it.
-        let is_end = !matches!(line, Line::Blob(_));
+        let is_end = !matches!(line, ArchiveLine::Blob(_));
         piece.push(line);
         if is_end && (piece.len() >= PIECE || lines.bytes() - written >= PIECE_BYTES as u64) {
             keep(store, incoming, std::mem::take(&mut piece)).await?;
@@ -209,7 +215,7 @@ async fn write<R: Read>(
 }
 
 /// The stash and the labels: their nodes are there now.
-async fn put_beside(store: &Store, incoming: Incoming, beside: Beside) -> Result<(), ImportError> {
+async fn put_beside(store: &Store, incoming: IncomingSession, beside: StashAndLabels) -> Result<(), ImportError> {
     for some in beside.stash.chunks(PIECE) {
         let some = some.to_vec();
         store.write(move |tx| tx.import_stash(incoming, &some)).await?;
@@ -225,41 +231,41 @@ async fn put_beside(store: &Store, incoming: Incoming, beside: Beside) -> Result
     Ok(())
 }
 
-async fn keep(store: &Store, incoming: Incoming, piece: Vec<Line>) -> Result<(), ImportError> {
+async fn keep(store: &Store, incoming: IncomingSession, piece: Vec<ArchiveLine>) -> Result<(), ImportError> {
     Ok(store.write(move |tx| tx.import(incoming, &piece)).await?)
 }
 
 /// The two readings of a file, and how far they are.
-struct Pass<'a> {
-    place: &'a Place,
+struct ImportPasses<'a> {
+    place: &'a SourceFile,
     read: Arc<AtomicU64>,
     total: u64,
-    told: Listener<'a>,
+    told: ProgressListener<'a>,
 }
 
-impl<'a> Pass<'a> {
-    fn over(place: &'a Place, told: Listener<'a>) -> Self {
+impl<'a> ImportPasses<'a> {
+    fn over(place: &'a SourceFile, told: ProgressListener<'a>) -> Self {
         Self { place, read: Arc::default(), total: place.bytes.saturating_mul(2), told }
     }
 
-    fn input(&self) -> io::Result<Counted> {
-        Ok(Counted { file: self.place.open()?, read: Arc::clone(&self.read) })
+    fn input(&self) -> io::Result<ImportFileReader> {
+        Ok(ImportFileReader { file: self.place.open()?, read: Arc::clone(&self.read) })
     }
 
     fn tell(&mut self) -> Result<(), ImportError> {
         let done = self.read.load(Ordering::Relaxed).min(self.total);
-        let goes_on = (self.told)(Progress { done, total: self.total });
+        let goes_on = (self.told)(ImportProgress { done, total: self.total });
         if goes_on { Ok(()) } else { Err(ImportError::Stopped) }
     }
 }
 
 /// A file that counts what is read of it.
-struct Counted {
+struct ImportFileReader {
     file: Box<dyn Read>,
     read: Arc<AtomicU64>,
 }
 
-impl Read for Counted {
+impl Read for ImportFileReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buffer)?;
         self.read.fetch_add(u64::try_from(read).unwrap_or(u64::MAX), Ordering::Relaxed);

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::ids::{JobId, SessionId, UserId};
 
-use super::import::{ImportError, Progress};
+use super::import::{ImportError, ImportProgress};
 
 /// Jobs of one caller that wait or run.
 const PER_CALLER: usize = 4;
@@ -16,35 +16,35 @@ const REMEMBERED: usize = 256;
 
 /// One job.
 #[derive(Debug, Clone)]
-pub struct Job {
+pub struct TransferJob {
     /// Its id.
     pub id: JobId,
     /// Whose it is.
     pub owner: UserId,
     /// How far it is.
-    pub progress: Progress,
+    pub progress: ImportProgress,
     /// Where it stands.
-    pub state: State,
+    pub state: TransferJobState,
     /// Whether nobody wants it any more: it ends when it looks next.
     pub is_unwanted: bool,
 }
 
 /// Where a job stands.
 #[derive(Debug, Clone)]
-pub enum State {
+pub enum TransferJobState {
     /// It waits for others.
     Queued,
     /// It runs.
     Running,
     /// It is done.
-    Done(Brought),
+    Done(ImportResult),
     /// It failed.
     Failed(ImportError),
 }
 
 /// What a job has brought.
 #[derive(Debug, Clone)]
-pub enum Brought {
+pub enum ImportResult {
     /// A session.
     Session(SessionId),
     /// What another program kept: the report, as JSON.
@@ -54,35 +54,41 @@ pub enum Brought {
 /// The caller has enough jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{PER_CALLER} files are coming in for you already")]
-pub struct Busy;
+pub struct TooManyImports;
 
 /// All jobs, oldest first.
 #[derive(Default)]
-pub struct Jobs {
-    all: Mutex<Vec<Job>>,
+pub struct TransferJobs {
+    all: Mutex<Vec<TransferJob>>,
 }
 
-impl Jobs {
+impl TransferJobs {
     /// A new job that waits.
     ///
     /// # Errors
     /// The caller has enough of them.
-    pub fn begin(&self, owner: UserId, id: JobId) -> Result<(), Busy> {
+    pub fn begin(&self, owner: UserId, id: JobId) -> Result<(), TooManyImports> {
         let mut all = self.all();
         if all.iter().filter(|job| job.owner == owner && !job.is_over()).count() >= PER_CALLER {
-            return Err(Busy);
+            return Err(TooManyImports);
         }
         if all.len() >= REMEMBERED
-            && let Some(oldest) = all.iter().position(Job::is_over)
+            && let Some(oldest) = all.iter().position(TransferJob::is_over)
         {
             all.remove(oldest);
         }
-        all.push(Job { id, owner, progress: Progress::default(), state: State::Queued, is_unwanted: false });
+        all.push(TransferJob {
+            id,
+            owner,
+            progress: ImportProgress::default(),
+            state: TransferJobState::Queued,
+            is_unwanted: false,
+        });
         Ok(())
     }
 
     /// A caller's job.
-    pub fn look(&self, owner: UserId, id: JobId) -> Option<Job> {
+    pub fn look(&self, owner: UserId, id: JobId) -> Option<TransferJob> {
         self.all().iter().find(|job| job.id == id && job.owner == owner).cloned()
     }
 
@@ -104,34 +110,34 @@ impl Jobs {
     }
 
     /// A job runs, and is so far.
-    pub fn runs(&self, id: JobId, progress: Progress) {
-        self.change(id, |job| (job.state, job.progress) = (State::Running, progress));
+    pub fn runs(&self, id: JobId, progress: ImportProgress) {
+        self.change(id, |job| (job.state, job.progress) = (TransferJobState::Running, progress));
     }
 
     /// A job is over.
-    pub fn ends(&self, id: JobId, result: Result<Brought, ImportError>) {
+    pub fn ends(&self, id: JobId, result: Result<ImportResult, ImportError>) {
         self.change(id, |job| {
             if result.is_ok() {
                 job.progress.done = job.progress.total;
             }
-            job.state = result.map_or_else(State::Failed, State::Done);
+            job.state = result.map_or_else(TransferJobState::Failed, TransferJobState::Done);
         });
     }
 
-    fn change(&self, id: JobId, change: impl FnOnce(&mut Job)) {
+    fn change(&self, id: JobId, change: impl FnOnce(&mut TransferJob)) {
         if let Some(job) = self.all().iter_mut().find(|job| job.id == id) {
             change(job);
         }
     }
 
-    fn all(&self) -> MutexGuard<'_, Vec<Job>> {
+    fn all(&self) -> MutexGuard<'_, Vec<TransferJob>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Job {
+impl TransferJob {
     fn is_over(&self) -> bool {
-        matches!(self.state, State::Done(_) | State::Failed(_))
+        matches!(self.state, TransferJobState::Done(_) | TransferJobState::Failed(_))
     }
 }
 
@@ -144,7 +150,7 @@ mod tests {
     /// S4-53: only its caller ends a job, and only one that is not over; it is told once it looks.
     #[test]
     fn a_job_is_cancelled() {
-        let (jobs, job) = (Jobs::default(), JobId::new(Uuid::from_u128(1)));
+        let (jobs, job) = (TransferJobs::default(), JobId::new(Uuid::from_u128(1)));
         let (owner, stranger) = (UserId::new(Uuid::from_u128(2)), UserId::new(Uuid::from_u128(3)));
         jobs.begin(owner, job).unwrap();
         assert!(!jobs.cancel(stranger, job) && !jobs.is_unwanted(job));

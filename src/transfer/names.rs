@@ -7,29 +7,29 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::archive::{Line, NodeLine, OperationLine, Sent, SessionLine, TraceLine};
+use crate::archive::{ArchiveLine, HistoryNode, NodeLine, OperationLine, SessionLine, TraceLine};
 use crate::ids::{FragmentId, NodeId, SessionId, UserId};
-use crate::oplog::{Cut, Mark};
+use crate::oplog::{FragmentInfo, LabelTarget};
 
-use super::check::{Beside, Checked};
+use super::check::{ImportCheck, StashAndLabels};
 
 /// What ids become.
 #[derive(Debug, Clone)]
-pub struct Names {
+pub struct ImportIdMap {
     session: SessionId,
     from: UserId,
     owner: UserId,
     new: HashMap<Uuid, Uuid>,
 }
 
-impl Names {
+impl ImportIdMap {
     /// Ids stay, but for the owner's: what was his is the one's who imports.
     pub fn kept(session: &SessionLine, owner: UserId) -> Self {
         Self { session: session.id, from: session.owner, owner, new: HashMap::new() }
     }
 
     /// New ids for a session, its nodes and its fragments.
-    pub fn copied(checked: &Checked, owner: UserId, mut next: impl FnMut() -> Uuid) -> Self {
+    pub fn copied(checked: &ImportCheck, owner: UserId, mut next: impl FnMut() -> Uuid) -> Self {
         let nodes = checked.nodes.iter().map(|id| id.uuid());
         let fragments = checked.fragments.iter().map(|id| id.uuid());
         let old = std::iter::once(checked.session.id.uuid()).chain(nodes).chain(fragments);
@@ -56,10 +56,10 @@ impl Names {
     }
 
     /// The stash and the labels under their new names.
-    pub fn beside(&self, beside: &Beside) -> Beside {
-        let cut = |cut: &Cut| Cut { fragment: self.fragment(cut.fragment), ..cut.clone() };
-        let mark = |mark: &Mark| Mark { node: self.node(mark.node), ..*mark };
-        Beside {
+    pub fn beside(&self, beside: &StashAndLabels) -> StashAndLabels {
+        let cut = |cut: &FragmentInfo| FragmentInfo { fragment: self.fragment(cut.fragment), ..cut.clone() };
+        let mark = |mark: &LabelTarget| LabelTarget { node: self.node(mark.node), ..*mark };
+        StashAndLabels {
             stash: beside.stash.iter().map(|(top, one)| (self.node(*top), cut(one))).collect(),
             stashed: beside.stashed.iter().map(|(node, id)| (self.node(*node), self.fragment(*id))).collect(),
             labels: beside.labels.iter().map(|(name, one)| (name.clone(), mark(one))).collect(),
@@ -85,17 +85,17 @@ impl Names {
     ///
     /// # Errors
     /// Its JSON does not read: nothing of it may get lost on the way.
-    pub fn line(&self, line: Line) -> serde_json::Result<Line> {
+    pub fn line(&self, line: ArchiveLine) -> serde_json::Result<ArchiveLine> {
         Ok(match line {
-            Line::Session(session) => Line::Session(Box::new(self.session(*session))),
-            Line::Node(node) => Line::Node(Box::new(self.of_node(*node)?)),
-            Line::Operation(operation) => Line::Operation(Box::new(self.operation(*operation)?)),
-            Line::Trace(trace) => Line::Trace(Box::new(self.trace(*trace))),
-            Line::Source(mut source) => {
+            ArchiveLine::Session(session) => ArchiveLine::Session(Box::new(self.session(*session))),
+            ArchiveLine::Node(node) => ArchiveLine::Node(Box::new(self.of_node(*node)?)),
+            ArchiveLine::Operation(operation) => ArchiveLine::Operation(Box::new(self.operation(*operation)?)),
+            ArchiveLine::Trace(trace) => ArchiveLine::Trace(Box::new(self.trace(*trace))),
+            ArchiveLine::Source(mut source) => {
                 source.node = source.node.map(|node| self.node(node));
-                Line::Source(source)
+                ArchiveLine::Source(source)
             }
-            other @ (Line::Blob(_) | Line::End(_)) => other,
+            other @ (ArchiveLine::Blob(_) | ArchiveLine::End(_)) => other,
         })
     }
 
@@ -139,7 +139,7 @@ impl Names {
         line.blocks.iter_mut().for_each(|(about, _)| self.value(about));
         line.history.base = line.history.base.map(|id| self.node(id));
         for sent in line.history.add.iter_mut().flatten() {
-            *sent = sent.here().map_or(Sent::Elsewhere, |id| Sent::Here(self.node(id)));
+            *sent = sent.here().map_or(HistoryNode::Elsewhere, |id| HistoryNode::Here(self.node(id)));
         }
         line
     }
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn a_copy_loses_nothing_in_silence() {
         let id = |n: u128| Uuid::from_u128(n);
-        let names = Names {
+        let names = ImportIdMap {
             session: SessionId::new(id(1)),
             from: UserId::new(id(2)),
             owner: UserId::new(id(3)),
@@ -203,7 +203,7 @@ mod tests {
             names.line(serde_json::from_str(&text).unwrap())
         };
         let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
-        let Ok(Line::Node(copy)) = node(r#"{"model": "m"}"#, "{}") else { panic!("it reads well") };
+        let Ok(ArchiveLine::Node(copy)) = node(r#"{"model": "m"}"#, "{}") else { panic!("it reads well") };
         assert_eq!(copy.id.uuid(), id(5));
         assert!(copy.metadata.get().contains("\"model\"") && copy.metadata.get().contains("provenance"));
         assert!(node("[]", "{}").is_err(), "metadata that is no object");

@@ -2,26 +2,26 @@
 
 use serde_json::{Map, Value};
 
-use crate::clock::{Ids, Time};
+use crate::clock::{IdGenerator, Time};
 use crate::ids::{PersonaId, UserId};
 use crate::interop::persona::{self, PersonaError};
-use crate::interop::{Fate, Finding};
+use crate::interop::{FindingOutcome, ImportFinding};
 use crate::store::{CardFile, PersonaCard, Tx, WriteError};
 use crate::tree::bounds::LONGEST_SPEAKER;
 use crate::tree::card::fits;
 
 use super::pictures::{picture_address, pictures};
-use super::report::{Item, Report};
+use super::report::{ForeignImportItem, ForeignImportReport};
 
 /// A persona on its way in.
 #[derive(Debug, Clone)]
-pub struct ArrivingPersona {
+pub struct PersonaImport {
     /// The persona.
     pub persona: PersonaCard,
     /// Its picture.
     pub files: Vec<CardFile>,
     /// What is to say of it.
-    pub item: Item,
+    pub item: ForeignImportItem,
 }
 
 /// Reads the personas of a file, and what is to say of each. One that cannot be kept stays behind, the others come.
@@ -31,13 +31,13 @@ pub struct ArrivingPersona {
 pub fn arriving_personas(
     file: &[u8],
     name: Option<&str>,
-    ids: &Ids,
+    ids: &IdGenerator,
     now: Time,
-) -> Result<(Vec<PersonaCard>, Report), PersonaError> {
-    let (mut personas, mut report) = (Vec::new(), Report::default());
+) -> Result<(Vec<PersonaCard>, ForeignImportReport), PersonaError> {
+    let (mut personas, mut report) = (Vec::new(), ForeignImportReport::default());
     for read in persona::read(file)? {
         let mut item = match new_persona(read, None, PersonaId::new(ids.next(now)), now) {
-            Ok(ArrivingPersona { persona, item, .. }) => {
+            Ok(PersonaImport { persona, item, .. }) => {
                 personas.push(persona);
                 item
             }
@@ -54,12 +54,12 @@ pub fn arriving_personas(
 /// # Errors
 /// It is more than a persona may be; the item says so.
 pub fn new_persona(
-    read: persona::Read,
+    read: persona::ImportedPersona,
     picture: Option<Vec<u8>>,
     id: PersonaId,
     now: Time,
-) -> Result<ArrivingPersona, Box<Item>> {
-    let persona::Read { mut card, mut findings, .. } = read;
+) -> Result<PersonaImport, Box<ForeignImportItem>> {
+    let persona::ImportedPersona { mut card, mut findings, .. } = read;
     let called = card.get("name").and_then(|name| name.as_str()).unwrap_or_default();
     let called: String = called.chars().take(LONGEST_SPEAKER).collect();
     card.insert("name".to_owned(), called.clone().into());
@@ -71,14 +71,20 @@ pub fn new_persona(
                 files.extend(both);
                 card.insert("avatar".to_owned(), address.into());
             }
-            Err(error) => findings.push(Finding::new(Fate::Skipped, "picture", format!("its picture: {error}"))),
+            Err(error) => {
+                findings.push(ImportFinding::new(FindingOutcome::Skipped, "picture", format!("its picture: {error}")))
+            }
         }
     }
     if let Err(unfit) = fits(&card) {
-        return Err(Box::new(Item::skipped("persona", called, Finding::new(Fate::Skipped, "unfit", unfit.message))));
+        return Err(Box::new(ForeignImportItem::skipped(
+            "persona",
+            called,
+            ImportFinding::new(FindingOutcome::Skipped, "unfit", unfit.message),
+        )));
     }
     let persona = PersonaCard { id, card, created: now, updated: now };
-    Ok(ArrivingPersona { persona, files, item: Item::new("persona", called, id).with(findings) })
+    Ok(PersonaImport { persona, files, item: ForeignImportItem::new("persona", called, id).with(findings) })
 }
 
 /// By what it is seen that nobody has changed what a persona says.
@@ -87,7 +93,7 @@ pub fn persona_mark(card: &Map<String, Value>) -> blake3::Hash {
     blake3::hash(Value::from(said.to_vec()).to_string().as_bytes())
 }
 
-impl ArrivingPersona {
+impl PersonaImport {
     /// Keeps the persona with its picture, in the place of the one with its id where there is one.
     ///
     /// # Errors

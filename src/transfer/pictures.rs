@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::interop::picture::{self, Kind, PictureError};
+use crate::interop::picture::{self, PictureError, PictureFormat};
 use crate::store::CardFile;
 
 /// The address of a picture of something in a list such as `characters`. It names the picture's content, so that a new one is
@@ -19,7 +19,7 @@ pub fn picture_address(list: &str, id: impl fmt::Display, bytes: &[u8]) -> Strin
 pub fn pictures(bytes: Vec<u8>) -> Result<[CardFile; 2], PictureError> {
     let small = picture::small(&bytes)?;
     let file = |name: &str, bytes: Vec<u8>| {
-        let kind = picture::kind(&bytes).map_or("application/octet-stream", Kind::media_type);
+        let kind = picture::kind(&bytes).map_or("application/octet-stream", PictureFormat::media_type);
         CardFile { name: name.to_owned(), kind: kind.to_owned(), bytes }
     };
     Ok([file(CardFile::PICTURE, bytes), file(CardFile::SMALL, small)])

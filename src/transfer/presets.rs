@@ -4,25 +4,25 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::clock::{Ids, Time};
+use crate::clock::{IdGenerator, Time};
 use crate::ids::PresetId;
-use crate::interop::Fate;
-use crate::interop::preset::{self, PresetError, meaning};
-use crate::store::Preset;
-use crate::tree::card::Unfit;
+use crate::interop::FindingOutcome;
+use crate::interop::preset::{self, PresetImportError, meaning};
+use crate::store::StoredPreset;
+use crate::tree::card::ValidationError;
 use crate::tree::preset::{LONGEST_NAME, fits};
 
-use super::report::{Item, Report};
+use super::report::{ForeignImportItem, ForeignImportReport};
 
 /// Why presets are not kept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PresetNotKept {
+pub enum PresetRejection {
     /// The file is none.
     #[error(transparent)]
-    NoPreset(#[from] PresetError),
+    NoPreset(#[from] PresetImportError),
     /// One is more than a preset may be.
     #[error(transparent)]
-    Unfit(#[from] Unfit),
+    Unfit(#[from] ValidationError),
 }
 
 /// Reads the presets of a file of another program. Those that do not say what they are for are of `kind`; those without a name are
@@ -34,13 +34,13 @@ pub fn arriving_presets(
     file: &[u8],
     name: Option<&str>,
     kind: Option<&str>,
-    ids: &Ids,
+    ids: &IdGenerator,
     now: Time,
-) -> Result<(Vec<Preset>, Report), PresetNotKept> {
+) -> Result<(Vec<StoredPreset>, ForeignImportReport), PresetRejection> {
     let stem = name.and_then(|name| Path::new(name).file_stem()?.to_str()).map(str::trim).unwrap_or_default();
-    let (mut presets, mut report) = (Vec::new(), Report::default());
+    let (mut presets, mut report) = (Vec::new(), ForeignImportReport::default());
     for body in preset::read(file)? {
-        let kind = kind.or_else(|| preset::kind_of(&body)).ok_or(PresetError::NoKind)?;
+        let kind = kind.or_else(|| preset::kind_of(&body)).ok_or(PresetImportError::NoKind)?;
         let called = preset::own_name(&body).unwrap_or(if stem.is_empty() { "Preset" } else { stem });
         let called: String = called.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect();
         let findings = meaning(kind, &body);
@@ -49,11 +49,12 @@ pub fn arriving_presets(
         card.extend(name.map(|name| ("file".to_owned(), name.into())));
         fits(&card)?;
         let id = PresetId::new(ids.next(now));
-        let mut item = Item::new(if kind == "regex" { "regex" } else { "preset" }, called, id).with(findings);
-        item.fate = item.findings.first().map_or(Fate::Kept, |finding| finding.fate);
+        let mut item =
+            ForeignImportItem::new(if kind == "regex" { "regex" } else { "preset" }, called, id).with(findings);
+        item.fate = item.findings.first().map_or(FindingOutcome::Kept, |finding| finding.fate);
         item.file = name.map(str::to_owned);
         report.items.push(item);
-        presets.push(Preset { id, card, created: now, updated: now });
+        presets.push(StoredPreset { id, card, created: now, updated: now });
     }
     Ok((presets, report))
 }

@@ -5,20 +5,20 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::interop::{Fate, Finding};
+use crate::interop::{FindingOutcome, ImportFinding};
 
 /// What an import made of everything that it was given.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
+pub struct ForeignImportReport {
     /// One item for each card and file, in the order in which they were read.
-    pub items: Vec<Item>,
+    pub items: Vec<ForeignImportItem>,
 }
 
 /// What became of one card or file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Item {
+pub struct ForeignImportItem {
     /// What it is: `character`, `session`, `lorebook`, `persona`, `preset`, `regex`, `file`.
     pub kind: &'static str,
     /// Its own name: of a character, of a chat.
@@ -30,20 +30,27 @@ pub struct Item {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// What became of it as a whole.
-    pub fate: Fate,
+    pub fate: FindingOutcome,
     /// What became of its parts, where there is something to say.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<ImportFinding>,
 }
 
-impl Item {
+impl ForeignImportItem {
     /// Something that came over as the thing of this id.
     pub fn new(kind: &'static str, name: impl Into<String>, id: impl fmt::Display) -> Self {
-        Self { kind, name: name.into(), file: None, id: Some(id.to_string()), fate: Fate::Works, findings: Vec::new() }
+        Self {
+            kind,
+            name: name.into(),
+            file: None,
+            id: Some(id.to_string()),
+            fate: FindingOutcome::Works,
+            findings: Vec::new(),
+        }
     }
 
     /// Something that did not come over, and why.
-    pub fn skipped(kind: &'static str, name: impl Into<String>, why: Finding) -> Self {
-        Self { kind, name: name.into(), file: None, id: None, fate: Fate::Skipped, findings: vec![why] }
+    pub fn skipped(kind: &'static str, name: impl Into<String>, why: ImportFinding) -> Self {
+        Self { kind, name: name.into(), file: None, id: None, fate: FindingOutcome::Skipped, findings: vec![why] }
     }
 
     /// The same from a file.
@@ -55,20 +62,20 @@ impl Item {
 
     /// The same with findings.
     #[must_use]
-    pub fn with(mut self, findings: Vec<Finding>) -> Self {
+    pub fn with(mut self, findings: Vec<ImportFinding>) -> Self {
         self.findings.extend(findings);
         self
     }
 }
 
 /// As it is printed and copied: a line for each item, its findings below it.
-impl fmt::Display for Report {
+impl fmt::Display for ForeignImportReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.items.iter().try_for_each(|item| item.fmt(f))
     }
 }
 
-impl fmt::Display for Item {
+impl fmt::Display for ForeignImportItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, name, file, fate, findings, .. } = self;
         write!(f, "{:<10}  {kind} {name}", fate.word())?;
@@ -76,7 +83,7 @@ impl fmt::Display for Item {
             write!(f, " ({file})")?;
         }
         writeln!(f)?;
-        for Finding { fate, line, message, .. } in findings {
+        for ImportFinding { fate, line, message, .. } in findings {
             let at = line.map(|line| format!("line {line}: ")).unwrap_or_default();
             writeln!(f, "  {:<10}  {at}{message}", fate.word())?;
         }
@@ -90,12 +97,13 @@ mod tests {
 
     #[test]
     fn a_report_reads_well() {
-        let kept = Finding::new(Fate::Kept, "scripts_jquery", "3 scripts call jQuery: kept as text").of(3);
-        let bad = Finding::new(Fate::Skipped, "line_not_json", "not JSON").at(812);
-        let report = Report {
+        let kept =
+            ImportFinding::new(FindingOutcome::Kept, "scripts_jquery", "3 scripts call jQuery: kept as text").of(3);
+        let bad = ImportFinding::new(FindingOutcome::Skipped, "line_not_json", "not JSON").at(812);
+        let report = ForeignImportReport {
             items: vec![
-                Item::new("character", "Rin", "1").from_file("rin.png").with(vec![kept]),
-                Item::skipped("session", "Night", bad),
+                ForeignImportItem::new("character", "Rin", "1").from_file("rin.png").with(vec![kept]),
+                ForeignImportItem::skipped("session", "Night", bad),
             ],
         };
         insta::assert_snapshot!(report.to_string(), @r"

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use icu_normalizer::ComposingNormalizerBorrowed;
 
 use crate::ids::{FragmentId, NodeId, SessionId};
-use crate::oplog::{Act, Effect};
+use crate::oplog::{Effect, OperationKind};
 
-use super::edit::Refusal;
-use super::merge::Resolution;
+use super::edit::TreeError;
+use super::merge::ConflictResolution;
 
 /// The longest name of a fragment or a label, in characters.
 pub const LONGEST_NAME: usize = 100;
@@ -31,14 +31,14 @@ pub enum TreeEdit {
     /// A piece hangs below another node from now on.
     Graft {
         /// What.
-        piece: Piece,
+        piece: EditTarget,
         /// Below which node; `None` = where it was.
         target: Option<NodeId>,
     },
     /// A piece is copied below a node, perhaps from another session.
     Copy {
         /// What.
-        piece: Piece,
+        piece: EditTarget,
         /// Below which node.
         target: NodeId,
         /// The session that the piece is of; `None` = the one that is edited.
@@ -66,14 +66,14 @@ pub enum TreeEdit {
         /// The messages to bring along, which follow each other on the other line; none = only what happened there.
         nodes: Vec<NodeId>,
         /// What becomes of the conflicts, by path.
-        resolve: BTreeMap<String, Resolution>,
+        resolve: BTreeMap<String, ConflictResolution>,
         /// From this the ids and the dice of what comes are drawn.
         seed: u64,
     },
     /// A piece is destroyed, with all that hangs below it: the one edit that nothing takes back.
     Purge {
         /// What.
-        piece: Piece,
+        piece: EditTarget,
         /// Whether that is really meant.
         is_confirmed: bool,
     },
@@ -102,7 +102,7 @@ pub enum TreeEdit {
 
 /// What an edit takes hold of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Piece {
+pub enum EditTarget {
     /// A node in the tree with all below it.
     Node(NodeId),
     /// A fragment of the stash.
@@ -111,15 +111,15 @@ pub enum Piece {
 
 impl TreeEdit {
     /// What kind of act it is.
-    pub const fn act(&self) -> Act {
+    pub const fn act(&self) -> OperationKind {
         match self {
-            Self::Prune { .. } => Act::Prune,
-            Self::Graft { .. } | Self::Copy { .. } => Act::Graft,
-            Self::Summarise { .. } => Act::Summarise,
-            Self::Merge { .. } => Act::Merge,
-            Self::Purge { .. } => Act::Purge,
-            Self::Rename { .. } => Act::Rename,
-            Self::Label { .. } | Self::Unlabel { .. } => Act::Label,
+            Self::Prune { .. } => OperationKind::Prune,
+            Self::Graft { .. } | Self::Copy { .. } => OperationKind::Graft,
+            Self::Summarise { .. } => OperationKind::Summarise,
+            Self::Merge { .. } => OperationKind::Merge,
+            Self::Purge { .. } => OperationKind::Purge,
+            Self::Rename { .. } => OperationKind::Rename,
+            Self::Label { .. } | Self::Unlabel { .. } => OperationKind::Label,
         }
     }
 
@@ -135,17 +135,17 @@ impl TreeEdit {
 }
 
 /// What kind of act a list of edits is. Nothing takes one back that destroys, whatever else it does.
-pub fn act_of(edits: &[TreeEdit]) -> Act {
+pub fn act_of(edits: &[TreeEdit]) -> OperationKind {
     match edits.split_first() {
-        _ if edits.iter().any(|edit| edit.act() == Act::Purge) => Act::Purge,
+        _ if edits.iter().any(|edit| edit.act() == OperationKind::Purge) => OperationKind::Purge,
         Some((first, others)) if others.iter().all(|other| other.act() == first.act()) => first.act(),
-        _ => Act::Arrange,
+        _ => OperationKind::Arrange,
     }
 }
 
 /// Where a summary comes to stand.
 #[derive(Debug, Clone)]
-pub struct Summary {
+pub struct SummaryPlacement {
     /// The summary.
     pub node: NodeId,
     /// The messages of its run that are enabled.
@@ -160,8 +160,8 @@ pub struct Summary {
 
 /// What it means that a summary stands for a run: all that followed the run follows the summary, the line last visited goes
 /// through it, a HEAD on the last message goes to it, and the texts of the run are left out (`docs/domain.md` 2.12).
-pub fn summarise(summary: Summary, head: NodeId) -> Vec<Effect> {
-    let Summary { node, enabled, last, children, remembered } = summary;
+pub fn summarise(summary: SummaryPlacement, head: NodeId) -> Vec<Effect> {
+    let SummaryPlacement { node, enabled, last, children, remembered } = summary;
     let mut effects = vec![Effect::Added { node, parent: Some(last) }];
     effects.extend(children.into_iter().map(|child| Effect::Moved { node: child, from: last, to: node }));
     effects.push(Effect::Remembered { node: last, from: remembered, to: Some(node) });
@@ -183,7 +183,7 @@ pub fn spelt(name: &str) -> String {
 ///
 /// # Errors
 /// Nothing is left, or it is too long, or holds characters that no line shows.
-pub fn name(field: &'static str, name: &str) -> Result<String, Refusal> {
+pub fn name(field: &'static str, name: &str) -> Result<String, TreeError> {
     let name = spelt(name);
     let length = name.chars().count();
     let fits = (1..=LONGEST_NAME).contains(&length) && !name.chars().any(|c| c.is_control() || is_unseen(c));
@@ -191,7 +191,7 @@ pub fn name(field: &'static str, name: &str) -> Result<String, Refusal> {
         return Ok(name);
     }
     let message = format!("a name of 1 to {LONGEST_NAME} characters in one line is expected");
-    Err(Refusal::Invalid { field, message })
+    Err(TreeError::Invalid { field, message })
 }
 
 /// Characters that leave no trace or turn the line around: two names would look alike.

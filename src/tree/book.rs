@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::card::Unfit;
+use super::card::ValidationError;
 use crate::ids::LorebookId;
 use crate::world::number::same;
 
@@ -18,8 +18,8 @@ const LONGEST_NAME: usize = 200;
 ///
 /// # Errors
 /// It has no name or a too long one, its entries are no objects, or it is too large.
-pub fn fits(book: &Map<String, Value>) -> Result<(), Unfit> {
-    let unfit = |field: &str, message: String, most| Unfit { field: Some(field.to_owned()), message, most };
+pub fn fits(book: &Map<String, Value>) -> Result<(), ValidationError> {
+    let unfit = |field: &str, message: String, most| ValidationError { field: Some(field.to_owned()), message, most };
     let name = book.get("name").and_then(Value::as_str).unwrap_or_default();
     if name.trim().is_empty() {
         return Err(unfit("name", "a name is needed".to_owned(), None));
@@ -40,7 +40,7 @@ pub fn fits(book: &Map<String, Value>) -> Result<(), Unfit> {
     }
     let bytes = serde_json::to_vec(book).map_or(usize::MAX, |bytes| bytes.len());
     let message = format!("a whole lorebook has at most {LARGEST} bytes");
-    if bytes <= LARGEST { Ok(()) } else { Err(Unfit { field: None, message, most: Some(LARGEST) }) }
+    if bytes <= LARGEST { Ok(()) } else { Err(ValidationError { field: None, message, most: Some(LARGEST) }) }
 }
 
 /// The field of a character's card that names its lorebook.

@@ -1,7 +1,7 @@
 //! How long names may be and how many things there may be of a kind: the same for one who writes and for a file that comes
 //! in.
 
-use super::edit::Refusal;
+use super::edit::TreeError;
 
 /// The longest name of a speaker, in characters.
 pub const LONGEST_SPEAKER: usize = 200;
@@ -25,7 +25,7 @@ pub const SUMMED_UP: std::ops::RangeInclusive<u32> = 100..=50_000;
 ///
 /// # Errors
 /// It is blank or too long.
-pub fn speaker(name: &str) -> Result<(), Refusal> {
+pub fn speaker(name: &str) -> Result<(), TreeError> {
     if !name.trim().is_empty() && name.chars().count() <= LONGEST_SPEAKER {
         return Ok(());
     }
@@ -36,7 +36,7 @@ pub fn speaker(name: &str) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// It is blank or too long.
-pub fn title(title: &str) -> Result<(), Refusal> {
+pub fn title(title: &str) -> Result<(), TreeError> {
     if title.trim().is_empty() {
         return Err(invalid("title", "a title cannot be empty".to_owned()));
     }
@@ -50,7 +50,7 @@ pub fn title(title: &str) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// It is empty or too long.
-pub fn model(name: &str) -> Result<(), Refusal> {
+pub fn model(name: &str) -> Result<(), TreeError> {
     if (1..=LONGEST_MODEL).contains(&name.len()) {
         return Ok(());
     }
@@ -61,7 +61,7 @@ pub fn model(name: &str) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// There are too many.
-pub fn plugins(count: usize) -> Result<(), Refusal> {
+pub fn plugins(count: usize) -> Result<(), TreeError> {
     if count <= MOST_PLUGINS {
         return Ok(());
     }
@@ -72,7 +72,7 @@ pub fn plugins(count: usize) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// It is blank, too long, or has white space around it.
-pub fn collection(name: &str) -> Result<(), Refusal> {
+pub fn collection(name: &str) -> Result<(), TreeError> {
     let is_long = name.chars().count() > LONGEST_COLLECTION;
     if !name.is_empty() && name.trim() == name && !is_long && !name.chars().any(char::is_control) {
         return Ok(());
@@ -86,7 +86,7 @@ pub fn collection(name: &str) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// There are too many, or one cannot be named so.
-pub fn collections(names: &[String]) -> Result<(), Refusal> {
+pub fn collections(names: &[String]) -> Result<(), TreeError> {
     if names.len() > MOST_COLLECTIONS {
         return Err(invalid("recall", format!("a session looks through at most {MOST_COLLECTIONS} collections")));
     }
@@ -97,7 +97,7 @@ pub fn collections(names: &[String]) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// They are too few or too many.
-pub fn every(tokens: u32) -> Result<(), Refusal> {
+pub fn every(tokens: u32) -> Result<(), TreeError> {
     if SUMMED_UP.contains(&tokens) {
         return Ok(());
     }
@@ -105,6 +105,6 @@ pub fn every(tokens: u32) -> Result<(), Refusal> {
     Err(invalid("summaries.every", message))
 }
 
-const fn invalid(field: &'static str, message: String) -> Refusal {
-    Refusal::Invalid { field, message }
+const fn invalid(field: &'static str, message: String) -> TreeError {
+    TreeError::Invalid { field, message }
 }

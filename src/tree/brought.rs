@@ -1,6 +1,6 @@
 //! What comes over in a merge of two lines that may have met before (`docs/domain.md` 2.13).
 //!
-//! A line is read as [`Part`]s: what one node did, wherever that stands now. A message is a part of its own; what a merge made
+//! A line is read as [`MergePart`]s: what one node did, wherever that stands now. A message is a part of its own; what a merge made
 //! holds the parts of others, as its record says, and what settled its conflicts is its own. A part that is on both lines does
 //! not come again, by whatever detour it came. Two things keep the order in which the other line did it all:
 //!
@@ -12,35 +12,35 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Value, json};
 
 use crate::ids::NodeId;
-use crate::world::{Change, Operation, Pointer, Section};
+use crate::world::{Pointer, StateChange, StateOperation, WorldSection};
 
 use super::clash::{places, prefixes};
 
 /// What one node did, as it stands on a line.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Part {
+pub struct MergePart {
     /// Whose doing it is.
     pub of: NodeId,
     /// What was done, of it what was brought.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<StateOperation>,
 }
 
 /// So many of the operations of what a merge made are of one node; the rest at the end is its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Carried {
+pub struct MergedNodeRecord {
     /// The node that did them first.
     pub of: NodeId,
     /// How many there are; none where a conflict was settled against them.
     pub operations: usize,
 }
 
-impl Carried {
+impl MergedNodeRecord {
     /// The wire form, in `metadata.mergedNodes`.
     pub fn to_json(&self) -> Value {
         json!({"nodeId": self.of.to_string(), "operations": self.operations})
     }
 
-    /// What [`Carried::to_json`] wrote; `None` if it is something else.
+    /// What [`MergedNodeRecord::to_json`] wrote; `None` if it is something else.
     pub fn from_json(value: &Value) -> Option<Self> {
         let operations = usize::try_from(value.get("operations")?.as_u64()?).ok()?;
         Some(Self { of: value.get("nodeId")?.as_str()?.parse().ok()?, operations })
@@ -48,28 +48,28 @@ impl Carried {
 }
 
 /// The parts of a node. One that no merge made has no record.
-pub fn parts(node: NodeId, operations: Vec<Operation>, record: &[Carried]) -> Vec<Part> {
+pub fn parts(node: NodeId, operations: Vec<StateOperation>, record: &[MergedNodeRecord]) -> Vec<MergePart> {
     let mut rest = operations.into_iter();
     let carried =
-        record.iter().map(|one| Part { of: one.of, operations: rest.by_ref().take(one.operations).collect() });
-    let mut parts: Vec<Part> = carried.collect();
-    let own: Vec<Operation> = rest.collect();
+        record.iter().map(|one| MergePart { of: one.of, operations: rest.by_ref().take(one.operations).collect() });
+    let mut parts: Vec<MergePart> = carried.collect();
+    let own: Vec<StateOperation> = rest.collect();
     if record.is_empty() || !own.is_empty() {
-        parts.push(Part { of: node, operations: own });
+        parts.push(MergePart { of: node, operations: own });
     }
     parts
 }
 
 /// Whose doing stands on a line.
-pub fn had(line: &[Part]) -> HashSet<NodeId> {
+pub fn had(line: &[MergePart]) -> HashSet<NodeId> {
     line.iter().map(|part| part.of).collect()
 }
 
 /// Which operations of another line come over, part by part, in its order. Of the parts only those that `is_chosen` names by
 /// their position may come.
-pub fn coming(theirs: &[Part], ours: &HashSet<NodeId>, is_chosen: impl Fn(usize) -> bool) -> Vec<Vec<bool>> {
+pub fn coming(theirs: &[MergePart], ours: &HashSet<NodeId>, is_chosen: impl Fn(usize) -> bool) -> Vec<Vec<bool>> {
     let mut comes: Vec<Vec<bool>> = theirs.iter().map(|part| vec![false; part.operations.len()]).collect();
-    let mut wiped = Places::default();
+    let mut wiped = OverwrittenPaths::default();
     for (part, comes) in theirs.iter().zip(&mut comes).rev() {
         let is_here = ours.contains(&part.of);
         for (operation, comes) in part.operations.iter().zip(comes).rev() {
@@ -79,7 +79,7 @@ pub fn coming(theirs: &[Part], ours: &HashSet<NodeId>, is_chosen: impl Fn(usize)
             }
         }
     }
-    let mut wiped = Places::default();
+    let mut wiped = OverwrittenPaths::default();
     for (at, (part, comes)) in theirs.iter().zip(&mut comes).enumerate() {
         let is_here = ours.contains(&part.of);
         for (operation, comes) in part.operations.iter().zip(comes) {
@@ -94,30 +94,30 @@ pub fn coming(theirs: &[Part], ours: &HashSet<NodeId>, is_chosen: impl Fn(usize)
 
 /// Places at which whatever was there before is gone.
 #[derive(Default)]
-struct Places(HashMap<Section, HashSet<Vec<String>>>);
+struct OverwrittenPaths(HashMap<WorldSection, HashSet<Vec<String>>>);
 
-impl Places {
+impl OverwrittenPaths {
     /// What an operation wipes: what it makes anew, or takes away.
-    fn wipe(&mut self, operation: &Operation) {
+    fn wipe(&mut self, operation: &StateOperation) {
         match operation.change {
-            Change::Set(_) | Change::Remove | Change::Insert { .. } | Change::Move { .. } => {
+            StateChange::Set(_) | StateChange::Remove | StateChange::Insert { .. } | StateChange::Move { .. } => {
                 let wiped = places(operation).into_iter().map(|place| place.keys().to_vec());
                 self.0.entry(operation.section).or_default().extend(wiped);
             }
-            Change::Add(_) | Change::Append(_) | Change::Take(_) => {}
+            StateChange::Add(_) | StateChange::Append(_) | StateChange::Take(_) => {}
         }
     }
 
-    fn have(&self, section: Section, place: &Pointer) -> bool {
+    fn have(&self, section: WorldSection, place: &Pointer) -> bool {
         let wiped = self.0.get(&section);
         wiped.is_some_and(|wiped| prefixes(place).any(|above| wiped.contains(above)))
     }
 
-    fn have_all(&self, operation: &Operation) -> bool {
+    fn have_all(&self, operation: &StateOperation) -> bool {
         places(operation).iter().all(|place| self.have(operation.section, place))
     }
 
-    fn have_any(&self, operation: &Operation) -> bool {
+    fn have_any(&self, operation: &StateOperation) -> bool {
         places(operation).iter().any(|place| self.have(operation.section, place))
     }
 }
@@ -127,49 +127,49 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::world::{Rules, World, fold};
+    use crate::world::{SchemaSet, World, fold};
 
     fn id(n: u128) -> NodeId {
         NodeId::new(uuid::Uuid::from_u128(n))
     }
 
-    fn operation(json: &Value) -> Operation {
-        Operation::from_json(json).unwrap()
+    fn operation(json: &Value) -> StateOperation {
+        StateOperation::from_json(json).unwrap()
     }
 
-    fn set(path: &str, value: i64) -> Operation {
+    fn set(path: &str, value: i64) -> StateOperation {
         operation(&json!({"op": "set", "path": path, "value": value}))
     }
 
-    fn add(path: &str, value: i64) -> Operation {
+    fn add(path: &str, value: i64) -> StateOperation {
         operation(&json!({"op": "add", "path": path, "value": value}))
     }
 
-    fn line(parts: &[(u128, &[Operation])]) -> Vec<Part> {
-        parts.iter().map(|(of, operations)| Part { of: id(*of), operations: operations.to_vec() }).collect()
+    fn line(parts: &[(u128, &[StateOperation])]) -> Vec<MergePart> {
+        parts.iter().map(|(of, operations)| MergePart { of: id(*of), operations: operations.to_vec() }).collect()
     }
 
-    fn comes(theirs: &[Part], ours: &[Part]) -> Vec<Operation> {
+    fn comes(theirs: &[MergePart], ours: &[MergePart]) -> Vec<StateOperation> {
         let comes = coming(theirs, &had(ours), |_| true);
         let each = theirs.iter().zip(comes).flat_map(|(part, comes)| part.operations.iter().cloned().zip(comes));
         each.filter(|(_, comes)| *comes).map(|(operation, _)| operation).collect()
     }
 
-    fn after<'a>(operations: impl IntoIterator<Item = &'a Operation>) -> World {
+    fn after<'a>(operations: impl IntoIterator<Item = &'a StateOperation>) -> World {
         let mut world = World::default();
-        fold(&mut world, &operations.into_iter().cloned().collect::<Vec<_>>(), &Rules::default());
+        fold(&mut world, &operations.into_iter().cloned().collect::<Vec<_>>(), &SchemaSet::default());
         world
     }
 
     /// Domain 2.13: a merge is taken apart again into whose doing it holds.
     #[test]
     fn what_a_merge_made_holds_the_parts_of_others() {
-        let record = [Carried { of: id(1), operations: 1 }, Carried { of: id(2), operations: 0 }];
+        let record = [MergedNodeRecord { of: id(1), operations: 1 }, MergedNodeRecord { of: id(2), operations: 0 }];
         let held = parts(id(9), vec![add("/a", 1), set("/b", 2)], &record);
         assert_eq!(held, line(&[(1, &[add("/a", 1)]), (2, &[]), (9, &[set("/b", 2)])]));
         assert_eq!(parts(id(9), vec![add("/a", 1)], &record).len(), 2, "nothing is its own");
         assert_eq!(parts(id(5), Vec::new(), &[]), line(&[(5, &[])]));
-        assert_eq!(Carried::from_json(&record[0].to_json()), Some(record[0]));
+        assert_eq!(MergedNodeRecord::from_json(&record[0].to_json()), Some(record[0]));
     }
 
     /// Domain 2.13: of a merge comes what is not here yet; what they overruled stays there, and what is wiped comes once more.
@@ -196,7 +196,7 @@ mod tests {
         }
     }
 
-    fn doing() -> impl Strategy<Value = Operation> {
+    fn doing() -> impl Strategy<Value = StateOperation> {
         let path = prop::sample::select(vec!["/a", "/a/b", "/a/b/c", "/a/d", "/e"]);
         (path, 0..4_i64, 0..3).prop_map(|(path, value, kind)| match kind {
             // A map in the way of a number would be refused by the fold, which is another law.
@@ -215,9 +215,9 @@ mod tests {
         /// that one is; and then there is nothing more to bring.
         #[test]
         fn a_line_with_nothing_of_its_own_becomes_the_other(all in prop::collection::vec((doing(), any::<bool>()), 0..12)) {
-            let theirs: Vec<Part> =
-                all.iter().zip(1..).map(|((done, _), n)| Part { of: id(n), operations: vec![done.clone()] }).collect();
-            let ours: Vec<Part> =
+            let theirs: Vec<MergePart> =
+                all.iter().zip(1..).map(|((done, _), n)| MergePart { of: id(n), operations: vec![done.clone()] }).collect();
+            let ours: Vec<MergePart> =
                 theirs.iter().zip(&all).filter(|(_, (_, is_here))| *is_here).map(|(part, _)| part.clone()).collect();
             let come = comes(&theirs, &ours);
             let here = ours.iter().flat_map(|part| &part.operations);

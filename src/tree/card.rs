@@ -32,7 +32,7 @@ const TEXTS: [&str; 8] = [
 /// Why a card cannot be kept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub struct Unfit {
+pub struct ValidationError {
     /// The field, as on the wire; nothing where the card is too large as a whole.
     pub field: Option<String>,
     /// One sentence without a final period.
@@ -61,7 +61,7 @@ pub fn trim(card: &mut Map<String, Value>) -> Vec<String> {
 ///
 /// # Errors
 /// It has no name, a field is of the wrong shape or too long, or its picture is on another site.
-pub fn fits(card: &Map<String, Value>) -> Result<(), Unfit> {
+pub fn fits(card: &Map<String, Value>) -> Result<(), ValidationError> {
     name(card)?;
     for key in TEXTS {
         card.get(key).map_or(Ok(()), |value| text(key, value, LONGEST_TEXT))?;
@@ -74,10 +74,10 @@ pub fn fits(card: &Map<String, Value>) -> Result<(), Unfit> {
     }
     let bytes = serde_json::to_vec(card).map_or(usize::MAX, |bytes| bytes.len());
     let message = format!("a whole card has at most {LARGEST} bytes");
-    if bytes <= LARGEST { Ok(()) } else { Err(Unfit { field: None, message, most: Some(LARGEST) }) }
+    if bytes <= LARGEST { Ok(()) } else { Err(ValidationError { field: None, message, most: Some(LARGEST) }) }
 }
 
-fn name(card: &Map<String, Value>) -> Result<(), Unfit> {
+fn name(card: &Map<String, Value>) -> Result<(), ValidationError> {
     let name = card.get("name").and_then(Value::as_str).unwrap_or_default();
     if name.trim().is_empty() {
         return Err(invalid("name", "a name is needed"));
@@ -88,13 +88,17 @@ fn name(card: &Map<String, Value>) -> Result<(), Unfit> {
     Ok(())
 }
 
-fn text(field: &str, value: &Value, most: usize) -> Result<(), Unfit> {
+fn text(field: &str, value: &Value, most: usize) -> Result<(), ValidationError> {
     let text = value.as_str().ok_or_else(|| invalid(field, "a text is expected"))?;
     let message = format!("the text is longer than {most} bytes");
-    if text.len() <= most { Ok(()) } else { Err(Unfit { field: Some(field.to_owned()), message, most: Some(most) }) }
+    if text.len() <= most {
+        Ok(())
+    } else {
+        Err(ValidationError { field: Some(field.to_owned()), message, most: Some(most) })
+    }
 }
 
-fn texts(card: &Map<String, Value>, key: &str, most: usize, bytes: usize) -> Result<(), Unfit> {
+fn texts(card: &Map<String, Value>, key: &str, most: usize, bytes: usize) -> Result<(), ValidationError> {
     let Some(list) = card.get(key) else { return Ok(()) };
     let list = list.as_array().ok_or_else(|| invalid(key, "a list of texts is expected"))?;
     if list.len() > most {
@@ -104,7 +108,7 @@ fn texts(card: &Map<String, Value>, key: &str, most: usize, bytes: usize) -> Res
 }
 
 /// Another site must not learn who looks at a card, and when.
-fn avatar(card: &Map<String, Value>) -> Result<(), Unfit> {
+fn avatar(card: &Map<String, Value>) -> Result<(), ValidationError> {
     let Some(avatar) = card.get("avatar").filter(|avatar| !avatar.is_null()) else { return Ok(()) };
     let is_here = |address: &str| {
         let is_own = address.starts_with('/') && !address.starts_with("//");
@@ -116,8 +120,8 @@ fn avatar(card: &Map<String, Value>) -> Result<(), Unfit> {
     Err(invalid("avatar", "an address on this server is expected, which begins with \"/\""))
 }
 
-fn invalid(field: &str, message: impl Into<String>) -> Unfit {
-    Unfit { field: Some(field.to_owned()), message: message.into(), most: None }
+fn invalid(field: &str, message: impl Into<String>) -> ValidationError {
+    ValidationError { field: Some(field.to_owned()), message: message.into(), most: None }
 }
 
 #[cfg(test)]

@@ -6,14 +6,15 @@ use std::ops::Bound;
 
 use serde_json::Value;
 
-use crate::world::{Change, Operation, Pointer, Section};
+use crate::world::{Pointer, StateChange, StateOperation, WorldSection};
 
 /// The sections of a world, each with places of its own.
-const SECTIONS: [Section; 4] = [Section::Vars, Section::Lore, Section::Summary, Section::Events];
+const SECTIONS: [WorldSection; 4] =
+    [WorldSection::Vars, WorldSection::Lore, WorldSection::Summary, WorldSection::Events];
 
 /// What one line does to a place, as far as it decides whether the other may do its part too, in any order.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Doing<'a> {
+enum PathWrite<'a> {
     /// It adds to a number.
     Adds,
     /// It puts into a list, or takes out of one.
@@ -24,13 +25,13 @@ enum Doing<'a> {
     Alone,
 }
 
-impl<'a> Doing<'a> {
-    const fn of(change: &'a Change) -> Self {
+impl<'a> PathWrite<'a> {
+    const fn of(change: &'a StateChange) -> Self {
         match change {
-            Change::Add(_) => Self::Adds,
-            Change::Append(_) | Change::Take(_) => Self::Gathers,
-            Change::Set(value) | Change::Insert { value, .. } => Self::Makes(value),
-            Change::Remove | Change::Move { .. } => Self::Alone,
+            StateChange::Add(_) => Self::Adds,
+            StateChange::Append(_) | StateChange::Take(_) => Self::Gathers,
+            StateChange::Set(value) | StateChange::Insert { value, .. } => Self::Makes(value),
+            StateChange::Remove | StateChange::Move { .. } => Self::Alone,
         }
     }
 
@@ -40,25 +41,25 @@ impl<'a> Doing<'a> {
 }
 
 /// What one line does, place by place.
-type Side<'a> = BTreeMap<Pointer, Doing<'a>>;
+type PathWrites<'a> = BTreeMap<Pointer, PathWrite<'a>>;
 
 /// The outermost places where two lines clash, numbered in the order of their paths.
 #[derive(Debug, Default)]
-pub struct Clashes {
-    places: Vec<(Section, Pointer)>,
-    numbers: HashMap<Section, BTreeMap<Pointer, usize>>,
+pub struct ConflictPaths {
+    places: Vec<(WorldSection, Pointer)>,
+    numbers: HashMap<WorldSection, BTreeMap<Pointer, usize>>,
 }
 
-impl Clashes {
+impl ConflictPaths {
     /// Finds them. Two lines clash at a place where one path is the other or lies inside it (the outer one then), unless both
     /// add, both put into a list, or both make it the same value.
-    pub fn between(theirs: &[Operation], ours: &[Operation]) -> Self {
+    pub fn between(theirs: &[StateOperation], ours: &[StateOperation]) -> Self {
         Self::looking(theirs, ours, &mut || ())
     }
 
     /// The same; `look` hears of every place that is looked up.
-    fn looking(theirs: &[Operation], ours: &[Operation], look: &mut impl FnMut()) -> Self {
-        let mut places: Vec<(Section, Pointer)> = Vec::new();
+    fn looking(theirs: &[StateOperation], ours: &[StateOperation], look: &mut impl FnMut()) -> Self {
+        let mut places: Vec<(WorldSection, Pointer)> = Vec::new();
         for section in SECTIONS {
             let (theirs, ours) = (side(theirs, section), side(ours, section));
             let mut found: Vec<Pointer> =
@@ -69,7 +70,7 @@ impl Clashes {
             places.extend(found.into_iter().map(|path| (section, path)));
         }
         places.sort_by(|a, b| a.1.cmp(&b.1));
-        let mut numbers: HashMap<Section, BTreeMap<Pointer, usize>> = HashMap::new();
+        let mut numbers: HashMap<WorldSection, BTreeMap<Pointer, usize>> = HashMap::new();
         for (at, (section, path)) in places.iter().enumerate() {
             numbers.entry(*section).or_default().insert(path.clone(), at);
         }
@@ -77,12 +78,12 @@ impl Clashes {
     }
 
     /// The places, in their order.
-    pub fn places(&self) -> &[(Section, Pointer)] {
+    pub fn places(&self) -> &[(WorldSection, Pointer)] {
         &self.places
     }
 
     /// The numbers of those at or inside which an operation does something.
-    pub fn of(&self, operation: &Operation) -> Vec<usize> {
+    pub fn of(&self, operation: &StateOperation) -> Vec<usize> {
         let Some(numbers) = self.numbers.get(&operation.section) else { return Vec::new() };
         let above = |place: &Pointer| prefixes(place).find_map(|keys| numbers.get(keys).copied());
         let mut met: Vec<usize> = places(operation).iter().filter_map(above).collect();
@@ -92,20 +93,20 @@ impl Clashes {
 }
 
 /// What one line does in a section. What it does to one place in several ways goes with nothing.
-fn side(operations: &[Operation], section: Section) -> Side<'_> {
-    let mut side = Side::new();
+fn side(operations: &[StateOperation], section: WorldSection) -> PathWrites<'_> {
+    let mut side = PathWrites::new();
     for operation in operations.iter().filter(|operation| operation.section == section) {
-        let doing = Doing::of(&operation.change);
+        let doing = PathWrite::of(&operation.change);
         for place in places(operation) {
             let all = side.entry(place).or_insert(doing);
-            *all = if *all == doing { doing } else { Doing::Alone };
+            *all = if *all == doing { doing } else { PathWrite::Alone };
         }
     }
     side
 }
 
 /// The outermost place at which something clashes with what the other line does.
-fn outermost(path: &Pointer, doing: Doing<'_>, other: &Side<'_>, look: &mut impl FnMut()) -> Option<Pointer> {
+fn outermost(path: &Pointer, doing: PathWrite<'_>, other: &PathWrites<'_>, look: &mut impl FnMut()) -> Option<Pointer> {
     for keys in prefixes(path) {
         look();
         match other.get(keys) {
@@ -125,10 +126,10 @@ pub(super) fn prefixes(path: &Pointer) -> impl Iterator<Item = &[String]> {
 }
 
 /// The places that an operation changes.
-pub(super) fn places(operation: &Operation) -> Vec<Pointer> {
+pub(super) fn places(operation: &StateOperation) -> Vec<Pointer> {
     match &operation.change {
-        Change::Insert { key, .. } => vec![operation.path.child(key)],
-        Change::Move { from } => vec![operation.path.clone(), from.clone()],
+        StateChange::Insert { key, .. } => vec![operation.path.child(key)],
+        StateChange::Move { from } => vec![operation.path.clone(), from.clone()],
         _ => vec![operation.path.clone()],
     }
 }
@@ -141,13 +142,16 @@ mod tests {
     use super::*;
 
     /// The law said pair by pair, as `docs/domain.md` 2.13 says it.
-    fn pair_by_pair(theirs: &[Operation], ours: &[Operation]) -> Vec<Pointer> {
-        let agree = |a: &Operation, b: &Operation| match (&a.change, &b.change) {
-            (Change::Add(_), Change::Add(_))
-            | (Change::Append(_) | Change::Take(_), Change::Append(_) | Change::Take(_)) => a.path == b.path,
-            (Change::Set(x) | Change::Insert { value: x, .. }, Change::Set(y) | Change::Insert { value: y, .. }) => {
-                x == y && places(a) == places(b)
+    fn pair_by_pair(theirs: &[StateOperation], ours: &[StateOperation]) -> Vec<Pointer> {
+        let agree = |a: &StateOperation, b: &StateOperation| match (&a.change, &b.change) {
+            (StateChange::Add(_), StateChange::Add(_))
+            | (StateChange::Append(_) | StateChange::Take(_), StateChange::Append(_) | StateChange::Take(_)) => {
+                a.path == b.path
             }
+            (
+                StateChange::Set(x) | StateChange::Insert { value: x, .. },
+                StateChange::Set(y) | StateChange::Insert { value: y, .. },
+            ) => x == y && places(a) == places(b),
             _ => false,
         };
         let mut found = Vec::new();
@@ -163,19 +167,19 @@ mod tests {
         found
     }
 
-    fn operation() -> impl Strategy<Value = Operation> {
+    fn operation() -> impl Strategy<Value = StateOperation> {
         let path = proptest::collection::vec("[ab]", 0..4).prop_map(|keys: Vec<String>| Pointer::from_keys(keys));
         let value = prop_oneof![Just(json!(1)), Just(json!(2))];
         let change = prop_oneof![
-            Just(Change::Add(1.into())),
-            Just(Change::Remove),
-            value.clone().prop_map(Change::Set),
-            value.clone().prop_map(Change::Append),
-            value.clone().prop_map(Change::Take),
-            ("[ab]", value).prop_map(|(key, value)| Change::Insert { key, value }),
-            path.clone().prop_map(|from| Change::Move { from }),
+            Just(StateChange::Add(1.into())),
+            Just(StateChange::Remove),
+            value.clone().prop_map(StateChange::Set),
+            value.clone().prop_map(StateChange::Append),
+            value.clone().prop_map(StateChange::Take),
+            ("[ab]", value).prop_map(|(key, value)| StateChange::Insert { key, value }),
+            path.clone().prop_map(|from| StateChange::Move { from }),
         ];
-        (path, change).prop_map(|(path, change)| Operation::new(path, change, "", "test"))
+        (path, change).prop_map(|(path, change)| StateOperation::new(path, change, "", "test"))
     }
 
     proptest! {
@@ -184,7 +188,7 @@ mod tests {
         fn paths_find_what_pairs_find(
             theirs in proptest::collection::vec(operation(), 0..6), ours in proptest::collection::vec(operation(), 0..6),
         ) {
-            let clashes = Clashes::between(&theirs, &ours);
+            let clashes = ConflictPaths::between(&theirs, &ours);
             let found: Vec<Pointer> = clashes.places().iter().map(|(_, path)| path.clone()).collect();
             prop_assert_eq!(found, pair_by_pair(&theirs, &ours));
         }
@@ -193,16 +197,16 @@ mod tests {
     /// Two long lines cost what both have: a handful of looks for each operation, however many the other line has.
     #[test]
     fn long_lines_are_not_compared_pair_by_pair() {
-        let line = |from: usize| -> Vec<Operation> {
+        let line = |from: usize| -> Vec<StateOperation> {
             let one = |n: usize| {
                 let path = Pointer::from_keys(["world".to_owned(), (n % 1_000).to_string(), n.to_string()]);
-                Operation::new(path, Change::Set(n.into()), "", "test")
+                StateOperation::new(path, StateChange::Set(n.into()), "", "test")
             };
-            let same = Operation::new(Pointer::from_keys(["hp"]), Change::Add(1.into()), "", "test");
+            let same = StateOperation::new(Pointer::from_keys(["hp"]), StateChange::Add(1.into()), "", "test");
             (from..from + 5_000).map(one).chain(std::iter::repeat_n(same, 5_000)).collect()
         };
         let (theirs, ours, mut looks) = (line(0), line(5_000), 0);
-        let clashes = Clashes::looking(&theirs, &ours, &mut || looks += 1);
+        let clashes = ConflictPaths::looking(&theirs, &ours, &mut || looks += 1);
         assert!(clashes.places().is_empty());
         assert!(looks <= 5 * theirs.len(), "{looks}");
     }

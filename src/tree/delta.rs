@@ -3,17 +3,17 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::world::{Operation, Problem, ProblemKind};
+use crate::world::{Problem, ProblemKind, StateOperation};
 
 /// The operations of one node with everything that was recorded while they were made. A fact.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Delta {
     /// What changes, in order.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<StateOperation>,
     /// Visible lines under the node, each with the plugin that wrote it.
-    pub notes: Vec<Note>,
+    pub notes: Vec<NodeNote>,
     /// What went wrong, for people.
-    pub problems: Vec<Trouble>,
+    pub problems: Vec<NodeProblem>,
     /// Every draw of chance: `{plugin, hook, n, spec, dice, total}`.
     pub rolls: Vec<Value>,
     /// Every hook that ran: `{plugin, version, hook, ops, rolls, notes, warnings, log, micros, operations, error}`; and every rule of
@@ -24,7 +24,7 @@ pub struct Delta {
 
 /// A visible line under a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Note {
+pub struct NodeNote {
     /// The plugin that wrote it.
     pub plugin: String,
     /// The line.
@@ -33,7 +33,7 @@ pub struct Note {
 
 /// Something that went wrong while a node was made; the prose is never lost by it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Trouble {
+pub struct NodeProblem {
     /// A stable word: `nothing_there`, `refused`, or the kind of a script's error.
     pub code: String,
     /// One sentence.
@@ -64,13 +64,13 @@ impl Delta {
             let text = problem.message.clone();
             let code = match problem.kind {
                 ProblemKind::Clamped | ProblemKind::Rounded => {
-                    self.notes.push(Note { plugin: by.unwrap_or_default(), text });
+                    self.notes.push(NodeNote { plugin: by.unwrap_or_default(), text });
                     continue;
                 }
                 ProblemKind::NothingThere => "nothing_there",
                 ProblemKind::Refused => "refused",
             };
-            self.problems.push(Trouble { code: code.into(), message: text, plugin: by });
+            self.problems.push(NodeProblem { code: code.into(), message: text, plugin: by });
         }
     }
 
@@ -89,16 +89,16 @@ impl Delta {
     pub fn from_json(value: &Value) -> Option<Self> {
         let list = |key: &str| value.get(key).and_then(Value::as_array);
         Some(Self {
-            operations: list("operations")?.iter().map(|v| Operation::from_json(v).ok()).collect::<Option<_>>()?,
-            notes: list("notes")?.iter().map(Note::from_json).collect::<Option<_>>()?,
-            problems: list("problems")?.iter().map(Trouble::from_json).collect::<Option<_>>()?,
+            operations: list("operations")?.iter().map(|v| StateOperation::from_json(v).ok()).collect::<Option<_>>()?,
+            notes: list("notes")?.iter().map(NodeNote::from_json).collect::<Option<_>>()?,
+            problems: list("problems")?.iter().map(NodeProblem::from_json).collect::<Option<_>>()?,
             rolls: list("rolls")?.clone(),
             runs: list("rules")?.clone(),
         })
     }
 }
 
-impl Note {
+impl NodeNote {
     /// The served form as a value.
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
@@ -110,7 +110,7 @@ impl Note {
     }
 }
 
-impl Trouble {
+impl NodeProblem {
     /// The served form as a value.
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
@@ -129,16 +129,21 @@ fn text(map: &Map<String, Value>, key: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::{Change, Pointer};
+    use crate::world::{Pointer, StateChange};
     use serde_json::json;
 
     #[test]
     fn reads_back_as_written() {
-        let add = Change::Add(serde_json::Number::from(-12));
+        let add = StateChange::Add(serde_json::Number::from(-12));
         let delta = Delta {
-            operations: vec![Operation::new(Pointer::from_keys(["combat", "hp"]), add, "took 12 damage", "combat")],
-            notes: vec![Note { plugin: "combat".into(), text: "ouch".into() }],
-            problems: vec![Trouble { code: "refused".into(), message: "hp is a number".into(), plugin: None }],
+            operations: vec![StateOperation::new(
+                Pointer::from_keys(["combat", "hp"]),
+                add,
+                "took 12 damage",
+                "combat",
+            )],
+            notes: vec![NodeNote { plugin: "combat".into(), text: "ouch".into() }],
+            problems: vec![NodeProblem { code: "refused".into(), message: "hp is a number".into(), plugin: None }],
             rolls: vec![json!({"spec": "2d6", "total": 7})],
             runs: vec![json!({"plugin": "combat", "hook": "on_reply"})],
         };

@@ -8,7 +8,7 @@ use super::{Kind, Node, Role, Status};
 
 /// Why an act on the tree is refused. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum TreeError {
     /// The session or node does not exist, or not for this caller.
     #[error("{0} does not exist")]
     NotFound(&'static str),
@@ -37,7 +37,7 @@ pub enum Refusal {
         /// Which, counted from 0.
         index: usize,
         /// Why.
-        refusal: Box<Refusal>,
+        refusal: Box<TreeError>,
     },
     /// It would write more than one request may.
     #[error("{message}")]
@@ -107,7 +107,7 @@ pub enum Refusal {
 
 /// One edge of the way down to a new HEAD, with what its upper node remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Edge {
+pub struct PathEdge {
     /// The upper node.
     pub parent: NodeId,
     /// The child it remembered before.
@@ -118,7 +118,7 @@ pub struct Edge {
 
 /// HEAD moves from `from` to `to`; `way` are the edges from the last common ancestor down to `to`. Each fork on the way
 /// remembers where HEAD went, so that coming back later lands on the leaf last visited (`domain.md` 2.8).
-pub fn move_head(from: Option<NodeId>, to: NodeId, way: &[Edge]) -> Vec<Effect> {
+pub fn move_head(from: Option<NodeId>, to: NodeId, way: &[PathEdge]) -> Vec<Effect> {
     let head = (from != Some(to)).then_some(Effect::Head { from, to });
     let remembered = way.iter().filter(|edge| edge.remembered != Some(edge.child)).map(|edge| Effect::Remembered {
         node: edge.parent,
@@ -144,8 +144,8 @@ pub fn carry(old: &Node, new: NodeId, children: &[NodeId]) -> Vec<Effect> {
 ///
 /// # Errors
 /// A placeholder may not (`domain.md` 5.7).
-pub fn may_be_parent(node: &Node) -> Result<(), Refusal> {
-    if node.status == Status::Generating { Err(Refusal::Generating) } else { Ok(()) }
+pub fn may_be_parent(node: &Node) -> Result<(), TreeError> {
+    if node.status == Status::Generating { Err(TreeError::Generating) } else { Ok(()) }
 }
 
 /// Whether a node may be edited (`domain.md` 2.7).
@@ -153,20 +153,20 @@ pub fn may_be_parent(node: &Node) -> Result<(), Refusal> {
 /// # Errors
 /// The root and change nodes have no text of their own; a generating one is not there yet; `carry` and a new reply
 /// exclude each other.
-pub fn may_be_edited(node: &Node, carry: bool, generate: bool) -> Result<(), Refusal> {
+pub fn may_be_edited(node: &Node, carry: bool, generate: bool) -> Result<(), TreeError> {
     if matches!(node.kind, Kind::Root | Kind::Change) {
-        return Err(Refusal::Conflict(format!("a {} node has no text to edit", node.kind.word())));
+        return Err(TreeError::Conflict(format!("a {} node has no text to edit", node.kind.word())));
     }
     if node.status == Status::Generating {
-        return Err(Refusal::Generating);
+        return Err(TreeError::Generating);
     }
     if carry && generate {
         let message = "\"carry\" keeps what follows, so no new reply can be generated".to_owned();
-        return Err(Refusal::Invalid { field: "carry", message });
+        return Err(TreeError::Invalid { field: "carry", message });
     }
     if generate && node.role == Role::Assistant {
         let message = "an edited reply is a reply already: nothing is generated below it".to_owned();
-        return Err(Refusal::Invalid { field: "generate", message });
+        return Err(TreeError::Invalid { field: "generate", message });
     }
     Ok(())
 }
@@ -178,7 +178,7 @@ pub fn edit_generates(node: &Node, carry: bool) -> bool {
 
 /// What a generation remembers of the moment it was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked {
+pub struct HeadRequest {
     /// Whether the request wanted HEAD to follow the reply.
     pub move_head: bool,
     /// The operation at which HEAD had last moved, the request's own move included.
@@ -189,7 +189,7 @@ pub struct Asked {
 
 /// Whether a finished reply takes HEAD (`domain.md` 5.2): asked for, HEAD on the context node or one of its generations
 /// then and now, and no move in between.
-pub fn takes_head(asked: &Asked, head_op_now: i64) -> bool {
+pub fn takes_head(asked: &HeadRequest, head_op_now: i64) -> bool {
     asked.move_head && asked.at_context && asked.head_op == head_op_now
 }
 
@@ -205,8 +205,8 @@ mod tests {
     #[test]
     fn moving_head_writes_only_what_differs() {
         let way = [
-            Edge { parent: id(1), remembered: Some(id(2)), child: id(3) },
-            Edge { parent: id(3), remembered: Some(id(4)), child: id(4) },
+            PathEdge { parent: id(1), remembered: Some(id(2)), child: id(3) },
+            PathEdge { parent: id(3), remembered: Some(id(4)), child: id(4) },
         ];
         let expected = vec![
             Effect::Head { from: Some(id(9)), to: id(4) },
@@ -219,10 +219,10 @@ mod tests {
     /// C13: HEAD follows a reply only if nothing moved it in between.
     #[test]
     fn a_reply_takes_head_only_where_it_was_asked() {
-        let asked = Asked { move_head: true, head_op: 7, at_context: true };
+        let asked = HeadRequest { move_head: true, head_op: 7, at_context: true };
         assert!(takes_head(&asked, 7));
         assert!(!takes_head(&asked, 8));
-        assert!(!takes_head(&Asked { move_head: false, ..asked }, 7));
-        assert!(!takes_head(&Asked { at_context: false, ..asked }, 7));
+        assert!(!takes_head(&HeadRequest { move_head: false, ..asked }, 7));
+        assert!(!takes_head(&HeadRequest { at_context: false, ..asked }, 7));
     }
 }

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Value, json};
 
-use crate::world::{Change, Operation, Pointer, Section};
+use crate::world::{Pointer, StateChange, StateOperation, WorldSection};
 
-use super::clash::Clashes;
+use super::clash::ConflictPaths;
 
 /// What becomes of a conflict.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Resolution {
+pub enum ConflictResolution {
     /// What they did is done here too.
     Theirs,
     /// What they did is left out.
@@ -22,73 +22,73 @@ pub enum Resolution {
 
 /// A place to which both lines did something, each its own.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Conflict {
+pub struct MergeConflict {
     /// The section of the world.
-    pub section: Section,
+    pub section: WorldSection,
     /// The outermost path that either changed.
     pub path: Pointer,
     /// What they did at or inside it.
-    pub theirs: Vec<Operation>,
+    pub theirs: Vec<StateOperation>,
     /// What was done to it here.
-    pub ours: Vec<Operation>,
+    pub ours: Vec<StateOperation>,
 }
 
-impl Conflict {
+impl MergeConflict {
     /// How it is named on the wire: the path, behind its section where that is not the variables.
     pub fn name(&self) -> String {
         let section = match self.section {
-            Section::Vars => "",
-            Section::Lore => "lore:",
-            Section::Summary => "summary:",
-            Section::Events => "events:",
+            WorldSection::Vars => "",
+            WorldSection::Lore => "lore:",
+            WorldSection::Summary => "summary:",
+            WorldSection::Events => "events:",
         };
         format!("{section}{}", self.path)
     }
 
     /// The wire form.
     pub fn to_json(&self) -> Value {
-        let list = |operations: &[Operation]| operations.iter().map(Operation::to_json).collect::<Vec<_>>();
+        let list = |operations: &[StateOperation]| operations.iter().map(StateOperation::to_json).collect::<Vec<_>>();
         json!({"path": self.name(), "theirs": list(&self.theirs), "ours": list(&self.ours)})
     }
 }
 
 /// What holds of theirs.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Settled {
+pub struct MergeOutcome {
     /// For each of their operations whether it is brought over.
     pub kept: Vec<bool>,
     /// What comes in the place of what is not.
-    pub sets: Vec<Operation>,
+    pub sets: Vec<StateOperation>,
 }
 
 /// Why nothing can be brought over yet.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Unsettled {
+pub enum ResolutionError {
     /// These conflicts have no resolution.
-    Open(Vec<Conflict>),
+    Open(Vec<MergeConflict>),
     /// This path has a resolution and is no conflict.
     Needless(String),
 }
 
 /// What two lines did to the same places, in the order of the paths.
-pub fn conflicts(theirs: &[Operation], ours: &[Operation]) -> Vec<Conflict> {
-    told(&Clashes::between(theirs, ours), theirs, ours)
+pub fn conflicts(theirs: &[StateOperation], ours: &[StateOperation]) -> Vec<MergeConflict> {
+    told(&ConflictPaths::between(theirs, ours), theirs, ours)
 }
 
 /// What each line did where they clash.
-fn told(clashes: &Clashes, theirs: &[Operation], ours: &[Operation]) -> Vec<Conflict> {
-    let inside = |side: &[Operation]| {
+fn told(clashes: &ConflictPaths, theirs: &[StateOperation], ours: &[StateOperation]) -> Vec<MergeConflict> {
+    let inside = |side: &[StateOperation]| {
         let mut inside = vec![Vec::new(); clashes.places().len()];
         for operation in side {
             for at in clashes.of(operation) {
-                inside.get_mut(at).into_iter().for_each(|all: &mut Vec<Operation>| all.push(operation.clone()));
+                inside.get_mut(at).into_iter().for_each(|all: &mut Vec<StateOperation>| all.push(operation.clone()));
             }
         }
         inside
     };
     let sides = inside(theirs).into_iter().zip(inside(ours));
     let told = clashes.places().iter().zip(sides);
-    told.map(|((section, path), (theirs, ours))| Conflict { section: *section, path: path.clone(), theirs, ours })
+    told.map(|((section, path), (theirs, ours))| MergeConflict { section: *section, path: path.clone(), theirs, ours })
         .collect()
 }
 
@@ -97,30 +97,30 @@ fn told(clashes: &Clashes, theirs: &[Operation], ours: &[Operation]) -> Vec<Conf
 /// # Errors
 /// Which conflict is open, or which resolution is needless.
 pub fn settle(
-    theirs: &[Operation],
-    ours: &[Operation],
-    resolve: &BTreeMap<String, Resolution>,
-) -> Result<Settled, Unsettled> {
-    let clashes = Clashes::between(theirs, ours);
+    theirs: &[StateOperation],
+    ours: &[StateOperation],
+    resolve: &BTreeMap<String, ConflictResolution>,
+) -> Result<MergeOutcome, ResolutionError> {
+    let clashes = ConflictPaths::between(theirs, ours);
     let conflicts = told(&clashes, theirs, ours);
-    let names: Vec<String> = conflicts.iter().map(Conflict::name).collect();
+    let names: Vec<String> = conflicts.iter().map(MergeConflict::name).collect();
     let known: HashSet<&String> = names.iter().collect();
     if let Some(needless) = resolve.keys().find(|path| !known.contains(path)) {
-        return Err(Unsettled::Needless(needless.clone()));
+        return Err(ResolutionError::Needless(needless.clone()));
     }
-    let how: Vec<Option<&Resolution>> = names.iter().map(|name| resolve.get(name)).collect();
+    let how: Vec<Option<&ConflictResolution>> = names.iter().map(|name| resolve.get(name)).collect();
     if how.iter().any(Option::is_none) {
         let open = conflicts.into_iter().zip(how).filter(|(_, how)| how.is_none());
-        return Err(Unsettled::Open(open.map(|(conflict, _)| conflict).collect()));
+        return Err(ResolutionError::Open(open.map(|(conflict, _)| conflict).collect()));
     }
-    let is_theirs = |at: &usize| how.get(*at).copied().flatten() == Some(&Resolution::Theirs);
+    let is_theirs = |at: &usize| how.get(*at).copied().flatten() == Some(&ConflictResolution::Theirs);
     let kept = theirs.iter().map(|operation| clashes.of(operation).iter().all(is_theirs)).collect();
-    let mut settled = Settled { kept, sets: Vec::new() };
+    let mut settled = MergeOutcome { kept, sets: Vec::new() };
     for (conflict, how) in conflicts.iter().zip(&how) {
-        if let Some(Resolution::Value(value)) = how {
-            let change = Change::Set(value.clone());
-            let set = Operation::new(conflict.path.clone(), change, "settled in a merge", "user");
-            settled.sets.push(Operation { section: conflict.section, ..set });
+        if let Some(ConflictResolution::Value(value)) = how {
+            let change = StateChange::Set(value.clone());
+            let set = StateOperation::new(conflict.path.clone(), change, "settled in a merge", "user");
+            settled.sets.push(StateOperation { section: conflict.section, ..set });
         }
     }
     Ok(settled)
@@ -130,12 +130,12 @@ pub fn settle(
 mod tests {
     use super::*;
 
-    fn operations(list: Value) -> Vec<Operation> {
-        list.as_array().unwrap().iter().map(|one| Operation::from_json(one).unwrap()).collect()
+    fn operations(list: Value) -> Vec<StateOperation> {
+        list.as_array().unwrap().iter().map(|one| StateOperation::from_json(one).unwrap()).collect()
     }
 
     fn paths(theirs: Value, ours: Value) -> Vec<String> {
-        conflicts(&operations(theirs), &operations(ours)).iter().map(Conflict::name).collect()
+        conflicts(&operations(theirs), &operations(ours)).iter().map(MergeConflict::name).collect()
     }
 
     /// Domain 2.13: the same path or one inside the other, unless both add, both put into a list, or set the same.
@@ -179,7 +179,7 @@ mod tests {
         ]);
         let ours = json!([{"op": "set", "path": "/a", "value": {}}, {"op": "set", "path": "/x", "value": 2}]);
         let found = conflicts(&operations(theirs), &operations(ours));
-        assert_eq!(found.iter().map(Conflict::name).collect::<Vec<_>>(), ["/a", "/x"]);
+        assert_eq!(found.iter().map(MergeConflict::name).collect::<Vec<_>>(), ["/a", "/x"]);
         assert_eq!((found[0].theirs.len(), found[0].ours.len()), (2, 1));
     }
 
@@ -194,17 +194,20 @@ mod tests {
         let ours = operations(json!([
             {"op": "add", "path": "/hp", "value": -1}, {"op": "set", "path": "/place", "value": "town"},
         ]));
-        let settled = |resolve: &[(&str, Resolution)]| {
+        let settled = |resolve: &[(&str, ConflictResolution)]| {
             let resolve = resolve.iter().map(|(path, how)| ((*path).to_owned(), how.clone())).collect();
             settle(&theirs, &ours, &resolve)
         };
-        let both = settled(&[("/hp", Resolution::Theirs), ("/place", Resolution::Ours)]).unwrap();
-        assert_eq!(both, Settled { kept: vec![true, true, false], sets: Vec::new() });
-        let value = settled(&[("/hp", Resolution::Value(json!(9))), ("/place", Resolution::Theirs)]).unwrap();
+        let both = settled(&[("/hp", ConflictResolution::Theirs), ("/place", ConflictResolution::Ours)]).unwrap();
+        assert_eq!(both, MergeOutcome { kept: vec![true, true, false], sets: Vec::new() });
+        let value =
+            settled(&[("/hp", ConflictResolution::Value(json!(9))), ("/place", ConflictResolution::Theirs)]).unwrap();
         assert_eq!((value.kept, value.sets.len()), (vec![false, true, true], 1));
-        assert_eq!(value.sets[0].change, Change::Set(json!(9)));
-        assert!(matches!(settled(&[("/hp", Resolution::Ours)]), Err(Unsettled::Open(open)) if open.len() == 1));
-        let needless = settled(&[("/gold", Resolution::Ours)]);
-        assert_eq!(needless, Err(Unsettled::Needless("/gold".to_owned())));
+        assert_eq!(value.sets[0].change, StateChange::Set(json!(9)));
+        assert!(
+            matches!(settled(&[("/hp", ConflictResolution::Ours)]), Err(ResolutionError::Open(open)) if open.len() == 1)
+        );
+        let needless = settled(&[("/gold", ConflictResolution::Ours)]);
+        assert_eq!(needless, Err(ResolutionError::Needless("/gold".to_owned())));
     }
 }

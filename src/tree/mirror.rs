@@ -6,23 +6,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
 
 use crate::ids::{FragmentId, NodeId};
-use crate::oplog::{Cut, Effect, Mark, Operation};
+use crate::oplog::{Effect, FragmentInfo, LabelTarget, Operation};
 
 /// The arrangement of a session as its log tells it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Mirror {
-    nodes: BTreeMap<NodeId, Place>,
+pub struct ReferenceTree {
+    nodes: BTreeMap<NodeId, ReferenceNode>,
     /// Every parent with each node that has it, wherever that stands.
     below: BTreeSet<(NodeId, NodeId)>,
-    fragments: BTreeMap<FragmentId, (NodeId, Cut)>,
-    labels: BTreeMap<String, Mark>,
+    fragments: BTreeMap<FragmentId, (NodeId, FragmentInfo)>,
+    labels: BTreeMap<String, LabelTarget>,
     head: Option<NodeId>,
     op: i64,
 }
 
 /// The overlay of one node.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Place {
+pub struct ReferenceNode {
     /// Its parent; `None` for the root.
     pub parent: Option<NodeId>,
     /// The child last visited.
@@ -43,7 +43,7 @@ pub struct Place {
     pub revision: Option<i32>,
 }
 
-impl Mirror {
+impl ReferenceTree {
     /// Reads a whole log.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl Mirror {
     /// Carries one operation out.
     ///
     /// # Errors
-    /// As [`Mirror::replay`].
+    /// As [`ReferenceTree::replay`].
     pub fn apply(&mut self, operation: &Operation) -> Result<(), String> {
         if operation.op != self.op + 1 {
             return Err(format!("operation {} follows {}", operation.op, self.op));
@@ -129,13 +129,13 @@ impl Mirror {
         if let Some(parent) = parent {
             self.below.insert((parent, node));
         }
-        match self.nodes.insert(node, Place { parent, ..Place::default() }) {
+        match self.nodes.insert(node, ReferenceNode { parent, ..ReferenceNode::default() }) {
             None => Ok(()),
             Some(_) => Err(format!("{node} came twice")),
         }
     }
 
-    fn detach(&mut self, node: NodeId, cut: &Cut) -> Result<(), String> {
+    fn detach(&mut self, node: NodeId, cut: &FragmentInfo) -> Result<(), String> {
         let place = self.place(node)?;
         if place.is_hidden || place.parent.is_none() {
             return Err(format!("{node} cannot leave the tree"));
@@ -155,7 +155,7 @@ impl Mirror {
         }
     }
 
-    fn attach(&mut self, node: NodeId, cut: &Cut) -> Result<(), String> {
+    fn attach(&mut self, node: NodeId, cut: &FragmentInfo) -> Result<(), String> {
         let parent = self.place(node)?.parent;
         let is_below_tree = parent.is_some_and(|parent| self.place(parent).is_ok_and(|place| !place.is_hidden));
         if !is_below_tree || self.fragments.remove(&cut.fragment) != Some((node, cut.clone())) {
@@ -195,7 +195,7 @@ impl Mirror {
         Ok(())
     }
 
-    fn label(&mut self, name: &str, from: Option<Mark>, to: Option<Mark>) -> Result<(), String> {
+    fn label(&mut self, name: &str, from: Option<LabelTarget>, to: Option<LabelTarget>) -> Result<(), String> {
         if let Some(mark) = to {
             self.place(mark.node)?;
         }
@@ -221,7 +221,7 @@ impl Mirror {
         self.below.range((parent, least)..).take_while(move |(above, _)| *above == parent).map(|(_, node)| *node)
     }
 
-    fn place(&mut self, node: NodeId) -> Result<&mut Place, String> {
+    fn place(&mut self, node: NodeId) -> Result<&mut ReferenceNode, String> {
         self.nodes.get_mut(&node).ok_or_else(|| format!("{node} is not there"))
     }
 
@@ -236,17 +236,17 @@ impl Mirror {
     }
 
     /// The stash: every fragment with its top.
-    pub fn fragments(&self) -> &BTreeMap<FragmentId, (NodeId, Cut)> {
+    pub fn fragments(&self) -> &BTreeMap<FragmentId, (NodeId, FragmentInfo)> {
         &self.fragments
     }
 
     /// The labels.
-    pub fn labels(&self) -> &BTreeMap<String, Mark> {
+    pub fn labels(&self) -> &BTreeMap<String, LabelTarget> {
         &self.labels
     }
 
     /// The overlay of every node.
-    pub fn nodes(&self) -> &BTreeMap<NodeId, Place> {
+    pub fn nodes(&self) -> &BTreeMap<NodeId, ReferenceNode> {
         &self.nodes
     }
 

@@ -35,10 +35,10 @@ pub mod run;
 pub mod session;
 pub mod summaries;
 
-pub use arrange::{Piece, TreeEdit};
-pub use delta::{Delta, Note, Trouble};
-pub use node::{Effects, Kind, Node, Role, Siblings, Status};
-pub use note::{AuthorsNote, NotePlace};
-pub use recall::Recall;
+pub use arrange::{EditTarget, TreeEdit};
+pub use delta::{Delta, NodeNote, NodeProblem};
+pub use node::{Effects, Kind, Node, Role, SiblingPosition, Status};
+pub use note::{AuthorsNote, NotePlacement};
+pub use recall::RecallSettings;
 pub use session::{AllowedScripts, CardRef, PersonaRef, PluginSetting, Session};
-pub use summaries::Summaries;
+pub use summaries::SummarySettings;

@@ -157,7 +157,7 @@ impl Node {
 
 /// Where a node stands among its siblings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Siblings {
+pub struct SiblingPosition {
     /// Position, counted from 0.
     pub index: usize,
     /// All siblings in creation order, the node itself included.

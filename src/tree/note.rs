@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::Role;
-use super::edit::Refusal;
+use super::edit::TreeError;
 
 /// The longest note, in bytes.
 const LONGEST: usize = 100_000;
@@ -14,7 +14,7 @@ const RAREST: u32 = 10_000;
 
 /// Where a note stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum NotePlace {
+pub enum NotePlacement {
     /// Behind the instructions.
     AfterMain,
     /// Before the instructions.
@@ -24,7 +24,7 @@ pub enum NotePlace {
     InChat,
 }
 
-impl NotePlace {
+impl NotePlacement {
     /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {
@@ -55,7 +55,7 @@ pub struct AuthorsNote {
     /// What it says; macros are filled in.
     pub text: String,
     /// Where it stands.
-    pub place: NotePlace,
+    pub place: NotePlacement,
     /// So many messages stand behind it, where it stands between them.
     pub depth: u32,
     /// Who says it.
@@ -71,7 +71,7 @@ impl Default for AuthorsNote {
     fn default() -> Self {
         Self {
             text: String::new(),
-            place: NotePlace::InChat,
+            place: NotePlacement::InChat,
             depth: 4,
             role: Role::System,
             every: 1,
@@ -85,7 +85,7 @@ impl AuthorsNote {
     ///
     /// # Errors
     /// It says nothing, or too much, or stands too deep.
-    pub fn check(&self) -> Result<(), Refusal> {
+    pub fn check(&self) -> Result<(), TreeError> {
         let message = match () {
             () if self.text.trim().is_empty() => "a text that says something is expected; null for no note".to_owned(),
             () if self.text.len() > LONGEST => format!("a note has at most {LONGEST} bytes"),
@@ -93,7 +93,7 @@ impl AuthorsNote {
             () if self.every > RAREST => format!("a note comes with every {RAREST}th message at least; 0 is never"),
             () => return Ok(()),
         };
-        Err(Refusal::Invalid { field: "authorsNote", message })
+        Err(TreeError::Invalid { field: "authorsNote", message })
     }
 
     /// Whether it goes with a prompt before which the user has spoken so many times.
@@ -115,7 +115,7 @@ impl AuthorsNote {
         let word = |key: &str| value.get(key)?.as_str();
         let note = Self {
             text: word("text")?.to_owned(),
-            place: NotePlace::from_word(word("place")?)?,
+            place: NotePlacement::from_word(word("place")?)?,
             depth: number("depth")?,
             role: Role::from_word(word("role")?)?,
             every: number("every")?,
@@ -133,9 +133,9 @@ impl AuthorsNote {
         let note = Self {
             text: text.to_owned(),
             place: match said("note_position") {
-                Some(0) => NotePlace::AfterMain,
-                Some(2) => NotePlace::BeforeMain,
-                _ => NotePlace::InChat,
+                Some(0) => NotePlacement::AfterMain,
+                Some(2) => NotePlacement::BeforeMain,
+                _ => NotePlacement::InChat,
             },
             depth: number("note_depth", own.depth, DEEPEST),
             role: match said("note_role") {
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn a_note_comes_back_as_it_was() {
         let own = AuthorsNote::default();
-        let note = AuthorsNote { text: "Keep it dark. 暗".into(), place: NotePlace::BeforeMain, every: 3, ..own };
+        let note = AuthorsNote { text: "Keep it dark. 暗".into(), place: NotePlacement::BeforeMain, every: 3, ..own };
         assert_eq!(AuthorsNote::from_json(&note.to_json()), Some(note.clone()));
         let header = Map::from_iter(note.to_chat().map(|(key, value)| (key.to_owned(), value)));
         assert_eq!(AuthorsNote::of_chat(&header), Some(note.clone()));
@@ -207,7 +207,7 @@ mod tests {
         let odd =
             json!({"note_prompt": "dark", "note_depth": "2", "note_position": 9, "note_interval": 4e9, "note_role": 1});
         let note = read(odd).unwrap();
-        assert_eq!((note.depth, note.place, note.role), (2, NotePlace::InChat, Role::User));
+        assert_eq!((note.depth, note.place, note.role), (2, NotePlacement::InChat, Role::User));
         assert_eq!(note.every, 1, "a number that is no whole one says nothing");
         assert_eq!(read(json!({"note_prompt": " ", "note_depth": 2})), None);
         assert_eq!(read(json!({"note_depth": 2})), None);

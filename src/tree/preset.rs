@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::card::Unfit;
+use super::card::ValidationError;
 
 /// The kinds, by their words on the wire.
 pub const KINDS: [&str; 13] = [
@@ -30,8 +30,9 @@ pub const LONGEST_NAME: usize = 200;
 ///
 /// # Errors
 /// Its kind is none, it has no name or a too long one, its body is no object, or it is too large.
-pub fn fits(preset: &Map<String, Value>) -> Result<(), Unfit> {
-    let unfit = |field: &str, message: String| Err(Unfit { field: Some(field.to_owned()), message, most: None });
+pub fn fits(preset: &Map<String, Value>) -> Result<(), ValidationError> {
+    let unfit =
+        |field: &str, message: String| Err(ValidationError { field: Some(field.to_owned()), message, most: None });
     let text = |key: &str| preset.get(key).and_then(Value::as_str).unwrap_or_default();
     if !KINDS.contains(&text("kind")) {
         return unfit("kind", format!("one of these is expected: {}", KINDS.join(", ")));
@@ -47,7 +48,7 @@ pub fn fits(preset: &Map<String, Value>) -> Result<(), Unfit> {
     }
     let bytes = serde_json::to_vec(preset).map_or(usize::MAX, |bytes| bytes.len());
     let message = format!("a whole preset has at most {LARGEST} bytes");
-    if bytes <= LARGEST { Ok(()) } else { Err(Unfit { field: None, message, most: Some(LARGEST) }) }
+    if bytes <= LARGEST { Ok(()) } else { Err(ValidationError { field: None, message, most: Some(LARGEST) }) }
 }
 
 #[cfg(test)]

@@ -6,14 +6,14 @@ use super::bounds;
 
 /// What a session recalls (`docs/domain.md` 7).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Recall {
+pub struct RecallSettings {
     /// Whether it does.
     pub is_on: bool,
     /// The collections of its owner's documents that are looked through too.
     pub collections: Vec<String>,
 }
 
-impl Recall {
+impl RecallSettings {
     /// The setting as the log, a row and a file keep it: `{enabled, collections}`.
     pub fn to_json(&self) -> Value {
         json!({"enabled": self.is_on, "collections": self.collections})
@@ -38,9 +38,9 @@ mod tests {
 
     #[test]
     fn a_setting_comes_back_as_it_was() {
-        let recall = Recall { is_on: true, collections: vec!["Maps".into(), "史".into()] };
-        assert_eq!(Recall::from_json(&recall.to_json()), Some(recall));
-        assert_eq!(Recall::from_json(&Value::Null), Some(Recall::default()));
+        let recall = RecallSettings { is_on: true, collections: vec!["Maps".into(), "史".into()] };
+        assert_eq!(RecallSettings::from_json(&recall.to_json()), Some(recall));
+        assert_eq!(RecallSettings::from_json(&Value::Null), Some(RecallSettings::default()));
         for bad in [
             json!(1),
             json!({}),
@@ -48,7 +48,7 @@ mod tests {
             json!({"enabled": true, "collections": [""]}),
             json!({"enabled": true, "collections": [7]}),
         ] {
-            assert_eq!(Recall::from_json(&bad), None, "{bad}");
+            assert_eq!(RecallSettings::from_json(&bad), None, "{bad}");
         }
     }
 }

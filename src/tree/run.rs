@@ -4,12 +4,12 @@
 use std::collections::HashSet;
 use std::hash::Hash;
 
-use super::edit::Refusal;
+use super::edit::TreeError;
 use super::{Kind, Status};
 
 /// What the law of a run looks at in a node. `I` names nodes, by id or by row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Member<I> {
+pub struct RunNode<I> {
     /// Which node.
     pub id: I,
     /// Edges from the root.
@@ -24,9 +24,9 @@ pub struct Member<I> {
 ///
 /// # Errors
 /// None is named, one is the root, or one is still being written.
-pub fn ends<I: Copy>(named: &[Member<I>]) -> Result<(Member<I>, Member<I>), Refusal> {
+pub fn ends<I: Copy>(named: &[RunNode<I>]) -> Result<(RunNode<I>, RunNode<I>), TreeError> {
     if named.iter().any(|member| member.status == Status::Generating) {
-        return Err(Refusal::Generating);
+        return Err(TreeError::Generating);
     }
     if named.iter().any(|member| member.kind == Kind::Root) {
         return Err(unfit("the root has no text"));
@@ -43,7 +43,7 @@ pub fn ends<I: Copy>(named: &[Member<I>]) -> Result<(Member<I>, Member<I>), Refu
 ///
 /// # Errors
 /// One does not lie there or is named twice, or a message of the line is left out.
-pub fn is_whole<I: Copy + Eq + Hash>(named: &[Member<I>], line: &[Member<I>]) -> Result<(), Refusal> {
+pub fn is_whole<I: Copy + Eq + Hash>(named: &[RunNode<I>], line: &[RunNode<I>]) -> Result<(), TreeError> {
     let wanted: HashSet<I> = named.iter().map(|member| member.id).collect();
     let found = line.iter().filter(|member| wanted.contains(&member.id)).count();
     let none_left_out = line.iter().all(|member| wanted.contains(&member.id) || member.kind == Kind::Change);
@@ -57,33 +57,33 @@ pub fn is_whole<I: Copy + Eq + Hash>(named: &[Member<I>], line: &[Member<I>]) ->
 ///
 /// # Errors
 /// There is none.
-pub fn says_something<I>(line: &[Member<I>]) -> Result<(), Refusal> {
+pub fn says_something<I>(line: &[RunNode<I>]) -> Result<(), TreeError> {
     if line.iter().all(|member| member.kind == Kind::Change) {
         return Err(unfit("there is no message among these"));
     }
     Ok(())
 }
 
-fn unfit(message: &str) -> Refusal {
-    Refusal::Invalid { field: "nodeIds", message: message.to_owned() }
+fn unfit(message: &str) -> TreeError {
+    TreeError::Invalid { field: "nodeIds", message: message.to_owned() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn member(id: i32, kind: Kind) -> Member<i32> {
-        Member { id, depth: id, kind, status: Status::Complete }
+    fn member(id: i32, kind: Kind) -> RunNode<i32> {
+        RunNode { id, depth: id, kind, status: Status::Complete }
     }
 
     /// The line 1 to 5, whose third is a change node.
-    fn line() -> Vec<Member<i32>> {
+    fn line() -> Vec<RunNode<i32>> {
         (1..=5).map(|n| member(n, if n == 3 { Kind::Change } else { Kind::Message })).collect()
     }
 
     fn check(named: &[i32]) -> bool {
         let known = |n: &i32| line().into_iter().find(|one| one.id == *n).unwrap_or(member(*n, Kind::Message));
-        let named: Vec<Member<i32>> = named.iter().map(known).collect();
+        let named: Vec<RunNode<i32>> = named.iter().map(known).collect();
         let Ok((first, last)) = ends(&named) else { return false };
         let between: Vec<_> =
             line().into_iter().filter(|one| (first.depth..=last.depth).contains(&one.depth)).collect();
@@ -110,8 +110,8 @@ mod tests {
 
     #[test]
     fn what_is_not_there_yet_is_in_no_run() {
-        let writing = Member { status: Status::Generating, ..member(2, Kind::Message) };
-        assert_eq!(ends(&[member(1, Kind::Message), writing]), Err(Refusal::Generating));
+        let writing = RunNode { status: Status::Generating, ..member(2, Kind::Message) };
+        assert_eq!(ends(&[member(1, Kind::Message), writing]), Err(TreeError::Generating));
         assert!(ends(&[member(0, Kind::Root)]).is_err());
     }
 }

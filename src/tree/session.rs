@@ -7,8 +7,8 @@ use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, PersonaId, PresetId, SessionId, UserId};
 
 use super::note::AuthorsNote;
-use super::recall::Recall;
-use super::summaries::Summaries;
+use super::recall::RecallSettings;
+use super::summaries::SummarySettings;
 
 /// One story: a tree, a HEAD and its settings.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,11 +42,11 @@ pub struct Session {
     /// Which regex scripts of others change what is sent and shown.
     pub scripts: AllowedScripts,
     /// What it recalls of what its prompts do not hold any more.
-    pub recall: Recall,
+    pub recall: RecallSettings,
     /// What its author notes to the model; `None` = nothing.
     pub note: Option<AuthorsNote>,
     /// Whether it sums up what they do not hold any more.
-    pub summaries: Summaries,
+    pub summaries: SummarySettings,
     /// The model that keeps its values after each reply; `None` = whoever writes the reply does.
     pub values_model: Option<String>,
     /// The plugins as people want them; what was in force at a node stands on the path (`domain.md` 3.2).

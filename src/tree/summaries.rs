@@ -6,7 +6,7 @@ use super::bounds;
 
 /// How a session sums itself up (`docs/domain.md` 7).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Summaries {
+pub struct SummarySettings {
     /// Whether it does.
     pub is_on: bool,
     /// So many tokens of messages become one summary; `None` = as the server's settings say.
@@ -15,7 +15,7 @@ pub struct Summaries {
     pub model: Option<String>,
 }
 
-impl Summaries {
+impl SummarySettings {
     /// The setting as the log, a row and a file keep it: `{enabled, every, model}`.
     pub fn to_json(&self) -> Value {
         json!({"enabled": self.is_on, "every": self.every, "model": self.model})
@@ -47,11 +47,11 @@ mod tests {
 
     #[test]
     fn a_setting_comes_back_as_it_was() {
-        let all = Summaries { is_on: true, every: Some(500), model: Some("quick".into()) };
-        for summaries in [all, Summaries { is_on: true, ..Summaries::default() }] {
-            assert_eq!(Summaries::from_json(&summaries.to_json()), Some(summaries));
+        let all = SummarySettings { is_on: true, every: Some(500), model: Some("quick".into()) };
+        for summaries in [all, SummarySettings { is_on: true, ..SummarySettings::default() }] {
+            assert_eq!(SummarySettings::from_json(&summaries.to_json()), Some(summaries));
         }
-        assert_eq!(Summaries::from_json(&Value::Null), Some(Summaries::default()));
+        assert_eq!(SummarySettings::from_json(&Value::Null), Some(SummarySettings::default()));
         for bad in [
             json!(1),
             json!({}),
@@ -60,7 +60,7 @@ mod tests {
             json!({"enabled": true, "every": "many"}),
             json!({"enabled": true, "model": 7}),
         ] {
-            assert_eq!(Summaries::from_json(&bad), None, "{bad}");
+            assert_eq!(SummarySettings::from_json(&bad), None, "{bad}");
         }
     }
 }

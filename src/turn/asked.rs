@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::ids::{CharacterId, LorebookId, NodeId, PersonaId, PresetId, SessionId};
-use crate::store::Seen;
+use crate::store::ExpectedVersion;
 use crate::tree::Role;
 
 /// A session to begin.
 #[derive(Debug, Clone, Default)]
-pub struct NewSession {
+pub struct SessionSpec {
     /// The characters, the first speaks by default.
     pub character_ids: Vec<CharacterId>,
     /// Who the user plays.
@@ -50,7 +50,7 @@ impl PluginChoice {
 
 /// A prompt to look at before it is sent.
 #[derive(Debug, Clone)]
-pub struct Preview {
+pub struct PreviewSpec {
     /// Where a message would be written; or the message itself that waits for an answer, where there is no `content`.
     pub parent: NodeId,
     /// What would be written.
@@ -65,7 +65,7 @@ pub struct Preview {
 
 /// Replies to generate.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Generate {
+pub struct GenerationSpec {
     /// How many; 0 counts as 1.
     pub n: u32,
     /// Another model than the session's.
@@ -78,7 +78,7 @@ pub struct Generate {
 
 /// What happens when HEAD is not where the writer saw it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum OnStale {
+pub enum StaleHeadPolicy {
     /// Refuse.
     #[default]
     Refuse,
@@ -90,7 +90,7 @@ pub enum OnStale {
 
 /// A message to send.
 #[derive(Debug, Clone)]
-pub struct NewMessage {
+pub struct MessageSpec {
     /// Below which node.
     pub parent: NodeId,
     /// The text.
@@ -102,33 +102,33 @@ pub struct NewMessage {
     /// The persona, if not the session's.
     pub persona: Option<PersonaId>,
     /// The replies to generate; `None` = none.
-    pub generate: Option<Generate>,
+    pub generate: Option<GenerationSpec>,
     /// Whether HEAD follows.
     pub move_head: bool,
     /// What the writer saw of the session.
-    pub expected_leaf: Option<Seen>,
+    pub expected_leaf: Option<ExpectedVersion>,
     /// What if it is not there.
-    pub on_stale: OnStale,
+    pub on_stale: StaleHeadPolicy,
 }
 
 /// An edited version of a message.
 #[derive(Debug, Clone)]
-pub struct Edit {
+pub struct EditSpec {
     /// The new text.
     pub content: String,
     /// Whether what follows the old version moves below the new one.
     pub carry: bool,
     /// The replies: `None` = what fits the node, `Some(None)` = none.
-    pub generate: Option<Option<Generate>>,
+    pub generate: Option<Option<GenerationSpec>>,
     /// Whether HEAD follows.
     pub move_head: bool,
     /// What the writer saw of the session.
-    pub expected_leaf: Option<Seen>,
+    pub expected_leaf: Option<ExpectedVersion>,
 }
 
 /// What a request began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Started {
+pub struct TurnReceipt {
     /// The node that was written, if one was.
     pub node: Option<NodeId>,
     /// The placeholders of the replies.
@@ -139,7 +139,7 @@ pub struct Started {
 
 /// A reply to go on from.
 #[derive(Debug, Clone)]
-pub struct GoOn {
+pub struct ContinueSpec {
     /// The reply whose text the new one begins with.
     pub node: NodeId,
     /// Another model than it was asked of.
@@ -149,12 +149,12 @@ pub struct GoOn {
     /// Whether HEAD follows.
     pub move_head: bool,
     /// What the caller saw of the session.
-    pub expected_leaf: Option<Seen>,
+    pub expected_leaf: Option<ExpectedVersion>,
 }
 
 /// A message to draft in the user's own voice.
 #[derive(Debug, Clone, Default)]
-pub struct Impersonate {
+pub struct ImpersonateSpec {
     /// Where it would be written; `None` = at HEAD.
     pub leaf: Option<NodeId>,
     /// Another model than the session's.
@@ -165,7 +165,7 @@ pub struct Impersonate {
 
 /// A summary to draft.
 #[derive(Debug, Clone, Default)]
-pub struct Summarise {
+pub struct SummarySpec {
     /// A run of messages of one line, the oldest first.
     pub nodes: Vec<NodeId>,
     /// Another model than the session's.
@@ -176,7 +176,7 @@ pub struct Summarise {
 
 /// Lore to try.
 #[derive(Debug, Clone, Default)]
-pub struct LoreTest {
+pub struct LoreTestSpec {
     /// The session in which it is tried; `None` = a text by itself.
     pub session: Option<SessionId>,
     /// The message after which a reply would come; `None` = HEAD.
@@ -189,13 +189,13 @@ pub struct LoreTest {
 
 /// Other replies, as asked for.
 #[derive(Debug, Clone)]
-pub struct Reroll {
+pub struct RerollSpec {
     /// A reply, or what a model answers.
     pub node: NodeId,
     /// The replies.
-    pub generate: Generate,
+    pub generate: GenerationSpec,
     /// Whether HEAD follows.
     pub move_head: bool,
     /// What the caller saw of the session.
-    pub expected_leaf: Option<Seen>,
+    pub expected_leaf: Option<ExpectedVersion>,
 }

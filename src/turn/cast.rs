@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use crate::ids::{CharacterId, PersonaId};
-use crate::prompt::{CardNote, CardNotePlace, Cast, DEPTH};
-use crate::store::{Reader, StoreError};
+use crate::prompt::{CardAuthorsNote, CardNotePosition, DEPTH, PromptCast};
+use crate::store::{StoreError, StoreReader};
 use crate::tree::{CardRef, Role, Session};
 
 /// The name of a user without a persona.
@@ -12,7 +12,7 @@ const NOBODY: &str = "You";
 
 /// Whose voice the user's is: that of the newest user's message on the path, or of the one about to be written.
 #[derive(Debug, Clone, Default)]
-pub struct Voice {
+pub struct UserPersona {
     /// The persona; `None` = the session's.
     pub persona: Option<PersonaId>,
     /// The name under which the message stands, for a persona that is gone.
@@ -24,11 +24,11 @@ pub struct Voice {
 /// # Errors
 /// A card that the session keeps is not there any more.
 pub fn read(
-    reader: &mut Reader<'_>,
+    reader: &mut StoreReader<'_>,
     session: &Session,
     speaker: Option<CharacterId>,
-    voice: &Voice,
-) -> Result<Cast, StoreError> {
+    voice: &UserPersona,
+) -> Result<PromptCast, StoreError> {
     let character = match self::speaker(session, speaker) {
         Some(card) => object(&reader.blob(&card.hash)?),
         None => Map::new(),
@@ -43,7 +43,11 @@ pub fn speaker(session: &Session, wanted: Option<CharacterId>) -> Option<&CardRe
 }
 
 /// The session keeps its own persona's version; any other is taken as it is now.
-fn persona(reader: &mut Reader<'_>, session: &Session, voice: &Voice) -> Result<Map<String, Value>, StoreError> {
+fn persona(
+    reader: &mut StoreReader<'_>,
+    session: &Session,
+    voice: &UserPersona,
+) -> Result<Map<String, Value>, StoreError> {
     let own = session.persona.as_ref().filter(|own| voice.persona.is_none_or(|wanted| wanted == own.id));
     let mut card = match (own, voice.persona) {
         (Some(own), _) => object(&reader.blob(&own.hash)?),
@@ -58,11 +62,11 @@ fn persona(reader: &mut Reader<'_>, session: &Session, voice: &Voice) -> Result<
 }
 
 /// The cast of two cards.
-pub fn cast(character: &Map<String, Value>, persona: &Map<String, Value>) -> Cast {
+pub fn cast(character: &Map<String, Value>, persona: &Map<String, Value>) -> PromptCast {
     let text =
         |card: &Map<String, Value>, key: &str| card.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let user = text(persona, "name");
-    Cast {
+    PromptCast {
         user: if user.is_empty() { NOBODY.to_owned() } else { user },
         persona: text(persona, "description"),
         character: text(character, "name"),
@@ -105,16 +109,16 @@ fn depth_place(card: &Map<String, Value>) -> (usize, Role) {
 }
 
 /// The note that stood in every chat of a card, where it was switched on there.
-fn note(card: &Map<String, Value>) -> Option<CardNote> {
+fn note(card: &Map<String, Value>) -> Option<CardAuthorsNote> {
     let own = card.get("metadata")?.pointer("/sillytavern/note")?;
     let is_on = own.get("useChara").and_then(Value::as_bool).unwrap_or(false);
     let text = own.get("prompt").and_then(Value::as_str).filter(|text| is_on && !text.trim().is_empty())?.to_owned();
     let place = match own.get("position").and_then(Value::as_u64) {
-        Some(1) => CardNotePlace::Above,
-        Some(2) => CardNotePlace::Below,
-        _ => CardNotePlace::Instead,
+        Some(1) => CardNotePosition::Above,
+        Some(2) => CardNotePosition::Below,
+        _ => CardNotePosition::Instead,
     };
-    Some(CardNote { text, place })
+    Some(CardAuthorsNote { text, place })
 }
 
 /// The regex scripts that another program's card brought along.

@@ -10,45 +10,45 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};
-use crate::plugin::{Answer, Catalogue, ErrorKind, Hook, NodeFacts, Seeds};
-use crate::prompt::Cast;
-use crate::store::{Held, Placed, Reader, RulesInForce};
+use crate::plugin::{Catalogue, DiceSeeds, Hook, HookAnswer, HookNodeInfo, ScriptErrorKind};
+use crate::prompt::PromptCast;
+use crate::store::{ActiveRules, StoreReader, StoredNode, StoredSession};
 use crate::tree::{Kind, Node, Role, Status};
 use crate::world::World;
 
-use crate::turn::cast::{self, Voice};
-use crate::turn::rules::hooks::{self, Stage, in_order};
-use crate::turn::shown::{Displayed, Made};
-use crate::turn::{Parts, TurnError, rules::force, rules::strikes};
+use crate::turn::cast::{self, UserPersona};
+use crate::turn::rules::hooks::{self, HookContext, in_order};
+use crate::turn::shown::{DisplayKey, DisplayResult};
+use crate::turn::{TurnError, TurnServices, rules::force, rules::strikes};
 
 /// So many replies are read at once for those who show them.
 const AT_ONCE: usize = 8;
 
 /// Shows the replies of one look.
 #[derive(Clone)]
-pub struct Display {
-    parts: Arc<Parts>,
+pub struct ReplyDisplay {
+    parts: Arc<TurnServices>,
     catalogue: Arc<Catalogue>,
 }
 
 /// A reply that somebody shows.
-enum Showing {
+enum DisplayState {
     /// It was shown lately, and nothing that it was made of has changed.
-    Known(Displayed),
+    Known(DisplayResult),
     /// What they go by who show it.
-    Asked(Box<Asked>),
+    Asked(Box<DisplayRequest>),
 }
 
-struct Asked {
-    made: Made,
-    stage: Stage,
+struct DisplayRequest {
+    made: DisplayKey,
+    stage: HookContext,
     /// The world after the reply.
     world: Arc<World>,
 }
 
-impl Display {
+impl ReplyDisplay {
     /// For one look; `None` where no plugin of this server has a say in how replies are shown.
-    pub(in crate::turn) fn new(parts: &Arc<Parts>) -> Option<Self> {
+    pub(in crate::turn) fn new(parts: &Arc<TurnServices>) -> Option<Self> {
         let catalogue = parts.catalogue.now();
         let mut loaded = catalogue.entries().filter_map(|entry| entry.state.as_ref().ok());
         let is_any = loaded.any(|loaded| loaded.has(Hook::OnDisplay));
@@ -59,7 +59,7 @@ impl Display {
     ///
     /// # Errors
     /// The database fails.
-    pub fn asks(&self, reader: &mut Reader<'_>, placed: &Placed) -> Result<bool, TurnError> {
+    pub fn asks(&self, reader: &mut StoreReader<'_>, placed: &StoredNode) -> Result<bool, TurnError> {
         if !is_said(&placed.node) {
             return Ok(false);
         }
@@ -77,18 +77,18 @@ impl Display {
         caller: UserId,
         session: SessionId,
         texts: &[(NodeId, String)],
-    ) -> Result<Vec<Displayed>, TurnError> {
-        let mut shown = vec![Displayed::default(); texts.len()];
+    ) -> Result<Vec<DisplayResult>, TurnError> {
+        let mut shown = vec![DisplayResult::default(); texts.len()];
         for (some, slots) in texts.chunks(AT_ONCE).zip(shown.chunks_mut(AT_ONCE)) {
             let (here, some): (_, Arc<[_]>) = (self.clone(), some.into());
             let all = Arc::clone(&some);
-            let read = move |reader: &mut Reader<'_>| here.showings(reader, caller, session, &all);
+            let read = move |reader: &mut StoreReader<'_>| here.showings(reader, caller, session, &all);
             let showings = self.parts.store.glance(read).await?;
             for ((slot, (node, _)), showing) in slots.iter_mut().zip(some.iter()).zip(showings) {
                 *slot = match showing {
                     None => continue,
-                    Some(Showing::Known(shown)) => shown,
-                    Some(Showing::Asked(asked)) => self.one(*node, *asked).await,
+                    Some(DisplayState::Known(shown)) => shown,
+                    Some(DisplayState::Asked(asked)) => self.one(*node, *asked).await,
                 };
             }
         }
@@ -97,11 +97,11 @@ impl Display {
 
     fn showings(
         &self,
-        reader: &mut Reader<'_>,
+        reader: &mut StoreReader<'_>,
         caller: UserId,
         session: SessionId,
         texts: &[(NodeId, String)],
-    ) -> Result<Vec<Option<Showing>>, TurnError> {
+    ) -> Result<Vec<Option<DisplayState>>, TurnError> {
         let Some(held) = reader.session(caller, session)? else { return Ok(Vec::new()) };
         let mut casts = HashMap::new();
         let mut one = |(node, text): &(NodeId, String)| {
@@ -112,25 +112,25 @@ impl Display {
             // Who is switched off is named each time.
             let is_whole = !self.is_any_out(reader, session, &made.rules)?;
             if let Some(shown) = Some(*node).filter(|_| is_whole).and_then(|node| self.parts.shown.find(node, &made)) {
-                return Ok(Some(Showing::Known(shown)));
+                return Ok(Some(DisplayState::Known(shown)));
             }
             let (stage, world) = (self.stage(reader, &held, &placed, &made)?, reader.world(&held, &placed)?);
-            Ok(Some(Showing::Asked(Box::new(Asked { made, stage, world }))))
+            Ok(Some(DisplayState::Asked(Box::new(DisplayRequest { made, stage, world }))))
         };
         texts.iter().map(&mut one).collect()
     }
 
     fn made(
         &self,
-        reader: &mut Reader<'_>,
-        held: &Held,
-        placed: &Placed,
+        reader: &mut StoreReader<'_>,
+        held: &StoredSession,
+        placed: &StoredNode,
         text: &str,
-        casts: &mut HashMap<Option<CharacterId>, Cast>,
-    ) -> Result<Made, TurnError> {
+        casts: &mut HashMap<Option<CharacterId>, PromptCast>,
+    ) -> Result<DisplayKey, TurnError> {
         let node = &placed.node;
         let cast = cast_of(casts, reader, held, node.character)?;
-        Ok(Made {
+        Ok(DisplayKey {
             edits: held.session.edits,
             place: (node.depth, node.turn),
             rules: reader.rules(placed)?,
@@ -141,7 +141,12 @@ impl Display {
         })
     }
 
-    fn is_any_out(&self, reader: &mut Reader<'_>, session: SessionId, rules: &RulesInForce) -> Result<bool, TurnError> {
+    fn is_any_out(
+        &self,
+        reader: &mut StoreReader<'_>,
+        session: SessionId,
+        rules: &ActiveRules,
+    ) -> Result<bool, TurnError> {
         for plugin in &rules.plugins {
             let shows = self.catalogue.get(&plugin.id).filter(|plugin| plugin.has(Hook::OnDisplay));
             if let Some(plugin) = shows
@@ -158,11 +163,17 @@ impl Display {
         self.catalogue.get(plugin).is_some_and(|plugin| plugin.has(Hook::OnDisplay))
     }
 
-    fn stage(&self, reader: &mut Reader<'_>, held: &Held, placed: &Placed, made: &Made) -> Result<Stage, TurnError> {
+    fn stage(
+        &self,
+        reader: &mut StoreReader<'_>,
+        held: &StoredSession,
+        placed: &StoredNode,
+        made: &DisplayKey,
+    ) -> Result<HookContext, TurnError> {
         let node = &placed.node;
         let count = |n: i32| u64::try_from(n).unwrap_or(0);
         let players = force::players(&made.rules.plugins, &self.catalogue);
-        Ok(Stage {
+        Ok(HookContext {
             session: held.session.id,
             players: players.into_iter().filter(|one| one.plugin.has(Hook::OnDisplay)).collect(),
             rules: Arc::new(made.rules.rules.clone()),
@@ -171,14 +182,14 @@ impl Display {
             role: node.role.word(),
             user: made.user.clone(),
             character: made.character.clone(),
-            node: NodeFacts {
+            node: HookNodeInfo {
                 id: node.id.to_string(),
                 depth: count(node.depth),
                 turn: count(node.turn),
                 time: Some(node.created),
             },
             recent: Arc::from([]),
-            seeds: Seeds { session: held.session.seed, node: node.dice_seed },
+            seeds: DiceSeeds { session: held.session.seed, node: node.dice_seed },
             recorded: Arc::from([]),
             answer: None,
             starts: Arc::from([]),
@@ -187,8 +198,8 @@ impl Display {
         })
     }
 
-    async fn one(&self, node: NodeId, Asked { made, mut stage, world }: Asked) -> Displayed {
-        let mut shown = Displayed::default();
+    async fn one(&self, node: NodeId, DisplayRequest { made, mut stage, world }: DisplayRequest) -> DisplayResult {
+        let mut shown = DisplayResult::default();
         let mut is_theirs = true;
         for player in in_order(&stage.players) {
             let id = player.plugin.id();
@@ -198,9 +209,9 @@ impl Display {
                     shown.problems.push(strikes::off(id));
                 }
                 Some(outcome) => {
-                    is_theirs &= outcome.error.as_ref().is_none_or(|error| error.kind != ErrorKind::Host);
+                    is_theirs &= outcome.error.as_ref().is_none_or(|error| error.kind != ScriptErrorKind::Host);
                     shown.problems.extend(outcome.error.as_ref().map(|error| hooks::failed(id, error)));
-                    if let Answer::Display(text) = outcome.answer {
+                    if let HookAnswer::Display(text) = outcome.answer {
                         stage.text = Arc::from(text.as_str());
                         shown.text = Some(text);
                     }
@@ -223,13 +234,13 @@ pub(in crate::turn) fn is_said(node: &Node) -> bool {
 
 /// Who speaks, as it is read once for each speaker of a look.
 fn cast_of<'c>(
-    casts: &'c mut HashMap<Option<CharacterId>, Cast>,
-    reader: &mut Reader<'_>,
-    held: &Held,
+    casts: &'c mut HashMap<Option<CharacterId>, PromptCast>,
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
     speaker: Option<CharacterId>,
-) -> Result<&'c Cast, TurnError> {
+) -> Result<&'c PromptCast, TurnError> {
     Ok(match casts.entry(speaker) {
         Entry::Occupied(known) => known.into_mut(),
-        Entry::Vacant(new) => new.insert(cast::read(reader, &held.session, speaker, &Voice::default())?),
+        Entry::Vacant(new) => new.insert(cast::read(reader, &held.session, speaker, &UserPersona::default())?),
     })
 }

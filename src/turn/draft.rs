@@ -8,68 +8,82 @@ use futures_util::FutureExt;
 use serde_json::{Map, Value};
 
 use crate::ids::{DraftId, NodeId, SessionId, UserId};
-use crate::live::{Draft, DraftKind, Failed};
+use crate::live::{Draft, DraftFailure, DraftKind};
 use crate::prompt;
-use crate::store::{Held, Reader};
-use crate::tree::edit::{self, Refusal};
-use crate::tree::run::{self, Member};
+use crate::store::{StoreReader, StoredSession};
+use crate::tree::edit::{self, TreeError};
+use crate::tree::run::{self, RunNode};
 use crate::tree::{Kind, Node, Session};
 
 use crate::turn::ask;
-use crate::turn::ask::fill::{Purpose, Wanted};
-use crate::turn::ask::room::Bounds;
-use crate::turn::ask::trace::{self, Made};
-use crate::turn::machine::{Event, Fault, Machine};
-use crate::turn::models::{Choice, Writer};
-use crate::turn::reply::voices::{self, Wish};
-use crate::turn::scene::{self, Look};
-use crate::turn::{Generate, Impersonate, Parts, Summarise, TurnError, Turns, ask::room, reply::runner, start};
+use crate::turn::ask::fill::{GenerationTask, PromptPurpose};
+use crate::turn::ask::room::PromptBounds;
+use crate::turn::ask::trace::{self, BuiltPrompt};
+use crate::turn::machine::{ReplyEvent, ReplyFault, ReplyMachine};
+use crate::turn::models::{ModelSelection, ReplyWriter};
+use crate::turn::reply::voices::{self, FallbackRequest};
+use crate::turn::scene::{self, SnapshotQuery};
+use crate::turn::{
+    GenerationSpec, ImpersonateSpec, SummarySpec, TurnEngine, TurnError, TurnServices, ask::room, reply::runner, start,
+};
 
 /// Begins to draft a message in the user's own voice.
 pub async fn impersonate(
-    turns: &Turns,
+    turns: &TurnEngine,
     caller: UserId,
     session: SessionId,
-    asked: Impersonate,
+    asked: ImpersonateSpec,
 ) -> Result<DraftId, TurnError> {
     let leaf = asked.leaf;
-    let look = move |reader: &mut Reader<'_>, held: &Held| {
+    let look = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
         let leaf = leaf.unwrap_or(held.session.head);
-        let at = reader.node(held, leaf)?.ok_or(Refusal::NotFound("the message"))?;
+        let at = reader.node(held, leaf)?.ok_or(TreeError::NotFound("the message"))?;
         edit::may_be_parent(&at.node)?;
-        Ok(Task::Impersonate { leaf })
+        Ok(DraftTask::Impersonate { leaf })
     };
-    begin(turns, caller, session, Generate { n: 1, model: asked.model, params: asked.params, character: None }, look)
-        .await
+    begin(
+        turns,
+        caller,
+        session,
+        GenerationSpec { n: 1, model: asked.model, params: asked.params, character: None },
+        look,
+    )
+    .await
 }
 
 /// Begins to draft a summary of a run of messages.
 pub async fn summarise(
-    turns: &Turns,
+    turns: &TurnEngine,
     caller: UserId,
     session: SessionId,
-    asked: Summarise,
+    asked: SummarySpec,
 ) -> Result<DraftId, TurnError> {
     let nodes = asked.nodes;
-    let look = move |reader: &mut Reader<'_>, held: &Held| {
+    let look = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
         let run = run(reader, held, &nodes)?;
         if !run.iter().any(|node| node.is_sent() && !node.content.trim().is_empty()) {
             let message = "there is no text in these messages that a model would read".to_owned();
             return Err(TurnError::Invalid { field: "nodeIds", message });
         }
-        Ok(Task::Summarise { run })
+        Ok(DraftTask::Summarise { run })
     };
-    begin(turns, caller, session, Generate { n: 1, model: asked.model, params: asked.params, character: None }, look)
-        .await
+    begin(
+        turns,
+        caller,
+        session,
+        GenerationSpec { n: 1, model: asked.model, params: asked.params, character: None },
+        look,
+    )
+    .await
 }
 
 /// What is to be drafted.
-enum Task {
+enum DraftTask {
     Impersonate { leaf: NodeId },
     Summarise { run: Vec<Node> },
 }
 
-impl Task {
+impl DraftTask {
     const fn kind(&self) -> DraftKind {
         match self {
             Self::Impersonate { .. } => DraftKind::Impersonate,
@@ -78,25 +92,25 @@ impl Task {
     }
 }
 
-struct Job {
+struct DraftJob {
     draft: Arc<Draft>,
-    task: Task,
-    choice: Choice,
+    task: DraftTask,
+    choice: ModelSelection,
     params: Map<String, Value>,
 }
 
 async fn begin(
-    turns: &Turns,
+    turns: &TurnEngine,
     caller: UserId,
     session: SessionId,
-    generate: Generate,
-    look: impl FnOnce(&mut Reader<'_>, &Held) -> Result<Task, TurnError> + Send + 'static,
+    generate: GenerationSpec,
+    look: impl FnOnce(&mut StoreReader<'_>, &StoredSession) -> Result<DraftTask, TurnError> + Send + 'static,
 ) -> Result<DraftId, TurnError> {
     let parts = &turns.parts;
     let (session, task) = parts
         .store
         .read(move |reader| {
-            let held = reader.session(caller, session)?.ok_or(Refusal::NotFound("the session"))?;
+            let held = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
             let task = look(reader, &held)?;
             Ok::<_, TurnError>((held.session, task))
         })
@@ -105,17 +119,17 @@ async fn begin(
     let id = DraftId::new(parts.ids.next(parts.clock.now()));
     let named = start::model(parts, &session, &generate);
     let draft = parts.live.begin_draft(id, session.id, caller, task.kind(), &named).ok_or(TurnError::TooMany)?;
-    let job = Job { draft, task, choice, params: start::params(&session, &generate) };
+    let job = DraftJob { draft, task, choice, params: start::params(&session, &generate) };
     turns.runtime.spawn(write(Arc::clone(parts), job));
     Ok(id)
 }
 
 /// Who is to be asked: a model server, since a plugin writes replies and nothing else.
-pub fn writer(parts: &Parts, session: &Session, generate: &Generate) -> Result<Choice, TurnError> {
+pub fn writer(parts: &TurnServices, session: &Session, generate: &GenerationSpec) -> Result<ModelSelection, TurnError> {
     let invalid = |message: String| TurnError::Invalid { field: "model", message };
     match parts.models.find(&start::model(parts, session, generate)) {
-        Ok(Writer::Model(choice)) => Ok(choice),
-        Ok(Writer::Narrator(plugin)) => {
+        Ok(ReplyWriter::Model(choice)) => Ok(choice),
+        Ok(ReplyWriter::Narrator(plugin)) => {
             Err(invalid(format!("the plugin \"{}\" writes replies and nothing else: name a model", plugin.id())))
         }
         Err(error) => Err(invalid(error.to_string())),
@@ -123,9 +137,9 @@ pub fn writer(parts: &Parts, session: &Session, generate: &Generate) -> Result<C
 }
 
 /// The messages of a run, the oldest first, in whatever order they are named.
-fn run(reader: &mut Reader<'_>, held: &Held, ids: &[NodeId]) -> Result<Vec<Node>, TurnError> {
-    let mut node = |id| Ok::<_, TurnError>(reader.node(held, id)?.ok_or(Refusal::NotFound("the message"))?.node);
-    let named: Vec<Member<NodeId>> = ids.iter().map(|id| Ok(member(&node(*id)?))).collect::<Result<_, TurnError>>()?;
+fn run(reader: &mut StoreReader<'_>, held: &StoredSession, ids: &[NodeId]) -> Result<Vec<Node>, TurnError> {
+    let mut node = |id| Ok::<_, TurnError>(reader.node(held, id)?.ok_or(TreeError::NotFound("the message"))?.node);
+    let named: Vec<RunNode<NodeId>> = ids.iter().map(|id| Ok(member(&node(*id)?))).collect::<Result<_, TurnError>>()?;
     let (first, last) = run::ends(&named)?;
     let (mut line, mut next) = (Vec::new(), Some(last.id));
     while let Some(id) = next {
@@ -139,12 +153,12 @@ fn run(reader: &mut Reader<'_>, held: &Held, ids: &[NodeId]) -> Result<Vec<Node>
     Ok(line)
 }
 
-fn member(node: &Node) -> Member<NodeId> {
-    Member { id: node.id, depth: node.depth, kind: node.kind, status: node.status }
+fn member(node: &Node) -> RunNode<NodeId> {
+    RunNode { id: node.id, depth: node.depth, kind: node.kind, status: node.status }
 }
 
 /// Writes a draft to its end, whatever happens in between.
-async fn write(parts: Arc<Parts>, job: Job) {
+async fn write(parts: Arc<TurnServices>, job: DraftJob) {
     let draft = Arc::clone(&job.draft);
     let written = std::panic::AssertUnwindSafe(stream(&parts, job)).catch_unwind().await;
     let fault = match written {
@@ -152,22 +166,22 @@ async fn write(parts: Arc<Parts>, job: Job) {
         Ok(Err(error)) => Some(internal(&draft, &error.to_string())),
         Err(_) => Some(internal(&draft, "its task panicked")),
     };
-    let failed = fault.map(|Fault { code, message, hint }| Failed { code, message, hint });
+    let failed = fault.map(|ReplyFault { code, message, hint }| DraftFailure { code, message, hint });
     parts.live.end_draft(&draft, failed);
 }
 
-fn internal(draft: &Draft, cause: &str) -> Fault {
+fn internal(draft: &Draft, cause: &str) -> ReplyFault {
     tracing::error!(session = %draft.writing.session, "a draft could not be written: {cause}");
-    Fault::new("internal", "the server failed while writing this draft", "try again")
+    ReplyFault::new("internal", "the server failed while writing this draft", "try again")
 }
 
-async fn stream(parts: &Arc<Parts>, job: Job) -> Result<Machine, TurnError> {
+async fn stream(parts: &Arc<TurnServices>, job: DraftJob) -> Result<ReplyMachine, TurnError> {
     let now = parts.clock.now();
-    let mut machine = Machine::new(now);
+    let mut machine = ReplyMachine::new(now);
     let writing = &job.draft.writing;
     let stop = match writing.turn().await {
         Err(stop) => Some(stop),
-        Ok(()) if parts.is_stopping.load(Ordering::SeqCst) => Some(crate::live::Stop::Interrupted),
+        Ok(()) if parts.is_stopping.load(Ordering::SeqCst) => Some(crate::live::StopReason::Interrupted),
         Ok(()) => None,
     };
     if let Some(stop) = stop {
@@ -178,58 +192,68 @@ async fn stream(parts: &Arc<Parts>, job: Job) -> Result<Machine, TurnError> {
     let (task, kind, hide_tags) = (job.task, job.draft.kind, bounds.hide_tags.clone());
     let (caller, session) = (writing.user, writing.session);
     let (catalogue, inside) = (parts.catalogue.now(), Arc::clone(parts));
-    let look = move |node| Look { caller, session, node, speaker: None, voice: None, hide_tags, catalogue };
+    let look = move |node| SnapshotQuery { caller, session, node, speaker: None, voice: None, hide_tags, catalogue };
     let made = parts.store.read(move |reader| made(&inside, reader, look, task, bounds)).await?;
     if let Some(too_large) = made.too_large {
-        machine.on(Event::Failed(too_long(kind, too_large, made.has_preset())), now);
+        machine.on(ReplyEvent::Failed(too_long(kind, too_large, made.has_preset())), now);
         return Ok(machine);
     }
-    let wish = Wish { choice: &job.choice, made: &made, params: &job.params, dice_seed: parts.ids.seed() };
+    let wish = FallbackRequest { choice: &job.choice, made: &made, params: &job.params, dice_seed: parts.ids.seed() };
     // It offers no tools, so none can be refused.
     let _ = voices::speak(parts, writing, &mut machine, &wish, None, |_| {}).await;
     Ok(machine)
 }
 
 /// What the prompt has to keep to; only one that goes on with the story recalls anything.
-async fn bounds(parts: &Parts, job: &Job) -> Bounds {
+async fn bounds(parts: &TurnServices, job: &DraftJob) -> PromptBounds {
     let bounds = room::bounds(parts, &job.choice, &job.params);
-    let Task::Impersonate { leaf } = job.task else { return bounds };
+    let DraftTask::Impersonate { leaf } = job.task else { return bounds };
     let place = (job.draft.writing.user, job.draft.writing.session, leaf);
     let recall = parts.memories.ask(&parts.store, parts.clock.now(), place, None).await;
-    Bounds { recall, ..bounds }
+    PromptBounds { recall, ..bounds }
 }
 
 fn made(
-    parts: &Parts,
-    reader: &mut Reader<'_>,
-    look: impl FnOnce(NodeId) -> Look,
-    task: Task,
-    bounds: Bounds,
-) -> Result<Made, TurnError> {
+    parts: &TurnServices,
+    reader: &mut StoreReader<'_>,
+    look: impl FnOnce(NodeId) -> SnapshotQuery,
+    task: DraftTask,
+    bounds: PromptBounds,
+) -> Result<BuiltPrompt, TurnError> {
     match task {
-        Task::Impersonate { leaf } => {
+        DraftTask::Impersonate { leaf } => {
             let mut scene = scene::read(reader, &look(leaf))?;
-            let purpose = Purpose { wanted: Wanted::UsersMessage, number: 0 };
+            let purpose = PromptPurpose { wanted: GenerationTask::UsersMessage, number: 0 };
             Ok(ask::prompt(parts, reader, &mut scene, bounds, &purpose)?)
         }
-        Task::Summarise { run } => {
+        DraftTask::Summarise { run } => {
             let read = run.iter().filter(|node| node.is_sent());
             let lines: Vec<_> = read.map(|node| trace::line(node, &bounds.hide_tags)).collect();
             let messages = prompt::summary(&lines);
             let needed = messages.iter().map(|sent| prompt::tokens(&sent.text)).sum();
             let budget = bounds.budget;
-            let too_large = (needed > budget).then_some(prompt::TooLarge { needed, budget });
-            Ok(Made { messages, reply: bounds.reply, context: bounds.context, too_large, ..Made::default() })
+            let too_large = (needed > budget).then_some(prompt::TokenOverflow { needed, budget });
+            Ok(BuiltPrompt {
+                messages,
+                reply: bounds.reply,
+                context: bounds.context,
+                too_large,
+                ..BuiltPrompt::default()
+            })
         }
     }
 }
 
-fn too_long(kind: DraftKind, too_large: prompt::TooLarge, has_preset: bool) -> Fault {
+fn too_long(kind: DraftKind, too_large: prompt::TokenOverflow, has_preset: bool) -> ReplyFault {
     if kind == DraftKind::Impersonate {
         return runner::does_not_fit(too_large, has_preset);
     }
-    let prompt::TooLarge { needed, budget } = too_large;
+    let prompt::TokenOverflow { needed, budget } = too_large;
     let message =
         format!("the messages take about {needed} tokens, and the model's context has {budget} for the prompt");
-    Fault::new("prompt_too_large", message, "summarise fewer messages at once, or choose a model with a longer context")
+    ReplyFault::new(
+        "prompt_too_large",
+        message,
+        "summarise fewer messages at once, or choose a model with a longer context",
+    )
 }

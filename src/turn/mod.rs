@@ -1,6 +1,6 @@
 //! The journey of one turn, and the only place that orders it: input, node, 202, prompt, stream, rules, commit.
 //!
-//! [`Turns`] is the door: begin, message, reroll, go on, edit, cancel, change. What one asks is in `asked.rs`. Each runs on the server's
+//! [`TurnEngine`] is the door: begin, message, reroll, go on, edit, cancel, change. What one asks is in `asked.rs`. Each runs on the server's
 //! own task: a client that goes away changes nothing. Its rooms, in the order of the way:
 //!
 //! - `start/` is the way to commit 1: the user's node and placeholders.
@@ -41,45 +41,50 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::de::DeserializeOwned;
 use tokio::runtime::Handle;
 
-use crate::clock::{Clock, Ids};
+use crate::clock::{Clock, IdGenerator};
 use crate::config::Config;
 use crate::ids::{DraftId, NodeId, SessionId, SummaryId, UserId};
-use crate::live::Live;
-use crate::plugin::{Installed, ScriptHost};
-use crate::provider::{Client, Embedder};
-use crate::store::{Arranged, Claim, Held, Placed, Reader, Seen, Store, StoreError, WriteError};
-use crate::tree::edit::Refusal;
+use crate::live::LiveSessions;
+use crate::plugin::{InstalledPlugins, ScriptHost};
+use crate::provider::{Embedder, ProviderClient};
+use crate::store::{
+    ArrangeResult, ExpectedVersion, IdempotencyClaim, Store, StoreError, StoreReader, StoredNode, StoredSession,
+    WriteError,
+};
+use crate::tree::edit::TreeError;
 
 pub use ask::chosen::readable as preset;
 pub use ask::lore::settings as lore_settings;
-pub use ask::recall::{FoundDocument, FoundDocuments};
-pub use ask::scripted::{Known as KnownScript, Shown as ShownScripts, known as scripts, shown as shown_scripts};
-pub use ask::summed::SummaryOfLine;
-pub use ask::trace::{Rebuilt, read_trace};
-pub use asked::{
-    Edit, Generate, GoOn, Impersonate, LoreTest, NewMessage, NewSession, OnStale, PluginChoice, Preview, Reroll,
-    Started, Summarise,
+pub use ask::recall::{RankedDocument, RankedDocuments};
+pub use ask::scripted::{
+    DisplayScripts as ShownScripts, ScopedScript as KnownScript, known as scripts, shown as shown_scripts,
 };
-pub use display::Display;
+pub use ask::summed::BranchSummary;
+pub use ask::trace::{RebuiltPrompt, read_trace};
+pub use asked::{
+    ContinueSpec, EditSpec, GenerationSpec, ImpersonateSpec, LoreTestSpec, MessageSpec, PluginChoice, PreviewSpec,
+    RerollSpec, SessionSpec, StaleHeadPolicy, SummarySpec, TurnReceipt,
+};
+pub use display::ReplyDisplay;
 pub use models::connections;
 pub use models::counts::unusable_files;
-pub use models::providers::Cost;
-pub use models::{Candidate, Choice, Models, Passed, UnknownModel, Writer};
-pub use reply::keeper::Rhythm;
-pub use rules::meters::Meter;
-pub use scene::{Offered, QuickReply, Tip};
-pub use shown::Displayed;
-pub use start::change::PluginsKept;
-pub use tried::LoreTested;
-pub use workshop::replay::{Replay, Replayed, Row};
-pub use workshop::{Trial, Tried};
+pub use models::providers::ReplyCost;
+pub use models::{ModelCandidate, ModelRegistry, ModelSelection, ReplyWriter, SkippedModel, UnknownModelError};
+pub use reply::keeper::SaveIntervals;
+pub use rules::meters::HookMetric;
+pub use scene::{LeafSnapshot, ReplySuggestions, SuggestedReply};
+pub use shown::DisplayResult;
+pub use start::change::PluginsUpdate;
+pub use tried::LoreTestOutcome;
+pub use workshop::replay::{ReplayOutcome, ReplaySpec, ReplayStep};
+pub use workshop::{HookTrialOutcome, HookTrialSpec};
 
 /// Why a turn did not begin. Nothing was written, unless it says so.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum TurnError {
     /// The request does not fit the tree.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] TreeError),
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -125,36 +130,36 @@ impl From<WriteError> for TurnError {
 }
 
 /// Everything a turn needs, shared by all of them.
-pub(crate) struct Parts {
+pub(crate) struct TurnServices {
     pub config: Arc<Config>,
     pub store: Arc<Store>,
-    pub live: Arc<Live>,
-    pub catalogue: Arc<Installed>,
-    pub models: Arc<Models>,
-    pub hooks: rules::hooks::Hooks,
+    pub live: Arc<LiveSessions>,
+    pub catalogue: Arc<InstalledPlugins>,
+    pub models: Arc<ModelRegistry>,
+    pub hooks: rules::hooks::HookRunner,
     /// How plugins showed replies lately.
-    pub shown: shown::Shown,
+    pub shown: shown::DisplayCache,
     /// Lorebooks that were read already.
-    pub shelf: Arc<ask::shelf::Shelf>,
+    pub shelf: Arc<ask::shelf::LorebookCache>,
     /// Who recalls.
-    pub memories: ask::recall::Memories,
+    pub memories: ask::recall::QueryEmbedder,
     /// Who sums up.
-    pub summing: summing::Summing,
+    pub summing: summing::Summarizer,
     /// Who asks models for plugins.
-    pub asking: beside::Asking,
+    pub asking: beside::PluginModelCalls,
     /// How often what runs is kept.
-    pub rhythm: Rhythm,
+    pub rhythm: SaveIntervals,
     /// What running replies were asked with.
-    pub requests: reply::requests::Requests,
+    pub requests: reply::requests::RunningRequests,
     pub clock: Arc<dyn Clock>,
-    pub ids: Arc<Ids>,
+    pub ids: Arc<IdGenerator>,
     /// The server is shutting down: nothing begins any more.
     pub is_stopping: AtomicBool,
 }
 
-impl Parts {
+impl TurnServices {
     /// Asks a provider in the background what its models can, if nobody did so for a while: the next prompt knows.
-    pub fn learn_again(&self, client: &Client) {
+    pub fn learn_again(&self, client: &ProviderClient) {
         if self.models.wants_to_learn(&client.endpoint().id, self.clock.now()) {
             let (models, client) = (Arc::clone(&self.models), client.clone());
             tokio::spawn(async move { models.learn_from(&client).await });
@@ -164,23 +169,23 @@ impl Parts {
 
 /// The door to the journey.
 #[derive(Clone)]
-pub struct Turns {
-    parts: Arc<Parts>,
+pub struct TurnEngine {
+    parts: Arc<TurnServices>,
     runtime: Handle,
 }
 
-/// What [`Turns::new`] is built from.
-pub struct Needs {
+/// What [`TurnEngine::new`] is built from.
+pub struct TurnDeps {
     /// Settings.
     pub config: Arc<Config>,
     /// The store.
     pub store: Arc<Store>,
     /// Live events.
-    pub live: Arc<Live>,
+    pub live: Arc<LiveSessions>,
     /// The plugins.
-    pub catalogue: Arc<Installed>,
+    pub catalogue: Arc<InstalledPlugins>,
     /// The models.
-    pub models: Arc<Models>,
+    pub models: Arc<ModelRegistry>,
     /// The model of embeddings, where one is set.
     pub embedder: Option<Embedder>,
     /// Who runs scripts.
@@ -188,28 +193,28 @@ pub struct Needs {
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Ids.
-    pub ids: Arc<Ids>,
+    pub ids: Arc<IdGenerator>,
     /// How often what runs is kept.
-    pub rhythm: Rhythm,
+    pub rhythm: SaveIntervals,
 }
 
-impl Turns {
+impl TurnEngine {
     /// Turns that run on a runtime of the server's own.
-    pub fn new(needs: Needs, runtime: Handle) -> Self {
-        let parts = Parts {
-            hooks: rules::hooks::Hooks::new(needs.host, Arc::clone(&needs.store), runtime.clone()),
+    pub fn new(needs: TurnDeps, runtime: Handle) -> Self {
+        let parts = TurnServices {
+            hooks: rules::hooks::HookRunner::new(needs.host, Arc::clone(&needs.store), runtime.clone()),
             store: needs.store,
             live: needs.live,
             catalogue: needs.catalogue,
-            memories: ask::recall::Memories::new(needs.config.recall.clone(), needs.embedder),
+            memories: ask::recall::QueryEmbedder::new(needs.config.recall.clone(), needs.embedder),
             models: needs.models,
-            shown: shown::Shown::default(),
-            summing: summing::Summing::default(),
-            asking: beside::Asking::default(),
+            shown: shown::DisplayCache::default(),
+            summing: summing::Summarizer::default(),
+            asking: beside::PluginModelCalls::default(),
             shelf: Arc::default(),
             rhythm: needs.rhythm,
             config: needs.config,
-            requests: reply::requests::Requests::default(),
+            requests: reply::requests::RunningRequests::default(),
             clock: needs.clock,
             ids: needs.ids,
             is_stopping: AtomicBool::new(false),
@@ -218,7 +223,7 @@ impl Turns {
     }
 
     /// What the hooks of each plugin have cost since the server began, by plugin and hook.
-    pub fn meters(&self) -> Vec<((String, &'static str), Meter)> {
+    pub fn meters(&self) -> Vec<((String, &'static str), HookMetric)> {
         self.parts.hooks.meters.all()
     }
 
@@ -226,7 +231,7 @@ impl Turns {
     ///
     /// # Errors
     /// A character, persona, model or plugin is not there, or the database fails.
-    pub async fn begin(&self, caller: UserId, new: NewSession) -> Result<SessionId, TurnError> {
+    pub async fn begin(&self, caller: UserId, new: SessionSpec) -> Result<SessionId, TurnError> {
         let parts = Arc::clone(&self.parts);
         self.once(async move { start::begin::begin(&parts, caller, new).await }).await
     }
@@ -235,7 +240,12 @@ impl Turns {
     ///
     /// # Errors
     /// As [`TurnError`] says; nothing was written then.
-    pub async fn message(&self, caller: UserId, session: SessionId, new: NewMessage) -> Result<Started, TurnError> {
+    pub async fn message(
+        &self,
+        caller: UserId,
+        session: SessionId,
+        new: MessageSpec,
+    ) -> Result<TurnReceipt, TurnError> {
         let turns = self.clone();
         self.once(async move { start::message(&turns, caller, session, new).await }).await
     }
@@ -244,11 +254,16 @@ impl Turns {
     ///
     /// # Errors
     /// As [`TurnError`] says; nothing was written then.
-    pub async fn reroll(&self, caller: UserId, session: SessionId, asked: Reroll) -> Result<Started, TurnError> {
+    pub async fn reroll(
+        &self,
+        caller: UserId,
+        session: SessionId,
+        asked: RerollSpec,
+    ) -> Result<TurnReceipt, TurnError> {
         let turns = self.clone();
         let work = async move {
             let expected_leaf = beside::seen(&turns.parts, caller, session, asked.expected_leaf).await?;
-            start::again::reroll(&turns, caller, session, Reroll { expected_leaf, ..asked }).await
+            start::again::reroll(&turns, caller, session, RerollSpec { expected_leaf, ..asked }).await
         };
         self.once(work).await
     }
@@ -257,11 +272,16 @@ impl Turns {
     ///
     /// # Errors
     /// It is no reply with text, a plugin writes, or as [`TurnError`] says; nothing was written then.
-    pub async fn go_on(&self, caller: UserId, session: SessionId, asked: GoOn) -> Result<Started, TurnError> {
+    pub async fn go_on(
+        &self,
+        caller: UserId,
+        session: SessionId,
+        asked: ContinueSpec,
+    ) -> Result<TurnReceipt, TurnError> {
         let turns = self.clone();
         let work = async move {
             let expected_leaf = beside::seen(&turns.parts, caller, session, asked.expected_leaf).await?;
-            start::again::go_on(&turns, caller, session, GoOn { expected_leaf, ..asked }).await
+            start::again::go_on(&turns, caller, session, ContinueSpec { expected_leaf, ..asked }).await
         };
         self.once(work).await
     }
@@ -275,12 +295,12 @@ impl Turns {
         caller: UserId,
         session: SessionId,
         node: NodeId,
-        edit: Edit,
-    ) -> Result<Started, TurnError> {
+        edit: EditSpec,
+    ) -> Result<TurnReceipt, TurnError> {
         let turns = self.clone();
         let work = async move {
             let expected_leaf = beside::seen(&turns.parts, caller, session, edit.expected_leaf).await?;
-            start::edit::edit(&turns, caller, session, node, Edit { expected_leaf, ..edit }).await
+            start::edit::edit(&turns, caller, session, node, EditSpec { expected_leaf, ..edit }).await
         };
         self.once(work).await
     }
@@ -294,9 +314,9 @@ impl Turns {
         caller: UserId,
         session: SessionId,
         node: NodeId,
-        operations: Vec<crate::world::Operation>,
-        expected_leaf: Option<Seen>,
-    ) -> Result<Started, TurnError> {
+        operations: Vec<crate::world::StateOperation>,
+        expected_leaf: Option<ExpectedVersion>,
+    ) -> Result<TurnReceipt, TurnError> {
         let parts = Arc::clone(&self.parts);
         self.once(async move { start::change::change(&parts, caller, session, node, operations, expected_leaf).await })
             .await
@@ -311,7 +331,7 @@ impl Turns {
         caller: UserId,
         session: SessionId,
         plugins: Vec<PluginChoice>,
-    ) -> Result<PluginsKept, TurnError> {
+    ) -> Result<PluginsUpdate, TurnError> {
         let parts = Arc::clone(&self.parts);
         self.own(async move { start::change::set_plugins(&parts, caller, session, plugins).await }).await
     }
@@ -324,7 +344,7 @@ impl Turns {
         &self,
         caller: UserId,
         session: SessionId,
-        asked: Impersonate,
+        asked: ImpersonateSpec,
     ) -> Result<DraftId, TurnError> {
         let turns = self.clone();
         self.own(async move { draft::impersonate(&turns, caller, session, asked).await }).await
@@ -334,7 +354,12 @@ impl Turns {
     ///
     /// # Errors
     /// The node is not there or cannot be answered, no model can be asked, or the database fails.
-    pub async fn preview(&self, caller: UserId, session: SessionId, asked: Preview) -> Result<Rebuilt, TurnError> {
+    pub async fn preview(
+        &self,
+        caller: UserId,
+        session: SessionId,
+        asked: PreviewSpec,
+    ) -> Result<RebuiltPrompt, TurnError> {
         preview::preview(&self.parts, caller, session, asked).await
     }
 
@@ -342,7 +367,7 @@ impl Turns {
     ///
     /// # Errors
     /// Something that is named is not there, or the database fails.
-    pub async fn test_lore(&self, caller: UserId, asked: LoreTest) -> Result<LoreTested, TurnError> {
+    pub async fn test_lore(&self, caller: UserId, asked: LoreTestSpec) -> Result<LoreTestOutcome, TurnError> {
         tried::test(&self.parts, caller, asked).await
     }
 
@@ -356,7 +381,7 @@ impl Turns {
         collections: Vec<String>,
         question: String,
         most: usize,
-    ) -> Result<FoundDocuments, StoreError> {
+    ) -> Result<RankedDocuments, StoreError> {
         let (parts, now) = (&self.parts, self.parts.clock.now());
         parts.memories.documents(&parts.store, now, caller, collections, question, most).await
     }
@@ -370,7 +395,12 @@ impl Turns {
     ///
     /// # Errors
     /// The messages are no run of one line, no model can be asked, or there is no room.
-    pub async fn summarise(&self, caller: UserId, session: SessionId, asked: Summarise) -> Result<DraftId, TurnError> {
+    pub async fn summarise(
+        &self,
+        caller: UserId,
+        session: SessionId,
+        asked: SummarySpec,
+    ) -> Result<DraftId, TurnError> {
         let turns = self.clone();
         self.own(async move { draft::summarise(&turns, caller, session, asked).await }).await
     }
@@ -389,12 +419,12 @@ impl Turns {
     /// The session or node is not there, or the database fails.
     pub fn tip(
         &self,
-        reader: &mut Reader<'_>,
+        reader: &mut StoreReader<'_>,
         caller: UserId,
         session: SessionId,
         leaf: NodeId,
-    ) -> Result<Tip, TurnError> {
-        scene::tip(reader, &scene::Look::at(&self.parts, caller, session, leaf))
+    ) -> Result<LeafSnapshot, TurnError> {
+        scene::tip(reader, &scene::SnapshotQuery::at(&self.parts, caller, session, leaf))
     }
 
     /// The plugins that are switched off in a session, as far as is known without reading: those that were asked there.
@@ -403,15 +433,15 @@ impl Turns {
     }
 
     /// Who shows the replies of one look; `None` where no plugin has a say in that.
-    pub fn display(&self) -> Option<Display> {
-        Display::new(&self.parts)
+    pub fn display(&self) -> Option<ReplyDisplay> {
+        ReplyDisplay::new(&self.parts)
     }
 
     /// Tries a hook of a plugin on a message, perhaps with code that is not saved. Writes nothing.
     ///
     /// # Errors
     /// The session or message is not there, or the database fails.
-    pub async fn try_hook(&self, caller: UserId, trial: Trial) -> Result<Tried, TurnError> {
+    pub async fn try_hook(&self, caller: UserId, trial: HookTrialSpec) -> Result<HookTrialOutcome, TurnError> {
         workshop::try_hook(&self.parts, caller, trial).await
     }
 
@@ -419,7 +449,7 @@ impl Turns {
     ///
     /// # Errors
     /// The session or a message is not there, or the database fails.
-    pub async fn replay(&self, caller: UserId, asked: Replay) -> Result<Replayed, TurnError> {
+    pub async fn replay(&self, caller: UserId, asked: ReplaySpec) -> Result<ReplayOutcome, TurnError> {
         workshop::replay::replay(&self.parts, caller, asked).await
     }
 
@@ -428,12 +458,12 @@ impl Turns {
     /// # Errors
     /// The session or a message is not there, the line was played by other rules, a rule fails, something was done in the
     /// session meanwhile, or the database fails.
-    pub async fn accept(&self, caller: UserId, asked: Replay) -> Result<(Replayed, Arranged), TurnError> {
+    pub async fn accept(&self, caller: UserId, asked: ReplaySpec) -> Result<(ReplayOutcome, ArrangeResult), TurnError> {
         workshop::replay::accept(&self.parts, caller, asked).await
     }
 
     /// What plugins offer at a tip.
-    pub async fn offered(&self, tip: Tip) -> Offered {
+    pub async fn offered(&self, tip: LeafSnapshot) -> ReplySuggestions {
         scene::offered(&self.parts, tip).await
     }
 
@@ -449,7 +479,7 @@ impl Turns {
     /// Asks all providers in the background what they offer.
     pub fn learn(&self) {
         let _runtime = self.runtime.enter();
-        let clients: Vec<Client> = self.parts.models.providers().map(|(_, client, _)| client).collect();
+        let clients: Vec<ProviderClient> = self.parts.models.providers().map(|(_, client, _)| client).collect();
         clients.iter().for_each(|client| self.parts.learn_again(client));
     }
 
@@ -467,7 +497,11 @@ impl Turns {
     ///
     /// # Errors
     /// The database fails.
-    pub fn summaries(reader: &mut Reader<'_>, held: &Held, at: &Placed) -> Result<Vec<SummaryOfLine>, StoreError> {
+    pub fn summaries(
+        reader: &mut StoreReader<'_>,
+        held: &StoredSession,
+        at: &StoredNode,
+    ) -> Result<Vec<BranchSummary>, StoreError> {
         ask::summed::of_line(reader, held, at)
     }
 
@@ -475,7 +509,11 @@ impl Turns {
     ///
     /// # Errors
     /// The database fails.
-    pub fn summary(reader: &mut Reader<'_>, held: &Held, id: SummaryId) -> Result<Option<SummaryOfLine>, StoreError> {
+    pub fn summary(
+        reader: &mut StoreReader<'_>,
+        held: &StoredSession,
+        id: SummaryId,
+    ) -> Result<Option<BranchSummary>, StoreError> {
         ask::summed::one(reader, held, id)
     }
 
@@ -500,7 +538,7 @@ impl Turns {
         if self.parts.is_stopping.load(Ordering::SeqCst) {
             return Err(TurnError::Stopped);
         }
-        let claimed = Claim::carry(Claim::present(), work);
+        let claimed = IdempotencyClaim::carry(IdempotencyClaim::present(), work);
         self.runtime.spawn(claimed).await.unwrap_or(Err(TurnError::Stopped))
     }
 
@@ -509,7 +547,7 @@ impl Turns {
         &self,
         work: impl Future<Output = Result<T, TurnError>> + Send + 'static,
     ) -> Result<T, TurnError> {
-        match Claim::made_before() {
+        match IdempotencyClaim::made_before() {
             Some(made) => Ok(made),
             None => self.own(work).await,
         }

@@ -7,35 +7,35 @@ use serde_json::json;
 
 use crate::clock::Time;
 use crate::ids::{NodeId, SessionId, UserId};
-use crate::store::{Held, Placed, Reader};
-use crate::tree::edit::{self, Refusal};
+use crate::store::{StoreReader, StoredNode, StoredSession};
+use crate::tree::edit::{self, TreeError};
 use crate::tree::{Kind, Role, Status};
 
 use crate::turn::ask;
-use crate::turn::ask::fill::{Purpose, Wanted};
-use crate::turn::ask::room::Bounds;
-use crate::turn::ask::trace::{Made, Rebuilt};
-use crate::turn::cast::{self, Voice};
-use crate::turn::scene::{self, Look, Scene};
-use crate::turn::{Generate, Parts, Preview, TurnError, ask::room, draft, reply::runner, start};
+use crate::turn::ask::fill::{GenerationTask, PromptPurpose};
+use crate::turn::ask::room::PromptBounds;
+use crate::turn::ask::trace::{BuiltPrompt, RebuiltPrompt};
+use crate::turn::cast::{self, UserPersona};
+use crate::turn::scene::{self, SnapshotQuery, TurnSnapshot};
+use crate::turn::{GenerationSpec, PreviewSpec, TurnError, TurnServices, ask::room, draft, reply::runner, start};
 
 /// The prompt that a send would make.
 pub async fn preview(
-    parts: &Arc<Parts>,
+    parts: &Arc<TurnServices>,
     caller: UserId,
     session: SessionId,
-    asked: Preview,
-) -> Result<Rebuilt, TurnError> {
+    asked: PreviewSpec,
+) -> Result<RebuiltPrompt, TurnError> {
     let held = parts.store.read(move |reader| Ok::<_, TurnError>(reader.session(caller, session)?)).await?;
-    let held = held.ok_or(Refusal::NotFound("the session"))?;
-    let generate = Generate { n: 1, model: asked.model, params: asked.params, character: None };
+    let held = held.ok_or(TreeError::NotFound("the session"))?;
+    let generate = GenerationSpec { n: 1, model: asked.model, params: asked.params, character: None };
     let choice = draft::writer(parts, &held.session, &generate)?;
     let bounds = room::bounds(parts, &choice, &start::params(&held.session, &generate));
     let now = parts.clock.now();
     let place = (caller, session, asked.parent);
     let recall = parts.memories.ask(&parts.store, now, place, asked.content.as_deref()).await;
-    let bounds = Bounds { recall, ..bounds };
-    let look = Look::at(parts, caller, session, asked.parent);
+    let bounds = PromptBounds { recall, ..bounds };
+    let look = SnapshotQuery::at(parts, caller, session, asked.parent);
     let (id, content) = (NodeId::new(parts.ids.next(now)), asked.content);
     let inside = Arc::clone(parts);
     parts
@@ -51,7 +51,7 @@ pub async fn preview(
                 }
                 None => waiting(reader, &scene.held, &scene.at)?,
             };
-            let purpose = Purpose { wanted: Wanted::Reply, number };
+            let purpose = PromptPurpose { wanted: GenerationTask::Reply, number };
             let made = ask::prompt(&inside, reader, &mut scene, bounds, &purpose)?;
             shown(reader, &scene.held, made)
         })
@@ -59,7 +59,7 @@ pub async fn preview(
 }
 
 /// How many replies a message has that waits for another.
-fn waiting(reader: &mut Reader<'_>, held: &Held, at: &Placed) -> Result<usize, TurnError> {
+fn waiting(reader: &mut StoreReader<'_>, held: &StoredSession, at: &StoredNode) -> Result<usize, TurnError> {
     if at.node.role == Role::Assistant || at.node.kind == Kind::Root {
         let message = "the last word is a reply's: say what would be written below it".to_owned();
         return Err(TurnError::Invalid { field: "content", message });
@@ -70,15 +70,15 @@ fn waiting(reader: &mut Reader<'_>, held: &Held, at: &Placed) -> Result<usize, T
 
 /// Goes on to a message that is not written, as if it were.
 pub fn say(
-    reader: &mut Reader<'_>,
-    scene: &mut Scene,
+    reader: &mut StoreReader<'_>,
+    scene: &mut TurnSnapshot,
     id: NodeId,
     content: String,
     now: Time,
     hide_tags: &[String],
 ) -> Result<(), TurnError> {
     let persona = scene.session().persona.as_ref().map(|persona| persona.id);
-    let voice = Voice { persona, name: None };
+    let voice = UserPersona { persona, name: None };
     scene.cast = cast::read(reader, &scene.held.session, None, &voice)?;
     let mut node = scene.at.node.clone();
     node.parent = Some(node.id);
@@ -89,18 +89,18 @@ pub fn say(
     node.turn += 1;
     scene.said = (Arc::from(node.content.as_str()), Role::User.word());
     // No row is 0: nobody finds it in the store.
-    scene.at = Placed { node, n: 0 };
+    scene.at = StoredNode { node, n: 0 };
     scene.page.nodes.push(scene.at.clone());
     scene.heard(hide_tags);
     Ok(())
 }
 
-fn shown(reader: &mut Reader<'_>, held: &Held, made: Made) -> Result<Rebuilt, TurnError> {
+fn shown(reader: &mut StoreReader<'_>, held: &StoredSession, made: BuiltPrompt) -> Result<RebuiltPrompt, TurnError> {
     let rows: Vec<i64> = made.history.iter().copied().filter(|n| *n != 0).collect();
     let history = reader.placed(held, &rows)?.into_iter().map(|placed| placed.node.id).collect();
     let fault = made.too_large.map(|too_large| runner::does_not_fit(too_large, made.has_preset()));
     let tools = made.tools.wire();
-    let mut rebuilt = Rebuilt::of(made, history);
+    let mut rebuilt = RebuiltPrompt::of(made, history);
     if !tools.is_empty() {
         rebuilt.head.insert("tools".into(), tools.into());
     }

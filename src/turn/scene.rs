@@ -3,42 +3,42 @@
 use std::sync::Arc;
 
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};
-use crate::plugin::{Answer, Catalogue, Hook, NodeFacts, Recent, Seeds};
-use crate::prompt::{Cast, tags};
-use crate::store::{Held, Page, Placed, Reader, RulesInForce, Show};
-use crate::tree::edit::Refusal;
-use crate::tree::{Kind, Node, Role, Session, Trouble};
+use crate::plugin::{Catalogue, DiceSeeds, Hook, HookAnswer, HookNodeInfo, RecentMessage};
+use crate::prompt::{PromptCast, tags};
+use crate::store::{ActiveRules, NodePage, PathFilter, StoreReader, StoredNode, StoredSession};
+use crate::tree::edit::TreeError;
+use crate::tree::{Kind, Node, NodeProblem, Role, Session};
 use crate::world::World;
 
-use crate::turn::cast::{self, Voice};
-use crate::turn::rules::hooks::{Proposal, Stage};
-use crate::turn::{Parts, TurnError, rules::force};
+use crate::turn::cast::{self, UserPersona};
+use crate::turn::rules::hooks::{HookContext, HookProposal};
+use crate::turn::{TurnError, TurnServices, rules::force};
 
 /// How many messages before a node scripts may look at.
 const RECENT: i64 = 50;
 
 /// One position of a session.
-pub struct Scene {
+pub struct TurnSnapshot {
     /// The session as it stands.
-    pub held: Held,
+    pub held: StoredSession,
     /// The node.
-    pub at: Placed,
+    pub at: StoredNode,
     /// The world after it.
     pub world: Arc<World>,
     /// What was said last, and by whom: the node itself, or what stands above a change node.
     pub said: (Arc<str>, &'static str),
     /// The rules in force there.
-    pub rules: Arc<RulesInForce>,
+    pub rules: Arc<ActiveRules>,
     /// Who plays.
-    pub cast: Cast,
+    pub cast: PromptCast,
     /// Whose voice the user's is.
-    pub voice: Voice,
+    pub voice: UserPersona,
     /// Who answers, of those that play.
     pub speaker: Option<CharacterId>,
     /// The newest messages up to it; none where nobody looks at them.
-    pub page: Page,
+    pub page: NodePage,
     /// What scripts may know of them, oldest first.
-    pub recent: Arc<[Recent]>,
+    pub recent: Arc<[RecentMessage]>,
     /// Replies from the root to it; 0 where no rule asks.
     pub replies: u64,
     /// 1 where a change node that is yet to be written stands between this position and what comes next.
@@ -47,7 +47,7 @@ pub struct Scene {
     pub catalogue: Arc<Catalogue>,
 }
 
-impl Scene {
+impl TurnSnapshot {
     /// The session.
     pub fn session(&self) -> &Session {
         &self.held.session
@@ -59,8 +59,8 @@ impl Scene {
     }
 
     /// The stage for hooks that run *after* this position, for a node that comes next below it.
-    pub fn stage(&self, rules: &RulesInForce, next: NodeFacts, dice_seed: u64) -> Stage {
-        Stage {
+    pub fn stage(&self, rules: &ActiveRules, next: HookNodeInfo, dice_seed: u64) -> HookContext {
+        HookContext {
             session: self.session().id,
             players: force::players(&rules.plugins, &self.catalogue),
             rules: Arc::new(rules.rules.clone()),
@@ -71,7 +71,7 @@ impl Scene {
             character: self.cast.character.clone(),
             node: next,
             recent: Arc::clone(&self.recent),
-            seeds: Seeds { session: self.session().seed, node: dice_seed },
+            seeds: DiceSeeds { session: self.session().seed, node: dice_seed },
             recorded: Arc::from([]),
             answer: None,
             starts: Arc::from([]),
@@ -87,9 +87,9 @@ impl Scene {
     }
 
     /// The facts of a node that comes below this position.
-    pub fn next(&self, id: NodeId, time: crate::clock::Time, speaks: bool) -> NodeFacts {
+    pub fn next(&self, id: NodeId, time: crate::clock::Time, speaks: bool) -> HookNodeInfo {
         let count = |n: i32| u64::try_from(n).unwrap_or(0);
-        NodeFacts {
+        HookNodeInfo {
             id: id.to_string(),
             depth: count(self.at.node.depth) + 1 + self.bridged,
             turn: count(self.at.node.turn) + u64::from(speaks),
@@ -100,7 +100,7 @@ impl Scene {
 
 /// Where to look, and for whom.
 #[derive(Debug, Clone)]
-pub struct Look {
+pub struct SnapshotQuery {
     /// The caller: only their sessions are seen.
     pub caller: UserId,
     /// The session.
@@ -110,16 +110,16 @@ pub struct Look {
     /// Who answers; `None` = the session's first character.
     pub speaker: Option<CharacterId>,
     /// Whose voice the user's is; `None` = that of the newest user's message on the path.
-    pub voice: Option<Voice>,
+    pub voice: Option<UserPersona>,
     /// Tags whose blocks scripts and models are not shown.
     pub hide_tags: Vec<String>,
     /// The plugins.
     pub catalogue: Arc<Catalogue>,
 }
 
-impl Look {
+impl SnapshotQuery {
     /// A look at a node as it stands.
-    pub fn at(parts: &Parts, caller: UserId, session: SessionId, node: NodeId) -> Self {
+    pub fn at(parts: &TurnServices, caller: UserId, session: SessionId, node: NodeId) -> Self {
         let hide_tags = parts.config.generation.hide_tags.clone();
         let catalogue = parts.catalogue.now();
         Self { caller, session, node, speaker: None, voice: None, hide_tags, catalogue }
@@ -130,8 +130,8 @@ impl Look {
 ///
 /// # Errors
 /// The session or node is not there, or the database fails.
-pub fn read(reader: &mut Reader<'_>, look: &Look) -> Result<Scene, TurnError> {
-    let held = reader.session(look.caller, look.session)?.ok_or(Refusal::NotFound("the session"))?;
+pub fn read(reader: &mut StoreReader<'_>, look: &SnapshotQuery) -> Result<TurnSnapshot, TurnError> {
+    let held = reader.session(look.caller, look.session)?.ok_or(TreeError::NotFound("the session"))?;
     read_in(reader, held, look)
 }
 
@@ -139,13 +139,17 @@ pub fn read(reader: &mut Reader<'_>, look: &Look) -> Result<Scene, TurnError> {
 ///
 /// # Errors
 /// The node is not there, or the database fails.
-pub fn read_in(reader: &mut Reader<'_>, held: Held, look: &Look) -> Result<Scene, TurnError> {
-    let at = reader.node(&held, look.node)?.ok_or(Refusal::NotFound("the message"))?;
+pub fn read_in(
+    reader: &mut StoreReader<'_>,
+    held: StoredSession,
+    look: &SnapshotQuery,
+) -> Result<TurnSnapshot, TurnError> {
+    let at = reader.node(&held, look.node)?.ok_or(TreeError::NotFound("the message"))?;
     let world = reader.world(&held, &at)?;
     let rules = reader.rules(&at)?;
     let page = match has_onlookers(&held, &at, &rules, look) {
-        true => reader.newest_page(&held, &at, RECENT, Show::Enabled)?,
-        false => Page::default(),
+        true => reader.newest_page(&held, &at, RECENT, PathFilter::Enabled)?,
+        false => NodePage::default(),
     };
     let last = page.nodes.last().filter(|_| at.node.kind == Kind::Change).unwrap_or(&at);
     let said = (Arc::from(tags::heard(last.node.role, &last.node.content, &look.hide_tags)), last.node.role.word());
@@ -155,7 +159,7 @@ pub fn read_in(reader: &mut Reader<'_>, held: Held, look: &Look) -> Result<Scene
     let recent = sent().map(|node| spoken(node, &look.hide_tags, &cast)).collect();
     let speaker = cast::speaker(&held.session, look.speaker).map(|card| card.id);
     let replies = if counts_replies(&held, &rules, look) { reader.replies_up(&at)? } else { 0 };
-    Ok(Scene {
+    Ok(TurnSnapshot {
         held,
         at,
         world,
@@ -173,7 +177,7 @@ pub fn read_in(reader: &mut Reader<'_>, held: Held, look: &Look) -> Result<Scene
 }
 
 /// Whether a plugin that plays or is to play asks how many replies there were.
-fn counts_replies(held: &Held, rules: &RulesInForce, look: &Look) -> bool {
+fn counts_replies(held: &StoredSession, rules: &ActiveRules, look: &SnapshotQuery) -> bool {
     let wanted = held.session.plugins.iter().filter(|plugin| plugin.enabled).map(|plugin| &plugin.id);
     let playing = rules.plugins.iter().map(|plugin| &plugin.id).chain(wanted);
     let mut playing = playing.filter_map(|id| look.catalogue.get(id));
@@ -183,19 +187,19 @@ fn counts_replies(held: &Held, rules: &RulesInForce, look: &Look) -> bool {
 /// Whether anybody looks at what was said before. A reply does, which has no voice of its own; for a message that is about to
 /// be written only scripts do, those in force and those that the session wants, and a change node looks for what it stands
 /// below.
-fn has_onlookers(held: &Held, at: &Placed, rules: &RulesInForce, look: &Look) -> bool {
+fn has_onlookers(held: &StoredSession, at: &StoredNode, rules: &ActiveRules, look: &SnapshotQuery) -> bool {
     let wants_scripts = held.session.plugins.iter().any(|plugin| plugin.enabled);
     look.voice.is_none() || at.node.kind == Kind::Change || !rules.plugins.is_empty() || wants_scripts
 }
 
-fn newest_voice<'a>(sent: impl DoubleEndedIterator<Item = &'a Node>) -> Voice {
+fn newest_voice<'a>(sent: impl DoubleEndedIterator<Item = &'a Node>) -> UserPersona {
     let newest = sent.rev().find(|node| node.role == Role::User);
-    newest.map(|node| Voice { persona: node.persona, name: node.name.clone() }).unwrap_or_default()
+    newest.map(|node| UserPersona { persona: node.persona, name: node.name.clone() }).unwrap_or_default()
 }
 
-fn spoken(node: &Node, hide_tags: &[String], cast: &Cast) -> Recent {
+fn spoken(node: &Node, hide_tags: &[String], cast: &PromptCast) -> RecentMessage {
     let fallback = if node.role == Role::Assistant { &cast.character } else { &cast.user };
-    Recent {
+    RecentMessage {
         role: node.role.word().to_owned(),
         name: node.name.clone().unwrap_or_else(|| fallback.clone()),
         text: tags::hide(&node.content, hide_tags).unwrap_or_else(|| node.content.clone()),
@@ -204,7 +208,7 @@ fn spoken(node: &Node, hide_tags: &[String], cast: &Cast) -> Recent {
 
 /// A reply that a plugin offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QuickReply {
+pub struct SuggestedReply {
     /// The plugin.
     pub plugin: String,
     /// What the button says.
@@ -215,16 +219,16 @@ pub struct QuickReply {
 
 /// What plugins offer at a leaf.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Offered {
+pub struct ReplySuggestions {
     /// The replies.
-    pub replies: Vec<QuickReply>,
+    pub replies: Vec<SuggestedReply>,
     /// Why some plugin offers none.
-    pub problems: Vec<Trouble>,
+    pub problems: Vec<NodeProblem>,
 }
 
 /// The end of a line, where plugins are asked what they offer.
-pub struct Tip {
-    scene: Scene,
+pub struct LeafSnapshot {
+    scene: TurnSnapshot,
     /// The world before it.
     before: Arc<World>,
 }
@@ -233,30 +237,30 @@ pub struct Tip {
 ///
 /// # Errors
 /// As [`read`].
-pub(in crate::turn) fn tip(reader: &mut Reader<'_>, look: &Look) -> Result<Tip, TurnError> {
+pub(in crate::turn) fn tip(reader: &mut StoreReader<'_>, look: &SnapshotQuery) -> Result<LeafSnapshot, TurnError> {
     let scene = read(reader, look)?;
     let before = reader.world_before(&scene.held, &scene.at)?;
-    Ok(Tip { scene, before })
+    Ok(LeafSnapshot { scene, before })
 }
 
 /// What plugins offer at a tip. Nothing is written: what goes wrong here stands in no node.
-pub(in crate::turn) async fn offered(parts: &Parts, tip: Tip) -> Offered {
-    let Tip { scene, before } = tip;
+pub(in crate::turn) async fn offered(parts: &TurnServices, tip: LeafSnapshot) -> ReplySuggestions {
+    let LeafSnapshot { scene, before } = tip;
     let at = &scene.at.node;
     let count = |n: i32| u64::try_from(n).unwrap_or(0);
     let facts =
-        NodeFacts { id: at.id.to_string(), depth: count(at.depth), turn: count(at.turn), time: Some(at.created) };
+        HookNodeInfo { id: at.id.to_string(), depth: count(at.depth), turn: count(at.turn), time: Some(at.created) };
     let mut stage = scene.stage(&scene.rules, facts, at.dice_seed);
     stage.world = before;
     // The messages before the tip: not the tip itself.
     let earlier = scene.recent.len() - usize::from(at.is_sent() && !scene.recent.is_empty());
     stage.recent = scene.recent.iter().take(earlier).cloned().collect();
-    let so_far = Proposal::on(Arc::clone(&scene.world));
+    let so_far = HookProposal::on(Arc::clone(&scene.world));
     let proposal = parts.hooks.run(Hook::QuickReplies, &stage, so_far).await;
     let mut replies = Vec::new();
     for (plugin, answer) in proposal.answers {
-        if let Answer::QuickReplies(offered) = answer {
-            let own = |reply: crate::plugin::QuickReply| QuickReply {
+        if let HookAnswer::QuickReplies(offered) = answer {
+            let own = |reply: crate::plugin::PluginQuickReply| SuggestedReply {
                 plugin: plugin.clone(),
                 label: reply.label,
                 send: reply.send,
@@ -264,5 +268,5 @@ pub(in crate::turn) async fn offered(parts: &Parts, tip: Tip) -> Offered {
             replies.extend(offered.into_iter().map(own));
         }
     }
-    Offered { replies, problems: proposal.delta.problems }
+    ReplySuggestions { replies, problems: proposal.delta.problems }
 }

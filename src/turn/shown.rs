@@ -1,7 +1,7 @@
 //! What plugins showed lately. The same reply is looked at often — by the next page, by everybody who watches a session — and a script
 //! that only reads says the same of the same things: it is asked once.
 //!
-//! A reply has one entry, and what it was made of decides whether it still holds ([`Made`]). Who failed at it is not asked again either,
+//! A reply has one entry, and what it was made of decides whether it still holds ([`DisplayKey`]). Who failed at it is not asked again either,
 //! so that looking at a reply a second time is no second strike.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -10,8 +10,8 @@ use lru::LruCache;
 
 use crate::ids::NodeId;
 use crate::plugin::Catalogue;
-use crate::store::RulesInForce;
-use crate::tree::Trouble;
+use crate::store::ActiveRules;
+use crate::tree::NodeProblem;
 
 /// The bytes that are kept, estimated.
 const BYTES: usize = 4 << 20;
@@ -20,22 +20,22 @@ const ENTRY: usize = 256;
 
 /// How a reply is shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Displayed {
+pub struct DisplayResult {
     /// The text; `None` = nobody changed it.
     pub text: Option<String>,
     /// Why some plugin did not have its say.
-    pub problems: Vec<Trouble>,
+    pub problems: Vec<NodeProblem>,
 }
 
 /// All that a reply is shown by and that may change while the node stays: its facts and its dice do not.
 #[derive(Debug, Clone)]
-pub struct Made {
+pub struct DisplayKey {
     /// The edit of the arrangement: worlds are others after it.
     pub edits: i64,
     /// Where the node stands: edges from the root, and its turn.
     pub place: (i32, i32),
     /// The plugins in force with their settings and grants.
-    pub rules: Arc<RulesInForce>,
+    pub rules: Arc<ActiveRules>,
     /// The code of this server's plugins.
     pub catalogue: Weak<Catalogue>,
     /// The text that it is shown with where nobody changes it.
@@ -46,7 +46,7 @@ pub struct Made {
     pub character: String,
 }
 
-impl Made {
+impl DisplayKey {
     /// Rules and code are the same if they are the same objects: what was read anew is a miss, never a mistake.
     fn is_like(&self, other: &Self) -> bool {
         let names = |made: &Self| (made.edits, made.place);
@@ -56,7 +56,7 @@ impl Made {
             && (&self.text, &self.user, &self.character) == (&other.text, &other.user, &other.character)
     }
 
-    fn weight(&self, shown: &Displayed) -> usize {
+    fn weight(&self, shown: &DisplayResult) -> usize {
         let problems: usize = shown.problems.iter().map(|problem| ENTRY + problem.message.len()).sum();
         let text = shown.text.as_ref().map_or(0, String::len);
         ENTRY + self.text.len() + self.user.len() + self.character.len() + text + problems
@@ -64,28 +64,28 @@ impl Made {
 }
 
 /// Replies as they were shown lately; those that nobody wanted for longest go first.
-pub struct Shown(Mutex<Kept>);
+pub struct DisplayCache(Mutex<DisplayCacheState>);
 
-struct Kept {
-    all: LruCache<NodeId, (Made, Displayed)>,
+struct DisplayCacheState {
+    all: LruCache<NodeId, (DisplayKey, DisplayResult)>,
     bytes: usize,
 }
 
-impl Default for Shown {
+impl Default for DisplayCache {
     fn default() -> Self {
-        Self(Mutex::new(Kept { all: LruCache::unbounded(), bytes: 0 }))
+        Self(Mutex::new(DisplayCacheState { all: LruCache::unbounded(), bytes: 0 }))
     }
 }
 
-impl Shown {
+impl DisplayCache {
     /// How a node was shown that was made of the same.
-    pub fn find(&self, node: NodeId, made: &Made) -> Option<Displayed> {
+    pub fn find(&self, node: NodeId, made: &DisplayKey) -> Option<DisplayResult> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.all.get(&node).filter(|(known, _)| known.is_like(made)).map(|(_, shown)| shown.clone())
     }
 
     /// Keeps how a node is shown, in the place of what was kept of it.
-    pub fn keep(&self, node: NodeId, made: Made, shown: Displayed) {
+    pub fn keep(&self, node: NodeId, made: DisplayKey, shown: DisplayResult) {
         let bytes = made.weight(&shown);
         if bytes > BYTES / 4 {
             return;
@@ -107,16 +107,16 @@ impl Shown {
 mod tests {
     use super::*;
 
-    fn as_text(text: &str) -> Displayed {
-        Displayed { text: Some(text.to_owned()), problems: Vec::new() }
+    fn as_text(text: &str) -> DisplayResult {
+        DisplayResult { text: Some(text.to_owned()), problems: Vec::new() }
     }
 
     fn node(n: u128) -> NodeId {
         NodeId::new(uuid::Uuid::from_u128(n))
     }
 
-    fn made(text: &str) -> Made {
-        Made {
+    fn made(text: &str) -> DisplayKey {
+        DisplayKey {
             edits: 1,
             place: (3, 2),
             rules: Arc::default(),
@@ -130,40 +130,40 @@ mod tests {
     /// S3-18: it holds for what it was made of, and for nothing that differs in any one thing.
     #[test]
     fn only_the_same_is_shown_again() {
-        let shown = Shown::default();
+        let shown = DisplayCache::default();
         let same = made("He smiles.");
         shown.keep(node(1), same.clone(), as_text("HE SMILES."));
         assert_eq!(shown.find(node(1), &same), Some(as_text("HE SMILES.")));
         assert_eq!(shown.find(node(2), &same), None);
         let catalogue = Arc::new(Catalogue::default());
         for other in [
-            Made { edits: 2, ..same.clone() },
-            Made { place: (4, 2), ..same.clone() },
-            Made { place: (3, 3), ..same.clone() },
-            Made { rules: Arc::default(), ..same.clone() },
-            Made { catalogue: Arc::downgrade(&catalogue), ..same.clone() },
-            Made { text: Arc::from("He smile."), ..same.clone() },
-            Made { user: "Bo".into(), ..same.clone() },
-            Made { character: "Ro".into(), ..same.clone() },
+            DisplayKey { edits: 2, ..same.clone() },
+            DisplayKey { place: (4, 2), ..same.clone() },
+            DisplayKey { place: (3, 3), ..same.clone() },
+            DisplayKey { rules: Arc::default(), ..same.clone() },
+            DisplayKey { catalogue: Arc::downgrade(&catalogue), ..same.clone() },
+            DisplayKey { text: Arc::from("He smile."), ..same.clone() },
+            DisplayKey { user: "Bo".into(), ..same.clone() },
+            DisplayKey { character: "Ro".into(), ..same.clone() },
         ] {
             assert_eq!(shown.find(node(1), &other), None, "{other:?}");
         }
         let other = made("He frowns.");
-        shown.keep(node(1), other.clone(), Displayed::default());
-        assert_eq!((shown.find(node(1), &other), shown.find(node(1), &same)), (Some(Displayed::default()), None));
+        shown.keep(node(1), other.clone(), DisplayResult::default());
+        assert_eq!((shown.find(node(1), &other), shown.find(node(1), &same)), (Some(DisplayResult::default()), None));
     }
 
     /// S0-54: so many bytes are kept, whatever their number; what was wanted last stays.
     #[test]
     fn only_so_much_is_kept() {
-        let shown = Shown::default();
+        let shown = DisplayCache::default();
         let wanted = made("wanted");
-        let made = |n: u32| Made { text: Arc::from(format!("{n}")), ..wanted.clone() };
-        shown.keep(node(0), wanted.clone(), Displayed::default());
+        let made = |n: u32| DisplayKey { text: Arc::from(format!("{n}")), ..wanted.clone() };
+        shown.keep(node(0), wanted.clone(), DisplayResult::default());
         let long = "x".repeat(9_000);
         for n in 1..=1_000 {
             shown.keep(node(n.into()), made(n), as_text(&long));
-            assert_eq!(shown.find(node(0), &wanted), Some(Displayed::default()));
+            assert_eq!(shown.find(node(0), &wanted), Some(DisplayResult::default()));
         }
         let (bytes, count) = {
             let kept = shown.0.lock().unwrap();

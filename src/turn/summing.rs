@@ -15,15 +15,15 @@ use tokio::sync::{Notify, Semaphore};
 
 use crate::ids::{NodeId, SessionId, SummaryId};
 use crate::prompt::recall::beginning;
-use crate::prompt::{self, Line, Sent, summaries, tags};
-use crate::store::{Held, NewSummary, Placed, Reader, Show, StoreError};
+use crate::prompt::{self, OutgoingMessage, PromptLine, summaries, tags};
+use crate::store::{NewSummary, PathFilter, StoreError, StoreReader, StoredNode, StoredSession};
 use crate::tree::Session;
 
-use crate::turn::ask::room::{Bounds, Last};
-use crate::turn::ask::summed::Known;
-use crate::turn::ask::trace::{Made, SUMMED};
-use crate::turn::models::Choice;
-use crate::turn::{Generate, Parts, ask::room, ask::trace, beside, draft, start};
+use crate::turn::ask::room::{LastPrompt, PromptBounds};
+use crate::turn::ask::summed::BranchSummaries;
+use crate::turn::ask::trace::{BuiltPrompt, SUMMED};
+use crate::turn::models::ModelSelection;
+use crate::turn::{GenerationSpec, TurnServices, ask::room, ask::trace, beside, draft, start};
 
 /// So many calls run at once for all sessions together.
 const AT_ONCE: usize = 2;
@@ -47,7 +47,7 @@ const SMALLEST: usize = 8;
 
 /// Who sums up.
 #[derive(Debug)]
-pub struct Summing {
+pub struct Summarizer {
     /// The ends of lines that are to be looked at; a session that is here has its task.
     waiting: Mutex<HashMap<SessionId, VecDeque<NodeId>>>,
     /// Those of them whose task has not begun.
@@ -58,7 +58,7 @@ pub struct Summing {
     places: Semaphore,
 }
 
-impl Default for Summing {
+impl Default for Summarizer {
     fn default() -> Self {
         Self {
             waiting: Mutex::default(),
@@ -70,7 +70,7 @@ impl Default for Summing {
     }
 }
 
-impl Summing {
+impl Summarizer {
     fn waiting(&self) -> MutexGuard<'_, HashMap<SessionId, VecDeque<NodeId>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -116,7 +116,7 @@ impl Summing {
 }
 
 /// Sums up for as long as the runtime lives: first what the last stop left, then what is asked for.
-pub async fn serve(parts: &Arc<Parts>) {
+pub async fn serve(parts: &Arc<TurnServices>) {
     match parts.store.read::<_, StoreError, _>(|reader| reader.summing_up()).await {
         Ok(all) => all.into_iter().for_each(|(session, head)| parts.summing.ring(session, head)),
         Err(error) => tracing::error!("what is to be summed up could not be read: {error}"),
@@ -129,7 +129,7 @@ pub async fn serve(parts: &Arc<Parts>) {
     }
 }
 
-async fn work(parts: Arc<Parts>, session: SessionId) {
+async fn work(parts: Arc<TurnServices>, session: SessionId) {
     let (mut pause, mut failures) = (FIRST_PAUSE, 0);
     while let Some(leaf) = parts.summing.next(session) {
         // A long story that begins to sum itself up is not paid for all at once.
@@ -162,16 +162,16 @@ async fn work(parts: Arc<Parts>, session: SessionId) {
 }
 
 /// What is to be asked for.
-struct Task {
+struct SummaryTask {
     level: i16,
     /// The rows of the messages, oldest first.
     rows: Vec<i64>,
-    messages: Vec<Sent>,
+    messages: Vec<OutgoingMessage>,
 }
 
 /// Makes one summary; `true` if there may be more to do.
-async fn step(parts: &Arc<Parts>, session: SessionId, leaf: NodeId) -> Result<bool, String> {
-    let read = move |reader: &mut Reader<'_>| Ok(reader.any_session(session)?.map(|held| held.session));
+async fn step(parts: &Arc<TurnServices>, session: SessionId, leaf: NodeId) -> Result<bool, String> {
+    let read = move |reader: &mut StoreReader<'_>| Ok(reader.any_session(session)?.map(|held| held.session));
     let session = parts.store.read::<_, StoreError, _>(read).await.map_err(told)?;
     let Some(session) = session.filter(|session| session.summaries.is_on) else { return Ok(false) };
     let (choice, params) = who(parts, &session)?;
@@ -179,11 +179,11 @@ async fn step(parts: &Arc<Parts>, session: SessionId, leaf: NodeId) -> Result<bo
     let id = session.id;
     let look = bounds.clone();
     let task = parts.store.read::<_, StoreError, _>(move |reader| task(reader, id, leaf, &look)).await.map_err(told)?;
-    let Some(Task { level, rows, messages }) = task else { return Ok(false) };
+    let Some(SummaryTask { level, rows, messages }) = task else { return Ok(false) };
     // A longer one than all of them may take would never be told.
     let most = bounds.budget.saturating_mul(bounds.summaries.share) / 100;
     let reply = bounds.reply.min(most.max(SHORTEST));
-    let made = Made { messages, reply, context: bounds.context, ..Made::default() };
+    let made = BuiltPrompt { messages, reply, context: bounds.context, ..BuiltPrompt::default() };
     let _place = parts.summing.places.acquire().await.map_err(told)?;
     let (content, metadata) = beside::ask(parts, &choice, &params, &made).await?;
     let content = tags::hide(&content, &bounds.hide_tags).unwrap_or(content).trim().to_owned();
@@ -201,10 +201,10 @@ fn told(error: impl std::fmt::Display) -> String {
 }
 
 /// Who is asked, and with which parameters: those of the session are for its own model.
-fn who(parts: &Parts, session: &Session) -> Result<(Choice, Map<String, Value>), String> {
+fn who(parts: &TurnServices, session: &Session) -> Result<(ModelSelection, Map<String, Value>), String> {
     let model = session.summaries.model.clone();
     let is_own = model.is_none();
-    let generate = Generate { n: 1, model, params: Map::new(), character: None };
+    let generate = GenerationSpec { n: 1, model, params: Map::new(), character: None };
     let choice = draft::writer(parts, session, &generate).map_err(told)?;
     let params = if is_own { start::params(session, &generate) } else { Map::new() };
     Ok((choice, params))
@@ -212,16 +212,16 @@ fn who(parts: &Parts, session: &Session) -> Result<(Choice, Map<String, Value>),
 
 /// What is to be summed up next on the line to a node.
 fn task(
-    reader: &mut Reader<'_>,
+    reader: &mut StoreReader<'_>,
     session: SessionId,
     leaf: NodeId,
-    bounds: &Bounds,
-) -> Result<Option<Task>, StoreError> {
+    bounds: &PromptBounds,
+) -> Result<Option<SummaryTask>, StoreError> {
     let Some(held) = reader.any_session(session)? else { return Ok(None) };
     let Some(at) = reader.node(&held, leaf)? else { return Ok(None) };
-    let newest = reader.newest_page(&held, &at, NEWEST, Show::Enabled)?.nodes;
+    let newest = reader.newest_page(&held, &at, NEWEST, PathFilter::Enabled)?.nodes;
     let Some(last) = room::last(reader, newest.iter().rev())? else { return Ok(None) };
-    let known = Known::on(reader, &held, &at, &bounds.measure)?;
+    let known = BranchSummaries::on(reader, &held, &at, &bounds.measure)?;
     if let Some(end) = out_of_sight(&last, &known)
         && let Some(task) = of_messages(reader, &held, &known, end, bounds)?
     {
@@ -232,7 +232,7 @@ fn task(
 
 /// The place before which messages have slid, or will soon slide, out of prompts: all that the last one did not hold, and of what
 /// it did the older half, if it was nearly full.
-fn out_of_sight(last: &Last, known: &Known) -> Option<usize> {
+fn out_of_sight(last: &LastPrompt, known: &BranchSummaries) -> Option<usize> {
     let begin = last.history.iter().find_map(|row| known.places.get(row))?;
     let is_cut = last.head.get("historyCut").is_some_and(|cut| !cut.is_null());
     let number = |value: Option<&Value>| value.and_then(Value::as_u64);
@@ -243,19 +243,19 @@ fn out_of_sight(last: &Last, known: &Known) -> Option<usize> {
 }
 
 /// Tokens of messages that become one summary.
-fn every(session: &Session, bounds: &Bounds) -> usize {
+fn every(session: &Session, bounds: &PromptBounds) -> usize {
     let wanted = session.summaries.every.and_then(|every| usize::try_from(every).ok());
     wanted.unwrap_or(bounds.summaries.every).min(bounds.budget / 4).max(1)
 }
 
 /// The oldest messages before a place that no summary has, if they are enough.
 fn of_messages(
-    reader: &mut Reader<'_>,
-    held: &Held,
-    known: &Known,
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    known: &BranchSummaries,
     end: usize,
-    bounds: &Bounds,
-) -> Result<Option<Task>, StoreError> {
+    bounds: &PromptBounds,
+) -> Result<Option<SummaryTask>, StoreError> {
     let every = every(&held.session, bounds);
     for gap in summaries::gaps(&known.spans, end) {
         let rows = known.rows.get(gap.first..gap.end).unwrap_or_default();
@@ -275,26 +275,26 @@ fn of_messages(
         let is_enough = tokens >= every || (gap.is_closed && tokens > every / SMALLEST);
         if is_enough && !lines.is_empty() {
             let rows = rows.get(..taken).unwrap_or_default().to_vec();
-            return Ok(Some(Task { level: 1, rows, messages: prompt::summary(&lines) }));
+            return Ok(Some(SummaryTask { level: 1, rows, messages: prompt::summary(&lines) }));
         }
     }
     Ok(None)
 }
 
 /// A message as it is shown to who sums it up; nothing of one that models are not sent.
-fn line(placed: &Placed, bounds: &Bounds) -> Option<Line> {
+fn line(placed: &StoredNode, bounds: &PromptBounds) -> Option<PromptLine> {
     let line = trace::line(&placed.node, &bounds.hide_tags);
     let text = beginning(&line.text, bounds.budget / 2).to_owned();
-    (placed.node.is_sent() && !text.trim().is_empty()).then_some(Line { text, ..line })
+    (placed.node.is_sent() && !text.trim().is_empty()).then_some(PromptLine { text, ..line })
 }
 
 /// A chapter of the oldest summaries that are in none, if there are enough.
-fn of_summaries(known: &Known, bounds: &Bounds) -> Option<Task> {
+fn of_summaries(known: &BranchSummaries, bounds: &PromptBounds) -> Option<SummaryTask> {
     let chosen = summaries::chapter(&known.spans, bounds.summaries.chapter)?;
     let spans = || chosen.iter().filter_map(|at| known.spans.get(*at));
     let rows = known.rows.get(spans().next()?.first..=spans().next_back()?.last)?.to_vec();
     let texts = chosen.iter().filter_map(|at| known.all.get(*at)).map(|one| one.content.clone());
     let texts: Vec<String> = texts.filter(|text| !text.trim().is_empty()).collect();
     let level = spans().next()?.level + 1;
-    (!texts.is_empty()).then(|| Task { level, rows, messages: summaries::ask_for_chapter(&texts) })
+    (!texts.is_empty()).then(|| SummaryTask { level, rows, messages: summaries::ask_for_chapter(&texts) })
 }

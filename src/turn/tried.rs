@@ -7,31 +7,31 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::ids::{LorebookId, NodeId, UserId};
-use crate::prompt::Measure;
-use crate::prompt::lore::{Said, Scanned, Scope, Timers};
-use crate::prompt::macros::{Facts, Macros, Sizes};
-use crate::store::Reader;
+use crate::prompt::TokenMeasure;
+use crate::prompt::lore::{LoreTimers, LorebookScope, ScanMessage, ScanRequest};
+use crate::prompt::macros::{MacroContext, MacroEngine, MacroTokenLimits};
+use crate::store::StoreReader;
 use crate::tree::Session;
-use crate::tree::edit::{self, Refusal};
+use crate::tree::edit::{self, TreeError};
 
 use crate::turn::ask::chosen::chosen;
-use crate::turn::ask::fill::{self, Purpose};
-use crate::turn::ask::lore::{Asked, Heard, Looked, Lorebooks, verdict};
+use crate::turn::ask::fill::{self, PromptPurpose};
+use crate::turn::ask::lore::{ActiveLorebooks, LoreScanContext, LoreScanReport, PromptScanHost, verdict};
 use crate::turn::ask::note;
-use crate::turn::ask::recall::Cue;
-use crate::turn::ask::room::Bounds;
-use crate::turn::ask::scripted::Scripted;
-use crate::turn::ask::similar::Found;
-use crate::turn::asked::LoreTest;
-use crate::turn::scene::{self, Look};
-use crate::turn::{Generate, Parts, TurnError, ask::ordered, ask::plan, ask::room, draft, preview, start};
+use crate::turn::ask::recall::PromptRecallQuery;
+use crate::turn::ask::room::PromptBounds;
+use crate::turn::ask::scripted::PromptScripts;
+use crate::turn::ask::similar::SimilarEntries;
+use crate::turn::asked::LoreTestSpec;
+use crate::turn::scene::{self, SnapshotQuery};
+use crate::turn::{GenerationSpec, TurnError, TurnServices, ask::ordered, ask::plan, ask::room, draft, preview, start};
 
 /// Of each list so many entries are told.
 const MOST_TOLD: usize = 1_000;
 
 /// What would fire, and why the rest would not.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct LoreTested {
+pub struct LoreTestOutcome {
     /// The books: `{id, name, scope}`.
     pub books: Vec<Value>,
     /// The entries that fire, in their order: what they are, why, `tokens` and `text`.
@@ -55,7 +55,11 @@ pub struct LoreTested {
 }
 
 /// Tries lore.
-pub async fn test(parts: &Arc<Parts>, caller: UserId, asked: LoreTest) -> Result<LoreTested, TurnError> {
+pub async fn test(
+    parts: &Arc<TurnServices>,
+    caller: UserId,
+    asked: LoreTestSpec,
+) -> Result<LoreTestOutcome, TurnError> {
     let now = parts.clock.now();
     let new = NodeId::new(parts.ids.next(now));
     let inside = Arc::clone(parts);
@@ -64,31 +68,33 @@ pub async fn test(parts: &Arc<Parts>, caller: UserId, asked: LoreTest) -> Result
         .store
         .read(move |reader| {
             let Some(session) = asked.session else { return by_itself(&inside, reader, caller, &asked, &cue) };
-            let held = reader.session(caller, session)?.ok_or(Refusal::NotFound("the session"))?;
-            let bounds = Bounds { recall: cue, ..bounds(&inside, &held.session)? };
-            let look = Look::at(&inside, caller, session, asked.node.unwrap_or(held.session.head));
+            let held = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
+            let bounds = PromptBounds { recall: cue, ..bounds(&inside, &held.session)? };
+            let look = SnapshotQuery::at(&inside, caller, session, asked.node.unwrap_or(held.session.head));
             let mut scene = scene::read_in(reader, held, &look)?;
             if let Some(text) = asked.text {
                 edit::may_be_parent(&scene.at.node)?;
                 preview::say(reader, &mut scene, new, text, now, &look.hide_tags)?;
             }
-            let mut books = Lorebooks::at(reader, &scene, &bounds.shelf)?;
+            let mut books = ActiveLorebooks::at(reader, &scene, &bounds.shelf)?;
             take(reader, &mut books, &inside, caller, &asked.books)?;
             let mut planned = plan::plan(&inside, reader, &scene)?;
             let wishes = books.wished(&mut planned);
-            let purpose = &Purpose::FIRST;
-            let sizes = Sizes { context: bounds.context, reply: bounds.reply };
+            let purpose = &PromptPurpose::FIRST;
+            let sizes = MacroTokenLimits { context: bounds.context, reply: bounds.reply };
             let facts = fill::facts(&scene, sizes, &bounds.model, purpose);
             let mut draw = fill::chance(&scene, purpose);
-            let mut macros = Macros::new(&facts, scene.world.vars.clone(), fill::globals(reader, caller)?, &mut draw);
+            let mut macros =
+                MacroEngine::new(&facts, scene.world.vars.clone(), fill::globals(reader, caller)?, &mut draw);
             let preset = chosen(reader, scene.session(), &bounds.names)?.preset;
-            let mut scripted = Scripted::read(reader, &scene, &preset, &mut macros)?;
+            let mut scripted = PromptScripts::read(reader, &scene, &preset, &mut macros)?;
             let least = books.looks_back();
             let (prompt, said) = ordered::said_before(reader, &mut scene, &bounds, least, &mut scripted)?;
             let open = note::open(&note::of(scene.session(), &scene.cast), &scene, scripted.macros);
             let most = preset.own.shares.for_lore(prompt, 0);
             let (measure, cue) = (&bounds.measure, &bounds.recall);
-            let heard = Heard { said: &said, open: &open, prompt, most, purpose, measure, cue, wishes: &wishes };
+            let heard =
+                LoreScanContext { said: &said, open: &open, prompt, most, purpose, measure, cue, wishes: &wishes };
             let looked = books.outcome(reader, &scene, &heard, &mut scripted)?;
             let mut tested = told(&books, looked, &bounds.measure);
             tested.notes.extend(planned.lines());
@@ -98,71 +104,76 @@ pub async fn test(parts: &Arc<Parts>, caller: UserId, asked: LoreTest) -> Result
 }
 
 /// What entries may be found by that fit what is said there.
-async fn cue(parts: &Arc<Parts>, caller: UserId, asked: &LoreTest) -> Result<Cue, TurnError> {
+async fn cue(parts: &Arc<TurnServices>, caller: UserId, asked: &LoreTestSpec) -> Result<PromptRecallQuery, TurnError> {
     let (now, text) = (parts.clock.now(), asked.text.as_deref());
     let Some(session) = asked.session else {
         return Ok(parts.memories.ask_lore(&parts.store, now, caller, text.unwrap_or_default()).await);
     };
     let held = parts.store.read(move |reader| Ok::<_, TurnError>(reader.session(caller, session)?)).await?;
-    let held = held.ok_or(Refusal::NotFound("the session"))?;
+    let held = held.ok_or(TreeError::NotFound("the session"))?;
     let leaf = asked.node.unwrap_or(held.session.head);
     Ok(parts.memories.ask(&parts.store, now, (caller, session, leaf), text).await)
 }
 
-fn bounds(parts: &Parts, session: &Session) -> Result<Bounds, TurnError> {
-    let generate = Generate { n: 1, model: None, params: Map::new(), character: None };
+fn bounds(parts: &TurnServices, session: &Session) -> Result<PromptBounds, TurnError> {
+    let generate = GenerationSpec { n: 1, model: None, params: Map::new(), character: None };
     let choice = draft::writer(parts, session, &generate)?;
     Ok(room::bounds(parts, &choice, &start::params(session, &generate)))
 }
 
 /// A text that nobody said anywhere: no story, no world, no times.
 fn by_itself(
-    parts: &Parts,
-    reader: &mut Reader<'_>,
+    parts: &TurnServices,
+    reader: &mut StoreReader<'_>,
     caller: UserId,
-    asked: &LoreTest,
-    cue: &Cue,
-) -> Result<LoreTested, TurnError> {
-    let mut books = Lorebooks::default();
+    asked: &LoreTestSpec,
+    cue: &PromptRecallQuery,
+) -> Result<LoreTestOutcome, TurnError> {
+    let mut books = ActiveLorebooks::default();
     take(reader, &mut books, parts, caller, &asked.books)?;
-    let facts = Facts::default();
+    let facts = MacroContext::default();
     let (mut draw, mut luck) = (|| 0.0, || 0.0);
-    let mut macros = Macros::new(&facts, Map::new(), fill::globals(reader, caller)?, &mut draw);
+    let mut macros = MacroEngine::new(&facts, Map::new(), fill::globals(reader, caller)?, &mut draw);
     let generation = &parts.config.generation;
     let prompt = generation.context_tokens.saturating_sub(generation.reply_tokens);
     let text = asked.text.clone().unwrap_or_default();
-    let Found { near, told: similar } = books.fitting(reader, &[text.as_str()], cue)?;
-    let scanned = Scanned {
-        messages: vec![Said { name: String::new(), text }],
+    let SimilarEntries { near, told: similar } = books.fitting(reader, &[text.as_str()], cue)?;
+    let scanned = ScanRequest {
+        messages: vec![ScanMessage { name: String::new(), text }],
         near,
         count: 1,
-        trigger: Purpose::FIRST.word().to_owned(),
+        trigger: PromptPurpose::FIRST.word().to_owned(),
         prompt: usize::try_from(prompt).unwrap_or(usize::MAX),
-        ..Scanned::default()
+        ..ScanRequest::default()
     };
     // No model is asked, so nobody counts.
-    let measure = Measure::default();
-    let mut scripted = Scripted::none(&mut macros);
-    let outcome = books.scan(&scanned, &Timers::default(), &mut Asked::new(&mut scripted, &mut luck, &measure));
-    Ok(told(&books, Looked { outcome, similar }, &measure))
+    let measure = TokenMeasure::default();
+    let mut scripted = PromptScripts::none(&mut macros);
+    let outcome =
+        books.scan(&scanned, &LoreTimers::default(), &mut PromptScanHost::new(&mut scripted, &mut luck, &measure));
+    Ok(told(&books, LoreScanReport { outcome, similar }, &measure))
 }
 
 /// The books that are named; each has to be the caller's.
 fn take(
-    reader: &mut Reader<'_>,
-    books: &mut Lorebooks,
-    parts: &Parts,
+    reader: &mut StoreReader<'_>,
+    books: &mut ActiveLorebooks,
+    parts: &TurnServices,
     caller: UserId,
     named: &[LorebookId],
 ) -> Result<(), TurnError> {
     for id in named {
-        let held = reader.lorebook_version(caller, *id)?.ok_or(Refusal::NotFound("the lorebook"))?;
-        books.take(reader, caller, &parts.shelf, [(Scope::Global, held)])?;
+        let held = reader.lorebook_version(caller, *id)?.ok_or(TreeError::NotFound("the lorebook"))?;
+        books.take(reader, caller, &parts.shelf, [(LorebookScope::Global, held)])?;
     }
     Ok(())
 }
 
-fn told(books: &Lorebooks, Looked { outcome, similar }: Looked, measure: &Measure) -> LoreTested {
+fn told(
+    books: &ActiveLorebooks,
+    LoreScanReport { outcome, similar }: LoreScanReport,
+    measure: &TokenMeasure,
+) -> LoreTestOutcome {
     let verdicts = outcome.active.iter().map(|fired| &fired.verdict).chain(&outcome.stopped);
     let spoken: HashSet<(&str, &str)> = verdicts.map(|verdict| (verdict.book.as_str(), verdict.uid.as_str())).collect();
     let mut known: Vec<&str> = Vec::new();
@@ -181,7 +192,7 @@ fn told(books: &Lorebooks, Looked { outcome, similar }: Looked, measure: &Measur
         told.insert("text".to_owned(), fired.text.as_str().into());
         Value::Object(told)
     });
-    LoreTested {
+    LoreTestOutcome {
         books: books.named(),
         fired: fired.collect(),
         stopped: outcome.stopped.iter().take(MOST_TOLD).map(verdict).collect(),

@@ -9,11 +9,11 @@ const LONGEST: usize = 1_000;
 
 /// A condition: one of these must hold, each all of its parts.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Condition(Vec<Vec<Part>>);
+pub struct Condition(Vec<Vec<ConditionTerm>>);
 
 /// A variable as it is named: `affinity`, `combat.hp`, `/combat/hp`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Variable {
+pub struct VariablePath {
     /// Whether its name begins with a slash: it is meant from the top, where that makes a difference.
     pub is_from_top: bool,
     /// The keys that lead to it.
@@ -21,16 +21,16 @@ pub struct Variable {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Part {
+struct ConditionTerm {
     negated: bool,
-    variable: Variable,
-    than: Option<(Compare, Value)>,
+    variable: VariablePath,
+    than: Option<(ComparisonOperator, Value)>,
     /// Whether what it is compared with stands there without quotes.
     is_bare: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Compare {
+enum ComparisonOperator {
     Equal,
     Unequal,
     Less,
@@ -43,7 +43,7 @@ enum Compare {
 #[derive(Debug, Clone, Copy)]
 pub struct Comparison<'c> {
     /// The variable.
-    pub variable: &'c Variable,
+    pub variable: &'c VariablePath,
     /// `==`, `!=`, `<`, `<=`, `>` or `>=`.
     pub sign: &'static str,
     /// What it is compared with.
@@ -52,14 +52,14 @@ pub struct Comparison<'c> {
     pub is_bare: bool,
 }
 
-const SIGNS: [(&str, Compare); 7] = [
-    ("==", Compare::Equal),
-    ("!=", Compare::Unequal),
-    ("<=", Compare::AtMost),
-    (">=", Compare::AtLeast),
-    ("=", Compare::Equal),
-    ("<", Compare::Less),
-    (">", Compare::More),
+const SIGNS: [(&str, ComparisonOperator); 7] = [
+    ("==", ComparisonOperator::Equal),
+    ("!=", ComparisonOperator::Unequal),
+    ("<=", ComparisonOperator::AtMost),
+    (">=", ComparisonOperator::AtLeast),
+    ("=", ComparisonOperator::Equal),
+    ("<", ComparisonOperator::Less),
+    (">", ComparisonOperator::More),
 ];
 
 impl Condition {
@@ -75,7 +75,7 @@ impl Condition {
         let mut any = Vec::new();
         for group in words.split(|word| is_word(word, "or")) {
             let parts = group.split(|word| is_word(word, "and")).map(part);
-            any.push(parts.collect::<Result<Vec<Part>, String>>()?);
+            any.push(parts.collect::<Result<Vec<ConditionTerm>, String>>()?);
         }
         Ok(Self(any))
     }
@@ -86,7 +86,7 @@ impl Condition {
     }
 
     /// The same, where it matters whether a name begins with a slash.
-    pub fn holds_where(&self, mut variable: impl FnMut(&Variable) -> Option<Value>) -> bool {
+    pub fn holds_where(&self, mut variable: impl FnMut(&VariablePath) -> Option<Value>) -> bool {
         self.0.iter().any(|all| all.iter().all(|part| part.holds(variable(&part.variable).as_ref())))
     }
 
@@ -100,12 +100,12 @@ impl Condition {
     }
 
     /// Every variable that it names.
-    pub fn variables(&self) -> impl Iterator<Item = &Variable> {
+    pub fn variables(&self) -> impl Iterator<Item = &VariablePath> {
         self.0.iter().flatten().map(|part| &part.variable)
     }
 }
 
-impl Part {
+impl ConditionTerm {
     fn holds(&self, value: Option<&Value>) -> bool {
         let holds = match &self.than {
             None => value.and_then(count).map_or_else(|| truth(value), |held| held > 0),
@@ -115,16 +115,16 @@ impl Part {
     }
 }
 
-fn compared(value: Option<&Value>, compare: Compare, than: &Value) -> bool {
+fn compared(value: Option<&Value>, compare: ComparisonOperator, than: &Value) -> bool {
     use std::cmp::Ordering::{Equal, Greater, Less};
     let order = value.and_then(|value| order(value, than));
     match compare {
-        Compare::Equal => order == Some(Equal),
-        Compare::Unequal => order != Some(Equal),
-        Compare::Less => order == Some(Less),
-        Compare::AtMost => matches!(order, Some(Less | Equal)),
-        Compare::More => order == Some(Greater),
-        Compare::AtLeast => matches!(order, Some(Greater | Equal)),
+        ComparisonOperator::Equal => order == Some(Equal),
+        ComparisonOperator::Unequal => order != Some(Equal),
+        ComparisonOperator::Less => order == Some(Less),
+        ComparisonOperator::AtMost => matches!(order, Some(Less | Equal)),
+        ComparisonOperator::More => order == Some(Greater),
+        ComparisonOperator::AtLeast => matches!(order, Some(Greater | Equal)),
     }
 }
 
@@ -155,30 +155,30 @@ fn order(value: &Value, than: &Value) -> Option<std::cmp::Ordering> {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Word {
+enum ConditionLexeme {
     Bare(String),
     Quoted(String),
-    Sign(Compare),
+    Sign(ComparisonOperator),
 }
 
-fn is_word(word: &Word, wanted: &str) -> bool {
-    matches!(word, Word::Bare(word) if word.eq_ignore_ascii_case(wanted))
+fn is_word(word: &ConditionLexeme, wanted: &str) -> bool {
+    matches!(word, ConditionLexeme::Bare(word) if word.eq_ignore_ascii_case(wanted))
 }
 
-fn words(text: &str) -> Result<Vec<Word>, String> {
+fn words(text: &str) -> Result<Vec<ConditionLexeme>, String> {
     let mut found = Vec::new();
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
         let sign = SIGNS.iter().find_map(|(sign, compare)| Some((*compare, rest.strip_prefix(sign)?)));
         let after = if let Some((compare, after)) = sign {
-            found.push(Word::Sign(compare));
+            found.push(ConditionLexeme::Sign(compare));
             after
         } else if first == '"' || first == '\'' {
             let (inside, after) = rest
                 .strip_prefix(first)
                 .and_then(|rest| rest.split_once(first))
                 .ok_or_else(|| format!("a text is not closed: {rest}"))?;
-            found.push(Word::Quoted(inside.to_owned()));
+            found.push(ConditionLexeme::Quoted(inside.to_owned()));
             after
         } else {
             let end = rest.find(|c: char| c.is_whitespace() || "=!<>\"'".contains(c)).unwrap_or(rest.len());
@@ -191,7 +191,7 @@ fn words(text: &str) -> Result<Vec<Word>, String> {
                     "a condition has no brackets: `and` binds before `or`, and `not` stands before one part".to_owned()
                 );
             }
-            found.push(Word::Bare(word.to_owned()));
+            found.push(ConditionLexeme::Bare(word.to_owned()));
             after
         };
         rest = after.trim_start();
@@ -205,20 +205,20 @@ fn is_bracketed(word: &str) -> bool {
     word.starts_with(['(', '（']) || word.starts_with("not(") || count(['(', '（']) != count([')', '）'])
 }
 
-fn part(words: &[Word]) -> Result<Part, String> {
+fn part(words: &[ConditionLexeme]) -> Result<ConditionTerm, String> {
     let negated = words.first().is_some_and(|word| is_word(word, "not"));
     let words = if negated { words.get(1..).unwrap_or_default() } else { words };
     let (name, than) = match words {
-        [Word::Bare(name)] => (name, None),
-        [Word::Bare(name), Word::Sign(compare), than] => (name, Some((*compare, literal(than)?))),
+        [ConditionLexeme::Bare(name)] => (name, None),
+        [ConditionLexeme::Bare(name), ConditionLexeme::Sign(compare), than] => (name, Some((*compare, literal(than)?))),
         _ => return Err("a condition has parts like `affinity >= 20`, joined by `and` and `or`".to_owned()),
     };
-    let variable = Variable::read(name).ok_or_else(|| format!("`{name}` is no name of a variable"))?;
-    let is_bare = matches!(words, [_, _, Word::Bare(_)]);
-    Ok(Part { negated, variable, than, is_bare })
+    let variable = VariablePath::read(name).ok_or_else(|| format!("`{name}` is no name of a variable"))?;
+    let is_bare = matches!(words, [_, _, ConditionLexeme::Bare(_)]);
+    Ok(ConditionTerm { negated, variable, than, is_bare })
 }
 
-impl Variable {
+impl VariablePath {
     /// Reads a name; `None` where a part of it is empty.
     pub fn read(name: &str) -> Option<Self> {
         let keys: Vec<String> = name.trim_matches('/').split(['.', '/']).map(str::to_owned).collect();
@@ -249,11 +249,11 @@ pub fn number(value: Option<&Value>) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
-fn literal(word: &Word) -> Result<Value, String> {
+fn literal(word: &ConditionLexeme) -> Result<Value, String> {
     match word {
-        Word::Quoted(text) => Ok(text.as_str().into()),
-        Word::Bare(word) => Ok(serde_json::from_str(word).unwrap_or_else(|_| word.as_str().into())),
-        Word::Sign(_) => Err("two signs stand in a row".to_owned()),
+        ConditionLexeme::Quoted(text) => Ok(text.as_str().into()),
+        ConditionLexeme::Bare(word) => Ok(serde_json::from_str(word).unwrap_or_else(|_| word.as_str().into())),
+        ConditionLexeme::Sign(_) => Err("two signs stand in a row".to_owned()),
     }
 }
 

@@ -25,17 +25,17 @@ pub struct PathChange {
 /// was put or taken in its middle would make every later position look changed. What is new or gone is one change with
 /// everything inside it. Numbers are compared by value: `1` and `1.0` do not differ.
 pub fn diff(before: &World, after: &World) -> Vec<PathChange> {
-    let mut walk = Walk { keys: Vec::new(), changes: Vec::new() };
+    let mut walk = DiffWalker { keys: Vec::new(), changes: Vec::new() };
     walk.maps(&before.vars, &after.vars);
     walk.changes
 }
 
-struct Walk<'w> {
+struct DiffWalker<'w> {
     keys: Vec<Cow<'w, str>>,
     changes: Vec<PathChange>,
 }
 
-impl<'w> Walk<'w> {
+impl<'w> DiffWalker<'w> {
     fn maps(&mut self, before: &'w Map<String, Value>, after: &'w Map<String, Value>) {
         for (key, old) in before {
             self.at(key, |walk| walk.values(Some(old), after.get(key)));

@@ -3,24 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use super::{Change, Operation, PathChange, Pointer, Section};
+use super::{PathChange, Pointer, StateChange, StateOperation, WorldSection};
 
 /// The places at which two worlds differ, ready to be found by operations.
-pub struct Differences(BTreeMap<Pointer, usize>);
+pub struct ChangedPaths(BTreeMap<Pointer, usize>);
 
-impl Differences {
+impl ChangedPaths {
     /// The places of some changes.
     pub fn of(changes: &[PathChange]) -> Self {
         Self(changes.iter().enumerate().map(|(position, change)| (change.path.clone(), position)).collect())
     }
 
     /// The positions of the changes that an operation had to do with: it was done at the place, above it or inside it.
-    pub fn touched_by(&self, operation: &Operation) -> BTreeSet<usize> {
+    pub fn touched_by(&self, operation: &StateOperation) -> BTreeSet<usize> {
         let mut touched = BTreeSet::new();
-        if operation.section == Section::Vars {
+        if operation.section == WorldSection::Vars {
             match &operation.change {
-                Change::Insert { key, .. } => self.touching(operation.path.child(key).keys(), &mut touched),
-                Change::Move { from } => {
+                StateChange::Insert { key, .. } => self.touching(operation.path.child(key).keys(), &mut touched),
+                StateChange::Move { from } => {
                     self.touching(from.keys(), &mut touched);
                     self.touching(operation.path.keys(), &mut touched);
                 }
@@ -46,9 +46,9 @@ mod tests {
     #[test]
     fn operations_at_above_and_inside_a_place_touch_it() {
         let change = |path: &str| PathChange { path: path.parse().unwrap(), before: None, after: None };
-        let differences = Differences::of(&["/combat/hp", "/combat/pack", "/combatant", "/list/1/a"].map(change));
+        let differences = ChangedPaths::of(&["/combat/hp", "/combat/pack", "/combatant", "/list/1/a"].map(change));
         let check = |operation: Value, expected: &[usize]| {
-            let touched = differences.touched_by(&Operation::from_json(&operation).unwrap());
+            let touched = differences.touched_by(&StateOperation::from_json(&operation).unwrap());
             assert_eq!(touched.into_iter().collect::<Vec<_>>(), expected, "{operation}");
         };
         check(json!({"op": "add", "path": "/combat/hp", "value": 1}), &[0]);

@@ -1,10 +1,10 @@
 //! The world: the JSON document that a node's state is, and the only function that changes one.
 //!
-//! - [`Pointer`] names a place in it, [`Operation`] is one recorded intent, [`Schema`] governs one root of `vars`.
-//! - [`fold()`] applies operations under [`Rules`] and answers with what it had to bend or leave out.
-//! - [`diff()`] compares two worlds for display; [`Differences`] finds which operations had to do with what differs.
+//! - [`Pointer`] names a place in it, [`StateOperation`] is one recorded intent, [`Schema`] governs one root of `vars`.
+//! - [`fold()`] applies operations under [`SchemaSet`] and answers with what it had to bend or leave out.
+//! - [`diff()`] compares two worlds for display; [`ChangedPaths`] finds which operations had to do with what differs.
 //!
-//! All of it is pure: no I/O, no clock, no framework. To add a kind of operation: a variant in [`op::Change`], its JSON
+//! All of it is pure: no I/O, no clock, no framework. To add a kind of operation: a variant in [`op::StateChange`], its JSON
 //! in `op.rs`, its arm in `fold/edit.rs`, and a line in the fold's table of tests. To add a schema keyword: see
 //! `schema/mod.rs`; every keyword that is not known is refused when the schema is read, so that none passes silently.
 
@@ -26,12 +26,12 @@ use serde_json::{Map, Value};
 pub use alike::alike;
 pub use condition::Condition;
 pub use diff::{PathChange, diff};
-pub use differences::Differences;
+pub use differences::ChangedPaths;
 pub use fold::{fold, go_on};
-pub use op::{Change, MalformedOperation, Operation, Section};
+pub use op::{MalformedOperation, StateChange, StateOperation, WorldSection};
 pub use pointer::Pointer;
 pub use problem::{Problem, ProblemKind};
-pub use schema::{Node, Rules, Schema, SchemaError};
+pub use schema::{Schema, SchemaError, SchemaNode, SchemaSet};
 
 /// The state at one node (`domain.md` 3): what plugins wrote (`vars`), which lore was active, the rolling summary and
 /// the confirmed events. Derived: always equal to the fold of the operations from the root.

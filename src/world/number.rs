@@ -20,26 +20,26 @@ const FAR: i64 = 1 << 40;
 /// A result that is too big to be exact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the result is too big to be exact")]
-pub struct TooBig;
+pub struct NumberTooLarge;
 
 /// The sum: exact for two integers, otherwise rounded (half away from zero) to 12 significant digits, though never
 /// inside the whole part. Written plainly: no `-0`, no `.0`.
 ///
 /// # Errors
 /// An operand or the result lies beyond 128 bits.
-pub fn add(a: &Number, b: &Number) -> Result<Number, TooBig> {
+pub fn add(a: &Number, b: &Number) -> Result<Number, NumberTooLarge> {
     let (left, right) = (Decimal::read(a), Decimal::read(b));
     if left.is_whole() && right.is_whole() {
-        let (left, right) = (left.to_integer().ok_or(TooBig)?, right.to_integer().ok_or(TooBig)?);
-        return left.checked_add(right).and_then(|sum| sum.to_string().parse().ok()).ok_or(TooBig);
+        let (left, right) = (left.to_integer().ok_or(NumberTooLarge)?, right.to_integer().ok_or(NumberTooLarge)?);
+        return left.checked_add(right).and_then(|sum| sum.to_string().parse().ok()).ok_or(NumberTooLarge);
     }
     if !(left.is_within_reach() && right.is_within_reach()) {
-        return Err(TooBig);
+        return Err(NumberTooLarge);
     }
     let sum = left.plus(&right);
     let keep = SIGNIFICANT.max(sum.exponent);
     let sum = sum.rounded(keep);
-    if sum.is_whole() && sum.to_integer().is_none() { Err(TooBig) } else { sum.write().ok_or(TooBig) }
+    if sum.is_whole() && sum.to_integer().is_none() { Err(NumberTooLarge) } else { sum.write().ok_or(NumberTooLarge) }
 }
 
 /// Compares by value: `1`, `1.0` and `10e-1` are equal.
@@ -358,7 +358,7 @@ mod tests {
             ("1e-999999999999999999999", "0.5"),
             ("1e308", "1e308"),
         ] {
-            assert_eq!(add(&n(a), &n(b)), Err(TooBig), "{a} + {b}");
+            assert_eq!(add(&n(a), &n(b)), Err(NumberTooLarge), "{a} + {b}");
         }
     }
 
@@ -434,7 +434,7 @@ mod tests {
         /// C20: integers of any size add up exactly, or not at all.
         #[test]
         fn integers_are_exact(a: i128, b: i128) {
-            let expected = a.checked_add(b).map(|sum| sum.to_string()).ok_or(TooBig);
+            let expected = a.checked_add(b).map(|sum| sum.to_string()).ok_or(NumberTooLarge);
             prop_assert_eq!(add(&n(&a.to_string()), &n(&b.to_string())).map(|sum| sum.to_string()), expected);
         }
 

@@ -7,7 +7,7 @@ use super::pointer::{MalformedPointer, Pointer};
 
 /// Which section of the world an operation changes; only the server writes any but `Vars`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Section {
+pub enum WorldSection {
     /// What plugins and people write.
     #[default]
     Vars,
@@ -21,7 +21,7 @@ pub enum Section {
 
 /// What happens at the path.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Change {
+pub enum StateChange {
     /// Adds to a number; a missing one counts as 0.
     Add(Number),
     /// Puts a value, making the maps that lead to it.
@@ -46,7 +46,7 @@ pub enum Change {
     },
 }
 
-impl Change {
+impl StateChange {
     /// The word for it on the wire.
     pub fn word(&self) -> &'static str {
         match self {
@@ -63,30 +63,30 @@ impl Change {
 
 /// One operation of a delta (`domain.md` 3.3). A fact: it records what was proposed, before any clamping.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Operation {
+pub struct StateOperation {
     /// The section it changes.
-    pub section: Section,
+    pub section: WorldSection,
     /// Where, from the top of the section.
     pub path: Pointer,
     /// What happens there.
-    pub change: Change,
+    pub change: StateChange,
     /// The reason shown to people: "took 12 damage".
     pub why: String,
     /// Who proposed it: a plugin's id, `user`, or `server`.
     pub by: String,
 }
 
-impl Operation {
+impl StateOperation {
     /// An operation on `vars`.
-    pub fn new(path: Pointer, change: Change, why: impl Into<String>, by: impl Into<String>) -> Self {
-        Self { section: Section::Vars, path, change, why: why.into(), by: by.into() }
+    pub fn new(path: Pointer, change: StateChange, why: impl Into<String>, by: impl Into<String>) -> Self {
+        Self { section: WorldSection::Vars, path, change, why: why.into(), by: by.into() }
     }
 
     /// Whether it holds on another line too, when that is brought together with this one. Which lore was in mind, and for how
     /// long, is told of one line; that a rule has fired for good is true of both.
     pub fn holds_elsewhere(&self) -> bool {
         let is_for_good = || matches!(self.path.keys(), [rules, _, _, once] if rules == "rules" && once == "once");
-        self.section != Section::Lore || is_for_good()
+        self.section != WorldSection::Lore || is_for_good()
     }
 
     /// The wire form as a value.
@@ -101,31 +101,33 @@ impl Operation {
     /// Names the field that is missing, unknown or of the wrong type.
     pub fn from_json(value: &Value) -> Result<Self, MalformedOperation> {
         let map = value.as_object().ok_or(MalformedOperation::NotAnObject)?;
-        Reader { map }.operation()
+        OperationParser { map }.operation()
     }
 }
 
 /// The wire form: `{in?, op, path, value?, key?, from?, why?, by?}`; what is empty or default is left out.
-impl Serialize for Operation {
+impl Serialize for StateOperation {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         match self.section {
-            Section::Vars => {}
-            Section::Lore => map.serialize_entry("in", "lore")?,
-            Section::Summary => map.serialize_entry("in", "summary")?,
-            Section::Events => map.serialize_entry("in", "events")?,
+            WorldSection::Vars => {}
+            WorldSection::Lore => map.serialize_entry("in", "lore")?,
+            WorldSection::Summary => map.serialize_entry("in", "summary")?,
+            WorldSection::Events => map.serialize_entry("in", "events")?,
         }
         map.serialize_entry("op", self.change.word())?;
         map.serialize_entry("path", &self.path)?;
         match &self.change {
-            Change::Remove => {}
-            Change::Add(number) => map.serialize_entry("value", number)?,
-            Change::Set(value) | Change::Append(value) | Change::Take(value) => map.serialize_entry("value", value)?,
-            Change::Insert { key, value } => {
+            StateChange::Remove => {}
+            StateChange::Add(number) => map.serialize_entry("value", number)?,
+            StateChange::Set(value) | StateChange::Append(value) | StateChange::Take(value) => {
+                map.serialize_entry("value", value)?
+            }
+            StateChange::Insert { key, value } => {
                 map.serialize_entry("key", key)?;
                 map.serialize_entry("value", value)?;
             }
-            Change::Move { from } => map.serialize_entry("from", from)?,
+            StateChange::Move { from } => map.serialize_entry("from", from)?,
         }
         if !self.why.is_empty() {
             map.serialize_entry("why", &self.why)?;
@@ -167,15 +169,15 @@ pub enum MalformedOperation {
     },
 }
 
-struct Reader<'a> {
+struct OperationParser<'a> {
     map: &'a Map<String, Value>,
 }
 
-impl Reader<'_> {
-    fn operation(&self) -> Result<Operation, MalformedOperation> {
+impl OperationParser<'_> {
+    fn operation(&self) -> Result<StateOperation, MalformedOperation> {
         let change = self.change()?;
         self.only_known(&change)?;
-        Ok(Operation {
+        Ok(StateOperation {
             section: self.section()?,
             path: self.pointer("path")?,
             change,
@@ -184,41 +186,41 @@ impl Reader<'_> {
         })
     }
 
-    fn change(&self) -> Result<Change, MalformedOperation> {
+    fn change(&self) -> Result<StateChange, MalformedOperation> {
         const WORDS: &str = "add, set, remove, insert, append, take or move";
         match self.text("op")?.ok_or(MalformedOperation::Missing("op"))? {
             "add" => match self.value()? {
-                Value::Number(number) => Ok(Change::Add(number.clone())),
+                Value::Number(number) => Ok(StateChange::Add(number.clone())),
                 _ => Err(MalformedOperation::Wrong { field: "value", expected: "a number" }),
             },
-            "set" => Ok(Change::Set(self.value()?.clone())),
-            "remove" => Ok(Change::Remove),
+            "set" => Ok(StateChange::Set(self.value()?.clone())),
+            "remove" => Ok(StateChange::Remove),
             "insert" => {
                 let key = self.text("key")?.ok_or(MalformedOperation::Missing("key"))?.to_owned();
-                Ok(Change::Insert { key, value: self.value()?.clone() })
+                Ok(StateChange::Insert { key, value: self.value()?.clone() })
             }
-            "append" => Ok(Change::Append(self.value()?.clone())),
-            "take" => Ok(Change::Take(self.value()?.clone())),
-            "move" => Ok(Change::Move { from: self.pointer("from")? }),
+            "append" => Ok(StateChange::Append(self.value()?.clone())),
+            "take" => Ok(StateChange::Take(self.value()?.clone())),
+            "move" => Ok(StateChange::Move { from: self.pointer("from")? }),
             _ => Err(MalformedOperation::Wrong { field: "op", expected: WORDS }),
         }
     }
 
-    fn section(&self) -> Result<Section, MalformedOperation> {
+    fn section(&self) -> Result<WorldSection, MalformedOperation> {
         match self.text("in")? {
-            None | Some("vars") => Ok(Section::Vars),
-            Some("lore") => Ok(Section::Lore),
-            Some("summary") => Ok(Section::Summary),
-            Some("events") => Ok(Section::Events),
+            None | Some("vars") => Ok(WorldSection::Vars),
+            Some("lore") => Ok(WorldSection::Lore),
+            Some("summary") => Ok(WorldSection::Summary),
+            Some("events") => Ok(WorldSection::Events),
             Some(_) => Err(MalformedOperation::Wrong { field: "in", expected: "vars, lore, summary or events" }),
         }
     }
 
-    fn only_known(&self, change: &Change) -> Result<(), MalformedOperation> {
+    fn only_known(&self, change: &StateChange) -> Result<(), MalformedOperation> {
         let own: &[&str] = match change {
-            Change::Remove => &[],
-            Change::Insert { .. } => &["key", "value"],
-            Change::Move { .. } => &["from"],
+            StateChange::Remove => &[],
+            StateChange::Insert { .. } => &["key", "value"],
+            StateChange::Move { .. } => &["from"],
             _ => &["value"],
         };
         let known = |key: &str| ["in", "op", "path", "why", "by"].contains(&key) || own.contains(&key);
@@ -263,7 +265,7 @@ mod tests {
             json!({"op": "move", "path": "/b", "from": "/a"}),
             json!({"in": "summary", "op": "set", "path": "", "value": "so far"}),
         ] {
-            let operation = Operation::from_json(&wire).unwrap();
+            let operation = StateOperation::from_json(&wire).unwrap();
             assert_eq!(operation.to_json(), wire);
             // The order of the keys too: what is kept and what is served are one text.
             assert_eq!(serde_json::to_string(&operation).unwrap(), wire.to_string());
@@ -273,7 +275,7 @@ mod tests {
     #[test]
     fn a_bad_one_says_which_field() {
         let check = |wire: Value, message: &str| {
-            assert_eq!(Operation::from_json(&wire).unwrap_err().to_string(), message, "{wire}");
+            assert_eq!(StateOperation::from_json(&wire).unwrap_err().to_string(), message, "{wire}");
         };
         check(json!([]), "an operation is an object");
         check(json!({"path": "/a"}), "\"op\" is missing");

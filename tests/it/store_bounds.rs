@@ -1,9 +1,9 @@
 //! What things may cost, counted and never timed: deltas folded, statements run, rows written, steps of the database.
 
 use clotho::ids::NodeId;
-use clotho::oplog::Act;
-use clotho::store::{Draft, Message, Show, StateUpdate, WriteError};
-use clotho::tree::edit::Refusal;
+use clotho::oplog::OperationKind;
+use clotho::store::{MessageWrite, NodeDraft, NodeStateUpdate, PathFilter, WriteError};
+use clotho::tree::edit::TreeError;
 use clotho::tree::{Delta, Effects, Kind, Role, Status};
 use diesel::prelude::*;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ pub fn line(store: &TestStore, begun: &Begun, nodes: usize) -> Vec<NodeId> {
     let mut ids = vec![begun.greetings[0]];
     let (session, actor) = (begun.session, store.actor());
     while ids.len() <= nodes {
-        let drafts: Vec<Draft> = (0..2_000.min(nodes + 1 - ids.len()))
+        let drafts: Vec<NodeDraft> = (0..2_000.min(nodes + 1 - ids.len()))
             .map(|_| {
                 let mut draft = store.said("on");
                 draft.delta = delta([add("/turns", 1)]);
@@ -32,7 +32,7 @@ pub fn line(store: &TestStore, begun: &Begun, nodes: usize) -> Vec<NodeId> {
             .write(move |tx| {
                 for draft in &drafts {
                     let below =
-                        Message { move_head: false, ..message(session, parent, Some(draft.clone()), Vec::new()) };
+                        MessageWrite { move_head: false, ..message(session, parent, Some(draft.clone()), Vec::new()) };
                     tx.message(&actor, &below)?;
                     parent = draft.id;
                 }
@@ -107,21 +107,23 @@ fn store_lore_is_counted_as_far_as_its_times_last() {
     let last = store.placed(begun.session, ids[2_000]);
     let count = |until: Option<i64>, most: i64| {
         let last = last.clone();
-        store.read(move |reader| reader.count_up(&last, until, Show::Enabled, most))
+        store.read(move |reader| reader.count_up(&last, until, PathFilter::Enabled, most))
     };
     let row = |at: usize| Some(store.placed(begun.session, ids[at]).n);
     assert_eq!(count(None, 100_000), (2_001, false), "up to the root, which is none");
     assert_eq!((count(None, 500), count(row(1_990), 100_000)), ((500, false), (10, true)));
     assert_eq!((count(row(2_000), 100_000), count(row(5), 500)), ((0, true), (500, false)));
     let (actor, session, hidden) = (store.actor(), begun.session, ids[1_995]);
-    let update = StateUpdate { node: hidden, is_enabled: Some(false), effects: None, rating: None, is_unread: None };
+    let update =
+        NodeStateUpdate { node: hidden, is_enabled: Some(false), effects: None, rating: None, is_unread: None };
     store.write(move |tx| tx.set_state(&actor, session, &[update])).unwrap();
     assert_eq!((count(row(1_990), 100_000), count(row(1_995), 100_000)), ((9, true), (5, true)));
 }
 
 fn mute(store: &TestStore, begun: &Begun, node: NodeId) {
     let (actor, session) = (store.actor(), begun.session);
-    let update = StateUpdate { node, is_enabled: None, effects: Some(Effects::Muted), rating: None, is_unread: None };
+    let update =
+        NodeStateUpdate { node, is_enabled: None, effects: Some(Effects::Muted), rating: None, is_unread: None };
     store.write(move |tx| tx.set_state(&actor, session, &[update])).unwrap();
 }
 
@@ -133,7 +135,7 @@ fn writer(store: &TestStore) -> Spy {
 fn walk_of_page(store: &TestStore, begun: &Begun, leaf: NodeId) -> (String, i32) {
     let held = store.held(begun.session);
     let (thread, nodes) = store.read(move |reader| {
-        let page = reader.page(&held, leaf, None, 50, Show::Enabled)?;
+        let page = reader.page(&held, leaf, None, 50, PathFilter::Enabled)?;
         Ok((std::thread::current().id(), page.nodes.len()))
     });
     assert_eq!(nodes, 50);
@@ -175,7 +177,7 @@ fn store_append_costs_the_same_at_any_depth() {
 
 /// A write that is taken back: the writer asks the database for everything anew.
 fn forget(store: &TestStore) {
-    let refusal = || Refusal::Conflict("taken back".into());
+    let refusal = || TreeError::Conflict("taken back".into());
     assert!(store.write(move |_| Err::<(), _>(refusal().into())).is_err());
 }
 
@@ -210,24 +212,29 @@ fn day(store: &TestStore, begun: &Begun, n: i64) {
     let written = store.try_message(message(session, head, Some(said), vec![reply])).unwrap();
     store.write(move |tx| tx.save_segments(&[(node, "So ".into(), String::new())])).unwrap();
     let trace = clotho::store::Trace { blocks: vec![(json!({}), format!("block {n}"))], ..Default::default() };
-    let ending =
-        clotho::store::Ending { trace: Some(trace), ..ending("So.", delta([add("/turns", 1)]), Some(written.asked)) };
+    let ending = clotho::store::ReplyCompletion {
+        trace: Some(trace),
+        ..ending("So.", delta([add("/turns", 1)]), Some(written.asked))
+    };
     store.end(session, node, &written, ending);
     let other = store.placeholder();
     let rolled = store.try_message(message(session, user, None, vec![other.clone()])).unwrap();
-    let failed = clotho::store::Ending { status: Status::Error, ..super::store_bounds::failure() };
+    let failed = clotho::store::ReplyCompletion { status: Status::Error, ..super::store_bounds::failure() };
     store.end(session, other.id, &rolled, failed);
     store.checkout(session, user, true);
     store.checkout(session, user, false);
-    let edit =
-        Message { carry_from: Some(user), act: Act::Edit, ..message(session, head, Some(store.said("On")), vec![]) };
+    let edit = MessageWrite {
+        carry_from: Some(user),
+        act: OperationKind::Edit,
+        ..message(session, head, Some(store.said("On")), vec![])
+    };
     store.try_message(edit).unwrap();
     let mut change = store.draft(Role::System, Kind::Change, "");
     change.delta = delta([add("/turns", 1)]);
     change.rules = (n % 2 == 0).then(|| rules("combat", 100 + n).into());
     let (actor, at) = (store.actor(), store.head(session));
-    store.write(move |tx| tx.change(&actor, session, at, &change, Act::Change)).unwrap();
-    let update = StateUpdate {
+    store.write(move |tx| tx.change(&actor, session, at, &change, OperationKind::Change)).unwrap();
+    let update = NodeStateUpdate {
         node,
         is_enabled: Some(n % 2 == 0),
         effects: Some(if n % 2 == 0 { Effects::Muted } else { Effects::On }),
@@ -238,7 +245,7 @@ fn day(store: &TestStore, begun: &Begun, n: i64) {
     look(store, begun, node);
 }
 
-fn failure() -> clotho::store::Ending {
+fn failure() -> clotho::store::ReplyCompletion {
     ending("", Delta::default(), None)
 }
 
@@ -255,7 +262,7 @@ fn look(store: &TestStore, begun: &Begun, node: NodeId) {
         reader.siblings(&placed)?;
         reader.children(&held, node)?;
         reader.context_of(&held, node)?;
-        let page = reader.page(&held, held.session.head, None, 20, Show::Enabled)?;
+        let page = reader.page(&held, held.session.head, None, 20, PathFilter::Enabled)?;
         let ids: Vec<NodeId> = page.nodes.iter().map(|placed| placed.node.id).collect();
         let spots = reader.spots(&held, &ids)?;
         reader.on_path(&held, held.session.head, &spots)?;
@@ -346,7 +353,7 @@ fn store_takes_wide_forks_and_large_worlds() {
     let begun = store.begin(Delta::default(), None, &["Hello."]);
     let session = begun.session;
     let user = store.append(session, begun.greetings[0], store.said("Again."));
-    let replies: Vec<Draft> = (0..700).map(|_| store.placeholder()).collect();
+    let replies: Vec<NodeDraft> = (0..700).map(|_| store.placeholder()).collect();
     let ids: Vec<NodeId> = replies.iter().map(|reply| reply.id).collect();
     let written = store.try_message(message(session, user, None, replies)).unwrap();
     let at = store.now();
@@ -365,9 +372,9 @@ fn store_takes_wide_forks_and_large_worlds() {
     assert_eq!(children, 700);
     assert_eq!(generations.iter().map(|placed| placed.node.id).collect::<Vec<_>>(), ids, "S0-15: in order");
     // All of them move with a typo fix, in one operation and one edit of the arrangement.
-    let edit = Message {
+    let edit = MessageWrite {
         carry_from: Some(user),
-        act: Act::Edit,
+        act: OperationKind::Edit,
         ..message(session, begun.greetings[0], Some(store.said("Again!")), vec![])
     };
     let newer = edit.draft.as_ref().unwrap().id;
@@ -468,11 +475,11 @@ fn store_forgets_what_was_taken_back() {
         let failed = store.write(move |tx| {
             tx.message(&actor, &half)?;
             assert!(!panics, "a write that panics fails its group");
-            Err::<(), _>(Refusal::Conflict("taken back".into()).into())
+            Err::<(), _>(TreeError::Conflict("taken back".into()).into())
         });
         assert_eq!(matches!(failed, Err(WriteError::Refused(_))), !panics, "{failed:?}");
         let below = store.try_message(message(session, id, Some(store.said("Below it.")), vec![]));
-        assert!(matches!(below, Err(WriteError::Refused(Refusal::NotFound(_)))), "{below:?}");
+        assert!(matches!(below, Err(WriteError::Refused(TreeError::NotFound(_)))), "{below:?}");
         store.heard();
         let kept = store.append(session, head, store.said("Kept too."));
         let held = store.held(session);

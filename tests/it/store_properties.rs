@@ -6,13 +6,13 @@ mod steps;
 use std::collections::BTreeMap;
 
 use clotho::ids::{FragmentId, NodeId};
-use clotho::oplog::{Act, Effect};
-use clotho::store::{Draft, Ending, Message, RulesInForce, StateUpdate, WriteError};
-use clotho::tree::edit::Refusal;
-use clotho::tree::merge::{Resolution, conflicts};
-use clotho::tree::mirror::{Mirror, Place};
-use clotho::tree::{Delta, Effects, Kind, Piece, Role, Status, TreeEdit};
-use clotho::world::{Change, Operation, Pointer};
+use clotho::oplog::{Effect, OperationKind};
+use clotho::store::{ActiveRules, MessageWrite, NodeDraft, NodeStateUpdate, ReplyCompletion, WriteError};
+use clotho::tree::edit::TreeError;
+use clotho::tree::merge::{ConflictResolution, conflicts};
+use clotho::tree::mirror::{ReferenceNode, ReferenceTree};
+use clotho::tree::{Delta, EditTarget, Effects, Kind, Role, Status, TreeEdit};
+use clotho::world::{Pointer, StateChange, StateOperation};
 use diesel::prelude::*;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -27,7 +27,7 @@ pub use steps::{Step, step};
 pub struct Play {
     pub store: TestStore,
     pub model: Model,
-    asked: Vec<(NodeId, i64, clotho::tree::edit::Asked)>,
+    asked: Vec<(NodeId, i64, clotho::tree::edit::HeadRequest)>,
 }
 
 impl Play {
@@ -52,9 +52,9 @@ impl Play {
         *index.get(&self.model.settled())
     }
 
-    fn stashed(&self, index: &Index) -> Option<Piece> {
+    fn stashed(&self, index: &Index) -> Option<EditTarget> {
         let stash: Vec<_> = self.model.mirror.fragments().keys().copied().collect();
-        (!stash.is_empty()).then(|| Piece::Fragment(*index.get(&stash)))
+        (!stash.is_empty()).then(|| EditTarget::Fragment(*index.get(&stash)))
     }
 
     pub fn act(&mut self, step: &Step) {
@@ -74,7 +74,7 @@ impl Play {
             Step::Checkout { node, exact } => _ = self.store.checkout(self.model.session, self.pick(node), *exact),
             Step::Change { parent, operations, rules } => self.change(self.pick(parent), operations, *rules),
             Step::State { node, other, is_enabled, is_muted, rating } => {
-                let update = |node, rating| StateUpdate {
+                let update = |node, rating| NodeStateUpdate {
                     node,
                     is_enabled: *is_enabled,
                     effects: is_muted.map(|muted| if muted { Effects::Muted } else { Effects::On }),
@@ -110,7 +110,7 @@ impl Play {
             Step::Prune(node) => self.arrange(self.prune(self.pick(node))),
             Step::Graft { node, target } => {
                 let (node, target) = (self.pick(node), self.pick(target));
-                self.arrange(TreeEdit::Graft { piece: Piece::Node(node), target: Some(target) });
+                self.arrange(TreeEdit::Graft { piece: EditTarget::Node(node), target: Some(target) });
             }
             Step::Return { fragment, target } => {
                 if let Some(piece) = self.stashed(fragment) {
@@ -118,15 +118,15 @@ impl Play {
                     self.arrange(TreeEdit::Graft { piece, target });
                 }
             }
-            Step::Purge(node) => self.purge(Piece::Node(self.pick(node))),
+            Step::Purge(node) => self.purge(EditTarget::Node(self.pick(node))),
             Step::PurgeStashed(fragment) => _ = self.stashed(fragment).map(|piece| self.purge(piece)),
             Step::PurgeTakenBack(node) => {
                 let taken_back = self.model.taken_back();
                 if !taken_back.is_empty() {
-                    self.purge(Piece::Node(*node.get(&taken_back)));
+                    self.purge(EditTarget::Node(*node.get(&taken_back)));
                 }
             }
-            Step::Copy { node, target } => self.copy(Piece::Node(self.pick(node)), self.pick(target)),
+            Step::Copy { node, target } => self.copy(EditTarget::Node(self.pick(node)), self.pick(target)),
             Step::CopyStashed { fragment, target } => {
                 let target = self.pick(target);
                 _ = self.stashed(fragment).map(|piece| self.copy(piece, target));
@@ -161,7 +161,7 @@ impl Play {
         TreeEdit::Prune { node, fragment, name: Some(format!("cut {node}")) }
     }
 
-    fn purge(&mut self, piece: Piece) {
+    fn purge(&mut self, piece: EditTarget) {
         self.arrange(TreeEdit::Purge { piece, is_confirmed: true });
     }
 
@@ -172,51 +172,51 @@ impl Play {
             Ok(arranged) => return self.came(arranged.op, &edit),
             Err(error) => error,
         };
-        let WriteError::Refused(Refusal::InList { index: 0, refusal }) = error else { panic!("{error:?}") };
+        let WriteError::Refused(TreeError::InList { index: 0, refusal }) = error else { panic!("{error:?}") };
         let path = |node| self.model.mirror.path(node);
         let is_root = |node| path(node).len() == 1;
         let holds_running = |node| self.model.running().iter().any(|id| path(*id).contains(&node));
         let is_right = match (&edit, &*refusal) {
             (
                 TreeEdit::Prune { node, .. }
-                | TreeEdit::Graft { piece: Piece::Node(node), .. }
-                | TreeEdit::Purge { piece: Piece::Node(node), .. },
+                | TreeEdit::Graft { piece: EditTarget::Node(node), .. }
+                | TreeEdit::Purge { piece: EditTarget::Node(node), .. },
                 refusal,
             ) => match refusal {
-                Refusal::Generating => holds_running(*node),
-                Refusal::Conflict(_) => is_root(*node),
-                Refusal::Cycle => {
+                TreeError::Generating => holds_running(*node),
+                TreeError::Conflict(_) => is_root(*node),
+                TreeError::Cycle => {
                     matches!(&edit, TreeEdit::Graft { target: Some(target), .. } if path(*target).contains(node))
                 }
                 _ => false,
             },
-            (TreeEdit::Copy { piece: Piece::Node(node), target, .. }, refusal) => match refusal {
-                Refusal::Generating => holds_running(*node),
-                Refusal::Conflict(_) => is_root(*node),
-                Refusal::Cycle => path(*target).contains(node),
+            (TreeEdit::Copy { piece: EditTarget::Node(node), target, .. }, refusal) => match refusal {
+                TreeError::Generating => holds_running(*node),
+                TreeError::Conflict(_) => is_root(*node),
+                TreeError::Cycle => path(*target).contains(node),
                 _ => false,
             },
-            (TreeEdit::Summarise { nodes, .. }, Refusal::Generating) => nodes.iter().any(|node| holds_running(*node)),
-            (TreeEdit::Summarise { nodes, .. }, Refusal::Invalid { field: "nodeIds", .. }) => {
+            (TreeEdit::Summarise { nodes, .. }, TreeError::Generating) => nodes.iter().any(|node| holds_running(*node)),
+            (TreeEdit::Summarise { nodes, .. }, TreeError::Invalid { field: "nodeIds", .. }) => {
                 nodes.iter().all(|node| self.model.facts[node].kind == Kind::Change)
             }
-            (TreeEdit::Merge { from, onto, nodes, .. }, Refusal::Conflict(_)) => {
+            (TreeEdit::Merge { from, onto, nodes, .. }, TreeError::Conflict(_)) => {
                 nodes.is_empty() && self.brought(*from, *onto, &[]).0.is_empty()
             }
-            (TreeEdit::Graft { piece: Piece::Fragment(id), target: None }, Refusal::Conflict(_)) => {
+            (TreeEdit::Graft { piece: EditTarget::Fragment(id), target: None }, TreeError::Conflict(_)) => {
                 let (top, _) = self.model.mirror.fragments()[id];
                 !self.model.stands(self.model.mirror.nodes()[&top].parent.unwrap())
             }
-            (TreeEdit::Label { node, name, .. }, Refusal::NameTaken { node: other, .. }) => {
+            (TreeEdit::Label { node, name, .. }, TreeError::NameTaken { node: other, .. }) => {
                 self.model.mirror.labels()[name].node == *other && other != node
             }
-            (TreeEdit::Unlabel { name }, Refusal::Missing { .. }) => !self.model.mirror.labels().contains_key(name),
+            (TreeEdit::Unlabel { name }, TreeError::Missing { .. }) => !self.model.mirror.labels().contains_key(name),
             _ => false,
         };
         assert!(is_right, "{edit:?}: {refusal:?}");
     }
 
-    fn copy(&mut self, piece: Piece, target: NodeId) {
+    fn copy(&mut self, piece: EditTarget, target: NodeId) {
         self.arrange(TreeEdit::Copy { piece, target, from: None, leaves: None, seed: self.store.ids.seed() });
     }
 
@@ -224,8 +224,9 @@ impl Play {
     fn merge(&mut self, from: NodeId, onto: NodeId, run: usize) {
         let nodes: Vec<NodeId> = self.parted(from, onto).0.iter().rev().take(run).rev().copied().collect();
         let (come, own) = self.brought(from, onto, &nodes);
-        let come: Vec<Operation> = come.into_iter().flat_map(|(_, _, done)| done).collect();
-        let resolve = conflicts(&come, &own).iter().map(|conflict| (conflict.name(), Resolution::Theirs)).collect();
+        let come: Vec<StateOperation> = come.into_iter().flat_map(|(_, _, done)| done).collect();
+        let resolve =
+            conflicts(&come, &own).iter().map(|conflict| (conflict.name(), ConflictResolution::Theirs)).collect();
         self.arrange(TreeEdit::Merge { from, onto, nodes, resolve, seed: self.store.ids.seed() });
     }
 
@@ -238,11 +239,11 @@ impl Play {
 
     /// What comes over, of all of a line or of some nodes at its end: in which node it stands there, whose doing it is, and
     /// what; then what only the other line has. The law said operation by operation, each against each.
-    fn brought(&self, from: NodeId, onto: NodeId, run: &[NodeId]) -> (Vec<Over>, Vec<Operation>) {
+    fn brought(&self, from: NodeId, onto: NodeId, run: &[NodeId]) -> (Vec<Over>, Vec<StateOperation>) {
         let (theirs, ours) = self.parted(from, onto);
         let (theirs, ours) = (self.counting(&theirs), self.counting(&ours));
         let has = |line: &[Over], of: &NodeId| line.iter().any(|(_, whose, _)| whose == of);
-        let all: Vec<(usize, &Operation)> =
+        let all: Vec<(usize, &StateOperation)> =
             theirs.iter().enumerate().flat_map(|(at, (.., done))| done.iter().map(move |one| (at, one))).collect();
         let is_here = |at: usize| has(&ours, &theirs[at].1);
         let mut comes = vec![false; all.len()];
@@ -257,7 +258,7 @@ impl Play {
         let mut come = Vec::new();
         for (at, (node, of, _)) in theirs.iter().enumerate() {
             let done = all.iter().zip(&comes).filter(|((part, _), comes)| *part == at && **comes);
-            let done: Vec<Operation> = done.map(|((_, done), _)| (*done).clone()).collect();
+            let done: Vec<StateOperation> = done.map(|((_, done), _)| (*done).clone()).collect();
             let is_named = if run.is_empty() { !is_here(at) } else { run.contains(node) };
             if is_named || !done.is_empty() {
                 come.push((*node, *of, done));
@@ -327,21 +328,21 @@ impl Play {
         let turned = self.store.write(move |tx| if undo { tx.undo(&actor, session) } else { tx.redo(&actor, session) });
         match turned {
             Ok(_) => true,
-            Err(WriteError::Refused(Refusal::NothingTo(_) | Refusal::NothingSincePurge(_))) => false,
-            Err(WriteError::Refused(Refusal::Generating)) if !self.model.running().is_empty() => false,
+            Err(WriteError::Refused(TreeError::NothingTo(_) | TreeError::NothingSincePurge(_))) => false,
+            Err(WriteError::Refused(TreeError::Generating)) if !self.model.running().is_empty() => false,
             // A text comes back late only where its place still stands.
-            Err(WriteError::Refused(Refusal::Overtaken { .. })) if !undo => false,
+            Err(WriteError::Refused(TreeError::Overtaken { .. })) if !undo => false,
             Err(other) => panic!("{other:?}"),
         }
     }
 
-    fn message(&self, role: Role, operations: &[Operation]) -> Draft {
+    fn message(&self, role: Role, operations: &[StateOperation]) -> NodeDraft {
         let mut draft = self.store.draft(role, Kind::Message, "said");
         draft.delta = delta(operations.to_vec());
         draft
     }
 
-    fn bridge(&self, most: i64) -> Draft {
+    fn bridge(&self, most: i64) -> NodeDraft {
         let mut bridge = self.store.draft(Role::System, Kind::Change, "");
         bridge.rules = Some(rules("combat", most).into());
         bridge.delta = delta([add("/combat/hp", 5)]);
@@ -353,21 +354,21 @@ impl Play {
         &mut self,
         parent: NodeId,
         bridge: &Option<i64>,
-        draft: Option<Draft>,
+        draft: Option<NodeDraft>,
         carry_from: Option<NodeId>,
         replies: usize,
         move_head: bool,
     ) {
-        let act = if carry_from.is_some() { Act::Edit } else { Act::Message };
+        let act = if carry_from.is_some() { OperationKind::Edit } else { OperationKind::Message };
         let bridge = bridge.map(|most| self.bridge(most));
-        let replies: Vec<Draft> = (0..replies).map(|_| self.store.placeholder()).collect();
+        let replies: Vec<NodeDraft> = (0..replies).map(|_| self.store.placeholder()).collect();
         let session = self.model.session;
-        let message = Message { session, parent, bridge, draft, carry_from, replies, move_head, act };
+        let message = MessageWrite { session, parent, bridge, draft, carry_from, replies, move_head, act };
         let head = self.model.head();
         let goes_along = carry_from.is_some_and(|old| head != old && self.model.mirror.path(head).contains(&old));
         let written = match self.store.try_message(message.clone()) {
             Ok(written) => written,
-            Err(WriteError::Refused(Refusal::Generating)) => {
+            Err(WriteError::Refused(TreeError::Generating)) => {
                 let old = carry_from.unwrap();
                 let above_running = |id: &NodeId| self.model.mirror.path(*id).contains(&old);
                 assert!(self.model.running().iter().any(above_running), "refused without need");
@@ -379,7 +380,7 @@ impl Play {
         let expected = if move_head && !goes_along { line.next_back().unwrap_or(parent) } else { head };
         assert_eq!(written.head, expected, "HEAD went elsewhere");
         for draft in message.bridge.iter().chain(&message.draft) {
-            let own = draft.rules.as_ref().map(|rules| RulesInForce::clone(rules).rules);
+            let own = draft.rules.as_ref().map(|rules| ActiveRules::clone(rules).rules);
             self.model.add(draft.id, fact(draft.role, draft.kind, draft.delta.operations.clone(), own));
         }
         for reply in &message.replies {
@@ -389,14 +390,21 @@ impl Play {
         }
     }
 
-    fn edit(&mut self, node: &Index, carry: bool, move_head: bool, operations: &[Operation], bridge: &Option<i64>) {
+    fn edit(
+        &mut self,
+        node: &Index,
+        carry: bool,
+        move_head: bool,
+        operations: &[StateOperation],
+        bridge: &Option<i64>,
+    ) {
         let old = self.pick(node);
         let Some(parent) = self.model.mirror.nodes()[&old].parent else { return };
         let draft = self.message(self.model.facts[&old].role, operations);
         self.write(parent, bridge, Some(draft), carry.then_some(old), 0, move_head);
     }
 
-    fn end(&mut self, running: &Index, fails: bool, wants_head: bool, operations: &[Operation]) {
+    fn end(&mut self, running: &Index, fails: bool, wants_head: bool, operations: &[StateOperation]) {
         if self.asked.is_empty() {
             return;
         }
@@ -404,43 +412,49 @@ impl Play {
         let operations = if fails { Vec::new() } else { operations.to_vec() };
         let status = if fails { Status::Error } else { Status::Complete };
         let asked = wants_head.then_some(asked);
-        let ending = Ending { status, ..ending("replied", delta(operations.clone()), asked) };
+        let ending = ReplyCompletion { status, ..ending("replied", delta(operations.clone()), asked) };
         let (session, at) = (self.model.session, self.store.now());
         self.store.write(move |tx| tx.complete(session, node, step, at, &ending)).unwrap();
         let fact = self.model.facts.get_mut(&node).unwrap();
         (fact.status, fact.operations) = (status, operations);
     }
 
-    fn change(&mut self, parent: NodeId, operations: &[Operation], most: Option<i64>) {
+    fn change(&mut self, parent: NodeId, operations: &[StateOperation], most: Option<i64>) {
         let mut draft = self.store.draft(Role::System, Kind::Change, "");
         draft.delta = delta(operations.to_vec());
         draft.rules = most.map(|most| rules("combat", most).into());
         let (actor, session, id) = (self.store.actor(), self.model.session, draft.id);
-        self.store.write(move |tx| tx.change(&actor, session, parent, &draft, Act::Change)).unwrap();
+        self.store.write(move |tx| tx.change(&actor, session, parent, &draft, OperationKind::Change)).unwrap();
         let own = most.map(|most| rules("combat", most).rules);
         self.model.add(id, fact(Role::System, Kind::Change, operations.to_vec(), own));
     }
 
-    fn botch(&mut self, operations: &[Operation], most: i64, mutes: NodeId) {
+    fn botch(&mut self, operations: &[StateOperation], most: i64, mutes: NodeId) {
         let (session, head, actor) = (self.model.session, self.model.head(), self.store.actor());
         let bridge = Some(self.bridge(most));
         let draft = Some(self.message(Role::User, operations));
         let below = self.message(Role::User, operations);
         let parent = draft.as_ref().unwrap().id;
-        let (replies, act) = (Vec::new(), Act::Message);
-        let first = Message { session, parent: head, bridge, draft, carry_from: None, replies, move_head: true, act };
-        let second = Message { parent, bridge: None, draft: Some(below), ..first.clone() };
-        let muted =
-            StateUpdate { node: mutes, is_enabled: None, effects: Some(Effects::Muted), rating: None, is_unread: None };
+        let (replies, act) = (Vec::new(), OperationKind::Message);
+        let first =
+            MessageWrite { session, parent: head, bridge, draft, carry_from: None, replies, move_head: true, act };
+        let second = MessageWrite { parent, bridge: None, draft: Some(below), ..first.clone() };
+        let muted = NodeStateUpdate {
+            node: mutes,
+            is_enabled: None,
+            effects: Some(Effects::Muted),
+            rating: None,
+            is_unread: None,
+        };
         let result = self.store.write(move |tx| {
             tx.message(&actor, &first)?;
             // The root cannot be muted: going on after a refusal is allowed, and writes nothing.
             let _ = tx.set_state(&actor, session, &[muted]);
             tx.message(&actor, &second)?;
             tx.put_blob(b"lost")?;
-            Err::<(), _>(Refusal::Conflict("changed my mind".into()).into())
+            Err::<(), _>(TreeError::Conflict("changed my mind".into()).into())
         });
-        assert!(matches!(result, Err(WriteError::Refused(Refusal::Conflict(_)))), "{result:?}");
+        assert!(matches!(result, Err(WriteError::Refused(TreeError::Conflict(_)))), "{result:?}");
     }
 
     fn damage(&self, seed: u8) {
@@ -452,20 +466,20 @@ impl Play {
 }
 
 /// In which node something stands, whose doing it is, and what was done.
-type Over = (NodeId, NodeId, Vec<Operation>);
+type Over = (NodeId, NodeId, Vec<StateOperation>);
 
 /// The places that an operation changes.
-fn places(operation: &Operation) -> Vec<Pointer> {
+fn places(operation: &StateOperation) -> Vec<Pointer> {
     match &operation.change {
-        Change::Insert { key, .. } => vec![operation.path.child(key)],
-        Change::Move { from } => vec![operation.path.clone(), from.clone()],
+        StateChange::Insert { key, .. } => vec![operation.path.child(key)],
+        StateChange::Move { from } => vec![operation.path.clone(), from.clone()],
         _ => vec![operation.path.clone()],
     }
 }
 
 /// Whether whatever was at a place is gone after an operation.
-fn wipes(operation: &Operation, place: &Pointer) -> bool {
-    let is_adding = matches!(operation.change, Change::Add(_) | Change::Append(_) | Change::Take(_));
+fn wipes(operation: &StateOperation, place: &Pointer) -> bool {
+    let is_adding = matches!(operation.change, StateChange::Add(_) | StateChange::Append(_) | StateChange::Take(_));
     !is_adding && places(operation).iter().any(|wiped| place.below(wiped).is_some())
 }
 
@@ -483,7 +497,7 @@ fn added(effect: &Effect) -> Option<NodeId> {
     if let Effect::Added { node, .. } = effect { Some(*node) } else { None }
 }
 
-fn fact(role: Role, kind: Kind, operations: Vec<Operation>, rules: Option<clotho::world::Rules>) -> Fact {
+fn fact(role: Role, kind: Kind, operations: Vec<StateOperation>, rules: Option<clotho::world::SchemaSet>) -> Fact {
     Fact { role, kind, status: Status::Complete, operations, rules, record: Vec::new() }
 }
 
@@ -519,10 +533,10 @@ proptest! {
 }
 
 /// What a tree is for people: everything but the numbers of operations and what forks remember.
-fn face(play: &Play) -> (Mirror, String) {
+fn face(play: &Play) -> (ReferenceTree, String) {
     let held = play.store.held(play.model.session);
     let mirror = play.model.mirror.clone();
-    let bare = |place: &Place| Place { remembered: None, ..place.clone() };
+    let bare = |place: &ReferenceNode| ReferenceNode { remembered: None, ..place.clone() };
     let standing = mirror.nodes().iter().filter(|(_, place)| !(place.is_hidden && place.fragment.is_none()));
     let nodes: Vec<_> = standing.map(|(id, place)| (*id, bare(place))).collect();
     let told = (nodes, mirror.fragments().clone(), mirror.labels().clone());

@@ -1,12 +1,12 @@
 //! What rearranging a tree costs the database itself, by the size of its session and by its depth: rounds of its loops, and
 //! frames on the stack.
 
-use clotho::archive::{Fault, Limits, Lines};
+use clotho::archive::{ArchiveError, ArchiveLimits, ArchiveReader};
 use clotho::clock::Time;
 use clotho::ids::{FragmentId, NodeId};
-use clotho::store::{Snapshot, StateUpdate, StoreError, Trace, Tx};
+use clotho::store::{DatabaseSnapshot, NodeStateUpdate, StoreError, Trace, Tx};
 use clotho::transfer;
-use clotho::tree::{Delta, Piece, TreeEdit};
+use clotho::tree::{Delta, EditTarget, TreeEdit};
 
 use crate::store_bounds::{DEEP, line};
 use crate::support::steps::{rounds, watch};
@@ -52,13 +52,14 @@ impl Tree {
         fragment
     }
 
-    fn graft(&self, piece: Piece, target: Option<NodeId>) {
+    fn graft(&self, piece: EditTarget, target: Option<NodeId>) {
         self.edit(TreeEdit::Graft { piece, target });
     }
 
     fn disable(&self, node: NodeId, is_enabled: bool) {
         let (actor, session) = (self.store.actor(), self.begun.session);
-        let update = StateUpdate { node, is_enabled: Some(is_enabled), effects: None, rating: None, is_unread: None };
+        let update =
+            NodeStateUpdate { node, is_enabled: Some(is_enabled), effects: None, rating: None, is_unread: None };
         self.store.write(move |tx| tx.set_state(&actor, session, &[update])).unwrap();
     }
 
@@ -90,10 +91,10 @@ impl Tree {
             cost("undo of the label", &|| self.undo());
             let pruned = std::cell::Cell::new(None);
             cost("prune", &|| pruned.set(Some(self.prune(top))));
-            cost("put back", &|| self.graft(Piece::Fragment(pruned.get().unwrap()), None));
-            cost("graft (move)", &|| self.graft(Piece::Node(top), Some(self.above)));
-            cost("graft back", &|| self.graft(Piece::Node(top), Some(self.fork)));
-            cost("graft (copy)", &|| self.edit(copy(Piece::Node(top))));
+            cost("put back", &|| self.graft(EditTarget::Fragment(pruned.get().unwrap()), None));
+            cost("graft (move)", &|| self.graft(EditTarget::Node(top), Some(self.above)));
+            cost("graft back", &|| self.graft(EditTarget::Node(top), Some(self.fork)));
+            cost("graft (copy)", &|| self.edit(copy(EditTarget::Node(top))));
             cost("undo of the copy", &|| self.undo());
             cost("summarise", &|| {
                 let nodes = self.left[2..12].to_vec();
@@ -129,7 +130,7 @@ fn store_cuts_cost_what_they_cut() {
         let fragment = FragmentId::new(store.ids.next(store.now()));
         let (session, writer) = (begun.session, store.writer());
         let cut = rounds(writer, || store.arrange(session, TreeEdit::Prune { node: top, fragment, name: None }));
-        let back = TreeEdit::Graft { piece: Piece::Fragment(fragment), target: None };
+        let back = TreeEdit::Graft { piece: EditTarget::Fragment(fragment), target: None };
         (cut, rounds(writer, || store.arrange(session, back)))
     };
     let (few, many) = (cost(300), cost(3_000));
@@ -187,14 +188,14 @@ fn store_purges_cost_what_goes() {
         let line = traced(&store, &begun, begun.greetings[0], turns, window);
         let goes = traced(&store, &begun, line[turns - 1][1], 1, window)[0];
         let stays = traced(&store, &begun, goes[1], 3, window);
-        let moved = TreeEdit::Graft { piece: Piece::Node(stays[0][0]), target: Some(line[turns - 1][1]) };
+        let moved = TreeEdit::Graft { piece: EditTarget::Node(stays[0][0]), target: Some(line[turns - 1][1]) };
         store.arrange(session, moved);
         let traces = || {
             let placed = stays.iter().map(|turn| store.placed(session, turn[1]));
             placed.map(|placed| store.read(move |reader| reader.trace(&placed))).collect::<Vec<_>>()
         };
         let before = traces();
-        let purge = TreeEdit::Purge { piece: Piece::Node(goes[0]), is_confirmed: true };
+        let purge = TreeEdit::Purge { piece: EditTarget::Node(goes[0]), is_confirmed: true };
         let rounds = rounds(store.writer(), || store.arrange(session, purge));
         assert_eq!(traces(), before, "what stood on what went is whole");
         store.is_well();
@@ -219,10 +220,10 @@ fn store_purge_measured() {
     let end = line[49_999][1];
     let [first, second] = [0, 1].map(|_| traced(&store, &begun, end, 101, 100));
     let aside = traced(&store, &begun, end, 1, 100)[0][0];
-    store.arrange(session, TreeEdit::Graft { piece: Piece::Node(aside), target: Some(line[0][1]) });
+    store.arrange(session, TreeEdit::Graft { piece: EditTarget::Node(aside), target: Some(line[0][1]) });
     for (top, what) in [(first[0][0], "kept"), (second[0][0], "not kept")] {
         let begun = std::time::Instant::now();
-        store.arrange(session, TreeEdit::Purge { piece: Piece::Node(top), is_confirmed: true });
+        store.arrange(session, TreeEdit::Purge { piece: EditTarget::Node(top), is_confirmed: true });
         println!("{what}: {:?}", begun.elapsed());
         store.execute("UPDATE traces SET base_n = NULL");
     }
@@ -242,10 +243,10 @@ fn store_looks_into_traces_from_before() {
     assert_eq!((store.count(kept), store.count(unread)), (before, 0));
 
     store.execute("UPDATE traces SET base_n = NULL");
-    store.arrange(session, TreeEdit::Graft { piece: Piece::Node(line[5][0]), target: Some(begun.greetings[0]) });
+    store.arrange(session, TreeEdit::Graft { piece: EditTarget::Node(line[5][0]), target: Some(begun.greetings[0]) });
     let placed = store.placed(session, line[6][1]);
     let sent = store.read(move |reader| reader.trace(&placed)).unwrap().history;
-    store.arrange(session, TreeEdit::Purge { piece: Piece::Node(line[0][0]), is_confirmed: true });
+    store.arrange(session, TreeEdit::Purge { piece: EditTarget::Node(line[0][0]), is_confirmed: true });
     let placed = store.placed(session, line[6][1]);
     assert_eq!(store.read(move |reader| reader.trace(&placed)).unwrap().history, sent);
     store.is_well();
@@ -273,14 +274,14 @@ fn store_never_recurses_along_a_line() {
     tree.prune(ids[1]);
     tree.undo();
     tree.checkout(ids[DEEP]);
-    tree.graft(Piece::Node(ids[1]), Some(other));
+    tree.graft(EditTarget::Node(ids[1]), Some(other));
     tree.undo();
     tree.disable(ids[1], false);
     let nodes = ids[1..=2_000].to_vec();
     tree.edit(TreeEdit::Summarise { nodes, content: "Long ago.".into(), seed: 5 });
     let aside = store.append(session, ids[2], store.said("aside"));
     tree.edit(TreeEdit::Copy {
-        piece: Piece::Node(ids[DEEP - 15_000]),
+        piece: EditTarget::Node(ids[DEEP - 15_000]),
         target: aside,
         from: None,
         leaves: None,
@@ -314,11 +315,11 @@ fn store_never_recurses_along_a_line() {
     });
     assert!(seen.0 > 49_900 && seen.1 > 49_900 && seen.2 > 49_900 && seen.3 > 60_000, "{seen:?}");
     on_a_small_stack(|| {
-        let mut snapshot = Snapshot::open(&store.database()).unwrap();
+        let mut snapshot = DatabaseSnapshot::open(&store.database()).unwrap();
         let held = snapshot.session(None, session).unwrap().unwrap();
         let file = transfer::export(&mut snapshot, &held, Vec::new(), Time(0), |_| {}).unwrap();
-        let mut lines = Lines::begin(&*file, Limits::of(1 << 30)).unwrap();
-        transfer::check::<_, Fault>(&mut lines, || Ok(())).unwrap();
+        let mut lines = ArchiveReader::begin(&*file, ArchiveLimits::of(1 << 30)).unwrap();
+        transfer::check::<_, ArchiveError>(&mut lines, || Ok(())).unwrap();
     });
     on_a_small_stack(|| store.is_well());
 }

@@ -3,15 +3,15 @@
 
 use clotho::clock::Time;
 use clotho::ids::{CharacterId, NodeId, PersonaId, UserId};
-use clotho::oplog::{Act, Effect};
+use clotho::oplog::{Effect, OperationKind};
 use clotho::store::{
-    Actor, Answer, CharacterCard, Ending, Message, PersonaCard, Revision, Seen, Show, StateUpdate, Trace, User,
-    WriteError,
+    Actor, CharacterCard, DeltaRevision, ExpectedVersion, MessageWrite, NodeStateUpdate, PathFilter, PersonaCard,
+    ReplyCompletion, SavedResponse, Trace, UserAccount, WriteError,
 };
-use clotho::tree::edit::Refusal;
-use clotho::tree::mirror::Mirror;
+use clotho::tree::edit::TreeError;
+use clotho::tree::mirror::ReferenceTree;
 use clotho::tree::{CardRef, Delta, Effects, Kind, PersonaRef, PluginSetting, Role, Session, Status};
-use clotho::world::{Change, Operation, Pointer, Section, World};
+use clotho::world::{Pointer, StateChange, StateOperation, World, WorldSection};
 use serde_json::{Map, Value, json};
 
 use crate::support::test_store::{Begun, TestStore, add, delta, ending, message, pointer, rules, set};
@@ -20,7 +20,7 @@ fn hp(world: &World) -> Option<i64> {
     world.get(&pointer("/combat/hp")).and_then(Value::as_i64)
 }
 
-fn refused<T: std::fmt::Debug>(result: Result<T, WriteError>) -> Refusal {
+fn refused<T: std::fmt::Debug>(result: Result<T, WriteError>) -> TreeError {
     match result {
         Err(WriteError::Refused(refusal)) => refusal,
         other => panic!("not refused: {other:?}"),
@@ -98,7 +98,7 @@ fn store_tells_a_session_from_its_beginning_to_the_restart() {
     store.reopen();
     let after = (store.held(session).session, store.shown(session), store.world(session, r3), store.log(session));
     assert_eq!(before, after);
-    let mirror = Mirror::replay(&after.3).unwrap();
+    let mirror = ReferenceTree::replay(&after.3).unwrap();
     assert_eq!(mirror.path(u2), store.path(session, u2));
     assert_eq!(mirror.head(), Some(u2));
 }
@@ -113,9 +113,9 @@ fn store_edits_by_a_sibling_and_carries_the_future_over() {
     let r2 = store.append(session, u1, store.draft(Role::Assistant, Kind::Message, "Hm?"));
     let u2 = store.append(session, r1, store.said("A friend."));
     let old = store.placed(session, u1).node;
-    let edit = |carry: bool, text: &str| Message {
+    let edit = |carry: bool, text: &str| MessageWrite {
         carry_from: carry.then_some(u1),
-        act: Act::Edit,
+        act: OperationKind::Edit,
         ..message(session, greetings[0], Some(store.said(text)), Vec::new())
     };
 
@@ -157,8 +157,9 @@ fn store_switches_what_counts_and_rates() {
     hit.delta = delta([add("/combat/hp", -30)]);
     let r1 = store.append(session, u1, hit);
     let u2 = store.append(session, r1, store.said("Ow."));
-    let update = |node, is_enabled, effects, rating| StateUpdate { node, is_enabled, effects, rating, is_unread: None };
-    let switch = |updates: Vec<StateUpdate>| {
+    let update =
+        |node, is_enabled, effects, rating| NodeStateUpdate { node, is_enabled, effects, rating, is_unread: None };
+    let switch = |updates: Vec<NodeStateUpdate>| {
         let actor = store.actor();
         store.write(move |tx| tx.set_state(&actor, session, &updates).map(|arranged| arranged.op))
     };
@@ -213,7 +214,7 @@ fn store_revises_what_nodes_do() {
     let worlds = |store: &TestStore| [line[2], line[3], line[20], other].map(|node| hp(&store.world(session, node)));
     assert_eq!(worlds(&store), [Some(98), Some(97), Some(80), Some(90)]);
     let revise = |seen: i64, deltas: Vec<(NodeId, Delta)>| {
-        let (actor, revision) = (store.actor(), Revision { seen, deltas });
+        let (actor, revision) = (store.actor(), DeltaRevision { seen, deltas });
         store.write(move |tx| tx.revise(&actor, session, &revision))
     };
     let seen = store.held(session).session.op;
@@ -221,7 +222,7 @@ fn store_revises_what_nodes_do() {
     let op = revise(seen, wanted.clone()).unwrap().op;
     assert_eq!(op, seen + 1);
     assert_eq!(worlds(&store), [Some(98), Some(68), Some(52), Some(62)]);
-    assert!(matches!(refused(revise(seen, wanted)), Refusal::Conflict(_)), "something was done since");
+    assert!(matches!(refused(revise(seen, wanted)), TreeError::Conflict(_)), "something was done since");
     assert_eq!(revise(op, Vec::new()).unwrap().op, op, "nothing is no operation");
     store.is_well();
     let actor = store.actor();
@@ -247,33 +248,37 @@ fn store_refuses_what_does_not_fit() {
     let before = rows();
     let say = |parent| message(session, parent, Some(store.said("x")), Vec::new());
 
-    assert_eq!(refused(store.try_message(say(running))), Refusal::Generating);
-    assert_eq!(refused(store.try_message(say(other.greetings[0]))), Refusal::NotFound("the message"));
-    assert_eq!(refused(store.try_message(say(store.node_id()))), Refusal::NotFound("the message"));
+    assert_eq!(refused(store.try_message(say(running))), TreeError::Generating);
+    assert_eq!(refused(store.try_message(say(other.greetings[0]))), TreeError::NotFound("the message"));
+    assert_eq!(refused(store.try_message(say(store.node_id()))), TreeError::NotFound("the message"));
     let stranger = Actor { user: UserId::new(store.ids.next(store.now())), ..store.actor() };
     let hello = say(u1);
     let foreign = store.write(move |tx| tx.message(&stranger, &hello));
-    assert_eq!(refused(foreign), Refusal::NotFound("the session"));
-    let stale = Actor { expected_leaf: Some(Seen::Leaf(greetings[1])), ..store.actor() };
+    assert_eq!(refused(foreign), TreeError::NotFound("the session"));
+    let stale = Actor { expected_leaf: Some(ExpectedVersion::Leaf(greetings[1])), ..store.actor() };
     let late = say(u1);
     let moved = refused(store.write(move |tx| tx.message(&stale, &late)));
-    assert_eq!(moved, Refusal::HeadMoved { leaf: u1, op: written.op });
+    assert_eq!(moved, TreeError::HeadMoved { leaf: u1, op: written.op });
     let first = greetings[0];
     let late = refused(store.write(move |tx| tx.checkout(&stale, session, first, false)));
-    assert_eq!(late, Refusal::HeadMoved { leaf: u1, op: written.op });
+    assert_eq!(late, TreeError::HeadMoved { leaf: u1, op: written.op });
     let actor = store.actor();
     let to_running = refused(store.write(move |tx| tx.checkout(&actor, session, running, true)));
-    assert_eq!(to_running, Refusal::Generating);
+    assert_eq!(to_running, TreeError::Generating);
 
     // `carry`: beside the old version only, nothing generated, nothing that is being generated moved.
-    let carry = |from, parent| Message { carry_from: Some(from), ..say(parent) };
-    assert_eq!(refused(store.try_message(carry(greetings[0], store.held(session).session.root))), Refusal::Generating);
-    assert!(matches!(refused(store.try_message(carry(greetings[0], u1))), Refusal::Conflict(_)));
-    let both = Message { replies: vec![store.placeholder()], ..carry(greetings[1], store.held(session).session.root) };
-    assert!(matches!(refused(store.try_message(both)), Refusal::Invalid { field: "carry", .. }));
+    let carry = |from, parent| MessageWrite { carry_from: Some(from), ..say(parent) };
+    assert_eq!(
+        refused(store.try_message(carry(greetings[0], store.held(session).session.root))),
+        TreeError::Generating
+    );
+    assert!(matches!(refused(store.try_message(carry(greetings[0], u1))), TreeError::Conflict(_)));
+    let both =
+        MessageWrite { replies: vec![store.placeholder()], ..carry(greetings[1], store.held(session).session.root) };
+    assert!(matches!(refused(store.try_message(both)), TreeError::Invalid { field: "carry", .. }));
 
-    let nul = Message { draft: Some(store.said("a\0b")), ..say(u1) };
-    assert!(matches!(refused(store.try_message(nul)), Refusal::Invalid { field: "content", .. }));
+    let nul = MessageWrite { draft: Some(store.said("a\0b")), ..say(u1) };
+    assert!(matches!(refused(store.try_message(nul)), TreeError::Invalid { field: "content", .. }));
     assert_eq!(rows(), before, "nothing was written");
 
     // A reply ends once.
@@ -281,7 +286,7 @@ fn store_refuses_what_does_not_fit() {
     assert_eq!(store.placed(session, running).node.content, "Hi\u{fffd}.", "a model's text is not lost for a U+0000");
     let (step, at, again) = (written.op, store.now(), ending("Twice.", Delta::default(), None));
     let again = store.write(move |tx| tx.complete(session, running, step, at, &again));
-    assert!(matches!(refused(again), Refusal::Conflict(_)));
+    assert!(matches!(refused(again), TreeError::Conflict(_)));
     assert_eq!(store.placed(session, running).node.content, "Hi\u{fffd}.");
 }
 
@@ -295,10 +300,10 @@ fn store_appends_changes_and_knows_which_rules_were_in_force() {
     let mut healed = store.draft(Role::System, Kind::Change, "");
     healed.delta = delta([add("/combat/hp", 50)]);
     let healed_id = healed.id;
-    let op = store.write(move |tx| tx.change(&actor, session, u1, &healed, Act::Change)).unwrap().op;
+    let op = store.write(move |tx| tx.change(&actor, session, u1, &healed, OperationKind::Change)).unwrap().op;
     assert_eq!(store.head(session), healed_id);
     assert_eq!(hp(&store.world(session, healed_id)), Some(100), "the rules in force clamp it");
-    assert_eq!(store.log(session)[usize::try_from(op).unwrap() - 1].kind, Act::Change);
+    assert_eq!(store.log(session)[usize::try_from(op).unwrap() - 1].kind, OperationKind::Change);
     assert_eq!(store.shown(session), ["Welcome.", "I rest."], "a change is not shown");
 
     // Other rules come with the next message, on a bridge; the branch beside it keeps its own.
@@ -307,7 +312,7 @@ fn store_appends_changes_and_knows_which_rules_were_in_force() {
     bridge.delta = delta([add("/combat/hp", 50)]);
     let said = store.said("Stronger now.");
     let (bridge_id, strong) = (bridge.id, said.id);
-    let bridged = Message { bridge: Some(bridge), ..message(session, healed_id, Some(said), Vec::new()) };
+    let bridged = MessageWrite { bridge: Some(bridge), ..message(session, healed_id, Some(said), Vec::new()) };
     assert_eq!(store.try_message(bridged).unwrap().head, strong);
     assert_eq!(store.path(session, strong), [root, greetings[0], u1, healed_id, bridge_id, strong]);
     assert_eq!(hp(&store.world(session, strong)), Some(150));
@@ -329,8 +334,8 @@ fn store_keeps_what_happened_to_its_branch() {
     let Begun { session, greetings, .. } = keep(&store);
     let event = json!({"text": "met Ann at the ferry", "tags": ["ann"]});
     let mut met = store.draft(Role::Assistant, Kind::Message, "Ann waves.");
-    let happened = Operation::new(pointer(""), Change::Append(event.clone()), "", "server");
-    met.delta = delta([Operation { section: Section::Events, ..happened }]);
+    let happened = StateOperation::new(pointer(""), StateChange::Append(event.clone()), "", "server");
+    met.delta = delta([StateOperation { section: WorldSection::Events, ..happened }]);
     let met = store.append(session, greetings[0], met);
     let after = store.append(session, met, store.said("I wave back."));
     let beside = store.append(session, greetings[0], store.said("I stay at home."));
@@ -366,7 +371,7 @@ fn store_keeps_the_settings_of_a_session() {
     .unwrap();
     assert_eq!(change(vec![("title", json!("The tower"))]).unwrap(), op, "what is so already is no act");
     let changed = &store.log(session)[usize::try_from(op).unwrap() - 1];
-    assert_eq!((changed.kind, changed.effects.len()), (Act::Session, 6));
+    assert_eq!((changed.kind, changed.effects.len()), (OperationKind::Session, 6));
     let title = Effect::Setting { name: "title".into(), from: json!("The keep"), to: json!("The tower") };
     assert_eq!(changed.effects[0], title);
 
@@ -381,7 +386,7 @@ fn store_keeps_the_settings_of_a_session() {
         ("colour", json!("red")),
     ] {
         let refusal = refused(change(vec![("title", json!("Lost")), (name, bad)]));
-        assert!(matches!(refusal, Refusal::Invalid { .. }), "{name}: {refusal:?}");
+        assert!(matches!(refusal, TreeError::Invalid { .. }), "{name}: {refusal:?}");
     }
     store.reopen();
     let kept = store.held(session).session;
@@ -407,7 +412,7 @@ fn store_keeps_the_settings_of_a_session() {
 fn store_keeps_people_and_what_they_own() {
     let mut store = TestStore::new();
     let (owner, at) = (store.owner, store.now());
-    let guest = User { id: UserId::new(store.ids.next(at)), name: "Ben".into(), role: "user".into() };
+    let guest = UserAccount { id: UserId::new(store.ids.next(at)), name: "Ben".into(), role: "user".into() };
     let guest_id = guest.id;
     store.write(move |tx| tx.put_user(&guest, at)).unwrap();
     assert_eq!(
@@ -452,10 +457,10 @@ fn store_keeps_people_and_what_they_own() {
     let newer = changed.clone();
     store.write(move |tx| tx.update_character(owner, &newer)).unwrap();
     let stolen = changed.clone();
-    assert!(matches!(refused(store.write(move |tx| tx.update_character(guest_id, &stolen))), Refusal::NotFound(_)));
+    assert!(matches!(refused(store.write(move |tx| tx.update_character(guest_id, &stolen))), TreeError::NotFound(_)));
     assert_eq!(store.read(move |reader| reader.characters(owner, 0, 50)), [changed]);
     store.write(move |tx| tx.trash_character(owner, rin_id, at)).unwrap();
-    assert!(matches!(refused(store.write(move |tx| tx.trash_character(owner, rin_id, at))), Refusal::NotFound(_)));
+    assert!(matches!(refused(store.write(move |tx| tx.trash_character(owner, rin_id, at))), TreeError::NotFound(_)));
     assert_eq!(store.read(move |reader| reader.character(owner, rin_id)), None);
     store.write(move |tx| tx.trash_persona(owner, me_id, at)).unwrap();
     assert!(store.read(move |reader| reader.personas(owner, 0, 50)).is_empty());
@@ -471,11 +476,11 @@ fn store_keeps_people_and_what_they_own() {
     let (root, running) = (kept.root, reply.id);
     let written = store.try_message(message(id, root, Some(said), vec![reply])).unwrap();
     assert_eq!(store.read(move |reader| reader.sessions(owner, 0, 50)).len(), 1);
-    assert!(matches!(refused(store.write(move |tx| tx.trash_session(guest_id, id, at))), Refusal::NotFound(_)));
+    assert!(matches!(refused(store.write(move |tx| tx.trash_session(guest_id, id, at))), TreeError::NotFound(_)));
     store.write(move |tx| tx.trash_session(owner, id, at)).unwrap();
     assert!(store.read(move |reader| reader.session(owner, id)).is_none());
     assert!(store.read(move |reader| reader.sessions(owner, 0, 50)).is_empty());
-    assert!(matches!(refused(store.write(move |tx| tx.trash_session(owner, id, at))), Refusal::NotFound(_)));
+    assert!(matches!(refused(store.write(move |tx| tx.trash_session(owner, id, at))), TreeError::NotFound(_)));
     store.complete(id, running, &written, "Farewell.", Delta::default());
     assert!(store.write(|tx| tx.generating()).unwrap().is_empty(), "S4-11: nothing stays generating");
 }
@@ -485,19 +490,19 @@ fn store_keeps_people_and_what_they_own() {
 fn store_keeps_first_answers_for_a_day() {
     let store = TestStore::new();
     let owner = store.owner;
-    let first = Answer { request: vec![1, 2, 3], status: 202, body: "{\"op\": 5}".into() };
-    let keep = |key: &'static str, answer: Answer, at: i64| {
+    let first = SavedResponse { request: vec![1, 2, 3], status: 202, body: "{\"op\": 5}".into() };
+    let keep = |key: &'static str, answer: SavedResponse, at: i64| {
         store.write(move |tx| tx.put_answer(owner, key, &answer, Time(at), Time(at - 100)))
     };
     keep("k", first.clone(), 1_000).unwrap();
-    let again = keep("k", Answer { status: 500, ..first.clone() }, 1_050);
-    assert!(matches!(refused(again), Refusal::Conflict(_)), "the first answer stands");
+    let again = keep("k", SavedResponse { status: 500, ..first.clone() }, 1_050);
+    assert!(matches!(refused(again), TreeError::Conflict(_)), "the first answer stands");
     let asked = |caller, key: &'static str, after| store.read(move |reader| reader.answer(caller, key, Time(after)));
     assert_eq!(asked(owner, "k", 900), Some(first.clone()));
     assert_eq!(asked(owner, "k", 1_001), None, "too old");
     assert_eq!(asked(owner, "other", 0), None);
     assert_eq!(asked(UserId::new(store.ids.next(store.now())), "k", 0), None);
-    keep("k", Answer { status: 404, ..first }, 1_200).unwrap();
+    keep("k", SavedResponse { status: 404, ..first }, 1_200).unwrap();
     assert_eq!(asked(owner, "k", 0).unwrap().status, 404, "what is forgotten makes room");
     assert_eq!(store.count("SELECT count(*) AS n FROM answers"), 1);
 }
@@ -524,7 +529,7 @@ fn store_finds_replies_that_nobody_holds() {
     assert_eq!((orphan.session, orphan.node), (session, r1));
     assert_eq!((orphan.content.as_str(), orphan.reasoning.as_str()), ("Once upon a ti", "hm hm hm "));
     assert_eq!(orphan.metadata["model"], "mock");
-    let failed = Ending { status: Status::Error, ..ending(&orphan.content, Delta::default(), None) };
+    let failed = ReplyCompletion { status: Status::Error, ..ending(&orphan.content, Delta::default(), None) };
     store.end(session, r1, &written, failed);
     assert_eq!(store.count("SELECT count(*) AS n FROM segments"), 0);
     assert!(store.write(|tx| tx.generating()).unwrap().is_empty());
@@ -571,8 +576,10 @@ fn store_keeps_traces_as_differences_and_reads_them_whole() {
             ],
             history: history.clone(),
         };
-        let ending =
-            Ending { trace: Some(trace.clone()), ..ending("So it goes.", Delta::default(), Some(written.asked)) };
+        let ending = ReplyCompletion {
+            trace: Some(trace.clone()),
+            ..ending("So it goes.", Delta::default(), Some(written.asked))
+        };
         store.end(session, node, &written, ending);
         history.push(store.placed(session, node).n);
         kept.push((node, trace));
@@ -603,12 +610,12 @@ fn store_pages_a_path() {
         line.push(leaf);
     }
     let actor = store.actor();
-    let off = StateUpdate { node: line[3], is_enabled: Some(false), effects: None, rating: None, is_unread: None };
+    let off = NodeStateUpdate { node: line[3], is_enabled: Some(false), effects: None, rating: None, is_unread: None };
     store.write(move |tx| tx.set_state(&actor, session, &[off])).unwrap();
     for (show, expected) in [
-        (Show::Enabled, line.iter().copied().filter(|id| *id != line[3]).collect::<Vec<_>>()),
-        (Show::Disabled, line.clone()),
-        (Show::All, std::iter::once(root).chain(line.clone()).collect()),
+        (PathFilter::Enabled, line.iter().copied().filter(|id| *id != line[3]).collect::<Vec<_>>()),
+        (PathFilter::Disabled, line.clone()),
+        (PathFilter::All, std::iter::once(root).chain(line.clone()).collect()),
     ] {
         let (mut before, mut seen) = (None, Vec::new());
         loop {

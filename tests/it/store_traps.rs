@@ -5,10 +5,10 @@ use std::sync::mpsc;
 use std::thread;
 
 use clotho::ids::{FragmentId, SessionId};
-use clotho::store::{Message, Store, StoreError, WriteError, Written};
-use clotho::tree::edit::Refusal;
-use clotho::tree::mirror::Mirror;
-use clotho::tree::{Delta, Kind, Piece, Role, TreeEdit};
+use clotho::store::{MessageReceipt, MessageWrite, Store, StoreError, WriteError};
+use clotho::tree::edit::TreeError;
+use clotho::tree::mirror::ReferenceTree;
+use clotho::tree::{Delta, EditTarget, Kind, Role, TreeEdit};
 use diesel::connection::SimpleConnection;
 use futures_util::future::join_all;
 use futures_util::poll;
@@ -20,12 +20,12 @@ fn begin(store: &TestStore) -> Begun {
     store.begin(Delta::default(), None, &["Welcome."])
 }
 
-fn say(store: &TestStore, begun: &Begun, text: &str) -> Message {
+fn say(store: &TestStore, begun: &Begun, text: &str) -> MessageWrite {
     message(begun.session, begun.greetings[0], Some(store.said(text)), Vec::new())
 }
 
 /// Has all of the writes wait until they are together in one group: the writer is kept busy meanwhile.
-fn in_one_group(store: &TestStore, writes: Vec<Message>) -> Vec<Result<Written, WriteError>> {
+fn in_one_group(store: &TestStore, writes: Vec<MessageWrite>) -> Vec<Result<MessageReceipt, WriteError>> {
     let (started, has_started) = mpsc::channel();
     let (open, gate) = mpsc::channel::<()>();
     let mut busy = Box::pin(store.store().write(move |_| {
@@ -61,7 +61,7 @@ fn children(store: &TestStore, begun: &Begun) -> Vec<String> {
 fn is_whole(store: &TestStore, session: SessionId) {
     let log = store.log(session);
     assert!(log.iter().zip(1..).all(|(entry, op)| entry.op == op), "no gap in the log");
-    assert_eq!(Mirror::replay(&log).unwrap().head(), Some(store.head(session)));
+    assert_eq!(ReferenceTree::replay(&log).unwrap().head(), Some(store.head(session)));
     assert_eq!(store.count("SELECT count(*) AS n FROM nodes WHERE n NOT IN (SELECT n FROM texts)"), 0);
     assert_eq!(store.count("SELECT count(*) AS n FROM pragma_foreign_key_check"), 0);
 }
@@ -89,10 +89,10 @@ fn store_on_a_full_disk_loses_only_what_does_not_fit() {
     let _ = store.heard();
 
     let results = in_one_group(&store, writes);
-    let outcome = |result: &Result<Written, WriteError>| match result {
+    let outcome = |result: &Result<MessageReceipt, WriteError>| match result {
         Ok(_) => "kept",
         Err(WriteError::Failed(StoreError::Quota)) => "full",
-        Err(WriteError::Refused(Refusal::NotFound(_))) => "refused",
+        Err(WriteError::Refused(TreeError::NotFound(_))) => "refused",
         other => panic!("{other:?}"),
     };
     let outcomes: Vec<&str> = results.iter().map(outcome).collect();
@@ -137,7 +137,7 @@ fn store_on_a_full_disk_makes_no_half_edits() {
         [
             TreeEdit::Label { node: begun.greetings[0], name: name.clone(), following: false },
             TreeEdit::Prune { node: leaf, fragment, name: Some(name) },
-            TreeEdit::Graft { piece: Piece::Fragment(fragment), target: None },
+            TreeEdit::Graft { piece: EditTarget::Fragment(fragment), target: None },
         ]
     };
     let make = |store: &TestStore, n: usize| {
@@ -166,7 +166,7 @@ fn store_takes_back_one_request_and_keeps_its_neighbours() {
     writes.insert(1, nowhere);
     let [one, refused, panicked, two] = <[_; 4]>::try_from(in_one_group(&store, writes)).unwrap();
     assert!(one.is_ok() && two.is_ok());
-    assert!(matches!(refused, Err(WriteError::Refused(Refusal::NotFound("the message")))));
+    assert!(matches!(refused, Err(WriteError::Refused(TreeError::NotFound("the message")))));
     assert!(matches!(failed(panicked), StoreError::Database(message) if message == "a write panicked"));
     assert_eq!(children(&store, &begun), ["one", "two"]);
     is_whole(&store, begun.session);
@@ -268,7 +268,7 @@ fn store_names_the_row_that_is_damaged() {
         store.reopen();
         let held = store.held(session);
         let found = store.block_on(store.store().read(move |reader| {
-            let page = reader.page(&held, node, None, 10, clotho::store::Show::All)?;
+            let page = reader.page(&held, node, None, 10, clotho::store::PathFilter::All)?;
             let placed = page.nodes.last().unwrap();
             reader.delta(placed)?;
             reader.world(&held, placed).map(|_| ())

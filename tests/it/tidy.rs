@@ -7,6 +7,7 @@
 //! - `examples.rs`: what the documents show is tried
 //! - `floors.rs`: who may import whom, and which crate belongs to which room
 //! - `shape.rs`: sizes of files and functions, heads of folders, reasons of silenced lints, words that must not stay
+//! - `names.rs`: names of types
 //! - `papers.rs`: documents, settings, migrations
 //! - `licences.rs`: licences of everything that is linked in, against `deny.toml`
 //!
@@ -19,6 +20,7 @@ mod dialect;
 mod examples;
 mod floors;
 mod licences;
+mod names;
 mod papers;
 mod shape;
 

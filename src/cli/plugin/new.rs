@@ -1,5 +1,5 @@
 //! `clotho plugin new`: a folder that checks and passes its tests at once. To add a template: a folder under `templates/`, its
-//! line in [`Template::files`]. `@ID@` and `@TITLE@` in its files stand for the plugin's own, `@FOLDER@` for what commands call it.
+//! line in [`PluginTemplate::files`]. `@ID@` and `@TITLE@` in its files stand for the plugin's own, `@FOLDER@` for what commands call it.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -7,13 +7,13 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::ValueEnum;
 
-use crate::cli::{Outcome, write};
+use crate::cli::{CliResult, write};
 use crate::config::Config;
-use crate::plugin::{Limits, Loaded, Origin, Source};
+use crate::plugin::{LoadedPlugin, PluginOrigin, PluginSource, ScriptLimits};
 
 /// What a new plugin begins as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Template {
+pub enum PluginTemplate {
     /// Counts gold: one value, one rule, one setting.
     Counter,
     /// Hit points, a pack, dice and commands.
@@ -28,7 +28,7 @@ macro_rules! files {
     };
 }
 
-impl Template {
+impl PluginTemplate {
     fn files(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Counter => files!("counter": "plugin.toml", "main.rhai", "state.schema.json", "README.md",
@@ -43,7 +43,7 @@ impl Template {
 }
 
 /// Writes the folder of a new plugin: into `into`, else where the settings look for plugins, else here.
-pub fn new(id: &str, template: Template, into: Option<PathBuf>, config: &Config) -> Outcome {
+pub fn new(id: &str, template: PluginTemplate, into: Option<PathBuf>, config: &Config) -> CliResult {
     let title = title(id);
     let looked_at = config.plugins.dir.as_deref();
     let parent = into.unwrap_or_else(|| looked_at.unwrap_or(Path::new(".")).to_owned());
@@ -54,8 +54,9 @@ pub fn new(id: &str, template: Template, into: Option<PathBuf>, config: &Config)
     let fill = |text: &str| text.replace("@ID@", id).replace("@TITLE@", &title).replace("@FOLDER@", &named);
     let files: Vec<(&str, String)> = template.files().iter().map(|(path, text)| (*path, fill(text))).collect();
     // An id that is none is said by who reads manifests, before anything is written.
-    let source = Source::new(id, Origin::Folder, files.iter().map(|(path, text)| (*path, text.as_bytes().to_vec())));
-    Loaded::load(source, &Limits::patient()).map_err(|error| anyhow::anyhow!("{}", error.message))?;
+    let source =
+        PluginSource::new(id, PluginOrigin::Folder, files.iter().map(|(path, text)| (*path, text.as_bytes().to_vec())));
+    LoadedPlugin::load(source, &ScriptLimits::patient()).map_err(|error| anyhow::anyhow!("{}", error.message))?;
     std::fs::create_dir_all(&parent).with_context(|| format!("the folder {}", parent.display()))?;
     std::fs::create_dir(&folder).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {

@@ -9,18 +9,18 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::app::App;
-use crate::clock::{Ids, SystemClock};
+use crate::clock::{IdGenerator, SystemClock};
 use crate::config::Config;
 use crate::ids::{NodeId, SessionId};
-use crate::plugin::Loaded;
-use crate::turn::{Replay, Replayed, Row};
-use crate::world::Operation;
+use crate::plugin::LoadedPlugin;
+use crate::turn::{ReplayOutcome, ReplaySpec, ReplayStep};
+use crate::world::StateOperation;
 
-use crate::cli::{Outcome, write};
+use crate::cli::{CliResult, write};
 
 /// What is replayed.
 #[derive(Debug, Args)]
-pub struct Wanted {
+pub struct PluginReplayArgs {
     /// The plugin: its id, or the path of its folder.
     pub plugin: String,
     /// The session, as its address in the browser names it.
@@ -38,12 +38,12 @@ pub struct Wanted {
 }
 
 /// Replays a line and says where it differs; 1 = a rule fails.
-pub fn replay(wanted: &Wanted, plugin: Arc<Loaded>, config: Config) -> Outcome {
-    let ids = Arc::new(Ids::from_entropy().context("the system has no randomness to give")?);
+pub fn replay(wanted: &PluginReplayArgs, plugin: Arc<LoadedPlugin>, config: Config) -> CliResult {
+    let ids = Arc::new(IdGenerator::from_entropy().context("the system has no randomness to give")?);
     let app = App::build(config, Arc::new(SystemClock), ids)?;
     let outcome = actix_web::rt::System::new().block_on(run(&app, wanted, plugin));
     app.close();
-    let Replayed { rows, plays, .. } = outcome.map_err(in_words)?;
+    let ReplayOutcome { rows, plays, .. } = outcome.map_err(in_words)?;
     if !plays {
         bail!("the plugin \"{}\" does not play in this session: switch it on there first", wanted.plugin);
     }
@@ -59,11 +59,11 @@ pub fn replay(wanted: &Wanted, plugin: Arc<Loaded>, config: Config) -> Outcome {
     Ok(ExitCode::from(u8::from(failed)))
 }
 
-async fn run(app: &App, wanted: &Wanted, plugin: Arc<Loaded>) -> Result<Replayed, anyhow::Error> {
+async fn run(app: &App, wanted: &PluginReplayArgs, plugin: Arc<LoadedPlugin>) -> Result<ReplayOutcome, anyhow::Error> {
     let session = wanted.session;
     let held = app.store.read(move |reader| reader.any_session(session)).await?;
     let owner = held.with_context(|| format!("there is no session {session}"))?.session.owner;
-    let asked = Replay { plugin, session, leaf: wanted.leaf, from: wanted.from };
+    let asked = ReplaySpec { plugin, session, leaf: wanted.leaf, from: wanted.from };
     if !wanted.accept {
         return Ok(app.turns.replay(owner, asked).await?);
     }
@@ -81,14 +81,14 @@ fn in_words(error: anyhow::Error) -> anyhow::Error {
     if said.contains("fromNodeId") { anyhow::anyhow!(said.replace("fromNodeId", "--from")) } else { error }
 }
 
-fn says_else(row: &Row) -> bool {
+fn says_else(row: &ReplayStep) -> bool {
     row.old != row.new || row.error.is_some() || !row.world.is_empty()
 }
 
 /// One message: what no longer happens, what happens now, and where the world differs for it.
-fn show(row: &Row) {
+fn show(row: &ReplayStep) {
     write::line(&format!("{} {}", row.node, row.hook.name()));
-    let told = |sign: char, operation: &Operation| {
+    let told = |sign: char, operation: &StateOperation| {
         let Value::Object(map) = operation.to_json() else { return };
         let word =
             |key: &str| map.get(key).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));

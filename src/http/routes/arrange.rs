@@ -3,19 +3,21 @@
 use actix_web::HttpRequest;
 use serde_json::Value;
 
-use super::{Program, look, sight};
-use crate::http::answer::{Answer, Reply, ToKeep, write};
-use crate::http::body::Body;
+use super::{AppData, look, sight};
+use crate::http::answer::{ApiResponse, ApiResult, RedactForReplay, write};
+use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
-use crate::http::error::{ApiError, Code};
-use crate::http::query::{Fid, Query, Sid};
-use crate::http::wire::arrange::{Edits, EditsMade, FragmentTree, Labels, Stash, TurnBack, TurnedBack};
-use crate::http::wire::ids::Id;
+use crate::http::error::{ApiError, ApiErrorCode};
+use crate::http::query::{FragmentIdPath, QueryParams, SessionIdPath};
+use crate::http::wire::arrange::{
+    FragmentTreeResponse, LabelsResponse, StashResponse, TreeEditsRequest, TreeEditsResponse, UndoRequest, UndoResponse,
+};
+use crate::http::wire::ids::WireId;
 use crate::http::wire::messages::seen;
-use crate::http::wire::node::Look;
+use crate::http::wire::node::NodeRenderer;
 use crate::http::wire::tree::TreePageQuery;
 use crate::http::wire::{MOST, cursor, limit, read_cursor};
-use crate::store::{Actor, Claim, Held, Reader, Tx, Undone, WriteError};
+use crate::store::{Actor, IdempotencyClaim, StoreReader, StoredSession, Tx, UndoResult, WriteError};
 use crate::tree::TreeEdit;
 
 /// Makes a list of edits, all of them or none.
@@ -23,37 +25,47 @@ use crate::tree::TreeEdit;
 /// # Errors
 /// One of them does not fit the tree (`details.operation` says which), HEAD is not where the writer saw it, or whoever runs
 /// the server has switched them off.
-pub async fn edit(app: Program, caller: Caller, sid: Sid, body: Body<Edits>) -> Answer<EditsMade> {
+pub async fn edit(
+    app: AppData,
+    caller: Caller,
+    sid: SessionIdPath,
+    body: JsonBody<TreeEditsRequest>,
+) -> ApiResult<TreeEditsResponse> {
     let at = app.clock.now();
     if let Some(before) = before() {
         return before;
     }
     let (edits, expected_leaf) = body.0.read(&app.ids, at, app.config.limits.message_bytes)?;
     if let Some(index) = edits.iter().position(TreeEdit::is_structural).filter(|_| !app.config.tree.edits) {
-        let off = ApiError::new(Code::Forbidden, "this server does not rearrange trees");
+        let off = ApiError::new(ApiErrorCode::Forbidden, "this server does not rearrange trees");
         return Err(off
             .hint("whoever runs the server can allow it: edits = true in [tree]")
             .detail("operation", index));
     }
     let actor = Actor { user: caller.0, at, expected_leaf };
-    let (asked, claim) = (edits.clone(), Claim::present());
+    let (asked, claim) = (edits.clone(), IdempotencyClaim::present());
     let arrange = move |tx: &mut Tx<'_>| {
         let arranged = tx.arrange(&actor, sid.0, &asked)?;
         if claim.is_some() {
-            tx.act_for(claim.as_ref(), &EditsMade::new(&arranged, &asked).to_keep())?;
+            tx.act_for(claim.as_ref(), &TreeEditsResponse::new(&arranged, &asked).to_keep())?;
         }
         Ok(arranged)
     };
-    let made = app.store.write(arrange).await.map(|arranged| EditsMade::new(&arranged, &edits))?;
+    let made = app.store.write(arrange).await.map(|arranged| TreeEditsResponse::new(&arranged, &edits))?;
     let op = made.op;
-    Ok(Reply::ok_in_short(made)?.at(op))
+    Ok(ApiResponse::ok_in_short(made)?.at(op))
 }
 
 /// Takes the caller's newest step back.
 ///
 /// # Errors
 /// There is none, something later stands on it, a reply of it is still being written, or HEAD is not where the caller saw it.
-pub async fn undo(app: Program, caller: Caller, sid: Sid, body: Body<TurnBack>) -> Answer<TurnedBack> {
+pub async fn undo(
+    app: AppData,
+    caller: Caller,
+    sid: SessionIdPath,
+    body: JsonBody<UndoRequest>,
+) -> ApiResult<UndoResponse> {
     turn(&app, caller, body.0, move |tx, actor| tx.undo(actor, sid.0)).await
 }
 
@@ -61,49 +73,54 @@ pub async fn undo(app: Program, caller: Caller, sid: Sid, body: Body<TurnBack>) 
 ///
 /// # Errors
 /// As [`undo`].
-pub async fn redo(app: Program, caller: Caller, sid: Sid, body: Body<TurnBack>) -> Answer<TurnedBack> {
+pub async fn redo(
+    app: AppData,
+    caller: Caller,
+    sid: SessionIdPath,
+    body: JsonBody<UndoRequest>,
+) -> ApiResult<UndoResponse> {
     turn(&app, caller, body.0, move |tx, actor| tx.redo(actor, sid.0)).await
 }
 
 async fn turn(
-    app: &Program,
+    app: &AppData,
     caller: Caller,
-    asked: TurnBack,
-    way: impl Fn(&mut Tx<'_>, &Actor) -> Result<Undone, WriteError> + Send + 'static,
-) -> Answer<TurnedBack> {
+    asked: UndoRequest,
+    way: impl Fn(&mut Tx<'_>, &Actor) -> Result<UndoResult, WriteError> + Send + 'static,
+) -> ApiResult<UndoResponse> {
     if let Some(before) = before() {
         return before;
     }
     let expected_leaf = seen(asked.expected_leaf_id, asked.expected_op)?;
     let actor = Actor { user: caller.0, at: app.clock.now(), expected_leaf };
-    let claim = Claim::present();
+    let claim = IdempotencyClaim::present();
     let act = move |tx: &mut Tx<'_>| {
         let undone = way(tx, &actor)?;
         if claim.is_some() {
-            tx.act_for(claim.as_ref(), &TurnedBack::from(&undone).to_keep())?;
+            tx.act_for(claim.as_ref(), &UndoResponse::from(&undone).to_keep())?;
         }
         Ok(undone)
     };
-    let turned = app.store.write(act).await.map(|undone| TurnedBack::from(&undone))?;
+    let turned = app.store.write(act).await.map(|undone| UndoResponse::from(&undone))?;
     let op = turned.op;
-    Ok(Reply::ok_in_short(turned)?.at(op))
+    Ok(ApiResponse::ok_in_short(turned)?.at(op))
 }
 
 /// What an earlier try of the request made, if its answer was lost.
-fn before<T>() -> Option<Answer<T>> {
-    let made: Value = Claim::made_before()?;
+fn before<T>() -> Option<ApiResult<T>> {
+    let made: Value = IdempotencyClaim::made_before()?;
     let op = made.get("op").and_then(Value::as_i64).unwrap_or_default();
-    Some(write(&made).map(|json| Reply::written(json).at(op)))
+    Some(write(&made).map(|json| ApiResponse::written(json).at(op)))
 }
 
 /// What lies in the stash.
 ///
 /// # Errors
 /// The session is not there.
-pub async fn stash(app: Program, request: HttpRequest, caller: Caller, sid: Sid) -> Answer<Stash> {
-    let read = |reader: &mut Reader<'_>, held: &Held| {
+pub async fn stash(app: AppData, request: HttpRequest, caller: Caller, sid: SessionIdPath) -> ApiResult<StashResponse> {
+    let read = |reader: &mut StoreReader<'_>, held: &StoredSession| {
         let items = reader.stash(held)?.into_iter().map(Into::into).collect();
-        Ok(Stash { items, op: held.session.op })
+        Ok(StashResponse { items, op: held.session.op })
     };
     sight(&app, &request, caller, sid, read).await?.json()
 }
@@ -112,10 +129,15 @@ pub async fn stash(app: Program, request: HttpRequest, caller: Caller, sid: Sid)
 ///
 /// # Errors
 /// The session is not there.
-pub async fn labels(app: Program, request: HttpRequest, caller: Caller, sid: Sid) -> Answer<Labels> {
-    let read = |reader: &mut Reader<'_>, held: &Held| {
+pub async fn labels(
+    app: AppData,
+    request: HttpRequest,
+    caller: Caller,
+    sid: SessionIdPath,
+) -> ApiResult<LabelsResponse> {
+    let read = |reader: &mut StoreReader<'_>, held: &StoredSession| {
         let items = reader.labels(held)?.into_iter().map(Into::into).collect();
-        Ok(Labels { items, op: held.session.op })
+        Ok(LabelsResponse { items, op: held.session.op })
     };
     sight(&app, &request, caller, sid, read).await?.json()
 }
@@ -125,24 +147,24 @@ pub async fn labels(app: Program, request: HttpRequest, caller: Caller, sid: Sid
 /// # Errors
 /// The session or the fragment is not there.
 pub async fn fragment(
-    app: Program,
+    app: AppData,
     request: HttpRequest,
     caller: Caller,
-    sid: Sid,
-    fid: Fid,
-    query: Query<TreePageQuery>,
-) -> Answer<FragmentTree> {
-    let look = Look { live: None, ..look(&app) };
+    sid: SessionIdPath,
+    fid: FragmentIdPath,
+    query: QueryParams<TreePageQuery>,
+) -> ApiResult<FragmentTreeResponse> {
+    let look = NodeRenderer { live: None, ..look(&app) };
     let limit = limit(query.0.limit, MOST)?;
     let after = query.0.cursor.as_deref().filter(|cursor| !cursor.is_empty()).map(read_cursor).transpose()?;
-    let read = move |reader: &mut Reader<'_>, held: &Held| {
+    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
         let page = reader.fragment_page(held, fid.0, after.unwrap_or(0), limit)?;
-        let placed = page.ok_or_else(|| ApiError::not_found(Fid::WHAT))?;
+        let placed = page.ok_or_else(|| ApiError::not_found(FragmentIdPath::WHAT))?;
         let is_full = i64::try_from(placed.len()).is_ok_and(|read| read == limit);
         let next = placed.last().filter(|_| is_full).map(|last| cursor(last.n));
         let items = reader.dress(placed)?.into_iter().map(|dressed| look.node(dressed)).collect();
-        let (session_id, fragment_id) = (Id(held.session.id), Id(fid.0));
-        Ok(FragmentTree { session_id, fragment_id, items, next, op: held.session.op })
+        let (session_id, fragment_id) = (WireId(held.session.id), WireId(fid.0));
+        Ok(FragmentTreeResponse { session_id, fragment_id, items, next, op: held.session.op })
     };
     sight(&app, &request, caller, sid, read).await?.json()
 }

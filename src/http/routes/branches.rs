@@ -3,20 +3,21 @@
 use actix_web::HttpRequest;
 use serde_json::Value;
 
-use super::{Program, look, placed, sight};
-use crate::http::answer::Answer;
+use super::{AppData, look, placed, sight};
+use crate::http::answer::ApiResult;
 use crate::http::caller::Caller;
-use crate::http::error::{ApiError, Code};
-use crate::http::query::{Query, Sid};
+use crate::http::error::{ApiError, ApiErrorCode};
+use crate::http::query::{QueryParams, SessionIdPath};
 use crate::http::wire::branches::{
-    Branch, Deeds, Diff, DiffQuery, Difference, Point, Series, Side, Variables, VariablesQuery, deed,
+    BranchResponse, DiffOperations, DiffQuery, DiffResponse, DiffSide, VariablePoint, VariableSeries, VariablesQuery,
+    VariablesResponse, WorldDifferenceResponse, deed,
 };
-use crate::http::wire::ids::Id;
-use crate::http::wire::node::Look;
-use crate::http::wire::{MOST, Page, PageQuery, cursor, limit, read_cursor};
+use crate::http::wire::ids::WireId;
+use crate::http::wire::node::NodeRenderer;
+use crate::http::wire::{MOST, PageQuery, PageResponse, cursor, limit, read_cursor};
 use crate::ids::NodeId;
-use crate::store::{self, Held, Placed, Reader, Stop};
-use crate::world::{Differences, PathChange, Pointer, World, diff};
+use crate::store::{self, PathPoint, StoreReader, StoredNode, StoredSession};
+use crate::world::{ChangedPaths, PathChange, Pointer, World, diff};
 
 /// So many characters of its last message stand on a branch.
 const PREVIEW: usize = 160;
@@ -32,34 +33,34 @@ const WEIGHT: usize = 8 << 20;
 /// # Errors
 /// The session is not there.
 pub async fn branches(
-    app: Program,
+    app: AppData,
     request: HttpRequest,
     caller: Caller,
-    sid: Sid,
-    query: Query<PageQuery>,
-) -> Answer<Page<Branch>> {
+    sid: SessionIdPath,
+    query: QueryParams<PageQuery>,
+) -> ApiResult<PageResponse<BranchResponse>> {
     let limit = limit(query.0.limit, 50)?;
     let before = query.0.cursor.as_deref().map_or(Ok(i64::MAX), read_cursor)?;
     let look = look(&app);
-    let read = move |reader: &mut Reader<'_>, held: &Held| {
+    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
         let found = reader.branches(held, before, limit)?;
         let is_full = i64::try_from(found.len()).is_ok_and(|read| read == limit);
         let next = found.last().filter(|_| is_full).map(|oldest| cursor(oldest.leaf.n));
-        Ok(Page { items: found.into_iter().map(|one| branch(held, &look, one)).collect(), next })
+        Ok(PageResponse { items: found.into_iter().map(|one| branch(held, &look, one)).collect(), next })
     };
     sight(&app, &request, caller, sid, read).await?.json()
 }
 
-fn branch(held: &Held, look: &Look, branch: store::Branch) -> Branch {
+fn branch(held: &StoredSession, look: &NodeRenderer, branch: store::SessionBranch) -> BranchResponse {
     let leaf = branch.leaf.node;
-    Branch {
-        leaf_id: Id(leaf.id),
+    BranchResponse {
+        leaf_id: WireId(leaf.id),
         depth: leaf.depth,
         turns: leaf.turn,
         preview: branch.last.map(|last| look.beginning(&last.node, PREVIEW)).unwrap_or_default(),
         status: leaf.status.into(),
         is_unread: leaf.is_unread,
-        parting_id: Id(branch.parting),
+        parting_id: WireId(branch.parting),
         is_trunk: leaf.id == held.session.head,
         labels: branch.labels.into_iter().map(Into::into).collect(),
         timestamp: leaf.created.to_string(),
@@ -71,21 +72,21 @@ fn branch(held: &Held, look: &Look, branch: store::Branch) -> Branch {
 /// # Errors
 /// The session or a node is not there.
 pub async fn compare(
-    app: Program,
+    app: AppData,
     request: HttpRequest,
     caller: Caller,
-    sid: Sid,
-    query: Query<DiffQuery>,
-) -> Answer<Diff> {
+    sid: SessionIdPath,
+    query: QueryParams<DiffQuery>,
+) -> ApiResult<DiffResponse> {
     let limit = limit(query.0.limit, 200)?;
     let look = look(&app);
     let here = look.clone();
-    let read = move |reader: &mut Reader<'_>, held: &Held| {
-        let mut end = |named: Option<Id<NodeId>>| placed(reader, held, named.map_or(held.session.head, |id| id.0));
+    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
+        let mut end = |named: Option<WireId<NodeId>>| placed(reader, held, named.map_or(held.session.head, |id| id.0));
         let (from, to) = (end(query.0.from)?, end(query.0.to)?);
         let ancestor = reader.common_ancestor(held, &from, &to)?;
-        Ok(Diff {
-            ancestor_id: Id(ancestor.node.id),
+        Ok(DiffResponse {
+            ancestor_id: WireId(ancestor.node.id),
             from: side(reader, held, &here, &ancestor, &from, limit)?,
             to: side(reader, held, &here, &ancestor, &to, limit)?,
             world: differences(reader, held, &ancestor, &from, &to)?,
@@ -98,33 +99,33 @@ pub async fn compare(
 }
 
 fn side(
-    reader: &mut Reader<'_>,
-    held: &Held,
-    look: &Look,
-    ancestor: &Placed,
-    leaf: &Placed,
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    look: &NodeRenderer,
+    ancestor: &StoredNode,
+    leaf: &StoredNode,
     limit: i64,
-) -> Result<Side, ApiError> {
+) -> Result<DiffSide, ApiError> {
     let (count, page) = reader.way_from(held, ancestor, leaf, limit)?;
     let dressed = reader.dress(page.nodes)?;
     let items = look.line(reader, dressed)?;
-    Ok(Side { leaf_id: Id(leaf.node.id), count, items, next: page.next.map(Id) })
+    Ok(DiffSide { leaf_id: WireId(leaf.node.id), count, items, next: page.next.map(WireId) })
 }
 
 fn differences(
-    reader: &mut Reader<'_>,
-    held: &Held,
-    ancestor: &Placed,
-    from: &Placed,
-    to: &Placed,
-) -> Result<Vec<Difference>, ApiError> {
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    ancestor: &StoredNode,
+    from: &StoredNode,
+    to: &StoredNode,
+) -> Result<Vec<WorldDifferenceResponse>, ApiError> {
     let changes = diff(&*reader.world(held, from)?, &*reader.world(held, to)?);
     let mut room = WEIGHT;
     let by_from = deeds(reader, ancestor, from, &changes, &mut room)?;
     let by_to = deeds(reader, ancestor, to, &changes, &mut room)?;
     let told = by_from.into_iter().zip(by_to);
-    let told = told.map(|(from, to)| Deeds { more: from.more || to.more, from: from.deeds, to: to.deeds });
-    let rows = changes.into_iter().zip(told).map(|(change, operations)| Difference {
+    let told = told.map(|(from, to)| DiffOperations { more: from.more || to.more, from: from.deeds, to: to.deeds });
+    let rows = changes.into_iter().zip(told).map(|(change, operations)| WorldDifferenceResponse {
         path: change.path.to_string(),
         from: change.before,
         to: change.after,
@@ -135,21 +136,21 @@ fn differences(
 
 /// What one line did to one place.
 #[derive(Default, Clone)]
-struct Told {
+struct PathOperations {
     deeds: Vec<Value>,
     more: bool,
 }
 
 /// What one line did to each of the places that differ, as far as there is room for it.
 fn deeds(
-    reader: &mut Reader<'_>,
-    ancestor: &Placed,
-    leaf: &Placed,
+    reader: &mut StoreReader<'_>,
+    ancestor: &StoredNode,
+    leaf: &StoredNode,
     changes: &[PathChange],
     room: &mut usize,
-) -> Result<Vec<Told>, ApiError> {
-    let differences = Differences::of(changes);
-    let mut told = vec![Told::default(); changes.len()];
+) -> Result<Vec<PathOperations>, ApiError> {
+    let differences = ChangedPaths::of(changes);
+    let mut told = vec![PathOperations::default(); changes.len()];
     let mut open = told.len();
     reader.deeds(ancestor, leaf, |node, operations| {
         for operation in operations.iter().rev() {
@@ -177,12 +178,12 @@ fn deeds(
 /// # Errors
 /// The session or a node is not there, a path is none, or the values are too much for one answer.
 pub async fn variables(
-    app: Program,
+    app: AppData,
     request: HttpRequest,
     caller: Caller,
-    sid: Sid,
-    query: Query<VariablesQuery>,
-) -> Answer<Variables> {
+    sid: SessionIdPath,
+    query: QueryParams<VariablesQuery>,
+) -> ApiResult<VariablesResponse> {
     let query = query.0;
     let paths = paths(&query.path)?;
     if query.leaf.len() > AT_ONCE {
@@ -192,7 +193,7 @@ pub async fn variables(
     let first = query.cursor.as_deref().map_or(Ok(0), read_cursor)?;
     let first = i32::try_from(first).unwrap_or(i32::MAX);
     let depths = first..first.saturating_add(limit);
-    let read = move |reader: &mut Reader<'_>, held: &Held| {
+    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
         let named = query.leaf.iter().map(|id| id.0);
         let leaves: Vec<NodeId> = if query.leaf.is_empty() { vec![held.session.head] } else { named.collect() };
         let (mut items, mut room, mut goes_on) = (Vec::new(), WEIGHT, false);
@@ -205,7 +206,7 @@ pub async fn variables(
             })?;
             items.extend(series);
         }
-        Ok(Variables { items, next: goes_on.then(|| cursor(depths.end.into())), op: held.session.op })
+        Ok(VariablesResponse { items, next: goes_on.then(|| cursor(depths.end.into())), op: held.session.op })
     };
     sight(&app, &request, caller, sid, read).await?.json()
 }
@@ -222,19 +223,26 @@ fn paths(texts: &[String]) -> Result<Vec<Pointer>, ApiError> {
 }
 
 /// The series of one line, still empty.
-fn along(leaf: &Placed, paths: &[Pointer]) -> Vec<Series> {
-    let series = |path: &Pointer| Series { leaf_id: Id(leaf.node.id), path: path.to_string(), points: Vec::new() };
+fn along(leaf: &StoredNode, paths: &[Pointer]) -> Vec<VariableSeries> {
+    let series =
+        |path: &Pointer| VariableSeries { leaf_id: WireId(leaf.node.id), path: path.to_string(), points: Vec::new() };
     paths.iter().map(series).collect()
 }
 
 /// Notes the value at one place after one node, as long as there is room for it.
-fn look_at(series: &mut Series, path: &Pointer, stop: Stop, world: &World, room: &mut usize) -> Result<(), ApiError> {
+fn look_at(
+    series: &mut VariableSeries,
+    path: &Pointer,
+    stop: PathPoint,
+    world: &World,
+    room: &mut usize,
+) -> Result<(), ApiError> {
     let value = world.get(path).cloned().unwrap_or_default();
     let weight = value.to_string().len();
     *room = room.checked_sub(weight).ok_or_else(|| {
-        let error = ApiError::new(Code::TooLarge, "the values are more than one answer holds");
+        let error = ApiError::new(ApiErrorCode::TooLarge, "the values are more than one answer holds");
         error.hint("ask for a deeper path, for fewer lines, or with a smaller limit").detail("limit", WEIGHT)
     })?;
-    series.points.push(Point { node_id: Id(stop.id), turn: stop.turn, depth: stop.depth, value });
+    series.points.push(VariablePoint { node_id: WireId(stop.id), turn: stop.turn, depth: stop.depth, value });
     Ok(())
 }

@@ -4,27 +4,30 @@ use actix_web::web;
 use bytes::Bytes;
 use futures_util::stream;
 
-use super::Program;
+use super::AppData;
 use super::characters::load;
-use crate::http::answer::{Answer, File, FileHead, Pieces, Reply};
+use crate::http::answer::{ApiResponse, ApiResult, FileResponse, FileResponseHead, ResponseChunks};
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
-use crate::http::form::Form;
-use crate::http::query::{Cid, Query};
-use crate::http::wire::cards::{CardFormat, Character, ExportQuery, ImportedCharacter};
+use crate::http::form::UploadForm;
+use crate::http::query::{CharacterIdPath, QueryParams};
+use crate::http::wire::cards::{CardExportQuery, CardFormatParam, CharacterImportResponse, CharacterResponse};
 use crate::ids::CharacterId;
 use crate::interop::card::{self, LARGEST_FILE};
-use crate::store::{Claim, Tx};
-use crate::transfer::{self, NotKept, Report};
+use crate::store::{IdempotencyClaim, Tx};
+use crate::transfer::{self, CardRejection, ForeignImportReport};
 
 /// Makes a character of a card of another program.
 ///
 /// # Errors
 /// The file is no card, or more than a card may be.
-pub async fn import(app: Program, caller: Caller, form: Form) -> Answer<ImportedCharacter> {
-    if let Some(made) = Claim::made_before() {
-        let character = Character::from(load(&app, caller, Cid(made)).await?);
-        return Reply::created(&ImportedCharacter { character, report: Report::default().into() });
+pub async fn import(app: AppData, caller: Caller, form: UploadForm) -> ApiResult<CharacterImportResponse> {
+    if let Some(made) = IdempotencyClaim::made_before() {
+        let character = CharacterResponse::from(load(&app, caller, CharacterIdPath(made)).await?);
+        return ApiResponse::created(&CharacterImportResponse {
+            character,
+            report: ForeignImportReport::default().into(),
+        });
     }
     let sent = form.file(LARGEST_FILE).await?;
     let _place = app.drawing.acquire().await.map_err(ApiError::internal)?;
@@ -32,21 +35,21 @@ pub async fn import(app: Program, caller: Caller, form: Form) -> Answer<Imported
     let id = CharacterId::new(ids.next(now));
     let read = move || transfer::arriving(&sent.bytes, sent.name.as_deref(), id, &ids, now);
     let arriving = web::block(read).await.map_err(ApiError::internal)??;
-    let (character, report) = (arriving.character.clone(), Report { items: arriving.items.clone() });
-    let claim = Claim::present();
+    let (character, report) = (arriving.character.clone(), ForeignImportReport { items: arriving.items.clone() });
+    let claim = IdempotencyClaim::present();
     let write = move |tx: &mut Tx<'_>| {
         arriving.keep(tx, caller.0)?;
         tx.act_for(claim.as_ref(), &arriving.character.id)
     };
     app.store.write(write).await?;
-    Reply::created(&ImportedCharacter { character: character.into(), report: report.into() })
+    ApiResponse::created(&CharacterImportResponse { character: character.into(), report: report.into() })
 }
 
-impl From<NotKept> for ApiError {
-    fn from(error: NotKept) -> Self {
+impl From<CardRejection> for ApiError {
+    fn from(error: CardRejection) -> Self {
         match error {
-            NotKept::NoCard(error) => Self::invalid("file", error.to_string()).hint(error.hint()),
-            NotKept::Unfit(unfit) => {
+            CardRejection::NoCard(error) => Self::invalid("file", error.to_string()).hint(error.hint()),
+            CardRejection::Unfit(unfit) => {
                 Self::from(unfit).hint("make the card smaller where it comes from; nothing of it was kept")
             }
         }
@@ -57,7 +60,12 @@ impl From<NotKept> for ApiError {
 ///
 /// # Errors
 /// It is not there.
-pub async fn export(app: Program, caller: Caller, cid: Cid, query: Query<ExportQuery>) -> Answer<File> {
+pub async fn export(
+    app: AppData,
+    caller: Caller,
+    cid: CharacterIdPath,
+    query: QueryParams<CardExportQuery>,
+) -> ApiResult<FileResponse> {
     let format = query.0.format;
     let character = load(&app, caller, cid).await?;
     let id = cid.0.uuid();
@@ -72,12 +80,12 @@ pub async fn export(app: Program, caller: Caller, cid: Cid, query: Query<ExportQ
     let written = move || {
         let sheet = transfer::sheet(&character, &files, book.as_ref());
         match format {
-            CardFormat::Png => Ok(card::png(&sheet)),
-            CardFormat::Json => serde_json::to_vec_pretty(&card::json(&sheet)).map_err(ApiError::internal),
-            CardFormat::Charx => card::charx(&sheet).map_err(ApiError::internal),
+            CardFormatParam::Png => Ok(card::png(&sheet)),
+            CardFormatParam::Json => serde_json::to_vec_pretty(&card::json(&sheet)).map_err(ApiError::internal),
+            CardFormatParam::Charx => card::charx(&sheet).map_err(ApiError::internal),
         }
     };
     let bytes = web::block(written).await.map_err(ApiError::internal)??;
-    let pieces: Pieces = Box::pin(stream::iter([Ok(Bytes::from(bytes))]));
-    Ok(Reply::file(FileHead::called(&name, format.ending(), format.media_type()), pieces))
+    let pieces: ResponseChunks = Box::pin(stream::iter([Ok(Bytes::from(bytes))]));
+    Ok(ApiResponse::file(FileResponseHead::called(&name, format.ending(), format.media_type()), pieces))
 }

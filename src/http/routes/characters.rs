@@ -2,36 +2,40 @@
 
 use serde_json::{Map, Value};
 
-use super::Program;
+use super::AppData;
 use super::pictures::forget_unseen;
-use crate::http::answer::{Answer, Nothing, Reply};
-use crate::http::body::Body;
+use crate::http::answer::{ApiResponse, ApiResult, NoContent};
+use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
-use crate::http::query::{Cid, Query};
-use crate::http::wire::cards::{Character, CharacterFields};
-use crate::http::wire::{Page, PageQuery};
+use crate::http::query::{CharacterIdPath, QueryParams};
+use crate::http::wire::cards::{CharacterFields, CharacterResponse};
+use crate::http::wire::{PageQuery, PageResponse};
 use crate::ids::CharacterId;
-use crate::store::{CharacterCard, Claim, Tx};
+use crate::store::{CharacterCard, IdempotencyClaim, Tx};
 
 /// The caller's characters, oldest first.
 ///
 /// # Errors
 /// The page does not fit.
-pub async fn list(app: Program, caller: Caller, query: Query<PageQuery>) -> Answer<Page<Character>> {
+pub async fn list(
+    app: AppData,
+    caller: Caller,
+    query: QueryParams<PageQuery>,
+) -> ApiResult<PageResponse<CharacterResponse>> {
     let (limit, skip) = query.0.bounds()?;
     let cards =
         app.store.read::<_, ApiError, _>(move |reader| Ok(reader.characters(caller.0, skip, limit + 1)?)).await?;
-    Reply::ok(&PageQuery::page(cards.into_iter().map(Character::brief).collect(), limit, skip))
+    ApiResponse::ok(&PageQuery::page(cards.into_iter().map(CharacterResponse::brief).collect(), limit, skip))
 }
 
 /// Keeps a new one.
 ///
 /// # Errors
 /// A field does not fit.
-pub async fn create(app: Program, caller: Caller, body: Body<CharacterFields>) -> Answer<Character> {
-    if let Some(made) = Claim::made_before() {
-        return Reply::created(&Character::from(load(&app, caller, Cid(made)).await?));
+pub async fn create(app: AppData, caller: Caller, body: JsonBody<CharacterFields>) -> ApiResult<CharacterResponse> {
+    if let Some(made) = IdempotencyClaim::made_before() {
+        return ApiResponse::created(&CharacterResponse::from(load(&app, caller, CharacterIdPath(made)).await?));
     }
     let mut card = Map::new();
     owns_lorebook(&app, caller, &body.0).await?;
@@ -39,28 +43,33 @@ pub async fn create(app: Program, caller: Caller, body: Body<CharacterFields>) -
     let now = app.clock.now();
     let new = CharacterCard { id: CharacterId::new(app.ids.next(now)), card, created: now, updated: now };
     let kept = new.clone();
-    let claim = Claim::present();
+    let claim = IdempotencyClaim::present();
     let write = move |tx: &mut Tx<'_>| {
         tx.put_character(caller.0, &kept)?;
         tx.act_for(claim.as_ref(), &kept.id)
     };
     app.store.write(write).await?;
-    Reply::created(&Character::from(new))
+    ApiResponse::created(&CharacterResponse::from(new))
 }
 
 /// One of the caller's.
 ///
 /// # Errors
 /// It is not there.
-pub async fn read(app: Program, caller: Caller, id: Cid) -> Answer<Character> {
-    Reply::ok(&Character::from(load(&app, caller, id).await?))
+pub async fn read(app: AppData, caller: Caller, id: CharacterIdPath) -> ApiResult<CharacterResponse> {
+    ApiResponse::ok(&CharacterResponse::from(load(&app, caller, id).await?))
 }
 
 /// Changes the fields that the request names.
 ///
 /// # Errors
 /// It is not there, or a field does not fit.
-pub async fn change(app: Program, caller: Caller, id: Cid, body: Body<CharacterFields>) -> Answer<Character> {
+pub async fn change(
+    app: AppData,
+    caller: Caller,
+    id: CharacterIdPath,
+    body: JsonBody<CharacterFields>,
+) -> ApiResult<CharacterResponse> {
     let mut card = load(&app, caller, id).await?;
     owns_lorebook(&app, caller, &body.0).await?;
     body.0.apply(&mut card.card)?;
@@ -71,11 +80,11 @@ pub async fn change(app: Program, caller: Caller, id: Cid, body: Body<CharacterF
         forget_unseen(tx, "characters", id.0.uuid(), kept.card.get("avatar").and_then(Value::as_str))
     };
     app.store.write(write).await?;
-    Reply::ok(&Character::from(card))
+    ApiResponse::ok(&CharacterResponse::from(card))
 }
 
 /// Whether the lorebook that a character is to have is the caller's.
-async fn owns_lorebook(app: &Program, caller: Caller, fields: &CharacterFields) -> Result<(), ApiError> {
+async fn owns_lorebook(app: &AppData, caller: Caller, fields: &CharacterFields) -> Result<(), ApiError> {
     let Some(Some(id)) = fields.lorebook_id else { return Ok(()) };
     let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.lorebook(caller.0, id.0)?)).await?;
     let missing = || ApiError::not_found("the lorebook").detail("field", "lorebookId");
@@ -86,17 +95,17 @@ async fn owns_lorebook(app: &Program, caller: Caller, fields: &CharacterFields) 
 ///
 /// # Errors
 /// It is not there.
-pub async fn delete(app: Program, caller: Caller, id: Cid) -> Answer<Nothing> {
+pub async fn delete(app: AppData, caller: Caller, id: CharacterIdPath) -> ApiResult<NoContent> {
     let now = app.clock.now();
     app.store.write(move |tx| tx.trash_character(caller.0, id.0, now)).await?;
-    Ok(Reply::done())
+    Ok(ApiResponse::done())
 }
 
 /// One of the caller's.
 ///
 /// # Errors
 /// It is not there.
-pub async fn load(app: &Program, caller: Caller, id: Cid) -> Result<CharacterCard, ApiError> {
+pub async fn load(app: &AppData, caller: Caller, id: CharacterIdPath) -> Result<CharacterCard, ApiError> {
     let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.character(caller.0, id.0)?)).await?;
-    found.ok_or_else(|| ApiError::not_found(Cid::WHAT))
+    found.ok_or_else(|| ApiError::not_found(CharacterIdPath::WHAT))
 }

@@ -6,16 +6,18 @@ use actix_web::HttpRequest;
 use actix_web::http::header;
 use qrcode::{Color, EcLevel, QrCode};
 
-use super::Program;
+use super::AppData;
 use crate::clock::Time;
-use crate::devices::{Claiming, LIVES_MS, MOST, Offer, addresses, secret};
-use crate::http::answer::{Answer, Nothing, Reply};
-use crate::http::body::Body;
-use crate::http::caller::{self, Caller, Via, cookie};
-use crate::http::error::{ApiError, Code};
-use crate::http::query::Vid;
-use crate::http::wire::List;
-use crate::http::wire::devices::{ClaimedCode, Device, DeviceChange, Link, NewPairing, Pairing, name_of};
+use crate::devices::{ClaimResult, LIVES_MS, MOST, PairingOffer, addresses, secret};
+use crate::http::answer::{ApiResponse, ApiResult, NoContent};
+use crate::http::body::JsonBody;
+use crate::http::caller::{self, Caller, ClientIdentity, cookie};
+use crate::http::error::{ApiError, ApiErrorCode};
+use crate::http::query::DeviceIdPath;
+use crate::http::wire::ListResponse;
+use crate::http::wire::devices::{
+    ClaimDeviceRequest, DeviceResponse, PairingLink, PairingRequest, PairingResponse, UpdateDeviceRequest, name_of,
+};
 use crate::ids::DeviceId;
 use crate::store;
 
@@ -23,27 +25,33 @@ use crate::store;
 ///
 /// # Errors
 /// None of its own.
-pub async fn list(app: Program, _: Caller, via: Via) -> Answer<List<Device>> {
-    let all = app.devices.all().into_iter().map(|device| Device::new(device, via.device()));
-    Reply::ok(&List(all.collect()))
+pub async fn list(app: AppData, _: Caller, via: ClientIdentity) -> ApiResult<ListResponse<DeviceResponse>> {
+    let all = app.devices.all().into_iter().map(|device| DeviceResponse::new(device, via.device()));
+    ApiResponse::ok(&ListResponse(all.collect()))
 }
 
 /// A code for one device, good for five minutes.
 ///
 /// # Errors
 /// The server does not serve the house, or has as many devices as it can.
-pub async fn pair(app: Program, request: HttpRequest, _: Caller, _: Body<NewPairing>) -> Answer<Pairing> {
+pub async fn pair(
+    app: AppData,
+    request: HttpRequest,
+    _: Caller,
+    _: JsonBody<PairingRequest>,
+) -> ApiResult<PairingResponse> {
     let devices = &app.devices;
     if !devices.serves_house() {
-        let error = ApiError::new(Code::Forbidden, "this server serves its own machine only").detail("lan", false);
+        let error =
+            ApiError::new(ApiErrorCode::Forbidden, "this server serves its own machine only").detail("lan", false);
         return Err(error.hint("stop it and start it with: clotho serve --lan"));
     }
     if devices.is_full() {
-        let error = ApiError::new(Code::Conflict, format!("{MOST} devices are paired already"));
+        let error = ApiError::new(ApiErrorCode::Conflict, format!("{MOST} devices are paired already"));
         return Err(error.hint("remove one that you do not use any more"));
     }
     let now = app.clock.now();
-    let Offer { code, short } = devices.offer(now).map_err(ApiError::internal)?;
+    let PairingOffer { code, short } = devices.offer(now).map_err(ApiError::internal)?;
     let own = devices.addresses.to_show().into_iter().map(|address| match address {
         IpAddr::V4(address) => address.to_string(),
         IpAddr::V6(address) => format!("[{address}]"),
@@ -57,7 +65,7 @@ pub async fn pair(app: Program, request: HttpRequest, _: Caller, _: Body<NewPair
         bases.insert(0, asked);
     }
     let links = bases.iter().map(|base| link(&format!("{base}/pair#{code}")));
-    Reply::ok_in_short(Pairing {
+    ApiResponse::ok_in_short(PairingResponse {
         links: links.collect::<Result<_, _>>()?,
         code,
         short_code: short,
@@ -66,65 +74,76 @@ pub async fn pair(app: Program, request: HttpRequest, _: Caller, _: Body<NewPair
     })
 }
 
-fn link(address: &str) -> Result<Link, ApiError> {
+fn link(address: &str) -> Result<PairingLink, ApiError> {
     let code = QrCode::with_error_correction_level(address, EcLevel::M).map_err(ApiError::internal)?;
     let squares = code.to_colors();
     let letter = |square: &Color| if *square == Color::Dark { '1' } else { '0' };
     let modules = squares.chunks(code.width().max(1)).map(|row| row.iter().map(letter).collect()).collect();
-    Ok(Link { address: address.to_owned(), modules })
+    Ok(PairingLink { address: address.to_owned(), modules })
 }
 
 /// Pairs the device that asks.
 ///
 /// # Errors
 /// The code is wrong, old or used, which is one and the same; or somebody tries too often.
-pub async fn claim(app: Program, request: HttpRequest, body: Body<ClaimedCode>) -> Answer<Device> {
+pub async fn claim(
+    app: AppData,
+    request: HttpRequest,
+    body: JsonBody<ClaimDeviceRequest>,
+) -> ApiResult<DeviceResponse> {
     let now = app.clock.now();
     let peer = request.peer_addr().map(|peer| peer.ip().to_canonical());
     match app.devices.claim(body.0.read(), peer, now) {
-        Claiming::Later(wait_s) => {
-            let mut error = ApiError::new(Code::RateLimited, "too many codes were tried from this address");
+        ClaimResult::Later(wait_s) => {
+            let mut error = ApiError::new(ApiErrorCode::RateLimited, "too many codes were tried from this address");
             error.retry_after_s = Some(wait_s);
             return Err(error);
         }
-        Claiming::Good if !app.devices.is_full() => {}
-        Claiming::Good | Claiming::Wrong => {
-            let error = ApiError::new(Code::Forbidden, "this code is not good, or not any more").detail("code", false);
+        ClaimResult::Good if !app.devices.is_full() => {}
+        ClaimResult::Good | ClaimResult::Wrong => {
+            let error =
+                ApiError::new(ApiErrorCode::Forbidden, "this code is not good, or not any more").detail("code", false);
             return Err(error.hint("make a new one on the server's machine: each works once, for five minutes"));
         }
     }
     let agent = request.headers().get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
     let (shown, kept) = secret().map_err(ApiError::internal)?;
     let id = DeviceId::new(app.ids.next(now));
-    let device = store::Device { id, name: name_of(agent), secret: kept, created: now, seen: now };
+    let device = store::PairedDevice { id, name: name_of(agent), secret: kept, created: now, seen: now };
     let (owner, new) = (app.owner, device.clone());
     app.store.write(move |tx| tx.put_device(owner, &new)).await?;
     app.devices.add(device.clone());
     tracing::info!(device = %id, name = device.name, "a device was paired");
-    Ok(Reply::created(&Device::new(device, Some(id)))?.cookie(Some(cookie(&app, &shown))))
+    Ok(ApiResponse::created(&DeviceResponse::new(device, Some(id)))?.cookie(Some(cookie(&app, &shown))))
 }
 
 /// Names one.
 ///
 /// # Errors
 /// It is not there, or the name does not fit.
-pub async fn rename(app: Program, caller: Caller, via: Via, id: Vid, body: Body<DeviceChange>) -> Answer<Device> {
+pub async fn rename(
+    app: AppData,
+    caller: Caller,
+    via: ClientIdentity,
+    id: DeviceIdPath,
+    body: JsonBody<UpdateDeviceRequest>,
+) -> ApiResult<DeviceResponse> {
     let name = body.0.read()?;
     let new = name.clone();
     app.store.write(move |tx| tx.name_device(caller.0, id.0, &new)).await?;
     app.devices.rename(id.0, &name);
     let found = app.devices.all().into_iter().find(|device| device.id == id.0);
-    let device = found.ok_or_else(|| ApiError::not_found(Vid::WHAT))?;
-    Reply::ok(&Device::new(device, via.device()))
+    let device = found.ok_or_else(|| ApiError::not_found(DeviceIdPath::WHAT))?;
+    ApiResponse::ok(&DeviceResponse::new(device, via.device()))
 }
 
 /// Lets one in no more, from this moment on: its next request is refused, and its sockets close.
 ///
 /// # Errors
 /// It is not there.
-pub async fn revoke(app: Program, caller: Caller, id: Vid) -> Answer<Nothing> {
+pub async fn revoke(app: AppData, caller: Caller, id: DeviceIdPath) -> ApiResult<NoContent> {
     app.store.write(move |tx| tx.drop_device(caller.0, id.0)).await?;
     app.devices.revoke(id.0);
     tracing::info!(device = %id.0, "a device was removed");
-    Ok(Reply::done())
+    Ok(ApiResponse::done())
 }

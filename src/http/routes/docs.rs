@@ -100,7 +100,7 @@ fn page(document: &Value) -> String {
     html
 }
 
-fn operation_html(html: &mut String, entry: &table::Entry, path: &str, operation: &Value) {
+fn operation_html(html: &mut String, entry: &table::RouteEntry, path: &str, operation: &Value) {
     let _ = write!(
         html,
         "<details><summary><span class=\"method\">{}</span> <code>{}</code> <span class=\"about\">{}</span></summary>",

@@ -1,51 +1,64 @@
 //! Documents: texts that are kept for prompts, in collections that sessions look through.
 
-use super::Program;
-use crate::http::answer::{Answer, Nothing, Reply};
-use crate::http::body::Body;
+use super::AppData;
+use crate::http::answer::{ApiResponse, ApiResult, NoContent};
+use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
-use crate::http::query::{Oid, Query};
-use crate::http::wire::documents::{Collection, Document, DocumentQuery, DocumentSearch, DocumentsFound, NewDocument};
-use crate::http::wire::{List, Page, PageQuery};
+use crate::http::query::{DocumentIdPath, QueryParams};
+use crate::http::wire::documents::{
+    CreateDocumentRequest, DocumentCollectionResponse, DocumentQuery, DocumentResponse, DocumentSearchRequest,
+    DocumentSearchResponse,
+};
+use crate::http::wire::{ListResponse, PageQuery, PageResponse};
 use crate::ids::DocumentId;
-use crate::store::{self, Claim, Tx};
+use crate::store::{self, IdempotencyClaim, Tx};
 
 /// The caller's documents, oldest first.
 ///
 /// # Errors
 /// The page does not fit.
-pub async fn list(app: Program, caller: Caller, query: Query<DocumentQuery>) -> Answer<Page<Document>> {
+pub async fn list(
+    app: AppData,
+    caller: Caller,
+    query: QueryParams<DocumentQuery>,
+) -> ApiResult<PageResponse<DocumentResponse>> {
     let (limit, skip) = query.0.page().bounds()?;
     let collection = query.0.collection;
-    let read =
-        move |reader: &mut store::Reader<'_>| Ok(reader.documents(caller.0, collection.as_deref(), skip, limit + 1)?);
+    let read = move |reader: &mut store::StoreReader<'_>| {
+        Ok(reader.documents(caller.0, collection.as_deref(), skip, limit + 1)?)
+    };
     let documents = app.store.read::<_, ApiError, _>(read).await?;
-    Reply::ok(&PageQuery::page(documents.into_iter().map(Document::from).collect(), limit, skip))
+    ApiResponse::ok(&PageQuery::page(documents.into_iter().map(DocumentResponse::from).collect(), limit, skip))
 }
 
 /// The caller's collections, by their names.
 ///
 /// # Errors
 /// The database fails.
-pub async fn collections(app: Program, caller: Caller) -> Answer<List<Collection>> {
+pub async fn collections(app: AppData, caller: Caller) -> ApiResult<ListResponse<DocumentCollectionResponse>> {
     let all = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.collections(caller.0)?)).await?;
-    Reply::ok(&List(all.into_iter().map(Collection::from).collect()))
+    ApiResponse::ok(&ListResponse(all.into_iter().map(DocumentCollectionResponse::from).collect()))
 }
 
 /// Keeps a new one. Its vector is made in the background.
 ///
 /// # Errors
 /// A field does not fit.
-pub async fn create(app: Program, caller: Caller, body: Body<NewDocument>) -> Answer<Document> {
-    if let Some(made) = Claim::made_before() {
-        return Reply::created(&Document::from(load(&app, caller, Oid(made)).await?));
+pub async fn create(
+    app: AppData,
+    caller: Caller,
+    body: JsonBody<CreateDocumentRequest>,
+) -> ApiResult<DocumentResponse> {
+    if let Some(made) = IdempotencyClaim::made_before() {
+        return ApiResponse::created(&DocumentResponse::from(load(&app, caller, DocumentIdPath(made)).await?));
     }
     body.0.check(app.config.limits.message_bytes)?;
-    let NewDocument { collection, content, metadata } = body.0;
+    let CreateDocumentRequest { collection, content, metadata } = body.0;
     let now = app.clock.now();
-    let new = store::Document { id: DocumentId::new(app.ids.next(now)), collection, content, metadata, created: now };
-    let (kept, claim, hash) = (new.clone(), Claim::present(), app.turns.text_hash(&new.content));
+    let new =
+        store::StoredDocument { id: DocumentId::new(app.ids.next(now)), collection, content, metadata, created: now };
+    let (kept, claim, hash) = (new.clone(), IdempotencyClaim::present(), app.turns.text_hash(&new.content));
     let write = move |tx: &mut Tx<'_>| {
         tx.put_document(caller.0, &kept, hash)?;
         tx.act_for(claim.as_ref(), &kept.id)
@@ -54,37 +67,41 @@ pub async fn create(app: Program, caller: Caller, body: Body<NewDocument>) -> An
     if let Some(embedding) = &app.embedding {
         embedding.ring();
     }
-    Reply::created(&Document::from(new))
+    ApiResponse::created(&DocumentResponse::from(new))
 }
 
 /// One of the caller's.
 ///
 /// # Errors
 /// It is not there.
-pub async fn read(app: Program, caller: Caller, id: Oid) -> Answer<Document> {
-    Reply::ok(&Document::from(load(&app, caller, id).await?))
+pub async fn read(app: AppData, caller: Caller, id: DocumentIdPath) -> ApiResult<DocumentResponse> {
+    ApiResponse::ok(&DocumentResponse::from(load(&app, caller, id).await?))
 }
 
 /// Destroys one for good, with its vector.
 ///
 /// # Errors
 /// It is not there.
-pub async fn delete(app: Program, caller: Caller, id: Oid) -> Answer<Nothing> {
+pub async fn delete(app: AppData, caller: Caller, id: DocumentIdPath) -> ApiResult<NoContent> {
     app.store.write(move |tx| tx.drop_document(caller.0, id.0)).await?;
-    Ok(Reply::done())
+    Ok(ApiResponse::done())
 }
 
 /// The best documents of some collections for a question.
 ///
 /// # Errors
 /// A field does not fit.
-pub async fn search(app: Program, caller: Caller, body: Body<DocumentSearch>) -> Answer<DocumentsFound> {
+pub async fn search(
+    app: AppData,
+    caller: Caller,
+    body: JsonBody<DocumentSearchRequest>,
+) -> ApiResult<DocumentSearchResponse> {
     let (collections, question, most) = body.0.read()?;
     let found = app.turns.find_documents(caller.0, collections, question, most).await?;
-    Reply::ok(&DocumentsFound::from(found))
+    ApiResponse::ok(&DocumentSearchResponse::from(found))
 }
 
-async fn load(app: &Program, caller: Caller, id: Oid) -> Result<store::Document, ApiError> {
+async fn load(app: &AppData, caller: Caller, id: DocumentIdPath) -> Result<store::StoredDocument, ApiError> {
     let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.document(caller.0, id.0)?)).await?;
-    found.ok_or_else(|| ApiError::not_found(Oid::WHAT))
+    found.ok_or_else(|| ApiError::not_found(DocumentIdPath::WHAT))
 }

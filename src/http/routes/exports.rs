@@ -3,17 +3,17 @@
 use std::fs::File;
 use std::io::BufWriter;
 
-use super::{Program, held};
+use super::{AppData, held};
 use crate::app::App;
 use crate::clock::Time;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
-use crate::http::file::{Archive, Download, Packed, nameless, unwritable};
-use crate::http::query::{Query, Sid};
-use crate::http::wire::exports::{AllExport, SessionExport};
+use crate::http::file::{ArchiveDownload, ArchiveUpload, FileDownload, nameless, unwritable};
+use crate::http::query::{QueryParams, SessionIdPath};
+use crate::http::wire::exports::{ExportAllQuery, SessionExportQuery};
 use crate::ids::SessionId;
-use crate::store::{ExportError, Held, Snapshot};
-use crate::transfer::{LineWish, Shelf, export as write, export_all, export_line};
+use crate::store::{DatabaseSnapshot, SessionExportError, StoredSession};
+use crate::transfer::{BranchExportOptions, ExportTarget, export as write, export_all, export_line};
 
 /// So many characters of a title stand in the name of a file.
 const NAME_CHARS: usize = 80;
@@ -23,11 +23,11 @@ const NAME_CHARS: usize = 80;
 /// # Errors
 /// The session or the end of the line is not there.
 pub async fn session(
-    app: Program,
+    app: AppData,
     caller: Caller,
-    sid: Sid,
-    query: Query<SessionExport>,
-) -> Result<Download, ApiError> {
+    sid: SessionIdPath,
+    query: QueryParams<SessionExportQuery>,
+) -> Result<FileDownload, ApiError> {
     query.0.form()?;
     aside(&app, caller, sid, move |app| packed(app, caller, sid.0, &query.0)).await
 }
@@ -36,7 +36,7 @@ pub async fn session(
 ///
 /// # Errors
 /// The session is not there, or the disk is full.
-pub async fn whole(app: &Program, caller: Caller, sid: Sid) -> Result<File, ApiError> {
+pub async fn whole(app: &AppData, caller: Caller, sid: SessionIdPath) -> Result<File, ApiError> {
     let written = move |app: &App| {
         let (mut snapshot, held) = looked_up(app, caller, sid.0)?;
         let (out, now) = begun(app)?;
@@ -48,9 +48,9 @@ pub async fn whole(app: &Program, caller: Caller, sid: Sid) -> Result<File, ApiE
 /// Writes what goes out of a session that is there, while the server goes on. A few at a time: each holds a connection and
 /// reads as fast as it can.
 async fn aside<T: Send + 'static>(
-    app: &Program,
+    app: &AppData,
     caller: Caller,
-    sid: Sid,
+    sid: SessionIdPath,
     write: impl FnOnce(&App) -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {
     app.store.read(move |reader| held(reader, caller, sid).map(|_| ())).await?;
@@ -60,9 +60,9 @@ async fn aside<T: Send + 'static>(
 }
 
 /// One moment of the database, and the session in it.
-fn looked_up(app: &App, caller: Caller, id: SessionId) -> Result<(Snapshot, Held), ApiError> {
-    let mut snapshot = Snapshot::open(&app.config.storage.database_path())?;
-    let held = snapshot.session(Some(caller.0), id)?.ok_or_else(|| ApiError::not_found(Sid::WHAT))?;
+fn looked_up(app: &App, caller: Caller, id: SessionId) -> Result<(DatabaseSnapshot, StoredSession), ApiError> {
+    let mut snapshot = DatabaseSnapshot::open(&app.config.storage.database_path())?;
+    let held = snapshot.session(Some(caller.0), id)?.ok_or_else(|| ApiError::not_found(SessionIdPath::WHAT))?;
     Ok((snapshot, held))
 }
 
@@ -78,14 +78,14 @@ fn finished(out: BufWriter<File>) -> Result<File, ApiError> {
 }
 
 /// Written to disk first: a slow client holds a file open and no moment of the database.
-fn packed(app: &App, caller: Caller, id: SessionId, wanted: &SessionExport) -> Result<Download, ApiError> {
+fn packed(app: &App, caller: Caller, id: SessionId, wanted: &SessionExportQuery) -> Result<FileDownload, ApiError> {
     let (mut snapshot, held) = looked_up(app, caller, id)?;
     let (out, now) = begun(app)?;
     let (out, ending) = match wanted.form()? {
         None => (write(&mut snapshot, &held, out, now, |_| {})?, "clotho"),
         Some(form) => {
             let leaf = wanted.leaf.map_or(held.session.head, |leaf| leaf.0);
-            let wish = LineWish { leaf, form, hide_tags: &app.config.generation.hide_tags };
+            let wish = BranchExportOptions { leaf, form, hide_tags: &app.config.generation.hide_tags };
             let written = export_line(&mut snapshot, &held, &wish, out)?;
             let unknown = || ApiError::invalid("leaf", "no message of this session has this id");
             (written.ok_or_else(unknown)?, form.ending())
@@ -94,35 +94,46 @@ fn packed(app: &App, caller: Caller, id: SessionId, wanted: &SessionExport) -> R
     download(&held, ending, wanted.format.media_type(), out)
 }
 
-fn download(held: &Held, ending: &str, kind: &'static str, out: BufWriter<File>) -> Result<Download, ApiError> {
+fn download(
+    held: &StoredSession,
+    ending: &str,
+    kind: &'static str,
+    out: BufWriter<File>,
+) -> Result<FileDownload, ApiError> {
     let file = finished(out)?;
     let title: String = held.session.title.chars().filter(|c| !c.is_control()).take(NAME_CHARS).collect();
-    Download::of(format!("{}.{ending}", title.trim()), kind, file).map_err(ApiError::internal)
+    FileDownload::of(format!("{}.{ending}", title.trim()), kind, file).map_err(ApiError::internal)
 }
 
 /// Everything of the caller's as a folder of data of another program, packed.
 ///
 /// # Errors
 /// The disk is full.
-pub async fn all(app: Program, caller: Caller, _query: Query<AllExport>) -> Result<Packed, ApiError> {
+pub async fn all(
+    app: AppData,
+    caller: Caller,
+    _query: QueryParams<ExportAllQuery>,
+) -> Result<ArchiveDownload, ApiError> {
     let _place = app.exports.acquire().await.map_err(ApiError::internal)?;
     let program = app.clone();
     actix_web::web::block(move || house(&program, caller)).await.map_err(ApiError::internal)?
 }
 
-fn house(app: &App, caller: Caller) -> Result<Packed, ApiError> {
-    let mut snapshot = Snapshot::open(&app.config.storage.database_path())?;
+fn house(app: &App, caller: Caller) -> Result<ArchiveDownload, ApiError> {
+    let mut snapshot = DatabaseSnapshot::open(&app.config.storage.database_path())?;
     let (out, _) = begun(app)?;
-    let (out, _) = export_all(&mut snapshot, caller.0, Shelf::archive(out), |_| {})?;
+    let (out, _) = export_all(&mut snapshot, caller.0, ExportTarget::archive(out), |_| {})?;
     let file = finished(out.ok_or_else(|| ApiError::internal("an archive has no bytes"))?)?;
-    Ok(Packed(Download::of("sillytavern.zip".to_owned(), Archive::KIND, file).map_err(ApiError::internal)?))
+    Ok(ArchiveDownload(
+        FileDownload::of("sillytavern.zip".to_owned(), ArchiveUpload::KIND, file).map_err(ApiError::internal)?,
+    ))
 }
 
-impl From<ExportError> for ApiError {
-    fn from(error: ExportError) -> Self {
+impl From<SessionExportError> for ApiError {
+    fn from(error: SessionExportError) -> Self {
         match error {
-            ExportError::Store(error) => error.into(),
-            ExportError::Write(error) => unwritable(&error),
+            SessionExportError::Store(error) => error.into(),
+            SessionExportError::Write(error) => unwritable(&error),
         }
     }
 }

@@ -7,12 +7,12 @@ use actix_web::http::header;
 use actix_web::web::Data;
 use serde_json::{Map, Value};
 
-use super::Program;
-use crate::http::answer::{Answer, Reply, write};
+use super::AppData;
+use crate::http::answer::{ApiResponse, ApiResult, write};
 use crate::http::error::ApiError;
-use crate::http::shared::Shared;
-use crate::http::wire::host::Health;
-use crate::turn::Meter;
+use crate::http::shared::ServerState;
+use crate::http::wire::host::HealthResponse;
+use crate::turn::HookMetric;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -20,8 +20,8 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 ///
 /// # Errors
 /// None.
-pub async fn healthz() -> Answer<Health> {
-    Reply::ok(&Health { status: "ok", version: VERSION, parts: Map::new() })
+pub async fn healthz() -> ApiResult<HealthResponse> {
+    ApiResponse::ok(&HealthResponse { status: "ok", version: VERSION, parts: Map::new() })
 }
 
 /// Whether database, index, plugins and the wiping work. A broken plugin does not make the server unready, nor does what
@@ -29,7 +29,7 @@ pub async fn healthz() -> Answer<Health> {
 ///
 /// # Errors
 /// The database does not answer: `503`.
-pub async fn readyz(app: Program) -> Result<HttpResponse, ApiError> {
+pub async fn readyz(app: AppData) -> Result<HttpResponse, ApiError> {
     let mut parts = Map::new();
     let database = app.store.read::<_, ApiError, _>(|reader| Ok(reader.newest_cursor()?)).await;
     parts.insert("database".into(), part(database.is_ok(), "does not answer"));
@@ -53,7 +53,7 @@ pub async fn readyz(app: Program) -> Result<HttpResponse, ApiError> {
     parts.insert("wiping".into(), part(wiping.is_none(), &why));
     let is_ready = database.is_ok() && !progress.is_down;
     let status = if is_ready { "ok" } else { "degraded" };
-    let body = write(&Health { status, version: VERSION, parts })?;
+    let body = write(&HealthResponse { status, version: VERSION, parts })?;
     let mut answer = if is_ready { HttpResponse::Ok() } else { HttpResponse::ServiceUnavailable() };
     Ok(answer.insert_header((header::CACHE_CONTROL, "no-store")).content_type("application/json").body(body))
 }
@@ -63,9 +63,9 @@ fn part(works: bool, otherwise: &str) -> Value {
 }
 
 /// What is told of each hook of each plugin.
-type PluginFigure = (&'static str, &'static str, fn(&Meter) -> u64);
+type PluginMetric = (&'static str, &'static str, fn(&HookMetric) -> u64);
 
-const PLUGINS: [PluginFigure; 6] = [
+const PLUGINS: [PluginMetric; 6] = [
     ("plugin_calls_total", "Calls of the hooks of plugins.", |meter| meter.calls),
     ("plugin_failures_total", "Calls that failed, those that ended by a limit included.", |meter| meter.failures),
     ("plugin_limits_total", "Calls that ended by a limit.", |meter| meter.limits),
@@ -78,7 +78,7 @@ const PLUGINS: [PluginFigure; 6] = [
 ///
 /// # Errors
 /// None of its own.
-pub async fn metrics(app: Program, shared: Data<Shared>) -> Result<HttpResponse, ApiError> {
+pub async fn metrics(app: AppData, shared: Data<ServerState>) -> Result<HttpResponse, ApiError> {
     let mut text = String::new();
     let mut put = |name: &str, kind: &str, help: &str, rows: &[(String, u64)]| {
         let _ = writeln!(text, "# HELP clotho_{name} {help}\n# TYPE clotho_{name} {kind}");

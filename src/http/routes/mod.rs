@@ -46,41 +46,45 @@ use actix_web::http::header;
 use actix_web::web::Data;
 use serde::Serialize;
 
-use super::answer::{Answer, Reply, has, has_any, tag};
+use super::answer::{ApiResponse, ApiResult, has, has_any, tag};
 use super::caller::Caller;
 use super::error::ApiError;
-use super::query::{Nid, Sid};
-use super::wire::ids::NodeRef;
-use super::wire::node::{ChatMessageNode, Look};
-use super::wire::tree::LineQuery;
+use super::query::{NodeIdPath, SessionIdPath};
+use super::wire::ids::WireNodeId;
+use super::wire::node::{ChatMessageNode, NodeRenderer};
+use super::wire::tree::BranchQuery;
 use crate::app::App;
 use crate::ids::NodeId;
-use crate::store::{Held, Placed, Reader};
+use crate::store::{StoreReader, StoredNode, StoredSession};
 
 /// The program, as handlers take it.
-pub type Program = Data<App>;
+pub type AppData = Data<App>;
 
 /// A session of the caller's, or `not_found`.
 ///
 /// # Errors
 /// It is not there, or not for this caller.
-pub fn held(reader: &mut Reader<'_>, caller: Caller, sid: Sid) -> Result<Held, ApiError> {
-    reader.session(caller.0, sid.0)?.ok_or_else(|| ApiError::not_found(Sid::WHAT))
+pub fn held(reader: &mut StoreReader<'_>, caller: Caller, sid: SessionIdPath) -> Result<StoredSession, ApiError> {
+    reader.session(caller.0, sid.0)?.ok_or_else(|| ApiError::not_found(SessionIdPath::WHAT))
 }
 
 /// A node of a session, or `not_found`.
 ///
 /// # Errors
 /// It is not there.
-pub fn placed(reader: &mut Reader<'_>, held: &Held, node: NodeId) -> Result<Placed, ApiError> {
-    reader.node(held, node)?.ok_or_else(|| ApiError::not_found(Nid::WHAT))
+pub fn placed(reader: &mut StoreReader<'_>, held: &StoredSession, node: NodeId) -> Result<StoredNode, ApiError> {
+    reader.node(held, node)?.ok_or_else(|| ApiError::not_found(NodeIdPath::WHAT))
 }
 
 /// Where the line that a query asks for ends, and what its page comes before.
 ///
 /// # Errors
 /// One of them is not in the session.
-pub fn ends(reader: &mut Reader<'_>, held: &Held, query: &LineQuery) -> Result<(NodeId, Option<NodeId>), ApiError> {
+pub fn ends(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    query: &BranchQuery,
+) -> Result<(NodeId, Option<NodeId>), ApiError> {
     let leaf = end(reader, held, query.leaf, query.label.as_deref())?.node.id;
     let before = query.before.map(|id| id.0);
     if let Some(before) = before {
@@ -94,11 +98,11 @@ pub fn ends(reader: &mut Reader<'_>, held: &Held, query: &LineQuery) -> Result<(
 /// # Errors
 /// It is not in the session, or was named twice.
 pub fn end(
-    reader: &mut Reader<'_>,
-    held: &Held,
-    leaf: Option<NodeRef>,
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    leaf: Option<WireNodeId>,
     label: Option<&str>,
-) -> Result<Placed, ApiError> {
+) -> Result<StoredNode, ApiError> {
     let node = match (leaf, label) {
         (Some(_), Some(_)) => return Err(ApiError::invalid("label", "either leaf or label is expected, not both")),
         (None, Some(label)) => {
@@ -110,8 +114,8 @@ pub fn end(
 }
 
 /// How nodes are shown: as configured, with the texts of running replies so far.
-pub fn look(app: &App) -> Look {
-    Look {
+pub fn look(app: &App) -> NodeRenderer {
+    NodeRenderer {
         hide_tags: Arc::from(app.config.generation.hide_tags.as_slice()),
         live: Some(Arc::clone(&app.live)),
         turns: Some(app.turns.clone()),
@@ -123,10 +127,10 @@ pub fn look(app: &App) -> Look {
 /// # Errors
 /// The database fails.
 pub fn shown(
-    reader: &mut Reader<'_>,
-    held: &Held,
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
     ids: &[NodeId],
-    look: &Look,
+    look: &NodeRenderer,
 ) -> Result<Vec<ChatMessageNode>, ApiError> {
     let placed = reader.nodes(held, ids)?;
     let dressed = reader.dress(placed)?;
@@ -134,7 +138,7 @@ pub fn shown(
 }
 
 /// What was read of a session, all of it at one moment.
-pub struct Sight<R> {
+pub struct ConditionalRead<R> {
     tag: String,
     op: i64,
     /// `None`: the client has it already.
@@ -147,15 +151,15 @@ pub struct Sight<R> {
 /// # Errors
 /// The session is not there, or what `read` refuses.
 pub async fn sight<R, F>(
-    app: &Program,
+    app: &AppData,
     request: &HttpRequest,
     caller: Caller,
-    sid: Sid,
+    sid: SessionIdPath,
     read: F,
-) -> Result<Sight<R>, ApiError>
+) -> Result<ConditionalRead<R>, ApiError>
 where
     R: Send + 'static,
-    F: FnOnce(&mut Reader<'_>, &Held) -> Result<R, ApiError> + Send + 'static,
+    F: FnOnce(&mut StoreReader<'_>, &StoredSession) -> Result<R, ApiError> + Send + 'static,
 {
     app.store.read(seeing(app, request, caller, sid, read)).await
 }
@@ -165,26 +169,26 @@ where
 /// # Errors
 /// As [`sight`].
 pub async fn glimpse<R, F>(
-    app: &Program,
+    app: &AppData,
     request: &HttpRequest,
     caller: Caller,
-    sid: Sid,
+    sid: SessionIdPath,
     read: F,
-) -> Result<Sight<R>, ApiError>
+) -> Result<ConditionalRead<R>, ApiError>
 where
     R: Send + 'static,
-    F: FnOnce(&mut Reader<'_>, &Held) -> Result<R, ApiError> + Send + 'static,
+    F: FnOnce(&mut StoreReader<'_>, &StoredSession) -> Result<R, ApiError> + Send + 'static,
 {
     app.store.glance(seeing(app, request, caller, sid, read)).await
 }
 
 fn seeing<R>(
-    app: &Program,
+    app: &AppData,
     request: &HttpRequest,
     caller: Caller,
-    sid: Sid,
-    read: impl FnOnce(&mut Reader<'_>, &Held) -> Result<R, ApiError> + Send + 'static,
-) -> impl FnOnce(&mut Reader<'_>) -> Result<Sight<R>, ApiError> + Send + 'static
+    sid: SessionIdPath,
+    read: impl FnOnce(&mut StoreReader<'_>, &StoredSession) -> Result<R, ApiError> + Send + 'static,
+) -> impl FnOnce(&mut StoreReader<'_>) -> Result<ConditionalRead<R>, ApiError> + Send + 'static
 where
     R: Send + 'static,
 {
@@ -196,24 +200,24 @@ where
         let op = held.session.op;
         let tag = tag(&[&address, &op.to_string(), &around]);
         if has(&known, &tag) {
-            return Ok(Sight { tag, op, seen: None });
+            return Ok(ConditionalRead { tag, op, seen: None });
         }
         // Whoever has anything at all must still hear that there is nothing at this address.
         let seen = Some(read(reader, &held)?).filter(|_| !has_any(&known));
-        Ok(Sight { tag, op, seen })
+        Ok(ConditionalRead { tag, op, seen })
     }
 }
 
-impl<R> Sight<R> {
+impl<R> ConditionalRead<R> {
     /// Lets plugins have their say in how nodes of what was seen are shown.
     ///
     /// # Errors
     /// The database fails.
     pub async fn asked<'s, N>(
         &'s mut self,
-        look: &Look,
+        look: &NodeRenderer,
         caller: Caller,
-        sid: Sid,
+        sid: SessionIdPath,
         nodes: impl FnOnce(&'s mut R) -> N,
     ) -> Result<(), ApiError>
     where
@@ -229,10 +233,10 @@ impl<R> Sight<R> {
     ///
     /// # Errors
     /// It cannot be written, which is our own fault.
-    pub fn shown<T>(self, show: impl FnOnce(R) -> Answer<T>) -> Answer<T> {
+    pub fn shown<T>(self, show: impl FnOnce(R) -> ApiResult<T>) -> ApiResult<T> {
         let reply = match self.seen {
             Some(seen) => show(seen)?.tagged(&self.tag),
-            None => Reply::unchanged(&self.tag),
+            None => ApiResponse::unchanged(&self.tag),
         };
         Ok(reply.at(self.op))
     }
@@ -240,18 +244,18 @@ impl<R> Sight<R> {
     /// What was seen as JSON.
     ///
     /// # Errors
-    /// As [`Sight::shown`].
-    pub fn json(self) -> Answer<R>
+    /// As [`ConditionalRead::shown`].
+    pub fn json(self) -> ApiResult<R>
     where
         R: Serialize,
     {
-        self.shown(|seen| Reply::ok(&seen))
+        self.shown(|seen| ApiResponse::ok(&seen))
     }
 }
 
 /// What an answer depends on that no operation tells of: how texts are shown, the code of the plugins and which of them are
 /// switched off, and how much of the session's running replies has arrived.
-fn around(app: &App, sid: Sid) -> String {
+fn around(app: &App, sid: SessionIdPath) -> String {
     let catalogue = app.catalogue.now();
     let entries = catalogue.entries();
     let code = entries.filter_map(|entry| entry.state.as_ref().ok().map(|loaded| loaded.code_hash().to_owned()));

@@ -5,12 +5,12 @@ use std::time::Duration;
 use actix_web::HttpRequest;
 use futures_util::future::join_all;
 
-use super::{Program, language};
-use crate::config::ToolsBy;
-use crate::http::answer::{Answer, Reply};
+use super::{AppData, language};
+use crate::config::ToolMode;
+use crate::http::answer::{ApiResponse, ApiResult};
 use crate::http::caller::Caller;
-use crate::http::wire::host::{Model, Models, ProviderProblem};
-use crate::provider::{Client, Failure, ModelInfo};
+use crate::http::wire::host::{ModelResponse, ModelsResponse, ProviderProblem};
+use crate::provider::{ModelInfo, ProviderClient, ProviderFailure};
 
 /// A provider that does not tell its models in this time is listed with what the configuration names.
 const LIST_WITHIN: Duration = Duration::from_secs(5);
@@ -20,21 +20,21 @@ const LIST_WITHIN: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// None of its own: a provider that cannot be asked is a problem in the answer.
-pub async fn list(app: Program, request: HttpRequest, _: Caller) -> Answer<Models> {
+pub async fn list(app: AppData, request: HttpRequest, _: Caller) -> ApiResult<ModelsResponse> {
     let language = language(&request);
-    let mut items: Vec<Model> = app
+    let mut items: Vec<ModelResponse> = app
         .models
         .narrators()
         .iter()
         .map(|plugin| model(format!("plugin:{}", plugin.id()), "plugin", plugin.manifest().title.get(&language), None))
         .collect();
-    items.extend(app.models.aliases().map(|(name, stands_for, why)| Model {
+    items.extend(app.models.aliases().map(|(name, stands_for, why)| ModelResponse {
         unusable: why,
         stands_for: stands_for.to_vec(),
         ..model(name.to_owned(), "models", name, None)
     }));
     let mut problems = Vec::new();
-    let providers: Vec<(String, Client, Vec<String>)> = app.models.providers().collect();
+    let providers: Vec<(String, ProviderClient, Vec<String>)> = app.models.providers().collect();
     let told = join_all(providers.iter().map(|(_, client, _)| ask(client))).await;
     for ((id, _, named), told) in providers.into_iter().zip(told) {
         let told = told.unwrap_or_else(|problem| {
@@ -48,8 +48,10 @@ pub async fn list(app: Program, request: HttpRequest, _: Caller) -> Answer<Model
     for (id, why, named) in app.models.unusable() {
         let (code, message) = ("provider_misconfigured".to_owned(), why.clone());
         problems.push(ProviderProblem { provider: id.clone(), code, message });
-        let unusable =
-            |name: &String| Model { unusable: Some(why.clone()), ..model(format!("{id}/{name}"), &id, name, None) };
+        let unusable = |name: &String| ModelResponse {
+            unusable: Some(why.clone()),
+            ..model(format!("{id}/{name}"), &id, name, None)
+        };
         items.extend(named.iter().map(unusable));
     }
     let default = &app.models.default_name();
@@ -60,14 +62,14 @@ pub async fn list(app: Program, request: HttpRequest, _: Caller) -> Answer<Model
         let server = item.id.split_once('/').filter(|_| item.provider != "models");
         item.tools = server.and_then(|(provider, model)| app.models.tools_of(provider, model)).map(word);
     }
-    Reply::ok(&Models { items, next: None, default_model: default.clone(), problems })
+    ApiResponse::ok(&ModelsResponse { items, next: None, default_model: default.clone(), problems })
 }
 
-async fn ask(client: &Client) -> Result<Vec<ModelInfo>, ProviderProblem> {
+async fn ask(client: &ProviderClient) -> Result<Vec<ModelInfo>, ProviderProblem> {
     let problem =
         |code: &str, message: String| ProviderProblem { provider: String::new(), code: code.to_owned(), message };
     match tokio::time::timeout(LIST_WITHIN, client.models()).await {
-        Ok(told) => told.map_err(|failure: Failure| problem(failure.code(), failure.to_string())),
+        Ok(told) => told.map_err(|failure: ProviderFailure| problem(failure.code(), failure.to_string())),
         Err(_) => {
             let message = format!("the model server did not tell its models within {} s", LIST_WITHIN.as_secs());
             Err(problem("provider_timeout", message))
@@ -76,16 +78,16 @@ async fn ask(client: &Client) -> Result<Vec<ModelInfo>, ProviderProblem> {
 }
 
 /// As the settings name it.
-const fn word(tools: ToolsBy) -> &'static str {
+const fn word(tools: ToolMode) -> &'static str {
     match tools {
-        ToolsBy::Field => "native",
-        ToolsBy::Words => "words",
-        ToolsBy::Nothing => "none",
+        ToolMode::Field => "native",
+        ToolMode::Words => "words",
+        ToolMode::Nothing => "none",
     }
 }
 
-fn model(id: String, provider: &str, name: &str, info: Option<&ModelInfo>) -> Model {
-    Model {
+fn model(id: String, provider: &str, name: &str, info: Option<&ModelInfo>) -> ModelResponse {
+    ModelResponse {
         id,
         provider: provider.to_owned(),
         name: name.to_owned(),

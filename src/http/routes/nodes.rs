@@ -3,28 +3,28 @@
 use actix_web::HttpRequest;
 
 use super::worlds::{delta_of, title_of};
-use super::{Program, glimpse, look, placed, shown, sight};
-use crate::http::answer::Answer;
+use super::{AppData, glimpse, look, placed, shown, sight};
+use crate::http::answer::ApiResult;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
-use crate::http::query::{Nid, Query, Sid};
-use crate::http::wire::ids::{Id, NodeRef};
-use crate::http::wire::node::{Alternatives, NodeAnswer, NodeQuery};
+use crate::http::query::{NodeIdPath, QueryParams, SessionIdPath};
+use crate::http::wire::ids::{WireId, WireNodeId};
+use crate::http::wire::node::{AlternativesResponse, NodeQuery, NodeResponse};
 use crate::http::wire::turns::newest;
-use crate::http::wire::world::{DeltaShape, TraceShape, schemas};
+use crate::http::wire::world::{DeltaResponse, TraceResponse, schemas};
 use crate::ids::NodeId;
-use crate::store::{Held, Placed, Reader};
+use crate::store::{StoreReader, StoredNode, StoredSession};
 use crate::turn::read_trace;
 
 /// What comes with a node.
 #[derive(Debug, Clone, Copy, Default)]
-struct Expand {
+struct NodeExpansion {
     world: bool,
     trace: bool,
     delta: bool,
 }
 
-impl Expand {
+impl NodeExpansion {
     fn read(text: Option<&str>) -> Result<Self, ApiError> {
         let mut expand = Self::default();
         for word in text.unwrap_or_default().split(',').map(str::trim).filter(|word| !word.is_empty()) {
@@ -45,17 +45,17 @@ impl Expand {
 /// # Errors
 /// It is not there.
 pub async fn node(
-    app: Program,
+    app: AppData,
     request: HttpRequest,
     caller: Caller,
-    sid: Sid,
-    nid: Nid,
-    query: Query<NodeQuery>,
-) -> Answer<NodeAnswer> {
-    let expand = Expand::read(query.0.expand.as_deref())?;
+    sid: SessionIdPath,
+    nid: NodeIdPath,
+    query: QueryParams<NodeQuery>,
+) -> ApiResult<NodeResponse> {
+    let expand = NodeExpansion::read(query.0.expand.as_deref())?;
     let (look, catalogue) = (look(&app), app.catalogue.now());
     let here = look.clone();
-    let read = move |reader: &mut Reader<'_>, held: &Held| {
+    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
         let at = placed(reader, held, nid.0)?;
         let (mut world, mut in_force, mut delta) = (None, None, None);
         if expand.world {
@@ -67,8 +67,8 @@ pub async fn node(
             delta = Some(delta_of(reader, held, &at)?);
         }
         let trace = if expand.trace { rebuilt(reader, held, &at)? } else { None };
-        let node = shown(reader, held, &[nid.0], &here)?.pop().ok_or_else(|| ApiError::not_found(Nid::WHAT))?;
-        Ok(NodeAnswer { node, world, schemas: in_force, delta, trace })
+        let node = shown(reader, held, &[nid.0], &here)?.pop().ok_or_else(|| ApiError::not_found(NodeIdPath::WHAT))?;
+        Ok(NodeResponse { node, world, schemas: in_force, delta, trace })
     };
     let mut sight = sight(&app, &request, caller, sid, read).await?;
     sight.asked(&look, caller, sid, |answer| [&mut answer.node]).await?;
@@ -80,15 +80,15 @@ pub async fn node(
 /// # Errors
 /// It is not there.
 pub async fn alternatives(
-    app: Program,
+    app: AppData,
     request: HttpRequest,
     caller: Caller,
-    sid: Sid,
-    nid: Nid,
-) -> Answer<Alternatives> {
+    sid: SessionIdPath,
+    nid: NodeIdPath,
+) -> ApiResult<AlternativesResponse> {
     let look = look(&app);
     let here = look.clone();
-    let read = move |reader: &mut Reader<'_>, held: &Held| {
+    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
         let at = placed(reader, held, nid.0)?;
         let siblings = reader.siblings(&at)?.ids;
         let parent = match at.node.parent {
@@ -101,9 +101,9 @@ pub async fn alternatives(
         let remembered = reader.remembered(held, &at, &replies)?;
         let replies: Vec<NodeId> = replies.iter().map(|reply| reply.node.id).collect();
         let selected_generation_id = chosen(reader, held, remembered, &replies)?;
-        Ok(Alternatives {
-            node_id: Id(nid.0),
-            parent_id: at.node.parent.map(Id),
+        Ok(AlternativesResponse {
+            node_id: WireId(nid.0),
+            parent_id: at.node.parent.map(WireId),
             selected_id,
             items: shown(reader, held, &siblings, &here)?,
             generations: shown(reader, held, &replies, &here)?,
@@ -117,13 +117,13 @@ pub async fn alternatives(
 
 /// The one among some nodes that the session remembers, else the newest complete one.
 fn chosen(
-    reader: &mut Reader<'_>,
-    held: &Held,
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
     remembered: Option<NodeId>,
     among: &[NodeId],
-) -> Result<Option<NodeRef>, ApiError> {
+) -> Result<Option<WireNodeId>, ApiError> {
     match remembered.filter(|id| among.contains(id)) {
-        Some(id) => Ok(Some(Id(id))),
+        Some(id) => Ok(Some(WireId(id))),
         None => Ok(newest(&reader.nodes(held, among)?)),
     }
 }
@@ -132,8 +132,14 @@ fn chosen(
 ///
 /// # Errors
 /// It is not there.
-pub async fn delta(app: Program, request: HttpRequest, caller: Caller, sid: Sid, nid: Nid) -> Answer<DeltaShape> {
-    let read = move |reader: &mut Reader<'_>, held: &Held| {
+pub async fn delta(
+    app: AppData,
+    request: HttpRequest,
+    caller: Caller,
+    sid: SessionIdPath,
+    nid: NodeIdPath,
+) -> ApiResult<DeltaResponse> {
+    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
         let at = placed(reader, held, nid.0)?;
         delta_of(reader, held, &at)
     };
@@ -144,15 +150,25 @@ pub async fn delta(app: Program, request: HttpRequest, caller: Caller, sid: Sid,
 ///
 /// # Errors
 /// The node is not there, or neither a model wrote it nor a plugin ran on it.
-pub async fn trace(app: Program, request: HttpRequest, caller: Caller, sid: Sid, nid: Nid) -> Answer<TraceShape> {
-    let read = move |reader: &mut Reader<'_>, held: &Held| {
+pub async fn trace(
+    app: AppData,
+    request: HttpRequest,
+    caller: Caller,
+    sid: SessionIdPath,
+    nid: NodeIdPath,
+) -> ApiResult<TraceResponse> {
+    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
         let at = placed(reader, held, nid.0)?;
         rebuilt(reader, held, &at)?.ok_or_else(|| ApiError::not_found("a trace of this message"))
     };
     sight(&app, &request, caller, sid, read).await?.json()
 }
 
-fn rebuilt(reader: &mut Reader<'_>, held: &Held, at: &Placed) -> Result<Option<TraceShape>, ApiError> {
+fn rebuilt(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    at: &StoredNode,
+) -> Result<Option<TraceResponse>, ApiError> {
     let rebuilt = read_trace(reader, held, at)?;
-    Ok(TraceShape::new(rebuilt, &reader.delta(at)?))
+    Ok(TraceResponse::new(rebuilt, &reader.delta(at)?))
 }

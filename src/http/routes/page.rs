@@ -3,11 +3,11 @@
 use actix_web::http::{Method, StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse};
 
-use super::Program;
+use super::AppData;
 use crate::app::App;
-use crate::assets::Asset;
+use crate::assets::WebAsset;
 use crate::http::answer::has;
-use crate::http::caller::Via;
+use crate::http::caller::ClientIdentity;
 use crate::http::error::ApiError;
 
 /// Stand in the document for the address of its files, for the folder of its scripts and styles there, and for the links to
@@ -22,7 +22,7 @@ const STORY: [&str; 3] = ["built/js/story.js", "vendor/marked.js", "vendor/purif
 ///
 /// # Errors
 /// The page is not there.
-pub async fn index(app: Program, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+pub async fn index(app: AppData, request: HttpRequest) -> Result<HttpResponse, ApiError> {
     let asset = app.assets.get("index.html").ok_or_else(|| ApiError::not_found("the page"))?;
     let [files, built, ahead] = PLACES;
     let text = String::from_utf8_lossy(&asset.bytes)
@@ -38,7 +38,7 @@ pub async fn index(app: Program, request: HttpRequest) -> Result<HttpResponse, A
 ///
 /// # Errors
 /// There is nothing.
-pub async fn nowhere(via: Via, app: Program, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+pub async fn nowhere(via: ClientIdentity, app: AppData, request: HttpRequest) -> Result<HttpResponse, ApiError> {
     let accepts = request.headers().get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
     let is_looked_at = request.method() == Method::GET && accepts.is_some_and(|accept| accept.contains("text/html"));
     if !is_looked_at || request.path().starts_with("/api/") {
@@ -60,7 +60,7 @@ fn links(app: &App, is_story: bool) -> String {
 ///
 /// # Errors
 /// The file is not there.
-pub async fn asset(app: Program, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+pub async fn asset(app: AppData, request: HttpRequest) -> Result<HttpResponse, ApiError> {
     let part = |name: &str| request.match_info().get(name).unwrap_or_default().to_owned();
     let is_present = part("version") == app.assets.version();
     let found = if is_present { app.assets.get(&part("path")) } else { None };
@@ -74,7 +74,7 @@ pub async fn asset(app: Program, request: HttpRequest) -> Result<HttpResponse, A
 ///
 /// # Errors
 /// The file is not there.
-pub async fn offline(app: Program, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+pub async fn offline(app: AppData, request: HttpRequest) -> Result<HttpResponse, ApiError> {
     let asset = app.assets.get("offline.js").ok_or_else(|| ApiError::not_found("the file"))?;
     Ok(send(&request, asset, "no-cache"))
 }
@@ -83,13 +83,13 @@ pub async fn offline(app: Program, request: HttpRequest) -> Result<HttpResponse,
 ///
 /// # Errors
 /// There is none.
-pub async fn favicon(app: Program, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+pub async fn favicon(app: AppData, request: HttpRequest) -> Result<HttpResponse, ApiError> {
     let found = ["favicon.ico", "icon.svg"].iter().find_map(|path| app.assets.get(path));
     let asset = found.ok_or_else(|| ApiError::not_found("the icon"))?;
     Ok(send(&request, asset, "public, max-age=86400"))
 }
 
-fn send(request: &HttpRequest, asset: Asset, keep: &'static str) -> HttpResponse {
+fn send(request: &HttpRequest, asset: WebAsset, keep: &'static str) -> HttpResponse {
     let is_known = has(request.headers(), &asset.etag);
     let mut answer = if is_known { HttpResponse::NotModified() } else { HttpResponse::Ok() };
     // Weak, because the bytes differ when they are compressed.

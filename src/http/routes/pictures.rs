@@ -3,15 +3,15 @@
 use actix_web::web;
 use uuid::Uuid;
 
-use super::Program;
+use super::AppData;
 use super::{characters, personas};
-use crate::http::answer::{Answer, Reply};
+use crate::http::answer::{ApiResponse, ApiResult};
 use crate::http::caller::Caller;
-use crate::http::error::{ApiError, Code};
-use crate::http::file::Picture;
-use crate::http::form::Form;
-use crate::http::query::{Cid, Pid, Query};
-use crate::http::wire::cards::{AvatarQuery, Character, Persona, Size};
+use crate::http::error::{ApiError, ApiErrorCode};
+use crate::http::file::ImageResponse;
+use crate::http::form::UploadForm;
+use crate::http::query::{CharacterIdPath, PersonaIdPath, QueryParams};
+use crate::http::wire::cards::{AvatarQuery, AvatarSize, CharacterResponse, PersonaResponse};
 use crate::interop::picture::{self, PictureError};
 use crate::store::{CardFile, Tx, WriteError};
 use crate::transfer;
@@ -21,11 +21,11 @@ use crate::transfer;
 /// # Errors
 /// It has none.
 pub async fn of_character(
-    app: Program,
+    app: AppData,
     caller: Caller,
-    cid: Cid,
-    query: Query<AvatarQuery>,
-) -> Result<Picture, ApiError> {
+    cid: CharacterIdPath,
+    query: QueryParams<AvatarQuery>,
+) -> Result<ImageResponse, ApiError> {
     characters::load(&app, caller, cid).await?;
     shown(&app, caller, cid.0.uuid(), query.0).await
 }
@@ -35,31 +35,36 @@ pub async fn of_character(
 /// # Errors
 /// It has none.
 pub async fn of_persona(
-    app: Program,
+    app: AppData,
     caller: Caller,
-    pid: Pid,
-    query: Query<AvatarQuery>,
-) -> Result<Picture, ApiError> {
+    pid: PersonaIdPath,
+    query: QueryParams<AvatarQuery>,
+) -> Result<ImageResponse, ApiError> {
     personas::load(&app, caller, pid).await?;
     shown(&app, caller, pid.0.uuid(), query.0).await
 }
 
-async fn shown(app: &Program, caller: Caller, id: Uuid, query: AvatarQuery) -> Result<Picture, ApiError> {
+async fn shown(app: &AppData, caller: Caller, id: Uuid, query: AvatarQuery) -> Result<ImageResponse, ApiError> {
     let name = if query.size.is_some() { CardFile::SMALL } else { CardFile::PICTURE };
     let file = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.card_file(caller.0, id, name)?)).await?;
     let mut bytes = file.ok_or_else(|| ApiError::not_found("the picture"))?.bytes;
-    if query.size == Some(Size::Row) {
+    if query.size == Some(AvatarSize::Row) {
         // Drawn from the copy that is kept, each time: that costs a millisecond, and browsers keep what they got for good.
         bytes = web::block(move || picture::row(&bytes)).await.map_err(ApiError::internal)??;
     }
-    Picture::of(bytes, query.v.is_some()).ok_or_else(|| ApiError::not_found("the picture"))
+    ImageResponse::of(bytes, query.v.is_some()).ok_or_else(|| ApiError::not_found("the picture"))
 }
 
 /// Gives a character another picture.
 ///
 /// # Errors
 /// It is not there, or what was sent is no picture.
-pub async fn change_characters(app: Program, caller: Caller, cid: Cid, form: Form) -> Answer<Character> {
+pub async fn change_characters(
+    app: AppData,
+    caller: Caller,
+    cid: CharacterIdPath,
+    form: UploadForm,
+) -> ApiResult<CharacterResponse> {
     characters::load(&app, caller, cid).await?;
     let pictures = sent(&app, form).await?;
     let mut character = characters::load(&app, caller, cid).await?;
@@ -73,14 +78,19 @@ pub async fn change_characters(app: Program, caller: Caller, cid: Cid, form: For
         pictures.iter().try_for_each(|file| tx.put_card_file(cid.0.uuid(), file))
     };
     app.store.write(write).await?;
-    Reply::ok(&Character::from(character))
+    ApiResponse::ok(&CharacterResponse::from(character))
 }
 
 /// Gives a persona another picture.
 ///
 /// # Errors
 /// It is not there, or what was sent is no picture.
-pub async fn change_personas(app: Program, caller: Caller, pid: Pid, form: Form) -> Answer<Persona> {
+pub async fn change_personas(
+    app: AppData,
+    caller: Caller,
+    pid: PersonaIdPath,
+    form: UploadForm,
+) -> ApiResult<PersonaResponse> {
     personas::load(&app, caller, pid).await?;
     let pictures = sent(&app, form).await?;
     let mut persona = personas::load(&app, caller, pid).await?;
@@ -93,11 +103,11 @@ pub async fn change_personas(app: Program, caller: Caller, pid: Pid, form: Form)
         pictures.iter().try_for_each(|file| tx.put_card_file(pid.0.uuid(), file))
     };
     app.store.write(write).await?;
-    Reply::ok(&Persona::from(persona))
+    ApiResponse::ok(&PersonaResponse::from(persona))
 }
 
 /// What was sent, with a small copy; a few at a time: each takes memory as it is drawn.
-async fn sent(app: &Program, form: Form) -> Result<[CardFile; 2], ApiError> {
+async fn sent(app: &AppData, form: UploadForm) -> Result<[CardFile; 2], ApiError> {
     let sent = form.file(picture::LARGEST).await?;
     let _place = app.drawing.acquire().await.map_err(ApiError::internal)?;
     Ok(web::block(move || transfer::pictures(sent.bytes)).await.map_err(ApiError::internal)??)
@@ -119,10 +129,10 @@ impl From<PictureError> for ApiError {
     fn from(error: PictureError) -> Self {
         let message = error.to_string();
         match error {
-            PictureError::Unknown => Self::new(Code::UnsupportedMedia, message)
+            PictureError::Unknown => Self::new(ApiErrorCode::UnsupportedMedia, message)
                 .hint("send a PNG, JPEG, WebP or GIF; an SVG can carry scripts and is never taken"),
             PictureError::TooLong | PictureError::TooLarge(..) => {
-                Self::new(Code::TooLarge, message).hint("make the picture smaller and send it again")
+                Self::new(ApiErrorCode::TooLarge, message).hint("make the picture smaller and send it again")
             }
             PictureError::Broken(_) => Self::invalid("file", message).hint("the file is damaged: save it anew"),
         }

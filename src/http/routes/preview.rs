@@ -1,15 +1,15 @@
 //! A prompt before it is sent.
 
 use super::sessions::may_make_prompts;
-use super::{Program, held, placed};
-use crate::http::answer::{Answer, Reply};
-use crate::http::body::Body;
+use super::{AppData, held, placed};
+use crate::http::answer::{ApiResponse, ApiResult};
+use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
-use crate::http::query::Sid;
-use crate::http::wire::preview::PreviewOf;
-use crate::http::wire::world::TraceShape;
-use crate::store::Reader;
+use crate::http::query::SessionIdPath;
+use crate::http::wire::preview::PromptPreviewRequest;
+use crate::http::wire::world::TraceResponse;
+use crate::store::StoreReader;
 use crate::tree::Delta;
 
 /// The prompt that a send would make: its blocks and messages. Plugins plan it as they would plan that; nothing is
@@ -17,18 +17,23 @@ use crate::tree::Delta;
 ///
 /// # Errors
 /// The node is not there or cannot be answered, or no model can be asked.
-pub async fn prompt(app: Program, caller: Caller, sid: Sid, body: Body<PreviewOf>) -> Answer<TraceShape> {
+pub async fn prompt(
+    app: AppData,
+    caller: Caller,
+    sid: SessionIdPath,
+    body: JsonBody<PromptPreviewRequest>,
+) -> ApiResult<TraceResponse> {
     let asked = body.0.read(app.config.limits.message_bytes)?;
     let parent = asked.parent;
     if let Some(id) = asked.preset {
         may_make_prompts(&app, caller, id).await.map_err(|error| error.detail("field", "presetId"))?;
     }
-    let look = move |reader: &mut Reader<'_>| {
+    let look = move |reader: &mut StoreReader<'_>| {
         let held = held(reader, caller, sid)?;
         placed(reader, &held, parent).map(drop).map_err(|error| error.detail("field", "parentId"))
     };
     app.store.read::<_, ApiError, _>(look).await?;
     let rebuilt = app.turns.preview(caller.0, sid.0, asked).await?;
-    let shape = TraceShape::new(Some(rebuilt), &Delta::default());
-    Reply::ok(&shape.ok_or_else(|| ApiError::not_found("the prompt"))?)
+    let shape = TraceResponse::new(Some(rebuilt), &Delta::default());
+    ApiResponse::ok(&shape.ok_or_else(|| ApiError::not_found("the prompt"))?)
 }

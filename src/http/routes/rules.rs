@@ -5,35 +5,40 @@ use std::sync::Arc;
 use actix_web::{HttpRequest, web};
 
 use super::workshop::{files_of, may_install};
-use super::{Program, characters, language};
+use super::{AppData, characters, language};
 use crate::app::App;
-use crate::http::answer::{Answer, Nothing, Reply};
-use crate::http::body::Body;
+use crate::http::answer::{ApiResponse, ApiResult, NoContent};
+use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
-use crate::http::error::{ApiError, Code};
-use crate::http::query::Cid;
-use crate::http::wire::host::PluginDetail;
-use crate::http::wire::rules::{AcceptOf, CardRules, CarryOf};
-use crate::plugin::carried::{self, NotCarried};
-use crate::plugin::{Limits, Loaded, ScriptError, Source};
+use crate::http::error::{ApiError, ApiErrorCode};
+use crate::http::query::CharacterIdPath;
+use crate::http::wire::host::PluginResponse;
+use crate::http::wire::rules::{EmbedPluginRequest, EmbeddedPluginResponse, InstallEmbeddedPluginRequest};
+use crate::plugin::carried::{self, EmbeddedPluginError};
+use crate::plugin::{LoadedPlugin, PluginSource, ScriptError, ScriptLimits};
 use crate::store::CharacterCard;
 
 /// What a card carries, beside what is installed under its id. Nothing of it has run.
 ///
 /// # Errors
 /// The character is not there.
-pub async fn read(app: Program, request: HttpRequest, caller: Caller, id: Cid) -> Answer<CardRules> {
+pub async fn read(
+    app: AppData,
+    request: HttpRequest,
+    caller: Caller,
+    id: CharacterIdPath,
+) -> ApiResult<EmbeddedPluginResponse> {
     let language = language(&request);
     let card = characters::load(&app, caller, id).await?;
     let source = match carried::read(&card.card) {
-        None => return Reply::ok(&CardRules::none()),
-        Some(Err(error)) => return Reply::ok(&CardRules::malformed(error.to_string())),
+        None => return ApiResponse::ok(&EmbeddedPluginResponse::none()),
+        Some(Err(error)) => return ApiResponse::ok(&EmbeddedPluginResponse::malformed(error.to_string())),
         Some(Ok(source)) => source,
     };
     let loaded = load(source.clone()).await?;
     let catalogue = app.catalogue.now();
     let installed = catalogue.get(&source.name);
-    Reply::ok(&CardRules::new(&source, &loaded, installed.map(Arc::as_ref), &language))
+    ApiResponse::ok(&EmbeddedPluginResponse::new(&source, &loaded, installed.map(Arc::as_ref), &language))
 }
 
 /// Lets a card carry an installed plugin with its schema and tests, in the place of what it carried: whoever gets the card has
@@ -42,14 +47,14 @@ pub async fn read(app: Program, request: HttpRequest, caller: Caller, id: Cid) -
 /// # Errors
 /// The character or plugin is not there, the caller may not read the plugin's files, or they are no texts or too large.
 pub async fn put(
-    app: Program,
+    app: AppData,
     request: HttpRequest,
     caller: Caller,
-    id: Cid,
-    body: Body<CarryOf>,
-) -> Answer<CardRules> {
+    id: CharacterIdPath,
+    body: JsonBody<EmbedPluginRequest>,
+) -> ApiResult<EmbeddedPluginResponse> {
     may_install(&app, caller).await?;
-    let card = characters::load(&app, caller, Cid(id.0)).await?;
+    let card = characters::load(&app, caller, CharacterIdPath(id.0)).await?;
     let catalogue = app.catalogue.now();
     let missing = || ApiError::not_found("the plugin").detail("field", "plugin");
     let source = catalogue.get(&body.0.plugin).ok_or_else(missing)?.source().clone();
@@ -61,14 +66,14 @@ pub async fn put(
 ///
 /// # Errors
 /// The character is not there.
-pub async fn delete(app: Program, caller: Caller, id: Cid) -> Answer<Nothing> {
+pub async fn delete(app: AppData, caller: Caller, id: CharacterIdPath) -> ApiResult<NoContent> {
     let card = characters::load(&app, caller, id).await?;
     change(&app, caller, card, |card| {
         carried::remove(&mut card.card);
         Ok(())
     })
     .await?;
-    Ok(Reply::done())
+    Ok(ApiResponse::done())
 }
 
 /// Takes the rules of a card into the folder of plugins, as they were seen. Sessions choose them as any other plugin; those that
@@ -78,22 +83,22 @@ pub async fn delete(app: Program, caller: Caller, id: Cid) -> Answer<Nothing> {
 /// The caller may not install plugins, the card carries none or another one than was seen, it cannot run, its id belongs to a
 /// plugin inside the program, another one is installed than was seen, or the server has no folder of plugins.
 pub async fn accept(
-    app: Program,
+    app: AppData,
     request: HttpRequest,
     caller: Caller,
-    id: Cid,
-    body: Body<AcceptOf>,
-) -> Answer<PluginDetail> {
+    id: CharacterIdPath,
+    body: JsonBody<InstallEmbeddedPluginRequest>,
+) -> ApiResult<PluginResponse> {
     may_install(&app, caller).await?;
     let card = characters::load(&app, caller, id).await?;
-    let none = || ApiError::new(Code::Conflict, "the card carries no rules");
+    let none = || ApiError::new(ApiErrorCode::Conflict, "the card carries no rules");
     let source = carried::read(&card.card).ok_or_else(none)?.map_err(broken)?;
     let loaded = load(source.clone()).await?.map_err(|error| {
-        ApiError::new(Code::Conflict, format!("the rules of the card cannot run: {}", error.message))
+        ApiError::new(ApiErrorCode::Conflict, format!("the rules of the card cannot run: {}", error.message))
     })?;
     if loaded.code_hash() != body.0.code_hash {
         let message = "the card carries other rules by now than those that were looked at";
-        return Err(ApiError::new(Code::Conflict, message).detail("codeHash", loaded.code_hash()));
+        return Err(ApiError::new(ApiErrorCode::Conflict, message).detail("codeHash", loaded.code_hash()));
     }
     may_take_the_place(&app, &loaded, body.0.installed_hash.as_deref())?;
     let (installed, name) = (Arc::clone(&app.catalogue), source.name.clone());
@@ -102,44 +107,47 @@ pub async fn accept(
     let catalogue = app.catalogue.now();
     let entry = catalogue.entry(&name).ok_or_else(|| ApiError::not_found("the plugin"))?;
     let files = files_of(&app, entry).await?;
-    Reply::ok(&PluginDetail::new(entry, files, &language(&request)))
+    ApiResponse::ok(&PluginResponse::new(entry, files, &language(&request)))
 }
 
-fn may_take_the_place(app: &App, loaded: &Loaded, seen: Option<&str>) -> Result<(), ApiError> {
+fn may_take_the_place(app: &App, loaded: &LoadedPlugin, seen: Option<&str>) -> Result<(), ApiError> {
     if !app.catalogue.has_folder() {
-        let error = ApiError::new(Code::Conflict, "this server has no folder of plugins");
+        let error = ApiError::new(ApiErrorCode::Conflict, "this server has no folder of plugins");
         return Err(error.hint("name one: dir in [plugins] of config.toml"));
     }
     let catalogue = app.catalogue.now();
     let installed = catalogue.get(loaded.id());
-    if installed.is_some_and(|installed| installed.origin() == crate::plugin::Origin::Bundled) {
+    if installed.is_some_and(|installed| installed.origin() == crate::plugin::PluginOrigin::Bundled) {
         let message = format!("\"{}\" is the id of a plugin inside the program", loaded.id());
-        return Err(ApiError::new(Code::Conflict, message).hint("the card's author gives his plugin another id"));
+        return Err(
+            ApiError::new(ApiErrorCode::Conflict, message).hint("the card's author gives his plugin another id")
+        );
     }
     let hash = installed.map(|installed| installed.code_hash());
     if hash != seen {
         let message = "another plugin is installed under this id by now than was looked at";
-        return Err(ApiError::new(Code::Conflict, message).detail("installedHash", hash));
+        return Err(ApiError::new(ApiErrorCode::Conflict, message).detail("installedHash", hash));
     }
     Ok(())
 }
 
-async fn load(source: Source) -> Result<Result<Loaded, Box<ScriptError>>, ApiError> {
-    web::block(move || Loaded::load(source, &Limits::default())).await.map_err(ApiError::internal)
+async fn load(source: PluginSource) -> Result<Result<LoadedPlugin, Box<ScriptError>>, ApiError> {
+    web::block(move || LoadedPlugin::load(source, &ScriptLimits::default())).await.map_err(ApiError::internal)
 }
 
 async fn change(
     app: &App,
     caller: Caller,
     mut card: CharacterCard,
-    work: impl FnOnce(&mut CharacterCard) -> Result<(), NotCarried>,
+    work: impl FnOnce(&mut CharacterCard) -> Result<(), EmbeddedPluginError>,
 ) -> Result<(), ApiError> {
     work(&mut card).map_err(broken)?;
     card.updated = app.clock.now();
     Ok(app.store.write(move |tx| tx.update_character(caller.0, &card)).await?)
 }
 
-fn broken(error: NotCarried) -> ApiError {
-    let code = if matches!(error, NotCarried::TooLarge(_)) { Code::TooLarge } else { Code::Invalid };
+fn broken(error: EmbeddedPluginError) -> ApiError {
+    let code =
+        if matches!(error, EmbeddedPluginError::TooLarge(_)) { ApiErrorCode::TooLarge } else { ApiErrorCode::Invalid };
     ApiError::new(code, error.to_string())
 }

@@ -6,18 +6,20 @@ use std::time::Instant;
 
 use serde_json::{Map, Value};
 
-use super::Program;
+use super::AppData;
 use crate::clock::Time;
-use crate::http::answer::{Answer, Reply};
+use crate::http::answer::{ApiResponse, ApiResult};
 use crate::http::caller::Caller;
-use crate::http::error::{ApiError, Code};
-use crate::http::query::Query;
-use crate::http::wire::ids::Id;
+use crate::http::error::{ApiError, ApiErrorCode};
+use crate::http::query::QueryParams;
+use crate::http::wire::ids::WireId;
 use crate::http::wire::limit;
-use crate::http::wire::search::{Hit, Place, SearchAnswer, SearchQuery, Snippet, Total};
+use crate::http::wire::search::{
+    SearchHitResponse, SearchPlaceParam, SearchQuery, SearchResponse, SearchSnippetResponse, SearchTotalResponse,
+};
 use crate::ids::{CharacterId, NodeId, SessionId};
-use crate::search::{self, Ask, Found, QueryError, SearchError, Today};
-use crate::store::{Reader, Spot};
+use crate::search::{self, LocalNow, QueryError, SearchError, SearchResults, TreeCondition};
+use crate::store::{NodePosition, StoreReader};
 
 /// So many hits are read from the index at once, at least.
 const FEWEST: usize = 32;
@@ -30,15 +32,15 @@ const HOURS_MAX: i32 = 17;
 
 /// What is asked of a hit that only the tree knows.
 #[derive(Clone)]
-struct Wanted {
-    asks: Vec<Ask>,
+struct SearchTreeFilter {
+    asks: Vec<TreeCondition>,
     rating: Option<i16>,
 }
 
 /// What the tree knows of a node.
 #[derive(Clone)]
-struct Known {
-    spot: Spot,
+struct SearchHitPlace {
+    spot: NodePosition,
     session_title: String,
     on_trunk: bool,
     /// Of the names that were asked for, those to which its line leads.
@@ -46,26 +48,26 @@ struct Known {
 }
 
 /// A hit of the index and what the tree knows of it.
-struct Seen {
-    hit: search::Hit,
-    known: Known,
+struct SearchHitWithPlace {
+    hit: search::SearchHit,
+    known: SearchHitPlace,
 }
 
-impl Wanted {
+impl SearchTreeFilter {
     /// What the search itself asks for, and what stands beside it.
-    fn read(query: &SearchQuery, typed: &search::Query) -> Result<Self, ApiError> {
+    fn read(query: &SearchQuery, typed: &search::ParsedQuery) -> Result<Self, ApiError> {
         if query.rating.is_some_and(|stars| !(1..=5).contains(&stars)) {
             return Err(ApiError::invalid("rating", "1 to 5 stars are expected"));
         }
-        let place = match query.place.unwrap_or(Place::All) {
-            Place::All => None,
-            Place::Trunk => Some(search::Place::Trunk),
-            Place::OffTrunk => Some(search::Place::OffTrunk),
-            Place::Stash => Some(search::Place::Stash),
+        let place = match query.place.unwrap_or(SearchPlaceParam::All) {
+            SearchPlaceParam::All => None,
+            SearchPlaceParam::Trunk => Some(search::TreeScope::Trunk),
+            SearchPlaceParam::OffTrunk => Some(search::TreeScope::OffTrunk),
+            SearchPlaceParam::Stash => Some(search::TreeScope::Stash),
         };
-        let label = query.label.clone().map(search::Spot::Label);
-        let beside = place.map(search::Spot::In).into_iter().chain(label);
-        let beside = beside.map(|what| Ask { unwanted: false, what });
+        let label = query.label.clone().map(search::TreeLocation::Label);
+        let beside = place.map(search::TreeLocation::In).into_iter().chain(label);
+        let beside = beside.map(|what| TreeCondition { unwanted: false, what });
         Ok(Self { asks: typed.asks().iter().cloned().chain(beside).collect(), rating: query.rating.map(i16::from) })
     }
 
@@ -75,17 +77,19 @@ impl Wanted {
 
     /// The names that are asked for.
     fn labels(&self) -> Vec<String> {
-        let label = |ask: &Ask| if let search::Spot::Label(label) = &ask.what { Some(label.clone()) } else { None };
+        let label = |ask: &TreeCondition| {
+            if let search::TreeLocation::Label(label) = &ask.what { Some(label.clone()) } else { None }
+        };
         self.asks.iter().filter_map(label).collect()
     }
 
-    fn fits(&self, known: &Known) -> bool {
+    fn fits(&self, known: &SearchHitPlace) -> bool {
         let is_stashed = known.spot.fragment.is_some();
-        let holds = |what: &search::Spot| match what {
-            search::Spot::In(search::Place::Trunk) => known.on_trunk,
-            search::Spot::In(search::Place::OffTrunk) => !known.on_trunk && !is_stashed,
-            search::Spot::In(search::Place::Stash) => is_stashed,
-            search::Spot::Label(label) => known.on_labels.contains(label),
+        let holds = |what: &search::TreeLocation| match what {
+            search::TreeLocation::In(search::TreeScope::Trunk) => known.on_trunk,
+            search::TreeLocation::In(search::TreeScope::OffTrunk) => !known.on_trunk && !is_stashed,
+            search::TreeLocation::In(search::TreeScope::Stash) => is_stashed,
+            search::TreeLocation::Label(label) => known.on_labels.contains(label),
         };
         let is_rated = self.rating.is_none() || known.spot.rating >= self.rating;
         is_rated && self.asks.iter().all(|ask| holds(&ask.what) != ask.unwanted)
@@ -96,11 +100,11 @@ impl Wanted {
 ///
 /// # Errors
 /// The query is none, or the index cannot be read.
-pub async fn search(app: Program, caller: Caller, query: Query<SearchQuery>) -> Answer<SearchAnswer> {
+pub async fn search(app: AppData, caller: Caller, query: QueryParams<SearchQuery>) -> ApiResult<SearchResponse> {
     let begun = Instant::now();
     let limit = usize::try_from(limit(query.0.limit, 50)?).unwrap_or(0);
     let mut typed = typed(&app, &query.0)?;
-    let wanted = Wanted::read(&query.0, &typed)?;
+    let wanted = SearchTreeFilter::read(&query.0, &typed)?;
     name(&app, caller, &mut typed).await?;
     let request = request(caller, &query.0, settled(&app, caller, typed).await?)?;
     let notes = request.query.notes().iter().map(Into::into).collect();
@@ -115,11 +119,15 @@ pub async fn search(app: Program, caller: Caller, query: Query<SearchQuery>) -> 
     let show = move || seen.into_iter().map(|one| shape(&found, one, &branches)).collect();
     let items = tokio::task::spawn_blocking(show).await.map_err(ApiError::internal)?;
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Reply::ok(&SearchAnswer { items, total, stale, rebuilding: progress.rebuilt(), notes, took_ms })
+    ApiResponse::ok(&SearchResponse { items, total, stale, rebuilding: progress.rebuilt(), notes, took_ms })
 }
 
 /// The search with every name before a colon decided.
-async fn settled(app: &Program, caller: Caller, mut typed: search::Query) -> Result<search::Query, ApiError> {
+async fn settled(
+    app: &AppData,
+    caller: Caller,
+    mut typed: search::ParsedQuery,
+) -> Result<search::ParsedQuery, ApiError> {
     let (index, rebuilt) = (app.search.clone(), app.search.progress().rebuilt());
     let settle = move || match index.settle(caller.0, &mut typed)? {
         Ok(()) => Ok(Ok(typed)),
@@ -137,7 +145,7 @@ async fn settled(app: &Program, caller: Caller, mut typed: search::Query) -> Res
 }
 
 /// Names the stories and characters that the search has words for.
-async fn name(app: &Program, caller: Caller, typed: &mut search::Query) -> Result<(), ApiError> {
+async fn name(app: &AppData, caller: Caller, typed: &mut search::ParsedQuery) -> Result<(), ApiError> {
     if typed.names_sessions() {
         let titles = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.titles(caller.0, NAMES_MAX)?)).await?;
         let titles: Vec<(SessionId, &str)> = titles.iter().map(|(id, title)| (*id, title.as_str())).collect();
@@ -157,11 +165,11 @@ async fn name(app: &Program, caller: Caller, typed: &mut search::Query) -> Resul
 
 /// The names of the branches on which hits lie.
 fn branches(
-    reader: &mut Reader<'_>,
+    reader: &mut StoreReader<'_>,
     caller: Caller,
-    seen: Vec<Seen>,
-) -> Result<(Vec<Seen>, HashMap<NodeId, String>), ApiError> {
-    let mut sessions: HashMap<SessionId, Vec<Spot>> = HashMap::new();
+    seen: Vec<SearchHitWithPlace>,
+) -> Result<(Vec<SearchHitWithPlace>, HashMap<NodeId, String>), ApiError> {
+    let mut sessions: HashMap<SessionId, Vec<NodePosition>> = HashMap::new();
     for one in seen.iter().filter(|one| one.known.spot.fragment.is_none()) {
         sessions.entry(one.hit.session).or_default().push(one.known.spot);
     }
@@ -177,13 +185,13 @@ fn branches(
 /// Hits in their order until there are enough of them: the index knows neither the place in the tree nor what left it since,
 /// so as many are looked at as it takes.
 async fn gather(
-    app: &Program,
+    app: &AppData,
     caller: Caller,
-    found: &Arc<Found>,
-    wanted: &Wanted,
+    found: &Arc<SearchResults>,
+    wanted: &SearchTreeFilter,
     limit: usize,
     stale: bool,
-) -> Result<(Vec<Seen>, Total), ApiError> {
+) -> Result<(Vec<SearchHitWithPlace>, SearchTotalResponse), ApiError> {
     let (mut kept, mut offset, mut fetch, mut gone) = (Vec::new(), 0, limit.max(FEWEST), 0);
     loop {
         let index = Arc::clone(found);
@@ -198,7 +206,7 @@ async fn gather(
         if read < fetch {
             let value = count(kept.len());
             kept.truncate(limit);
-            return Ok((kept, Total { value, exact: true }));
+            return Ok((kept, SearchTotalResponse { value, exact: true }));
         }
         if kept.len() >= limit {
             // Of what comes after these it is only known that the index has it.
@@ -208,7 +216,7 @@ async fn gather(
                 (count(kept.len()), false)
             };
             kept.truncate(limit);
-            return Ok((kept, Total { value, exact }));
+            return Ok((kept, SearchTotalResponse { value, exact }));
         }
         fetch *= 2;
     }
@@ -219,13 +227,13 @@ fn count(things: usize) -> u64 {
 }
 
 /// What was typed. Without words everything is looked for that the rest leaves.
-fn typed(app: &Program, query: &SearchQuery) -> Result<search::Query, ApiError> {
+fn typed(app: &AppData, query: &SearchQuery) -> Result<search::ParsedQuery, ApiError> {
     let ahead = query.zone.as_deref().map_or(Some(0), minutes);
     let ahead = ahead.ok_or_else(|| ApiError::invalid("zone", "an offset such as +02:00 or -05:30 is expected"))?;
     if query.q.trim().is_empty() && query.is_narrowed() {
-        return Ok(search::Query::everything());
+        return Ok(search::ParsedQuery::everything());
     }
-    search::Query::parse(&query.q, Today { now: app.clock.now(), ahead }).map_err(not_a_search)
+    search::ParsedQuery::parse(&query.q, LocalNow { now: app.clock.now(), ahead }).map_err(not_a_search)
 }
 
 /// The minutes of an offset such as `+02:00`.
@@ -248,8 +256,8 @@ fn not_a_search(error: QueryError) -> ApiError {
     refusal.detail("reason", error.word()).detail("what", error.what())
 }
 
-fn request(caller: Caller, query: &SearchQuery, typed: search::Query) -> Result<search::Request, ApiError> {
-    let mut request = search::Request::new(caller.0, typed);
+fn request(caller: Caller, query: &SearchQuery, typed: search::ParsedQuery) -> Result<search::SearchRequest, ApiError> {
+    let mut request = search::SearchRequest::new(caller.0, typed);
     request.sort = query.sort.map(Into::into).unwrap_or_default();
     request.session = query.session.map(|id| id.0);
     request.character = query.character.map(|id| id.0);
@@ -268,16 +276,16 @@ fn time(field: &str, text: &str) -> Result<Time, ApiError> {
 /// What the tree knows of hits. What the index still has and the tree has no more is left out, and so is what the caller may
 /// not see: the index is asked for the caller's own, and the store is asked again.
 fn seen(
-    reader: &mut Reader<'_>,
+    reader: &mut StoreReader<'_>,
     caller: Caller,
-    hits: Vec<search::Hit>,
+    hits: Vec<search::SearchHit>,
     labels: &[String],
-) -> Result<Vec<Seen>, ApiError> {
+) -> Result<Vec<SearchHitWithPlace>, ApiError> {
     let mut sessions: HashMap<SessionId, Vec<NodeId>> = HashMap::new();
     for hit in &hits {
         sessions.entry(hit.session).or_default().push(hit.node);
     }
-    let mut places: HashMap<NodeId, Known> = HashMap::new();
+    let mut places: HashMap<NodeId, SearchHitPlace> = HashMap::new();
     for (session, ids) in sessions {
         let Some(held) = reader.session(caller.0, session)? else { continue };
         let spots = reader.spots(&held, &ids)?;
@@ -291,31 +299,37 @@ fn seen(
         for spot in spots {
             let on = lines.iter().filter(|(_, line)| line.contains(&spot.id)).map(|(label, _)| (*label).clone());
             let (on_trunk, on_labels) = (trunk.contains(&spot.id), on.collect());
-            places.insert(spot.id, Known { spot, session_title: held.session.title.clone(), on_trunk, on_labels });
+            places.insert(
+                spot.id,
+                SearchHitPlace { spot, session_title: held.session.title.clone(), on_trunk, on_labels },
+            );
         }
     }
     let seen = hits.into_iter().filter_map(|hit| {
         let known = places.get(&hit.node)?.clone();
-        Some(Seen { hit, known })
+        Some(SearchHitWithPlace { hit, known })
     });
     Ok(seen.collect())
 }
 
-fn shape(found: &Found, seen: Seen, branches: &HashMap<NodeId, String>) -> Hit {
-    let Seen { hit, known: Known { spot, session_title, on_trunk, on_labels: _ } } = seen;
+fn shape(found: &SearchResults, seen: SearchHitWithPlace, branches: &HashMap<NodeId, String>) -> SearchHitResponse {
+    let SearchHitWithPlace { hit, known: SearchHitPlace { spot, session_title, on_trunk, on_labels: _ } } = seen;
     let snippet = found.snippet(&hit);
-    Hit {
-        session_id: Id(hit.session),
+    SearchHitResponse {
+        session_id: WireId(hit.session),
         session_title,
-        node_id: Id(hit.node),
+        node_id: WireId(hit.node),
         role: hit.role.into(),
         name: Some(hit.name).filter(|name| !name.is_empty()),
-        snippet: Snippet { text: snippet.text, marks: snippet.marks.iter().map(|(a, b)| [*a, *b]).collect() },
+        snippet: SearchSnippetResponse {
+            text: snippet.text,
+            marks: snippet.marks.iter().map(|(a, b)| [*a, *b]).collect(),
+        },
         depth: spot.depth,
         on_trunk,
         branch: branches.get(&spot.id).cloned(),
         stashed: spot.fragment.is_some(),
-        fragment_id: spot.fragment.map(Id),
+        fragment_id: spot.fragment.map(WireId),
         rating: spot.rating,
         timestamp: hit.time.to_string(),
         score: hit.score,
@@ -324,7 +338,7 @@ fn shape(found: &Found, seen: Seen, branches: &HashMap<NodeId, String>) -> Hit {
 
 impl From<SearchError> for ApiError {
     fn from(error: SearchError) -> Self {
-        let mut refusal = Self::new(Code::Unavailable, "the search index cannot be read at the moment");
+        let mut refusal = Self::new(ApiErrorCode::Unavailable, "the search index cannot be read at the moment");
         refusal.cause = Some(error.to_string());
         refusal
     }

@@ -4,23 +4,24 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{Program, held, look};
+use super::{AppData, held, look};
 use crate::app::App;
-use crate::http::answer::{Answer, Nothing, Reply};
-use crate::http::body::{Body, ListBody};
+use crate::http::answer::{ApiResponse, ApiResult, NoContent};
+use crate::http::body::{JsonBody, JsonListBody};
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
-use crate::http::query::{Pid, Query, Rid, Sid};
-use crate::http::wire::ids::Id;
-use crate::http::wire::node::Look;
-use crate::http::wire::scripts::ScriptsShown;
+use crate::http::query::{PersonaIdPath, PresetIdPath, QueryParams, SessionIdPath};
+use crate::http::wire::ids::WireId;
+use crate::http::wire::node::NodeRenderer;
+use crate::http::wire::scripts::DisplayScriptsResponse;
 use crate::http::wire::sessions::{
-    NewSession, PluginSetting, PluginsSet, ScriptOfSession, ScriptsOfSession, Session, SessionChange, Spent, plugins,
+    CreateSessionRequest, SessionPluginFields, SessionResponse, SessionScriptResponse, SessionScriptsResponse,
+    SetPluginsResponse, UpdateSessionRequest, UsageTotalsResponse, plugins,
 };
-use crate::http::wire::words::Mode;
-use crate::http::wire::{Page, PageQuery};
+use crate::http::wire::words::SessionViewMode;
+use crate::http::wire::{PageQuery, PageResponse};
 use crate::ids::{PersonaId, PresetId};
-use crate::store::{Actor, Held, Reader, Show};
+use crate::store::{Actor, PathFilter, StoreReader, StoredSession};
 use crate::{tree, turn};
 
 /// So many characters of the newest message stand in the list.
@@ -30,25 +31,33 @@ const PREVIEW: usize = 160;
 ///
 /// # Errors
 /// The page does not fit.
-pub async fn list(app: Program, caller: Caller, query: Query<PageQuery>) -> Answer<Page<Session>> {
+pub async fn list(
+    app: AppData,
+    caller: Caller,
+    query: QueryParams<PageQuery>,
+) -> ApiResult<PageResponse<SessionResponse>> {
     let (limit, skip) = query.0.bounds()?;
     let look = look(&app);
-    let read = move |reader: &mut Reader<'_>| {
+    let read = move |reader: &mut StoreReader<'_>| {
         let held = reader.sessions(caller.0, skip, limit + 1)?;
         let turns = reader.turns(&held)?;
         let sessions = held.iter().zip(turns).map(|(held, turns)| {
             let preview = preview(reader, held, &look)?;
-            Ok::<_, ApiError>(Session { preview, ..Session::short(held, turns) })
+            Ok::<_, ApiError>(SessionResponse { preview, ..SessionResponse::short(held, turns) })
         });
         sessions.collect::<Result<Vec<_>, _>>()
     };
     let sessions = app.store.read(read).await?;
-    Reply::ok(&PageQuery::page(sessions, limit, skip))
+    ApiResponse::ok(&PageQuery::page(sessions, limit, skip))
 }
 
 /// How the newest message of a session begins, as readers see it.
-fn preview(reader: &mut Reader<'_>, held: &Held, look: &Look) -> Result<Option<String>, ApiError> {
-    let page = reader.page(held, held.session.head, None, 1, Show::Enabled)?;
+fn preview(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    look: &NodeRenderer,
+) -> Result<Option<String>, ApiError> {
+    let page = reader.page(held, held.session.head, None, 1, PathFilter::Enabled)?;
     Ok(page.nodes.last().map(|placed| look.beginning(&placed.node, PREVIEW)))
 }
 
@@ -56,10 +65,10 @@ fn preview(reader: &mut Reader<'_>, held: &Held, look: &Look) -> Result<Option<S
 ///
 /// # Errors
 /// A field does not fit, or something it names is not there.
-pub async fn create(app: Program, caller: Caller, body: Body<NewSession>) -> Answer<Session> {
+pub async fn create(app: AppData, caller: Caller, body: JsonBody<CreateSessionRequest>) -> ApiResult<SessionResponse> {
     let body = body.0;
     body.check()?;
-    let new = turn::NewSession {
+    let new = turn::SessionSpec {
         character_ids: body.character_ids.iter().map(|id| id.0).collect(),
         persona_id: body.persona_id.map(|id| id.0),
         title: body.title,
@@ -69,22 +78,27 @@ pub async fn create(app: Program, caller: Caller, body: Body<NewSession>) -> Ans
         params: body.params,
     };
     let id = app.turns.begin(caller.0, new).await?;
-    Reply::created(&load(&app, caller, Sid(id)).await?)
+    ApiResponse::created(&load(&app, caller, SessionIdPath(id)).await?)
 }
 
 /// One session.
 ///
 /// # Errors
 /// It is not there.
-pub async fn read(app: Program, caller: Caller, sid: Sid) -> Answer<Session> {
-    Reply::ok(&load(&app, caller, sid).await?)
+pub async fn read(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiResult<SessionResponse> {
+    ApiResponse::ok(&load(&app, caller, sid).await?)
 }
 
 /// Changes the settings that the request names.
 ///
 /// # Errors
 /// It is not there, or a field does not fit.
-pub async fn change(app: Program, caller: Caller, sid: Sid, body: Body<SessionChange>) -> Answer<Session> {
+pub async fn change(
+    app: AppData,
+    caller: Caller,
+    sid: SessionIdPath,
+    body: JsonBody<UpdateSessionRequest>,
+) -> ApiResult<SessionResponse> {
     body.0.check()?;
     app.store.glance(move |reader| held(reader, caller, sid).map(|_| ())).await?;
     if let Some(Some(model)) = &body.0.model {
@@ -92,7 +106,7 @@ pub async fn change(app: Program, caller: Caller, sid: Sid, body: Body<SessionCh
     }
     if let Some(Some(model)) = &body.0.values_model {
         let writer = app.models.find(model).map_err(|error| ApiError::invalid("valuesModel", error.to_string()))?;
-        if matches!(writer, turn::Writer::Narrator(_)) {
+        if matches!(writer, turn::ReplyWriter::Narrator(_)) {
             let why = format!("\"{model}\" is a plugin and writes replies only: name a model");
             return Err(ApiError::invalid("valuesModel", why));
         }
@@ -130,12 +144,12 @@ pub async fn change(app: Program, caller: Caller, sid: Sid, body: Body<SessionCh
     if summaries.is_some_and(|summaries| summaries.enabled) {
         app.turns.sum_up(sid.0, session.active_leaf_id.0);
     }
-    Reply::ok(&Session { warnings, ..session })
+    ApiResponse::ok(&SessionResponse { warnings, ..session })
 }
 
 /// The settings by their names in the log.
-fn settings(change: SessionChange) -> Vec<(String, Value)> {
-    let SessionChange {
+fn settings(change: UpdateSessionRequest) -> Vec<(String, Value)> {
+    let UpdateSessionRequest {
         title,
         mode,
         model,
@@ -150,7 +164,7 @@ fn settings(change: SessionChange) -> Vec<(String, Value)> {
     } = change;
     let named = [
         ("title", title.map(Value::from)),
-        ("mode", mode.map(Mode::word).map(Value::from)),
+        ("mode", mode.map(SessionViewMode::word).map(Value::from)),
         ("model", model.map(Value::from)),
         ("valuesModel", values_model.map(Value::from)),
         ("params", params.map(Value::from)),
@@ -166,7 +180,7 @@ fn settings(change: SessionChange) -> Vec<(String, Value)> {
 /// Whether prompts can be made by a preset of the caller's.
 pub(super) async fn may_make_prompts(app: &App, caller: Caller, id: PresetId) -> Result<(), ApiError> {
     let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.preset(caller.0, id)?)).await?;
-    let preset = found.ok_or_else(|| ApiError::not_found(Rid::WHAT))?;
+    let preset = found.ok_or_else(|| ApiError::not_found(PresetIdPath::WHAT))?;
     let readable = turn::preset(&preset).ok_or_else(|| {
         ApiError::invalid("presetId", "a preset of the kind \"openai\" is expected: others make no prompts")
     })?;
@@ -176,7 +190,7 @@ pub(super) async fn may_make_prompts(app: &App, caller: Caller, id: PresetId) ->
 /// A persona of the caller's in its present version.
 async fn card(app: &App, caller: Caller, id: PersonaId) -> Result<(PersonaId, Vec<u8>), ApiError> {
     let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.persona(caller.0, id)?)).await?;
-    let persona = found.ok_or_else(|| ApiError::not_found(Pid::WHAT))?;
+    let persona = found.ok_or_else(|| ApiError::not_found(PersonaIdPath::WHAT))?;
     Ok((id, Value::from(Map::clone(&persona.card)).to_string().into_bytes()))
 }
 
@@ -184,33 +198,38 @@ async fn card(app: &App, caller: Caller, id: PersonaId) -> Result<(PersonaId, Ve
 ///
 /// # Errors
 /// It is not there.
-pub async fn delete(app: Program, caller: Caller, sid: Sid) -> Answer<Nothing> {
+pub async fn delete(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiResult<NoContent> {
     let now = app.clock.now();
     app.store.write(move |tx| tx.trash_session(caller.0, sid.0, now)).await?;
     app.live.forget(sid.0);
-    Ok(Reply::done())
+    Ok(ApiResponse::done())
 }
 
 /// Sets the plugins of a session; they begin at HEAD.
 ///
 /// # Errors
 /// The session or a plugin is not there, or a plugin's settings do not fit.
-pub async fn set_plugins(app: Program, caller: Caller, sid: Sid, body: ListBody<PluginSetting>) -> Answer<PluginsSet> {
+pub async fn set_plugins(
+    app: AppData,
+    caller: Caller,
+    sid: SessionIdPath,
+    body: JsonListBody<SessionPluginFields>,
+) -> ApiResult<SetPluginsResponse> {
     plugins(&body.0)?;
     let wanted = body.0.into_iter().map(Into::into).collect();
-    let turn::PluginsKept { op, warnings } = app.turns.set_plugins(caller.0, sid.0, wanted).await?;
+    let turn::PluginsUpdate { op, warnings } = app.turns.set_plugins(caller.0, sid.0, wanted).await?;
     let session = load(&app, caller, sid).await?;
-    Reply::ok(&PluginsSet { op, plugins: session.plugins, warnings })
+    ApiResponse::ok(&SetPluginsResponse { op, plugins: session.plugins, warnings })
 }
 
-async fn load(app: &App, caller: Caller, sid: Sid) -> Result<Session, ApiError> {
+async fn load(app: &App, caller: Caller, sid: SessionIdPath) -> Result<SessionResponse, ApiError> {
     app.store
         .glance(move |reader| {
             let held = held(reader, caller, sid)?;
             let (head, root) = (held.session.head, held.session.root);
             let context = reader.context_of(&held, head)?.map_or(root, |placed| placed.node.id);
             let turns = reader.turns(std::slice::from_ref(&held))?.first().copied().unwrap_or(0);
-            Ok(Session { context_node_id: Some(Id(context)), ..Session::short(&held, turns) })
+            Ok(SessionResponse { context_node_id: Some(WireId(context)), ..SessionResponse::short(&held, turns) })
         })
         .await
 }
@@ -219,15 +238,15 @@ async fn load(app: &App, caller: Caller, sid: Sid) -> Result<Session, ApiError> 
 ///
 /// # Errors
 /// The session is not there.
-pub async fn scripts(app: Program, caller: Caller, sid: Sid) -> Answer<ScriptsOfSession> {
+pub async fn scripts(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiResult<SessionScriptsResponse> {
     let models = Arc::clone(&app.models);
-    let read = move |reader: &mut Reader<'_>| {
+    let read = move |reader: &mut StoreReader<'_>| {
         let session = held(reader, caller, sid)?.session;
         let known = turn::scripts(reader, &session, &models.names(session.model.as_deref()))?;
-        let items = known.into_iter().map(|known| ScriptOfSession::new(known, &session)).collect();
-        Ok::<_, ApiError>(ScriptsOfSession { items })
+        let items = known.into_iter().map(|known| SessionScriptResponse::new(known, &session)).collect();
+        Ok::<_, ApiError>(SessionScriptsResponse { items })
     };
-    Reply::ok(&app.store.read(read).await?)
+    ApiResponse::ok(&app.store.read(read).await?)
 }
 
 /// The regex scripts that change how the messages of a session are shown, with what they need to run: the page runs them,
@@ -235,25 +254,25 @@ pub async fn scripts(app: Program, caller: Caller, sid: Sid) -> Answer<ScriptsOf
 ///
 /// # Errors
 /// The session is not there.
-pub async fn scripts_shown(app: Program, caller: Caller, sid: Sid) -> Answer<ScriptsShown> {
+pub async fn scripts_shown(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiResult<DisplayScriptsResponse> {
     let models = Arc::clone(&app.models);
-    let read = move |reader: &mut Reader<'_>| {
+    let read = move |reader: &mut StoreReader<'_>| {
         let session = held(reader, caller, sid)?.session;
         let shown = turn::shown_scripts(reader, &session, &models.names(session.model.as_deref()))?;
-        Ok::<_, ApiError>(ScriptsShown::from(shown))
+        Ok::<_, ApiError>(DisplayScriptsResponse::from(shown))
     };
-    Reply::ok(&app.store.read(read).await?)
+    ApiResponse::ok(&app.store.read(read).await?)
 }
 
 /// What the replies of a session took.
 ///
 /// # Errors
 /// The session is not there.
-pub async fn spent(app: Program, caller: Caller, sid: Sid) -> Answer<Spent> {
+pub async fn spent(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiResult<UsageTotalsResponse> {
     // No operation tells of summaries, so the answer has no tag.
-    let read = move |reader: &mut Reader<'_>| {
+    let read = move |reader: &mut StoreReader<'_>| {
         let held = held(reader, caller, sid)?;
-        Ok::<_, ApiError>(Spent::new(reader.spent(&held)?, held.session.op))
+        Ok::<_, ApiError>(UsageTotalsResponse::new(reader.spent(&held)?, held.session.op))
     };
-    Reply::ok(&app.store.read(read).await?)
+    ApiResponse::ok(&app.store.read(read).await?)
 }

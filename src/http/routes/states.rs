@@ -1,25 +1,33 @@
 //! The overlay of nodes: enabled, muted, rated, unread.
 
-use super::{Program, held};
+use super::{AppData, held};
 use crate::app::App;
-use crate::http::answer::{Answer, Reply};
-use crate::http::body::Body;
+use crate::http::answer::{ApiResponse, ApiResult};
+use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
-use crate::http::query::{Nid, Sid};
+use crate::http::query::{NodeIdPath, SessionIdPath};
 use crate::http::wire::arrange::world_changes;
-use crate::http::wire::ids::Id;
-use crate::http::wire::messages::{NodeState, NodeStates, StateSet, StatesSet};
+use crate::http::wire::ids::WireId;
+use crate::http::wire::messages::{
+    NodeStateResponse, NodeStatesResponse, UpdateNodeStateRequest, UpdateNodeStatesRequest,
+};
 use crate::ids::NodeId;
-use crate::store::{Actor, Reader, StateUpdate};
+use crate::store::{Actor, NodeStateUpdate, StoreReader};
 use crate::tree::Node;
 
 /// Changes one node's state.
 ///
 /// # Errors
 /// The node is not there, still being generated, or the root.
-pub async fn one(app: Program, caller: Caller, sid: Sid, nid: Nid, body: Body<NodeState>) -> Answer<StatesSet> {
-    let NodeState { is_enabled, effects, rating, is_unread } = body.0;
+pub async fn one(
+    app: AppData,
+    caller: Caller,
+    sid: SessionIdPath,
+    nid: NodeIdPath,
+    body: JsonBody<UpdateNodeStateRequest>,
+) -> ApiResult<NodeStatesResponse> {
+    let UpdateNodeStateRequest { is_enabled, effects, rating, is_unread } = body.0;
     if is_enabled.is_none() && effects.is_none() && rating.is_none() && is_unread.is_none() {
         let message = "at least one of isEnabled, effects, rating and isUnread is expected";
         return Err(ApiError::invalid("isEnabled", message));
@@ -27,7 +35,7 @@ pub async fn one(app: Program, caller: Caller, sid: Sid, nid: Nid, body: Body<No
     if rating.flatten().is_some_and(|stars| !(1..=5).contains(&stars)) {
         return Err(ApiError::invalid("rating", "1 to 5 stars or null are expected"));
     }
-    let update = StateUpdate { node: nid.0, is_enabled, effects: effects.map(Into::into), rating, is_unread };
+    let update = NodeStateUpdate { node: nid.0, is_enabled, effects: effects.map(Into::into), rating, is_unread };
     set(&app, caller, sid, vec![update]).await
 }
 
@@ -35,9 +43,14 @@ pub async fn one(app: Program, caller: Caller, sid: Sid, nid: Nid, body: Body<No
 ///
 /// # Errors
 /// A node is not there, still being generated, or the root; nothing was changed then.
-pub async fn many(app: Program, caller: Caller, sid: Sid, body: Body<NodeStates>) -> Answer<StatesSet> {
+pub async fn many(
+    app: AppData,
+    caller: Caller,
+    sid: SessionIdPath,
+    body: JsonBody<UpdateNodeStatesRequest>,
+) -> ApiResult<NodeStatesResponse> {
     body.0.check()?;
-    let update = |update: crate::http::wire::messages::NodeUpdate| StateUpdate {
+    let update = |update: crate::http::wire::messages::UpdateNodeStateItem| NodeStateUpdate {
         node: update.node_id.0,
         is_enabled: update.is_enabled,
         effects: update.effects.map(Into::into),
@@ -47,23 +60,28 @@ pub async fn many(app: Program, caller: Caller, sid: Sid, body: Body<NodeStates>
     set(&app, caller, sid, body.0.updates.into_iter().map(update).collect()).await
 }
 
-async fn set(app: &App, caller: Caller, sid: Sid, updates: Vec<StateUpdate>) -> Answer<StatesSet> {
+async fn set(
+    app: &App,
+    caller: Caller,
+    sid: SessionIdPath,
+    updates: Vec<NodeStateUpdate>,
+) -> ApiResult<NodeStatesResponse> {
     let ids: Vec<NodeId> = updates.iter().map(|update| update.node).collect();
     let actor = Actor { user: caller.0, at: app.clock.now(), expected_leaf: None };
     let arranged = app.store.write(move |tx| tx.set_state(&actor, sid.0, &updates)).await?;
-    let read = move |reader: &mut Reader<'_>| {
+    let read = move |reader: &mut StoreReader<'_>| {
         let held = held(reader, caller, sid)?;
         Ok::<_, ApiError>(reader.nodes(&held, &ids)?)
     };
     let placed = app.store.glance(read).await?;
     let (world_changes, is_cut_short) = world_changes(&arranged.worlds);
     let nodes = placed.iter().map(|placed| state(&placed.node)).collect();
-    Reply::ok_in_short(StatesSet { op: arranged.op, nodes, world_changes, is_cut_short })
+    ApiResponse::ok_in_short(NodeStatesResponse { op: arranged.op, nodes, world_changes, is_cut_short })
 }
 
-fn state(node: &Node) -> StateSet {
-    StateSet {
-        id: Id(node.id),
+fn state(node: &Node) -> NodeStateResponse {
+    NodeStateResponse {
+        id: WireId(node.id),
         is_enabled: node.is_enabled,
         effects: node.effects.into(),
         rating: node.rating,

@@ -1,29 +1,34 @@
 //! Summaries of what the prompts of a session do not hold any more: read, corrected, and made anew.
 
-use super::{Program, end, held};
-use crate::http::answer::{Answer, Nothing, Reply};
-use crate::http::body::Body;
+use super::{AppData, end, held};
+use crate::http::answer::{ApiResponse, ApiResult, NoContent};
+use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
-use crate::http::query::{Mid, Query, Sid};
-use crate::http::wire::summaries::{Summaries, SummariesQuery, SummaryChange, SummaryShape};
-use crate::store::Reader;
-use crate::turn::Turns;
+use crate::http::query::{QueryParams, SessionIdPath, SummaryIdPath};
+use crate::http::wire::summaries::{SummariesQuery, SummariesResponse, SummaryResponse, UpdateSummaryRequest};
+use crate::store::StoreReader;
+use crate::turn::TurnEngine;
 
 /// Those of one line.
 ///
 /// # Errors
 /// The session or the message is not there.
-pub async fn list(app: Program, caller: Caller, sid: Sid, query: Query<SummariesQuery>) -> Answer<Summaries> {
-    let read = move |reader: &mut Reader<'_>| {
+pub async fn list(
+    app: AppData,
+    caller: Caller,
+    sid: SessionIdPath,
+    query: QueryParams<SummariesQuery>,
+) -> ApiResult<SummariesResponse> {
+    let read = move |reader: &mut StoreReader<'_>| {
         let held = held(reader, caller, sid)?;
         let at = end(reader, &held, query.0.node_id, None)?;
-        Ok::<_, ApiError>(Turns::summaries(reader, &held, &at)?)
+        Ok::<_, ApiError>(TurnEngine::summaries(reader, &held, &at)?)
     };
     // Asked first: who hears that nothing is worked on any more is given all of it.
     let state = app.turns.summing_up(sid.0);
     let found = app.store.read(read).await?;
-    Reply::ok(&Summaries::new(found, state))
+    ApiResponse::ok(&SummariesResponse::new(found, state))
 }
 
 /// Gives one another text. Chapters that a model made of it are made anew; one that somebody has corrected stays.
@@ -31,31 +36,31 @@ pub async fn list(app: Program, caller: Caller, sid: Sid, query: Query<Summaries
 /// # Errors
 /// It is not there, or the text does not fit.
 pub async fn change(
-    app: Program,
+    app: AppData,
     caller: Caller,
-    sid: Sid,
-    id: Mid,
-    body: Body<SummaryChange>,
-) -> Answer<SummaryShape> {
+    sid: SessionIdPath,
+    id: SummaryIdPath,
+    body: JsonBody<UpdateSummaryRequest>,
+) -> ApiResult<SummaryResponse> {
     let content = body.0.read(app.config.limits.message_bytes)?;
     app.store.write(move |tx| tx.correct_summary(caller.0, sid.0, id.0, &content)).await?;
-    let read = move |reader: &mut Reader<'_>| {
+    let read = move |reader: &mut StoreReader<'_>| {
         let held = held(reader, caller, sid)?;
-        Ok::<_, ApiError>((Turns::summary(reader, &held, id.0)?, held.session.head))
+        Ok::<_, ApiError>((TurnEngine::summary(reader, &held, id.0)?, held.session.head))
     };
     let (found, head) = app.store.read(read).await?;
     app.turns.sum_up(sid.0, head);
-    Reply::ok(&SummaryShape::from(found.ok_or_else(|| ApiError::not_found(Mid::WHAT))?))
+    ApiResponse::ok(&SummaryResponse::from(found.ok_or_else(|| ApiError::not_found(SummaryIdPath::WHAT))?))
 }
 
 /// Destroys one, and what a model made of it; the server makes another of its messages.
 ///
 /// # Errors
 /// It is not there.
-pub async fn delete(app: Program, caller: Caller, sid: Sid, id: Mid) -> Answer<Nothing> {
+pub async fn delete(app: AppData, caller: Caller, sid: SessionIdPath, id: SummaryIdPath) -> ApiResult<NoContent> {
     app.store.write(move |tx| tx.drop_summary(caller.0, sid.0, id.0)).await?;
-    let read = move |reader: &mut Reader<'_>| Ok::<_, ApiError>(held(reader, caller, sid)?.session.head);
+    let read = move |reader: &mut StoreReader<'_>| Ok::<_, ApiError>(held(reader, caller, sid)?.session.head);
     let head = app.store.read(read).await?;
     app.turns.sum_up(sid.0, head);
-    Ok(Reply::done())
+    Ok(ApiResponse::done())
 }

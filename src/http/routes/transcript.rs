@@ -6,22 +6,22 @@ use actix_web::HttpRequest;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 
-use super::{Program, end, look, sight};
-use crate::http::answer::{Answer, File, Pieces, Reply};
+use super::{AppData, end, look, sight};
+use crate::http::answer::{ApiResponse, ApiResult, FileResponse, ResponseChunks};
 use crate::http::caller::Caller;
-use crate::http::error::{ApiError, Code};
-use crate::http::query::{Query, Sid};
-use crate::http::wire::node::Look;
-use crate::http::wire::transcript::{Format, TranscriptQuery};
+use crate::http::error::{ApiError, ApiErrorCode};
+use crate::http::query::{QueryParams, SessionIdPath};
+use crate::http::wire::node::NodeRenderer;
+use crate::http::wire::transcript::{TranscriptFormat, TranscriptQuery};
 use crate::ids::NodeId;
-use crate::store::{Held, Reader, Show};
+use crate::store::{PathFilter, StoreReader, StoredSession};
 
 /// So many messages are held in memory at once.
 const PIECE: usize = 32;
 
 /// A line as it was at one moment: which messages stand on it. What they say never changes.
-struct Line {
-    held: Held,
+struct TranscriptSource {
+    held: StoredSession,
     leaf: NodeId,
     rows: Vec<i64>,
 }
@@ -32,28 +32,28 @@ struct Line {
 /// # Errors
 /// The session or the node is not there.
 pub async fn transcript(
-    app: Program,
+    app: AppData,
     request: HttpRequest,
     caller: Caller,
-    sid: Sid,
-    query: Query<TranscriptQuery>,
-) -> Answer<File> {
+    sid: SessionIdPath,
+    query: QueryParams<TranscriptQuery>,
+) -> ApiResult<FileResponse> {
     let query = query.0;
     let format = query.format.unwrap_or_default();
-    let show = if query.all { Show::All } else { Show::Enabled };
-    let read = move |reader: &mut Reader<'_>, held: &Held| {
+    let show = if query.all { PathFilter::All } else { PathFilter::Enabled };
+    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
         let leaf = end(reader, held, query.leaf, query.label.as_deref())?;
-        Ok(Line { held: held.clone(), leaf: leaf.node.id, rows: reader.line(&leaf, show)? })
+        Ok(TranscriptSource { held: held.clone(), leaf: leaf.node.id, rows: reader.line(&leaf, show)? })
     };
     let sight = sight(&app, &request, caller, sid, read).await?;
-    let look = Look { live: None, ..look(&app) };
+    let look = NodeRenderer { live: None, ..look(&app) };
     sight.shown(|line| {
         let head = format.file(&line.held.session.title);
-        Ok(Reply::file(head, pieces(app.clone(), look, format, line)))
+        Ok(ApiResponse::file(head, pieces(app.clone(), look, format, line)))
     })
 }
 
-fn pieces(app: Program, look: Look, format: Format, line: Line) -> Pieces {
+fn pieces(app: AppData, look: NodeRenderer, format: TranscriptFormat, line: TranscriptSource) -> ResponseChunks {
     let beginning = format.beginning(&line.held.session, line.leaf);
     let held = Arc::new(line.held);
     let parts: Vec<Vec<i64>> = line.rows.chunks(PIECE).map(<[i64]>::to_vec).collect();
@@ -67,17 +67,17 @@ fn pieces(app: Program, look: Look, format: Format, line: Line) -> Pieces {
 }
 
 fn messages(
-    reader: &mut Reader<'_>,
-    held: &Held,
-    look: &Look,
-    format: Format,
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    look: &NodeRenderer,
+    format: TranscriptFormat,
     rows: &[i64],
     is_first: bool,
 ) -> Result<String, ApiError> {
     let placed = reader.placed(held, rows)?;
     if placed.len() < rows.len() {
         // Purged since it began: a file that breaks off is better than one that hides it.
-        return Err(ApiError::new(Code::GonePurged, "a message of the line is gone"));
+        return Err(ApiError::new(ApiErrorCode::GonePurged, "a message of the line is gone"));
     }
     let dressed = reader.dress(placed)?.into_iter().enumerate();
     Ok(dressed.map(|(position, one)| format.message(look, one, is_first && position == 0)).collect())

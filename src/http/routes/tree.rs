@@ -3,19 +3,19 @@
 use actix_web::HttpRequest;
 use indexmap::IndexMap;
 
-use super::{Program, held, look, sight};
-use crate::http::answer::{Answer, Reply, write};
+use super::{AppData, held, look, sight};
+use crate::http::answer::{ApiResponse, ApiResult, write};
 use crate::http::caller::Caller;
-use crate::http::error::{ApiError, Code};
-use crate::http::query::{Query, Sid};
-use crate::http::wire::arrange::{FragmentShape, LabelShape};
-use crate::http::wire::ids::Id;
-use crate::http::wire::node::Look;
+use crate::http::error::{ApiError, ApiErrorCode};
+use crate::http::query::{QueryParams, SessionIdPath};
+use crate::http::wire::arrange::{FragmentResponse, LabelResponse};
+use crate::http::wire::ids::WireId;
+use crate::http::wire::node::NodeRenderer;
 use crate::http::wire::tree::{
-    ChatHistoryTree, Operations, OperationsQuery, Shape, TreeAnswer, TreeQuery, TreeSkeleton,
+    ChatHistoryTree, OperationsQuery, OperationsResponse, TreeQuery, TreeResponse, TreeShapeParam, TreeSkeleton,
 };
 use crate::http::wire::{MOST, cursor, limit, read_cursor};
-use crate::store::{Held, Reader};
+use crate::store::{StoreReader, StoredSession};
 
 /// Above this many nodes a whole tree is not sent at once.
 const WHOLE: i64 = 20_000;
@@ -25,13 +25,13 @@ const WHOLE: i64 = 20_000;
 /// # Errors
 /// The session is not there, or the tree is too large for one answer.
 pub async fn tree(
-    app: Program,
+    app: AppData,
     request: HttpRequest,
     caller: Caller,
-    sid: Sid,
-    query: Query<TreeQuery>,
-) -> Answer<TreeAnswer> {
-    let look = Look { live: None, ..look(&app) };
+    sid: SessionIdPath,
+    query: QueryParams<TreeQuery>,
+) -> ApiResult<TreeResponse> {
+    let look = NodeRenderer { live: None, ..look(&app) };
     let limit = limit(query.0.limit, MOST)?;
     let after = match query.0.cursor.as_deref() {
         Some("") => Some(0),
@@ -39,39 +39,46 @@ pub async fn tree(
         None => None,
     };
     let shape = query.0.shape.unwrap_or_default();
-    let read = move |reader: &mut Reader<'_>, held: &Held| match (shape, after) {
-        (Shape::Skeleton, _) => skeleton(reader, held, &look),
-        (Shape::Full, Some(after)) => page(reader, held, &look, after, limit),
-        (Shape::Full, None) => whole(reader, held, &look),
+    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| match (shape, after) {
+        (TreeShapeParam::Skeleton, _) => skeleton(reader, held, &look),
+        (TreeShapeParam::Full, Some(after)) => page(reader, held, &look, after, limit),
+        (TreeShapeParam::Full, None) => whole(reader, held, &look),
     };
-    sight(&app, &request, caller, sid, read).await?.shown(|json| Ok(Reply::written(json)))
+    sight(&app, &request, caller, sid, read).await?.shown(|json| Ok(ApiResponse::written(json)))
 }
 
-fn whole(reader: &mut Reader<'_>, held: &Held, look: &Look) -> Result<Vec<u8>, ApiError> {
+fn whole(reader: &mut StoreReader<'_>, held: &StoredSession, look: &NodeRenderer) -> Result<Vec<u8>, ApiError> {
     let size = held.counts.nodes + 1;
     if size > WHOLE {
-        let error = ApiError::new(Code::TooLarge, format!("the tree has {size} nodes, more than one answer holds"));
+        let error =
+            ApiError::new(ApiErrorCode::TooLarge, format!("the tree has {size} nodes, more than one answer holds"));
         let hint = "ask for ?shape=skeleton, or for pages: ?cursor= first, then what \"next\" says";
         return Err(error.hint(hint).detail("nodes", size).detail("limit", WHOLE));
     }
     page(reader, held, look, 0, WHOLE)
 }
 
-fn page(reader: &mut Reader<'_>, held: &Held, look: &Look, after: i64, limit: i64) -> Result<Vec<u8>, ApiError> {
+fn page(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    look: &NodeRenderer,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<u8>, ApiError> {
     let placed = reader.tree_page(held, after, limit)?;
     let is_full = i64::try_from(placed.len()).is_ok_and(|read| read == limit);
     let next = placed.last().filter(|_| is_full).map(|last| cursor(last.n));
     let mut nodes = IndexMap::with_capacity(placed.len());
     for dressed in reader.dress(placed)? {
-        nodes.insert(Id(dressed.placed.node.id), look.node(dressed));
+        nodes.insert(WireId(dressed.placed.node.id), look.node(dressed));
     }
     let (stash, labels) = around(reader, held)?;
     let session = &held.session;
     write(&ChatHistoryTree {
-        session_id: Id(session.id),
+        session_id: WireId(session.id),
         title: session.title.clone(),
-        root_node_id: Id(session.root),
-        active_leaf_id: Id(session.head),
+        root_node_id: WireId(session.root),
+        active_leaf_id: WireId(session.head),
         op: session.op,
         nodes,
         stash,
@@ -82,7 +89,7 @@ fn page(reader: &mut Reader<'_>, held: &Held, look: &Look, after: i64, limit: i6
     })
 }
 
-fn skeleton(reader: &mut Reader<'_>, held: &Held, look: &Look) -> Result<Vec<u8>, ApiError> {
+fn skeleton(reader: &mut StoreReader<'_>, held: &StoredSession, look: &NodeRenderer) -> Result<Vec<u8>, ApiError> {
     let sketches = reader.outline(held)?;
     let (stash, labels) = around(reader, held)?;
     let mut skeleton = TreeSkeleton { stash, labels, ..TreeSkeleton::of(&held.session) };
@@ -91,7 +98,10 @@ fn skeleton(reader: &mut Reader<'_>, held: &Held, look: &Look) -> Result<Vec<u8>
 }
 
 /// What belongs to a tree and is no node in it.
-fn around(reader: &mut Reader<'_>, held: &Held) -> Result<(Vec<FragmentShape>, Vec<LabelShape>), ApiError> {
+fn around(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+) -> Result<(Vec<FragmentResponse>, Vec<LabelResponse>), ApiError> {
     let stash = reader.stash(held)?.into_iter().map(Into::into).collect();
     Ok((stash, reader.labels(held)?.into_iter().map(Into::into).collect()))
 }
@@ -100,18 +110,23 @@ fn around(reader: &mut Reader<'_>, held: &Held) -> Result<(Vec<FragmentShape>, V
 ///
 /// # Errors
 /// The session is not there.
-pub async fn operations(app: Program, caller: Caller, sid: Sid, query: Query<OperationsQuery>) -> Answer<Operations> {
+pub async fn operations(
+    app: AppData,
+    caller: Caller,
+    sid: SessionIdPath,
+    query: QueryParams<OperationsQuery>,
+) -> ApiResult<OperationsResponse> {
     let limit = limit(query.0.limit, 50)?;
     let since = query.0.since.unwrap_or(0);
     if since < 0 {
         return Err(ApiError::invalid("since", "the number of an operation is expected, 0 for the beginning"));
     }
-    let read = move |reader: &mut Reader<'_>| {
+    let read = move |reader: &mut StoreReader<'_>| {
         let held = held(reader, caller, sid)?;
         let items = reader.operations(&held, since, limit)?;
         Ok::<_, ApiError>((items, held.session.op))
     };
     let (operations, op) = app.store.read(read).await?;
     let next = operations.last().map(|last| last.op).filter(|last| *last < op);
-    Reply::ok(&Operations { items: operations.iter().map(Into::into).collect(), next, op })
+    ApiResponse::ok(&OperationsResponse { items: operations.iter().map(Into::into).collect(), next, op })
 }

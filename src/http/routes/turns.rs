@@ -4,44 +4,44 @@ use std::collections::HashSet;
 
 use actix_web::HttpRequest;
 
-use super::{Program, ends, sight};
-use crate::http::answer::{Answer, Reply};
+use super::{AppData, ends, sight};
+use crate::http::answer::{ApiResponse, ApiResult};
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
-use crate::http::query::{Query, Sid};
-use crate::http::wire::ids::{Id, NodeRef};
-use crate::http::wire::tree::LineQuery;
-use crate::http::wire::turns::{ContextStop, Record, Turn, newest};
-use crate::http::wire::{List, MOST, limit};
+use crate::http::query::{QueryParams, SessionIdPath};
+use crate::http::wire::ids::{WireId, WireNodeId};
+use crate::http::wire::tree::BranchQuery;
+use crate::http::wire::turns::{ContextPathStop, TurnRecordResponse, TurnResponse, newest};
+use crate::http::wire::{ListResponse, MOST, limit};
 use crate::ids::NodeId;
-use crate::store::{Held, Page, Placed, Reader};
+use crate::store::{NodePage, StoreReader, StoredNode, StoredSession};
 
-/// The turns on the path to a leaf, oldest first. Older ones than the newest 500 have their own page, which the `Link`
+/// The turns on the path to a leaf, oldest first. Older ones than the newest 500 have their own page, which the `PairingLink`
 /// header leads to.
 ///
 /// # Errors
 /// The session or a node is not there.
 pub async fn turns(
-    app: Program,
+    app: AppData,
     request: HttpRequest,
     caller: Caller,
-    sid: Sid,
-    query: Query<LineQuery>,
-) -> Answer<List<Turn>> {
+    sid: SessionIdPath,
+    query: QueryParams<BranchQuery>,
+) -> ApiResult<ListResponse<TurnResponse>> {
     let (limit, query) = (limit(query.0.limit, MOST)?, query.0);
-    let read = move |reader: &mut Reader<'_>, held: &Held| {
+    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
         let (leaf, page) = contexts(reader, held, &query, limit)?;
         let mut before = above(reader, held, &page)?;
         let way = page.nodes.iter().skip(1).map(|next| Some(next.node.id)).chain([None]);
         let mut turns = Vec::new();
         for (context, next) in page.nodes.iter().zip(way) {
             turns.push(turn(reader, held, context, before, next.unwrap_or(leaf))?);
-            before = Some(Id(context.node.id));
+            before = Some(WireId(context.node.id));
         }
         Ok((turns, page.next))
     };
     let sight = sight(&app, &request, caller, sid, read).await?;
-    sight.shown(|(turns, next)| Ok(Reply::ok(&List(turns))?.next(next_address(&request, next))))
+    sight.shown(|(turns, next)| Ok(ApiResponse::ok(&ListResponse(turns))?.next(next_address(&request, next))))
 }
 
 /// The context nodes from the root to a leaf.
@@ -49,47 +49,52 @@ pub async fn turns(
 /// # Errors
 /// The session or a node is not there.
 pub async fn context_path(
-    app: Program,
+    app: AppData,
     request: HttpRequest,
     caller: Caller,
-    sid: Sid,
-    query: Query<LineQuery>,
-) -> Answer<List<ContextStop>> {
+    sid: SessionIdPath,
+    query: QueryParams<BranchQuery>,
+) -> ApiResult<ListResponse<ContextPathStop>> {
     let (limit, query) = (limit(query.0.limit, MOST)?, query.0);
-    let read = move |reader: &mut Reader<'_>, held: &Held| {
+    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
         let (_, page) = contexts(reader, held, &query, limit)?;
         let mut before = above(reader, held, &page)?;
         let last = page.nodes.last().map(|placed| placed.node.id).filter(|_| query.before.is_none());
         let mut stops = Vec::new();
         for context in &page.nodes {
-            stops.push(ContextStop::new(context, before, Some(context.node.id) == last));
-            before = Some(Id(context.node.id));
+            stops.push(ContextPathStop::new(context, before, Some(context.node.id) == last));
+            before = Some(WireId(context.node.id));
         }
         Ok((stops, page.next))
     };
     let sight = sight(&app, &request, caller, sid, read).await?;
-    sight.shown(|(stops, next)| Ok(Reply::ok(&List(stops))?.next(next_address(&request, next))))
+    sight.shown(|(stops, next)| Ok(ApiResponse::ok(&ListResponse(stops))?.next(next_address(&request, next))))
 }
 
-fn contexts(reader: &mut Reader<'_>, held: &Held, query: &LineQuery, limit: i64) -> Result<(NodeId, Page), ApiError> {
+fn contexts(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    query: &BranchQuery,
+    limit: i64,
+) -> Result<(NodeId, NodePage), ApiError> {
     let (leaf, before) = ends(reader, held, query)?;
     Ok((leaf, reader.contexts(held, leaf, before, limit)?))
 }
 
 /// The context node above the first of a page.
-fn above(reader: &mut Reader<'_>, held: &Held, page: &Page) -> Result<Option<NodeRef>, ApiError> {
+fn above(reader: &mut StoreReader<'_>, held: &StoredSession, page: &NodePage) -> Result<Option<WireNodeId>, ApiError> {
     let Some(parent) = page.nodes.first().and_then(|first| first.node.parent) else { return Ok(None) };
-    Ok(reader.context_of(held, parent)?.map(|placed| Id(placed.node.id)))
+    Ok(reader.context_of(held, parent)?.map(|placed| WireId(placed.node.id)))
 }
 
 /// One turn; `below` is the next context node of the line, or its leaf.
 fn turn(
-    reader: &mut Reader<'_>,
-    held: &Held,
-    context: &Placed,
-    before: Option<NodeRef>,
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    context: &StoredNode,
+    before: Option<WireNodeId>,
     below: NodeId,
-) -> Result<Turn, ApiError> {
+) -> Result<TurnResponse, ApiError> {
     let node = &context.node;
     let replies = reader.generations(held, node.id)?;
     let followed: HashSet<NodeId> = reader
@@ -98,22 +103,25 @@ fn turn(
         .filter(|dressed| !dressed.children.is_empty())
         .map(|dressed| dressed.placed.node.id)
         .collect();
-    let chosen = reader.remembered(held, context, &replies)?.map(Id);
+    let chosen = reader.remembered(held, context, &replies)?.map(WireId);
     let mut shown = None;
     for reply in &replies {
         if reply.node.id == below || reader.is_on_path(held, reply.node.id, below)? {
-            shown = Some(Id(reply.node.id));
+            shown = Some(WireId(reply.node.id));
         }
     }
     let world = reader.world(held, context)?;
-    Ok(Turn {
-        context_node_id: Id(node.id),
+    Ok(TurnResponse {
+        context_node_id: WireId(node.id),
         parent_id: before,
         role: node.role.word(),
         user_content: node.content.clone(),
         selected_record_id: chosen.or_else(|| newest(&replies)),
         shown_record_id: shown,
-        records: replies.iter().map(|reply| Record::new(reply, node.id, followed.contains(&reply.node.id))).collect(),
+        records: replies
+            .iter()
+            .map(|reply| TurnRecordResponse::new(reply, node.id, followed.contains(&reply.node.id)))
+            .collect(),
         is_keyframe: node.is_keyframe,
         rag_position: None,
         event_history: world.events.clone(),

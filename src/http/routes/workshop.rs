@@ -9,22 +9,23 @@ use std::time::{Duration, Instant};
 
 use actix_web::web;
 
-use super::{Program, held, placed};
+use super::{AppData, held, placed};
 use crate::app::App;
-use crate::http::answer::{Answer, Reply};
-use crate::http::body::Body;
+use crate::http::answer::{ApiResponse, ApiResult};
+use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
-use crate::http::error::{ApiError, Code};
-use crate::http::query::{FilePath, PluginName, Sid};
+use crate::http::error::{ApiError, ApiErrorCode};
+use crate::http::query::{PluginFilePath, PluginIdPath, SessionIdPath};
 use crate::http::wire::workshop::{
-    CheckOf, Checked, PluginFile, PluginFileKept, PluginFileText, ReferenceAnswer, ReplayOf, Replayed, TestedAnswer,
-    TriedAnswer, TryOf,
+    CheckPluginRequest, CheckPluginResponse, PluginFileResponse, PluginReferenceResponse, PluginTestResponse,
+    ReplayPluginRequest, ReplayPluginResponse, TryHookRequest, TryHookResponse, WritePluginFileRequest,
+    WritePluginFileResponse,
 };
 use crate::ids::{NodeId, SessionId};
 use crate::plugin::testing::test_while;
-use crate::plugin::{Entry, Limits, Loaded, ScriptError, Source, folder};
-use crate::store::Reader;
-use crate::turn::{Replay, Trial};
+use crate::plugin::{CatalogueEntry, LoadedPlugin, PluginSource, ScriptError, ScriptLimits, folder};
+use crate::store::StoreReader;
+use crate::turn::{HookTrialSpec, ReplaySpec};
 
 /// The file that says what a plugin is.
 const MANIFEST: &str = "plugin.toml";
@@ -36,15 +37,20 @@ const TESTS: Duration = Duration::from_secs(20);
 ///
 /// # Errors
 /// None of its own.
-pub async fn reference(_: Caller) -> Answer<ReferenceAnswer> {
-    Reply::ok(&ReferenceAnswer::all())
+pub async fn reference(_: Caller) -> ApiResult<PluginReferenceResponse> {
+    ApiResponse::ok(&PluginReferenceResponse::all())
 }
 
 /// One file of a plugin: of the folder as it lies there, of a bundled one as it is inside the program.
 ///
 /// # Errors
 /// The caller may not install plugins, there is no such plugin, or it has no such file.
-pub async fn read(app: Program, caller: Caller, name: PluginName, path: FilePath) -> Answer<PluginFile> {
+pub async fn read(
+    app: AppData,
+    caller: Caller,
+    name: PluginIdPath,
+    path: PluginFilePath,
+) -> ApiResult<PluginFileResponse> {
     may_install(&app, caller).await?;
     let path = path.0;
     let bytes = match app.catalogue.folder_of(&name.0) {
@@ -55,7 +61,7 @@ pub async fn read(app: Program, caller: Caller, name: PluginName, path: FilePath
         None => bundled(&app, &name.0, &path)?,
     };
     let length = bytes.len();
-    Reply::ok(&PluginFile { path, content: String::from_utf8(bytes).ok(), bytes: length })
+    ApiResponse::ok(&PluginFileResponse { path, content: String::from_utf8(bytes).ok(), bytes: length })
 }
 
 /// Writes a file of a plugin of the folder, and takes the plugin in at once if it can run. If it cannot, the file is kept and
@@ -64,23 +70,23 @@ pub async fn read(app: Program, caller: Caller, name: PluginName, path: FilePath
 /// # Errors
 /// The caller may not install plugins, the plugin is not in the folder, the path leads elsewhere, or it is too large.
 pub async fn write(
-    app: Program,
+    app: AppData,
     caller: Caller,
-    name: PluginName,
-    path: FilePath,
-    body: Body<PluginFileText>,
-) -> Answer<PluginFileKept> {
+    name: PluginIdPath,
+    path: PluginFilePath,
+    body: JsonBody<WritePluginFileRequest>,
+) -> ApiResult<WritePluginFileResponse> {
     may_install(&app, caller).await?;
     let (place, path, content) = (place(&app, &name.0)?, path.0, body.0.content);
     let (installed, file, id) = (Arc::clone(&app.catalogue), path.clone(), name.0.clone());
     let written = web::block(move || {
-        folder::write(&place, &file, &content, &Limits::default())?;
+        folder::write(&place, &file, &content, &ScriptLimits::default())?;
         installed.renew(&id);
-        Ok::<_, folder::FileFault>(())
+        Ok::<_, folder::PluginFileError>(())
     });
     written.await.map_err(ApiError::internal)??;
     tracing::info!(plugin = name.0, file = path, "a file of a plugin was written");
-    Reply::ok(&PluginFileKept::new(path, app.catalogue.now().entry(&name.0)))
+    ApiResponse::ok(&WritePluginFileResponse::new(path, app.catalogue.now().entry(&name.0)))
 }
 
 /// Deletes a file of a plugin of the folder, and takes the plugin in at once if it can run without it. If it cannot, what was
@@ -88,23 +94,28 @@ pub async fn write(
 ///
 /// # Errors
 /// The caller may not install plugins, the plugin is not in the folder, it has no such file, or it is none without it.
-pub async fn delete(app: Program, caller: Caller, name: PluginName, path: FilePath) -> Answer<PluginFileKept> {
+pub async fn delete(
+    app: AppData,
+    caller: Caller,
+    name: PluginIdPath,
+    path: PluginFilePath,
+) -> ApiResult<WritePluginFileResponse> {
     may_install(&app, caller).await?;
     let (place, path) = (place(&app, &name.0)?, path.0);
     let entry = main_file(&app, &name.0);
     if path == MANIFEST || path == entry {
-        let error = ApiError::new(Code::Conflict, format!("without \"{path}\" this is no plugin"));
+        let error = ApiError::new(ApiErrorCode::Conflict, format!("without \"{path}\" this is no plugin"));
         return Err(error.hint("write another text into it, or remove the plugin's folder from `[plugins] dir`"));
     }
     let (installed, file, id) = (Arc::clone(&app.catalogue), path.clone(), name.0.clone());
     let deleted = web::block(move || {
         folder::delete(&place, &file)?;
         installed.renew(&id);
-        Ok::<_, folder::FileFault>(())
+        Ok::<_, folder::PluginFileError>(())
     });
     deleted.await.map_err(ApiError::internal)??;
     tracing::info!(plugin = name.0, file = path, "a file of a plugin was deleted");
-    Reply::ok(&PluginFileKept::new(path, app.catalogue.now().entry(&name.0)))
+    ApiResponse::ok(&WritePluginFileResponse::new(path, app.catalogue.now().entry(&name.0)))
 }
 
 /// The file that a plugin begins with, as its code in force says.
@@ -118,36 +129,46 @@ fn main_file(app: &App, name: &str) -> String {
 ///
 /// # Errors
 /// The caller may not bring code, or there is no such plugin.
-pub async fn check(app: Program, caller: Caller, name: PluginName, body: Body<CheckOf>) -> Answer<Checked> {
+pub async fn check(
+    app: AppData,
+    caller: Caller,
+    name: PluginIdPath,
+    body: JsonBody<CheckPluginRequest>,
+) -> ApiResult<CheckPluginResponse> {
     if !body.0.files.is_empty() {
         may_install(&app, caller).await?;
     }
-    let loaded = load(&app, name.0, body.0.files.into_iter().collect(), None, Limits::default()).await?;
-    Reply::ok(&Checked::new(&loaded))
+    let loaded = load(&app, name.0, body.0.files.into_iter().collect(), None, ScriptLimits::default()).await?;
+    ApiResponse::ok(&CheckPluginResponse::new(&loaded))
 }
 
 /// Runs the cases of a plugin as `clotho plugin test` does, perhaps with texts that are not saved. Who goes away stops them.
 ///
 /// # Errors
 /// The caller may not install plugins, or there is no such plugin.
-pub async fn test(app: Program, caller: Caller, name: PluginName, body: Body<CheckOf>) -> Answer<TestedAnswer> {
+pub async fn test(
+    app: AppData,
+    caller: Caller,
+    name: PluginIdPath,
+    body: JsonBody<CheckPluginRequest>,
+) -> ApiResult<PluginTestResponse> {
     may_install(&app, caller).await?;
-    let loaded = match load(&app, name.0, body.0.files.into_iter().collect(), None, Limits::patient()).await? {
+    let loaded = match load(&app, name.0, body.0.files.into_iter().collect(), None, ScriptLimits::patient()).await? {
         Ok(loaded) => Arc::new(loaded),
-        Err(error) => return Reply::ok(&TestedAnswer::from(error.as_ref())),
+        Err(error) => return ApiResponse::ok(&PluginTestResponse::from(error.as_ref())),
     };
-    let (waits, plugin) = (Waits(Arc::new(AtomicBool::new(true))), Arc::clone(&loaded));
+    let (waits, plugin) = (CancelOnDrop(Arc::new(AtomicBool::new(true))), Arc::clone(&loaded));
     let (waiting, begun) = (Arc::clone(&waits.0), Instant::now());
     let goes_on = move || waiting.load(Ordering::Relaxed) && begun.elapsed() < TESTS;
     let report = web::block(move || test_while(&plugin, goes_on)).await.map_err(ApiError::internal)?;
     drop(waits);
-    Reply::ok(&TestedAnswer::new(&loaded, &report))
+    ApiResponse::ok(&PluginTestResponse::new(&loaded, &report))
 }
 
 /// Somebody waits for an answer; says no longer so when the request is over or given up.
-struct Waits(Arc<AtomicBool>);
+struct CancelOnDrop(Arc<AtomicBool>);
 
-impl Drop for Waits {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Relaxed);
     }
@@ -157,18 +178,23 @@ impl Drop for Waits {
 ///
 /// # Errors
 /// The caller may not bring code, the plugin, session or message is not there, or there is no such hook or tool.
-pub async fn try_hook(app: Program, caller: Caller, name: PluginName, body: Body<TryOf>) -> Answer<TriedAnswer> {
+pub async fn try_hook(
+    app: AppData,
+    caller: Caller,
+    name: PluginIdPath,
+    body: JsonBody<TryHookRequest>,
+) -> ApiResult<TryHookResponse> {
     let asked = body.0;
     let (hook, tool) = asked.wanted(app.config.limits.message_bytes)?;
     let (session, node) = (asked.session_id.0, asked.node_id.0);
     match plugin(&app, caller, name.0, asked.source, asked.files).await? {
         Ok(plugin) => {
-            let trial = Trial { plugin, hook, tool, session, node, text: asked.text };
-            Reply::ok_in_short(TriedAnswer::from(app.turns.try_hook(caller.0, trial).await?))
+            let trial = HookTrialSpec { plugin, hook, tool, session, node, text: asked.text };
+            ApiResponse::ok_in_short(TryHookResponse::from(app.turns.try_hook(caller.0, trial).await?))
         }
         Err(error) => {
             are_theirs(&app, caller, session, [Some(node)]).await?;
-            Reply::ok_in_short(TriedAnswer::from(error.as_ref()))
+            ApiResponse::ok_in_short(TryHookResponse::from(error.as_ref()))
         }
     }
 }
@@ -179,7 +205,12 @@ pub async fn try_hook(app: Program, caller: Caller, name: PluginName, body: Body
 /// # Errors
 /// The caller may not bring code, or the plugin, the session or a message is not there. Accepted: the code is not the one in
 /// force, the line was played by other rules, a rule fails, or something was done in the session meanwhile.
-pub async fn replay(app: Program, caller: Caller, name: PluginName, body: Body<ReplayOf>) -> Answer<Replayed> {
+pub async fn replay(
+    app: AppData,
+    caller: Caller,
+    name: PluginIdPath,
+    body: JsonBody<ReplayPluginRequest>,
+) -> ApiResult<ReplayPluginResponse> {
     let asked = body.0;
     let session = asked.session_id.0;
     let (leaf, from) = (asked.leaf_id.map(|id| id.0), asked.from_node_id.map(|id| id.0));
@@ -189,17 +220,18 @@ pub async fn replay(app: Program, caller: Caller, name: PluginName, body: Body<R
     }
     match plugin(&app, caller, name.0, asked.source, asked.files).await? {
         Ok(plugin) if asked.accept => {
-            let (made, arranged) = app.turns.accept(caller.0, Replay { plugin, session, leaf, from }).await?;
+            let (made, arranged) = app.turns.accept(caller.0, ReplaySpec { plugin, session, leaf, from }).await?;
             let op = Some(arranged.op);
-            Ok(Reply::ok_in_short(Replayed { op, ..Replayed::from(made.rows) })?.at(arranged.op))
+            Ok(ApiResponse::ok_in_short(ReplayPluginResponse { op, ..ReplayPluginResponse::from(made.rows) })?
+                .at(arranged.op))
         }
         Ok(plugin) => {
-            let made = app.turns.replay(caller.0, Replay { plugin, session, leaf, from }).await?;
-            Reply::ok_in_short(Replayed::from(made.rows))
+            let made = app.turns.replay(caller.0, ReplaySpec { plugin, session, leaf, from }).await?;
+            ApiResponse::ok_in_short(ReplayPluginResponse::from(made.rows))
         }
         Err(error) => {
             are_theirs(&app, caller, session, [leaf, from]).await?;
-            Reply::ok_in_short(Replayed::from(error.as_ref()))
+            ApiResponse::ok_in_short(ReplayPluginResponse::from(error.as_ref()))
         }
     }
 }
@@ -211,8 +243,8 @@ async fn are_theirs<const N: usize>(
     session: SessionId,
     nodes: [Option<NodeId>; N],
 ) -> Result<(), ApiError> {
-    let read = move |reader: &mut Reader<'_>| {
-        let held = held(reader, caller, Sid(session))?;
+    let read = move |reader: &mut StoreReader<'_>| {
+        let held = held(reader, caller, SessionIdPath(session))?;
         nodes.into_iter().flatten().try_for_each(|node| placed(reader, &held, node).map(drop))
     };
     app.store.read(read).await
@@ -225,14 +257,14 @@ async fn plugin(
     name: String,
     entry: Option<String>,
     files: BTreeMap<String, String>,
-) -> Result<Result<Arc<Loaded>, Box<ScriptError>>, ApiError> {
+) -> Result<Result<Arc<LoadedPlugin>, Box<ScriptError>>, ApiError> {
     if entry.is_none() && files.is_empty() {
         let catalogue = app.catalogue.now();
         let known = catalogue.entry(&name).ok_or_else(|| ApiError::not_found("the plugin"))?;
         return Ok(known.state.clone());
     }
     may_install(app, caller).await?;
-    Ok(load(app, name, files.into_iter().collect(), entry, Limits::default()).await?.map(Arc::new))
+    Ok(load(app, name, files.into_iter().collect(), entry, ScriptLimits::default()).await?.map(Arc::new))
 }
 
 /// The plugin with texts in the place of its files, loaded aside.
@@ -241,8 +273,8 @@ async fn load(
     name: String,
     mut texts: Vec<(String, String)>,
     entry: Option<String>,
-    limits: Limits,
-) -> Result<Result<Loaded, Box<ScriptError>>, ApiError> {
+    limits: ScriptLimits,
+) -> Result<Result<LoadedPlugin, Box<ScriptError>>, ApiError> {
     let catalogue = app.catalogue.now();
     let known = catalogue.entry(&name).ok_or_else(|| ApiError::not_found("the plugin"))?;
     let loaded = known.state.as_ref().ok();
@@ -252,15 +284,15 @@ async fn load(
     let folder = app.catalogue.folder_of(&name);
     let loading = web::block(move || {
         let source = match (folder, bundled) {
-            (Some(folder), _) => Source::read(&folder)?,
+            (Some(folder), _) => PluginSource::read(&folder)?,
             (None, Some(source)) => source,
-            (None, None) => return Err(folder::FileFault::NotThere),
+            (None, None) => return Err(folder::PluginFileError::NotThere),
         };
-        Ok(Loaded::load(folder::changed(&source, texts)?, &limits))
+        Ok(LoadedPlugin::load(folder::changed(&source, texts)?, &limits))
     });
     loading.await.map_err(ApiError::internal)?.map_err(|fault| match fault {
         // It stands in the body, not in the address.
-        folder::FileFault::Path(_) => ApiError::invalid("files", fault.to_string()),
+        folder::PluginFileError::Path(_) => ApiError::invalid("files", fault.to_string()),
         other => other.into(),
     })
 }
@@ -270,21 +302,21 @@ fn bundled(app: &App, name: &str, path: &str) -> Result<Vec<u8>, ApiError> {
     let catalogue = app.catalogue.now();
     let entry = catalogue.entry(name).ok_or_else(|| ApiError::not_found("the plugin"))?;
     let file = entry.state.as_ref().ok().and_then(|loaded| loaded.source().files.get(path));
-    Ok(file.ok_or(folder::FileFault::NotThere)?.to_vec())
+    Ok(file.ok_or(folder::PluginFileError::NotThere)?.to_vec())
 }
 
 /// What files a plugin has: of one in the folder those that lie there, also while they are broken and what was there goes on.
 ///
 /// # Errors
 /// The server is shutting down.
-pub(super) async fn files_of(app: &App, entry: &Entry) -> Result<Vec<String>, ApiError> {
-    let names = |source: &Source| source.files.keys().cloned().collect();
+pub(super) async fn files_of(app: &App, entry: &CatalogueEntry) -> Result<Vec<String>, ApiError> {
+    let names = |source: &PluginSource| source.files.keys().cloned().collect();
     let loaded = entry.state.as_ref().ok().map(|loaded| names(loaded.source()));
     let is_as_it_lies_there = loaded.is_some() && entry.fault.is_none();
     let Some(folder) = app.catalogue.folder_of(&entry.name).filter(|_| !is_as_it_lies_there) else {
         return Ok(loaded.unwrap_or_default());
     };
-    let read = web::block(move || Source::read(&folder)).await.map_err(ApiError::internal)?;
+    let read = web::block(move || PluginSource::read(&folder)).await.map_err(ApiError::internal)?;
     // What keeps it from being read is the error that it is listed with.
     Ok(read.as_ref().map(names).unwrap_or_default())
 }
@@ -292,8 +324,10 @@ pub(super) async fn files_of(app: &App, entry: &Entry) -> Result<Vec<String>, Ap
 /// The folder of a plugin, where it has one.
 fn place(app: &App, name: &str) -> Result<PathBuf, ApiError> {
     app.catalogue.folder_of(name).ok_or_else(|| match app.catalogue.now().entry(name) {
-        Some(_) => ApiError::new(Code::Forbidden, "this plugin is inside the program: its files are not to be changed")
-            .hint("copy its folder from the sources into `[plugins] dir`; what lies there takes its place"),
+        Some(_) => {
+            ApiError::new(ApiErrorCode::Forbidden, "this plugin is inside the program: its files are not to be changed")
+                .hint("copy its folder from the sources into `[plugins] dir`; what lies there takes its place")
+        }
         None => ApiError::not_found("the plugin"),
     })
 }
@@ -302,5 +336,9 @@ fn place(app: &App, name: &str) -> Result<PathBuf, ApiError> {
 pub(super) async fn may_install(app: &App, caller: Caller) -> Result<(), ApiError> {
     let users = app.store.read::<_, ApiError, _>(|reader| Ok(reader.users()?)).await?;
     let is_one = users.iter().any(|user| user.id == caller.0 && matches!(user.role.as_str(), "owner" | "admin"));
-    if is_one { Ok(()) } else { Err(ApiError::new(Code::Forbidden, "only who runs the server installs plugins")) }
+    if is_one {
+        Ok(())
+    } else {
+        Err(ApiError::new(ApiErrorCode::Forbidden, "only who runs the server installs plugins"))
+    }
 }

@@ -4,20 +4,22 @@ use actix_web::HttpRequest;
 
 use super::line::page_of;
 use super::messages::answer;
-use super::{Program, glimpse, placed, sight};
-use crate::http::answer::Answer;
-use crate::http::body::Body;
+use super::{AppData, glimpse, placed, sight};
+use crate::http::answer::ApiResult;
+use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
-use crate::http::query::{Nid, Query, Sid};
-use crate::http::wire::ids::Id;
+use crate::http::query::{NodeIdPath, QueryParams, SessionIdPath};
+use crate::http::wire::ids::WireId;
 use crate::http::wire::limit;
-use crate::http::wire::messages::{Started, seen};
-use crate::http::wire::tree::LineQuery;
-use crate::http::wire::world::{DeltaShape, Deltas, NodeDelta, WorldAnswer, WorldChange, schemas};
+use crate::http::wire::messages::{TurnStartResponse, seen};
+use crate::http::wire::tree::BranchQuery;
+use crate::http::wire::world::{
+    DeltaResponse, DeltasResponse, NodeDeltaResponse, UpdateWorldRequest, WorldResponse, schemas,
+};
 use crate::plugin::Catalogue;
-use crate::store::{Held, Placed, Reader};
-use crate::world::{MalformedOperation, Operation, Section};
+use crate::store::{StoreReader, StoredNode, StoredSession};
+use crate::world::{MalformedOperation, StateOperation, WorldSection};
 
 /// The most operations of one change.
 const OPERATIONS: usize = 256;
@@ -26,13 +28,19 @@ const OPERATIONS: usize = 256;
 ///
 /// # Errors
 /// The node is not there.
-pub async fn world(app: Program, request: HttpRequest, caller: Caller, sid: Sid, nid: Nid) -> Answer<WorldAnswer> {
+pub async fn world(
+    app: AppData,
+    request: HttpRequest,
+    caller: Caller,
+    sid: SessionIdPath,
+    nid: NodeIdPath,
+) -> ApiResult<WorldResponse> {
     let catalogue = app.catalogue.now();
-    let read = move |reader: &mut Reader<'_>, held: &Held| {
+    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
         let at = placed(reader, held, nid.0)?;
         let world = reader.world(held, &at)?;
         let schemas = schemas(reader.rules(&at)?.as_ref(), &world, |id| title_of(&catalogue, id));
-        Ok(WorldAnswer { node_id: Id(nid.0), world: world.to_json(), schemas })
+        Ok(WorldResponse { node_id: WireId(nid.0), world: world.to_json(), schemas })
     };
     glimpse(&app, &request, caller, sid, read).await?.json()
 }
@@ -43,23 +51,23 @@ pub async fn world(app: Program, request: HttpRequest, caller: Caller, sid: Sid,
 /// # Errors
 /// The session or a node is not there.
 pub async fn deltas(
-    app: Program,
+    app: AppData,
     request: HttpRequest,
     caller: Caller,
-    sid: Sid,
-    query: Query<LineQuery>,
-) -> Answer<Deltas> {
+    sid: SessionIdPath,
+    query: QueryParams<BranchQuery>,
+) -> ApiResult<DeltasResponse> {
     let limit = limit(query.0.limit, 50)?;
-    let read = move |reader: &mut Reader<'_>, held: &Held| {
+    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
         let (leaf, page) = page_of(reader, held, &query.0, limit)?;
         let mut items = Vec::new();
         for at in &page.nodes {
             let delta = delta_of(reader, held, at)?;
             if !delta.is_empty() {
-                items.push(NodeDelta { node_id: Id(at.node.id), delta });
+                items.push(NodeDeltaResponse { node_id: WireId(at.node.id), delta });
             }
         }
-        Ok(Deltas { items, next: page.next.map(Id), leaf_id: Id(leaf), op: held.session.op })
+        Ok(DeltasResponse { items, next: page.next.map(WireId), leaf_id: WireId(leaf), op: held.session.op })
     };
     sight(&app, &request, caller, sid, read).await?.json()
 }
@@ -68,24 +76,30 @@ pub async fn deltas(
 ///
 /// # Errors
 /// The node is not there, or an operation does not fit.
-pub async fn change(app: Program, caller: Caller, sid: Sid, nid: Nid, body: Body<WorldChange>) -> Answer<Started> {
+pub async fn change(
+    app: AppData,
+    caller: Caller,
+    sid: SessionIdPath,
+    nid: NodeIdPath,
+    body: JsonBody<UpdateWorldRequest>,
+) -> ApiResult<TurnStartResponse> {
     let operations = operations(&body.0)?;
     let expected = seen(body.0.expected_leaf_id, body.0.expected_op)?;
     let started = app.turns.change_world(caller.0, sid.0, nid.0, operations, expected).await?;
     answer(&app, caller, sid, started).await
 }
 
-fn operations(change: &WorldChange) -> Result<Vec<Operation>, ApiError> {
+fn operations(change: &UpdateWorldRequest) -> Result<Vec<StateOperation>, ApiError> {
     if change.operations.is_empty() || change.operations.len() > OPERATIONS {
         return Err(ApiError::invalid("operations", format!("1 to {OPERATIONS} operations are expected")));
     }
     let read = |(i, wire): (usize, &serde_json::Value)| {
         let place = format!("operations[{i}]");
-        let mut operation = Operation::from_json(wire).map_err(|error| {
+        let mut operation = StateOperation::from_json(wire).map_err(|error| {
             let field = field(&error).map_or_else(|| place.clone(), |field| format!("{place}.{field}"));
             ApiError::invalid(&field, error.to_string())
         })?;
-        if operation.section != Section::Vars {
+        if operation.section != WorldSection::Vars {
             return Err(ApiError::invalid(&format!("{place}.in"), "by hand only \"vars\" can be changed"));
         }
         // Who changed it is a fact that the server knows.
@@ -109,9 +123,13 @@ fn field(error: &MalformedOperation) -> Option<String> {
 ///
 /// # Errors
 /// The database fails.
-pub fn delta_of(reader: &mut Reader<'_>, held: &Held, at: &Placed) -> Result<DeltaShape, ApiError> {
+pub fn delta_of(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    at: &StoredNode,
+) -> Result<DeltaResponse, ApiError> {
     let (before, after) = (reader.world_before(held, at)?, reader.world(held, at)?);
-    Ok(DeltaShape::new(&reader.delta(at)?, &before, &after))
+    Ok(DeltaResponse::new(&reader.delta(at)?, &before, &after))
 }
 
 /// The title of an installed plugin.

@@ -4,16 +4,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::ids::{Id, NodeRef, SessionRef};
+use super::ids::{WireId, WireNodeId, WireSessionId};
 use super::messages::{content, seen};
 use super::node::ChatMessageNode;
-use crate::clock::{Ids, Time};
-use crate::http::answer::ToKeep;
+use crate::clock::{IdGenerator, Time};
+use crate::http::answer::RedactForReplay;
 use crate::http::error::ApiError;
 use crate::ids::{FragmentId, NodeId};
-use crate::store::{Arranged, Fragment, Label, MOST_REFUSED, Seen, Undone, WorldAt};
-use crate::tree::merge::Resolution;
-use crate::tree::{Piece, TreeEdit};
+use crate::store::{ArrangeResult, ExpectedVersion, Label, MOST_REFUSED, NodeWorldDiff, StashFragment, UndoResult};
+use crate::tree::merge::ConflictResolution;
+use crate::tree::{EditTarget, TreeEdit};
 use crate::world::diff;
 
 /// The most edits at once.
@@ -24,17 +24,17 @@ const CHANGES: usize = 200;
 const RUN: usize = 2_000;
 
 /// The id of a fragment.
-pub type FragmentRef = Id<FragmentId>;
+pub type WireFragmentId = WireId<FragmentId>;
 
 /// Edits of the arrangement: all of them are made, or none.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Edits {
+pub struct TreeEditsRequest {
     /// 1 to 500 edits, made in this order.
-    pub operations: Vec<EditShape>,
+    pub operations: Vec<TreeEditRequest>,
     /// Where the writer saw HEAD.
     #[serde(default)]
-    pub expected_leaf_id: Option<NodeRef>,
+    pub expected_leaf_id: Option<WireNodeId>,
     /// Instead: the newest operation that the writer saw.
     #[serde(default)]
     pub expected_op: Option<i64>,
@@ -45,28 +45,28 @@ pub struct Edits {
 /// `merge {fromLeafId, ontoLeafId, nodeIds?, resolve?}`, `purge {nodeId | fragmentId, confirm}`.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct EditShape {
+pub struct TreeEditRequest {
     /// Which edit.
     pub op: String,
     /// The node that it is about.
-    pub node_id: Option<NodeRef>,
+    pub node_id: Option<WireNodeId>,
     /// The fragment that it is about.
     #[schema(value_type = Option<String>)]
-    pub fragment_id: Option<FragmentRef>,
+    pub fragment_id: Option<WireFragmentId>,
     /// The node below which something is to hang; a fragment without one goes back to where it was.
-    pub target_id: Option<NodeRef>,
+    pub target_id: Option<WireNodeId>,
     /// `move` or `copy`; `move` unless said.
     pub mode: Option<String>,
     /// The session that the node or the fragment is of, where that is another one.
-    pub from_session_id: Option<SessionRef>,
+    pub from_session_id: Option<WireSessionId>,
     /// The messages of a run, which follow each other on one line.
-    pub node_ids: Option<Vec<NodeRef>>,
+    pub node_ids: Option<Vec<WireNodeId>>,
     /// The text of a summary.
     pub content: Option<String>,
     /// The end of the line from which something is brought over.
-    pub from_leaf_id: Option<NodeRef>,
+    pub from_leaf_id: Option<WireNodeId>,
     /// The end of the line that it comes to.
-    pub onto_leaf_id: Option<NodeRef>,
+    pub onto_leaf_id: Option<WireNodeId>,
     /// What becomes of each conflict, by path: `"theirs"`, `"ours"`, or a value; `{"value": …}` is the value inside, for
     /// those two words and for what looks like this itself.
     #[schema(value_type = Option<Object>)]
@@ -82,20 +82,20 @@ pub struct EditShape {
 /// What edits came to.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct EditsMade {
+pub struct TreeEditsResponse {
     /// The operation; the newest one if nothing had to change.
     pub op: i64,
     /// The fragments that the edits made, in their order.
     #[schema(value_type = Vec<String>)]
-    pub fragment_ids: Vec<FragmentRef>,
+    pub fragment_ids: Vec<WireFragmentId>,
     /// The messages that they made, in their order: the top of each copy, each summary, the end of what each merge brought.
-    pub node_ids: Vec<NodeRef>,
+    pub node_ids: Vec<WireNodeId>,
     /// The lines that leave a summarised run before its end, and so lose texts too.
-    pub affected: Affected,
+    pub affected: AffectedBranchesResponse,
     /// How the world changed at HEAD, at labels and at the tops of what moved; at most 200 lines.
-    pub world_changes: Vec<WorldChangeAt>,
+    pub world_changes: Vec<NodeWorldChangeResponse>,
     /// What copies from another session would do and the rules in force here refuse; at most 200 lines.
-    pub refused: Vec<RefusedAt>,
+    pub refused: Vec<RefusedOperationResponse>,
     /// Whether there was more to tell.
     pub is_cut_short: bool,
 }
@@ -103,9 +103,9 @@ pub struct EditsMade {
 /// Something that a copy would do to the world and that the rules in force leave out.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct RefusedAt {
+pub struct RefusedOperationResponse {
     /// The copy.
-    pub node_id: NodeRef,
+    pub node_id: WireNodeId,
     /// Where in the world.
     pub path: String,
     /// One sentence.
@@ -115,9 +115,9 @@ pub struct RefusedAt {
 /// Lines that lost texts by a summary of another one.
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Affected {
+pub struct AffectedBranchesResponse {
     /// Their last messages, at most 100.
-    pub leaf_ids: Vec<NodeRef>,
+    pub leaf_ids: Vec<WireNodeId>,
     /// How many lines there are.
     pub count: usize,
 }
@@ -125,9 +125,9 @@ pub struct Affected {
 /// A change of the world at a node.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct WorldChangeAt {
+pub struct NodeWorldChangeResponse {
     /// The node.
-    pub node_id: NodeRef,
+    pub node_id: WireNodeId,
     /// Where in its variables.
     pub path: String,
     /// The value before; null if there was none.
@@ -139,9 +139,9 @@ pub struct WorldChangeAt {
 /// Undo or redo.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct TurnBack {
+pub struct UndoRequest {
     /// Where the caller saw HEAD.
-    pub expected_leaf_id: Option<NodeRef>,
+    pub expected_leaf_id: Option<WireNodeId>,
     /// Instead: the newest operation that the caller saw.
     pub expected_op: Option<i64>,
 }
@@ -149,7 +149,7 @@ pub struct TurnBack {
 /// What was taken back or brought back.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TurnedBack {
+pub struct UndoResponse {
     /// The operation that this is.
     pub op: i64,
     /// The operation that began the step.
@@ -157,35 +157,35 @@ pub struct TurnedBack {
     /// What kind of act that was: `message`, `prune`, ….
     pub kind: &'static str,
     /// Where HEAD stands.
-    pub leaf_id: NodeRef,
+    pub leaf_id: WireNodeId,
     /// How the world changed at HEAD, at labels and at the tops of what moved; at most 200 lines.
-    pub world_changes: Vec<WorldChangeAt>,
+    pub world_changes: Vec<NodeWorldChangeResponse>,
     /// Whether there was more to tell.
     pub is_cut_short: bool,
 }
 
-impl From<&Undone> for TurnedBack {
-    fn from(undone: &Undone) -> Self {
+impl From<&UndoResult> for UndoResponse {
+    fn from(undone: &UndoResult) -> Self {
         let (world_changes, is_cut_short) = world_changes(&undone.worlds);
-        let Undone { op, step, kind, head, .. } = undone;
-        Self { op: *op, step: *step, kind: kind.word(), leaf_id: Id(*head), world_changes, is_cut_short }
+        let UndoResult { op, step, kind, head, .. } = undone;
+        Self { op: *op, step: *step, kind: kind.word(), leaf_id: WireId(*head), world_changes, is_cut_short }
     }
 }
 
 /// What lies in the stash.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Stash {
+pub struct StashResponse {
     /// The fragments, the one taken out last first.
-    pub items: Vec<FragmentShape>,
+    pub items: Vec<FragmentResponse>,
     /// The newest operation.
     pub op: i64,
 }
 
 /// The names in a tree.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Labels {
+pub struct LabelsResponse {
     /// The labels, by name.
-    pub items: Vec<LabelShape>,
+    pub items: Vec<LabelResponse>,
     /// The newest operation.
     pub op: i64,
 }
@@ -194,16 +194,16 @@ pub struct Labels {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Fragment)]
 #[serde(rename_all = "camelCase")]
-pub struct FragmentShape {
+pub struct FragmentResponse {
     /// The fragment.
     #[schema(value_type = String)]
-    pub id: FragmentRef,
+    pub id: WireFragmentId,
     /// Its name.
     pub name: Option<String>,
     /// Its top.
-    pub node_id: NodeRef,
+    pub node_id: WireNodeId,
     /// Where its top hung.
-    pub origin_id: Option<NodeRef>,
+    pub origin_id: Option<WireNodeId>,
     /// Whether it can go back there: that node still stands in the tree.
     pub can_return: bool,
     /// How many nodes lie in it.
@@ -217,12 +217,12 @@ pub struct FragmentShape {
 /// The tree of a fragment, or a page of it.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct FragmentTree {
+pub struct FragmentTreeResponse {
     /// The session.
-    pub session_id: SessionRef,
+    pub session_id: WireSessionId,
     /// The fragment.
     #[schema(value_type = String)]
-    pub fragment_id: FragmentRef,
+    pub fragment_id: WireFragmentId,
     /// The nodes, in the order in which they were made; parents come before children.
     pub items: Vec<ChatMessageNode>,
     /// Leads to the next nodes.
@@ -235,30 +235,35 @@ pub struct FragmentTree {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Label)]
 #[serde(rename_all = "camelCase")]
-pub struct LabelShape {
+pub struct LabelResponse {
     /// The name, unique in the session.
     pub name: String,
     /// The node.
-    pub node_id: NodeRef,
+    pub node_id: WireNodeId,
     /// Whether it moves with what is appended there.
     pub following: bool,
     /// Whether its node stands in the tree; otherwise it lies in the stash, or was taken back.
     pub is_in_tree: bool,
 }
 
-impl Edits {
+impl TreeEditsRequest {
     /// The edits for the store, and what the writer saw. `ids` names the fragments that come; a text has at most
     /// `longest` bytes.
     ///
     /// # Errors
     /// Names the field.
-    pub fn read(self, ids: &Ids, now: Time, longest: usize) -> Result<(Vec<TreeEdit>, Option<Seen>), ApiError> {
+    pub fn read(
+        self,
+        ids: &IdGenerator,
+        now: Time,
+        longest: usize,
+    ) -> Result<(Vec<TreeEdit>, Option<ExpectedVersion>), ApiError> {
         if self.operations.is_empty() || self.operations.len() > EDITS {
             return Err(ApiError::invalid("operations", format!("1 to {EDITS} edits are expected")));
         }
         let seen = seen(self.expected_leaf_id, self.expected_op)?;
         let edits = self.operations.into_iter().enumerate();
-        let read = |(at, edit): (usize, EditShape)| {
+        let read = |(at, edit): (usize, TreeEditRequest)| {
             edit.read(ids, now, longest).map_err(|error| {
                 let field = error.details.get("field").and_then(Value::as_str).unwrap_or_default().to_owned();
                 error.detail("field", format!("operations[{at}].{field}")).detail("operation", at)
@@ -268,8 +273,8 @@ impl Edits {
     }
 }
 
-impl EditShape {
-    fn read(mut self, ids: &Ids, now: Time, longest: usize) -> Result<TreeEdit, ApiError> {
+impl TreeEditRequest {
+    fn read(mut self, ids: &IdGenerator, now: Time, longest: usize) -> Result<TreeEdit, ApiError> {
         let edit = match self.op.as_str() {
             "prune" => {
                 TreeEdit::Prune { node: self.node()?, fragment: FragmentId::new(ids.next(now)), name: self.name.take() }
@@ -296,7 +301,7 @@ impl EditShape {
         }
     }
 
-    fn graft(&mut self, ids: &Ids, now: Time) -> Result<TreeEdit, ApiError> {
+    fn graft(&mut self, ids: &IdGenerator, now: Time) -> Result<TreeEdit, ApiError> {
         let piece = self.piece()?;
         let (target, from) = (self.target_id.take().map(|id| id.0), self.from_session_id.take().map(|id| id.0));
         let leaves = match (self.mode.take().as_deref(), from) {
@@ -309,7 +314,7 @@ impl EditShape {
         Ok(TreeEdit::Copy { piece, target, from, leaves, seed: ids.seed() })
     }
 
-    fn summarise(&mut self, ids: &Ids, longest: usize) -> Result<TreeEdit, ApiError> {
+    fn summarise(&mut self, ids: &IdGenerator, longest: usize) -> Result<TreeEdit, ApiError> {
         let nodes = self.run()?;
         if nodes.is_empty() {
             return Err(ApiError::invalid("nodeIds", "the ids of the messages are expected"));
@@ -319,8 +324,8 @@ impl EditShape {
         Ok(TreeEdit::Summarise { nodes, content: text, seed: ids.seed() })
     }
 
-    fn merge(&mut self, ids: &Ids) -> Result<TreeEdit, ApiError> {
-        let leaf = |field, id: Option<NodeRef>| {
+    fn merge(&mut self, ids: &IdGenerator) -> Result<TreeEdit, ApiError> {
+        let leaf = |field, id: Option<WireNodeId>| {
             id.map(|id| id.0).ok_or_else(|| ApiError::invalid(field, "the id of a message is expected"))
         };
         let from = leaf("fromLeafId", self.from_leaf_id.take())?;
@@ -339,10 +344,10 @@ impl EditShape {
         Ok(nodes.into_iter().map(|id| id.0).collect())
     }
 
-    fn piece(&mut self) -> Result<Piece, ApiError> {
+    fn piece(&mut self) -> Result<EditTarget, ApiError> {
         match (self.node_id.take(), self.fragment_id.take()) {
-            (Some(node), None) => Ok(Piece::Node(node.0)),
-            (None, Some(fragment)) => Ok(Piece::Fragment(fragment.0)),
+            (Some(node), None) => Ok(EditTarget::Node(node.0)),
+            (None, Some(fragment)) => Ok(EditTarget::Fragment(fragment.0)),
             _ => Err(ApiError::invalid("nodeId", "either nodeId or fragmentId is expected")),
         }
     }
@@ -383,23 +388,23 @@ impl EditShape {
 }
 
 /// What becomes of a conflict. Any value can be said as it is, but for the two words; `{"value": …}` says every one.
-fn resolution(how: Value) -> Resolution {
+fn resolution(how: Value) -> ConflictResolution {
     match how {
-        Value::String(word) if word == "theirs" => Resolution::Theirs,
-        Value::String(word) if word == "ours" => Resolution::Ours,
+        Value::String(word) if word == "theirs" => ConflictResolution::Theirs,
+        Value::String(word) if word == "ours" => ConflictResolution::Ours,
         Value::Object(mut map) if map.len() == 1 && map.contains_key("value") => {
-            Resolution::Value(map.shift_remove("value").unwrap_or_default())
+            ConflictResolution::Value(map.shift_remove("value").unwrap_or_default())
         }
-        value => Resolution::Value(value),
+        value => ConflictResolution::Value(value),
     }
 }
 
 /// How worlds changed, line by line; whether that was more than fits.
-pub fn world_changes(worlds: &[WorldAt]) -> (Vec<WorldChangeAt>, bool) {
+pub fn world_changes(worlds: &[NodeWorldDiff]) -> (Vec<NodeWorldChangeResponse>, bool) {
     let mut lines = Vec::new();
     for at in worlds {
-        lines.extend(diff(&at.before, &at.after).into_iter().map(|change| WorldChangeAt {
-            node_id: Id(at.node),
+        lines.extend(diff(&at.before, &at.after).into_iter().map(|change| NodeWorldChangeResponse {
+            node_id: WireId(at.node),
             path: change.path.to_string(),
             before: change.before,
             after: change.after,
@@ -412,25 +417,25 @@ pub fn world_changes(worlds: &[WorldAt]) -> (Vec<WorldChangeAt>, bool) {
     (lines, false)
 }
 
-impl EditsMade {
+impl TreeEditsResponse {
     /// What a list of edits came to.
-    pub fn new(arranged: &Arranged, edits: &[TreeEdit]) -> Self {
+    pub fn new(arranged: &ArrangeResult, edits: &[TreeEdit]) -> Self {
         let (world_changes, is_cut_short) = world_changes(&arranged.worlds);
         let fragments = edits.iter().filter_map(|edit| match edit {
-            TreeEdit::Prune { fragment, .. } => Some(Id(*fragment)),
+            TreeEdit::Prune { fragment, .. } => Some(WireId(*fragment)),
             _ => None,
         });
-        let leaf_ids = arranged.made.leaves.iter().copied().map(Id).collect();
-        let refused = arranged.made.refused.iter().map(|one| RefusedAt {
-            node_id: Id(one.node),
+        let leaf_ids = arranged.made.leaves.iter().copied().map(WireId).collect();
+        let refused = arranged.made.refused.iter().map(|one| RefusedOperationResponse {
+            node_id: WireId(one.node),
             path: one.path.to_string(),
             reason: one.reason.clone(),
         });
         Self {
             op: arranged.op,
             fragment_ids: fragments.collect(),
-            node_ids: arranged.made.nodes.iter().copied().map(Id).collect(),
-            affected: Affected { leaf_ids, count: arranged.made.affected },
+            node_ids: arranged.made.nodes.iter().copied().map(WireId).collect(),
+            affected: AffectedBranchesResponse { leaf_ids, count: arranged.made.affected },
             world_changes,
             refused: refused.take(MOST_REFUSED).collect(),
             is_cut_short: is_cut_short || arranged.made.refused.len() > MOST_REFUSED,
@@ -438,7 +443,7 @@ impl EditsMade {
     }
 }
 
-impl ToKeep for EditsMade {
+impl RedactForReplay for TreeEditsResponse {
     fn to_keep(mut self) -> Self {
         self.is_cut_short |= !(self.world_changes.is_empty() && self.refused.is_empty());
         self.world_changes.clear();
@@ -447,7 +452,7 @@ impl ToKeep for EditsMade {
     }
 }
 
-impl ToKeep for TurnedBack {
+impl RedactForReplay for UndoResponse {
     fn to_keep(mut self) -> Self {
         self.is_cut_short |= !self.world_changes.is_empty();
         self.world_changes.clear();
@@ -455,16 +460,16 @@ impl ToKeep for TurnedBack {
     }
 }
 
-impl From<Fragment> for FragmentShape {
-    fn from(fragment: Fragment) -> Self {
+impl From<StashFragment> for FragmentResponse {
+    fn from(fragment: StashFragment) -> Self {
         let mut lines = fragment.beginning.lines().map(str::trim).filter(|line| !line.is_empty());
         let first_line = lines.next().unwrap_or_default();
         let goes_on = if lines.next().is_some() { " …" } else { "" };
         Self {
-            id: Id(fragment.id),
+            id: WireId(fragment.id),
             name: fragment.name,
-            node_id: Id(fragment.top),
-            origin_id: fragment.origin.map(Id),
+            node_id: WireId(fragment.top),
+            origin_id: fragment.origin.map(WireId),
             can_return: fragment.is_origin_there,
             count: fragment.count,
             first_line: format!("{first_line}{goes_on}"),
@@ -473,8 +478,8 @@ impl From<Fragment> for FragmentShape {
     }
 }
 
-impl From<Label> for LabelShape {
+impl From<Label> for LabelResponse {
     fn from(label: Label) -> Self {
-        Self { name: label.name, node_id: Id(label.node), following: label.following, is_in_tree: label.is_in_tree }
+        Self { name: label.name, node_id: WireId(label.node), following: label.following, is_in_tree: label.is_in_tree }
     }
 }

@@ -4,19 +4,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
-use super::arrange::LabelShape;
-use super::ids::NodeRef;
+use super::arrange::LabelResponse;
+use super::ids::WireNodeId;
 use super::node::ChatMessageNode;
 use super::words::Status;
 use crate::ids::NodeId;
-use crate::world::Operation;
+use crate::world::StateOperation;
 
 /// One branch: a node below which there is nothing, or which has a name that follows, and the line to it.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Branch {
+pub struct BranchResponse {
     /// Where it ends.
-    pub leaf_id: NodeRef,
+    pub leaf_id: WireNodeId,
     /// Edges from the root to there.
     pub depth: i32,
     /// Turns to there.
@@ -28,11 +28,11 @@ pub struct Branch {
     /// Whether its end is a reply that nobody has seen.
     pub is_unread: bool,
     /// The last node that it shares with the line to HEAD; its own end where it lies on that line.
-    pub parting_id: NodeRef,
+    pub parting_id: WireNodeId,
     /// Whether it ends at HEAD.
     pub is_trunk: bool,
     /// The names of its end.
-    pub labels: Vec<LabelShape>,
+    pub labels: Vec<LabelResponse>,
     /// When its end was made.
     pub timestamp: String,
 }
@@ -44,10 +44,10 @@ pub struct Branch {
 pub struct DiffQuery {
     /// Where the one line ends; HEAD unless said.
     #[param(value_type = Option<String>)]
-    pub from: Option<NodeRef>,
+    pub from: Option<WireNodeId>,
     /// Where the other ends; HEAD unless said.
     #[param(value_type = Option<String>)]
-    pub to: Option<NodeRef>,
+    pub to: Option<WireNodeId>,
     /// How many nodes of each side, 1 to 500; 200 unless said.
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
@@ -56,15 +56,15 @@ pub struct DiffQuery {
 /// How two lines differ.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Diff {
+pub struct DiffResponse {
     /// The last node that lies on both.
-    pub ancestor_id: NodeRef,
+    pub ancestor_id: WireNodeId,
     /// What the one line has since.
-    pub from: Side,
+    pub from: DiffSide,
     /// What the other has since.
-    pub to: Side,
+    pub to: DiffSide,
     /// Where the two worlds differ, as deep as possible.
-    pub world: Vec<Difference>,
+    pub world: Vec<WorldDifferenceResponse>,
     /// The newest operation.
     pub op: i64,
 }
@@ -72,20 +72,20 @@ pub struct Diff {
 /// What one line has since it parted from another.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Side {
+pub struct DiffSide {
     /// Where it ends.
-    pub leaf_id: NodeRef,
+    pub leaf_id: WireNodeId,
     /// How many nodes there are since they parted: disabled and `change` nodes too.
     pub count: i32,
     /// The newest of them, oldest first.
     pub items: Vec<ChatMessageNode>,
     /// Null if these are all; else where the older ones are: the `before` of the projection of this leaf, with `all=1`.
-    pub next: Option<NodeRef>,
+    pub next: Option<WireNodeId>,
 }
 
 /// A place of `vars` at which two worlds differ.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Difference {
+pub struct WorldDifferenceResponse {
     /// Where, from `vars`.
     pub path: String,
     /// The value on the one line; missing where there is none.
@@ -97,12 +97,12 @@ pub struct Difference {
     #[schema(value_type = Value, required = false)]
     pub to: Option<Value>,
     /// What was done since they parted at this place, above it or inside it.
-    pub operations: Deeds,
+    pub operations: DiffOperations,
 }
 
 /// What each line did to a place, oldest first: operations with the node that did each, `{nodeId, op, path, …, why, by}`.
 #[derive(Debug, Default, Serialize, ToSchema)]
-pub struct Deeds {
+pub struct DiffOperations {
     /// What the one line did.
     #[schema(value_type = Vec<Object>)]
     pub from: Vec<Value>,
@@ -114,7 +114,7 @@ pub struct Deeds {
 }
 
 /// An operation with the node that did it.
-pub fn deed(node: NodeId, operation: &Operation) -> Value {
+pub fn deed(node: NodeId, operation: &StateOperation) -> Value {
     let mut deed = Map::new();
     deed.insert("nodeId".to_owned(), node.to_string().into());
     if let Value::Object(fields) = operation.to_json() {
@@ -133,7 +133,7 @@ pub struct VariablesQuery {
     pub path: Vec<String>,
     /// Where the lines end, at most 16: `leaf=…&leaf=…`; HEAD unless said.
     #[param(value_type = Vec<String>)]
-    pub leaf: Vec<NodeRef>,
+    pub leaf: Vec<WireNodeId>,
     /// How many nodes of each line, 1 to 500; 500 unless said.
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
@@ -143,9 +143,9 @@ pub struct VariablesQuery {
 
 /// How values went along lines.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Variables {
+pub struct VariablesResponse {
     /// One for each line and place, in the order in which they were asked for.
-    pub items: Vec<Series>,
+    pub items: Vec<VariableSeries>,
     /// Leads to the nodes further down; null when all lines have ended.
     pub next: Option<String>,
     /// The newest operation.
@@ -155,21 +155,21 @@ pub struct Variables {
 /// How one value went along one line.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Series {
+pub struct VariableSeries {
     /// Where the line ends.
-    pub leaf_id: NodeRef,
+    pub leaf_id: WireNodeId,
     /// Which place of `vars`.
     pub path: String,
     /// The value after each node, oldest first.
-    pub points: Vec<Point>,
+    pub points: Vec<VariablePoint>,
 }
 
 /// A value after a node.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Point {
+pub struct VariablePoint {
     /// The node.
-    pub node_id: NodeRef,
+    pub node_id: WireNodeId,
     /// The number of the turn.
     pub turn: i32,
     /// Edges from the root.

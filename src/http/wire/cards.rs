@@ -6,18 +6,19 @@ use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
 use super::given;
-use super::ids::{CharacterRef, Id, LorebookRef, PersonaRef};
-use super::report::Report;
-use crate::http::error::{ApiError, Code};
+use super::ids::{WireCharacterId, WireId, WireLorebookId, WirePersonaId};
+use super::report::ImportReportResponse;
+use crate::http::error::{ApiError, ApiErrorCode};
 use crate::store::{CharacterCard, PersonaCard};
-use crate::tree::card::{self, Unfit};
+use crate::tree::card::{self, ValidationError};
 
 /// A character: who a session is played with.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Character {
+#[schema(as = Character)]
+pub struct CharacterResponse {
     /// Its id.
-    pub id: CharacterRef,
+    pub id: WireCharacterId,
     /// Its name.
     pub name: String,
     /// Who it is.
@@ -60,9 +61,9 @@ pub struct Character {
 /// A persona: who the user plays.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Persona {
+pub struct PersonaResponse {
     /// Its id.
-    pub id: PersonaRef,
+    pub id: WirePersonaId,
     /// Its name.
     pub name: String,
     /// Who it is.
@@ -81,38 +82,38 @@ pub struct Persona {
 /// A character that came as a card of another program.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ImportedCharacter {
+pub struct CharacterImportResponse {
     /// The character.
     #[serde(flatten)]
-    pub character: Character,
+    pub character: CharacterResponse,
     /// What came over, and what of it works here.
-    pub report: Report,
+    pub report: ImportReportResponse,
 }
 
 /// Personas that came from another program.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ImportedPersonas {
+pub struct PersonasImportResponse {
     /// Those that are there now.
-    pub items: Vec<Persona>,
+    pub items: Vec<PersonaResponse>,
     /// What came over, and what of it works here.
-    pub report: Report,
+    pub report: ImportReportResponse,
 }
 
 /// In which form a card goes out.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
-pub struct ExportQuery {
+pub struct CardExportQuery {
     /// The form.
     #[param(inline)]
-    pub format: CardFormat,
+    pub format: CardFormatParam,
 }
 
 /// A form of cards.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum CardFormat {
+pub enum CardFormatParam {
     /// The picture with the card inside, for readers of all versions.
     #[default]
     Png,
@@ -122,7 +123,7 @@ pub enum CardFormat {
     Charx,
 }
 
-impl CardFormat {
+impl CardFormatParam {
     /// How the name of a file ends.
     pub const fn ending(self) -> &'static str {
         match self {
@@ -149,14 +150,14 @@ impl CardFormat {
 pub struct AvatarQuery {
     /// A small copy, for lists; without it the picture itself.
     #[param(inline)]
-    pub size: Option<Size>,
+    pub size: Option<AvatarSize>,
     /// Names the content, as the character's `avatar` does: such an answer may be kept for good.
     pub v: Option<String>,
 }
 
 /// A copy of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
-pub enum Size {
+pub enum AvatarSize {
     /// At most 96 pixels on a side: a list.
     #[serde(rename = "96")]
     Row,
@@ -199,8 +200,8 @@ pub struct CharacterFields {
     pub avatar: Option<Option<String>>,
     /// The lorebook that belongs to it, one of the caller's, or null.
     #[serde(deserialize_with = "given")]
-    #[schema(value_type = Option<LorebookRef>)]
-    pub lorebook_id: Option<Option<LorebookRef>>,
+    #[schema(value_type = Option<WireLorebookId>)]
+    pub lorebook_id: Option<Option<WireLorebookId>>,
     /// Everything else that its card says. In a change, keys are merged and a null takes a key away.
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Map<String, Value>>,
@@ -229,7 +230,7 @@ impl CharacterFields {
     /// # Errors
     /// A field is empty where it must not be, or too long.
     pub fn apply(self, card: &mut Map<String, Value>) -> Result<(), ApiError> {
-        let mut fill = Fill { card };
+        let mut fill = CardFieldWriter { card };
         fill.put("name", self.name.map(|name| name.trim().to_owned()));
         fill.put("description", self.description);
         fill.put("personality", self.personality);
@@ -255,7 +256,7 @@ impl PersonaFields {
     /// # Errors
     /// A field is empty where it must not be, or too long.
     pub fn apply(self, card: &mut Map<String, Value>) -> Result<(), ApiError> {
-        let mut fill = Fill { card };
+        let mut fill = CardFieldWriter { card };
         fill.put("name", self.name.map(|name| name.trim().to_owned()));
         fill.put("description", self.description);
         fill.put("avatar", self.avatar);
@@ -264,19 +265,19 @@ impl PersonaFields {
     }
 }
 
-impl From<Unfit> for ApiError {
-    fn from(Unfit { field, message, most }: Unfit) -> Self {
-        let code = if most.is_some() { Code::TooLarge } else { Code::Invalid };
+impl From<ValidationError> for ApiError {
+    fn from(ValidationError { field, message, most }: ValidationError) -> Self {
+        let code = if most.is_some() { ApiErrorCode::TooLarge } else { ApiErrorCode::Invalid };
         let error = field.into_iter().fold(Self::new(code, message), |error, field| error.detail("field", field));
         most.into_iter().fold(error, |error, most| error.detail("limit", most))
     }
 }
 
-struct Fill<'a> {
+struct CardFieldWriter<'a> {
     card: &'a mut Map<String, Value>,
 }
 
-impl Fill<'_> {
+impl CardFieldWriter<'_> {
     fn put(&mut self, key: &str, value: Option<impl Into<Value>>) {
         if let Some(value) = value {
             self.card.insert(key.to_owned(), value.into());
@@ -301,9 +302,9 @@ impl Fill<'_> {
 }
 
 /// Fields of a card, in the form of the wire.
-struct Fields<'a>(&'a Map<String, Value>);
+struct CardFieldReader<'a>(&'a Map<String, Value>);
 
-impl Fields<'_> {
+impl CardFieldReader<'_> {
     fn text(&self, key: &str) -> String {
         self.optional(key).unwrap_or_default()
     }
@@ -322,11 +323,11 @@ impl Fields<'_> {
     }
 }
 
-impl From<CharacterCard> for Character {
+impl From<CharacterCard> for CharacterResponse {
     fn from(card: CharacterCard) -> Self {
-        let fields = Fields(&card.card);
+        let fields = CardFieldReader(&card.card);
         Self {
-            id: Id(card.id),
+            id: WireId(card.id),
             name: fields.text("name"),
             description: fields.text("description"),
             personality: fields.text("personality"),
@@ -349,7 +350,7 @@ impl From<CharacterCard> for Character {
     }
 }
 
-impl Character {
+impl CharacterResponse {
     /// A character in a list: without what cards of other programs bring along and no list shows.
     pub fn brief(card: CharacterCard) -> Self {
         let mut brief = Self::from(card);
@@ -358,11 +359,11 @@ impl Character {
     }
 }
 
-impl From<PersonaCard> for Persona {
+impl From<PersonaCard> for PersonaResponse {
     fn from(card: PersonaCard) -> Self {
-        let fields = Fields(&card.card);
+        let fields = CardFieldReader(&card.card);
         Self {
-            id: Id(card.id),
+            id: WireId(card.id),
             name: fields.text("name"),
             description: fields.text("description"),
             avatar: fields.optional("avatar"),
@@ -394,18 +395,22 @@ mod tests {
 
     #[test]
     fn bounds_are_named() {
-        let check = |value: Value, code: Code, field: &str| {
+        let check = |value: Value, code: ApiErrorCode, field: &str| {
             let error = fields(value.clone()).apply(&mut Map::new()).unwrap_err();
             assert_eq!((error.code, error.details["field"].as_str()), (code, Some(field)), "{value}");
         };
-        check(json!({}), Code::Invalid, "name");
-        check(json!({"name": "  "}), Code::Invalid, "name");
-        check(json!({"name": "x".repeat(201)}), Code::Invalid, "name");
-        check(json!({"name": "a", "description": "x".repeat(card::LONGEST_TEXT + 1)}), Code::TooLarge, "description");
-        check(json!({"name": "a", "tags": vec!["t"; 101]}), Code::Invalid, "tags");
-        check(json!({"name": "a", "tags": ["x".repeat(101)]}), Code::TooLarge, "tags[0]");
+        check(json!({}), ApiErrorCode::Invalid, "name");
+        check(json!({"name": "  "}), ApiErrorCode::Invalid, "name");
+        check(json!({"name": "x".repeat(201)}), ApiErrorCode::Invalid, "name");
+        check(
+            json!({"name": "a", "description": "x".repeat(card::LONGEST_TEXT + 1)}),
+            ApiErrorCode::TooLarge,
+            "description",
+        );
+        check(json!({"name": "a", "tags": vec!["t"; 101]}), ApiErrorCode::Invalid, "tags");
+        check(json!({"name": "a", "tags": ["x".repeat(101)]}), ApiErrorCode::TooLarge, "tags[0]");
         for address in ["http://evil.example/x.png", "//evil.example/x", "/\\evil.example", "javascript:1"] {
-            check(json!({"name": "a", "avatar": address}), Code::Invalid, "avatar");
+            check(json!({"name": "a", "avatar": address}), ApiErrorCode::Invalid, "avatar");
         }
     }
 }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::ids::{DeviceRef, Id};
-use crate::http::answer::ToKeep;
+use super::ids::{WireDeviceId, WireId};
+use crate::http::answer::RedactForReplay;
 use crate::http::error::ApiError;
 use crate::ids::DeviceId;
 use crate::store;
@@ -17,9 +17,9 @@ const LONGEST_CODE: usize = 200;
 /// A paired device.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Device {
+pub struct DeviceResponse {
     /// Its id.
-    pub id: DeviceRef,
+    pub id: WireDeviceId,
     /// How people call it.
     pub name: String,
     /// When it was paired.
@@ -33,19 +33,19 @@ pub struct Device {
 /// Asks for a code.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NewPairing {}
+pub struct PairingRequest {}
 
 /// A code by which one device may be paired, in the addresses that this machine has.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Pairing {
+pub struct PairingResponse {
     /// The code that the addresses have; empty in a repeated answer.
     pub code: String,
     /// The same to type: eight letters and digits. With either, both are used up. Empty in a repeated answer.
     pub short_code: String,
     /// The addresses, the most probable first: the one of the page that asks, unless that is the machine's own, then those
     /// of this machine. None where it is in no network, and none in a repeated answer.
-    pub links: Vec<Link>,
+    pub links: Vec<PairingLink>,
     /// When the code ends.
     pub expires_at: String,
     /// The seconds until then.
@@ -55,7 +55,7 @@ pub struct Pairing {
 /// An address that a device opens to be paired.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Link {
+pub struct PairingLink {
     /// The address. The code stands behind the `#`, which no browser sends and no log keeps.
     pub address: String,
     /// The same as a QR code: its rows, `1` for a dark square and `0` for a light one, without the quiet zone.
@@ -65,7 +65,7 @@ pub struct Link {
 /// A device shows a code.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ClaimedCode {
+pub struct ClaimDeviceRequest {
     /// The code of an address, or the short one; capitals, spaces and dashes are as nobody had typed them.
     pub code: String,
 }
@@ -73,17 +73,17 @@ pub struct ClaimedCode {
 /// Changes to a device.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct DeviceChange {
+pub struct UpdateDeviceRequest {
     /// Another name.
     pub name: String,
 }
 
-impl Device {
+impl DeviceResponse {
     /// A device for the one that asks.
-    pub fn new(device: store::Device, this: Option<DeviceId>) -> Self {
-        let store::Device { id, name, created, seen, .. } = device;
+    pub fn new(device: store::PairedDevice, this: Option<DeviceId>) -> Self {
+        let store::PairedDevice { id, name, created, seen, .. } = device;
         Self {
-            id: Id(id),
+            id: WireId(id),
             name,
             created_at: created.to_string(),
             last_seen_at: seen.to_string(),
@@ -92,21 +92,21 @@ impl Device {
     }
 }
 
-impl ToKeep for Pairing {
+impl RedactForReplay for PairingResponse {
     /// Nothing of a code is ever written.
     fn to_keep(self) -> Self {
         Self { code: String::new(), short_code: String::new(), links: Vec::new(), ..self }
     }
 }
 
-impl ClaimedCode {
+impl ClaimDeviceRequest {
     /// The code, unless nobody could have given it.
     pub fn read(&self) -> &str {
         if self.code.len() <= LONGEST_CODE { self.code.trim() } else { "" }
     }
 }
 
-impl DeviceChange {
+impl UpdateDeviceRequest {
     /// The name, if it is one.
     ///
     /// # Errors

@@ -5,11 +5,11 @@ use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
 use super::PageQuery;
-use super::ids::{DocumentRef, Id};
+use super::ids::{WireDocumentId, WireId};
 use crate::http::error::ApiError;
 use crate::store;
 use crate::tree::bounds;
-use crate::turn::{FoundDocument, FoundDocuments};
+use crate::turn::{RankedDocument, RankedDocuments};
 
 /// The most bytes of what is known of a document, as JSON.
 const LARGEST_METADATA: usize = 16 << 10;
@@ -21,9 +21,9 @@ const MOST_FOUND: u32 = 50;
 /// A text that is kept for prompts.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Document {
+pub struct DocumentResponse {
     /// Its id.
-    pub id: DocumentRef,
+    pub id: WireDocumentId,
     /// The collection that it belongs to: sessions look through whole collections.
     pub collection: String,
     /// The text.
@@ -38,7 +38,7 @@ pub struct Document {
 /// A collection of documents.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Collection {
+pub struct DocumentCollectionResponse {
     /// Its name.
     pub name: String,
     /// How many documents it has.
@@ -62,7 +62,7 @@ pub struct DocumentQuery {
 /// A new document.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NewDocument {
+pub struct CreateDocumentRequest {
     /// The collection that it belongs to; one that is not there begins with it.
     pub collection: String,
     /// The text.
@@ -76,7 +76,7 @@ pub struct NewDocument {
 /// What documents are looked for.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct DocumentSearch {
+pub struct DocumentSearchRequest {
     /// The collections that are looked through; others never are.
     pub collections: Vec<String>,
     /// What it should be about.
@@ -90,9 +90,9 @@ pub struct DocumentSearch {
 /// The documents that were found.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct DocumentsFound {
+pub struct DocumentSearchResponse {
     /// The documents, the best first.
-    pub items: Vec<DocumentFound>,
+    pub items: Vec<DocumentSearchHit>,
     /// Why they were found by words alone, though a model of embeddings is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false)]
@@ -102,10 +102,10 @@ pub struct DocumentsFound {
 /// A document that was found.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct DocumentFound {
+pub struct DocumentSearchHit {
     /// The document.
     #[serde(flatten)]
-    pub document: Document,
+    pub document: DocumentResponse,
     /// How good it is among these; it says nothing beside other questions.
     pub score: f32,
     /// How near its meaning is, from -1 to 1; null where it was found by its words alone.
@@ -119,7 +119,7 @@ impl DocumentQuery {
     }
 }
 
-impl NewDocument {
+impl CreateDocumentRequest {
     /// Whether it may be kept; a text may have so many bytes.
     ///
     /// # Errors
@@ -141,7 +141,7 @@ impl NewDocument {
     }
 }
 
-impl DocumentSearch {
+impl DocumentSearchRequest {
     /// The collections, the question, and how many are wanted.
     ///
     /// # Errors
@@ -160,22 +160,22 @@ impl DocumentSearch {
     }
 }
 
-impl From<store::Document> for Document {
-    fn from(document: store::Document) -> Self {
-        let store::Document { id, collection, content, metadata, created } = document;
-        Self { id: Id(id), collection, content, metadata, created_at: created.to_string() }
+impl From<store::StoredDocument> for DocumentResponse {
+    fn from(document: store::StoredDocument) -> Self {
+        let store::StoredDocument { id, collection, content, metadata, created } = document;
+        Self { id: WireId(id), collection, content, metadata, created_at: created.to_string() }
     }
 }
 
-impl From<(String, i64)> for Collection {
+impl From<(String, i64)> for DocumentCollectionResponse {
     fn from((name, count): (String, i64)) -> Self {
         Self { name, count }
     }
 }
 
-impl From<FoundDocuments> for DocumentsFound {
-    fn from(found: FoundDocuments) -> Self {
-        let one = |FoundDocument { document, score, similarity }| DocumentFound {
+impl From<RankedDocuments> for DocumentSearchResponse {
+    fn from(found: RankedDocuments) -> Self {
+        let one = |RankedDocument { document, score, similarity }| DocumentSearchHit {
             document: document.into(),
             score,
             similarity,

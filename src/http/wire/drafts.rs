@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::ids::{DraftRef, Id, NodeRef};
+use super::ids::{WireDraftId, WireId, WireNodeId};
 use super::sessions::model;
 use crate::http::error::ApiError;
-use crate::live::{Draft, Failed};
+use crate::live::{Draft, DraftFailure};
 use crate::turn;
 
 /// The most messages of a summary.
@@ -16,9 +16,9 @@ const RUN: usize = 2_000;
 /// A message to draft in the user's own voice.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Impersonate {
+pub struct ImpersonateRequest {
     /// Where it would be written; at HEAD unless said.
-    pub leaf_id: Option<NodeRef>,
+    pub leaf_id: Option<WireNodeId>,
     /// Another model than the session's.
     pub model: Option<String>,
     /// Parameters over the session's.
@@ -29,9 +29,9 @@ pub struct Impersonate {
 /// A summary to draft.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Summarise {
+pub struct SummariseRequest {
     /// Messages that follow each other on one line, in any order.
-    pub node_ids: Vec<NodeRef>,
+    pub node_ids: Vec<WireNodeId>,
     /// Another model than the session's.
     #[serde(default)]
     pub model: Option<String>,
@@ -44,18 +44,18 @@ pub struct Summarise {
 /// A draft was begun; its text comes as events.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Begun {
+pub struct DraftBegunResponse {
     /// The draft.
-    pub draft_id: DraftRef,
+    pub draft_id: WireDraftId,
 }
 
 /// A draft as far as it is. It is kept until the server stops, or until many others came after it.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Draft)]
-pub struct DraftShape {
+pub struct DraftResponse {
     /// Its id.
-    pub id: DraftRef,
+    pub id: WireDraftId,
     /// `impersonate` or `summarise`.
     #[schema(value_type = String)]
     pub kind: &'static str,
@@ -69,12 +69,12 @@ pub struct DraftShape {
     /// The model that was asked.
     pub model: String,
     /// Why it failed.
-    pub error: Option<DraftError>,
+    pub error: Option<DraftErrorResponse>,
 }
 
 /// Why a draft failed.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct DraftError {
+pub struct DraftErrorResponse {
     /// A stable word, as on a message.
     pub code: String,
     /// One sentence.
@@ -83,50 +83,50 @@ pub struct DraftError {
     pub hint: String,
 }
 
-impl Impersonate {
+impl ImpersonateRequest {
     /// The draft for the turn.
     ///
     /// # Errors
     /// Names the field.
-    pub fn read(self) -> Result<turn::Impersonate, ApiError> {
+    pub fn read(self) -> Result<turn::ImpersonateSpec, ApiError> {
         model(self.model.as_deref())?;
-        Ok(turn::Impersonate { leaf: self.leaf_id.map(|id| id.0), model: self.model, params: self.params })
+        Ok(turn::ImpersonateSpec { leaf: self.leaf_id.map(|id| id.0), model: self.model, params: self.params })
     }
 }
 
-impl Summarise {
+impl SummariseRequest {
     /// The draft for the turn.
     ///
     /// # Errors
     /// Names the field.
-    pub fn read(self) -> Result<turn::Summarise, ApiError> {
+    pub fn read(self) -> Result<turn::SummarySpec, ApiError> {
         if self.node_ids.is_empty() || self.node_ids.len() > RUN {
             return Err(ApiError::invalid("nodeIds", format!("1 to {RUN} messages are expected")));
         }
         model(self.model.as_deref())?;
         let nodes = self.node_ids.into_iter().map(|id| id.0).collect();
-        Ok(turn::Summarise { nodes, model: self.model, params: self.params })
+        Ok(turn::SummarySpec { nodes, model: self.model, params: self.params })
     }
 }
 
-impl From<&Draft> for DraftShape {
+impl From<&Draft> for DraftResponse {
     fn from(draft: &Draft) -> Self {
         // The end first: what is over has all of its text.
         let phase = draft.phase();
         Self {
-            id: Id(draft.writing.id),
+            id: WireId(draft.writing.id),
             kind: draft.kind.word(),
             status: phase.word,
             queue_position: phase.place,
             content: draft.writing.look(|written| written.content.clone()),
             model: draft.model.clone(),
-            error: draft.failed().map(DraftError::from),
+            error: draft.failed().map(DraftErrorResponse::from),
         }
     }
 }
 
-impl From<&Failed> for DraftError {
-    fn from(failed: &Failed) -> Self {
+impl From<&DraftFailure> for DraftErrorResponse {
+    fn from(failed: &DraftFailure) -> Self {
         Self { code: failed.code.clone(), message: failed.message.clone(), hint: failed.hint.clone() }
     }
 }

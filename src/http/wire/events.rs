@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::drafts::DraftError;
-use super::ids::{DraftRef, NodeRef};
+use super::drafts::DraftErrorResponse;
+use super::ids::{WireDraftId, WireNodeId};
 use super::node::ChatMessageNode;
-use super::tree::OperationShape;
+use super::tree::OperationResponse;
 use super::words::Effects;
-use super::world::DeltaShape;
+use super::world::DeltaResponse;
 use crate::http::error::{ApiError, ErrorFields};
 
 /// A frame to a client. One whose `type` a client does not know it passes over.
@@ -23,7 +23,7 @@ pub enum Event {
         /// The newest operation.
         op: i64,
         /// HEAD.
-        leaf_id: NodeRef,
+        leaf_id: WireNodeId,
     },
     /// A node came: complete, or a placeholder.
     #[serde(rename = "node.created", rename_all = "camelCase")]
@@ -35,12 +35,12 @@ pub enum Event {
     },
     /// More of a reply arrived.
     #[serde(rename = "node.content.updated")]
-    Grown(Chunk),
+    Grown(ReplyChunkEvent),
     /// A reply reached another phase.
     #[serde(rename = "node.progress", rename_all = "camelCase")]
     Progress {
         /// The node.
-        id: NodeRef,
+        id: WireNodeId,
         /// `queued`, `waiting`, `thinking` or `streaming`.
         #[schema(value_type = String)]
         phase: &'static str,
@@ -56,7 +56,7 @@ pub enum Event {
         /// The node.
         node: Box<ChatMessageNode>,
         /// What it does to the world.
-        world_delta: DeltaShape,
+        world_delta: DeltaResponse,
     },
     /// Nodes were enabled, disabled, muted or rated.
     #[serde(rename = "node.state.updated", rename_all = "camelCase")]
@@ -65,7 +65,7 @@ pub enum Event {
         op: i64,
         /// The nodes.
         #[serde(flatten)]
-        states: States,
+        states: NodeStatesEvent,
     },
     /// HEAD moved.
     #[serde(rename = "head.moved", rename_all = "camelCase")]
@@ -73,9 +73,9 @@ pub enum Event {
         /// The operation.
         op: i64,
         /// HEAD.
-        leaf_id: NodeRef,
+        leaf_id: WireNodeId,
         /// The nearest context node at or above it.
-        context_node_id: Option<NodeRef>,
+        context_node_id: Option<WireNodeId>,
     },
     /// Nodes hang elsewhere, or left or rejoined the tree; also an operation on what is out of the tree by now.
     #[serde(rename = "tree.changed", rename_all = "camelCase")]
@@ -83,7 +83,7 @@ pub enum Event {
         /// The operation.
         op: i64,
         /// The same as the log has it.
-        operation: OperationShape,
+        operation: OperationResponse,
     },
     /// Title or settings changed.
     #[serde(rename = "session.updated", rename_all = "camelCase")]
@@ -105,7 +105,7 @@ pub enum Event {
     },
     /// More of a draft arrived, or it reached another phase; only for whoever asked for it.
     #[serde(rename = "draft.updated")]
-    Draft(DraftPiece),
+    Draft(DraftChunkEvent),
     /// Answers a ping.
     #[serde(rename = "pong")]
     Pong,
@@ -120,9 +120,9 @@ pub enum Event {
 /// A piece of a running reply.
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Chunk {
+pub struct ReplyChunkEvent {
     /// The node.
-    pub id: Option<NodeRef>,
+    pub id: Option<WireNodeId>,
     /// The piece.
     pub content_chunk: String,
     /// The length of the text before it, in UTF-16 code units.
@@ -138,9 +138,9 @@ pub struct Chunk {
 /// A piece of a draft.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct DraftPiece {
+pub struct DraftChunkEvent {
     /// The draft.
-    pub id: DraftRef,
+    pub id: WireDraftId,
     /// The piece, which may be empty.
     pub content_chunk: String,
     /// The length of the text before it, in UTF-16 code units.
@@ -153,20 +153,20 @@ pub struct DraftPiece {
     pub queue_position: Option<usize>,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<DraftError>,
+    pub error: Option<DraftErrorResponse>,
 }
 
 /// One or many nodes whose state changed. Many have `ids`, and the values where they are the same for all.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
-pub enum States {
+pub enum NodeStatesEvent {
     /// One.
-    One(State),
+    One(NodeStateEvent),
     /// Many.
     #[serde(rename_all = "camelCase")]
     Many {
         /// The nodes.
-        ids: Vec<NodeRef>,
+        ids: Vec<WireNodeId>,
         /// Whether their texts count.
         #[serde(skip_serializing_if = "Option::is_none")]
         is_enabled: Option<bool>,
@@ -174,16 +174,16 @@ pub enum States {
         #[serde(skip_serializing_if = "Option::is_none")]
         effects: Option<Effects>,
         /// Each by itself.
-        nodes: Vec<State>,
+        nodes: Vec<NodeStateEvent>,
     },
 }
 
 /// How a node stands.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct State {
+pub struct NodeStateEvent {
     /// The node.
-    pub id: NodeRef,
+    pub id: WireNodeId,
     /// Whether its text counts.
     pub is_enabled: bool,
     /// Whether what it does to the world counts.
@@ -203,7 +203,7 @@ pub struct ClientFrame {
     pub kind: String,
     /// The node to resume.
     #[serde(default)]
-    pub id: Option<NodeRef>,
+    pub id: Option<WireNodeId>,
     /// How much of its text the client has, in UTF-16 code units.
     #[serde(default)]
     pub offset: Option<usize>,
@@ -235,14 +235,14 @@ impl Event {
     }
 }
 
-impl States {
+impl NodeStatesEvent {
     /// One node, or many with what is the same for all.
-    pub fn new(mut states: Vec<State>) -> Option<Self> {
+    pub fn new(mut states: Vec<NodeStateEvent>) -> Option<Self> {
         if states.len() == 1 {
             return states.pop().map(Self::One);
         }
         let first = states.first()?.clone();
-        let same = |alike: &dyn Fn(&State) -> bool| states.iter().all(alike);
+        let same = |alike: &dyn Fn(&NodeStateEvent) -> bool| states.iter().all(alike);
         Some(Self::Many {
             ids: states.iter().map(|state| state.id).collect(),
             is_enabled: same(&|state| state.is_enabled == first.is_enabled).then_some(first.is_enabled),

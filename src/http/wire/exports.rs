@@ -3,28 +3,28 @@
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
-use super::ids::NodeRef;
+use super::ids::WireNodeId;
 use crate::http::error::ApiError;
 use crate::http::file::KIND;
-use crate::transfer::Form;
+use crate::transfer::BranchExportFormat;
 
 /// What of a session goes out, and how.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
-pub struct SessionExport {
+pub struct SessionExportQuery {
     /// The form; `session` unless said.
     #[param(inline)]
-    pub format: SessionFormat,
+    pub format: SessionFormatParam,
     /// Where the line ends, in the forms that have one line; HEAD unless said.
     #[param(value_type = Option<String>)]
-    pub leaf: Option<NodeRef>,
+    pub leaf: Option<WireNodeId>,
 }
 
 /// A form in which a session goes out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum SessionFormat {
+pub enum SessionFormatParam {
     /// All of it, as this program takes it in again.
     #[default]
     Session,
@@ -40,22 +40,22 @@ pub enum SessionFormat {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
-pub struct AllExport {
+pub struct ExportAllQuery {
     /// The form; `sillytavern` is the only one.
     #[param(inline)]
-    pub format: AllFormat,
+    pub format: ExportAllFormatParam,
 }
 
 /// A form in which everything goes out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum AllFormat {
+pub enum ExportAllFormatParam {
     /// A folder of data of SillyTavern, packed.
     #[default]
     SillyTavern,
 }
 
-impl SessionFormat {
+impl SessionFormatParam {
     /// What such a file is.
     pub const fn media_type(self) -> &'static str {
         match self {
@@ -67,17 +67,17 @@ impl SessionFormat {
     }
 }
 
-impl SessionExport {
+impl SessionExportQuery {
     /// The form of the one line that is asked for, if it is one.
     ///
     /// # Errors
     /// A line's end is named, and the whole session asked for.
-    pub fn form(&self) -> Result<Option<Form>, ApiError> {
+    pub fn form(&self) -> Result<Option<BranchExportFormat>, ApiError> {
         let form = match self.format {
-            SessionFormat::Session => None,
-            SessionFormat::SillyTavern => Some(Form::SillyTavern),
-            SessionFormat::Markdown => Some(Form::Markdown),
-            SessionFormat::Html => Some(Form::Html),
+            SessionFormatParam::Session => None,
+            SessionFormatParam::SillyTavern => Some(BranchExportFormat::SillyTavern),
+            SessionFormatParam::Markdown => Some(BranchExportFormat::Markdown),
+            SessionFormatParam::Html => Some(BranchExportFormat::Html),
         };
         if form.is_none() && self.leaf.is_some() {
             let refusal = ApiError::invalid("leaf", "a whole session goes out, which ends in more than one place");

@@ -4,17 +4,17 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::ids::{DeviceRef, UserRef};
-use crate::plugin::schedule::{Rule, Trigger};
-use crate::plugin::{Entry, Loaded, Manifest, Origin, Permission, Setting, SettingKind};
-use crate::world::Operation;
+use super::ids::{WireDeviceId, WireUserId};
+use crate::plugin::schedule::{ManifestRule, RuleTrigger};
+use crate::plugin::{CatalogueEntry, LoadedPlugin, Manifest, Permission, PluginOrigin, PluginSettingSpec, SettingKind};
+use crate::world::StateOperation;
 
 /// Who is calling.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Me {
+pub struct MeResponse {
     /// The user.
-    pub user: User,
+    pub user: UserResponse,
     /// `local` or `accounts`.
     pub mode: &'static str,
     /// What a browser's writes carry as `X-CSRF-Token`.
@@ -24,14 +24,14 @@ pub struct Me {
     /// Whether this server lets paired devices of the house in.
     pub serves_house: bool,
     /// The paired device that asks; null at the machine itself.
-    pub device_id: Option<DeviceRef>,
+    pub device_id: Option<WireDeviceId>,
 }
 
 /// A user of this server.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct User {
+pub struct UserResponse {
     /// Its id.
-    pub id: UserRef,
+    pub id: WireUserId,
     /// The name.
     pub name: String,
     /// `owner`, `admin` or `user`.
@@ -41,7 +41,7 @@ pub struct User {
 /// A plugin in a list.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct PluginInfo {
+pub struct PluginSummaryResponse {
     /// Its id.
     pub id: String,
     /// Its name for people, in their language.
@@ -65,13 +65,13 @@ pub struct PluginInfo {
     /// Whether it can be a model: `plugin:<id>`.
     pub narrates: bool,
     /// What it asks for, to be shown before it is switched on.
-    pub permissions: Vec<PermissionInfo>,
+    pub permissions: Vec<PermissionResponse>,
 }
 
 /// One thing that a plugin asks for.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Permission)]
-pub struct PermissionInfo {
+pub struct PermissionResponse {
     /// The word for it, as in `grants`.
     pub name: String,
     /// What it allows, in the reader's language.
@@ -81,15 +81,15 @@ pub struct PermissionInfo {
 /// A plugin with everything about it.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct PluginDetail {
+pub struct PluginResponse {
     /// The same as in lists.
     #[serde(flatten)]
-    pub info: PluginInfo,
+    pub info: PluginSummaryResponse,
     /// Who it is, what it asks for, what it needs; null while it cannot be read.
     #[schema(value_type = Option<Object>)]
     pub manifest: Option<Value>,
     /// What can be set, as a form.
-    pub config: Vec<ConfigField>,
+    pub config: Vec<PluginConfigField>,
     /// The schema of its state.
     #[schema(value_type = Option<Object>)]
     pub schema: Option<Value>,
@@ -101,7 +101,7 @@ pub struct PluginDetail {
 
 /// One setting of a plugin.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct ConfigField {
+pub struct PluginConfigField {
     /// Its name in `config`.
     pub name: String,
     /// `integer`, `number`, `boolean`, `text` or `list`.
@@ -129,7 +129,7 @@ pub struct ConfigField {
 /// A slash command.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Command)]
-pub struct CommandInfo {
+pub struct SlashCommandResponse {
     /// The plugin that knows it.
     pub plugin: String,
     /// The word after the slash.
@@ -145,7 +145,7 @@ pub struct CommandInfo {
 /// A model that can be asked.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Model {
+pub struct ModelResponse {
     /// Its name in requests: `provider/model`, `plugin:<id>`, or a name of the settings that stands for models.
     pub id: String,
     /// The provider; `plugin` for plugins that narrate, `models` for names of the settings.
@@ -171,9 +171,9 @@ pub struct Model {
 /// The models that can be asked.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Models {
+pub struct ModelsResponse {
     /// The models.
-    pub items: Vec<Model>,
+    pub items: Vec<ModelResponse>,
     /// Always null: there is one page.
     pub next: Option<String>,
     /// The model of sessions that name none.
@@ -195,7 +195,7 @@ pub struct ProviderProblem {
 
 /// How the server is.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Health {
+pub struct HealthResponse {
     /// `ok`, or `degraded` where something does not work.
     pub status: &'static str,
     /// The version.
@@ -206,14 +206,14 @@ pub struct Health {
     pub parts: Map<String, Value>,
 }
 
-impl PluginInfo {
+impl PluginSummaryResponse {
     /// A plugin as the catalogue has it, in a reader's language.
-    pub fn new(entry: &Entry, language: &str) -> Self {
+    pub fn new(entry: &CatalogueEntry, language: &str) -> Self {
         let loaded = entry.state.as_ref().ok();
         let manifest = loaded.map(|loaded| loaded.manifest());
         let origin = match entry.origin {
-            Origin::Bundled => "bundled",
-            Origin::Folder => "folder",
+            PluginOrigin::Bundled => "bundled",
+            PluginOrigin::Folder => "folder",
         };
         let warnings = loaded.map(|loaded| loaded.warnings()).unwrap_or_default();
         Self {
@@ -232,16 +232,16 @@ impl PluginInfo {
     }
 }
 
-impl PluginDetail {
+impl PluginResponse {
     /// A plugin with everything about it, in a reader's language; `files`: what lies in its folder.
-    pub fn new(entry: &Entry, files: Vec<String>, language: &str) -> Self {
-        let loaded: Option<&Loaded> = entry.state.as_deref().ok();
-        let manifest = loaded.map(Loaded::manifest);
+    pub fn new(entry: &CatalogueEntry, files: Vec<String>, language: &str) -> Self {
+        let loaded: Option<&LoadedPlugin> = entry.state.as_deref().ok();
+        let manifest = loaded.map(LoadedPlugin::manifest);
         let fields = manifest.map(|manifest| manifest.config.as_slice()).unwrap_or_default();
         Self {
-            info: PluginInfo::new(entry, language),
+            info: PluginSummaryResponse::new(entry, language),
             manifest: manifest.map(|manifest| manifest_json(manifest, language)),
-            config: fields.iter().map(|(name, setting)| ConfigField::new(name, setting, language)).collect(),
+            config: fields.iter().map(|(name, setting)| PluginConfigField::new(name, setting, language)).collect(),
             schema: loaded.and_then(|loaded| loaded.schema()).map(|schema| schema.source().clone()),
             code_hash: loaded.map(|loaded| loaded.code_hash().to_owned()),
             files,
@@ -250,9 +250,9 @@ impl PluginDetail {
 }
 
 /// What a plugin asks for, in words.
-pub(super) fn permissions(manifest: &Manifest, language: &str) -> Vec<PermissionInfo> {
+pub(super) fn permissions(manifest: &Manifest, language: &str) -> Vec<PermissionResponse> {
     let info =
-        |one: &Permission| PermissionInfo { name: one.to_string(), words: one.in_words().get(language).to_owned() };
+        |one: &Permission| PermissionResponse { name: one.to_string(), words: one.in_words().get(language).to_owned() };
     manifest.permissions.iter().map(info).collect()
 }
 
@@ -278,28 +278,28 @@ fn manifest_json(manifest: &Manifest, language: &str) -> Value {
 }
 
 /// A rule of the manifest: what it waits for as it is written there, and what it does.
-fn rule_json(rule: &Rule, language: &str) -> Value {
+fn rule_json(rule: &ManifestRule, language: &str) -> Value {
     let mut told = Map::new();
     told.insert("name".into(), json!(rule.name));
     match &rule.trigger {
-        Trigger::Every { n, of } => {
+        RuleTrigger::Every { n, of } => {
             told.insert("every".into(), json!(n));
             told.insert("of".into(), json!(of));
         }
-        Trigger::Crosses(wanted) => _ = told.insert("when".into(), json!(wanted.text)),
-        Trigger::Changes { text, .. } => _ = told.insert("on".into(), json!(text)),
+        RuleTrigger::Crosses(wanted) => _ = told.insert("when".into(), json!(wanted.text)),
+        RuleTrigger::Changes { text, .. } => _ = told.insert("on".into(), json!(text)),
     }
     told.insert("if".into(), json!(rule.guard.as_ref().map(|guard| &guard.text)));
     told.insert("once".into(), json!(rule.once));
     told.insert("cooldown".into(), json!(rule.cooldown));
-    told.insert("do".into(), rule.effects.iter().map(Operation::to_json).collect());
+    told.insert("do".into(), rule.effects.iter().map(StateOperation::to_json).collect());
     told.insert("note".into(), json!(rule.note.as_ref().map(|note| note.get(language))));
     Value::Object(told)
 }
 
 /// The commands of a plugin, in a reader's language.
-pub fn commands(manifest: &Manifest, language: &str) -> Vec<CommandInfo> {
-    let info = |command: &crate::plugin::Command| CommandInfo {
+pub fn commands(manifest: &Manifest, language: &str) -> Vec<SlashCommandResponse> {
+    let info = |command: &crate::plugin::PluginCommand| SlashCommandResponse {
         plugin: manifest.id.clone(),
         name: command.name.clone(),
         aliases: command.aliases.clone(),
@@ -309,8 +309,8 @@ pub fn commands(manifest: &Manifest, language: &str) -> Vec<CommandInfo> {
     manifest.commands.iter().map(info).collect()
 }
 
-impl ConfigField {
-    fn new(name: &str, setting: &Setting, language: &str) -> Self {
+impl PluginConfigField {
+    fn new(name: &str, setting: &PluginSettingSpec, language: &str) -> Self {
         let (kind, min, max) = match &setting.kind {
             SettingKind::Integer { min, max } => ("integer", min.map(Value::from), max.map(Value::from)),
             SettingKind::Number { min, max } => ("number", min.map(Value::from), max.map(Value::from)),

@@ -17,62 +17,62 @@ use crate::ids::{
 
 /// An id on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Id<T>(pub T);
+pub struct WireId<T>(pub T);
 
 /// The id of a node.
-pub type NodeRef = Id<NodeId>;
+pub type WireNodeId = WireId<NodeId>;
 /// The id of a session.
-pub type SessionRef = Id<SessionId>;
+pub type WireSessionId = WireId<SessionId>;
 /// The id of a character.
-pub type CharacterRef = Id<CharacterId>;
+pub type WireCharacterId = WireId<CharacterId>;
 /// The id of a persona.
-pub type PersonaRef = Id<PersonaId>;
+pub type WirePersonaId = WireId<PersonaId>;
 /// The id of a lorebook.
-pub type LorebookRef = Id<LorebookId>;
+pub type WireLorebookId = WireId<LorebookId>;
 /// The id of a preset.
-pub type PresetRef = Id<PresetId>;
+pub type WirePresetId = WireId<PresetId>;
 /// The id of a document.
-pub type DocumentRef = Id<DocumentId>;
+pub type WireDocumentId = WireId<DocumentId>;
 /// The id of a paired device.
-pub type DeviceRef = Id<DeviceId>;
+pub type WireDeviceId = WireId<DeviceId>;
 /// The id of something in the trash.
-pub type TrashRef = Id<TrashId>;
+pub type WireTrashId = WireId<TrashId>;
 /// The id of a job.
-pub type JobRef = Id<JobId>;
+pub type WireJobId = WireId<JobId>;
 /// The id of a summary.
-pub type SummaryRef = Id<SummaryId>;
+pub type WireSummaryId = WireId<SummaryId>;
 /// The id of a draft.
-pub type DraftRef = Id<DraftId>;
+pub type WireDraftId = WireId<DraftId>;
 /// The id of a user.
-pub type UserRef = Id<UserId>;
+pub type WireUserId = WireId<UserId>;
 
-impl<T: fmt::Display> Serialize for Id<T> {
+impl<T: fmt::Display> Serialize for WireId<T> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(&self.0)
     }
 }
 
-impl<'de, T: FromStr<Err = MalformedId>> Deserialize<'de> for Id<T> {
+impl<'de, T: FromStr<Err = MalformedId>> Deserialize<'de> for WireId<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Reader<T>(std::marker::PhantomData<T>);
+        struct WireIdVisitor<T>(std::marker::PhantomData<T>);
 
-        impl<T: FromStr<Err = MalformedId>> Visitor<'_> for Reader<T> {
-            type Value = Id<T>;
+        impl<T: FromStr<Err = MalformedId>> Visitor<'_> for WireIdVisitor<T> {
+            type Value = WireId<T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an id, which is a lower-case UUID")
             }
 
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Id<T>, E> {
-                text.parse().map(Id).map_err(E::custom)
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<WireId<T>, E> {
+                text.parse().map(WireId).map_err(E::custom)
             }
         }
 
-        from.deserialize_str(Reader(std::marker::PhantomData))
+        from.deserialize_str(WireIdVisitor(std::marker::PhantomData))
     }
 }
 
-impl<T> PartialSchema for Id<T> {
+impl<T> PartialSchema for WireId<T> {
     fn schema() -> RefOr<Schema> {
         ObjectBuilder::new()
             .schema_type(Type::String)
@@ -82,13 +82,13 @@ impl<T> PartialSchema for Id<T> {
     }
 }
 
-impl<T> ToSchema for Id<T> {
+impl<T> ToSchema for WireId<T> {
     fn name() -> Cow<'static, str> {
         "Id".into()
     }
 }
 
 /// Many ids.
-pub fn refs<T: Copy>(ids: &[T]) -> Vec<Id<T>> {
-    ids.iter().copied().map(Id).collect()
+pub fn refs<T: Copy>(ids: &[T]) -> Vec<WireId<T>> {
+    ids.iter().copied().map(WireId).collect()
 }

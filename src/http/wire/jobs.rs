@@ -4,25 +4,25 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
-use super::ids::{Id, JobRef, SessionRef};
-use crate::http::error::{ApiError, Code, ErrorFields};
+use super::ids::{WireId, WireJobId, WireSessionId};
+use crate::http::error::{ApiError, ApiErrorCode, ErrorFields};
 use crate::transfer::sillytavern::zone_ahead;
-use crate::transfer::{self, Brought, Foreign, ImportError, MEND_LIST, State};
+use crate::transfer::{self, ForeignUpload, ImportError, ImportResult, MEND_LIST, TransferJobState};
 
 /// Long work has begun.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct JobBegun {
+pub struct JobStartResponse {
     /// The job to ask for.
-    pub job_id: JobRef,
+    pub job_id: WireJobId,
 }
 
 /// How a file of another program is called, and how it is taken in.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-pub struct ForeignFile {
-    /// Its name: `data.zip`, or that of a chat, `Night.jsonl`, which becomes the title; else that of `Content-Disposition`. What the
+pub struct ForeignImportQuery {
+    /// Its name: `data.zip`, or that of a chat, `Maintenance.jsonl`, which becomes the title; else that of `ResponseContent-Disposition`. What the
     /// file is, its content says.
     pub name: Option<String>,
     /// Whether nothing is written, and only the report is wanted; `false` unless named.
@@ -31,25 +31,25 @@ pub struct ForeignFile {
     pub utc_offset: Option<f64>,
 }
 
-impl ForeignFile {
+impl ForeignImportQuery {
     /// What is wanted of a file that may be called something by its sender.
     ///
     /// # Errors
     /// No clock is that far ahead.
-    pub fn read(self, called: Option<String>) -> Result<Foreign, ApiError> {
+    pub fn read(self, called: Option<String>) -> Result<ForeignUpload, ApiError> {
         let zone = zone_ahead(self.utc_offset.unwrap_or(0.0));
         let refusal = || ApiError::invalid("utcOffset", "a number of hours between -25 and 25 is expected");
         let name = self.name.or(called).unwrap_or_else(|| "chats.zip".into());
-        Ok(Foreign { name, zone: zone.ok_or_else(refusal)?, is_dry: self.dry_run.unwrap_or(false) })
+        Ok(ForeignUpload { name, zone: zone.ok_or_else(refusal)?, is_dry: self.dry_run.unwrap_or(false) })
     }
 }
 
 /// Where a job stands. It is remembered for a week; why one failed, until the server stops.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Job {
+pub struct JobResponse {
     /// Its id.
-    pub id: JobRef,
+    pub id: WireJobId,
     /// What it does: `import`.
     pub kind: &'static str,
     /// `queued`, `running`, `done`, `failed`, `cancelled`, or `interrupted`: the server stopped before the file was in.
@@ -59,7 +59,7 @@ pub struct Job {
     /// How much there is; 0 while it waits, and after a restart.
     pub total: u64,
     /// What came of it, once it is done.
-    pub result: Option<JobResult>,
+    pub result: Option<JobResultResponse>,
     /// Why it did not come in. Of a session nothing was kept then; of what another program keeps what came until then stays.
     pub error: Option<ErrorFields>,
 }
@@ -67,26 +67,26 @@ pub struct Job {
 /// What came of a job.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct JobResult {
+pub struct JobResultResponse {
     /// The session that is there now; null where another program's files came in.
-    pub session_id: Option<SessionRef>,
+    pub session_id: Option<WireSessionId>,
     /// What became of another program's files: `{totals, report: {items}}`; else null.
     #[schema(value_type = Option<Object>)]
     pub report: Option<Value>,
 }
 
-impl From<transfer::Job> for Job {
-    fn from(job: transfer::Job) -> Self {
+impl From<transfer::TransferJob> for JobResponse {
+    fn from(job: transfer::TransferJob) -> Self {
         let (state, result, error) = match job.state {
-            State::Queued => ("queued", None, None),
-            State::Running => ("running", None, None),
-            State::Done(Brought::Session(session)) => {
-                ("done", Some(JobResult { session_id: Some(Id(session)), report: None }), None)
+            TransferJobState::Queued => ("queued", None, None),
+            TransferJobState::Running => ("running", None, None),
+            TransferJobState::Done(ImportResult::Session(session)) => {
+                ("done", Some(JobResultResponse { session_id: Some(WireId(session)), report: None }), None)
             }
-            State::Done(Brought::Foreign(report)) => {
-                ("done", Some(JobResult { session_id: None, report: Some((*report).clone()) }), None)
+            TransferJobState::Done(ImportResult::Foreign(report)) => {
+                ("done", Some(JobResultResponse { session_id: None, report: Some((*report).clone()) }), None)
             }
-            State::Failed(error) => {
+            TransferJobState::Failed(error) => {
                 let state = match error {
                     ImportError::Stopped => "interrupted",
                     ImportError::Cancelled => "cancelled",
@@ -96,7 +96,7 @@ impl From<transfer::Job> for Job {
             }
         };
         let (done, total) = (job.progress.done, job.progress.total);
-        Self { id: Id(job.id), kind: "import", state, done, total, result, error }
+        Self { id: WireId(job.id), kind: "import", state, done, total, result, error }
     }
 }
 
@@ -114,10 +114,11 @@ impl From<ImportError> for ApiError {
             ImportError::Unknown(_) => Self::invalid("file", error.to_string()),
             ImportError::BadList(_) => Self::invalid("file", error.to_string()).hint(MEND_LIST),
             ImportError::Read(cause) => Self::internal(cause),
-            ImportError::Cancelled => Self::new(Code::Conflict, error.to_string()).hint("send the file again to go on"),
-            ImportError::Stopped => {
-                Self::new(Code::Unavailable, error.to_string()).hint("nothing of it was kept: send the file again")
+            ImportError::Cancelled => {
+                Self::new(ApiErrorCode::Conflict, error.to_string()).hint("send the file again to go on")
             }
+            ImportError::Stopped => Self::new(ApiErrorCode::Unavailable, error.to_string())
+                .hint("nothing of it was kept: send the file again"),
         }
     }
 }

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
-use super::ids::{CharacterRef, Id, LorebookRef, NodeRef, PersonaRef, SessionRef, refs};
-use super::report::Report;
+use super::ids::{WireCharacterId, WireId, WireLorebookId, WireNodeId, WirePersonaId, WireSessionId, refs};
+use super::report::ImportReportResponse;
 use super::{an_object, said};
-use crate::http::error::{ApiError, Code};
+use crate::http::error::{ApiError, ApiErrorCode};
 use crate::interop::book;
 use crate::prompt::lore;
 use crate::store;
@@ -17,16 +17,16 @@ use crate::turn;
 /// A lorebook.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Lorebook {
+pub struct LorebookResponse {
     /// Its id.
-    pub id: LorebookRef,
+    pub id: WireLorebookId,
     /// Its name.
     pub name: String,
     /// How many entries it has.
     pub entry_count: usize,
     /// Its entries; in a list of books they are left out.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub entries: Option<Vec<LoreEntry>>,
+    pub entries: Option<Vec<LoreEntryResponse>>,
     /// Everything else that it says; in a list of books it is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
@@ -42,9 +42,9 @@ pub struct Lorebook {
 /// What is unknown is kept.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct LoreEntry(pub Map<String, Value>);
+pub struct LoreEntryResponse(pub Map<String, Value>);
 
-impl utoipa::PartialSchema for LoreEntry {
+impl utoipa::PartialSchema for LoreEntryResponse {
     fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
         utoipa::openapi::schema::ObjectBuilder::new()
             .description(Some("An entry in the form of world info; unknown fields are kept"))
@@ -53,9 +53,9 @@ impl utoipa::PartialSchema for LoreEntry {
     }
 }
 
-impl ToSchema for LoreEntry {}
+impl ToSchema for LoreEntryResponse {}
 
-impl LoreEntry {
+impl LoreEntryResponse {
     /// Whether an entry still says what somebody saw there.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl LoreEntry {
         if fields.is_empty() {
             return Ok(());
         }
-        Err(ApiError::new(Code::Conflict, "somebody else changed the entry meanwhile")
+        Err(ApiError::new(ApiErrorCode::Conflict, "somebody else changed the entry meanwhile")
             .hint(
                 "see in details.entry what it says now, and send again with that as expectedEntry if you still mean it",
             )
@@ -81,61 +81,61 @@ pub struct LorebookFields {
     /// Its name; a new one must have one.
     pub name: Option<String>,
     /// Its entries, all of them. One without `uid` is new.
-    pub entries: Option<Vec<LoreEntry>>,
+    pub entries: Option<Vec<LoreEntryResponse>>,
 }
 
 /// What a new entry says.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct EntryFields {
+pub struct CreateLoreEntryRequest {
     /// Its fields.
-    pub entry: LoreEntry,
+    pub entry: LoreEntryResponse,
 }
 
 /// What an entry is to say.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct EntryChange {
+pub struct UpdateLoreEntryRequest {
     /// The fields that change.
-    pub entry: LoreEntry,
+    pub entry: LoreEntryResponse,
     /// What the caller saw there, all of it or some fields: if one of them says something else by now, nothing is
     /// changed.
-    pub expected_entry: Option<LoreEntry>,
+    pub expected_entry: Option<LoreEntryResponse>,
 }
 
 /// An entry that goes.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct EntryGone {
+pub struct DeleteLoreEntryRequest {
     /// What the caller saw there, all of it or some fields: if one of them says something else by now, it stays.
-    pub expected_entry: Option<LoreEntry>,
+    pub expected_entry: Option<LoreEntryResponse>,
 }
 
 /// A lorebook that came from another program.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ImportedLorebook {
+pub struct LorebookImportResponse {
     /// The lorebook.
     #[serde(flatten)]
-    pub lorebook: Lorebook,
+    pub lorebook: LorebookResponse,
     /// What came over, and what of it works here.
-    pub report: Report,
+    pub report: ImportReportResponse,
 }
 
 /// In which form a book goes out.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
-pub struct BookExportQuery {
+pub struct LorebookExportQuery {
     /// The form.
     #[param(inline)]
-    pub format: BookFormat,
+    pub format: LorebookFormatParam,
 }
 
 /// A form of lorebooks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum BookFormat {
+pub enum LorebookFormatParam {
     /// World info by itself.
     #[default]
     World,
@@ -146,49 +146,49 @@ pub enum BookFormat {
 /// For what a lorebook holds.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct LorebookHolds {
+pub struct LorebookBindingsResponse {
     /// It holds in every session.
     pub everything: bool,
     /// It holds in these sessions.
-    pub session_ids: Vec<SessionRef>,
+    pub session_ids: Vec<WireSessionId>,
     /// It holds where one of these personas is played.
-    pub persona_ids: Vec<PersonaRef>,
+    pub persona_ids: Vec<WirePersonaId>,
     /// It holds for replies of these characters. Those whose cards name it are among them, and lose it when they are
     /// left out.
-    pub character_ids: Vec<CharacterRef>,
+    pub character_ids: Vec<WireCharacterId>,
 }
 
 /// For what a lorebook is to hold, and for nothing else: at least one of the fields is said, and the others are false and empty.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct LorebookHoldsFields {
+pub struct UpdateLorebookBindingsRequest {
     /// It holds in every session.
     #[serde(deserialize_with = "said")]
     #[schema(value_type = bool)]
     pub everything: Option<bool>,
     /// It holds in these sessions.
     #[serde(deserialize_with = "said")]
-    #[schema(value_type = Vec<SessionRef>)]
-    pub session_ids: Option<Vec<SessionRef>>,
+    #[schema(value_type = Vec<WireSessionId>)]
+    pub session_ids: Option<Vec<WireSessionId>>,
     /// It holds where one of these personas is played.
     #[serde(deserialize_with = "said")]
-    #[schema(value_type = Vec<PersonaRef>)]
-    pub persona_ids: Option<Vec<PersonaRef>>,
+    #[schema(value_type = Vec<WirePersonaId>)]
+    pub persona_ids: Option<Vec<WirePersonaId>>,
     /// It holds for replies of these characters. Those whose cards name it lose it when they are left out.
     #[serde(deserialize_with = "said")]
-    #[schema(value_type = Vec<CharacterRef>)]
-    pub character_ids: Option<Vec<CharacterRef>>,
+    #[schema(value_type = Vec<WireCharacterId>)]
+    pub character_ids: Option<Vec<WireCharacterId>>,
 }
 
 /// So many things of a kind are named at once.
 const MOST_NAMED: usize = 1_000;
 
-impl LorebookHoldsFields {
+impl UpdateLorebookBindingsRequest {
     /// What the store keeps.
     ///
     /// # Errors
     /// Nothing is said, or a list is too long.
-    pub fn read(self) -> Result<store::Holds, ApiError> {
+    pub fn read(self) -> Result<store::BindingSet, ApiError> {
         let Self { everything, session_ids, persona_ids, character_ids } = self;
         if everything.is_none() && session_ids.is_none() && persona_ids.is_none() && character_ids.is_none() {
             return Err(ApiError::invalid("everything", "nothing is said of what the book is to hold for")
@@ -199,7 +199,7 @@ impl LorebookHoldsFields {
         few("sessionIds", sessions.len())?;
         few("personaIds", personas.len())?;
         few("characterIds", characters.len())?;
-        Ok(store::Holds {
+        Ok(store::BindingSet {
             everything: everything.unwrap_or_default(),
             sessions: sessions.into_iter().map(|id| id.0).collect(),
             personas: personas.into_iter().map(|id| id.0).collect(),
@@ -215,8 +215,8 @@ fn few(field: &str, length: usize) -> Result<(), ApiError> {
     Ok(())
 }
 
-impl From<store::Holds> for LorebookHolds {
-    fn from(holds: store::Holds) -> Self {
+impl From<store::BindingSet> for LorebookBindingsResponse {
+    fn from(holds: store::BindingSet) -> Self {
         Self {
             everything: holds.everything,
             session_ids: refs(&holds.sessions),
@@ -229,7 +229,7 @@ impl From<store::Holds> for LorebookHolds {
 /// The house rules of lore: how every lorebook of their owner is looked through. What is left out is as it is shipped.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct LoreSettings {
+pub struct WorldInfoSettingsFields {
     /// How many messages are looked at, the newest first, where an entry does not say so itself.
     #[schema(minimum = 0, maximum = 1000)]
     pub scan_depth: i64,
@@ -257,18 +257,18 @@ pub struct LoreSettings {
     /// Keys of one word are not found inside of others, where an entry does not say otherwise.
     pub match_whole_words: bool,
     /// Whose entries come first.
-    pub strategy: LoreStrategy,
+    pub strategy: WorldInfoStrategy,
     /// In a group the entry with the most keys wins.
     pub group_scoring: bool,
     /// Which entries are called up without a key.
     #[serde(deserialize_with = "an_object")]
-    pub similar: LoreSimilar,
+    pub similar: WorldInfoVectorSettings,
 }
 
 /// Whose entries come first.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum LoreStrategy {
+pub enum WorldInfoStrategy {
     /// All in one list.
     Evenly,
     /// The character's.
@@ -281,7 +281,7 @@ pub enum LoreStrategy {
 /// made some, else by the words that both share.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct LoreSimilar {
+pub struct WorldInfoVectorSettings {
     /// At most so many entries at once; 0 = none.
     #[schema(minimum = 0, maximum = 100)]
     pub entries: usize,
@@ -295,21 +295,21 @@ pub struct LoreSimilar {
     pub all: bool,
 }
 
-impl Default for LoreSettings {
+impl Default for WorldInfoSettingsFields {
     fn default() -> Self {
-        Self::from(lore::Settings::default())
+        Self::from(lore::WorldInfoSettings::default())
     }
 }
 
-impl Default for LoreSimilar {
+impl Default for WorldInfoVectorSettings {
     fn default() -> Self {
-        LoreSettings::default().similar
+        WorldInfoSettingsFields::default().similar
     }
 }
 
-impl From<lore::Settings> for LoreSettings {
-    fn from(settings: lore::Settings) -> Self {
-        let lore::Similar { entries, messages, threshold, all } = settings.similar;
+impl From<lore::WorldInfoSettings> for WorldInfoSettingsFields {
+    fn from(settings: lore::WorldInfoSettings) -> Self {
+        let lore::SimilaritySettings { entries, messages, threshold, all } = settings.similar;
         Self {
             scan_depth: settings.depth,
             min_activations: settings.min_activations,
@@ -322,25 +322,25 @@ impl From<lore::Settings> for LoreSettings {
             case_sensitive: settings.case_sensitive,
             match_whole_words: settings.whole_words,
             strategy: match settings.strategy {
-                lore::Strategy::Evenly => LoreStrategy::Evenly,
-                lore::Strategy::CharacterFirst => LoreStrategy::CharacterFirst,
-                lore::Strategy::GlobalFirst => LoreStrategy::GlobalFirst,
+                lore::InsertionStrategy::Evenly => WorldInfoStrategy::Evenly,
+                lore::InsertionStrategy::CharacterFirst => WorldInfoStrategy::CharacterFirst,
+                lore::InsertionStrategy::GlobalFirst => WorldInfoStrategy::GlobalFirst,
             },
             group_scoring: settings.group_scoring,
-            similar: LoreSimilar { entries, messages, threshold: threshold.into(), all },
+            similar: WorldInfoVectorSettings { entries, messages, threshold: threshold.into(), all },
         }
     }
 }
 
-impl LoreSettings {
+impl WorldInfoSettingsFields {
     /// The house rules.
     ///
     /// # Errors
     /// Names the field that does not fit.
-    pub fn read(self) -> Result<lore::Settings, ApiError> {
-        let LoreSimilar { entries, messages, threshold, all } = self.similar;
+    pub fn read(self) -> Result<lore::WorldInfoSettings, ApiError> {
+        let WorldInfoVectorSettings { entries, messages, threshold, all } = self.similar;
         let threshold = u8::try_from(threshold).unwrap_or(u8::MAX);
-        let settings = lore::Settings {
+        let settings = lore::WorldInfoSettings {
             depth: self.scan_depth,
             min_activations: self.min_activations,
             min_activations_depth: self.min_activations_depth,
@@ -351,14 +351,14 @@ impl LoreSettings {
             case_sensitive: self.case_sensitive,
             whole_words: self.match_whole_words,
             strategy: match self.strategy {
-                LoreStrategy::Evenly => lore::Strategy::Evenly,
-                LoreStrategy::CharacterFirst => lore::Strategy::CharacterFirst,
-                LoreStrategy::GlobalFirst => lore::Strategy::GlobalFirst,
+                WorldInfoStrategy::Evenly => lore::InsertionStrategy::Evenly,
+                WorldInfoStrategy::CharacterFirst => lore::InsertionStrategy::CharacterFirst,
+                WorldInfoStrategy::GlobalFirst => lore::InsertionStrategy::GlobalFirst,
             },
             group_scoring: self.group_scoring,
             max_passes: self.max_recursion_steps,
-            similar: lore::Similar { entries, messages, threshold, all },
-            ..lore::Settings::default()
+            similar: lore::SimilaritySettings { entries, messages, threshold, all },
+            ..lore::WorldInfoSettings::default()
         };
         match settings.unfit() {
             Some((field, least, most)) => Err(ApiError::invalid(field, format!("{field} is from {least} to {most}"))
@@ -372,27 +372,27 @@ impl LoreSettings {
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schema(as = LoreTest)]
-pub struct LoreTestOf {
+pub struct LoreTestRequest {
     /// The session in which it is tried, with what was said there and the lorebooks that hold there.
-    pub session_id: Option<SessionRef>,
+    pub session_id: Option<WireSessionId>,
     /// The message after which a reply would come; HEAD if it is left out.
-    pub node_id: Option<NodeRef>,
+    pub node_id: Option<WireNodeId>,
     /// What is said: by itself, or next in the session.
     pub text: Option<String>,
     /// Lorebooks that are looked through, beside those that hold in the session.
-    pub lorebook_ids: Vec<LorebookRef>,
+    pub lorebook_ids: Vec<WireLorebookId>,
 }
 
-impl LoreTestOf {
+impl LoreTestRequest {
     /// What is tried.
     ///
     /// # Errors
     /// Names the field.
-    pub fn read(self, limit: usize) -> Result<turn::LoreTest, ApiError> {
+    pub fn read(self, limit: usize) -> Result<turn::LoreTestSpec, ApiError> {
         few("lorebookIds", self.lorebook_ids.len())?;
         if self.text.as_ref().is_some_and(|text| text.len() > limit) {
             let message = format!("a text has at most {limit} bytes");
-            return Err(ApiError::new(Code::TooLarge, message).detail("field", "text").detail("limit", limit));
+            return Err(ApiError::new(ApiErrorCode::TooLarge, message).detail("field", "text").detail("limit", limit));
         }
         if self.session_id.is_none() && self.text.is_none() {
             return Err(ApiError::invalid("text", "a text is needed where no session is named")
@@ -401,7 +401,7 @@ impl LoreTestOf {
         if self.session_id.is_none() && self.node_id.is_some() {
             return Err(ApiError::invalid("nodeId", "a message is named together with its session"));
         }
-        Ok(turn::LoreTest {
+        Ok(turn::LoreTestSpec {
             session: self.session_id.map(|id| id.0),
             node: self.node_id.map(|id| id.0),
             text: self.text,
@@ -413,7 +413,7 @@ impl LoreTestOf {
 /// What would fire, and why the rest would not.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct LoreTested {
+pub struct LoreTestResponse {
     /// The books that were looked through: `{id, name, scope}`.
     #[schema(value_type = Vec<Object>)]
     pub books: Vec<Value>,
@@ -441,9 +441,9 @@ pub struct LoreTested {
     pub notes: Vec<String>,
 }
 
-impl From<turn::LoreTested> for LoreTested {
-    fn from(tested: turn::LoreTested) -> Self {
-        let turn::LoreTested {
+impl From<turn::LoreTestOutcome> for LoreTestResponse {
+    fn from(tested: turn::LoreTestOutcome) -> Self {
+        let turn::LoreTestOutcome {
             books,
             fired,
             stopped,
@@ -459,10 +459,10 @@ impl From<turn::LoreTested> for LoreTested {
     }
 }
 
-impl Lorebook {
+impl LorebookResponse {
     /// A book with its entries.
     pub fn whole(book: &store::Lorebook) -> Self {
-        let entries = book::entries(&book.card).into_iter().cloned().map(LoreEntry).collect();
+        let entries = book::entries(&book.card).into_iter().cloned().map(LoreEntryResponse).collect();
         let rest = book.card.iter().filter(|(key, _)| !matches!(key.as_str(), "name" | "entries"));
         let metadata = rest.map(|(key, value)| (key.clone(), value.clone())).collect();
         Self { entries: Some(entries), metadata: Some(metadata), ..Self::brief(book) }
@@ -471,7 +471,7 @@ impl Lorebook {
     /// A book in a list.
     pub fn brief(book: &store::Lorebook) -> Self {
         Self {
-            id: Id(book.id),
+            id: WireId(book.id),
             name: book.card.get("name").and_then(Value::as_str).unwrap_or_default().to_owned(),
             entry_count: book::entries(&book.card).len(),
             entries: None,

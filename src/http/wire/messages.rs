@@ -10,16 +10,16 @@ use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::arrange::WorldChangeAt;
-use super::ids::{CharacterRef, NodeRef, PersonaRef};
+use super::arrange::NodeWorldChangeResponse;
+use super::ids::{WireCharacterId, WireNodeId, WirePersonaId};
 use super::node::ChatMessageNode;
 use super::sessions::model;
 use super::words::{Effects, OnStale, Role};
 use super::{given, objects};
-use crate::http::answer::ToKeep;
-use crate::http::error::{ApiError, Code};
+use crate::http::answer::RedactForReplay;
+use crate::http::error::{ApiError, ApiErrorCode};
 use crate::ids::NodeId;
-use crate::store::Seen;
+use crate::store::ExpectedVersion;
 use crate::tree::bounds::speaker;
 use crate::turn;
 
@@ -30,17 +30,18 @@ const UPDATES: usize = 2_000;
 
 /// Replies to generate, or whether to.
 #[derive(Debug, Clone)]
-pub enum Wish {
+pub enum GenerateField {
     /// `true` or `false`.
     Plain(bool),
     /// How.
-    Detailed(Generate),
+    Detailed(GenerateRequest),
 }
 
 /// Replies to generate.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Generate {
+#[schema(as = Generate)]
+pub struct GenerateRequest {
     /// How many, 1 to 16; 1 unless said.
     #[schema(minimum = 1, maximum = 16)]
     pub n: Option<u32>,
@@ -50,15 +51,16 @@ pub struct Generate {
     #[schema(value_type = Object)]
     pub params: Map<String, Value>,
     /// Another character than the first.
-    pub character_id: Option<CharacterRef>,
+    pub character_id: Option<WireCharacterId>,
 }
 
 /// A message to send.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NewMessage {
+#[schema(as = NewMessage)]
+pub struct CreateMessageRequest {
     /// Below which node.
-    pub parent_id: NodeRef,
+    pub parent_id: WireNodeId,
     /// The text.
     pub content: String,
     /// As whom; `user` unless said.
@@ -69,16 +71,16 @@ pub struct NewMessage {
     pub name: Option<String>,
     /// The persona, if not the session's.
     #[serde(default)]
-    pub persona_id: Option<PersonaRef>,
+    pub persona_id: Option<WirePersonaId>,
     /// `true`, or how to generate; nothing is generated unless asked.
     #[serde(default)]
-    pub generate: Option<Wish>,
+    pub generate: Option<GenerateField>,
     /// Whether HEAD follows; true unless said.
     #[serde(default)]
     pub move_head: Option<bool>,
     /// Where the writer saw HEAD.
     #[serde(default)]
-    pub expected_leaf_id: Option<NodeRef>,
+    pub expected_leaf_id: Option<WireNodeId>,
     /// Instead: the newest operation that the writer saw.
     #[serde(default)]
     pub expected_op: Option<i64>,
@@ -90,7 +92,8 @@ pub struct NewMessage {
 /// Other replies to ask for.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Reroll {
+#[schema(as = Reroll)]
+pub struct RerollRequest {
     /// How many, 1 to 16; 1 unless said.
     #[schema(minimum = 1, maximum = 16)]
     pub n: Option<u32>,
@@ -100,11 +103,11 @@ pub struct Reroll {
     #[schema(value_type = Object)]
     pub params: Map<String, Value>,
     /// Another character than the first.
-    pub character_id: Option<CharacterRef>,
+    pub character_id: Option<WireCharacterId>,
     /// Whether HEAD follows; true unless said.
     pub move_head: Option<bool>,
     /// Where the writer saw HEAD.
-    pub expected_leaf_id: Option<NodeRef>,
+    pub expected_leaf_id: Option<WireNodeId>,
     /// Instead: the newest operation that the writer saw.
     pub expected_op: Option<i64>,
 }
@@ -112,7 +115,7 @@ pub struct Reroll {
 /// A reply to go on from.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Continue {
+pub struct ContinueRequest {
     /// Another model than it was asked of.
     pub model: Option<String>,
     /// Parameters over those it was asked with.
@@ -121,7 +124,7 @@ pub struct Continue {
     /// Whether HEAD follows; true unless said.
     pub move_head: Option<bool>,
     /// Where the caller saw HEAD.
-    pub expected_leaf_id: Option<NodeRef>,
+    pub expected_leaf_id: Option<WireNodeId>,
     /// Instead: the newest operation that the caller saw.
     pub expected_op: Option<i64>,
 }
@@ -129,7 +132,8 @@ pub struct Continue {
 /// A new version of a message.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Edit {
+#[schema(as = Edit)]
+pub struct EditMessageRequest {
     /// The new text.
     pub content: String,
     /// Whether what follows the old version moves below the new one.
@@ -137,13 +141,13 @@ pub struct Edit {
     pub carry: bool,
     /// `true`, `false`, or how to generate; for a user's text without `carry` one reply unless said.
     #[serde(default)]
-    pub generate: Option<Wish>,
+    pub generate: Option<GenerateField>,
     /// Whether HEAD follows; true unless said.
     #[serde(default)]
     pub move_head: Option<bool>,
     /// Where the writer saw HEAD.
     #[serde(default)]
-    pub expected_leaf_id: Option<NodeRef>,
+    pub expected_leaf_id: Option<WireNodeId>,
     /// Instead: the newest operation that the writer saw.
     #[serde(default)]
     pub expected_op: Option<i64>,
@@ -151,7 +155,8 @@ pub struct Edit {
 
 /// What a request began.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Started {
+#[schema(as = Started)]
+pub struct TurnStartResponse {
     /// The node that was written, if one was.
     pub node: Option<ChatMessageNode>,
     /// The placeholders of the replies.
@@ -163,10 +168,11 @@ pub struct Started {
 /// Where HEAD should go.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Checkout {
+#[schema(as = Checkout)]
+pub struct CheckoutRequest {
     /// The node.
     #[serde(default)]
-    pub node_id: Option<NodeRef>,
+    pub node_id: Option<WireNodeId>,
     /// Instead: its name.
     #[serde(default)]
     pub label: Option<String>,
@@ -175,7 +181,7 @@ pub struct Checkout {
     pub exact: bool,
     /// Where the writer saw HEAD.
     #[serde(default)]
-    pub expected_leaf_id: Option<NodeRef>,
+    pub expected_leaf_id: Option<WireNodeId>,
     /// Instead: the newest operation that the writer saw.
     #[serde(default)]
     pub expected_op: Option<i64>,
@@ -184,11 +190,11 @@ pub struct Checkout {
 /// Where HEAD is.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Head {
+pub struct HeadResponse {
     /// HEAD.
-    pub leaf_id: NodeRef,
+    pub leaf_id: WireNodeId,
     /// The nearest context node at or above it.
-    pub context_node_id: Option<NodeRef>,
+    pub context_node_id: Option<WireNodeId>,
     /// The newest operation.
     pub op: i64,
 }
@@ -196,7 +202,8 @@ pub struct Head {
 /// What becomes of one node.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct NodeState {
+#[schema(as = NodeState)]
+pub struct UpdateNodeStateRequest {
     /// Whether its text counts.
     pub is_enabled: Option<bool>,
     /// Whether what it does to the world counts.
@@ -212,18 +219,18 @@ pub struct NodeState {
 /// What becomes of many nodes, in one operation.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct NodeStates {
+pub struct UpdateNodeStatesRequest {
     /// One entry for each node.
     #[serde(deserialize_with = "objects")]
-    pub updates: Vec<NodeUpdate>,
+    pub updates: Vec<UpdateNodeStateItem>,
 }
 
 /// What becomes of one of many nodes.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NodeUpdate {
+pub struct UpdateNodeStateItem {
     /// The node.
-    pub node_id: NodeRef,
+    pub node_id: WireNodeId,
     /// Whether its text counts.
     #[serde(default)]
     pub is_enabled: Option<bool>,
@@ -235,18 +242,18 @@ pub struct NodeUpdate {
 /// How nodes stand after a change.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct StatesSet {
+pub struct NodeStatesResponse {
     /// The newest operation.
     pub op: i64,
     /// The nodes.
-    pub nodes: Vec<StateSet>,
+    pub nodes: Vec<NodeStateResponse>,
     /// How the world changed at HEAD and at labels by deltas that count or do not count now; at most 200 lines.
-    pub world_changes: Vec<WorldChangeAt>,
+    pub world_changes: Vec<NodeWorldChangeResponse>,
     /// Whether there was more to tell.
     pub is_cut_short: bool,
 }
 
-impl ToKeep for StatesSet {
+impl RedactForReplay for NodeStatesResponse {
     fn to_keep(mut self) -> Self {
         self.is_cut_short |= !self.world_changes.is_empty();
         self.world_changes.clear();
@@ -257,9 +264,9 @@ impl ToKeep for StatesSet {
 /// How a node stands.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct StateSet {
+pub struct NodeStateResponse {
     /// The node.
-    pub id: NodeRef,
+    pub id: WireNodeId,
     /// Whether its text counts.
     pub is_enabled: bool,
     /// Whether what it does to the world counts.
@@ -272,27 +279,27 @@ pub struct StateSet {
 
 /// A reply was asked to stop; its end is an event.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Cancelled {
+pub struct CancelReplyResponse {
     /// The node.
-    pub id: NodeRef,
+    pub id: WireNodeId,
 }
 
-impl Wish {
+impl GenerateField {
     /// What to generate; `None` = nothing.
     ///
     /// # Errors
     /// Names the field.
-    pub fn read(self) -> Result<Option<turn::Generate>, ApiError> {
+    pub fn read(self) -> Result<Option<turn::GenerationSpec>, ApiError> {
         match self {
             Self::Plain(false) => Ok(None),
-            Self::Plain(true) => Generate::default().read("generate.").map(Some),
+            Self::Plain(true) => GenerateRequest::default().read("generate.").map(Some),
             Self::Detailed(generate) => generate.read("generate.").map(Some),
         }
     }
 }
 
-impl Generate {
-    fn read(self, inside: &str) -> Result<turn::Generate, ApiError> {
+impl GenerateRequest {
+    fn read(self, inside: &str) -> Result<turn::GenerationSpec, ApiError> {
         let n = self.n.unwrap_or(1);
         if !(1..=REPLIES).contains(&n) {
             return Err(ApiError::invalid(
@@ -301,18 +308,24 @@ impl Generate {
             ));
         }
         model(self.model.as_deref()).map_err(|error| error.detail("field", format!("{inside}model")))?;
-        Ok(turn::Generate { n, model: self.model, params: self.params, character: self.character_id.map(|id| id.0) })
+        Ok(turn::GenerationSpec {
+            n,
+            model: self.model,
+            params: self.params,
+            character: self.character_id.map(|id| id.0),
+        })
     }
 }
 
-impl Reroll {
+impl RerollRequest {
     /// The replies for the turn.
     ///
     /// # Errors
     /// Names the field.
-    pub fn read(self, node: NodeId) -> Result<turn::Reroll, ApiError> {
-        let generate = Generate { n: self.n, model: self.model, params: self.params, character_id: self.character_id };
-        Ok(turn::Reroll {
+    pub fn read(self, node: NodeId) -> Result<turn::RerollSpec, ApiError> {
+        let generate =
+            GenerateRequest { n: self.n, model: self.model, params: self.params, character_id: self.character_id };
+        Ok(turn::RerollSpec {
             node,
             generate: generate.read("")?,
             move_head: self.move_head.unwrap_or(true),
@@ -321,14 +334,14 @@ impl Reroll {
     }
 }
 
-impl Continue {
+impl ContinueRequest {
     /// The continuation for the turn.
     ///
     /// # Errors
     /// Names the field.
-    pub fn read(self, node: NodeId) -> Result<turn::GoOn, ApiError> {
+    pub fn read(self, node: NodeId) -> Result<turn::ContinueSpec, ApiError> {
         model(self.model.as_deref())?;
-        Ok(turn::GoOn {
+        Ok(turn::ContinueSpec {
             node,
             model: self.model,
             params: self.params,
@@ -338,21 +351,21 @@ impl Continue {
     }
 }
 
-impl NewMessage {
+impl CreateMessageRequest {
     /// The message for the turn.
     ///
     /// # Errors
     /// Names the field.
-    pub fn read(self, limit: usize) -> Result<turn::NewMessage, ApiError> {
+    pub fn read(self, limit: usize) -> Result<turn::MessageSpec, ApiError> {
         content(&self.content, limit)?;
         self.name.as_deref().map_or(Ok(()), speaker)?;
-        Ok(turn::NewMessage {
+        Ok(turn::MessageSpec {
             parent: self.parent_id.0,
             content: self.content,
             role: self.role.unwrap_or(Role::User).into(),
             name: self.name,
             persona: self.persona_id.map(|id| id.0),
-            generate: self.generate.map_or(Ok(None), Wish::read)?,
+            generate: self.generate.map_or(Ok(None), GenerateField::read)?,
             move_head: self.move_head.unwrap_or(true),
             expected_leaf: seen(self.expected_leaf_id, self.expected_op)?,
             on_stale: self.on_stale.unwrap_or(OnStale::Refuse).into(),
@@ -364,34 +377,34 @@ impl NewMessage {
 ///
 /// # Errors
 /// Both are named: it would not be clear which of them counts.
-pub fn seen(leaf: Option<NodeRef>, op: Option<i64>) -> Result<Option<Seen>, ApiError> {
+pub fn seen(leaf: Option<WireNodeId>, op: Option<i64>) -> Result<Option<ExpectedVersion>, ApiError> {
     match (leaf, op) {
         (Some(_), Some(_)) => {
             Err(ApiError::invalid("expectedOp", "either expectedLeafId or expectedOp is expected, not both"))
         }
-        (Some(leaf), None) => Ok(Some(Seen::Leaf(leaf.0))),
-        (None, op) => Ok(op.map(Seen::Op)),
+        (Some(leaf), None) => Ok(Some(ExpectedVersion::Leaf(leaf.0))),
+        (None, op) => Ok(op.map(ExpectedVersion::Op)),
     }
 }
 
-impl Edit {
+impl EditMessageRequest {
     /// The edit for the turn.
     ///
     /// # Errors
     /// Names the field.
-    pub fn read(self, limit: usize) -> Result<turn::Edit, ApiError> {
+    pub fn read(self, limit: usize) -> Result<turn::EditSpec, ApiError> {
         content(&self.content, limit)?;
-        Ok(turn::Edit {
+        Ok(turn::EditSpec {
             content: self.content,
             carry: self.carry,
-            generate: self.generate.map(Wish::read).transpose()?,
+            generate: self.generate.map(GenerateField::read).transpose()?,
             move_head: self.move_head.unwrap_or(true),
             expected_leaf: seen(self.expected_leaf_id, self.expected_op)?,
         })
     }
 }
 
-impl NodeStates {
+impl UpdateNodeStatesRequest {
     /// Checks what can be checked without looking anything up.
     ///
     /// # Errors
@@ -400,7 +413,7 @@ impl NodeStates {
         if self.updates.is_empty() || self.updates.len() > UPDATES {
             return Err(ApiError::invalid("updates", format!("1 to {UPDATES} updates are expected")));
         }
-        let ids: Vec<NodeRef> = self.updates.iter().map(|update| update.node_id).collect();
+        let ids: Vec<WireNodeId> = self.updates.iter().map(|update| update.node_id).collect();
         let mut seen = std::collections::HashSet::new();
         match ids.iter().position(|id| !seen.insert(*id)) {
             Some(twice) => Err(ApiError::invalid(&format!("updates[{twice}].nodeId"), "the message is named twice")),
@@ -416,48 +429,48 @@ pub fn content(content: &str, limit: usize) -> Result<(), ApiError> {
     }
     if content.len() > limit {
         let message = format!("a message has at most {limit} bytes");
-        return Err(ApiError::new(Code::TooLarge, message).detail("field", "content").detail("limit", limit));
+        return Err(ApiError::new(ApiErrorCode::TooLarge, message).detail("field", "content").detail("limit", limit));
     }
     Ok(())
 }
 
-impl<'de> Deserialize<'de> for Wish {
+impl<'de> Deserialize<'de> for GenerateField {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Reader;
+        struct GenerateFieldVisitor;
 
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Wish;
+        impl<'de> Visitor<'de> for GenerateFieldVisitor {
+            type Value = GenerateField;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("true, false or an object")
             }
 
-            fn visit_bool<E>(self, wanted: bool) -> Result<Wish, E> {
-                Ok(Wish::Plain(wanted))
+            fn visit_bool<E>(self, wanted: bool) -> Result<GenerateField, E> {
+                Ok(GenerateField::Plain(wanted))
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Wish, A::Error> {
-                Generate::deserialize(MapAccessDeserializer::new(map)).map(Wish::Detailed)
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<GenerateField, A::Error> {
+                GenerateRequest::deserialize(MapAccessDeserializer::new(map)).map(GenerateField::Detailed)
             }
         }
 
-        from.deserialize_any(Reader)
+        from.deserialize_any(GenerateFieldVisitor)
     }
 }
 
-impl PartialSchema for Wish {
+impl PartialSchema for GenerateField {
     fn schema() -> RefOr<Schema> {
         OneOfBuilder::new()
             .item(ObjectBuilder::new().schema_type(Type::Boolean))
-            .item(Ref::from_schema_name(Generate::name()))
+            .item(Ref::from_schema_name(GenerateRequest::name()))
             .into()
     }
 }
 
-impl ToSchema for Wish {
+impl ToSchema for GenerateField {
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        schemas.push((Generate::name().into_owned(), Generate::schema()));
-        Generate::schemas(schemas);
+        schemas.push((GenerateRequest::name().into_owned(), GenerateRequest::schema()));
+        GenerateRequest::schemas(schemas);
     }
 }
 
@@ -468,9 +481,9 @@ mod tests {
 
     const PARENT: &str = "018f3e2a-0000-7000-8000-0000000000aa";
 
-    fn read(rest: &str) -> Result<turn::NewMessage, ApiError> {
+    fn read(rest: &str) -> Result<turn::MessageSpec, ApiError> {
         let text = format!(r#"{{"parentId": "{PARENT}"{rest}}}"#);
-        parse::<NewMessage>(text.as_bytes(), 64)?.read(10)
+        parse::<CreateMessageRequest>(text.as_bytes(), 64)?.read(10)
     }
 
     #[test]
@@ -485,20 +498,20 @@ mod tests {
 
     #[test]
     fn each_fault_names_its_field() {
-        let check = |rest: &str, code: Code, field: &str| {
+        let check = |rest: &str, code: ApiErrorCode, field: &str| {
             let error = read(rest).unwrap_err();
             assert_eq!((error.code, error.details["field"].as_str()), (code, Some(field)), "{rest}: {error}");
         };
-        check("", Code::Invalid, "content");
-        check(r#", "content": " \n""#, Code::Invalid, "content");
-        check(r#", "content": "12345678901""#, Code::TooLarge, "content");
-        check(r#", "content": "x", "role": "narrator""#, Code::Invalid, "role");
-        check(r#", "content": "x", "generate": 1"#, Code::Invalid, "generate");
-        check(r#", "content": "x", "generate": {"n": 0}"#, Code::Invalid, "generate.n");
-        check(r#", "content": "x", "generate": {"N": 1}"#, Code::Invalid, "generate.N");
-        check(r#", "content": "x", "generate": {"n": "1"}"#, Code::Invalid, "generate.n");
-        check(r#", "content": "x", "personaId": "abc""#, Code::Invalid, "personaId");
-        check(r#", "content": "x", "history": []"#, Code::Invalid, "history");
-        check(r#", "content": "x", "onStale": "maybe""#, Code::Invalid, "onStale");
+        check("", ApiErrorCode::Invalid, "content");
+        check(r#", "content": " \n""#, ApiErrorCode::Invalid, "content");
+        check(r#", "content": "12345678901""#, ApiErrorCode::TooLarge, "content");
+        check(r#", "content": "x", "role": "narrator""#, ApiErrorCode::Invalid, "role");
+        check(r#", "content": "x", "generate": 1"#, ApiErrorCode::Invalid, "generate");
+        check(r#", "content": "x", "generate": {"n": 0}"#, ApiErrorCode::Invalid, "generate.n");
+        check(r#", "content": "x", "generate": {"N": 1}"#, ApiErrorCode::Invalid, "generate.N");
+        check(r#", "content": "x", "generate": {"n": "1"}"#, ApiErrorCode::Invalid, "generate.n");
+        check(r#", "content": "x", "personaId": "abc""#, ApiErrorCode::Invalid, "personaId");
+        check(r#", "content": "x", "history": []"#, ApiErrorCode::Invalid, "history");
+        check(r#", "content": "x", "onStale": "maybe""#, ApiErrorCode::Invalid, "onStale");
     }
 }

@@ -46,19 +46,19 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, SchemaType, Type};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
-use super::body::Object;
+use super::body::JsonObject;
 use super::error::ApiError;
 
 /// One page of a list.
 #[derive(Debug, Serialize)]
-pub struct Page<T> {
+pub struct PageResponse<T> {
     /// The things.
     pub items: Vec<T>,
     /// Leads to the next page; null on the last.
     pub next: Option<String>,
 }
 
-impl<T: ToSchema> PartialSchema for Page<T> {
+impl<T: ToSchema> PartialSchema for PageResponse<T> {
     fn schema() -> RefOr<Schema> {
         let items = ArrayBuilder::new().items(utoipa::openapi::Ref::from_schema_name(T::name()));
         let text_or_null = SchemaType::from_iter([Type::String, Type::Null]);
@@ -71,7 +71,7 @@ impl<T: ToSchema> PartialSchema for Page<T> {
     }
 }
 
-impl<T: ToSchema> ToSchema for Page<T> {
+impl<T: ToSchema> ToSchema for PageResponse<T> {
     fn name() -> Cow<'static, str> {
         format!("{}Page", T::name()).into()
     }
@@ -85,15 +85,15 @@ impl<T: ToSchema> ToSchema for Page<T> {
 /// A bare list.
 #[derive(Debug, Serialize)]
 #[serde(transparent)]
-pub struct List<T>(pub Vec<T>);
+pub struct ListResponse<T>(pub Vec<T>);
 
-impl<T: ToSchema> PartialSchema for List<T> {
+impl<T: ToSchema> PartialSchema for ListResponse<T> {
     fn schema() -> RefOr<Schema> {
         ArrayBuilder::new().items(utoipa::openapi::Ref::from_schema_name(T::name())).into()
     }
 }
 
-impl<T: ToSchema> ToSchema for List<T> {
+impl<T: ToSchema> ToSchema for ListResponse<T> {
     fn name() -> Cow<'static, str> {
         format!("{}List", T::name()).into()
     }
@@ -130,11 +130,11 @@ impl PageQuery {
     }
 
     /// A page of what was read with one thing more than asked for.
-    pub fn page<T>(mut read: Vec<T>, limit: i64, skip: i64) -> Page<T> {
+    pub fn page<T>(mut read: Vec<T>, limit: i64, skip: i64) -> PageResponse<T> {
         let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
         let next = (read.len() > wanted).then(|| cursor(skip + limit));
         read.truncate(wanted);
-        Page { items: read, next }
+        PageResponse { items: read, next }
     }
 }
 
@@ -189,7 +189,7 @@ pub fn said<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<O
 /// # Errors
 /// An entry does not fit, or is no object.
 pub fn objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
-    Vec::<Object<T>>::deserialize(from).map(|list| list.into_iter().map(|object| object.0).collect())
+    Vec::<JsonObject<T>>::deserialize(from).map(|list| list.into_iter().map(|object| object.0).collect())
 }
 
 /// The same where there may be none.
@@ -197,7 +197,7 @@ pub fn objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Resul
 /// # Errors
 /// As [`objects`].
 pub fn some_objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<T>>, D::Error> {
-    let list = Option::<Vec<Object<T>>>::deserialize(from)?;
+    let list = Option::<Vec<JsonObject<T>>>::deserialize(from)?;
     Ok(list.map(|list| list.into_iter().map(|object| object.0).collect()))
 }
 
@@ -206,7 +206,7 @@ pub fn some_objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> 
 /// # Errors
 /// The value does not fit, or is no object.
 pub fn some_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
-    Ok(Option::<Object<T>>::deserialize(from)?.map(|object| object.0))
+    Ok(Option::<JsonObject<T>>::deserialize(from)?.map(|object| object.0))
 }
 
 /// An object inside a request.
@@ -214,7 +214,7 @@ pub fn some_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> R
 /// # Errors
 /// It is no object, or not such a one.
 pub fn an_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
-    Object::<T>::deserialize(from).map(|object| object.0)
+    JsonObject::<T>::deserialize(from).map(|object| object.0)
 }
 
 /// The same where null means something: `Some(None)` for null.

@@ -6,27 +6,27 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
-use super::ids::{CharacterRef, Id, NodeRef, PersonaRef, UserRef, refs};
+use super::ids::{WireCharacterId, WireId, WireNodeId, WirePersonaId, WireUserId, refs};
 use super::words::{Effects, Kind, Role, Status};
-use super::world::{DeltaShape, StateSchema, TraceShape};
+use super::world::{DeltaResponse, TraceResponse, WorldStateSchema};
 use crate::http::error::ApiError;
 use crate::ids::{NodeId, SessionId, UserId};
-use crate::live::Live;
+use crate::live::LiveSessions;
 use crate::prompt::tags;
-use crate::store::{Dressed, Reader};
+use crate::store::{NodeDetails, StoreReader};
 use crate::tree;
-use crate::turn::{Displayed, Turns};
+use crate::turn::{DisplayResult, TurnEngine};
 
 /// One message of a tree.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatMessageNode {
     /// Its id.
-    pub id: NodeRef,
+    pub id: WireNodeId,
     /// Its parent; null only for the root.
-    pub parent_id: Option<NodeRef>,
+    pub parent_id: Option<WireNodeId>,
     /// Its children in creation order.
-    pub children_ids: Vec<NodeRef>,
+    pub children_ids: Vec<WireNodeId>,
     /// Who it speaks as.
     pub role: Role,
     /// What it is for.
@@ -34,11 +34,11 @@ pub struct ChatMessageNode {
     /// The speaker's name.
     pub name: Option<String>,
     /// The user who wrote it or asked for it.
-    pub author_id: Option<UserRef>,
+    pub author_id: Option<WireUserId>,
     /// The author's persona.
-    pub persona_id: Option<PersonaRef>,
+    pub persona_id: Option<WirePersonaId>,
     /// The character that speaks.
-    pub character_id: Option<CharacterRef>,
+    pub character_id: Option<WireCharacterId>,
     /// The text exactly as received.
     pub content: String,
     /// The text as shown, where it differs: without what models write for machines, and as plugins show it (in whole trees
@@ -55,9 +55,9 @@ pub struct ChatMessageNode {
     /// Whether it is a reply that ended where nobody looked: HEAD was never on it or below.
     pub is_unread: bool,
     /// Lines under it that plugins wrote.
-    pub notes: Vec<Note>,
+    pub notes: Vec<NodeNoteResponse>,
     /// What went wrong while it was made.
-    pub problems: Vec<Trouble>,
+    pub problems: Vec<NodeProblemResponse>,
     /// When it was made.
     pub timestamp: String,
     /// Edges from the root.
@@ -70,27 +70,28 @@ pub struct ChatMessageNode {
     pub metadata: Map<String, Value>,
     /// Its place among its siblings, in views that show one line.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub siblings: Option<Siblings>,
-    /// Whether plugins have a say in how it is shown, and were not asked yet ([`Look::ask`]).
+    pub siblings: Option<SiblingsResponse>,
+    /// Whether plugins have a say in how it is shown, and were not asked yet ([`NodeRenderer::ask`]).
     #[serde(skip)]
     pub is_unasked: bool,
 }
 
 /// A place among siblings.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct Siblings {
+#[schema(as = Siblings)]
+pub struct SiblingsResponse {
     /// Counted from 0.
     pub index: usize,
     /// How many there are.
     pub count: usize,
     /// All of them in creation order.
-    pub ids: Vec<NodeRef>,
+    pub ids: Vec<WireNodeId>,
 }
 
 /// A visible line under a node.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Note)]
-pub struct Note {
+pub struct NodeNoteResponse {
     /// The plugin that wrote it.
     pub plugin: String,
     /// The line.
@@ -100,7 +101,7 @@ pub struct Note {
 /// Something that went wrong while a node was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = Problem)]
-pub struct Trouble {
+pub struct NodeProblemResponse {
     /// A stable word.
     pub code: String,
     /// One sentence.
@@ -113,7 +114,7 @@ pub struct Trouble {
 /// A node with what was asked for beside it.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct NodeAnswer {
+pub struct NodeResponse {
     /// The node.
     #[serde(flatten)]
     pub node: ChatMessageNode,
@@ -123,13 +124,13 @@ pub struct NodeAnswer {
     pub world: Option<Value>,
     /// The schemas in force at it (`expand=world`).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub schemas: Option<Vec<StateSchema>>,
+    pub schemas: Option<Vec<WorldStateSchema>>,
     /// What it does to the world (`expand=delta`).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub delta: Option<DeltaShape>,
+    pub delta: Option<DeltaResponse>,
     /// Why it exists (`expand=trace`).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub trace: Option<TraceShape>,
+    pub trace: Option<TraceResponse>,
 }
 
 /// What comes with a node.
@@ -144,19 +145,19 @@ pub struct NodeQuery {
 /// The other versions of a node.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Alternatives {
+pub struct AlternativesResponse {
     /// The node that was asked about.
-    pub node_id: NodeRef,
+    pub node_id: WireNodeId,
     /// The parent they share.
-    pub parent_id: Option<NodeRef>,
+    pub parent_id: Option<WireNodeId>,
     /// The one that the session remembers, else the newest complete one.
-    pub selected_id: Option<NodeRef>,
+    pub selected_id: Option<WireNodeId>,
     /// All versions in creation order, the node itself included.
     pub items: Vec<ChatMessageNode>,
     /// For a node that a model answers: its replies in creation order.
     pub generations: Vec<ChatMessageNode>,
     /// The chosen reply among `generations`.
-    pub selected_generation_id: Option<NodeRef>,
+    pub selected_generation_id: Option<WireNodeId>,
 }
 
 /// What is known of a node, its stars among it.
@@ -169,30 +170,30 @@ pub fn known(mut metadata: Map<String, Value>, rating: Option<u8>) -> Map<String
 
 /// How nodes are shown.
 #[derive(Clone)]
-pub struct Look {
+pub struct NodeRenderer {
     /// Tags whose blocks readers do not see.
     pub hide_tags: Arc<[String]>,
     /// Where the texts of running replies are; `None` = shown as stored.
-    pub live: Option<Arc<Live>>,
+    pub live: Option<Arc<LiveSessions>>,
     /// Where plugins are that have a say in how replies are shown; `None` = they are not asked.
-    pub turns: Option<Turns>,
+    pub turns: Option<TurnEngine>,
 }
 
-impl Look {
+impl NodeRenderer {
     /// A node without its siblings.
-    pub fn node(&self, dressed: Dressed) -> ChatMessageNode {
+    pub fn node(&self, dressed: NodeDetails) -> ChatMessageNode {
         let (children, notes, problems) = (dressed.children, dressed.notes, dressed.problems);
         let node = dressed.placed.node;
         let mut shown = ChatMessageNode {
-            id: Id(node.id),
-            parent_id: node.parent.map(Id),
+            id: WireId(node.id),
+            parent_id: node.parent.map(WireId),
             children_ids: refs(&children),
             role: node.role.into(),
             kind: node.kind.into(),
             name: node.name,
-            author_id: node.author.map(Id),
-            persona_id: node.persona.map(Id),
-            character_id: node.character.map(Id),
+            author_id: node.author.map(WireId),
+            persona_id: node.persona.map(WireId),
+            character_id: node.character.map(WireId),
             display: self.display(node.role.code(), &node.content),
             content: node.content,
             reasoning: node.reasoning,
@@ -200,8 +201,8 @@ impl Look {
             is_enabled: node.is_enabled,
             effects: node.effects.into(),
             is_unread: node.is_unread,
-            notes: notes.into_iter().map(Note::from).collect(),
-            problems: problems.into_iter().map(Trouble::from).collect(),
+            notes: notes.into_iter().map(NodeNoteResponse::from).collect(),
+            problems: problems.into_iter().map(NodeProblemResponse::from).collect(),
             timestamp: node.created.to_string(),
             depth: node.depth,
             turn: node.turn,
@@ -216,22 +217,22 @@ impl Look {
     }
 
     /// Nodes with their siblings, as people read them: but for what plugins say of some, who are asked when the snapshot is
-    /// closed ([`Look::ask`]).
+    /// closed ([`NodeRenderer::ask`]).
     ///
     /// # Errors
     /// The database fails.
     pub fn line(
         &self,
-        reader: &mut Reader<'_>,
-        dressed: impl IntoIterator<Item = Dressed>,
+        reader: &mut StoreReader<'_>,
+        dressed: impl IntoIterator<Item = NodeDetails>,
     ) -> Result<Vec<ChatMessageNode>, ApiError> {
-        let display = self.turns.as_ref().and_then(Turns::display);
-        let one = |dressed: Dressed| {
+        let display = self.turns.as_ref().and_then(TurnEngine::display);
+        let one = |dressed: NodeDetails| {
             let is_unasked = match &display {
                 Some(display) => display.asks(reader, &dressed.placed)?,
                 None => false,
             };
-            let siblings = Siblings::from(&dressed.siblings);
+            let siblings = SiblingsResponse::from(&dressed.siblings);
             let mut node = ChatMessageNode { siblings: Some(siblings), is_unasked, ..self.node(dressed) };
             if !is_unasked {
                 node.drop_places();
@@ -252,17 +253,17 @@ impl Look {
         nodes: impl IntoIterator<Item = &'n mut ChatMessageNode>,
     ) -> Result<(), ApiError> {
         let mut nodes: Vec<&mut ChatMessageNode> = nodes.into_iter().filter(|node| node.is_unasked).collect();
-        let display = self.turns.as_ref().filter(|_| !nodes.is_empty()).and_then(Turns::display);
+        let display = self.turns.as_ref().filter(|_| !nodes.is_empty()).and_then(TurnEngine::display);
         let texts: Vec<(NodeId, String)> = nodes.iter().map(|node| (node.id.0, node.words().to_owned())).collect();
         let displayed = match display {
             Some(display) => display.show(caller, session, &texts).await?,
             None => Vec::new(),
         };
-        for (node, Displayed { text, problems }) in nodes.iter_mut().zip(displayed) {
+        for (node, DisplayResult { text, problems }) in nodes.iter_mut().zip(displayed) {
             node.display = text.filter(|text| *text != node.content).or_else(|| node.display.take());
             // That a plugin is switched off may stand with the reply already.
-            let news = problems.into_iter().map(Trouble::from).filter(|new| !node.problems.contains(new));
-            let news: Vec<Trouble> = news.collect();
+            let news = problems.into_iter().map(NodeProblemResponse::from).filter(|new| !node.problems.contains(new));
+            let news: Vec<NodeProblemResponse> = news.collect();
             node.problems.extend(news);
         }
         for node in nodes {
@@ -315,20 +316,20 @@ impl ChatMessageNode {
     }
 }
 
-impl From<&tree::Siblings> for Siblings {
-    fn from(siblings: &tree::Siblings) -> Self {
+impl From<&tree::SiblingPosition> for SiblingsResponse {
+    fn from(siblings: &tree::SiblingPosition) -> Self {
         Self { index: siblings.index, count: siblings.ids.len(), ids: refs(&siblings.ids) }
     }
 }
 
-impl From<tree::Note> for Note {
-    fn from(note: tree::Note) -> Self {
+impl From<tree::NodeNote> for NodeNoteResponse {
+    fn from(note: tree::NodeNote) -> Self {
         Self { plugin: note.plugin, text: note.text }
     }
 }
 
-impl From<tree::Trouble> for Trouble {
-    fn from(trouble: tree::Trouble) -> Self {
+impl From<tree::NodeProblem> for NodeProblemResponse {
+    fn from(trouble: tree::NodeProblem) -> Self {
         Self { code: trouble.code, message: trouble.message, plugin: trouble.plugin }
     }
 }

@@ -10,7 +10,7 @@ use crate::tree;
 /// between the last messages, behind the fourth from the end, said by the system, always.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct AuthorsNote {
+pub struct AuthorsNoteFields {
     /// What it says; macros are filled in.
     pub text: String,
     /// Where it stands.
@@ -25,13 +25,13 @@ pub struct AuthorsNote {
     pub lore: bool,
 }
 
-impl Default for AuthorsNote {
+impl Default for AuthorsNoteFields {
     fn default() -> Self {
         Self::from(&tree::AuthorsNote::default())
     }
 }
 
-impl From<&tree::AuthorsNote> for AuthorsNote {
+impl From<&tree::AuthorsNote> for AuthorsNoteFields {
     fn from(note: &tree::AuthorsNote) -> Self {
         Self {
             text: note.text.clone(),
@@ -44,9 +44,9 @@ impl From<&tree::AuthorsNote> for AuthorsNote {
     }
 }
 
-impl From<AuthorsNote> for tree::AuthorsNote {
-    fn from(note: AuthorsNote) -> Self {
-        let AuthorsNote { text, place, depth, role, every, lore } = note;
+impl From<AuthorsNoteFields> for tree::AuthorsNote {
+    fn from(note: AuthorsNoteFields) -> Self {
+        let AuthorsNoteFields { text, place, depth, role, every, lore } = note;
         Self { text, place: place.into(), depth, role: role.into(), every, is_for_lore: lore }
     }
 }

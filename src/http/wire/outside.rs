@@ -6,7 +6,7 @@ use utoipa::{IntoParams, ToSchema};
 /// Whether pictures of other servers are shown for a card.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Outside {
+pub struct RemoteImagesPermission {
     /// Null: nobody was asked.
     #[serde(deserialize_with = "Option::deserialize")]
     #[schema(required)]
@@ -17,7 +17,7 @@ pub struct Outside {
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct OutsideQuery {
+pub struct RemoteImageQuery {
     /// Its whole address, with `http` or `https`.
     pub url: String,
 }

@@ -6,11 +6,11 @@ use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
 use super::PageQuery;
-use super::ids::{Id, PresetRef};
-use super::report::Report;
+use super::ids::{WireId, WirePresetId};
+use super::report::ImportReportResponse;
 use super::{some_object, some_objects};
-use crate::http::error::{ApiError, Code};
-use crate::prompt::preset::{Change, NotChanged, Seen, Wrong, models_of};
+use crate::http::error::{ApiError, ApiErrorCode};
+use crate::prompt::preset::{ExpectedPreset, PresetFieldError, PresetPatch, PresetPatchError, models_of};
 use crate::prompt::scripts;
 use crate::store;
 use crate::tree::preset::fits;
@@ -19,9 +19,9 @@ use crate::turn;
 /// A preset.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Preset {
+pub struct PresetResponse {
     /// Its id.
-    pub id: PresetRef,
+    pub id: WirePresetId,
     /// What it is for: `openai`, `textgen`, `kobold` and `novel` (prompt blocks and samplers), `instruct`, `context`,
     /// `sysprompt`, `reasoning` (templates), `regex`, `quickReplies`, `theme`, `group`, `variables`.
     pub kind: String,
@@ -76,17 +76,17 @@ pub struct PresetImportQuery {
 /// Presets that came from another program.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ImportedPresets {
+pub struct PresetsImportResponse {
     /// Those that are there now; one that was there before, to the letter, is that one.
-    pub items: Vec<Preset>,
+    pub items: Vec<PresetResponse>,
     /// What came over, and what of it works here.
-    pub report: Report,
+    pub report: ImportReportResponse,
 }
 
 /// A new preset: of a kind and with a body, or as another one is.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NewPreset {
+pub struct CreatePresetRequest {
     /// What it is for.
     #[serde(default)]
     pub kind: Option<String>,
@@ -104,19 +104,19 @@ pub struct NewPreset {
 
 /// What a new preset begins as.
 #[derive(Debug)]
-pub enum Beginning {
+pub enum NewPresetSource {
     /// As this kind and body.
     Said(String, Map<String, Value>),
     /// As our own.
     Own,
     /// As another one.
-    Copy(PresetRef),
+    Copy(WirePresetId),
 }
 
 /// One place in the order of a preset.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct PresetPlace {
+pub struct PresetOrderEntry {
     /// The prompt.
     pub identifier: String,
     /// Whether it is on.
@@ -126,7 +126,7 @@ pub struct PresetPlace {
 /// A change of a preset of the kind `openai`: what it does not name stays as it came, to the letter.
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct PresetChange {
+pub struct OpenAiPresetChange {
     /// Settings and samplers by their names in the body; null takes one away.
     #[schema(value_type = Object)]
     pub fields: Map<String, Value>,
@@ -141,13 +141,13 @@ pub struct PresetChange {
     pub removed: Vec<String>,
     /// The order, all of it.
     #[serde(deserialize_with = "some_objects")]
-    pub order: Option<Vec<PresetPlace>>,
+    pub order: Option<Vec<PresetOrderEntry>>,
 }
 
 /// What the caller saw of a preset, null for what was not there: if one of it says something else by now, nothing is changed.
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct PresetSeen {
+pub struct ExpectedPresetFields {
     /// Its name.
     pub name: Option<String>,
     /// Settings and samplers.
@@ -161,13 +161,13 @@ pub struct PresetSeen {
     pub prompts: Vec<Map<String, Value>>,
     /// The order as it held.
     #[serde(deserialize_with = "some_objects")]
-    pub order: Option<Vec<PresetPlace>>,
+    pub order: Option<Vec<PresetOrderEntry>>,
 }
 
 /// Fields of a preset that change. Its kind stays.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct PresetFields {
+pub struct UpdatePresetRequest {
     /// Its name.
     pub name: Option<String>,
     /// All that it says.
@@ -175,10 +175,10 @@ pub struct PresetFields {
     pub body: Option<Map<String, Value>>,
     /// Some of what it says, in place of a whole body.
     #[serde(deserialize_with = "some_object")]
-    pub change: Option<PresetChange>,
+    pub change: Option<OpenAiPresetChange>,
     /// What the caller saw there.
     #[serde(deserialize_with = "some_object")]
-    pub expected: Option<PresetSeen>,
+    pub expected: Option<ExpectedPresetFields>,
 }
 
 impl PresetQuery {
@@ -188,21 +188,21 @@ impl PresetQuery {
     }
 }
 
-impl NewPreset {
+impl CreatePresetRequest {
     /// What it begins as, and its name.
     ///
     /// # Errors
     /// It says both what it is and what it is a copy of, or neither.
-    pub fn beginning(self) -> Result<(String, Beginning), ApiError> {
+    pub fn beginning(self) -> Result<(String, NewPresetSource), ApiError> {
         let hint = "say kind and body, or from: the id of a preset, or own";
         let beginning = match (self.from.as_deref(), self.kind, self.body) {
-            (None, Some(kind), Some(body)) => Beginning::Said(kind, body),
+            (None, Some(kind), Some(body)) => NewPresetSource::Said(kind, body),
             (None, None, _) => return Err(ApiError::invalid("kind", "a kind is needed").hint(hint)),
             (None, _, None) => return Err(ApiError::invalid("body", "an object is expected").hint(hint)),
-            (Some("own"), None, None) => Beginning::Own,
+            (Some("own"), None, None) => NewPresetSource::Own,
             (Some(id), None, None) => {
                 let id = id.parse().map_err(|_| ApiError::invalid("from", "no id of a preset").hint(hint))?;
-                Beginning::Copy(Id(id))
+                NewPresetSource::Copy(WireId(id))
             }
             _ => return Err(ApiError::invalid("from", "a copy has the kind and body of the other one").hint(hint)),
         };
@@ -221,7 +221,7 @@ pub fn new_card(kind: String, name: &str, body: Map<String, Value>) -> Result<Ma
     Ok(card)
 }
 
-impl PresetFields {
+impl UpdatePresetRequest {
     /// Puts the fields into a preset.
     ///
     /// # Errors
@@ -235,7 +235,7 @@ impl PresetFields {
             );
         }
         card.extend(self.body.as_ref().map(|body| ("body".to_owned(), body.clone().into())));
-        let seen = self.expected.as_ref().map(PresetSeen::read);
+        let seen = self.expected.as_ref().map(ExpectedPresetFields::read);
         if let Some(change) = &self.change {
             if card.get("kind").and_then(Value::as_str) != Some("openai") {
                 return Err(ApiError::invalid("change", "only presets of the kind \"openai\" are changed in parts")
@@ -253,30 +253,30 @@ impl PresetFields {
     }
 }
 
-fn refused(error: NotChanged, seen: Option<&Seen>, body: &Map<String, Value>) -> ApiError {
+fn refused(error: PresetPatchError, seen: Option<&ExpectedPreset>, body: &Map<String, Value>) -> ApiError {
     match error {
-        NotChanged::Wrong(Wrong { field, message, hint }) => {
+        PresetPatchError::Wrong(PresetFieldError { field, message, hint }) => {
             let error = ApiError::invalid(&field, message);
             if hint.is_empty() { error } else { error.hint(hint) }
         }
-        NotChanged::Meanwhile(fields) => meanwhile(fields, seen.map(|seen| seen.now(body)).unwrap_or_default()),
+        PresetPatchError::Meanwhile(fields) => meanwhile(fields, seen.map(|seen| seen.now(body)).unwrap_or_default()),
     }
 }
 
 fn meanwhile(fields: Vec<String>, now: Value) -> ApiError {
-    ApiError::new(Code::Conflict, "somebody else changed the preset meanwhile")
+    ApiError::new(ApiErrorCode::Conflict, "somebody else changed the preset meanwhile")
         .hint("see in details.now what it says now, and send again with that as expected if you still mean it")
         .detail("fields", fields)
         .detail("now", now)
 }
 
-fn rows(order: Option<&Vec<PresetPlace>>) -> Option<Vec<(String, bool)>> {
+fn rows(order: Option<&Vec<PresetOrderEntry>>) -> Option<Vec<(String, bool)>> {
     order.map(|order| order.iter().map(|row| (row.identifier.clone(), row.enabled)).collect())
 }
 
-impl PresetChange {
-    fn read(&self) -> Change {
-        Change {
+impl OpenAiPresetChange {
+    fn read(&self) -> PresetPatch {
+        PresetPatch {
             fields: self.fields.clone(),
             own: self.own.clone(),
             prompts: self.prompts.clone(),
@@ -286,7 +286,7 @@ impl PresetChange {
     }
 }
 
-impl PresetSeen {
+impl ExpectedPresetFields {
     /// Whether all that was seen is still so.
     fn still_holds(&self, card: &Map<String, Value>) -> Result<(), ApiError> {
         let body = card.get("body").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -301,8 +301,8 @@ impl PresetSeen {
         if moved.is_empty() { Ok(()) } else { Err(meanwhile(moved, now)) }
     }
 
-    fn read(&self) -> Seen {
-        Seen {
+    fn read(&self) -> ExpectedPreset {
+        ExpectedPreset {
             fields: self.fields.clone(),
             own: self.own.clone(),
             prompts: self.prompts.clone(),
@@ -314,15 +314,15 @@ impl PresetSeen {
 /// The kind of regex scripts.
 const REGEX: &str = "regex";
 
-impl From<store::Preset> for Preset {
-    fn from(mut preset: store::Preset) -> Self {
+impl From<store::StoredPreset> for PresetResponse {
+    fn from(mut preset: store::StoredPreset) -> Self {
         let effective = turn::preset(&preset).and_then(Result::ok).map(|preset| preset.body());
         let text = |value: Option<Value>| value.as_ref().and_then(Value::as_str).map(str::to_owned);
         let kind = text(preset.card.shift_remove("kind")).unwrap_or_default();
         let body = preset.card.shift_remove("body");
         let script = body.as_ref().filter(|_| kind == REGEX);
         Self {
-            id: Id(preset.id),
+            id: WireId(preset.id),
             problem: script.and_then(scripts::problem).map(|why| why.to_string()),
             kind,
             name: text(preset.card.shift_remove("name")).unwrap_or_default(),
@@ -336,10 +336,10 @@ impl From<store::Preset> for Preset {
     }
 }
 
-impl From<store::PresetHead> for Preset {
+impl From<store::PresetHead> for PresetResponse {
     fn from(head: store::PresetHead) -> Self {
         Self {
-            id: Id(head.id),
+            id: WireId(head.id),
             kind: head.kind,
             name: head.name,
             file: head.file,

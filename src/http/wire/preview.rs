@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::ids::{NodeRef, PresetRef};
+use super::ids::{WireNodeId, WirePresetId};
 use super::messages::content;
 use super::sessions::model;
 use crate::http::error::ApiError;
@@ -14,9 +14,9 @@ use crate::turn;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = Preview)]
-pub struct PreviewOf {
+pub struct PromptPreviewRequest {
     /// Where a message would be written; or the message itself that waits for an answer, where there is no `content`.
-    pub parent_id: NodeRef,
+    pub parent_id: WireNodeId,
     /// The message that would be written.
     #[serde(default)]
     pub content: Option<String>,
@@ -29,21 +29,21 @@ pub struct PreviewOf {
     pub params: Map<String, Value>,
     /// Another preset than the session's.
     #[serde(default)]
-    pub preset_id: Option<PresetRef>,
+    pub preset_id: Option<WirePresetId>,
 }
 
-impl PreviewOf {
+impl PromptPreviewRequest {
     /// The preview for the turn; a message may have so many bytes.
     ///
     /// # Errors
     /// Names the field.
-    pub fn read(self, limit: usize) -> Result<turn::Preview, ApiError> {
+    pub fn read(self, limit: usize) -> Result<turn::PreviewSpec, ApiError> {
         model(self.model.as_deref())?;
         if let Some(text) = &self.content {
             content(text, limit)?;
         }
         let (parent, content) = (self.parent_id.0, self.content);
         let preset = self.preset_id.map(|id| id.0);
-        Ok(turn::Preview { parent, content, model: self.model, params: self.params, preset })
+        Ok(turn::PreviewSpec { parent, content, model: self.model, params: self.params, preset })
     }
 }

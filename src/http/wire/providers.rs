@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::given;
-use crate::config::{Connection, Secret, typed_key};
-use crate::http::error::{ApiError, Code};
-use crate::provider::{Failure, Kind, ModelInfo};
+use crate::config::{ProviderConnection, Secret, typed_key};
+use crate::http::error::{ApiError, ApiErrorCode};
+use crate::provider::{ModelInfo, ProviderFailure, ProviderKind};
 use crate::store::ConnectedProvider;
-use crate::turn::connections::{Change, ConnectError, Said, Seen};
+use crate::turn::connections::{ConnectError, ConnectionChange, ConnectionTestReply, ConnectionTestResult};
 
 /// A key as it is sent. It shows itself to nobody.
 #[derive(Deserialize, ToSchema)]
 #[serde(transparent)]
-pub struct TypedKey(String);
+pub struct ApiKeyField(String);
 
-impl fmt::Debug for TypedKey {
+impl fmt::Debug for ApiKeyField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[key]")
     }
@@ -26,7 +26,7 @@ impl fmt::Debug for TypedKey {
 /// A model server.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Provider {
+pub struct ProviderResponse {
     /// How models name it: `id/model`.
     pub id: String,
     /// What it speaks.
@@ -46,9 +46,9 @@ pub struct Provider {
 /// The model servers.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Providers {
+pub struct ProvidersResponse {
     /// Those of the settings first, each in the order in which they came.
-    pub items: Vec<Provider>,
+    pub items: Vec<ProviderResponse>,
     /// Always null: there is one page.
     pub next: Option<String>,
     /// What a server can speak.
@@ -62,7 +62,7 @@ pub struct Providers {
 /// A model server to be connected.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NewProvider {
+pub struct CreateProviderRequest {
     /// How models are to name it: lower-case letters, digits, `-` and `_`.
     pub id: String,
     /// What it speaks.
@@ -72,7 +72,7 @@ pub struct NewProvider {
     /// Its key; null = it asks for none.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
-    pub key: Option<TypedKey>,
+    pub key: Option<ApiKeyField>,
     /// The names of its models; empty = ask it.
     #[serde(default)]
     pub models: Vec<String>,
@@ -81,7 +81,7 @@ pub struct NewProvider {
 /// What changes of one; what is absent stays.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ProviderChange {
+pub struct UpdateProviderRequest {
     /// What it speaks.
     pub kind: Option<String>,
     /// Where its API begins. To another host the key must be typed again.
@@ -89,7 +89,7 @@ pub struct ProviderChange {
     /// Its key: absent = stays, null = is taken away.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
-    pub key: Option<Option<TypedKey>>,
+    pub key: Option<Option<ApiKeyField>>,
     /// The names of its models; empty = ask it.
     pub models: Option<Vec<String>>,
 }
@@ -97,7 +97,7 @@ pub struct ProviderChange {
 /// A model server that is tried before it is kept.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ProviderTrial {
+pub struct TestNewProviderRequest {
     /// The id of the one that is to be changed: where no key is sent, the one that is kept for it is used.
     #[serde(default)]
     pub id: Option<String>,
@@ -108,7 +108,7 @@ pub struct ProviderTrial {
     /// Its key: absent = the one that is kept, null = none.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
-    pub key: Option<Option<TypedKey>>,
+    pub key: Option<Option<ApiKeyField>>,
     /// The model that is to say something.
     #[serde(default)]
     pub model: Option<String>,
@@ -117,7 +117,7 @@ pub struct ProviderTrial {
 /// Which model of a known one is to say something.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct KnownTrial {
+pub struct TestProviderRequest {
     /// The model as the provider names it; absent = only the list is asked for.
     pub model: Option<String>,
 }
@@ -125,23 +125,23 @@ pub struct KnownTrial {
 /// What a server that was tried has shown.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TrialResult {
+pub struct ProviderTestResponse {
     /// Whether all that was asked was answered.
     pub is_ok: bool,
     /// The models that it tells.
-    pub models: Vec<TriedModel>,
+    pub models: Vec<ProviderTestModel>,
     /// Why it told none; null = it did.
-    pub list_problem: Option<TrialProblem>,
+    pub list_problem: Option<ProviderTestProblem>,
     /// What the model said; null where none was asked or it failed.
-    pub reply: Option<TrialReply>,
+    pub reply: Option<ProviderTestReply>,
     /// Why the model said nothing; null = it did, or none was asked.
-    pub reply_problem: Option<TrialProblem>,
+    pub reply_problem: Option<ProviderTestProblem>,
 }
 
 /// A model that a server tells of.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TriedModel {
+pub struct ProviderTestModel {
     /// As the server names it.
     pub id: String,
     /// Tokens of prompt and reply together, where known.
@@ -151,7 +151,7 @@ pub struct TriedModel {
 /// What a model said.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TrialReply {
+pub struct ProviderTestReply {
     /// How it begins; empty where the model only thought.
     pub text: String,
     /// Milliseconds until the first of it.
@@ -160,7 +160,7 @@ pub struct TrialReply {
 
 /// What went wrong, in the provider's words, and what to do.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct TrialProblem {
+pub struct ProviderTestProblem {
     /// A stable word, as on nodes.
     pub code: &'static str,
     /// The HTTP status that the server answered with, where it did.
@@ -174,7 +174,7 @@ pub struct TrialProblem {
 /// Which model sessions have that name none.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct DefaultModelChoice {
+pub struct SetDefaultModelRequest {
     /// `provider/model`, a name of the settings or `plugin:<id>`; null = as `config.toml` says.
     #[serde(deserialize_with = "nullable")]
     #[schema(value_type = Option<String>)]
@@ -184,7 +184,7 @@ pub struct DefaultModelChoice {
 /// The model of sessions that name none.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct DefaultModel {
+pub struct DefaultModelResponse {
     /// Its name.
     pub default_model: String,
     /// Whether it was chosen here, over that of `config.toml`.
@@ -196,7 +196,7 @@ fn nullable<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>,
     Option::deserialize(from)
 }
 
-impl Provider {
+impl ProviderResponse {
     /// One that was connected.
     pub fn connected(one: ConnectedProvider, unusable: Option<String>) -> Self {
         Self {
@@ -211,7 +211,7 @@ impl Provider {
     }
 
     /// One of the settings.
-    pub fn configured(one: &crate::config::Provider, unusable: Option<String>) -> Self {
+    pub fn configured(one: &crate::config::ProviderConfig, unusable: Option<String>) -> Self {
         Self {
             id: one.id.clone(),
             kind: one.kind.clone(),
@@ -225,62 +225,64 @@ impl Provider {
 
     /// What servers can speak.
     pub fn kinds() -> Vec<&'static str> {
-        Kind::all().map(Kind::word).collect()
+        ProviderKind::all().map(ProviderKind::word).collect()
     }
 }
 
-fn key(typed: Option<TypedKey>) -> Result<Option<Secret>, ApiError> {
+fn key(typed: Option<ApiKeyField>) -> Result<Option<Secret>, ApiError> {
     let key = typed.map(|typed| typed_key(&typed.0)).transpose();
     key.map_err(|message| ApiError::invalid("key", message))
 }
 
-impl NewProvider {
+impl CreateProviderRequest {
     /// What is to be connected, and its key.
     ///
     /// # Errors
     /// The key does not fit.
-    pub fn parts(self) -> Result<(Connection, Option<Secret>), ApiError> {
+    pub fn parts(self) -> Result<(ProviderConnection, Option<Secret>), ApiError> {
         let Self { id, kind, base_url, models, .. } = self;
-        Ok((Connection { id, kind, base_url, models }, key(self.key)?))
+        Ok((ProviderConnection { id, kind, base_url, models }, key(self.key)?))
     }
 }
 
-impl ProviderChange {
+impl UpdateProviderRequest {
     /// What changes.
     ///
     /// # Errors
     /// The key does not fit.
-    pub fn change(self) -> Result<Change, ApiError> {
+    pub fn change(self) -> Result<ConnectionChange, ApiError> {
         let key = self.key.map(key).transpose()?;
-        Ok(Change { kind: self.kind, base_url: self.base_url, key, models: self.models })
+        Ok(ConnectionChange { kind: self.kind, base_url: self.base_url, key, models: self.models })
     }
 }
 
 /// What is to be tried: the server, its key where one is sent, the model.
-pub type Trial = (Connection, Option<Option<Secret>>, Option<String>);
+pub type ProviderTestParts = (ProviderConnection, Option<Option<Secret>>, Option<String>);
 
-impl ProviderTrial {
+impl TestNewProviderRequest {
     /// What is to be tried.
     ///
     /// # Errors
     /// The key does not fit.
-    pub fn parts(self) -> Result<Trial, ApiError> {
+    pub fn parts(self) -> Result<ProviderTestParts, ApiError> {
         // An id that is not kept is as good as any.
         let id = self.id.unwrap_or_else(|| "new".to_owned());
-        let connection = Connection { id, kind: self.kind, base_url: self.base_url, models: Vec::new() };
+        let connection = ProviderConnection { id, kind: self.kind, base_url: self.base_url, models: Vec::new() };
         Ok((connection, self.key.map(key).transpose()?, self.model))
     }
 }
 
-impl From<Seen> for TrialResult {
-    fn from(seen: Seen) -> Self {
+impl From<ConnectionTestResult> for ProviderTestResponse {
+    fn from(seen: ConnectionTestResult) -> Self {
         let (models, list_problem) = match seen.models {
-            Some(Ok(models)) => (models.into_iter().map(TriedModel::from).collect(), None),
+            Some(Ok(models)) => (models.into_iter().map(ProviderTestModel::from).collect(), None),
             Some(Err(failure)) => (Vec::new(), Some(failure.into())),
             None => (Vec::new(), None),
         };
-        let (reply, reply_problem): (_, Option<TrialProblem>) = match seen.reply {
-            Some(Ok(Said { text, first_ms })) => (Some(TrialReply { text, first_token_ms: first_ms }), None),
+        let (reply, reply_problem): (_, Option<ProviderTestProblem>) = match seen.reply {
+            Some(Ok(ConnectionTestReply { text, first_ms })) => {
+                (Some(ProviderTestReply { text, first_token_ms: first_ms }), None)
+            }
             Some(Err(failure)) => (None, Some(failure.into())),
             None => (None, None),
         };
@@ -290,17 +292,17 @@ impl From<Seen> for TrialResult {
     }
 }
 
-impl From<ModelInfo> for TriedModel {
+impl From<ModelInfo> for ProviderTestModel {
     fn from(info: ModelInfo) -> Self {
         Self { id: info.id, context_length: info.context_length }
     }
 }
 
-impl From<Failure> for TrialProblem {
-    fn from(failure: Failure) -> Self {
+impl From<ProviderFailure> for ProviderTestProblem {
+    fn from(failure: ProviderFailure) -> Self {
         let status = match &failure {
-            Failure::Refused { status, .. } => Some(*status),
-            Failure::Failed { status, .. } => *status,
+            ProviderFailure::Refused { status, .. } => Some(*status),
+            ProviderFailure::Failed { status, .. } => *status,
             _ => None,
         };
         Self { code: failure.code(), status, message: failure.to_string(), hint: failure.hint() }
@@ -312,17 +314,16 @@ impl From<ConnectError> for ApiError {
         let message = error.to_string();
         match error {
             ConnectError::Invalid { field, .. } => Self::invalid(field, message),
-            ConnectError::Configured(_) => {
-                Self::new(Code::Conflict, message).hint("change its block in config.toml, and start the server again")
-            }
+            ConnectError::Configured(_) => Self::new(ApiErrorCode::Conflict, message)
+                .hint("change its block in config.toml, and start the server again"),
             ConnectError::NotFound => Self::not_found("the provider"),
             ConnectError::Keyring(_) => {
-                let error = Self::new(Code::Unavailable, "the key cannot be sealed or opened");
+                let error = Self::new(ApiErrorCode::Unavailable, "the key cannot be sealed or opened");
                 tracing::error!("{message}");
                 error.hint("type the key again; the server's log says what is wrong with the file of the sealing key")
             }
             ConnectError::Write(error) => error.into(),
-            ConnectError::Stopped => Self::new(Code::Unavailable, message),
+            ConnectError::Stopped => Self::new(ApiErrorCode::Unavailable, message),
         }
     }
 }

@@ -9,15 +9,15 @@ use crate::transfer;
 /// What an import made of everything that it was given.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
+pub struct ImportReportResponse {
     /// One item for each card and file.
-    pub items: Vec<ReportItem>,
+    pub items: Vec<ImportReportItem>,
 }
 
 /// What became of one card or file.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ReportItem {
+pub struct ImportReportItem {
     /// What it is: `character`, `session`, `lorebook`, `persona`, `preset`, `regex`, `file`.
     pub kind: &'static str,
     /// Its own name.
@@ -29,13 +29,13 @@ pub struct ReportItem {
     /// `works`, `translated`, `kept` or `skipped`: what became of it as a whole.
     pub fate: &'static str,
     /// What became of its parts, where there is something to say.
-    pub findings: Vec<ReportFinding>,
+    pub findings: Vec<ImportReportFinding>,
 }
 
 /// One thing of a file and what became of it.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ReportFinding {
+pub struct ImportReportFinding {
     /// `works`, `translated`, `kept` (it goes out again and does nothing here) or `skipped`.
     pub fate: &'static str,
     /// A stable word for it.
@@ -50,29 +50,29 @@ pub struct ReportFinding {
     pub names: Vec<String>,
 }
 
-impl From<transfer::Report> for Report {
-    fn from(report: transfer::Report) -> Self {
-        Self { items: report.items.into_iter().map(ReportItem::from).collect() }
+impl From<transfer::ForeignImportReport> for ImportReportResponse {
+    fn from(report: transfer::ForeignImportReport) -> Self {
+        Self { items: report.items.into_iter().map(ImportReportItem::from).collect() }
     }
 }
 
-impl From<transfer::Item> for ReportItem {
-    fn from(item: transfer::Item) -> Self {
-        let transfer::Item { kind, name, file, id, fate, findings } = item;
+impl From<transfer::ForeignImportItem> for ImportReportItem {
+    fn from(item: transfer::ForeignImportItem) -> Self {
+        let transfer::ForeignImportItem { kind, name, file, id, fate, findings } = item;
         Self {
             kind,
             name,
             file,
             id,
             fate: fate.word(),
-            findings: findings.into_iter().map(ReportFinding::from).collect(),
+            findings: findings.into_iter().map(ImportReportFinding::from).collect(),
         }
     }
 }
 
-impl From<interop::Finding> for ReportFinding {
-    fn from(finding: interop::Finding) -> Self {
-        let interop::Finding { fate, code, line, count, message, names } = finding;
+impl From<interop::ImportFinding> for ImportReportFinding {
+    fn from(finding: interop::ImportFinding) -> Self {
+        let interop::ImportFinding { fate, code, line, count, message, names } = finding;
         Self { fate: fate.word(), code, line, count, message, names }
     }
 }

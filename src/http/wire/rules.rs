@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::host::{PermissionInfo, permissions};
+use super::host::{PermissionResponse, permissions};
 use super::workshop::said;
-use crate::plugin::{Loaded, ScriptError, Source};
+use crate::plugin::{LoadedPlugin, PluginSource, ScriptError};
 
 /// The plugin that a card carries. Nothing of it runs before it is taken in.
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct CardRules {
+pub struct EmbeddedPluginResponse {
     /// The plugin's id; null if the card carries none, or one that cannot be read.
     pub id: Option<String>,
     /// Its name for people, in their language.
@@ -37,18 +37,18 @@ pub struct CardRules {
     #[schema(value_type = Vec<Object>)]
     pub warnings: Vec<Value>,
     /// What it asks for, to be shown before it is taken in.
-    pub permissions: Vec<PermissionInfo>,
+    pub permissions: Vec<PermissionResponse>,
     /// What it asks for that the installed one does not.
     pub asks_more: Vec<String>,
     /// Its files beside the installed ones, in the order of their paths.
-    pub files: Vec<RulesFile>,
+    pub files: Vec<EmbeddedPluginFile>,
 }
 
 /// One file of two plugins.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = CardRulesFile)]
-pub struct RulesFile {
+pub struct EmbeddedPluginFile {
     /// Its path inside the plugin.
     pub path: String,
     /// `same`, `added`, `changed` or `removed`.
@@ -62,7 +62,7 @@ pub struct RulesFile {
 /// Which plugin a card is to carry.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CarryOf {
+pub struct EmbedPluginRequest {
     /// The id of an installed plugin.
     pub plugin: String,
 }
@@ -71,7 +71,7 @@ pub struct CarryOf {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = CardRulesAccept)]
-pub struct AcceptOf {
+pub struct InstallEmbeddedPluginRequest {
     /// The hash of the code as it was seen in the card.
     pub code_hash: String,
     /// The hash of the installed code as it was seen beside it; left out if there was none.
@@ -79,7 +79,7 @@ pub struct AcceptOf {
     pub installed_hash: Option<String>,
 }
 
-impl CardRules {
+impl EmbeddedPluginResponse {
     /// A card without rules.
     pub fn none() -> Self {
         Self { state: "none", ..Self::default() }
@@ -93,12 +93,12 @@ impl CardRules {
 
     /// Rules beside what is installed under their id.
     pub fn new(
-        source: &Source,
-        loaded: &Result<Loaded, Box<ScriptError>>,
-        installed: Option<&Loaded>,
+        source: &PluginSource,
+        loaded: &Result<LoadedPlugin, Box<ScriptError>>,
+        installed: Option<&LoadedPlugin>,
         language: &str,
     ) -> Self {
-        let files = files(source, installed.map(Loaded::source));
+        let files = files(source, installed.map(LoadedPlugin::source));
         let beside = Self {
             id: Some(source.name.clone()),
             installed_version: installed.map(|installed| installed.manifest().version.to_string()),
@@ -127,9 +127,9 @@ impl CardRules {
     }
 }
 
-fn state(loaded: &Loaded, installed: Option<&Loaded>) -> &'static str {
+fn state(loaded: &LoadedPlugin, installed: Option<&LoadedPlugin>) -> &'static str {
     let Some(installed) = installed else { return "new" };
-    if installed.origin() == crate::plugin::Origin::Bundled {
+    if installed.origin() == crate::plugin::PluginOrigin::Bundled {
         return "bundled";
     }
     if installed.code_hash() == loaded.code_hash() {
@@ -143,7 +143,7 @@ fn state(loaded: &Loaded, installed: Option<&Loaded>) -> &'static str {
     }
 }
 
-fn files(carried: &Source, installed: Option<&Source>) -> Vec<RulesFile> {
+fn files(carried: &PluginSource, installed: Option<&PluginSource>) -> Vec<EmbeddedPluginFile> {
     let nothing = std::collections::BTreeMap::new();
     let installed = installed.map_or(&nothing, |installed| &installed.files);
     let paths: std::collections::BTreeSet<&String> = carried.files.keys().chain(installed.keys()).collect();
@@ -157,7 +157,7 @@ fn files(carried: &Source, installed: Option<&Source>) -> Vec<RulesFile> {
             (Some(_), None) => "removed",
         };
         let before = before.filter(|_| change != "same").and_then(text);
-        RulesFile { path: path.clone(), change, before, after: after.and_then(text) }
+        EmbeddedPluginFile { path: path.clone(), change, before, after: after.and_then(text) }
     };
     paths.into_iter().map(one).collect()
 }

@@ -6,17 +6,17 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::ids::{CharacterRef, Id};
+use super::ids::{WireCharacterId, WireId};
 use crate::turn::{KnownScript, ShownScripts};
 
 /// What shows the messages of a session as its scripts have them.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct ScriptsShown {
+pub struct DisplayScriptsResponse {
     /// The scripts that are switched on, allowed, and change what is shown, in the order in which they run.
-    pub items: Vec<ScriptShown>,
+    pub items: Vec<DisplayScriptResponse>,
     /// What macros of names and cards say where one of the characters speaks; the first is for everybody else. Empty where
     /// there is no script.
-    pub casts: Vec<CastShown>,
+    pub casts: Vec<DisplayScriptMacros>,
     /// The variables of all sessions, where a script names one.
     #[schema(value_type = Object)]
     pub globals: Map<String, Value>,
@@ -25,12 +25,12 @@ pub struct ScriptsShown {
 /// A script that changes what is shown.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ScriptShown {
+pub struct DisplayScriptResponse {
     /// Where it comes from: `global` (the caller's own), `preset` or `card`.
     #[schema(value_type = String)]
     pub scope: &'static str,
     /// The character whose card it came with: it is for what that one says, those of the first for everybody else too.
-    pub character_id: Option<CharacterRef>,
+    pub character_id: Option<WireCharacterId>,
     /// Its name.
     pub name: String,
     /// What it looks for.
@@ -59,31 +59,31 @@ pub struct ScriptShown {
 /// What macros say where a character speaks.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct CastShown {
+pub struct DisplayScriptMacros {
     /// The character; null = nobody, in a session without any.
-    pub character_id: Option<CharacterRef>,
+    pub character_id: Option<WireCharacterId>,
     /// What the macros of these names say.
     #[schema(value_type = Object)]
     pub values: BTreeMap<&'static str, String>,
 }
 
-impl From<ShownScripts> for ScriptsShown {
+impl From<ShownScripts> for DisplayScriptsResponse {
     fn from(shown: ShownScripts) -> Self {
-        let cast = |(id, values): (Option<_>, _)| CastShown { character_id: id.map(Id), values };
+        let cast = |(id, values): (Option<_>, _)| DisplayScriptMacros { character_id: id.map(WireId), values };
         Self {
-            items: shown.scripts.into_iter().map(ScriptShown::from).collect(),
+            items: shown.scripts.into_iter().map(DisplayScriptResponse::from).collect(),
             casts: shown.casts.into_iter().map(cast).collect(),
             globals: shown.globals,
         }
     }
 }
 
-impl From<KnownScript> for ScriptShown {
+impl From<KnownScript> for DisplayScriptResponse {
     fn from(known: KnownScript) -> Self {
         let KnownScript { scope, character, script, .. } = known;
         Self {
             scope: scope.word(),
-            character_id: character.map(Id),
+            character_id: character.map(WireId),
             name: script.name,
             find: script.find,
             replace: script.replace,

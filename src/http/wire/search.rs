@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::arrange::FragmentRef;
-use super::ids::{CharacterRef, NodeRef, SessionRef};
+use super::arrange::WireFragmentId;
+use super::ids::{WireCharacterId, WireNodeId, WireSessionId};
 use super::words::Role;
 use crate::search;
 
@@ -21,17 +21,17 @@ pub struct SearchQuery {
     pub q: String,
     /// Only in this session.
     #[param(value_type = Option<String>)]
-    pub session: Option<SessionRef>,
+    pub session: Option<WireSessionId>,
     /// Only what this character says.
     #[param(value_type = Option<String>)]
-    pub character: Option<CharacterRef>,
+    pub character: Option<WireCharacterId>,
     /// Only what this role says.
     #[param(inline)]
     pub role: Option<Role>,
     /// Only on the line that leads to HEAD, only elsewhere in the tree, or only in the stash; `all` unless said.
     #[serde(rename = "where")]
     #[param(inline)]
-    pub place: Option<Place>,
+    pub place: Option<SearchPlaceParam>,
     /// Only on the line from the root to the message of this name.
     pub label: Option<String>,
     /// Only what has at least so many stars, 1 to 5.
@@ -43,7 +43,7 @@ pub struct SearchQuery {
     pub before: Option<String>,
     /// What comes first; what fits best unless said.
     #[param(inline)]
-    pub sort: Option<Sort>,
+    pub sort: Option<SearchSortParam>,
     /// How far the clock of who searches is ahead of UTC, such as `+02:00` or `-05:30`: days in `q` are theirs.
     pub zone: Option<String>,
     /// How many, 1 to 500; 50 unless said.
@@ -55,7 +55,7 @@ impl SearchQuery {
     /// Whether something narrows it besides words.
     pub fn is_narrowed(&self) -> bool {
         let by_fact = self.session.is_some() || self.character.is_some() || self.role.is_some();
-        let by_place = self.place.is_some_and(|place| place != Place::All) || self.label.is_some();
+        let by_place = self.place.is_some_and(|place| place != SearchPlaceParam::All) || self.label.is_some();
         by_fact || by_place || self.rating.is_some() || self.after.is_some() || self.before.is_some()
     }
 }
@@ -63,7 +63,7 @@ impl SearchQuery {
 /// Where in a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Place {
+pub enum SearchPlaceParam {
     /// On the line that leads to HEAD.
     Trunk,
     /// Anywhere else in the tree.
@@ -77,7 +77,7 @@ pub enum Place {
 /// In which order hits come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Sort {
+pub enum SearchSortParam {
     /// Best first; of equally good ones the newest first.
     Relevance,
     /// Newest first.
@@ -86,12 +86,12 @@ pub enum Sort {
     Oldest,
 }
 
-impl From<Sort> for search::Sort {
-    fn from(sort: Sort) -> Self {
+impl From<SearchSortParam> for search::SearchSort {
+    fn from(sort: SearchSortParam) -> Self {
         match sort {
-            Sort::Relevance => Self::Best,
-            Sort::Newest => Self::Newest,
-            Sort::Oldest => Self::Oldest,
+            SearchSortParam::Relevance => Self::Best,
+            SearchSortParam::Newest => Self::Newest,
+            SearchSortParam::Oldest => Self::Oldest,
         }
     }
 }
@@ -99,24 +99,25 @@ impl From<Sort> for search::Sort {
 /// What was found.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct SearchAnswer {
+#[schema(as = SearchAnswer)]
+pub struct SearchResponse {
     /// In the order that was asked for.
-    pub items: Vec<Hit>,
+    pub items: Vec<SearchHitResponse>,
     /// How many there are in all.
-    pub total: Total,
+    pub total: SearchTotalResponse,
     /// Whether the index is behind what was written.
     pub stale: bool,
     /// How much of the index is there, in percent, while it is made anew: what is not in it yet is not found.
     pub rebuilding: Option<u8>,
     /// What is worth knowing about the search: that it was too long, has no word, or names nobody.
-    pub notes: Vec<SearchNote>,
+    pub notes: Vec<SearchNoteResponse>,
     /// How long it took, in milliseconds.
     pub took_ms: u64,
 }
 
 /// What is worth knowing about a search.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct SearchNote {
+pub struct SearchNoteResponse {
     /// `no_word`, `cut`, `no_session` or `no_character`.
     pub code: &'static str,
     /// A sentence for people.
@@ -125,15 +126,15 @@ pub struct SearchNote {
     pub name: Option<String>,
 }
 
-impl From<&search::Note> for SearchNote {
-    fn from(note: &search::Note) -> Self {
+impl From<&search::QueryNote> for SearchNoteResponse {
+    fn from(note: &search::QueryNote) -> Self {
         Self { code: note.word(), message: note.to_string(), name: note.name().map(str::to_owned) }
     }
 }
 
 /// How many hits there are.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Total {
+pub struct SearchTotalResponse {
     /// The number.
     pub value: u64,
     /// Whether it is exact, or at least so many.
@@ -143,19 +144,20 @@ pub struct Total {
 /// One hit.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Hit {
+#[schema(as = Hit)]
+pub struct SearchHitResponse {
     /// The session.
-    pub session_id: SessionRef,
+    pub session_id: WireSessionId,
     /// Its title.
     pub session_title: String,
     /// The node.
-    pub node_id: NodeRef,
+    pub node_id: WireNodeId,
     /// Who it speaks as.
     pub role: Role,
     /// The speaker's name.
     pub name: Option<String>,
     /// The piece of the text that shows why it was found.
-    pub snippet: Snippet,
+    pub snippet: SearchSnippetResponse,
     /// Edges from the root.
     pub depth: i32,
     /// Whether it lies on the line that leads to HEAD.
@@ -166,7 +168,7 @@ pub struct Hit {
     pub stashed: bool,
     /// The fragment in which it lies there.
     #[schema(value_type = Option<String>)]
-    pub fragment_id: Option<FragmentRef>,
+    pub fragment_id: Option<WireFragmentId>,
     /// Its stars.
     pub rating: Option<i16>,
     /// When it was made.
@@ -177,7 +179,7 @@ pub struct Hit {
 
 /// A piece of a text with what matched in it.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Snippet {
+pub struct SearchSnippetResponse {
     /// The piece, on one line.
     pub text: String,
     /// What matched: ranges `[start, end)` in UTF-16 code units.

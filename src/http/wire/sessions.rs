@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 use utoipa::ToSchema;
 
-use super::ids::{CharacterRef, Id, NodeRef, PersonaRef, PresetRef, SessionRef, UserRef};
-use super::note::AuthorsNote;
-use super::words::Mode;
+use super::ids::{WireCharacterId, WireId, WireNodeId, WirePersonaId, WirePresetId, WireSessionId, WireUserId};
+use super::note::AuthorsNoteFields;
+use super::words::SessionViewMode;
 use super::{given, given_object, some_object, some_objects};
 use crate::http::error::ApiError;
-use crate::store::{self, Held};
+use crate::store::{self, StoredSession};
 use crate::tree;
 use crate::tree::bounds::{self, MOST_CHARACTERS};
 use crate::turn::{KnownScript, PluginChoice};
@@ -20,24 +20,25 @@ const LONGEST_TOLD: usize = 2_000;
 /// One story.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Session {
+#[schema(as = Session)]
+pub struct SessionResponse {
     /// Its id.
-    pub id: SessionRef,
+    pub id: WireSessionId,
     /// Its title.
     pub title: String,
     /// Whose it is.
-    pub owner_id: UserRef,
+    pub owner_id: WireUserId,
     /// The characters it plays; the first speaks by default.
-    pub character_ids: Vec<CharacterRef>,
+    pub character_ids: Vec<WireCharacterId>,
     /// Who the owner plays.
-    pub persona_id: Option<PersonaRef>,
+    pub persona_id: Option<WirePersonaId>,
     /// The anchor node.
-    pub root_node_id: NodeRef,
+    pub root_node_id: WireNodeId,
     /// HEAD: the node at which it stands.
-    pub active_leaf_id: NodeRef,
+    pub active_leaf_id: WireNodeId,
     /// The nearest context node at or above HEAD; only in the answer for one session.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub context_node_id: Option<NodeRef>,
+    pub context_node_id: Option<WireNodeId>,
     /// The newest operation.
     pub op: i64,
     /// How it is shown.
@@ -48,21 +49,21 @@ pub struct Session {
     #[schema(value_type = Object)]
     pub params: Map<String, Value>,
     /// The preset by which its prompts are made; null, or one that is gone = as the server makes them.
-    pub preset_id: Option<PresetRef>,
+    pub preset_id: Option<WirePresetId>,
     /// Which regex scripts of others change what is sent and shown.
-    pub regex_scripts: RegexScripts,
+    pub regex_scripts: RegexScriptsPermission,
     /// What it recalls of what its prompts do not hold any more.
-    pub recall: Recall,
+    pub recall: RecallSettingsFields,
     /// What its author notes to the model; null = nothing.
-    pub authors_note: Option<AuthorsNote>,
+    pub authors_note: Option<AuthorsNoteFields>,
     /// Whether it sums up what its prompts do not hold any more.
-    pub summaries: SummarySettings,
+    pub summaries: SummarySettingsFields,
     /// The model that keeps its values after each reply; null = whoever writes the reply does.
     pub values_model: Option<String>,
     /// Its plugins.
-    pub plugins: Vec<PluginSetting>,
+    pub plugins: Vec<SessionPluginFields>,
     /// How much there is.
-    pub counts: Counts,
+    pub counts: SessionCountsResponse,
     /// How its newest message begins, as shown; only in the list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
@@ -79,7 +80,7 @@ pub struct Session {
 /// Which regex scripts of others change what is sent and shown in a session; one's own always do.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct RegexScripts {
+pub struct RegexScriptsPermission {
     /// Those of the character that speaks.
     pub card: bool,
     /// Those of the preset.
@@ -88,15 +89,15 @@ pub struct RegexScripts {
 
 /// The regex scripts that have a part in a session, or would have if they were allowed, in the order in which they run.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct ScriptsOfSession {
+pub struct SessionScriptsResponse {
     /// The scripts, a thousand at most.
-    pub items: Vec<ScriptOfSession>,
+    pub items: Vec<SessionScriptResponse>,
 }
 
 /// A regex script that has a part in a session.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ScriptOfSession {
+pub struct SessionScriptResponse {
     /// Where it comes from: `global` (the caller's own), `preset` or `card`.
     #[schema(value_type = String)]
     pub scope: &'static str,
@@ -118,7 +119,7 @@ pub struct ScriptOfSession {
     pub is_for_display: bool,
 }
 
-impl ScriptOfSession {
+impl SessionScriptResponse {
     /// A script in a session.
     pub fn new(known: KnownScript, session: &tree::Session) -> Self {
         let is_allowed = known.is_allowed(session);
@@ -140,7 +141,8 @@ impl ScriptOfSession {
 
 /// How much there is in a session.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
-pub struct Counts {
+#[schema(as = Counts)]
+pub struct SessionCountsResponse {
     /// Nodes, without the root.
     pub nodes: i64,
     /// Nodes below which there is nothing: the ends of its branches.
@@ -152,7 +154,7 @@ pub struct Counts {
 /// What a session wants of one plugin.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct PluginSetting {
+pub struct SessionPluginFields {
     /// The plugin.
     pub id: String,
     /// Whether it plays; true unless said.
@@ -177,20 +179,21 @@ const fn yes() -> bool {
 /// A session to begin.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NewSession {
+#[schema(as = NewSession)]
+pub struct CreateSessionRequest {
     /// The characters; the first speaks by default.
-    pub character_ids: Vec<CharacterRef>,
+    pub character_ids: Vec<WireCharacterId>,
     /// Who the user plays.
-    pub persona_id: Option<PersonaRef>,
+    pub persona_id: Option<WirePersonaId>,
     /// Its title; the first character's name unless said.
     pub title: Option<String>,
     /// The plugins; what the first character suggests unless said.
     #[serde(default, deserialize_with = "some_objects")]
-    pub plugins: Option<Vec<PluginSetting>>,
+    pub plugins: Option<Vec<SessionPluginFields>>,
     /// The model; what the first character suggests unless said.
     pub model: Option<String>,
     /// How it is shown; `tree` unless said.
-    pub mode: Option<Mode>,
+    pub mode: Option<SessionViewMode>,
     /// Parameters for the model.
     #[serde(default)]
     #[schema(value_type = Object)]
@@ -200,7 +203,7 @@ pub struct NewSession {
 /// How a copy of a session is called.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct SessionCopy {
+pub struct CopySessionRequest {
     /// Its title; the same unless said.
     pub title: Option<String>,
 }
@@ -208,11 +211,11 @@ pub struct SessionCopy {
 /// What changes of a session.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct SessionChange {
+pub struct UpdateSessionRequest {
     /// Its title.
     pub title: Option<String>,
     /// How it is shown.
-    pub mode: Option<Mode>,
+    pub mode: Option<SessionViewMode>,
     /// Its model; null = the server's default.
     #[serde(deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
@@ -223,24 +226,24 @@ pub struct SessionChange {
     /// Who the user plays from now on; null = nobody.
     #[serde(deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
-    pub persona_id: Option<Option<PersonaRef>>,
+    pub persona_id: Option<Option<WirePersonaId>>,
     /// The preset by which its prompts are made from now on, of the kind `openai`; null = as the server makes them.
     #[serde(deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
-    pub preset_id: Option<Option<PresetRef>>,
+    pub preset_id: Option<Option<WirePresetId>>,
     /// Which regex scripts of others change what is sent and shown from now on.
     #[serde(default, deserialize_with = "some_object")]
-    pub regex_scripts: Option<RegexScripts>,
+    pub regex_scripts: Option<RegexScriptsPermission>,
     /// What it recalls from now on.
     #[serde(default, deserialize_with = "some_object")]
-    pub recall: Option<Recall>,
+    pub recall: Option<RecallSettingsFields>,
     /// What its author notes to the model from now on; null = nothing.
     #[serde(deserialize_with = "given_object")]
-    #[schema(value_type = Option<AuthorsNote>)]
-    pub authors_note: Option<Option<AuthorsNote>>,
+    #[schema(value_type = Option<AuthorsNoteFields>)]
+    pub authors_note: Option<Option<AuthorsNoteFields>>,
     /// Whether it sums itself up from now on.
     #[serde(default, deserialize_with = "some_object")]
-    pub summaries: Option<SummarySettings>,
+    pub summaries: Option<SummarySettingsFields>,
     /// The model that keeps its values from now on; null = whoever writes the reply does.
     #[serde(deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
@@ -250,7 +253,7 @@ pub struct SessionChange {
 /// Whether a session sums up what its prompts do not hold any more, in the background.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SummarySettings {
+pub struct SummarySettingsFields {
     /// Whether it does.
     pub enabled: bool,
     /// So many tokens of messages become one summary, 100 to 50000; null = as the server has it.
@@ -261,23 +264,23 @@ pub struct SummarySettings {
     pub model: Option<String>,
 }
 
-impl From<&tree::Summaries> for SummarySettings {
-    fn from(summaries: &tree::Summaries) -> Self {
+impl From<&tree::SummarySettings> for SummarySettingsFields {
+    fn from(summaries: &tree::SummarySettings) -> Self {
         Self { enabled: summaries.is_on, every: summaries.every, model: summaries.model.clone() }
     }
 }
 
-impl From<SummarySettings> for Value {
-    fn from(summaries: SummarySettings) -> Self {
-        let SummarySettings { enabled, every, model } = summaries;
-        tree::Summaries { is_on: enabled, every, model }.to_json()
+impl From<SummarySettingsFields> for Value {
+    fn from(summaries: SummarySettingsFields) -> Self {
+        let SummarySettingsFields { enabled, every, model } = summaries;
+        tree::SummarySettings { is_on: enabled, every, model }.to_json()
     }
 }
 
 /// What a session recalls of what its prompts do not hold any more.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Recall {
+pub struct RecallSettingsFields {
     /// Whether it does: messages of its line that no longer fit, and documents.
     pub enabled: bool,
     /// The caller's collections of documents that are looked through too; others never are.
@@ -285,25 +288,25 @@ pub struct Recall {
     pub collections: Vec<String>,
 }
 
-impl From<&tree::Recall> for Recall {
-    fn from(recall: &tree::Recall) -> Self {
+impl From<&tree::RecallSettings> for RecallSettingsFields {
+    fn from(recall: &tree::RecallSettings) -> Self {
         Self { enabled: recall.is_on, collections: recall.collections.clone() }
     }
 }
 
-impl From<Recall> for Value {
-    fn from(recall: Recall) -> Self {
-        tree::Recall { is_on: recall.enabled, collections: recall.collections }.to_json()
+impl From<RecallSettingsFields> for Value {
+    fn from(recall: RecallSettingsFields) -> Self {
+        tree::RecallSettings { is_on: recall.enabled, collections: recall.collections }.to_json()
     }
 }
 
 /// The plugins of a session were set.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct PluginsSet {
+pub struct SetPluginsResponse {
     /// The operation.
     pub op: i64,
     /// The plugins.
-    pub plugins: Vec<PluginSetting>,
+    pub plugins: Vec<SessionPluginFields>,
     /// What is probably not meant so, though it plays: commands that several of them have.
     pub warnings: Vec<String>,
 }
@@ -311,7 +314,7 @@ pub struct PluginsSet {
 /// What the replies of a session took, wherever they are now: also in the stash, and taken back. Copies took nothing.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Spent {
+pub struct UsageTotalsResponse {
     /// How many replies have ended.
     pub replies: u64,
     /// How many summaries were made in the background; their tokens, time and cost count too.
@@ -319,7 +322,7 @@ pub struct Spent {
     /// How many other calls were made in the background, for plugins and for values; theirs count too.
     pub asides: u64,
     /// Tokens, as the model servers counted them.
-    pub token_count: Tokens,
+    pub token_count: TokenTotalsResponse,
     /// Tokens of the prompts that the model servers had read before.
     pub cached_tokens: u64,
     /// From when each was asked for to its end, in milliseconds, added up.
@@ -340,19 +343,20 @@ pub struct Spent {
 
 /// Tokens that models read and wrote.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Tokens {
+pub struct TokenTotalsResponse {
     /// Read.
     pub prompt: u64,
     /// Written.
     pub completion: u64,
 }
 
-impl Spent {
+impl UsageTotalsResponse {
     /// What was added up, as of an operation.
-    pub fn new(spent: store::Spent, op: i64) -> Self {
-        let store::Spent { replies, summaries, asides, prompt, cached, completion, latency_ms, .. } = spent;
-        let store::Spent { cost, saved, without_cost, beyond_cost, .. } = spent;
-        let token_count = Tokens { prompt, completion };
+    pub fn new(spent: store::SessionUsageTotals, op: i64) -> Self {
+        let store::SessionUsageTotals { replies, summaries, asides, prompt, cached, completion, latency_ms, .. } =
+            spent;
+        let store::SessionUsageTotals { cost, saved, without_cost, beyond_cost, .. } = spent;
+        let token_count = TokenTotalsResponse { prompt, completion };
         Self {
             replies,
             summaries,
@@ -369,31 +373,32 @@ impl Spent {
     }
 }
 
-impl Session {
+impl SessionResponse {
     /// A session without what only the answer for one has; `turns` lead to its HEAD.
-    pub fn short(held: &Held, turns: i32) -> Self {
+    pub fn short(held: &StoredSession, turns: i32) -> Self {
         let session = &held.session;
-        let counts = Counts { nodes: held.counts.nodes, branches: held.counts.leaves, turns: turns.into() };
+        let counts =
+            SessionCountsResponse { nodes: held.counts.nodes, branches: held.counts.leaves, turns: turns.into() };
         Self {
-            id: Id(session.id),
+            id: WireId(session.id),
             title: session.title.clone(),
-            owner_id: Id(session.owner),
-            character_ids: session.cards.iter().map(|card| Id(card.id)).collect(),
-            persona_id: session.persona.as_ref().map(|persona| Id(persona.id)),
-            root_node_id: Id(session.root),
-            active_leaf_id: Id(session.head),
+            owner_id: WireId(session.owner),
+            character_ids: session.cards.iter().map(|card| WireId(card.id)).collect(),
+            persona_id: session.persona.as_ref().map(|persona| WireId(persona.id)),
+            root_node_id: WireId(session.root),
+            active_leaf_id: WireId(session.head),
             context_node_id: None,
             op: session.op,
             mode: session.mode.clone(),
             model: session.model.clone(),
             params: session.params.clone(),
-            preset_id: session.preset.map(Id),
-            regex_scripts: RegexScripts { card: session.scripts.card, preset: session.scripts.preset },
-            recall: Recall::from(&session.recall),
-            authors_note: session.note.as_ref().map(AuthorsNote::from),
-            summaries: SummarySettings::from(&session.summaries),
+            preset_id: session.preset.map(WireId),
+            regex_scripts: RegexScriptsPermission { card: session.scripts.card, preset: session.scripts.preset },
+            recall: RecallSettingsFields::from(&session.recall),
+            authors_note: session.note.as_ref().map(AuthorsNoteFields::from),
+            summaries: SummarySettingsFields::from(&session.summaries),
             values_model: session.values_model.clone(),
-            plugins: session.plugins.iter().map(PluginSetting::from).collect(),
+            plugins: session.plugins.iter().map(SessionPluginFields::from).collect(),
             counts,
             preview: None,
             created_at: session.created.to_string(),
@@ -403,7 +408,7 @@ impl Session {
     }
 }
 
-impl NewSession {
+impl CreateSessionRequest {
     /// Checks what can be checked without looking anything up.
     ///
     /// # Errors
@@ -423,7 +428,7 @@ impl NewSession {
     }
 }
 
-impl SessionCopy {
+impl CopySessionRequest {
     /// The same, when it fits.
     ///
     /// # Errors
@@ -434,7 +439,7 @@ impl SessionCopy {
     }
 }
 
-impl SessionChange {
+impl UpdateSessionRequest {
     /// Checks what can be checked without looking anything up.
     ///
     /// # Errors
@@ -469,11 +474,11 @@ pub fn model(model: Option<&str>) -> Result<(), ApiError> {
 ///
 /// # Errors
 /// There are too many.
-pub fn plugins(plugins: &[PluginSetting]) -> Result<(), ApiError> {
+pub fn plugins(plugins: &[SessionPluginFields]) -> Result<(), ApiError> {
     Ok(bounds::plugins(plugins.len())?)
 }
 
-impl From<&tree::PluginSetting> for PluginSetting {
+impl From<&tree::PluginSetting> for SessionPluginFields {
     fn from(plugin: &tree::PluginSetting) -> Self {
         Self {
             id: plugin.id.clone(),
@@ -485,8 +490,8 @@ impl From<&tree::PluginSetting> for PluginSetting {
     }
 }
 
-impl From<PluginSetting> for PluginChoice {
-    fn from(plugin: PluginSetting) -> Self {
+impl From<SessionPluginFields> for PluginChoice {
+    fn from(plugin: SessionPluginFields) -> Self {
         Self {
             id: plugin.id,
             enabled: plugin.enabled,

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
-use super::ids::{Id, NodeRef, SummaryRef, refs};
+use super::ids::{WireId, WireNodeId, WireSummaryId, refs};
 use crate::http::error::ApiError;
-use crate::turn::SummaryOfLine;
+use crate::turn::BranchSummary;
 
 /// Which line.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -15,15 +15,15 @@ use crate::turn::SummaryOfLine;
 pub struct SummariesQuery {
     /// Where it ends; at HEAD unless said.
     #[param(value_type = Option<String>)]
-    pub node_id: Option<NodeRef>,
+    pub node_id: Option<WireNodeId>,
 }
 
 /// The summaries of a line.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Summaries {
+pub struct SummariesResponse {
     /// The summaries, in the order of their messages, what was made of several behind these.
-    pub items: Vec<SummaryShape>,
+    pub items: Vec<SummaryResponse>,
     /// Whether something is being summed up in the session right now.
     pub is_working: bool,
     /// Why nothing comes of it.
@@ -36,19 +36,19 @@ pub struct Summaries {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Summary)]
-pub struct SummaryShape {
+pub struct SummaryResponse {
     /// Its id.
-    pub id: SummaryRef,
+    pub id: WireSummaryId,
     /// 1 where it was made of messages; a chapter has one more than the summaries that it was made of.
     pub level: i16,
     /// The text; an empty one is told nowhere.
     pub content: String,
     /// The first of its messages.
-    pub first_id: Option<NodeRef>,
+    pub first_id: Option<WireNodeId>,
     /// The last of its messages.
-    pub last_id: Option<NodeRef>,
+    pub last_id: Option<WireNodeId>,
     /// All of its messages, oldest first.
-    pub node_ids: Vec<NodeRef>,
+    pub node_ids: Vec<WireNodeId>,
     /// Whether its messages stand otherwise now than when it was made: then no prompt tells it.
     pub is_stale: bool,
     /// Whether somebody has corrected it.
@@ -65,12 +65,12 @@ pub struct SummaryShape {
 /// Another text for a summary.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SummaryChange {
+pub struct UpdateSummaryRequest {
     /// The text; with an empty one its messages are summed up nowhere.
     pub content: String,
 }
 
-impl SummaryChange {
+impl UpdateSummaryRequest {
     /// The text, which may have so many bytes.
     ///
     /// # Errors
@@ -83,23 +83,23 @@ impl SummaryChange {
     }
 }
 
-impl Summaries {
+impl SummariesResponse {
     /// Those of a line, with what is being done in its session.
-    pub fn new(found: Vec<SummaryOfLine>, (is_working, problem): (bool, Option<String>)) -> Self {
-        Self { items: found.into_iter().map(SummaryShape::from).collect(), is_working, problem }
+    pub fn new(found: Vec<BranchSummary>, (is_working, problem): (bool, Option<String>)) -> Self {
+        Self { items: found.into_iter().map(SummaryResponse::from).collect(), is_working, problem }
     }
 }
 
-impl From<SummaryOfLine> for SummaryShape {
-    fn from(found: SummaryOfLine) -> Self {
-        let SummaryOfLine { summary, nodes, is_stale } = found;
+impl From<BranchSummary> for SummaryResponse {
+    fn from(found: BranchSummary) -> Self {
+        let BranchSummary { summary, nodes, is_stale } = found;
         let plugin = summary.plugin().map(str::to_owned);
         Self {
-            id: Id(summary.id),
+            id: WireId(summary.id),
             level: summary.sources.level,
             content: summary.content,
-            first_id: nodes.first().copied().map(Id),
-            last_id: nodes.last().copied().map(Id),
+            first_id: nodes.first().copied().map(WireId),
+            last_id: nodes.last().copied().map(WireId),
             node_ids: refs(&nodes),
             is_stale,
             is_edited: summary.is_edited,

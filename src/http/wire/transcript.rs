@@ -3,18 +3,18 @@
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::ids::{Id, NodeRef, SessionRef};
-use super::node::{ChatMessageNode, Look};
-use crate::http::answer::FileHead;
+use super::ids::{WireId, WireNodeId, WireSessionId};
+use super::node::{ChatMessageNode, NodeRenderer};
+use crate::http::answer::FileResponseHead;
 use crate::ids::NodeId;
 use crate::interop::text;
-use crate::store::Dressed;
+use crate::store::NodeDetails;
 use crate::tree::Session;
 
 /// How a line is written out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Format {
+pub enum TranscriptFormat {
     /// The title as a heading, then each message below its speaker's name.
     #[default]
     Markdown,
@@ -31,12 +31,12 @@ pub enum Format {
 pub struct TranscriptQuery {
     /// Where the line ends; HEAD unless said.
     #[param(value_type = Option<String>)]
-    pub leaf: Option<NodeRef>,
+    pub leaf: Option<WireNodeId>,
     /// Instead: the name of the node where it ends.
     pub label: Option<String>,
     /// `markdown` unless said.
     #[param(inline)]
-    pub format: Option<Format>,
+    pub format: Option<TranscriptFormat>,
     /// With disabled and `change` nodes and the root.
     pub all: bool,
 }
@@ -44,19 +44,19 @@ pub struct TranscriptQuery {
 /// What stands before the messages of the JSON form.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Head<'a> {
-    session_id: SessionRef,
+struct TranscriptHeader<'a> {
+    session_id: WireSessionId,
     title: &'a str,
-    leaf_id: NodeRef,
+    leaf_id: WireNodeId,
     op: i64,
 }
 
 /// The longest name of a file, in characters without its ending.
 const NAME: usize = 80;
 
-impl Format {
+impl TranscriptFormat {
     /// The file that a session's line becomes.
-    pub fn file(self, title: &str) -> FileHead {
+    pub fn file(self, title: &str) -> FileResponseHead {
         let (kind, ending) = match self {
             Self::Markdown => ("text/markdown; charset=utf-8", "md"),
             Self::Text => ("text/plain; charset=utf-8", "txt"),
@@ -65,7 +65,7 @@ impl Format {
         let words: Vec<&str> = title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
         let name: String = words.join("-").chars().take(NAME).collect();
         let name = if name.is_empty() { "story" } else { &name };
-        FileHead { kind, name: format!("{name}.{ending}") }
+        FileResponseHead { kind, name: format!("{name}.{ending}") }
     }
 
     /// What stands before the first message.
@@ -73,8 +73,12 @@ impl Format {
         let title = one_line(&session.title);
         match self {
             Self::Json => {
-                let head =
-                    Head { session_id: Id(session.id), title: &session.title, leaf_id: Id(leaf), op: session.op };
+                let head = TranscriptHeader {
+                    session_id: WireId(session.id),
+                    title: &session.title,
+                    leaf_id: WireId(leaf),
+                    op: session.op,
+                };
                 let head = serde_json::to_string(&head).unwrap_or_default();
                 format!("{},\"items\":[", head.strip_suffix('}').unwrap_or(&head))
             }
@@ -85,7 +89,7 @@ impl Format {
     }
 
     /// One message; without any words it is nothing, but in JSON.
-    pub fn message(self, look: &Look, dressed: Dressed, is_first: bool) -> String {
+    pub fn message(self, look: &NodeRenderer, dressed: NodeDetails, is_first: bool) -> String {
         let node = look.node(dressed);
         if self == Self::Json {
             let node = serde_json::to_string(&node).unwrap_or_default();

@@ -3,18 +3,18 @@
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::ids::{Id, TrashRef};
+use super::ids::{WireId, WireTrashId};
 use crate::clock::Time;
-use crate::store::{Discarded, Trashed};
+use crate::store::{TrashEntry, TrashEntryKind};
 
 /// Something that was deleted and can be brought back.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TrashItem {
+pub struct TrashItemResponse {
     /// The id that it had and will have again.
-    pub id: TrashRef,
+    pub id: WireTrashId,
     /// What it is.
-    pub kind: TrashKind,
+    pub kind: TrashItemKind,
     /// The title of a session, the name of a character, persona, lorebook or preset.
     pub name: String,
     /// How many messages a session has on all its branches; null for the others.
@@ -28,7 +28,7 @@ pub struct TrashItem {
 /// What kind of thing lies in the trash.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum TrashKind {
+pub enum TrashItemKind {
     /// A session with its whole tree.
     Session,
     /// A character.
@@ -41,34 +41,34 @@ pub enum TrashKind {
     Preset,
 }
 
-impl TrashItem {
+impl TrashItemResponse {
     /// Something that is kept for so many milliseconds.
-    pub fn new(trashed: Trashed, kept_ms: i64) -> Self {
+    pub fn new(trashed: TrashEntry, kept_ms: i64) -> Self {
         let kind = trashed.kind.into();
         Self {
-            id: Id(trashed.id),
+            id: WireId(trashed.id),
             kind,
             name: trashed.name,
-            nodes: matches!(kind, TrashKind::Session).then_some(trashed.nodes),
+            nodes: matches!(kind, TrashItemKind::Session).then_some(trashed.nodes),
             trashed_at: trashed.at.to_string(),
             until: Time(trashed.at.0.saturating_add(kept_ms)).to_string(),
         }
     }
 }
 
-impl From<Discarded> for TrashKind {
-    fn from(kind: Discarded) -> Self {
+impl From<TrashEntryKind> for TrashItemKind {
+    fn from(kind: TrashEntryKind) -> Self {
         match kind {
-            Discarded::Session => Self::Session,
-            Discarded::Character => Self::Character,
-            Discarded::Persona => Self::Persona,
-            Discarded::Lorebook => Self::Lorebook,
-            Discarded::Preset => Self::Preset,
+            TrashEntryKind::Session => Self::Session,
+            TrashEntryKind::Character => Self::Character,
+            TrashEntryKind::Persona => Self::Persona,
+            TrashEntryKind::Lorebook => Self::Lorebook,
+            TrashEntryKind::Preset => Self::Preset,
         }
     }
 }
 
-impl TrashKind {
+impl TrashItemKind {
     /// The word.
     pub const fn word(self) -> &'static str {
         match self {
@@ -85,7 +85,7 @@ impl TrashKind {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
-pub struct Confirmation {
+pub struct ConfirmQuery {
     /// Says that nothing shall ever bring it back.
     pub confirm: bool,
 }

@@ -7,11 +7,11 @@ use utoipa::openapi::schema::{OneOfBuilder, Schema};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
-use super::arrange::{FragmentShape, LabelShape};
-use super::ids::{Id, NodeRef, SessionRef, UserRef};
-use super::node::{ChatMessageNode, Trouble};
+use super::arrange::{FragmentResponse, LabelResponse};
+use super::ids::{WireId, WireNodeId, WireSessionId, WireUserId};
+use super::node::{ChatMessageNode, NodeProblemResponse};
 use crate::oplog::{Effect, Operation};
-use crate::store::Sketch;
+use crate::store::TreeOutlineNode;
 use crate::tree::{Kind, Role, Session, Status};
 
 /// A whole tree.
@@ -19,22 +19,22 @@ use crate::tree::{Kind, Role, Session, Status};
 #[serde(rename_all = "camelCase")]
 pub struct ChatHistoryTree {
     /// The session.
-    pub session_id: SessionRef,
+    pub session_id: WireSessionId,
     /// Its title.
     pub title: String,
     /// The anchor node.
-    pub root_node_id: NodeRef,
+    pub root_node_id: WireNodeId,
     /// HEAD.
-    pub active_leaf_id: NodeRef,
+    pub active_leaf_id: WireNodeId,
     /// The newest operation.
     pub op: i64,
     /// The nodes by id, in the order in which they were made.
     #[schema(value_type = std::collections::HashMap<String, ChatMessageNode>)]
-    pub nodes: IndexMap<NodeRef, ChatMessageNode>,
+    pub nodes: IndexMap<WireNodeId, ChatMessageNode>,
     /// Fragments outside the tree.
-    pub stash: Vec<FragmentShape>,
+    pub stash: Vec<FragmentResponse>,
     /// Names on nodes.
-    pub labels: Vec<LabelShape>,
+    pub labels: Vec<LabelResponse>,
     /// Leads to the next nodes where one answer does not hold all.
     pub next: Option<String>,
     /// When the session began.
@@ -48,19 +48,19 @@ pub struct ChatHistoryTree {
 #[serde(rename_all = "camelCase")]
 pub struct TreeSkeleton {
     /// The session.
-    pub session_id: SessionRef,
+    pub session_id: WireSessionId,
     /// Its title.
     pub title: String,
     /// The anchor node.
-    pub root_node_id: NodeRef,
+    pub root_node_id: WireNodeId,
     /// HEAD.
-    pub active_leaf_id: NodeRef,
+    pub active_leaf_id: WireNodeId,
     /// The newest operation.
     pub op: i64,
     /// How many nodes there are.
     pub count: usize,
     /// Their ids.
-    pub ids: Vec<NodeRef>,
+    pub ids: Vec<WireNodeId>,
     /// Where each one's parent stands; -1 for the root.
     pub parents: Vec<i64>,
     /// Their roles, as positions in `legend.roles`.
@@ -74,11 +74,11 @@ pub struct TreeSkeleton {
     /// The first 80 characters of each text as shown.
     pub previews: Vec<String>,
     /// What the numbers mean.
-    pub legend: Legend,
+    pub legend: TreeSkeletonLegend,
     /// Fragments outside the tree.
-    pub stash: Vec<FragmentShape>,
+    pub stash: Vec<FragmentResponse>,
     /// Names on nodes.
-    pub labels: Vec<LabelShape>,
+    pub labels: Vec<LabelResponse>,
     /// When the session began.
     pub created_at: String,
     /// When it last changed.
@@ -86,16 +86,16 @@ pub struct TreeSkeleton {
 }
 
 /// What a tree is answered as: whole, or its outline.
-pub struct TreeAnswer;
+pub struct TreeResponse;
 
-impl PartialSchema for TreeAnswer {
+impl PartialSchema for TreeResponse {
     fn schema() -> RefOr<Schema> {
         let either = OneOfBuilder::new().item(Ref::from_schema_name(ChatHistoryTree::name()));
         either.item(Ref::from_schema_name(TreeSkeleton::name())).into()
     }
 }
 
-impl ToSchema for TreeAnswer {
+impl ToSchema for TreeResponse {
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
         schemas.push((ChatHistoryTree::name().into_owned(), ChatHistoryTree::schema()));
         schemas.push((TreeSkeleton::name().into_owned(), TreeSkeleton::schema()));
@@ -106,7 +106,7 @@ impl ToSchema for TreeAnswer {
 
 /// What the numbers of an outline mean.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Legend {
+pub struct TreeSkeletonLegend {
     /// Roles by number.
     pub roles: [&'static str; 3],
     /// Kinds by number.
@@ -128,7 +128,7 @@ const UNREAD: u8 = 8;
 /// So many characters of a text stand in an outline.
 const PREVIEW: usize = 80;
 
-impl Default for Legend {
+impl Default for TreeSkeletonLegend {
     fn default() -> Self {
         Self {
             roles: [Role::System.word(), Role::User.word(), Role::Assistant.word()],
@@ -150,10 +150,10 @@ impl TreeSkeleton {
     /// The outline of a tree, without a node so far.
     pub fn of(session: &Session) -> Self {
         Self {
-            session_id: Id(session.id),
+            session_id: WireId(session.id),
             title: session.title.clone(),
-            root_node_id: Id(session.root),
-            active_leaf_id: Id(session.head),
+            root_node_id: WireId(session.root),
+            active_leaf_id: WireId(session.head),
             op: session.op,
             count: 0,
             ids: Vec::new(),
@@ -163,7 +163,7 @@ impl TreeSkeleton {
             statuses: Vec::new(),
             flags: Vec::new(),
             previews: Vec::new(),
-            legend: Legend::default(),
+            legend: TreeSkeletonLegend::default(),
             stash: Vec::new(),
             labels: Vec::new(),
             created_at: session.created.to_string(),
@@ -172,10 +172,10 @@ impl TreeSkeleton {
     }
 
     /// Fills the columns; `display` = how the text of somebody in a role is shown, where otherwise than written.
-    pub fn fill(&mut self, sketches: Vec<Sketch>, display: impl Fn(i16, &str) -> Option<String>) {
+    pub fn fill(&mut self, sketches: Vec<TreeOutlineNode>, display: impl Fn(i16, &str) -> Option<String>) {
         self.count = sketches.len();
         for sketch in sketches {
-            self.ids.push(Id(sketch.id));
+            self.ids.push(WireId(sketch.id));
             self.parents.push(sketch.parent.and_then(|parent| i64::try_from(parent).ok()).unwrap_or(-1));
             self.roles.push(sketch.role);
             self.kinds.push(sketch.kind);
@@ -195,7 +195,7 @@ impl TreeSkeleton {
 /// Which form of the tree.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Shape {
+pub enum TreeShapeParam {
     /// Every node with its texts.
     #[default]
     Full,
@@ -210,7 +210,7 @@ pub enum Shape {
 pub struct TreeQuery {
     /// `full` unless said.
     #[param(inline)]
-    pub shape: Option<Shape>,
+    pub shape: Option<TreeShapeParam>,
     /// Pages of a whole tree: empty for the first, then what `next` said.
     pub cursor: Option<String>,
     /// How many nodes a page has, 1 to 500; 500 unless said.
@@ -233,24 +233,26 @@ pub struct TreePageQuery {
 /// One line of a tree.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Projection {
+#[schema(as = Projection)]
+pub struct ProjectionResponse {
     /// The messages, oldest first.
     pub items: Vec<ChatMessageNode>,
     /// Leads to the page of older ones, as `before`.
-    pub next: Option<NodeRef>,
+    pub next: Option<WireNodeId>,
     /// Where the line ends.
-    pub leaf_id: NodeRef,
+    pub leaf_id: WireNodeId,
     /// The newest operation.
     pub op: i64,
     /// Replies that plugins offer at the end of the line.
-    pub quick_replies: Vec<QuickReply>,
+    pub quick_replies: Vec<QuickReplyResponse>,
     /// Why a plugin offers none; what went wrong while a message was made stands on the message.
-    pub problems: Vec<Trouble>,
+    pub problems: Vec<NodeProblemResponse>,
 }
 
 /// A reply that a plugin offers.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct QuickReply {
+#[schema(as = QuickReply)]
+pub struct QuickReplyResponse {
     /// The plugin.
     pub plugin: String,
     /// What the button says.
@@ -259,8 +261,8 @@ pub struct QuickReply {
     pub send: String,
 }
 
-impl From<crate::turn::QuickReply> for QuickReply {
-    fn from(reply: crate::turn::QuickReply) -> Self {
+impl From<crate::turn::SuggestedReply> for QuickReplyResponse {
+    fn from(reply: crate::turn::SuggestedReply) -> Self {
         Self { plugin: reply.plugin, label: reply.label, send: reply.send }
     }
 }
@@ -269,15 +271,15 @@ impl From<crate::turn::QuickReply> for QuickReply {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
-pub struct LineQuery {
+pub struct BranchQuery {
     /// Where the line ends; HEAD unless said.
     #[param(value_type = Option<String>)]
-    pub leaf: Option<NodeRef>,
+    pub leaf: Option<WireNodeId>,
     /// Instead: the name of the node where it ends.
     pub label: Option<String>,
     /// Only what comes before this node.
     #[param(value_type = Option<String>)]
-    pub before: Option<NodeRef>,
+    pub before: Option<WireNodeId>,
     /// How many, 1 to 500.
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
@@ -288,13 +290,13 @@ pub struct LineQuery {
 /// One entry of the log.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Operation)]
-pub struct OperationShape {
+pub struct OperationResponse {
     /// Its number in the session, dense from 1.
     pub op: i64,
     /// What kind of act it was.
     pub kind: &'static str,
     /// Who did it; null for the server itself.
-    pub actor: Option<UserRef>,
+    pub actor: Option<WireUserId>,
     /// When.
     pub at: String,
     /// The operation whose request it completes; its own number otherwise.
@@ -306,9 +308,9 @@ pub struct OperationShape {
 
 /// A part of the log.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Operations {
+pub struct OperationsResponse {
     /// The operations, oldest first.
-    pub items: Vec<OperationShape>,
+    pub items: Vec<OperationResponse>,
     /// Leads to the next ones, as `since`; null when these are the newest.
     pub next: Option<i64>,
     /// The newest operation.
@@ -327,12 +329,12 @@ pub struct OperationsQuery {
     pub limit: Option<u32>,
 }
 
-impl From<&Operation> for OperationShape {
+impl From<&Operation> for OperationResponse {
     fn from(operation: &Operation) -> Self {
         Self {
             op: operation.op,
             kind: operation.kind.word(),
-            actor: operation.actor.map(Id),
+            actor: operation.actor.map(WireId),
             at: operation.at.to_string(),
             step: operation.step,
             effects: operation.effects.iter().map(Effect::to_json).collect(),
@@ -346,7 +348,7 @@ mod tests {
 
     #[test]
     fn the_legend_follows_the_numbers() {
-        let legend = Legend::default();
+        let legend = TreeSkeletonLegend::default();
         for (code, word) in (0_i16..).zip(legend.roles) {
             assert_eq!(Role::from_code(code).map(Role::word), Some(word));
         }

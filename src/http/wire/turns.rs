@@ -4,30 +4,31 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::ids::{Id, NodeRef};
+use super::ids::{WireId, WireNodeId};
 use super::node::known;
 use crate::ids::NodeId;
-use crate::store::Placed;
+use crate::store::StoredNode;
 use crate::tree::Status;
 
 /// One turn: a context node, which is the world just before a model speaks, with its possible replies.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Turn {
+#[schema(as = Turn)]
+pub struct TurnResponse {
     /// The context node.
-    pub context_node_id: NodeRef,
+    pub context_node_id: WireNodeId,
     /// The context node before it; null for the root.
-    pub parent_id: Option<NodeRef>,
+    pub parent_id: Option<WireNodeId>,
     /// Who it speaks as: `user`, or `system` for narration and the root.
     pub role: &'static str,
     /// The text of the one who wrote it; empty for the root.
     pub user_content: String,
     /// The chosen reply: the one last visited, else the newest complete one.
-    pub selected_record_id: Option<NodeRef>,
+    pub selected_record_id: Option<WireNodeId>,
     /// The reply on the line that was asked for, which may be another while one only looks.
-    pub shown_record_id: Option<NodeRef>,
+    pub shown_record_id: Option<WireNodeId>,
     /// All replies in creation order.
-    pub records: Vec<Record>,
+    pub records: Vec<TurnRecordResponse>,
     /// Whether the world is kept whole here, not as differences.
     pub is_keyframe: bool,
     /// Where a memory's cursor stands; null: this server finds memories by their place in the tree.
@@ -36,7 +37,7 @@ pub struct Turn {
     #[schema(value_type = Vec<Object>)]
     pub event_history: Vec<Value>,
     /// The reply that the session remembers as chosen.
-    pub default_generation: Option<NodeRef>,
+    pub default_generation: Option<WireNodeId>,
     /// The number of the turn.
     pub turn: i32,
     /// When it was made.
@@ -46,11 +47,12 @@ pub struct Turn {
 /// One possible reply.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Record {
+#[schema(as = Record)]
+pub struct TurnRecordResponse {
     /// Its id.
-    pub id: NodeRef,
+    pub id: WireNodeId,
     /// The context node that it answers.
-    pub node_id: NodeRef,
+    pub node_id: WireNodeId,
     /// Its text.
     pub content: String,
     /// The model's thinking.
@@ -69,11 +71,11 @@ pub struct Record {
 /// One stop on the way from the root to a leaf.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ContextStop {
+pub struct ContextPathStop {
     /// The context node.
-    pub id: NodeRef,
+    pub id: WireNodeId,
     /// The stop before it; null for the root.
-    pub parent_id: Option<NodeRef>,
+    pub parent_id: Option<WireNodeId>,
     /// Who it speaks as.
     pub role: &'static str,
     /// What it is for.
@@ -91,13 +93,13 @@ pub struct ContextStop {
 /// So many characters of a text stand on a stop.
 const PREVIEW: usize = 80;
 
-impl Record {
+impl TurnRecordResponse {
     /// A reply to a context node; `has_children` says whether anything follows it.
-    pub fn new(placed: &Placed, context: NodeId, has_children: bool) -> Self {
+    pub fn new(placed: &StoredNode, context: NodeId, has_children: bool) -> Self {
         let node = &placed.node;
         Self {
-            id: Id(node.id),
-            node_id: Id(context),
+            id: WireId(node.id),
+            node_id: WireId(context),
             content: node.content.clone(),
             reasoning: node.reasoning.clone(),
             metadata: known(node.metadata.clone(), node.rating),
@@ -108,12 +110,12 @@ impl Record {
     }
 }
 
-impl ContextStop {
+impl ContextPathStop {
     /// A stop.
-    pub fn new(placed: &Placed, before: Option<NodeRef>, is_current: bool) -> Self {
+    pub fn new(placed: &StoredNode, before: Option<WireNodeId>, is_current: bool) -> Self {
         let node = &placed.node;
         Self {
-            id: Id(node.id),
+            id: WireId(node.id),
             parent_id: before,
             role: node.role.word(),
             kind: node.kind.word(),
@@ -126,7 +128,7 @@ impl ContextStop {
 }
 
 /// The newest complete reply.
-pub fn newest(records: &[Placed]) -> Option<NodeRef> {
-    let complete = |placed: &&Placed| placed.node.status == Status::Complete;
-    records.iter().rev().find(complete).map(|placed| Id(placed.node.id))
+pub fn newest(records: &[StoredNode]) -> Option<WireNodeId> {
+    let complete = |placed: &&StoredNode| placed.node.status == Status::Complete;
+    records.iter().rev().find(complete).map(|placed| WireId(placed.node.id))
 }

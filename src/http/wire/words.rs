@@ -41,22 +41,22 @@ words! {
     /// Whether a node's delta counts.
     Effects = tree::Effects { On, Muted, }
     /// Where an author's note stands.
-    NotePlace = tree::NotePlace { AfterMain, BeforeMain, InChat, }
+    NotePlace = tree::NotePlacement { AfterMain, BeforeMain, InChat, }
     /// What happens when HEAD is not where the writer saw it.
-    OnStale = turn::OnStale { Refuse, Append, Branch, }
+    OnStale = turn::StaleHeadPolicy { Refuse, Append, Branch, }
 }
 
 /// How a session is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Mode {
+pub enum SessionViewMode {
     /// With its branches.
     Tree,
     /// As one line.
     Linear,
 }
 
-impl Mode {
+impl SessionViewMode {
     /// The word.
     pub const fn word(self) -> &'static str {
         match self {

@@ -6,19 +6,22 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::ids::{Id, NodeRef, SessionRef};
-pub use super::workshop_tests::{ReferenceAnswer, TestedAnswer};
-use super::world::Change;
-use crate::http::answer::ToKeep;
-use crate::http::error::{ApiError, Code};
-use crate::plugin::folder::FileFault;
-use crate::plugin::{Answer, Entry, Hook, Injection, Loaded, Outcome, Plan, ScriptError, TOOL, Usage};
-use crate::turn::{Row, Tried};
-use crate::world::{Operation, diff};
+use super::ids::{WireId, WireNodeId, WireSessionId};
+pub use super::workshop_tests::{PluginReferenceResponse, PluginTestResponse};
+use super::world::PathChangeResponse;
+use crate::http::answer::RedactForReplay;
+use crate::http::error::{ApiError, ApiErrorCode};
+use crate::plugin::folder::PluginFileError;
+use crate::plugin::{
+    CatalogueEntry, Hook, HookAnswer, HookOutcome, HookUsage, LoadedPlugin, PluginPromptPlan, ScriptError, TOOL,
+    TextInjection,
+};
+use crate::turn::{HookTrialOutcome, ReplayStep};
+use crate::world::{StateOperation, diff};
 
 /// One file of a plugin.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct PluginFile {
+pub struct PluginFileResponse {
     /// Its path inside the plugin's folder.
     pub path: String,
     /// Its text; null if it is none.
@@ -30,7 +33,7 @@ pub struct PluginFile {
 /// What a file of a plugin is to hold.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct PluginFileText {
+pub struct WritePluginFileRequest {
     /// The whole text.
     pub content: String,
 }
@@ -38,7 +41,7 @@ pub struct PluginFileText {
 /// What became of a plugin whose file was written.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct PluginFileKept {
+pub struct WritePluginFileResponse {
     /// The file.
     pub path: String,
     /// Whether the plugin as it lies there now is in force. If not, what was there before goes on, and `error` says why.
@@ -53,11 +56,11 @@ pub struct PluginFileKept {
     pub code_hash: Option<String>,
 }
 
-impl PluginFileKept {
+impl WritePluginFileResponse {
     /// What became of a plugin.
-    pub fn new(path: String, entry: Option<&Entry>) -> Self {
+    pub fn new(path: String, entry: Option<&CatalogueEntry>) -> Self {
         let loaded = entry.and_then(|entry| entry.state.as_ref().ok());
-        let error = entry.and_then(Entry::error);
+        let error = entry.and_then(CatalogueEntry::error);
         Self {
             path,
             is_in_force: loaded.is_some() && error.is_none(),
@@ -72,7 +75,7 @@ impl PluginFileKept {
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[schema(as = PluginCheck)]
-pub struct CheckOf {
+pub struct CheckPluginRequest {
     /// Texts in the place of files, or beside them, by path.
     #[schema(value_type = Object)]
     pub files: BTreeMap<String, String>,
@@ -82,7 +85,7 @@ pub struct CheckOf {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = PluginChecked)]
-pub struct Checked {
+pub struct CheckPluginResponse {
     /// Whether it can run.
     pub is_ok: bool,
     /// Why it cannot.
@@ -97,9 +100,9 @@ pub struct Checked {
     pub code_hash: Option<String>,
 }
 
-impl Checked {
+impl CheckPluginResponse {
     /// What came of loading it.
-    pub fn new(loaded: &Result<Loaded, Box<ScriptError>>) -> Self {
+    pub fn new(loaded: &Result<LoadedPlugin, Box<ScriptError>>) -> Self {
         let ready = loaded.as_ref().ok();
         Self {
             is_ok: ready.is_some(),
@@ -115,12 +118,12 @@ impl Checked {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = PluginTry)]
-pub struct TryOf {
+pub struct TryHookRequest {
     /// The session.
-    pub session_id: SessionRef,
+    pub session_id: WireSessionId,
     /// The message: for `on_input` a user's and for `on_reply` a reply, which are then read as they were, with the same dice;
     /// for a tool the reply in which it is called; else the place at which the hook runs.
-    pub node_id: NodeRef,
+    pub node_id: WireNodeId,
     /// The hook; left out where a tool is named.
     #[serde(default)]
     pub hook: Option<String>,
@@ -143,7 +146,7 @@ pub struct TryOf {
     pub text: Option<String>,
 }
 
-impl TryOf {
+impl TryHookRequest {
     /// The hook, if there is one of that name, or the tool with what it is called with; the text, if it is not too long.
     ///
     /// # Errors
@@ -151,7 +154,7 @@ impl TryOf {
     pub fn wanted(&self, most: usize) -> Result<(Hook, Option<(String, Value)>), ApiError> {
         if self.text.as_ref().is_some_and(|text| text.len() > most) {
             let message = format!("a text has at most {most} bytes");
-            return Err(ApiError::new(Code::TooLarge, message).detail("field", "text").detail("limit", most));
+            return Err(ApiError::new(ApiErrorCode::TooLarge, message).detail("field", "text").detail("limit", most));
         }
         match (&self.hook, &self.tool) {
             (Some(hook), None) if self.arguments.is_some() => {
@@ -180,7 +183,7 @@ fn known(name: &str) -> Result<Hook, ApiError> {
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = PluginTried)]
-pub struct TriedAnswer {
+pub struct TryHookResponse {
     /// What it proposed, in order.
     #[schema(value_type = Vec<Object>)]
     pub operations: Vec<Value>,
@@ -197,7 +200,7 @@ pub struct TriedAnswer {
     /// What `print` and `debug` said.
     pub log: Vec<String>,
     /// The places of `vars` that would differ.
-    pub world: Vec<Change>,
+    pub world: Vec<PathChangeResponse>,
     /// What models would be asked: `{name, messages, maxTokens, model}`.
     pub asks: Vec<Value>,
     /// The summary that it proposes: `{text, turns, upto}`; null for none.
@@ -209,7 +212,7 @@ pub struct TriedAnswer {
     #[schema(value_type = Value)]
     pub result: Value,
     /// What it cost.
-    pub usage: TriedUsage,
+    pub usage: TryHookUsage,
     /// Why it failed; then it proposes nothing.
     #[schema(value_type = Option<Object>)]
     pub error: Option<Value>,
@@ -219,7 +222,7 @@ pub struct TriedAnswer {
     pub is_cut_short: bool,
 }
 
-impl ToKeep for TriedAnswer {
+impl RedactForReplay for TryHookResponse {
     fn to_keep(self) -> Self {
         Self { usage: self.usage, is_cut_short: true, ..Self::default() }
     }
@@ -229,15 +232,15 @@ impl ToKeep for TriedAnswer {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = PluginReplay)]
-pub struct ReplayOf {
+pub struct ReplayPluginRequest {
     /// The session.
-    pub session_id: SessionRef,
+    pub session_id: WireSessionId,
     /// Where the line ends; HEAD if it is left out.
     #[serde(default)]
-    pub leaf_id: Option<NodeRef>,
+    pub leaf_id: Option<WireNodeId>,
     /// The message at which it begins, one of the last 200; as far back as may be if it is left out.
     #[serde(default)]
-    pub from_node_id: Option<NodeRef>,
+    pub from_node_id: Option<WireNodeId>,
     /// The entry file's text, in the place of the saved one.
     #[serde(default)]
     pub source: Option<String>,
@@ -255,9 +258,9 @@ pub struct ReplayOf {
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = PluginReplayed)]
-pub struct Replayed {
+pub struct ReplayPluginResponse {
     /// The messages at which they ran, oldest first.
-    pub rows: Vec<ReplayedRow>,
+    pub rows: Vec<ReplayPluginRow>,
     /// Why the code does not even load.
     #[schema(value_type = Option<Object>)]
     pub error: Option<Value>,
@@ -272,9 +275,9 @@ pub struct Replayed {
 /// One message at which the rules ran again.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ReplayedRow {
+pub struct ReplayPluginRow {
     /// The message.
-    pub node_id: NodeRef,
+    pub node_id: WireNodeId,
     /// The hook.
     pub hook: &'static str,
     /// What the plugin proposed there.
@@ -292,33 +295,33 @@ pub struct ReplayedRow {
     #[schema(value_type = Option<Object>)]
     pub error: Option<Value>,
     /// Where the world after the message would differ: `before` is the story's, `after` what it would be.
-    pub world: Vec<Change>,
+    pub world: Vec<PathChangeResponse>,
 }
 
-impl ToKeep for Replayed {
+impl RedactForReplay for ReplayPluginResponse {
     fn to_keep(self) -> Self {
         Self { op: self.op, is_cut_short: true, ..Self::default() }
     }
 }
 
-impl From<&ScriptError> for Replayed {
+impl From<&ScriptError> for ReplayPluginResponse {
     fn from(error: &ScriptError) -> Self {
         Self { error: said(error), ..Self::default() }
     }
 }
 
-impl From<Vec<Row>> for Replayed {
-    fn from(rows: Vec<Row>) -> Self {
-        let all = |operations: &[Operation]| operations.iter().map(Operation::to_json).collect();
-        let row = |row: Row| ReplayedRow {
-            node_id: Id(row.node),
+impl From<Vec<ReplayStep>> for ReplayPluginResponse {
+    fn from(rows: Vec<ReplayStep>) -> Self {
+        let all = |operations: &[StateOperation]| operations.iter().map(StateOperation::to_json).collect();
+        let row = |row: ReplayStep| ReplayPluginRow {
+            node_id: WireId(row.node),
             hook: row.hook.name(),
             old: all(&row.old),
             new: all(&row.new),
             notes: row.notes,
-            summary: row.summary.as_ref().map(crate::plugin::Summary::to_json),
+            summary: row.summary.as_ref().map(crate::plugin::SummaryProposal::to_json),
             error: row.error.as_ref().and_then(said),
-            world: row.world.into_iter().map(Change::from).collect(),
+            world: row.world.into_iter().map(PathChangeResponse::from).collect(),
         };
         Self { rows: rows.into_iter().map(row).collect(), ..Self::default() }
     }
@@ -327,7 +330,7 @@ impl From<Vec<Row>> for Replayed {
 /// What one call cost.
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TriedUsage {
+pub struct TryHookUsage {
     /// Steps of the interpreter.
     pub operations: u64,
     /// Microseconds of CPU.
@@ -336,18 +339,18 @@ pub struct TriedUsage {
     pub heap_peak: u64,
 }
 
-impl From<&ScriptError> for TriedAnswer {
+impl From<&ScriptError> for TryHookResponse {
     /// The code does not even load.
     fn from(error: &ScriptError) -> Self {
         Self { error: said(error), ..Self::default() }
     }
 }
 
-impl From<Tried> for TriedAnswer {
-    fn from(tried: Tried) -> Self {
+impl From<HookTrialOutcome> for TryHookResponse {
+    fn from(tried: HookTrialOutcome) -> Self {
         let after = tried.outcome.world.as_ref().unwrap_or(&tried.before);
-        let world = diff(&tried.before, after).into_iter().map(Change::from).collect();
-        let Outcome {
+        let world = diff(&tried.before, after).into_iter().map(PathChangeResponse::from).collect();
+        let HookOutcome {
             operations,
             problems,
             rolls,
@@ -362,44 +365,44 @@ impl From<Tried> for TriedAnswer {
             error,
             ..
         } = tried.outcome;
-        let Usage { operations: steps, micros, heap_peak } = usage;
+        let HookUsage { operations: steps, micros, heap_peak } = usage;
         let problem = |problem: &crate::world::Problem| json!({"operation": problem.operation, "path": problem.path.to_string(), "message": problem.message});
         Self {
-            operations: operations.iter().map(Operation::to_json).collect(),
+            operations: operations.iter().map(StateOperation::to_json).collect(),
             problems: problems.iter().map(problem).collect(),
             rolls: rolls.iter().filter_map(|roll| serde_json::to_value(roll).ok()).collect(),
             notes,
             warnings,
             log,
             world,
-            asks: asks.iter().map(crate::plugin::Ask::to_json).collect(),
-            summary: summary.as_ref().map(crate::plugin::Summary::to_json),
+            asks: asks.iter().map(crate::plugin::PluginModelCall::to_json).collect(),
+            summary: summary.as_ref().map(crate::plugin::SummaryProposal::to_json),
             result: result(answer, &plan),
-            usage: TriedUsage { operations: steps, micros, heap_peak },
+            usage: TryHookUsage { operations: steps, micros, heap_peak },
             error: error.as_ref().and_then(said),
             is_cut_short: false,
         }
     }
 }
 
-fn result(answer: Answer, plan: &Plan) -> Value {
+fn result(answer: HookAnswer, plan: &PluginPromptPlan) -> Value {
     match answer {
-        Answer::Nothing if !plan.is_empty() => {
-            let one = |one: &Injection| json!({"slot": one.slot, "text": one.text, "depth": one.depth, "priority": one.priority});
+        HookAnswer::Nothing if !plan.is_empty() => {
+            let one = |one: &TextInjection| json!({"slot": one.slot, "text": one.text, "depth": one.depth, "priority": one.priority});
             let named = |is_in: bool| -> Vec<&str> {
                 plan.lore.iter().filter(|wish| wish.is_in == is_in).map(|wish| wish.entry.as_str()).collect()
             };
             let injected: Vec<Value> = plan.injected.iter().map(one).collect();
             json!({"inject": injected, "lore": named(true), "unlore": named(false)})
         }
-        Answer::Display(text) => text.into(),
-        Answer::Value(value) => value,
-        Answer::Nothing => Value::Null,
-        Answer::Input { text, reply, stop } => json!({"text": text, "reply": reply, "stop": stop}),
-        Answer::Refused(why) => json!({"refused": why}),
-        Answer::Narration(pieces) => pieces.into(),
-        Answer::QuickReplies(replies) => {
-            let one = |reply: crate::plugin::QuickReply| {
+        HookAnswer::Display(text) => text.into(),
+        HookAnswer::Value(value) => value,
+        HookAnswer::Nothing => Value::Null,
+        HookAnswer::Input { text, reply, stop } => json!({"text": text, "reply": reply, "stop": stop}),
+        HookAnswer::Refused(why) => json!({"refused": why}),
+        HookAnswer::Narration(pieces) => pieces.into(),
+        HookAnswer::QuickReplies(replies) => {
+            let one = |reply: crate::plugin::PluginQuickReply| {
                 let pair = [("label", reply.label), ("send", reply.send)];
                 Value::Object(pair.into_iter().map(|(key, text)| (key.to_owned(), text.into())).collect::<Map<_, _>>())
             };
@@ -413,17 +416,19 @@ pub(super) fn said(error: &ScriptError) -> Option<Value> {
     serde_json::to_value(error).ok()
 }
 
-pub(super) fn warnings(loaded: &Loaded) -> Vec<Value> {
+pub(super) fn warnings(loaded: &LoadedPlugin) -> Vec<Value> {
     loaded.warnings().iter().filter_map(said).collect()
 }
 
-impl From<FileFault> for ApiError {
-    fn from(fault: FileFault) -> Self {
+impl From<PluginFileError> for ApiError {
+    fn from(fault: PluginFileError) -> Self {
         let message = fault.to_string();
         match fault {
-            FileFault::Path(_) | FileFault::NotThere => Self::new(Code::NotFound, message),
-            FileFault::TooLarge(_) => Self::new(Code::TooLarge, message).hint("a plugin is rules, not a library"),
-            FileFault::Disk(error) => Self::internal(error),
+            PluginFileError::Path(_) | PluginFileError::NotThere => Self::new(ApiErrorCode::NotFound, message),
+            PluginFileError::TooLarge(_) => {
+                Self::new(ApiErrorCode::TooLarge, message).hint("a plugin is rules, not a library")
+            }
+            PluginFileError::Disk(error) => Self::internal(error),
         }
     }
 }

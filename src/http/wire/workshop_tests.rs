@@ -5,18 +5,18 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::workshop::{said, warnings};
-use crate::plugin::testing::{CaseReport, Failure, Report};
-use crate::plugin::{Hook, Loaded, ScriptError, TOOL, reference};
+use crate::plugin::testing::{CaseReport, PluginTestFailure, PluginTestReport};
+use crate::plugin::{Hook, LoadedPlugin, ScriptError, TOOL, reference};
 
 /// What scripts of plugins can call.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = PluginReference)]
-pub struct ReferenceAnswer {
+pub struct PluginReferenceResponse {
     /// The functions that a script may define.
-    pub hooks: Vec<ReferenceHook>,
+    pub hooks: Vec<PluginReferenceHook>,
     /// What scripts call, by what it is about.
-    pub functions: Vec<ReferenceFunction>,
+    pub functions: Vec<PluginReferenceFunction>,
     /// The names of what comes from the language itself.
     pub language: Vec<String>,
 }
@@ -24,7 +24,7 @@ pub struct ReferenceAnswer {
 /// A function that a script may define.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ReferenceHook {
+pub struct PluginReferenceHook {
     /// Its name; that of a tool goes on with the tool's.
     pub name: &'static str,
     /// How it is written.
@@ -38,7 +38,7 @@ pub struct ReferenceHook {
 /// A function or property that a script calls.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ReferenceFunction {
+pub struct PluginReferenceFunction {
     /// Its name.
     pub name: String,
     /// Whether it is written behind `ctx.`.
@@ -55,17 +55,17 @@ pub struct ReferenceFunction {
     pub description: String,
 }
 
-impl ReferenceAnswer {
+impl PluginReferenceResponse {
     /// All that scripts can call.
     pub fn all() -> Self {
         let hook = |hook: Hook| {
             let name = if hook == Hook::Tool { TOOL } else { hook.name() };
             let signature = format!("{name}({})", hook.parameters().join(", "));
-            ReferenceHook { name, signature, description: hook.about(), writes: hook.writes() }
+            PluginReferenceHook { name, signature, description: hook.about(), writes: hook.writes() }
         };
-        let function = |item: reference::Item| {
-            let reference::Item { name, is_of_ctx, is_property, signature, result, group, doc } = item;
-            ReferenceFunction { name, is_of_ctx, is_property, signature, result, group, description: doc }
+        let function = |item: reference::ReferenceItem| {
+            let reference::ReferenceItem { name, is_of_ctx, is_property, signature, result, group, doc } = item;
+            PluginReferenceFunction { name, is_of_ctx, is_property, signature, result, group, description: doc }
         };
         Self {
             hooks: Hook::ALL.into_iter().chain([Hook::Tool]).map(hook).collect(),
@@ -79,9 +79,9 @@ impl ReferenceAnswer {
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = PluginTested)]
-pub struct TestedAnswer {
+pub struct PluginTestResponse {
     /// The cases, by the names of their files.
-    pub cases: Vec<TestedCase>,
+    pub cases: Vec<PluginTestCaseResponse>,
     /// How many more there are that were not run: together they take too long.
     pub left: usize,
     /// What is probably a mistake in the plugin, though it runs.
@@ -95,7 +95,7 @@ pub struct TestedAnswer {
 /// What one case said.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TestedCase {
+pub struct PluginTestCaseResponse {
     /// Its file in the plugin's folder.
     pub file: String,
     /// Whether all is as it expects; one that expects nothing proves nothing and has not passed.
@@ -103,7 +103,7 @@ pub struct TestedCase {
     /// Whether it says what is expected.
     pub expects: bool,
     /// What is not as expected.
-    pub failures: Vec<TestedFailure>,
+    pub failures: Vec<PluginTestFailureResponse>,
     /// What is probably a mistake though nothing differs.
     pub warnings: Vec<String>,
     /// Steps of the interpreter; null if it could not be run.
@@ -115,7 +115,7 @@ pub struct TestedCase {
 /// One thing that is not as expected.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TestedFailure {
+pub struct PluginTestFailureResponse {
     /// What is compared, as `[expect]` names it; or, where nothing is compared, the whole of what is wrong.
     pub what: String,
     /// The line of the case, counted from 1, that says what is expected.
@@ -129,17 +129,17 @@ pub struct TestedFailure {
     pub error: Option<Value>,
 }
 
-impl TestedAnswer {
+impl PluginTestResponse {
     /// What came of it.
-    pub fn new(loaded: &Loaded, report: &Report) -> Self {
+    pub fn new(loaded: &LoadedPlugin, report: &PluginTestReport) -> Self {
         let case = |case: &CaseReport| {
             let text = loaded.source().text(&case.file).unwrap_or_default();
             let outcome = case.outcome.as_ref();
-            TestedCase {
+            PluginTestCaseResponse {
                 file: case.file.clone(),
                 is_passed: case.passed(),
                 expects: case.expects,
-                failures: case.failures.iter().map(|failure| TestedFailure::new(failure, text)).collect(),
+                failures: case.failures.iter().map(|failure| PluginTestFailureResponse::new(failure, text)).collect(),
                 warnings: case.warnings.clone(),
                 steps: outcome.map(|outcome| outcome.usage.operations),
                 operations: outcome.map(|outcome| outcome.operations.len()),
@@ -150,15 +150,15 @@ impl TestedAnswer {
     }
 }
 
-impl From<&ScriptError> for TestedAnswer {
+impl From<&ScriptError> for PluginTestResponse {
     /// The code does not even load.
     fn from(error: &ScriptError) -> Self {
         Self { error: said(error), ..Self::default() }
     }
 }
 
-impl TestedFailure {
-    fn new(failure: &Failure, text: &str) -> Self {
+impl PluginTestFailureResponse {
+    fn new(failure: &PluginTestFailure, text: &str) -> Self {
         let (expected, found) = failure.sides.clone().unzip();
         let error = failure.error.as_deref();
         let what = error.map_or_else(|| failure.what.clone(), |error| error.message.clone());

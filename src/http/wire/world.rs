@@ -4,30 +4,30 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::ids::{Id, NodeRef};
+use super::ids::{WireId, WireNodeId};
 use crate::plugin::TOOL;
-use crate::prompt::Sent;
-use crate::store::{Missing, RulesInForce};
-use crate::tree::{Delta, Note, Trouble};
-use crate::turn::Rebuilt;
-use crate::world::{Operation, PathChange, Pointer, World, diff};
+use crate::prompt::OutgoingMessage;
+use crate::store::{ActiveRules, MissingNode};
+use crate::tree::{Delta, NodeNote, NodeProblem};
+use crate::turn::RebuiltPrompt;
+use crate::world::{PathChange, Pointer, StateOperation, World, diff};
 
 /// The world after a node.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct WorldAnswer {
+pub struct WorldResponse {
     /// The node.
-    pub node_id: NodeRef,
+    pub node_id: WireNodeId,
     /// `{vars, lore, summary, events}`.
     #[schema(value_type = Object)]
     pub world: Value,
     /// The schemas in force at the node.
-    pub schemas: Vec<StateSchema>,
+    pub schemas: Vec<WorldStateSchema>,
 }
 
 /// The schema of one root of the world.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct StateSchema {
+pub struct WorldStateSchema {
     /// The plugin that it belongs to.
     pub plugin: String,
     /// The root that it governs, as a path from `vars`.
@@ -44,7 +44,7 @@ pub struct StateSchema {
 /// What a node does to its parent's world, and how that came about.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Delta)]
-pub struct DeltaShape {
+pub struct DeltaResponse {
     /// What was proposed, in order.
     #[schema(value_type = Vec<Object>)]
     pub operations: Vec<Value>,
@@ -61,37 +61,37 @@ pub struct DeltaShape {
     #[schema(value_type = Vec<Object>)]
     pub rules: Vec<Value>,
     /// What it comes to here: the places of `vars` that differ from the parent's world.
-    pub changes: Vec<Change>,
+    pub changes: Vec<PathChangeResponse>,
 }
 
 /// What one node of a line does to its parent's world.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct NodeDelta {
+pub struct NodeDeltaResponse {
     /// The node.
-    pub node_id: NodeRef,
+    pub node_id: WireNodeId,
     /// What it does.
     #[serde(flatten)]
-    pub delta: DeltaShape,
+    pub delta: DeltaResponse,
 }
 
 /// What the nodes of a line do to the world.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Deltas {
+pub struct DeltasResponse {
     /// The nodes that do something, oldest first.
-    pub items: Vec<NodeDelta>,
+    pub items: Vec<NodeDeltaResponse>,
     /// Leads to the page of older ones, as `before`.
-    pub next: Option<NodeRef>,
+    pub next: Option<WireNodeId>,
     /// Where the line ends.
-    pub leaf_id: NodeRef,
+    pub leaf_id: WireNodeId,
     /// The newest operation.
     pub op: i64,
 }
 
 /// One place of the world that differs.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct Change {
+pub struct PathChangeResponse {
     /// Where, from `vars`.
     pub path: String,
     /// The value before; missing where there was none.
@@ -108,15 +108,15 @@ pub struct Change {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Trace)]
-pub struct TraceShape {
+pub struct TraceResponse {
     /// The blocks that the prompt was made from, those that were left out too: `{slot, role, source, text, tokens, kept, why?}`.
     /// `why` is `budget`, `duplicate` or `noPlace`; the slot of a plugin's text is `plugin:<id>:<slot>`.
     #[schema(value_type = Vec<Object>)]
     pub blueprint: Vec<Value>,
     /// The messages as they were sent.
-    pub messages: Vec<SentMessage>,
+    pub messages: Vec<TraceMessageResponse>,
     /// The nodes whose texts were sent, oldest first.
-    pub history: Vec<SentNode>,
+    pub history: Vec<TraceNodeResponse>,
     /// Whether the messages are those that were sent, byte for byte.
     pub is_exact: bool,
     /// The hooks that ran on the reply.
@@ -139,9 +139,9 @@ pub struct TraceShape {
     #[schema(value_type = Option<Object>, required = false)]
     pub tools: Option<Value>,
     /// How long it took.
-    pub timings: Timings,
+    pub timings: TraceTimingsResponse,
     /// Tokens, where the model server counted them.
-    pub usage: Option<Usage>,
+    pub usage: Option<TraceUsageResponse>,
     /// Parameters, model, how it ended and the rest. `historyCut` is null, or `{why, through}`: that message and all
     /// before it were not sent.
     #[serde(flatten)]
@@ -152,25 +152,25 @@ pub struct TraceShape {
 /// A node whose text was sent.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(untagged)]
-pub enum SentNode {
+pub enum TraceNodeResponse {
     /// It is there.
-    There(NodeRef),
+    There(WireNodeId),
     /// It was purged since.
-    Purged(PurgedNode),
+    Purged(TracePurgedNode),
     /// It is of another session, and did not come along with the file of this one.
-    Elsewhere(NodeElsewhere),
+    Elsewhere(TraceForeignNode),
 }
 
 /// A node that stays in another session.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct NodeElsewhere {
+pub struct TraceForeignNode {
     /// Always true.
     pub elsewhere: bool,
 }
 
 /// A node that was purged.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct PurgedNode {
+pub struct TracePurgedNode {
     /// Always true.
     pub purged: bool,
     /// The blake3 hash of its text, in hex; null where it is not known.
@@ -180,7 +180,8 @@ pub struct PurgedNode {
 /// How long a reply took, in milliseconds from when it was asked for; null while it has not come so far.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Timings {
+#[schema(as = Timings)]
+pub struct TraceTimingsResponse {
     /// Until its turn came; missing where it began at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false)]
@@ -193,7 +194,7 @@ pub struct Timings {
 
 /// Tokens as the model server counted them.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct Usage {
+pub struct TraceUsageResponse {
     /// Of the prompt.
     pub prompt: Option<u64>,
     /// Of the reply.
@@ -202,7 +203,7 @@ pub struct Usage {
 
 /// One message as it was sent to a model.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct SentMessage {
+pub struct TraceMessageResponse {
     /// Who it speaks as.
     pub role: String,
     /// The speaker, where the provider was told in a field.
@@ -212,8 +213,8 @@ pub struct SentMessage {
     pub content: String,
 }
 
-impl From<Sent> for SentMessage {
-    fn from(sent: Sent) -> Self {
+impl From<OutgoingMessage> for TraceMessageResponse {
+    fn from(sent: OutgoingMessage) -> Self {
         Self { role: sent.role.word().to_owned(), name: sent.name, content: sent.text }
     }
 }
@@ -221,17 +222,17 @@ impl From<Sent> for SentMessage {
 /// A change of the world by hand.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct WorldChange {
+pub struct UpdateWorldRequest {
     /// `{op, path, value?, key?, from?, why?}`, in order.
     #[schema(value_type = Vec<Object>)]
     pub operations: Vec<Value>,
     /// Where the writer saw HEAD.
-    pub expected_leaf_id: Option<NodeRef>,
+    pub expected_leaf_id: Option<WireNodeId>,
     /// Instead: the newest operation that the writer saw.
     pub expected_op: Option<i64>,
 }
 
-impl DeltaShape {
+impl DeltaResponse {
     /// Whether nothing came of the node: no operation, no dice, no line, no trouble. That a rule ran is nothing yet.
     pub fn is_empty(&self) -> bool {
         let kept = [&self.operations, &self.notes, &self.problems, &self.rolls];
@@ -241,50 +242,54 @@ impl DeltaShape {
     /// A delta and what it comes to between two worlds.
     pub fn new(delta: &Delta, before: &World, after: &World) -> Self {
         Self {
-            operations: delta.operations.iter().map(Operation::to_json).collect(),
-            notes: delta.notes.iter().map(Note::to_json).collect(),
-            problems: delta.problems.iter().map(Trouble::to_json).collect(),
+            operations: delta.operations.iter().map(StateOperation::to_json).collect(),
+            notes: delta.notes.iter().map(NodeNote::to_json).collect(),
+            problems: delta.problems.iter().map(NodeProblem::to_json).collect(),
             rolls: delta.rolls.clone(),
             rules: delta.runs.clone(),
-            changes: diff(before, after).into_iter().map(Change::from).collect(),
+            changes: diff(before, after).into_iter().map(PathChangeResponse::from).collect(),
         }
     }
 }
 
-impl TraceShape {
+impl TraceResponse {
     /// A rebuilt trace beside what ran on the node. Of a message that no model wrote there is only what ran; `None` where
     /// nothing did.
-    pub fn new(rebuilt: Option<Rebuilt>, delta: &Delta) -> Option<Self> {
+    pub fn new(rebuilt: Option<RebuiltPrompt>, delta: &Delta) -> Option<Self> {
         let has_run = !delta.runs.is_empty() || !delta.problems.is_empty();
-        rebuilt.or_else(|| has_run.then(Rebuilt::default)).map(|rebuilt| Self::of(rebuilt, delta))
+        rebuilt.or_else(|| has_run.then(RebuiltPrompt::default)).map(|rebuilt| Self::of(rebuilt, delta))
     }
 
-    fn of(mut rebuilt: Rebuilt, delta: &Delta) -> Self {
+    fn of(mut rebuilt: RebuiltPrompt, delta: &Delta) -> Self {
         let plan = rebuilt.head.shift_remove("plan");
         let tools = tools(rebuilt.head.shift_remove("tools"), delta);
         let sent = rebuilt.messages.into_iter();
-        let mut history: Vec<SentNode> = rebuilt.history.iter().copied().map(Id).map(SentNode::There).collect();
+        let mut history: Vec<TraceNodeResponse> =
+            rebuilt.history.iter().copied().map(WireId).map(TraceNodeResponse::There).collect();
         for (at, missing) in rebuilt.missing {
             let sent = match missing {
-                Missing::Purged(hash) => SentNode::Purged(PurgedNode { purged: true, hash }),
-                Missing::Elsewhere => SentNode::Elsewhere(NodeElsewhere { elsewhere: true }),
+                MissingNode::Purged(hash) => TraceNodeResponse::Purged(TracePurgedNode { purged: true, hash }),
+                MissingNode::Elsewhere => TraceNodeResponse::Elsewhere(TraceForeignNode { elsewhere: true }),
             };
             history.insert(at.min(history.len()), sent);
         }
         let number = |key: &str| head_number(&rebuilt.head, key);
-        let timings =
-            Timings { queued: number("queuedMs"), first_token: number("firstTokenMs"), total: number("latencyMs") };
+        let timings = TraceTimingsResponse {
+            queued: number("queuedMs"),
+            first_token: number("firstTokenMs"),
+            total: number("latencyMs"),
+        };
         let counted = rebuilt.head.get("tokenCount").and_then(Value::as_object);
         let tokens = |key: &str| counted.and_then(|counted| head_number(counted, key));
-        let usage = counted.map(|_| Usage { prompt: tokens("prompt"), completion: tokens("completion") });
+        let usage = counted.map(|_| TraceUsageResponse { prompt: tokens("prompt"), completion: tokens("completion") });
         Self {
             blueprint: rebuilt.blueprint,
-            messages: sent.map(SentMessage::from).collect(),
+            messages: sent.map(TraceMessageResponse::from).collect(),
             history,
             is_exact: rebuilt.is_exact,
             rules: delta.runs.clone(),
             rolls: delta.rolls.clone(),
-            problems: delta.problems.iter().map(Trouble::to_json).collect(),
+            problems: delta.problems.iter().map(NodeProblem::to_json).collect(),
             plan,
             tools,
             timings,
@@ -311,18 +316,18 @@ fn head_number(head: &Map<String, Value>, key: &str) -> Option<u64> {
     head.get(key).and_then(Value::as_u64)
 }
 
-impl From<PathChange> for Change {
+impl From<PathChange> for PathChangeResponse {
     fn from(change: PathChange) -> Self {
         Self { path: change.path.to_string(), before: change.before, after: change.after }
     }
 }
 
 /// The schemas of rules, each with a title: its own, else what `title_of` says of the plugin; and with what they hide in a world.
-pub fn schemas(rules: &RulesInForce, world: &World, title_of: impl Fn(&str) -> Option<String>) -> Vec<StateSchema> {
+pub fn schemas(rules: &ActiveRules, world: &World, title_of: impl Fn(&str) -> Option<String>) -> Vec<WorldStateSchema> {
     let governed =
         rules.plugins.iter().filter_map(|plugin| Some((plugin, plugin.root.as_ref()?, plugin.schema.as_ref()?)));
     governed
-        .map(|(plugin, root, schema)| StateSchema {
+        .map(|(plugin, root, schema)| WorldStateSchema {
             plugin: plugin.id.clone(),
             root: root.to_string(),
             schema: schema.clone(),
@@ -333,7 +338,7 @@ pub fn schemas(rules: &RulesInForce, world: &World, title_of: impl Fn(&str) -> O
 }
 
 /// The places below a root that are not to be shown.
-fn hidden(rules: &RulesInForce, world: &World, root: &Pointer) -> Vec<String> {
+fn hidden(rules: &ActiveRules, world: &World, root: &Pointer) -> Vec<String> {
     let schema = rules.rules.roots().iter().find(|(own, _)| own == root).map(|(_, schema)| schema);
     let places = schema.map(|schema| schema.concealed(world.get(root).unwrap_or(&Value::Null))).unwrap_or_default();
     places.iter().map(|place| format!("{root}{place}")).collect()

@@ -2,38 +2,40 @@
 
 use std::collections::HashMap;
 
-use super::stream::Place;
-use crate::http::wire::drafts::DraftError;
-use crate::http::wire::events::{DraftPiece, Event};
-use crate::http::wire::ids::Id;
+use super::stream::StreamTextPosition;
+use crate::http::wire::drafts::DraftErrorResponse;
+use crate::http::wire::events::{DraftChunkEvent, Event};
+use crate::http::wire::ids::WireId;
 use crate::ids::{DraftId, SessionId, UserId};
-use crate::live::{Live, Phase};
+use crate::live::{GenerationPhase, LiveSessions};
 
 /// The drafts of one user in one session, as one socket has told them.
 #[derive(Debug)]
-pub struct Drafts {
+pub struct DraftStreams {
     session: SessionId,
     user: UserId,
-    told: HashMap<DraftId, Told>,
+    told: HashMap<DraftId, DraftStreamProgress>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Told {
-    content: Place,
-    phase: Phase,
+struct DraftStreamProgress {
+    content: StreamTextPosition,
+    phase: GenerationPhase,
     is_over: bool,
 }
 
-impl Drafts {
+impl DraftStreams {
     /// Those that have ended already are told no more.
-    pub fn new(live: &Live, session: SessionId, user: UserId) -> Self {
+    pub fn new(live: &LiveSessions, session: SessionId, user: UserId) -> Self {
         let ended = live.drafts(user, session).into_iter().filter(|draft| draft.is_over());
-        let told = ended.map(|draft| (draft.writing.id, Told { is_over: true, ..Told::default() })).collect();
+        let told = ended
+            .map(|draft| (draft.writing.id, DraftStreamProgress { is_over: true, ..DraftStreamProgress::default() }))
+            .collect();
         Self { session, user, told }
     }
 
     /// What has come since the last time.
-    pub fn pull(&mut self, live: &Live) -> Vec<Event> {
+    pub fn pull(&mut self, live: &LiveSessions) -> Vec<Event> {
         let mut events = Vec::new();
         let drafts = live.drafts(self.user, self.session);
         self.told.retain(|id, _| drafts.iter().any(|draft| draft.writing.id == *id));
@@ -51,15 +53,15 @@ impl Drafts {
             if chunk.is_empty() && phase == told.phase {
                 continue;
             }
-            events.push(Event::Draft(DraftPiece {
-                id: Id(draft.writing.id),
+            events.push(Event::Draft(DraftChunkEvent {
+                id: WireId(draft.writing.id),
                 content_chunk: chunk,
                 offset: told.content.units(),
                 status: phase.word,
                 queue_position: phase.place,
-                error: draft.failed().map(DraftError::from),
+                error: draft.failed().map(DraftErrorResponse::from),
             }));
-            *told = Told { content: after, phase, is_over };
+            *told = DraftStreamProgress { content: after, phase, is_over };
         }
         events
     }

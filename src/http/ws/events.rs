@@ -6,19 +6,19 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::drafts::Drafts;
-use super::stream::Streams;
+use super::drafts::DraftStreams;
+use super::stream::ReplyStreams;
 use crate::http::error::ApiError;
 use crate::http::routes::worlds::delta_of;
-use crate::http::wire::events::{Event, State, States};
-use crate::http::wire::ids::Id;
-use crate::http::wire::node::{ChatMessageNode, Look};
-use crate::http::wire::tree::OperationShape;
+use crate::http::wire::events::{Event, NodeStateEvent, NodeStatesEvent};
+use crate::http::wire::ids::WireId;
+use crate::http::wire::node::{ChatMessageNode, NodeRenderer};
+use crate::http::wire::tree::OperationResponse;
 use crate::http::wire::words::Status;
 use crate::ids::NodeId;
-use crate::live::Live;
+use crate::live::LiveSessions;
 use crate::oplog::{Effect, Operation};
-use crate::store::{Dressed, Held, Placed, Reader};
+use crate::store::{NodeDetails, StoreReader, StoredNode, StoredSession};
 use crate::tree::{Kind, Node, Role};
 
 /// What a placeholder knows of itself; everything else came with its end.
@@ -28,34 +28,39 @@ const LOOK_AHEAD: i64 = 500;
 
 /// Where a socket stands in the log, and what it needs to know of what comes after.
 #[derive(Debug)]
-pub struct Position {
+pub struct SocketLogPosition {
     op: i64,
     /// Up to here the log was searched for completions.
     ahead: i64,
     /// Replies whose completion stands in the log after `op`.
     completing: HashSet<NodeId>,
     /// Replies that are on their way.
-    pub streams: Streams,
+    pub streams: ReplyStreams,
     /// Drafts of the caller's.
-    pub drafts: Drafts,
+    pub drafts: DraftStreams,
 }
 
 /// The first frame.
-pub fn hello(held: &Held) -> Event {
-    Event::Hello { op: held.session.op, leaf_id: Id(held.session.head) }
+pub fn hello(held: &StoredSession) -> Event {
+    Event::Hello { op: held.session.op, leaf_id: WireId(held.session.head) }
 }
 
-impl Position {
+impl SocketLogPosition {
     /// The position after operation `since`, or at the newest.
     ///
     /// # Errors
     /// The database fails.
-    pub fn new(reader: &mut Reader<'_>, held: &Held, since: Option<i64>, live: &Live) -> Result<Self, ApiError> {
+    pub fn new(
+        reader: &mut StoreReader<'_>,
+        held: &StoredSession,
+        since: Option<i64>,
+        live: &LiveSessions,
+    ) -> Result<Self, ApiError> {
         // A number from the future is from another database: the client sees so in `hello`.
         let op = since.unwrap_or(held.session.op).min(held.session.op);
-        let mut streams = Streams::default();
+        let mut streams = ReplyStreams::default();
         reader.placeholders(held)?.into_iter().for_each(|node| streams.join(node, live));
-        let drafts = Drafts::new(live, held.session.id, held.session.owner);
+        let drafts = DraftStreams::new(live, held.session.id, held.session.owner);
         Ok(Self { op, ahead: op, completing: HashSet::new(), streams, drafts })
     }
 
@@ -71,9 +76,9 @@ impl Position {
     /// The database fails.
     pub fn advance(
         &mut self,
-        reader: &mut Reader<'_>,
-        held: &Held,
-        look: &Look,
+        reader: &mut StoreReader<'_>,
+        held: &StoredSession,
+        look: &NodeRenderer,
         batch: i64,
         told: &[Arc<Operation>],
     ) -> Result<Vec<Event>, ApiError> {
@@ -92,7 +97,12 @@ impl Position {
     }
 
     /// Searches what the snapshot has of the log for completions, `next` first.
-    fn look_ahead(&mut self, reader: &mut Reader<'_>, held: &Held, next: &[Arc<Operation>]) -> Result<(), ApiError> {
+    fn look_ahead(
+        &mut self,
+        reader: &mut StoreReader<'_>,
+        held: &StoredSession,
+        next: &[Arc<Operation>],
+    ) -> Result<(), ApiError> {
         self.note_completions(next.iter().map(AsRef::as_ref));
         while self.ahead < held.session.op {
             let operations = reader.operations(held, self.ahead, LOOK_AHEAD)?;
@@ -118,9 +128,9 @@ impl Position {
     /// Nodes first, HEAD last: as they were written and published.
     fn events(
         &mut self,
-        reader: &mut Reader<'_>,
-        held: &Held,
-        look: &Look,
+        reader: &mut StoreReader<'_>,
+        held: &StoredSession,
+        look: &NodeRenderer,
         operation: &Operation,
     ) -> Result<Vec<Event>, ApiError> {
         let op = operation.op;
@@ -147,7 +157,7 @@ impl Position {
         }
         events.extend(states(reader, held, operation)?);
         if operation.effects.iter().any(Effect::rearranges) {
-            events.push(Event::TreeChanged { op, operation: OperationShape::from(operation) });
+            events.push(Event::TreeChanged { op, operation: OperationResponse::from(operation) });
         }
         events.extend(settings(operation));
         let head = operation.effects.iter().rev().find_map(|effect| match effect {
@@ -157,19 +167,25 @@ impl Position {
         if let Some(leaf) = head {
             // What was written just now and is no model's is its own context.
             let context = match spoken.filter(|node| *node == leaf) {
-                Some(leaf) => Some(Id(leaf)),
-                None => reader.context_of(held, leaf)?.map(|placed| Id(placed.node.id)),
+                Some(leaf) => Some(WireId(leaf)),
+                None => reader.context_of(held, leaf)?.map(|placed| WireId(placed.node.id)),
             };
-            events.push(Event::HeadMoved { op, leaf_id: Id(leaf), context_node_id: context });
+            events.push(Event::HeadMoved { op, leaf_id: WireId(leaf), context_node_id: context });
         }
         if events.is_empty() {
             // What it was about is out of the tree by now. Who counts operations hears of it all the same.
-            events.push(Event::TreeChanged { op, operation: OperationShape::from(operation) });
+            events.push(Event::TreeChanged { op, operation: OperationResponse::from(operation) });
         }
         Ok(events)
     }
 
-    fn created(&mut self, reader: &mut Reader<'_>, look: &Look, op: i64, dressed: Dressed) -> Result<Event, ApiError> {
+    fn created(
+        &mut self,
+        reader: &mut StoreReader<'_>,
+        look: &NodeRenderer,
+        op: i64,
+        dressed: NodeDetails,
+    ) -> Result<Event, ApiError> {
         let node = dressed.placed.node.id;
         let mut shown = in_line(reader, look, dressed)?;
         if self.completing.contains(&node) {
@@ -184,11 +200,11 @@ impl Position {
     /// The last piece, from the final text, then the whole node: exactly once.
     fn completed(
         &mut self,
-        reader: &mut Reader<'_>,
-        held: &Held,
-        look: &Look,
+        reader: &mut StoreReader<'_>,
+        held: &StoredSession,
+        look: &NodeRenderer,
         op: i64,
-        dressed: Dressed,
+        dressed: NodeDetails,
     ) -> Result<Vec<Event>, ApiError> {
         let node = dressed.placed.node.id;
         let world_delta = delta_of(reader, held, &dressed.placed)?;
@@ -199,12 +215,20 @@ impl Position {
     }
 }
 
-fn in_line(reader: &mut Reader<'_>, look: &Look, dressed: Dressed) -> Result<ChatMessageNode, ApiError> {
+fn in_line(
+    reader: &mut StoreReader<'_>,
+    look: &NodeRenderer,
+    dressed: NodeDetails,
+) -> Result<ChatMessageNode, ApiError> {
     look.line(reader, [dressed])?.pop().ok_or_else(|| ApiError::internal("a node was shown as none"))
 }
 
 /// The nodes that came or ended with an operation, as they stand in the tree.
-fn dressed(reader: &mut Reader<'_>, held: &Held, operation: &Operation) -> Result<HashMap<NodeId, Dressed>, ApiError> {
+fn dressed(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    operation: &Operation,
+) -> Result<HashMap<NodeId, NodeDetails>, ApiError> {
     let named = operation.effects.iter().filter_map(|effect| match effect {
         Effect::Added { node, .. } | Effect::Completed { node } => Some(*node),
         _ => None,
@@ -236,7 +260,11 @@ fn as_it_was(node: ChatMessageNode) -> ChatMessageNode {
 }
 
 /// The nodes whose state an operation changed, as one frame.
-fn states(reader: &mut Reader<'_>, held: &Held, operation: &Operation) -> Result<Option<Event>, ApiError> {
+fn states(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    operation: &Operation,
+) -> Result<Option<Event>, ApiError> {
     let mut ids: Vec<NodeId> = Vec::new();
     for effect in &operation.effects {
         match effect {
@@ -255,13 +283,13 @@ fn states(reader: &mut Reader<'_>, held: &Held, operation: &Operation) -> Result
     // What ends is told whole.
     ids.retain(|id| !operation.effects.contains(&Effect::Completed { node: *id }));
     let placed = if ids.is_empty() { Vec::new() } else { reader.nodes(held, &ids)? };
-    let states = placed.iter().map(|placed: &Placed| state(&placed.node)).collect();
-    Ok(States::new(states).map(|states| Event::State { op: operation.op, states }))
+    let states = placed.iter().map(|placed: &StoredNode| state(&placed.node)).collect();
+    Ok(NodeStatesEvent::new(states).map(|states| Event::State { op: operation.op, states }))
 }
 
-fn state(node: &Node) -> State {
-    State {
-        id: Id(node.id),
+fn state(node: &Node) -> NodeStateEvent {
+    NodeStateEvent {
+        id: WireId(node.id),
         is_enabled: node.is_enabled,
         effects: node.effects.into(),
         rating: node.rating,

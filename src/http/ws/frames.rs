@@ -21,7 +21,8 @@ use futures_util::Stream;
 /// # Errors
 /// The library does not take its own bytes back, which it never does.
 pub async fn within(most: usize, request: &HttpRequest, bytes: Payload) -> actix_web::Result<Payload> {
-    let bytes = Within { bytes: bytes.into_inner(), heads: Heads::new(most), end: End::Open };
+    let bytes =
+        LimitedPayload { bytes: bytes.into_inner(), heads: FrameHeaderReader::new(most), end: LimitState::Open };
     Payload::from_request(request, &mut dev::Payload::Stream { payload: Box::pin(bytes) }).await
 }
 
@@ -38,32 +39,32 @@ pub fn is_too_long(error: &ProtocolError) -> bool {
     }
 }
 
-struct Within {
+struct LimitedPayload {
     bytes: dev::Payload,
-    heads: Heads,
-    end: End,
+    heads: FrameHeaderReader,
+    end: LimitState,
 }
 
 /// How far a socket is that says too much.
-enum End {
+enum LimitState {
     Open,
     /// What came before is on its way: who reads takes it apart only when there is nothing more for now.
     Pausing,
     Over,
 }
 
-impl Stream for Within {
+impl Stream for LimitedPayload {
     type Item = Result<Bytes, PayloadError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         match self.end {
-            End::Open => {}
-            End::Pausing => {
-                self.end = End::Over;
+            LimitState::Open => {}
+            LimitState::Pausing => {
+                self.end = LimitState::Over;
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }
-            End::Over => return Poll::Ready(Some(Err(PayloadError::Overflow))),
+            LimitState::Over => return Poll::Ready(Some(Err(PayloadError::Overflow))),
         }
         let mut bytes = match ready!(Pin::new(&mut self.bytes).poll_next(cx)) {
             Some(Ok(bytes)) => bytes,
@@ -71,14 +72,14 @@ impl Stream for Within {
         };
         if let Some(fit) = self.heads.pass(&bytes) {
             bytes.truncate(fit);
-            self.end = End::Pausing;
+            self.end = LimitState::Pausing;
         }
         Poll::Ready(Some(Ok(bytes)))
     }
 }
 
 /// Reads the heads of frames, and passes over what is in them (RFC 6455, 5.2).
-struct Heads {
+struct FrameHeaderReader {
     most: u64,
     /// What has come of a head.
     head: Vec<u8>,
@@ -88,7 +89,7 @@ struct Heads {
     message: u64,
 }
 
-impl Heads {
+impl FrameHeaderReader {
     fn new(most: usize) -> Self {
         Self { most: u64::try_from(most).unwrap_or(u64::MAX), head: Vec::new(), left: 0, message: 0 }
     }
@@ -103,7 +104,7 @@ impl Heads {
             let Some(byte) = rest.get(inside) else { break };
             at += 1;
             self.head.push(*byte);
-            if let Some(frame) = Frame::read(&self.head) {
+            if let Some(frame) = WebSocketFrameHeader::read(&self.head) {
                 self.head.clear();
                 self.left = frame.length;
                 if !self.takes(&frame) {
@@ -115,7 +116,7 @@ impl Heads {
     }
 
     /// Counts a frame to its message; whether that still fits.
-    fn takes(&mut self, frame: &Frame) -> bool {
+    fn takes(&mut self, frame: &WebSocketFrameHeader) -> bool {
         if frame.is_control {
             return frame.length <= self.most;
         }
@@ -126,13 +127,13 @@ impl Heads {
 }
 
 /// What the head of a frame says.
-struct Frame {
+struct WebSocketFrameHeader {
     length: u64,
     is_last: bool,
     is_control: bool,
 }
 
-impl Frame {
+impl WebSocketFrameHeader {
     /// From a head, once all of it is there.
     fn read(head: &[u8]) -> Option<Self> {
         let [first, second, more @ ..] = head else { return None };
@@ -178,7 +179,7 @@ mod tests {
 
     /// After how many bytes one is too long that come in pieces of this size.
     fn over(most: usize, bytes: &[u8], piece: usize) -> Option<usize> {
-        let mut heads = Heads::new(most);
+        let mut heads = FrameHeaderReader::new(most);
         let mut pieces = (0..).zip(bytes.chunks(piece));
         pieces.find_map(|(n, some)| heads.pass(some).map(|at| n * piece + at))
     }

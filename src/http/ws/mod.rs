@@ -22,19 +22,19 @@ use serde::Deserialize;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use utoipa::IntoParams;
 
-use self::events::Position;
+use self::events::SocketLogPosition;
 use super::body;
-use super::caller::{Caller, Via, unpaired};
-use super::error::{ApiError, Code};
-use super::query::{Nid, Query, Sid};
-use super::routes::{Program, held, look, placed};
-use super::shared::{Shared, SocketPlace};
+use super::caller::{Caller, ClientIdentity, unpaired};
+use super::error::{ApiError, ApiErrorCode};
+use super::query::{NodeIdPath, QueryParams, SessionIdPath};
+use super::routes::{AppData, held, look, placed};
+use super::shared::{ServerState, SocketPermit};
 use super::wire::events::{ClientFrame, Event};
-use super::wire::node::Look;
-use crate::live::{Live, Watcher};
+use super::wire::node::NodeRenderer;
+use crate::live::{LiveSessions, SessionWatcher};
 use crate::oplog::Operation;
 use crate::plugin::Catalogue;
-use crate::store::{Reader, Store};
+use crate::store::{Store, StoreReader};
 
 /// How long one frame may take to be taken by the connection.
 const SEND_WITHIN: Duration = Duration::from_secs(20);
@@ -57,12 +57,12 @@ pub struct SinceQuery {
 /// # Errors
 /// The session is not there, the caller has too many sockets, or the request is no upgrade.
 pub async fn open(
-    app: Program,
-    shared: Data<Shared>,
+    app: AppData,
+    shared: Data<ServerState>,
     request: HttpRequest,
-    (caller, via): (Caller, Via),
-    sid: Sid,
-    query: Query<SinceQuery>,
+    (caller, via): (Caller, ClientIdentity),
+    sid: SessionIdPath,
+    query: QueryParams<SinceQuery>,
     payload: Payload,
 ) -> Result<HttpResponse, ApiError> {
     if query.0.since.is_some_and(|since| since < 0) {
@@ -71,21 +71,21 @@ pub async fn open(
     app.store.glance(move |reader| held(reader, caller, sid).map(|_| ())).await?;
     let limits = &app.config.limits;
     let place = shared.open_socket(caller.0, limits.ws_per_user).ok_or_else(|| {
-        let mut error = ApiError::new(Code::RateLimited, "too many sockets are open");
+        let mut error = ApiError::new(ApiErrorCode::RateLimited, "too many sockets are open");
         error.retry_after_s = Some(10);
         error.hint("close one first")
     })?;
     let payload = frames::within(limits.ws_frame_bytes, &request, payload).await.map_err(ApiError::internal)?;
     let (answer, session, messages) = actix_ws::handle(&request, payload)
-        .map_err(|_| ApiError::new(Code::Malformed, "this address takes WebSocket upgrades only"))?;
+        .map_err(|_| ApiError::new(ApiErrorCode::Malformed, "this address takes WebSocket upgrades only"))?;
     let messages = messages
         .max_frame_size(limits.ws_frame_bytes)
         .aggregate_continuations()
         .max_continuation_size(limits.ws_frame_bytes);
-    let socket = Socket {
+    let socket = EventSocket {
         store: Arc::clone(&app.store),
         live: Arc::clone(&app.live),
-        look: Look { live: None, ..look(&app) },
+        look: NodeRenderer { live: None, ..look(&app) },
         json_depth: limits.json_depth,
         batch: i64::try_from(limits.ws_queue).unwrap_or(i64::MAX),
         shared: shared.into_inner(),
@@ -101,41 +101,41 @@ pub async fn open(
     Ok(answer)
 }
 
-struct Socket {
+struct EventSocket {
     store: Arc<Store>,
-    live: Arc<Live>,
-    look: Look,
+    live: Arc<LiveSessions>,
+    look: NodeRenderer,
     json_depth: usize,
     batch: i64,
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     caller: Caller,
-    via: Via,
-    app: Program,
-    sid: Sid,
+    via: ClientIdentity,
+    app: AppData,
+    sid: SessionIdPath,
     session: actix_ws::Session,
     heard: Instant,
-    _place: SocketPlace,
+    _place: SocketPermit,
 }
 
 /// Why a socket ends.
-enum End {
+enum SocketClose {
     /// The client is gone, or does not take what is sent.
     Gone,
     /// We close it, and say why.
     Close(CloseCode, ApiError),
 }
 
-impl From<ApiError> for End {
+impl From<ApiError> for SocketClose {
     fn from(error: ApiError) -> Self {
         if let Some(cause) = &error.cause {
             tracing::error!(target: "clotho::http", cause, "a socket ends: {cause}");
         }
-        let code = if error.code == Code::NotFound { CloseCode::Policy } else { CloseCode::Error };
+        let code = if error.code == ApiErrorCode::NotFound { CloseCode::Policy } else { CloseCode::Error };
         Self::Close(code, error)
     }
 }
 
-impl Socket {
+impl EventSocket {
     async fn run(mut self, mut messages: AggregatedMessageStream, since: Option<i64>) {
         // Watch first, read the log afterwards: nothing falls in between.
         let mut watcher = self.live.watch(self.sid.0);
@@ -143,7 +143,7 @@ impl Socket {
             Ok(position) => self.serve(&mut messages, &mut watcher, position).await,
             Err(end) => end,
         };
-        let End::Close(code, error) = end else { return };
+        let SocketClose::Close(code, error) = end else { return };
         if let Ok(text) = Event::refusal(&error).text() {
             let _ = timeout(SEND_WITHIN, self.session.text(text)).await;
         }
@@ -151,11 +151,11 @@ impl Socket {
         let _ = timeout(SEND_WITHIN, self.session.close(Some(reason))).await;
     }
 
-    async fn begin(&mut self, since: Option<i64>) -> Result<Position, End> {
+    async fn begin(&mut self, since: Option<i64>) -> Result<SocketLogPosition, SocketClose> {
         let (caller, sid, live) = (self.caller, self.sid, Arc::clone(&self.live));
-        let read = move |reader: &mut Reader<'_>| {
+        let read = move |reader: &mut StoreReader<'_>| {
             let held = held(reader, caller, sid)?;
-            Ok::<_, ApiError>((Position::new(reader, &held, since, &live)?, events::hello(&held)))
+            Ok::<_, ApiError>((SocketLogPosition::new(reader, &held, since, &live)?, events::hello(&held)))
         };
         let (position, hello) = self.store.glance(read).await?;
         self.send(&hello).await?;
@@ -166,9 +166,9 @@ impl Socket {
     async fn serve(
         &mut self,
         messages: &mut AggregatedMessageStream,
-        watcher: &mut Watcher,
-        mut position: Position,
-    ) -> End {
+        watcher: &mut SessionWatcher,
+        mut position: SocketLogPosition,
+    ) -> SocketClose {
         let mut closing = self.shared.closing();
         let app = self.app.clone();
         let mut revoked = app.devices.revoked();
@@ -178,7 +178,7 @@ impl Socket {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             if self.via.device().is_some_and(|id| !app.devices.knows(id)) {
-                return End::Close(CloseCode::Policy, unpaired());
+                return SocketClose::Close(CloseCode::Policy, unpaired());
             }
             position = match self.news(watcher, position).await {
                 Ok(position) => position,
@@ -187,8 +187,8 @@ impl Socket {
             let done = tokio::select! {
                 biased;
                 _ = closing.wait_for(|closing| *closing) => {
-                    let error = ApiError::new(Code::Unavailable, "the server is shutting down");
-                    Err(End::Close(CloseCode::Away, error))
+                    let error = ApiError::new(ApiErrorCode::Unavailable, "the server is shutting down");
+                    Err(SocketClose::Close(CloseCode::Away, error))
                 }
                 // Whose rights were taken back is looked up above.
                 _ = revoked.changed() => Ok(()),
@@ -207,7 +207,11 @@ impl Socket {
     }
 
     /// Operations first, then texts: a piece never comes before its node.
-    async fn news(&mut self, watcher: &Watcher, mut position: Position) -> Result<Position, End> {
+    async fn news(
+        &mut self,
+        watcher: &SessionWatcher,
+        mut position: SocketLogPosition,
+    ) -> Result<SocketLogPosition, SocketClose> {
         if watcher.is_gone() {
             self.may_watch().await?;
         }
@@ -223,12 +227,16 @@ impl Socket {
     }
 
     /// Sends everything that the log has after a position. `told` are the next operations, if they are known.
-    async fn catch_up(&mut self, mut position: Position, told: Vec<Arc<Operation>>) -> Result<Position, End> {
+    async fn catch_up(
+        &mut self,
+        mut position: SocketLogPosition,
+        told: Vec<Arc<Operation>>,
+    ) -> Result<SocketLogPosition, SocketClose> {
         let told: Arc<[Arc<Operation>]> = told.into();
         loop {
             let told = Arc::clone(&told);
             let (caller, sid, look, batch) = (self.caller, self.sid, self.look.clone(), self.batch);
-            let read = move |reader: &mut Reader<'_>| {
+            let read = move |reader: &mut StoreReader<'_>| {
                 let held = held(reader, caller, sid)?;
                 let events = position.advance(reader, &held, &look, batch, &told)?;
                 Ok::<_, ApiError>((position, events, held.session.op))
@@ -245,37 +253,37 @@ impl Socket {
         }
     }
 
-    async fn send(&mut self, event: &Event) -> Result<(), End> {
+    async fn send(&mut self, event: &Event) -> Result<(), SocketClose> {
         self.send_text(event.text()?).await
     }
 
     /// The connection's own queue is short, so this waits for a slow reader; but not for ever.
-    async fn send_text(&mut self, text: String) -> Result<(), End> {
+    async fn send_text(&mut self, text: String) -> Result<(), SocketClose> {
         match timeout(SEND_WITHIN, self.session.text(text)).await {
             Ok(Ok(())) => {
                 self.shared.meters.framed();
                 Ok(())
             }
-            Ok(Err(_)) | Err(_) => Err(End::Gone),
+            Ok(Err(_)) | Err(_) => Err(SocketClose::Gone),
         }
     }
 
     /// What broke and goes on as it was is no news.
-    async fn tell_of_plugins(&mut self, now: &Catalogue, old: &Catalogue) -> Result<(), End> {
+    async fn tell_of_plugins(&mut self, now: &Catalogue, old: &Catalogue) -> Result<(), SocketClose> {
         match now.differing(old) {
             ids if ids.is_empty() => Ok(()),
             ids => self.send(&Event::PluginsChanged { ids }).await,
         }
     }
 
-    async fn tick(&mut self) -> Result<(), End> {
+    async fn tick(&mut self) -> Result<(), SocketClose> {
         if self.heard.elapsed() > SILENCE {
-            return Err(End::Gone);
+            return Err(SocketClose::Gone);
         }
         self.may_watch().await?;
         match timeout(SEND_WITHIN, self.session.ping(b"")).await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) | Err(_) => Err(End::Gone),
+            Ok(Err(_)) | Err(_) => Err(SocketClose::Gone),
         }
     }
 
@@ -288,33 +296,35 @@ impl Socket {
     async fn take(
         &mut self,
         message: Option<Result<AggregatedMessage, ProtocolError>>,
-        position: &mut Position,
-    ) -> Result<(), End> {
+        position: &mut SocketLogPosition,
+    ) -> Result<(), SocketClose> {
         self.heard = Instant::now();
         match message {
             Some(Ok(AggregatedMessage::Text(text))) => self.frame(text.as_bytes(), position).await,
             Some(Ok(AggregatedMessage::Binary(_))) => {
-                let error = ApiError::new(Code::UnsupportedMedia, "frames are texts");
+                let error = ApiError::new(ApiErrorCode::UnsupportedMedia, "frames are texts");
                 self.send(&Event::refusal(&error)).await
             }
-            Some(Ok(AggregatedMessage::Ping(bytes))) => self.session.pong(&bytes).await.map_err(|_| End::Gone),
+            Some(Ok(AggregatedMessage::Ping(bytes))) => self.session.pong(&bytes).await.map_err(|_| SocketClose::Gone),
             Some(Ok(AggregatedMessage::Pong(_))) => Ok(()),
             Some(Ok(AggregatedMessage::Close(_))) | None => {
                 // The other side says goodbye: so do we.
                 let _ = timeout(SEND_WITHIN, self.session.clone().close(None)).await;
-                Err(End::Gone)
+                Err(SocketClose::Gone)
             }
-            Some(Err(error)) if frames::is_too_long(&error) => {
-                Err(End::Close(CloseCode::Size, ApiError::new(Code::TooLarge, "the frame is too large")))
-            }
-            Some(Err(_)) => {
-                Err(End::Close(CloseCode::Protocol, ApiError::new(Code::Malformed, "the frame is malformed")))
-            }
+            Some(Err(error)) if frames::is_too_long(&error) => Err(SocketClose::Close(
+                CloseCode::Size,
+                ApiError::new(ApiErrorCode::TooLarge, "the frame is too large"),
+            )),
+            Some(Err(_)) => Err(SocketClose::Close(
+                CloseCode::Protocol,
+                ApiError::new(ApiErrorCode::Malformed, "the frame is malformed"),
+            )),
         }
     }
 
     /// A frame of the client. A bad one is answered, and the socket lives.
-    async fn frame(&mut self, bytes: &[u8], position: &mut Position) -> Result<(), End> {
+    async fn frame(&mut self, bytes: &[u8], position: &mut SocketLogPosition) -> Result<(), SocketClose> {
         let answer = match body::parse::<ClientFrame>(bytes, self.json_depth) {
             Ok(frame) => self.answer(&frame, position).await,
             Err(error) => Err(error),
@@ -327,7 +337,7 @@ impl Socket {
         }
     }
 
-    async fn answer(&self, frame: &ClientFrame, position: &mut Position) -> Result<Option<Event>, ApiError> {
+    async fn answer(&self, frame: &ClientFrame, position: &mut SocketLogPosition) -> Result<Option<Event>, ApiError> {
         match frame.kind.as_str() {
             "ping" => Ok(Some(Event::Pong)),
             // Nobody else is here yet who could be told.
@@ -341,19 +351,19 @@ impl Socket {
     }
 
     /// One piece from where the client stands. Whose node it is, is looked up again: rights may have changed.
-    async fn resume(&self, frame: &ClientFrame, position: &mut Position) -> Result<Event, ApiError> {
+    async fn resume(&self, frame: &ClientFrame, position: &mut SocketLogPosition) -> Result<Event, ApiError> {
         let id = frame.id.ok_or_else(|| ApiError::invalid("id", "missing field \"id\""))?.0;
         let offset = frame.offset.ok_or_else(|| ApiError::invalid("offset", "missing field \"offset\""))?;
         let (caller, sid) = (self.caller, self.sid);
         // Taken before the node is read: a reply that ends in between is held here, or is read as complete.
         let running = self.live.running(id).filter(|running| running.session == sid.0);
-        let read = move |reader: &mut Reader<'_>| {
+        let read = move |reader: &mut StoreReader<'_>| {
             let held = held(reader, caller, sid)?;
             placed(reader, &held, id).map(|placed| placed.node)
         };
         let node = self.store.glance(read).await?;
         if node.status == crate::tree::Status::Generating {
-            let running = running.ok_or_else(|| ApiError::not_found(Nid::WHAT))?;
+            let running = running.ok_or_else(|| ApiError::not_found(NodeIdPath::WHAT))?;
             return running.look(|written| {
                 position.streams.resume(id, &written.content, &written.reasoning, offset, frame.reasoning_offset)
             });

@@ -3,33 +3,33 @@
 use std::collections::HashMap;
 
 use crate::http::error::ApiError;
-use crate::http::wire::events::{Chunk, Event};
-use crate::http::wire::ids::Id;
+use crate::http::wire::events::{Event, ReplyChunkEvent};
+use crate::http::wire::ids::WireId;
 use crate::ids::NodeId;
-use crate::live::{Live, Phase};
+use crate::live::{GenerationPhase, LiveSessions};
 
 /// The replies that this socket has told of and that are not over for it.
 #[derive(Debug, Default)]
-pub struct Streams {
-    open: HashMap<NodeId, Sent>,
+pub struct ReplyStreams {
+    open: HashMap<NodeId, ReplyStreamProgress>,
 }
 
 /// How much of a reply was sent.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sent {
-    content: Place,
-    reasoning: Place,
-    phase: Phase,
+struct ReplyStreamProgress {
+    content: StreamTextPosition,
+    reasoning: StreamTextPosition,
+    phase: GenerationPhase,
 }
 
 /// A place in a text, counted twice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct StreamTextPosition {
     bytes: usize,
     units: usize,
 }
 
-impl Place {
+impl StreamTextPosition {
     /// The place so many UTF-16 code units into a text; `None` beyond its end or inside a code point.
     fn find(text: &str, units: usize) -> Option<Self> {
         let mut at = Self::default();
@@ -56,16 +56,16 @@ impl Place {
     }
 }
 
-impl Streams {
+impl ReplyStreams {
     /// A reply is on its way, and the client has just been told of its node: all of its text follows.
     pub fn open(&mut self, node: NodeId) {
-        self.open.insert(node, Sent::default());
+        self.open.insert(node, ReplyStreamProgress::default());
     }
 
     /// A reply is on its way, and the client has been told of its node at another time: what comes from now on follows.
     /// What it lacks of the text so far it asks for.
-    pub fn join(&mut self, node: NodeId, live: &Live) {
-        let mut sent = Sent::default();
+    pub fn join(&mut self, node: NodeId, live: &LiveSessions) {
+        let mut sent = ReplyStreamProgress::default();
         if let Some(running) = live.running(node) {
             running.look(|written| _ = next(node, &mut sent, &written.content, &written.reasoning));
         }
@@ -73,13 +73,13 @@ impl Streams {
     }
 
     /// What has arrived since the last time, for every open reply.
-    pub fn pull(&mut self, live: &Live) -> Vec<Event> {
+    pub fn pull(&mut self, live: &LiveSessions) -> Vec<Event> {
         let mut events = Vec::new();
         for (node, sent) in &mut self.open {
             let Some(running) = live.running(*node) else { continue };
             let phase = running.phase();
             if std::mem::replace(&mut sent.phase, phase) != phase {
-                events.push(Event::Progress { id: Id(*node), phase: phase.word, queue_position: phase.place });
+                events.push(Event::Progress { id: WireId(*node), phase: phase.word, queue_position: phase.place });
             }
             running.look(|written| events.extend(next(*node, sent, &written.content, &written.reasoning)));
         }
@@ -106,9 +106,9 @@ impl Streams {
     ) -> Result<Event, ApiError> {
         let event = piece(node, content, reasoning, offset, reasoning_offset)?;
         if let Some(sent) = self.open.get_mut(&node) {
-            sent.content = Place::default().rest(content).1;
+            sent.content = StreamTextPosition::default().rest(content).1;
             if reasoning_offset.is_some() {
-                sent.reasoning = Place::default().rest(reasoning).1;
+                sent.reasoning = StreamTextPosition::default().rest(reasoning).1;
             }
         }
         Ok(event)
@@ -116,15 +116,15 @@ impl Streams {
 }
 
 /// What comes after what was sent; nothing if there is nothing.
-fn next(node: NodeId, sent: &mut Sent, content: &str, reasoning: &str) -> Option<Event> {
+fn next(node: NodeId, sent: &mut ReplyStreamProgress, content: &str, reasoning: &str) -> Option<Event> {
     let (text, after) = sent.content.rest(content);
     let (thought, thought_after) = sent.reasoning.rest(reasoning);
     if text.is_empty() && thought.is_empty() {
         return None;
     }
     let has_thought = !thought.is_empty();
-    let chunk = Chunk {
-        id: Some(Id(node)),
+    let chunk = ReplyChunkEvent {
+        id: Some(WireId(node)),
         content_chunk: text.to_owned(),
         offset: sent.content.units,
         reasoning_chunk: has_thought.then(|| thought.to_owned()),
@@ -146,13 +146,13 @@ pub fn piece(
     reasoning_offset: Option<usize>,
 ) -> Result<Event, ApiError> {
     let bad = |field: &str| ApiError::invalid(field, "the offset is beyond the text, or inside a character");
-    let from = Place::find(content, offset).ok_or_else(|| bad("offset"))?;
+    let from = StreamTextPosition::find(content, offset).ok_or_else(|| bad("offset"))?;
     let thought = match reasoning_offset {
-        Some(offset) => Some(Place::find(reasoning, offset).ok_or_else(|| bad("reasoningOffset"))?),
+        Some(offset) => Some(StreamTextPosition::find(reasoning, offset).ok_or_else(|| bad("reasoningOffset"))?),
         None => None,
     };
-    Ok(Event::Grown(Chunk {
-        id: Some(Id(node)),
+    Ok(Event::Grown(ReplyChunkEvent {
+        id: Some(WireId(node)),
         content_chunk: from.rest(content).0.to_owned(),
         offset,
         reasoning_chunk: thought.map(|from| from.rest(reasoning).0.to_owned()),
@@ -179,7 +179,7 @@ mod tests {
     /// S4-46: the pieces laid at their offsets give the text, whatever its characters.
     #[test]
     fn pieces_make_the_text_whole() {
-        let mut sent = Sent::default();
+        let mut sent = ReplyStreamProgress::default();
         let mut so_far = String::new();
         for text in ["a", "a天", "a天😀", "a天😀", "a天😀!"] {
             if let Some((offset, piece)) = chunk(next(node(), &mut sent, text, "")) {
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn the_end_sends_what_is_left_and_only_once() {
-        let mut streams = Streams::default();
+        let mut streams = ReplyStreams::default();
         streams.open(node());
         let resumed = streams.resume(node(), "half", "", 2, None).unwrap();
         assert_eq!(chunk(Some(resumed)), Some((2, "lf".into())));

@@ -7,7 +7,7 @@ pub const OWN: &str = "clotho";
 
 /// Where a card's entry says something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum CardFieldPath {
     /// In the entry itself.
     Entry(&'static str),
     /// In the entry itself, the other way round.
@@ -18,7 +18,7 @@ enum Place {
 
 /// What stands there where nothing is said.
 #[derive(Debug, Clone, Copy)]
-enum Blank {
+enum EntryDefault {
     Text,
     List,
     Nothing,
@@ -26,7 +26,7 @@ enum Blank {
     Number(u32),
 }
 
-impl Blank {
+impl EntryDefault {
     fn value(self) -> Value {
         match self {
             Self::Text => json!(""),
@@ -38,12 +38,12 @@ impl Blank {
     }
 }
 
-use Blank::{List, Nothing, Number, Text, Truth};
-use Place::{Entry, Extension, Inverted};
+use CardFieldPath::{Entry, Extension, Inverted};
+use EntryDefault::{List, Nothing, Number, Text, Truth};
 
 /// World info's name, the card's, and what holds where nothing is said. `uid`, `position` and `displayIndex` are numbers that
 /// depend on the entry's place and stand apart.
-const FIELDS: [(&str, Place, Blank); 34] = [
+const FIELDS: [(&str, CardFieldPath, EntryDefault); 34] = [
     ("key", Entry("keys"), List),
     ("keysecondary", Entry("secondary_keys"), List),
     ("comment", Entry("comment"), Text),
@@ -83,7 +83,7 @@ const FIELDS: [(&str, Place, Blank); 34] = [
 /// Times, which are nothing unless they are set.
 const TIMES: [&str; 3] = ["sticky", "cooldown", "delay"];
 
-fn all() -> impl Iterator<Item = (&'static str, Place, Blank)> {
+fn all() -> impl Iterator<Item = (&'static str, CardFieldPath, EntryDefault)> {
     FIELDS.into_iter().chain(TIMES.into_iter().map(|name| (name, Extension(name), Nothing)))
 }
 
@@ -97,7 +97,7 @@ pub fn blank(index: usize) -> Map<String, Value> {
 }
 
 /// What a card's entry says at a place.
-fn said(entry: &Map<String, Value>, place: Place) -> Option<Value> {
+fn said(entry: &Map<String, Value>, place: CardFieldPath) -> Option<Value> {
     match place {
         Entry(name) => entry.get(name).cloned(),
         Inverted(name) => entry.get(name).and_then(Value::as_bool).map(|truth| Value::Bool(!truth)),
@@ -204,7 +204,7 @@ mod tests {
     /// back, with a value that is not the blank one.
     #[test]
     fn every_field_survives_the_way_to_a_card_and_back() {
-        let other = |blank: Blank| match blank {
+        let other = |blank: EntryDefault| match blank {
             Text => json!("x"),
             List => json!(["x"]),
             Nothing => json!(7),

@@ -20,13 +20,13 @@ const IN_PICTURE: &str = "naidata";
 
 /// Why a file is no lorebook.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BookError {
+pub enum LorebookImportError {
     /// It is larger than any book.
     #[error("the file has more than {LARGEST_FILE} bytes")]
     TooLong,
     /// It is no text.
     #[error("this is no lorebook: {0}")]
-    NoText(#[from] text::NoText),
+    NoText(#[from] text::TextDecodeError),
     /// It is no JSON.
     #[error("the lorebook is not JSON: {0}")]
     NotJson(String),
@@ -41,7 +41,7 @@ pub enum BookError {
     Png(#[from] png::PngError),
 }
 
-impl BookError {
+impl LorebookImportError {
     /// What one can do about it.
     pub const fn hint(&self) -> &'static str {
         match self {
@@ -58,7 +58,7 @@ impl BookError {
 ///
 /// # Errors
 /// It is no book.
-pub fn read(file: &[u8]) -> Result<Map<String, Value>, BookError> {
+pub fn read(file: &[u8]) -> Result<Map<String, Value>, LorebookImportError> {
     sorted(file).map(|(book, _)| book)
 }
 
@@ -66,29 +66,29 @@ pub fn read(file: &[u8]) -> Result<Map<String, Value>, BookError> {
 ///
 /// # Errors
 /// It is no book.
-pub fn sorted(file: &[u8]) -> Result<(Map<String, Value>, Vec<String>), BookError> {
+pub fn sorted(file: &[u8]) -> Result<(Map<String, Value>, Vec<String>), LorebookImportError> {
     if file.len() > LARGEST_FILE {
-        return Err(BookError::TooLong);
+        return Err(LorebookImportError::TooLong);
     }
     if !file.starts_with(png::SIGNATURE) {
         return from_text(file);
     }
     let (chunks, _) = png::read(file)?;
     let chunk = chunks.iter().find(|chunk| chunk.is_text() && chunk.keyword() == IN_PICTURE);
-    let chunk = chunk.ok_or(BookError::NoBookInPicture)?;
+    let chunk = chunk.ok_or(LorebookImportError::NoBookInPicture)?;
     from_text(&png::decode(IN_PICTURE, &chunk.text()?)?)
 }
 
 /// Whether a file is a picture with a lorebook in it.
 pub fn is_in_picture(file: &[u8]) -> bool {
-    let is_book = |chunk: &png::Chunk<'_>| chunk.is_text() && chunk.keyword() == IN_PICTURE;
+    let is_book = |chunk: &png::PngChunk<'_>| chunk.is_text() && chunk.keyword() == IN_PICTURE;
     png::read(file).is_ok_and(|(chunks, _)| chunks.iter().any(is_book))
 }
 
-fn from_text(bytes: &[u8]) -> Result<(Map<String, Value>, Vec<String>), BookError> {
+fn from_text(bytes: &[u8]) -> Result<(Map<String, Value>, Vec<String>), LorebookImportError> {
     let text = text::decode(bytes)?;
-    let value: Value = text::json(&text).map_err(|error| BookError::NotJson(error.to_string()))?;
-    let Value::Object(mut book) = value else { return Err(BookError::NoEntries) };
+    let value: Value = text::json(&text).map_err(|error| LorebookImportError::NotJson(error.to_string()))?;
+    let Value::Object(mut book) = value else { return Err(LorebookImportError::NoEntries) };
     let odd = take_odd(&mut book);
     Ok((in_our_form(book)?, odd))
 }
@@ -112,7 +112,7 @@ pub fn take_odd(book: &mut Map<String, Value>) -> Vec<String> {
     }
 }
 
-fn in_our_form(book: Map<String, Value>) -> Result<Map<String, Value>, BookError> {
+fn in_our_form(book: Map<String, Value>) -> Result<Map<String, Value>, LorebookImportError> {
     if book.contains_key("lorebookVersion") {
         return Ok(others::novel(&book));
     }
@@ -127,7 +127,7 @@ fn in_our_form(book: Map<String, Value>) -> Result<Map<String, Value>, BookError
             Ok(from_card(&book.into()))
         }
         Some(Value::Array(_) | Value::Object(_)) => Ok(book),
-        _ => Err(BookError::NoEntries),
+        _ => Err(LorebookImportError::NoEntries),
     }
 }
 

@@ -6,13 +6,13 @@ use serde_json::{Map, Value, json};
 use super::{by_number, fields};
 
 /// One of their entries: what it says in our words, and under which of its own names it said so.
-struct Said<'a> {
+struct EntryConverter<'a> {
     entry: &'a Map<String, Value>,
     own: Map<String, Value>,
     used: Vec<&'static str>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> EntryConverter<'a> {
     fn new(entry: &'a Map<String, Value>, index: usize) -> Self {
         let mut own = fields::blank(index);
         own.insert("uid".to_owned(), index.into());
@@ -68,7 +68,7 @@ fn book(
 /// A book of NovelAI.
 pub fn novel(file: &Map<String, Value>) -> Map<String, Value> {
     book(file, "entries", |entry, index| {
-        let mut said = Said::new(entry, index);
+        let mut said = EntryConverter::new(entry, index);
         let keys = said.get("keys").cloned().unwrap_or_else(|| json!([]));
         said.set("key", keys);
         let name = said.text("displayName");
@@ -87,7 +87,7 @@ pub fn novel(file: &Map<String, Value>) -> Map<String, Value> {
 /// A memory book of Agnai.
 pub fn agnai(file: &Map<String, Value>) -> Map<String, Value> {
     book(file, "entries", |entry, index| {
-        let mut said = Said::new(entry, index);
+        let mut said = EntryConverter::new(entry, index);
         let keys = said.get("keywords").cloned().unwrap_or_else(|| json!([]));
         said.set("key", keys);
         let name = said.text("name");
@@ -106,7 +106,7 @@ pub fn agnai(file: &Map<String, Value>) -> Map<String, Value> {
 /// A book of RisuAI.
 pub fn risu(file: &Map<String, Value>) -> Map<String, Value> {
     book(file, "data", |entry, index| {
-        let mut said = Said::new(entry, index);
+        let mut said = EntryConverter::new(entry, index);
         for (theirs, ours) in [("key", "key"), ("secondkey", "keysecondary")] {
             let keys: Vec<String> =
                 said.text(theirs).split(',').map(str::trim).filter(|key| !key.is_empty()).map(str::to_owned).collect();

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
-use super::{CardError, Read, Sheet, fields, parse};
-use crate::interop::finding::{Fate, Finding};
+use super::{CardImportError, ExportCard, ImportedCard, fields, parse};
+use crate::interop::finding::{FindingOutcome, ImportFinding};
 use crate::interop::{picture, text};
 
 /// What an archive begins with, behind whatever unpacks it by itself.
@@ -28,7 +28,7 @@ const BESIDE: [&str; 3] = ["embeded://", "embedded://", "__asset:"];
 
 /// A file that came with a card.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asset {
+pub struct CardAsset {
     /// Its name in the folder: plain words between single slashes.
     pub path: String,
     /// Its bytes.
@@ -41,42 +41,47 @@ pub fn is_archive(file: &[u8]) -> bool {
 }
 
 /// Reads the card and its files.
-pub fn read(file: &[u8]) -> Result<Read, CardError> {
+pub fn read(file: &[u8]) -> Result<ImportedCard, CardImportError> {
     if file.windows(LISTED.len()).filter(|four| *four == LISTED).count() > MOST_ENTRIES {
-        return Err(CardError::TooMany("files", MOST_ENTRIES));
+        return Err(CardImportError::TooMany("files", MOST_ENTRIES));
     }
-    let broken = |error: zip::result::ZipError| CardError::BrokenArchive(error.to_string());
+    let broken = |error: zip::result::ZipError| CardImportError::BrokenArchive(error.to_string());
     let mut archive = ZipArchive::new(Cursor::new(file)).map_err(broken)?;
     let card = {
         let entry = archive.by_name(CARD).map_err(|error| match error {
-            zip::result::ZipError::FileNotFound => CardError::NoCardInArchive,
+            zip::result::ZipError::FileNotFound => CardImportError::NoCardInArchive,
             other => broken(other),
         })?;
         let mut bytes = Vec::new();
         let read = entry.take(LARGEST_CARD + 1).read_to_end(&mut bytes);
-        read.map_err(|error| CardError::BrokenArchive(error.to_string()))?;
+        read.map_err(|error| CardImportError::BrokenArchive(error.to_string()))?;
         if u64::try_from(bytes.len()).is_ok_and(|length| length > LARGEST_CARD) {
-            return Err(CardError::TooLong(CARD, LARGEST_CARD));
+            return Err(CardImportError::TooLong(CARD, LARGEST_CARD));
         }
         let text = text::decode(&bytes)
-            .map_err(|error| CardError::NotJson { place: CARD.into(), cause: error.to_string() })?;
+            .map_err(|error| CardImportError::NotJson { place: CARD.into(), cause: error.to_string() })?;
         parse(CARD, &text)?
     };
     let icon = icon(&card);
     let mut read = fields::read(card)?;
     take_files(&mut archive, &mut read)?;
-    let shown = |asset: &&Asset| icon.as_deref() == Some(asset.path.as_str()) && picture::kind(&asset.bytes).is_some();
+    let shown =
+        |asset: &&CardAsset| icon.as_deref() == Some(asset.path.as_str()) && picture::kind(&asset.bytes).is_some();
     read.picture = read.assets.iter().find(shown).map(|asset| asset.bytes.clone());
     Ok(read)
 }
 
 /// The files beside the card, each bounded by what all of them may still take.
-fn take_files(archive: &mut ZipArchive<Cursor<&[u8]>>, read: &mut Read) -> Result<(), CardError> {
+fn take_files(archive: &mut ZipArchive<Cursor<&[u8]>>, read: &mut ImportedCard) -> Result<(), CardImportError> {
     let mut room = LARGEST_WHOLE;
     for n in 0..archive.len() {
         let mut skip = |name: &str, why: &str| {
             let name: String = name.chars().filter(|c| !c.is_control()).take(100).collect();
-            read.findings.push(Finding::new(Fate::Skipped, "asset", format!("the file \"{name}\": {why}")));
+            read.findings.push(ImportFinding::new(
+                FindingOutcome::Skipped,
+                "asset",
+                format!("the file \"{name}\": {why}"),
+            ));
         };
         let mut entry = match archive.by_index(n) {
             Ok(entry) => entry,
@@ -105,8 +110,8 @@ fn take_files(archive: &mut ZipArchive<Cursor<&[u8]>>, read: &mut Read) -> Resul
                 continue;
             }
         };
-        room = room.checked_sub(length).ok_or(CardError::TooLong("the archive, unpacked,", LARGEST_WHOLE))?;
-        read.assets.push(Asset { path: name, bytes });
+        room = room.checked_sub(length).ok_or(CardImportError::TooLong("the archive, unpacked,", LARGEST_WHOLE))?;
+        read.assets.push(CardAsset { path: name, bytes });
     }
     Ok(())
 }
@@ -132,7 +137,7 @@ fn beside(uri: &str) -> Option<&str> {
 }
 
 /// Packs a card with its files; a picture that is none of them is put beside it as its icon.
-pub fn write(sheet: &Sheet<'_>) -> Result<Vec<u8>, CardError> {
+pub fn write(sheet: &ExportCard<'_>) -> Result<Vec<u8>, CardImportError> {
     let mut card = fields::write(sheet);
     let mut files: Vec<(String, &[u8])> =
         sheet.assets.iter().map(|asset| (asset.path.clone(), asset.bytes.as_slice())).collect();
@@ -146,7 +151,7 @@ pub fn write(sheet: &Sheet<'_>) -> Result<Vec<u8>, CardError> {
     }
     let text = card.to_string();
     files.insert(0, (CARD.to_owned(), text.as_bytes()));
-    pack(&files).map_err(|error| CardError::BrokenArchive(error.to_string()))
+    pack(&files).map_err(|error| CardImportError::BrokenArchive(error.to_string()))
 }
 
 fn name_icon(card: &mut Value, path: &str, end: &str) {

@@ -3,8 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{CardError, Read, Sheet, agnai, runs};
-use crate::interop::finding::{Fate, Finding};
+use super::{CardImportError, ExportCard, ImportedCard, agnai, runs};
+use crate::interop::finding::{FindingOutcome, ImportFinding};
 
 /// The most characters of a name.
 const LONGEST_NAME: usize = 200;
@@ -55,20 +55,20 @@ const COPIES: [&str; 14] = [
 const OURS: [&str; 2] = ["card", "clotho"];
 
 /// Reads the JSON of a card of any version.
-pub fn read(card: Value) -> Result<Read, CardError> {
-    let Value::Object(card) = card else { return Err(CardError::NoName) };
+pub fn read(card: Value) -> Result<ImportedCard, CardImportError> {
+    let Value::Object(card) = card else { return Err(CardImportError::NoName) };
     let card = if agnai::is_one(&card) { agnai::as_card(card) } else { card };
-    let mut read = Read::default();
+    let mut read = ImportedCard::default();
     let (mut data, mut beside) = halves(card, &mut read.findings);
     let name = data.remove("name").or_else(|| beside.get("name").cloned());
     let name = name.as_ref().and_then(Value::as_str).map(|name| name.replace('\0', "")).unwrap_or_default();
     let short: String = name.trim().chars().take(LONGEST_NAME).collect();
     if short.is_empty() {
-        return Err(CardError::NoName);
+        return Err(CardImportError::NoName);
     }
     if short.len() < name.trim().len() {
         let words = format!("the name had more than {LONGEST_NAME} characters and was cut");
-        read.findings.push(Finding::new(Fate::Translated, "name_cut", words));
+        read.findings.push(ImportFinding::new(FindingOutcome::Translated, "name_cut", words));
     }
     read.card.insert("name".to_owned(), short.into());
     for (theirs, ours) in TEXTS {
@@ -102,7 +102,7 @@ pub fn read(card: Value) -> Result<Read, CardError> {
 }
 
 /// The fields of the card, and what stands beside them.
-fn halves(mut card: Map<String, Value>, findings: &mut Vec<Finding>) -> (Map<String, Value>, Map<String, Value>) {
+fn halves(mut card: Map<String, Value>, findings: &mut Vec<ImportFinding>) -> (Map<String, Value>, Map<String, Value>) {
     if let Some(Value::Object(data)) = card.get("data") {
         let data = data.clone();
         card.shift_remove("data");
@@ -114,7 +114,7 @@ fn halves(mut card: Map<String, Value>, findings: &mut Vec<Finding>) -> (Map<Str
         if !differ.is_empty() {
             let words =
                 format!("the card says {} twice, and not the same: what stands in \"data\" counts", differ.join(", "));
-            findings.push(Finding::new(Fate::Skipped, "said_twice", words).of(differ.len()));
+            findings.push(ImportFinding::new(FindingOutcome::Skipped, "said_twice", words).of(differ.len()));
         }
         return (data, card);
     }
@@ -160,7 +160,7 @@ fn take<T>(
     data: &mut Map<String, Value>,
     name: &str,
     read: impl FnOnce(&Value) -> Option<T>,
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<ImportFinding>,
 ) -> Option<T> {
     let value = data.get(name)?;
     if value.is_null() {
@@ -172,7 +172,7 @@ fn take<T>(
         data.shift_remove(name);
     } else {
         let words = format!("\"{name}\" is of a shape that no card has");
-        findings.push(Finding::new(Fate::Kept, "odd_field", words));
+        findings.push(ImportFinding::new(FindingOutcome::Kept, "odd_field", words));
     }
     found
 }
@@ -197,7 +197,7 @@ fn as_texts(value: &Value) -> Option<Vec<String>> {
 }
 
 /// Writes a card as version 3. What version 1 knew stands at the top once more, for its readers.
-pub fn write(sheet: &Sheet<'_>) -> Value {
+pub fn write(sheet: &ExportCard<'_>) -> Value {
     let own = |name: &str| sheet.card.get(name).filter(|value| !value.is_null()).cloned();
     let mut metadata = own("metadata").and_then(|value| value.as_object().cloned()).unwrap_or_default();
     let wish = metadata.shift_remove("clotho");
@@ -276,7 +276,7 @@ mod tests {
             assert_eq!(Value::Object(read), expected, "{card_of}");
         }
         for bad in [json!({}), json!([]), json!({"name": 5}), json!({"name": "  "}), json!({"data": {"name": null}})] {
-            assert_eq!(read(bad).unwrap_err(), CardError::NoName);
+            assert_eq!(read(bad).unwrap_err(), CardImportError::NoName);
         }
     }
 
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(metadata["odd"], json!([1, {"two": null}]));
         assert_eq!(metadata["clotho"], Value::Null);
         assert_eq!(metadata["card"]["beside"], 42);
-        let out = write(&Sheet { card: read.card.clone(), ..Sheet::default() });
+        let out = write(&ExportCard { card: read.card.clone(), ..ExportCard::default() });
         assert_eq!(out["beside"], 42);
         assert_eq!(out["data"]["odd"], json!([1, {"two": null}]));
         assert_eq!((&out["data"]["clotho"], &out["data"]["card"]), (&json!({"model": "x"}), &json!(5)));
@@ -308,7 +308,7 @@ mod tests {
         let read = read(json!({"data": {"name": "Rin", "extensions": {"clotho": theirs}}})).unwrap();
         let mut card = read.card;
         card["metadata"]["clotho"] = json!({"plugins": [{"id": "mvu"}], "model": "y"});
-        let out = write(&Sheet { card, ..Sheet::default() });
+        let out = write(&ExportCard { card, ..ExportCard::default() });
         let both = json!({"rules": {"files": {}}, "plugins": [{"id": "mvu"}, {"id": "tide"}], "model": "y"});
         assert_eq!(out["data"]["extensions"]["clotho"], both);
     }

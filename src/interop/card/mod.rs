@@ -15,10 +15,10 @@ mod yaml;
 
 use serde_json::{Map, Value};
 
-use super::finding::{Fate, Finding};
-use super::png::{self as chunks, Chunk, PngError};
+use super::finding::{FindingOutcome, ImportFinding};
+use super::png::{self as chunks, PngChunk, PngError};
 use super::{picture, text};
-pub use charx::Asset;
+pub use charx::CardAsset;
 pub use macros::FILLED;
 
 /// The most bytes of the file of a card: pictures of some megabytes, and archives with many of them.
@@ -26,7 +26,7 @@ pub const LARGEST_FILE: usize = 64 << 20;
 
 /// A card that came in, in our own words.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Read {
+pub struct ImportedCard {
     /// The card as it is kept (`docs/api.md`): what nobody here knows is in its `metadata`.
     pub card: Map<String, Value>,
     /// The lorebook inside, as it stands in the card.
@@ -34,18 +34,18 @@ pub struct Read {
     /// Its picture, without the texts inside.
     pub picture: Option<Vec<u8>>,
     /// Files that came with it.
-    pub assets: Vec<Asset>,
+    pub assets: Vec<CardAsset>,
     /// The chat that was open last where the card comes from.
     pub open_chat: Option<String>,
     /// Whether it was a favourite there. That stays with its owner, and does not travel with the card.
     pub is_favourite: bool,
     /// What is to say of it.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<ImportFinding>,
 }
 
 /// A card that goes out.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Sheet<'a> {
+pub struct ExportCard<'a> {
     /// The card as it is kept.
     pub card: Map<String, Value>,
     /// Its lorebook, in the form of cards.
@@ -53,7 +53,7 @@ pub struct Sheet<'a> {
     /// Its picture, whatever kind of picture that is.
     pub picture: Option<&'a [u8]>,
     /// Files that came with it.
-    pub assets: Vec<Asset>,
+    pub assets: Vec<CardAsset>,
     /// When it was made, where the card itself does not say so.
     pub created: String,
     /// Whether it is a favourite; only where it goes to its owner.
@@ -64,7 +64,7 @@ pub struct Sheet<'a> {
 
 /// Why a file is no card.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CardError {
+pub enum CardImportError {
     /// It is larger than any card.
     #[error("{0} has more than {1} bytes")]
     TooLong(&'static str, u64),
@@ -102,7 +102,7 @@ pub enum CardError {
     NotYaml(String),
 }
 
-impl CardError {
+impl CardImportError {
     /// What one can do about it.
     pub const fn hint(&self) -> &'static str {
         match self {
@@ -126,9 +126,9 @@ impl CardError {
 ///
 /// # Errors
 /// It is no card.
-pub fn read(file: &[u8]) -> Result<Read, CardError> {
+pub fn read(file: &[u8]) -> Result<ImportedCard, CardImportError> {
     if file.len() > LARGEST_FILE {
-        return Err(CardError::TooLong("the file", u64::try_from(LARGEST_FILE).unwrap_or(u64::MAX)));
+        return Err(CardImportError::TooLong("the file", u64::try_from(LARGEST_FILE).unwrap_or(u64::MAX)));
     }
     if file.starts_with(chunks::SIGNATURE) {
         return from_png(file);
@@ -136,27 +136,27 @@ pub fn read(file: &[u8]) -> Result<Read, CardError> {
     if charx::is_archive(file) {
         return charx::read(file);
     }
-    let text = text::decode(file).map_err(|error| CardError::Unknown(error.to_string()))?;
+    let text = text::decode(file).map_err(|error| CardImportError::Unknown(error.to_string()))?;
     if text.trim_start().starts_with(['{', '[']) {
         return fields::read(parse("the file", &text)?);
     }
     fields::read(yaml::read(&text)?)
 }
 
-fn from_png(file: &[u8]) -> Result<Read, CardError> {
+fn from_png(file: &[u8]) -> Result<ImportedCard, CardImportError> {
     let (all, fault) = chunks::read(file)?;
     let Some(chosen) = chosen(&all) else {
-        return Err(fault.map_or(CardError::NoCardInPicture, CardError::Png));
+        return Err(fault.map_or(CardImportError::NoCardInPicture, CardImportError::Png));
     };
     let keyword = chosen.keyword();
     let bytes = chunks::decode(&keyword, &chosen.text()?)?;
     let place = format!("the chunk \"{keyword}\"");
-    let text =
-        text::decode(&bytes).map_err(|error| CardError::NotJson { place: place.clone(), cause: error.to_string() })?;
+    let text = text::decode(&bytes)
+        .map_err(|error| CardImportError::NotJson { place: place.clone(), cause: error.to_string() })?;
     let mut read = fields::read(parse(&place, &text)?)?;
     if !chosen.is_sound {
         let words = format!("the sum of {place} is wrong; the card in it reads well");
-        read.findings.push(Finding::new(Fate::Translated, "chunk_sum", words));
+        read.findings.push(ImportFinding::new(FindingOutcome::Translated, "chunk_sum", words));
     }
     let plain = picture::bare(&all);
     match picture::kind(&plain).filter(|_| fault.is_none()) {
@@ -164,14 +164,18 @@ fn from_png(file: &[u8]) -> Result<Read, CardError> {
         Some(_) => read.picture = Some(plain),
         None => {
             let why = fault.map_or_else(|| "it is no picture that can be shown".to_owned(), |fault| fault.to_string());
-            read.findings.push(Finding::new(Fate::Skipped, "picture", format!("the picture of the card: {why}")));
+            read.findings.push(ImportFinding::new(
+                FindingOutcome::Skipped,
+                "picture",
+                format!("the picture of the card: {why}"),
+            ));
         }
     }
     Ok(read)
 }
 
 /// The card of the newer version wins, even one that is broken; of two the first; plain text before packed.
-fn chosen<'a, 'b>(all: &'b [Chunk<'a>]) -> Option<&'b Chunk<'a>> {
+fn chosen<'a, 'b>(all: &'b [PngChunk<'a>]) -> Option<&'b PngChunk<'a>> {
     let of = |keyword: &str| {
         let mut named: Vec<_> = all.iter().filter(|chunk| chunk.is_text() && chunk.keyword() == keyword).collect();
         named.sort_by_key(|chunk| chunk.kind != b"tEXt");
@@ -180,18 +184,18 @@ fn chosen<'a, 'b>(all: &'b [Chunk<'a>]) -> Option<&'b Chunk<'a>> {
     of("ccv3").or_else(|| of("chara"))
 }
 
-fn parse(place: &str, json: &str) -> Result<Value, CardError> {
+fn parse(place: &str, json: &str) -> Result<Value, CardImportError> {
     let place = place.to_owned();
-    text::json(json).map_err(|error| CardError::NotJson { place, cause: error.to_string() })
+    text::json(json).map_err(|error| CardImportError::NotJson { place, cause: error.to_string() })
 }
 
 /// The card as JSON of version 3, which readers of the older ones understand as well.
-pub fn json(sheet: &Sheet<'_>) -> Value {
+pub fn json(sheet: &ExportCard<'_>) -> Value {
     fields::write(sheet)
 }
 
 /// The card inside its picture, for readers of both versions.
-pub fn png(sheet: &Sheet<'_>) -> Vec<u8> {
+pub fn png(sheet: &ExportCard<'_>) -> Vec<u8> {
     let drawn = picture::as_png(sheet.picture);
     let text = json(sheet).to_string();
     let mut texts = vec![chunks::card_chunk("chara", &text), chunks::card_chunk("ccv3", &text)];
@@ -205,7 +209,7 @@ pub fn png(sheet: &Sheet<'_>) -> Vec<u8> {
 /// is nobody's standard, and stays where others write texts beside it.
 const STOPGAP: &[u8; 4] = b"clTh";
 
-fn is_stopgap(chunk: &Chunk<'_>) -> bool {
+fn is_stopgap(chunk: &PngChunk<'_>) -> bool {
     chunk.kind == STOPGAP
 }
 
@@ -213,6 +217,6 @@ fn is_stopgap(chunk: &Chunk<'_>) -> bool {
 ///
 /// # Errors
 /// It is too large to be packed.
-pub fn charx(sheet: &Sheet<'_>) -> Result<Vec<u8>, CardError> {
+pub fn charx(sheet: &ExportCard<'_>) -> Result<Vec<u8>, CardImportError> {
     charx::write(sheet)
 }

@@ -3,24 +3,24 @@
 use serde_json::{Map, Value};
 
 use super::macros::FILLED;
-use crate::interop::finding::{Fate, Finding, many};
+use crate::interop::finding::{FindingOutcome, ImportFinding, many};
 use crate::interop::scripts as regex;
 
 /// So many names of macros are told.
 const TOLD: usize = 12;
 
 /// Looks through a card for what does not run.
-pub fn look(card: &Map<String, Value>, metadata: &Map<String, Value>, book: Option<&Value>) -> Vec<Finding> {
+pub fn look(card: &Map<String, Value>, metadata: &Map<String, Value>, book: Option<&Value>) -> Vec<ImportFinding> {
     let extensions = metadata.get("extensions");
     let mut found = regex::found(extensions.and_then(|extensions| extensions.get("regex_scripts")));
     let prompt = extensions.and_then(|extensions| extensions.pointer("/depth_prompt/prompt")).and_then(Value::as_str);
     if prompt.is_some_and(|prompt| !prompt.trim().is_empty()) {
         let words = "a note for a depth of the chat: it is sent there".to_owned();
-        found.push(Finding::new(Fate::Works, "depth_prompt", words).of(1));
+        found.push(ImportFinding::new(FindingOutcome::Works, "depth_prompt", words).of(1));
     }
     let mut kept = |code, count: usize, message: String| {
         if count > 0 {
-            found.push(Finding::new(Fate::Kept, code, message).of(count));
+            found.push(ImportFinding::new(FindingOutcome::Kept, code, message).of(count));
         }
     };
     let scripts = scripts(extensions);
@@ -147,7 +147,9 @@ mod tests {
             ("macros", 2),
         ];
         assert_eq!(told, expected);
-        assert!(found.iter().skip(2).all(|finding| finding.fate == Fate::Kept && !finding.message.ends_with('.')));
+        assert!(
+            found.iter().skip(2).all(|finding| finding.fate == FindingOutcome::Kept && !finding.message.ends_with('.'))
+        );
         assert!(found.last().unwrap().message.contains("{{charPrefix}}, {{pipe}}"));
     }
 }

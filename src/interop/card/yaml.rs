@@ -2,20 +2,20 @@
 
 use serde_json::Value;
 
-use super::CardError;
+use super::CardImportError;
 
 /// How that program names what cards name otherwise.
 const NAMES: [(&str, &str); 3] =
     [("context", "description"), ("greeting", "first_mes"), ("example_dialogue", "mes_example")];
 
 /// The card as JSON. Anchors that multiply and documents without end are refused by the reader's own budget.
-pub fn read(text: &str) -> Result<Value, CardError> {
+pub fn read(text: &str) -> Result<Value, CardImportError> {
     let mut card: Value = serde_saphyr::from_str(text).map_err(|error| {
         let words = error.to_string();
-        CardError::NotYaml(words.lines().next().unwrap_or_default().chars().take(200).collect())
+        CardImportError::NotYaml(words.lines().next().unwrap_or_default().chars().take(200).collect())
     })?;
     let Some(fields) = card.as_object_mut() else {
-        return Err(CardError::Unknown("it is a text".to_owned()));
+        return Err(CardImportError::Unknown("it is a text".to_owned()));
     };
     for (theirs, ours) in NAMES {
         if !fields.contains_key(ours) && !fields.contains_key("data") {

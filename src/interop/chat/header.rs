@@ -4,9 +4,9 @@ use serde_json::{Map, Value};
 
 /// The header. A file that has none has an empty one.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Header(pub Map<String, Value>);
+pub struct ChatFileHeader(pub Map<String, Value>);
 
-impl Header {
+impl ChatFileHeader {
     /// Whether an object is a header and no message.
     pub(super) fn is_one(line: &Map<String, Value>) -> bool {
         let names = ["chat_metadata", "user_name", "character_name", "create_date"];

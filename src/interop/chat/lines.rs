@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead};
 
-use super::Fault;
+use super::ChatFileError;
 
 /// The longest line, in bytes: a message with a hundred alternatives, each with the whole state of a large story, fits.
 pub const LONGEST_LINE: usize = 32 << 20;
@@ -11,17 +11,17 @@ pub const LONGEST_LINE: usize = 32 << 20;
 const MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// A line with its number, from 1.
-pub type Numbered<'a> = (u64, Result<&'a [u8], Fault>);
+pub type NumberedLine<'a> = (u64, Result<&'a [u8], ChatFileError>);
 
 /// The lines of a chat.
-pub struct Lines<R> {
+pub struct ChatFileReader<R> {
     input: R,
     line: Vec<u8>,
     number: u64,
     longest: usize,
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: BufRead> ChatFileReader<R> {
     /// Reads from the beginning of a file.
     pub fn new(input: R) -> Self {
         Self::within(input, LONGEST_LINE)
@@ -36,7 +36,7 @@ impl<R: BufRead> Lines<R> {
     ///
     /// # Errors
     /// The stream cannot be read.
-    pub fn next_line(&mut self) -> io::Result<Option<Numbered<'_>>> {
+    pub fn next_line(&mut self) -> io::Result<Option<NumberedLine<'_>>> {
         loop {
             self.line.clear();
             let length = self.fill()?;
@@ -45,7 +45,7 @@ impl<R: BufRead> Lines<R> {
             }
             self.number += 1;
             if length > self.longest {
-                let fault = Fault(format!("it is longer than {} bytes", self.longest));
+                let fault = ChatFileError(format!("it is longer than {} bytes", self.longest));
                 return Ok(Some((self.number, Err(fault))));
             }
             let is_blank = self.text().trim_ascii().is_empty();
@@ -95,7 +95,7 @@ mod tests {
 
     fn all(text: &[u8], longest: usize) -> Vec<(u64, Result<String, String>)> {
         // A small buffer, so that lines are put together from pieces.
-        let mut lines = Lines::within(io::BufReader::with_capacity(3, text), longest);
+        let mut lines = ChatFileReader::within(io::BufReader::with_capacity(3, text), longest);
         let mut found = Vec::new();
         while let Some((number, line)) = lines.next_line().unwrap() {
             let line = line.map(|line| String::from_utf8_lossy(line).into_owned());
@@ -120,7 +120,7 @@ mod tests {
         let expected =
             [(1, Ok("a".to_owned())), (2, Err("it is longer than 10 bytes".to_owned())), (3, Ok("b".to_owned()))];
         assert_eq!(all(&text, 10), expected);
-        let mut lines = Lines::within(io::BufReader::new(io::repeat(b'x').take(1 << 20)), 10);
+        let mut lines = ChatFileReader::within(io::BufReader::new(io::repeat(b'x').take(1 << 20)), 10);
         assert!(lines.next_line().unwrap().unwrap().1.is_err());
         assert!(lines.line.capacity() < 64);
     }

@@ -6,22 +6,22 @@
 
 use serde_json::{Map, Value};
 
-use super::Fault;
-use super::header::Header;
+use super::ChatFileError;
+use super::header::ChatFileHeader;
 use crate::interop::text;
 
 /// What a line is.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Line {
+pub enum ChatFileLine {
     /// The header of the file.
-    Header(Header),
+    Header(ChatFileHeader),
     /// A message.
-    Row(Box<Row>),
+    Row(Box<ChatFileMessage>),
 }
 
 /// A message of a chat.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Row {
+pub struct ChatFileMessage {
     /// Who speaks.
     pub name: String,
     /// Whether a person wrote it.
@@ -29,7 +29,7 @@ pub struct Row {
     /// Whether it is shown but not sent.
     pub is_hidden: bool,
     /// What was written for it, in order; at least one.
-    pub alternatives: Vec<Alternative>,
+    pub alternatives: Vec<ChatFileSwipe>,
     /// Which of them is chosen.
     pub chosen: usize,
     /// Whether the line has a list of alternatives, be it of one.
@@ -40,7 +40,7 @@ pub struct Row {
 
 /// One text of a message with what is known of it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Alternative {
+pub struct ChatFileSwipe {
     /// The text.
     pub text: String,
     /// When it was written, as the file says it.
@@ -53,9 +53,9 @@ pub struct Alternative {
     pub variables: Option<Map<String, Value>>,
 }
 
-impl Row {
+impl ChatFileMessage {
     /// The alternative that is chosen.
-    pub fn shown(&self) -> Option<&Alternative> {
+    pub fn shown(&self) -> Option<&ChatFileSwipe> {
         self.alternatives.get(self.chosen)
     }
 
@@ -88,20 +88,20 @@ impl Row {
 ///
 /// # Errors
 /// It is no JSON, or no message.
-pub fn read(line: &[u8]) -> Result<Line, Fault> {
+pub fn read(line: &[u8]) -> Result<ChatFileLine, ChatFileError> {
     let value: Value = match std::str::from_utf8(line) {
         Ok(text) => text::json(text),
-        Err(_) => return Err(Fault("it is not UTF-8".into())),
+        Err(_) => return Err(ChatFileError("it is not UTF-8".into())),
     }
-    .map_err(|error| Fault(format!("it is not JSON: {}", without_place(&error))))?;
-    let Value::Object(map) = value else { return Err(Fault("it is JSON, but no message".into())) };
-    if Header::is_one(&map) {
-        return Ok(Line::Header(Header(map)));
+    .map_err(|error| ChatFileError(format!("it is not JSON: {}", without_place(&error))))?;
+    let Value::Object(map) = value else { return Err(ChatFileError("it is JSON, but no message".into())) };
+    if ChatFileHeader::is_one(&map) {
+        return Ok(ChatFileLine::Header(ChatFileHeader(map)));
     }
     if !map.contains_key("mes") && !map.contains_key("swipes") {
-        return Err(Fault("it is JSON, but no message".into()));
+        return Err(ChatFileError("it is JSON, but no message".into()));
     }
-    Ok(Line::Row(Box::new(row(map))))
+    Ok(ChatFileLine::Row(Box::new(row(map))))
 }
 
 /// The cause of a failure; its line in the text that was read is always 1.
@@ -110,12 +110,12 @@ fn without_place(error: &serde_json::Error) -> String {
     text.split(" at line ").next().unwrap_or_default().to_owned()
 }
 
-fn row(mut map: Map<String, Value>) -> Row {
+fn row(mut map: Map<String, Value>) -> ChatFileMessage {
     let name = text(map.shift_remove("name"));
     let is_user = flag(map.shift_remove("is_user").as_ref());
     let is_hidden = flag(map.shift_remove("is_system").as_ref());
     let (shown, info) = spoken(map.shift_remove("mes"));
-    let own = Alternative {
+    let own = ChatFileSwipe {
         text: shown,
         date: map.shift_remove("send_date"),
         extra: taken_object(&mut map, "extra"),
@@ -135,19 +135,19 @@ fn row(mut map: Map<String, Value>) -> Row {
             alternative.variables = Some(variables);
         }
     }
-    Row { name, is_user, is_hidden, alternatives, chosen, has_swipes, rest: map }
+    ChatFileMessage { name, is_user, is_hidden, alternatives, chosen, has_swipes, rest: map }
 }
 
 /// All alternatives, and which is chosen.
-fn chosen(own: Alternative, place: usize, swipes: Vec<Value>, infos: Vec<Value>) -> (Vec<Alternative>, usize) {
+fn chosen(own: ChatFileSwipe, place: usize, swipes: Vec<Value>, infos: Vec<Value>) -> (Vec<ChatFileSwipe>, usize) {
     let mut infos = infos.into_iter();
-    let mut all: Vec<Alternative> = swipes
+    let mut all: Vec<ChatFileSwipe> = swipes
         .into_iter()
         .map(|swipe| {
             let (text, beside) = spoken(Some(swipe));
             let mut info = object(infos.next());
             info.extend(beside);
-            Alternative {
+            ChatFileSwipe {
                 text,
                 date: info.shift_remove("send_date"),
                 extra: taken_object(&mut info, "extra"),
@@ -257,14 +257,14 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn row(line: &Value) -> Row {
+    fn row(line: &Value) -> ChatFileMessage {
         match read(line.to_string().as_bytes()).unwrap() {
-            Line::Row(row) => *row,
-            Line::Header(header) => panic!("{header:?}"),
+            ChatFileLine::Row(row) => *row,
+            ChatFileLine::Header(header) => panic!("{header:?}"),
         }
     }
 
-    fn texts(row: &Row) -> Vec<&str> {
+    fn texts(row: &ChatFileMessage) -> Vec<&str> {
         row.alternatives.iter().map(|one| one.text.as_str()).collect()
     }
 
@@ -321,7 +321,7 @@ mod tests {
         check(b"{\"mes\":\"\xff\"}", "it is not UTF-8");
         let deep = format!("{{\"mes\":{}1{}}}", "[".repeat(100_000), "]".repeat(100_000));
         check(deep.as_bytes(), "it is not JSON: recursion limit exceeded");
-        assert!(matches!(read(b"{\"user_name\":\"x\"}"), Ok(Line::Header(_))));
-        assert!(matches!(read(b"{\"user_name\":\"x\",\"mes\":\"y\"}"), Ok(Line::Row(_))));
+        assert!(matches!(read(b"{\"user_name\":\"x\"}"), Ok(ChatFileLine::Header(_))));
+        assert!(matches!(read(b"{\"user_name\":\"x\",\"mes\":\"y\"}"), Ok(ChatFileLine::Row(_))));
     }
 }

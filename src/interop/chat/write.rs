@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value};
 
-use super::row::{Alternative, Row};
+use super::row::{ChatFileMessage, ChatFileSwipe};
 
 /// Keys that stand before the facts of a message.
 const EARLY: [&str; 1] = ["title"];
@@ -15,10 +15,10 @@ const EARLY: [&str; 1] = ["title"];
 const SPEAKER: [&str; 2] = ["force_avatar", "original_avatar"];
 
 /// A message as a line.
-pub fn line(row: &Row) -> Map<String, Value> {
+pub fn line(row: &ChatFileMessage) -> Map<String, Value> {
     let mut rest = row.rest.clone();
     let mut line = Map::new();
-    let nothing = Alternative::default();
+    let nothing = ChatFileSwipe::default();
     let shown = row.shown().unwrap_or(&nothing);
     line.insert("name".into(), row.name.clone().into());
     line.insert("is_user".into(), row.is_user.into());
@@ -41,7 +41,7 @@ pub fn line(row: &Row) -> Map<String, Value> {
 }
 
 /// What is known of an alternative beside its text.
-fn info(one: &Alternative) -> Value {
+fn info(one: &ChatFileSwipe) -> Value {
     let mut info = Map::new();
     info.extend(one.date.clone().map(|date| ("send_date".into(), date)));
     info.extend(one.info.clone());
@@ -50,7 +50,7 @@ fn info(one: &Alternative) -> Value {
 }
 
 /// The variables of all alternatives by their places, up to the last that has some.
-fn variables(alternatives: &[Alternative]) -> Option<Value> {
+fn variables(alternatives: &[ChatFileSwipe]) -> Option<Value> {
     let last = alternatives.iter().rposition(|one| one.variables.is_some())?;
     let each = alternatives.iter().take(last + 1).map(|one| one.variables.clone().map_or(Value::Null, Value::Object));
     Some(each.collect())
@@ -61,14 +61,14 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    use super::super::{Line, read};
+    use super::super::{ChatFileLine, read};
     use super::*;
 
-    fn again(row: &Row) -> Row {
+    fn again(row: &ChatFileMessage) -> ChatFileMessage {
         let line = Value::Object(line(row)).to_string();
         match read(line.as_bytes()).unwrap() {
-            Line::Row(row) => *row,
-            Line::Header(header) => panic!("{header:?}"),
+            ChatFileLine::Row(row) => *row,
+            ChatFileLine::Header(header) => panic!("{header:?}"),
         }
     }
 
@@ -77,12 +77,12 @@ mod tests {
         prop::option::of(value).prop_map(move |value| value.map(|value| (key.to_owned(), value)).into_iter().collect())
     }
 
-    fn alternative() -> impl Strategy<Value = Alternative> {
+    fn alternative() -> impl Strategy<Value = ChatFileSwipe> {
         let date =
             prop::option::of(prop_oneof![Just(json!(1_687_184_412_123_i64)), Just(json!("June 19, 2023 2:20pm"))]);
         let state = prop::option::of(map("stat_data"));
         (".{0,6}", date, map("model"), map("gen_started"), state)
-            .prop_map(|(text, date, extra, info, variables)| Alternative { text, date, extra, info, variables })
+            .prop_map(|(text, date, extra, info, variables)| ChatFileSwipe { text, date, extra, info, variables })
     }
 
     proptest! {
@@ -100,7 +100,7 @@ mod tests {
                 alternatives[0].info.clear();
             }
             let rest = rest.into_iter().chain(own).collect();
-            let row = Row { name, is_user, is_hidden, alternatives, chosen, has_swipes, rest };
+            let row = ChatFileMessage { name, is_user, is_hidden, alternatives, chosen, has_swipes, rest };
             prop_assert_eq!(again(&row), row);
         }
     }
@@ -113,7 +113,7 @@ mod tests {
             r#"{"name":"Wren","is_user":true,"is_system":true,"send_date":1,"mes":"Hm.","extra":{},"force_avatar":""}"#,
             r#"{"name":"Odo","is_user":false,"is_system":false,"send_date":1,"mes":"Aye.","force_avatar":"/a","original_avatar":"odo.png","extra":{}}"#,
         ] {
-            let Line::Row(row) = read(text.as_bytes()).unwrap() else { panic!("{text}") };
+            let ChatFileLine::Row(row) = read(text.as_bytes()).unwrap() else { panic!("{text}") };
             assert_eq!(Value::Object(line(&row)).to_string(), text);
         }
     }

@@ -4,8 +4,8 @@
 use serde_json::{Map, Value};
 
 use super::keys::{drop_empty, list, moment, name, text};
-use super::tree::{Loose, grow, line};
-use super::{Program, Said, Tale, Who};
+use super::tree::{UnlinkedMessage, grow, line};
+use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
 
 /// What a chat says of its character: its key, ours.
 const ABOUT: [(&str, &str); 3] =
@@ -18,7 +18,7 @@ pub fn is_chat(map: &Map<String, Value>) -> bool {
 }
 
 /// Reads a chat.
-pub fn read(mut map: Map<String, Value>) -> Tale {
+pub fn read(mut map: Map<String, Value>) -> ForeignChat {
     let messages = list(&mut map, "messages");
     let leaf = name(&mut map, "treeLeafId");
     let is_tree = messages.iter().any(|message| message.get("parent").is_some_and(Value::is_string));
@@ -34,9 +34,9 @@ pub fn read(mut map: Map<String, Value>) -> Tale {
     let title = text(&mut map, "name");
     let about = ABOUT.into_iter().filter_map(|(theirs, ours)| Some((ours.to_owned(), text(&mut map, theirs)?.into())));
     let about: Map<String, Value> = about.collect();
-    let spoken = grown.said.iter().find(|said| said.who == Who::Voice);
-    let tale = Tale {
-        program: Program::Agnai,
+    let spoken = grown.said.iter().find(|said| said.who == ForeignRole::Voice);
+    let tale = ForeignChat {
+        program: ForeignProgram::Agnai,
         id: name(&mut map, "_id"),
         title,
         begun: moment(&mut map, "createdAt"),
@@ -50,11 +50,11 @@ pub fn read(mut map: Map<String, Value>) -> Tale {
     };
     map.shift_remove("updatedAt");
     drop_empty(&mut map);
-    Tale { rest: map, ..tale }
+    ForeignChat { rest: map, ..tale }
 }
 
 /// A message of a tree, and what it said before, which answers the same.
-fn loose(message: Value) -> Vec<Loose> {
+fn loose(message: Value) -> Vec<UnlinkedMessage> {
     let (id, parent) = match &message {
         Value::Object(map) => {
             let says = |key: &str| map.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -63,34 +63,41 @@ fn loose(message: Value) -> Vec<Loose> {
         _ => Default::default(),
     };
     let mut all = alternatives(message);
-    let own = Loose { id, parent: parent.clone(), said: all.pop().flatten(), is_missed: true, ..Loose::default() };
-    let earlier = all.into_iter().map(|said| Loose { parent: parent.clone(), said, ..Loose::default() });
+    let own = UnlinkedMessage {
+        id,
+        parent: parent.clone(),
+        said: all.pop().flatten(),
+        is_missed: true,
+        ..UnlinkedMessage::default()
+    };
+    let earlier =
+        all.into_iter().map(|said| UnlinkedMessage { parent: parent.clone(), said, ..UnlinkedMessage::default() });
     earlier.chain([own]).collect()
 }
 
 /// The texts of a message, the one that is shown last.
-fn alternatives(message: Value) -> Vec<Option<Said>> {
+fn alternatives(message: Value) -> Vec<Option<ForeignMessage>> {
     let Value::Object(mut message) = message else { return vec![None] };
     let Some(words) = text(&mut message, "msg") else { return vec![None] };
     let is_user = message.get("userId").is_some_and(|user| !user.is_null());
     let retries = list(&mut message, "retries");
     let is_note = message.get("ooc").and_then(Value::as_bool).unwrap_or(false);
-    let mut said = Said {
+    let mut said = ForeignMessage {
         id: name(&mut message, "_id"),
-        who: if is_user { Who::User } else { Who::Voice },
+        who: if is_user { ForeignRole::User } else { ForeignRole::Voice },
         name: text(&mut message, "handle").or_else(|| text(&mut message, "name")),
         text: words,
         date: moment(&mut message, "createdAt"),
         is_hidden: is_note,
-        ..Said::default()
+        ..ForeignMessage::default()
     };
     message.shift_remove("parent");
     message.shift_remove("updatedAt");
     drop_empty(&mut message);
-    let earlier: Vec<Option<Said>> = retries
+    let earlier: Vec<Option<ForeignMessage>> = retries
         .iter()
         .filter_map(|text| text.as_str().filter(|text| !text.trim().is_empty() && *text != said.text))
-        .map(|text| Some(Said { id: None, text: text.to_owned(), ..said.clone() }))
+        .map(|text| Some(ForeignMessage { id: None, text: text.to_owned(), ..said.clone() }))
         .collect();
     said.rest = message;
     earlier.into_iter().chain([Some(said)]).collect()

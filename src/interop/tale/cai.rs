@@ -5,10 +5,10 @@ use serde_json::{Map, Value};
 
 use super::keys::{drop_empty, flag, list, moment, name, object, text};
 use super::tree::line;
-use super::{Program, Said, Tale, Who};
+use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
 
 /// Reads the histories of a file.
-pub fn read(mut map: Map<String, Value>) -> Vec<Tale> {
+pub fn read(mut map: Map<String, Value>) -> Vec<ForeignChat> {
     let mut info = object(&mut map, "info");
     let voice = voice(&mut info);
     let mut histories = object(&mut map, "histories");
@@ -25,12 +25,12 @@ fn voice(info: &mut Map<String, Value>) -> Option<String> {
     ["name", "participant__name"].into_iter().find_map(|key| text(&mut character, key)).or_else(|| text(info, "name"))
 }
 
-fn tale(mut history: Map<String, Value>, voice: Option<String>) -> Tale {
+fn tale(mut history: Map<String, Value>, voice: Option<String>) -> ForeignChat {
     let (messages, turns) = (list(&mut history, "msgs"), list(&mut history, "turns"));
     let grown = line(messages.into_iter().map(|message| (vec![said(message)], 0)).chain(turns.into_iter().map(turn)));
-    let spoken = grown.said.iter().find(|said| said.who == Who::Voice).and_then(|said| said.name.clone());
-    let tale = Tale {
-        program: Program::CharacterAi,
+    let spoken = grown.said.iter().find(|said| said.who == ForeignRole::Voice).and_then(|said| said.name.clone());
+    let tale = ForeignChat {
+        program: ForeignProgram::CharacterAi,
         id: name(&mut history, "external_id").or_else(|| name(&mut history, "chat_id")),
         title: text(&mut history, "title"),
         begun: moment(&mut history, "created"),
@@ -43,33 +43,33 @@ fn tale(mut history: Map<String, Value>, voice: Option<String>) -> Tale {
         findings: grown.findings,
     };
     drop_empty(&mut history);
-    Tale { rest: history, ..tale }
+    ForeignChat { rest: history, ..tale }
 }
 
-fn said(message: Value) -> Option<Said> {
+fn said(message: Value) -> Option<ForeignMessage> {
     let Value::Object(mut message) = message else { return None };
     let words = text(&mut message, "text")?;
     let mut source = object(&mut message, "src");
     let is_user = flag(&source, "is_human");
     source.shift_remove("is_human");
-    let said = Said {
+    let said = ForeignMessage {
         id: name(&mut message, "id").or_else(|| name(&mut message, "uuid")),
-        who: if is_user { Who::User } else { Who::Voice },
+        who: if is_user { ForeignRole::User } else { ForeignRole::Voice },
         name: text(&mut source, "name").or_else(|| text(&mut message, "display_name")),
         text: words,
         date: moment(&mut message, "created"),
-        ..Said::default()
+        ..ForeignMessage::default()
     };
     message.insert("src".to_owned(), source.into());
     drop_empty(&mut message);
-    Some(Said { rest: message, ..said })
+    Some(ForeignMessage { rest: message, ..said })
 }
 
 /// A turn, of which several were written.
-fn turn(turn: Value) -> (Vec<Option<Said>>, usize) {
+fn turn(turn: Value) -> (Vec<Option<ForeignMessage>>, usize) {
     let Value::Object(mut turn) = turn else { return (vec![None], 0) };
     let mut author = object(&mut turn, "author");
-    let who = if flag(&author, "is_human") { Who::User } else { Who::Voice };
+    let who = if flag(&author, "is_human") { ForeignRole::User } else { ForeignRole::Voice };
     let speaker = text(&mut author, "name");
     let primary = name(&mut turn, "primary_candidate_id");
     let begun = moment(&mut turn, "create_time");
@@ -84,7 +84,15 @@ fn turn(turn: Value) -> (Vec<Option<Said>>, usize) {
         }
         let date = moment(&mut candidate, "create_time").or(begun);
         drop_empty(&mut candidate);
-        all.push(Some(Said { id, who, name: speaker.clone(), text: words, date, rest: candidate, ..Said::default() }));
+        all.push(Some(ForeignMessage {
+            id,
+            who,
+            name: speaker.clone(),
+            text: words,
+            date,
+            rest: candidate,
+            ..ForeignMessage::default()
+        }));
     }
     if all.is_empty() {
         all.push(None);

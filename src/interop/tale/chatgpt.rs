@@ -8,10 +8,10 @@
 use serde_json::{Map, Value};
 
 use super::keys::{drop_empty, flag, joined, list, moment, name, names, object, text};
-use super::tree::{Loose, grow};
-use super::{Program, Said, Tale, Who};
+use super::tree::{UnlinkedMessage, grow};
+use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
 use crate::interop::finding::many;
-use crate::interop::{Fate, Finding};
+use crate::interop::{FindingOutcome, ImportFinding};
 
 /// Where other kinds of content than plain text say something.
 const TEXTS: [&str; 8] =
@@ -21,15 +21,15 @@ const TEXTS: [&str; 8] =
 const USUAL: [(&str, &str); 3] = [("status", "finished_successfully"), ("recipient", "all"), ("channel", "final")];
 
 /// Reads a conversation.
-pub fn read(mut map: Map<String, Value>) -> Tale {
+pub fn read(mut map: Map<String, Value>) -> ForeignChat {
     let mapping = object(&mut map, "mapping");
     let current = name(&mut map, "current_node");
     let mut notes = 0;
     let loose = mapping.into_iter().map(|(id, node)| match node {
         Value::Object(node) => loose(id, node, &mut notes),
-        _ => Loose { id, is_missed: true, ..Loose::default() },
+        _ => UnlinkedMessage { id, is_missed: true, ..UnlinkedMessage::default() },
     });
-    let loose: Vec<Loose> = loose.collect();
+    let loose: Vec<UnlinkedMessage> = loose.collect();
     let grown = grow(loose, current.as_deref());
     let mut findings = grown.findings;
     if notes > 0 {
@@ -38,12 +38,12 @@ pub fn read(mut map: Map<String, Value>) -> Tale {
             "picture, sound or file is not in the export: a note stands in its place",
             "pictures, sounds or files are not in the export: a note stands in the place of each",
         );
-        findings.push(Finding::new(Fate::Kept, "attachments", words).of(notes));
+        findings.push(ImportFinding::new(FindingOutcome::Kept, "attachments", words).of(notes));
     }
     let own = name(&mut map, "conversation_id");
     let id = name(&mut map, "id");
-    let tale = Tale {
-        program: Program::ChatGpt,
+    let tale = ForeignChat {
+        program: ForeignProgram::ChatGpt,
         id: own.or(id),
         title: text(&mut map, "title"),
         begun: moment(&mut map, "create_time"),
@@ -57,13 +57,13 @@ pub fn read(mut map: Map<String, Value>) -> Tale {
     };
     map.shift_remove("update_time");
     drop_empty(&mut map);
-    Tale { rest: map, ..tale }
+    ForeignChat { rest: map, ..tale }
 }
 
-fn loose(id: String, mut node: Map<String, Value>, notes: &mut usize) -> Loose {
+fn loose(id: String, mut node: Map<String, Value>, notes: &mut usize) -> UnlinkedMessage {
     let parent = name(&mut node, "parent");
     let children = names(&mut node, "children");
-    let mut found = Loose { id, parent, children, ..Loose::default() };
+    let mut found = UnlinkedMessage { id, parent, children, ..UnlinkedMessage::default() };
     if !node.get("message").is_some_and(Value::is_object) {
         return found;
     }
@@ -86,20 +86,20 @@ fn loose(id: String, mut node: Map<String, Value>, notes: &mut usize) -> Loose {
         return found;
     }
     let who = match role.as_str() {
-        "user" => Who::User,
-        "assistant" => Who::Voice,
-        _ => Who::System,
+        "user" => ForeignRole::User,
+        "assistant" => ForeignRole::Voice,
+        _ => ForeignRole::System,
     };
     let is_unseen = flag(&metadata, "is_visually_hidden_from_conversation");
-    let mut said = Said {
+    let mut said = ForeignMessage {
         id: name(&mut message, "id"),
         who,
         name: text(&mut author, "name"),
         text: words,
         model: text(&mut metadata, "model_slug"),
         date: moment(&mut message, "create_time"),
-        is_hidden: who == Who::System || is_to_tool || is_out || is_unseen,
-        ..Said::default()
+        is_hidden: who == ForeignRole::System || is_to_tool || is_out || is_unseen,
+        ..ForeignMessage::default()
     };
     message.shift_remove("update_time");
     USUAL.iter().for_each(|(key, usual)| {

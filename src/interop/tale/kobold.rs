@@ -9,16 +9,16 @@ use serde_json::{Map, Value, json};
 
 use super::keys::{drop_empty, list, text};
 use super::tree::line;
-use super::{Program, Said, Tale, Who};
-use crate::interop::{Fate, Finding, book};
+use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
+use crate::interop::{FindingOutcome, ImportFinding, book};
 
 /// Between the names of several who speak.
 const BETWEEN_NAMES: &str = "||$||";
 /// Marks of a turn: who begins to speak with it; one that only ends a turn names nobody.
-const MARKS: [(&str, Option<Who>); 6] = [
-    ("{{[INPUT]}}", Some(Who::User)),
-    ("{{[OUTPUT]}}", Some(Who::Voice)),
-    ("{{[SYSTEM]}}", Some(Who::System)),
+const MARKS: [(&str, Option<ForeignRole>); 6] = [
+    ("{{[INPUT]}}", Some(ForeignRole::User)),
+    ("{{[OUTPUT]}}", Some(ForeignRole::Voice)),
+    ("{{[SYSTEM]}}", Some(ForeignRole::System)),
     ("{{[INPUT_END]}}", None),
     ("{{[OUTPUT_END]}}", None),
     ("{{[SYSTEM_END]}}", None),
@@ -31,7 +31,7 @@ pub fn is_story(map: &Map<String, Value>) -> bool {
 }
 
 /// Reads a story.
-pub fn read(mut map: Map<String, Value>) -> Tale {
+pub fn read(mut map: Map<String, Value>) -> ForeignChat {
     let settings = map.get("savedsettings").and_then(Value::as_object).cloned().unwrap_or_default();
     let mode = settings.get("opmode").and_then(Value::as_u64).unwrap_or(0);
     let says = |key: &str| settings.get(key).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
@@ -52,7 +52,7 @@ pub fn read(mut map: Map<String, Value>) -> Tale {
         2 => by_arrows(&whole()),
         _ => {
             let words = "a plain story does not say who wrote what: its beginning is yours, the rest the model's";
-            findings.push(Finding::new(Fate::Translated, "who_wrote", words));
+            findings.push(ImportFinding::new(FindingOutcome::Translated, "who_wrote", words));
             by_pieces(prompt, pieces)
         }
     };
@@ -62,8 +62,8 @@ pub fn read(mut map: Map<String, Value>) -> Tale {
     findings.extend(grown.findings);
     map.shift_remove("gamestarted");
     drop_empty(&mut map);
-    Tale {
-        program: Program::Kobold,
+    ForeignChat {
+        program: ForeignProgram::Kobold,
         id: None,
         title: None,
         begun: None,
@@ -77,18 +77,18 @@ pub fn read(mut map: Map<String, Value>) -> Tale {
     }
 }
 
-fn said(who: Who, name: Option<&str>, text: &str) -> Option<Said> {
+fn said(who: ForeignRole, name: Option<&str>, text: &str) -> Option<ForeignMessage> {
     let text = text.trim();
     let name = name.map(str::to_owned);
-    (!text.is_empty()).then(|| Said { who, name, text: text.to_owned(), ..Said::default() })
+    (!text.is_empty()).then(|| ForeignMessage { who, name, text: text.to_owned(), ..ForeignMessage::default() })
 }
 
 /// The marks of an instruction that the story's own settings name, with line feeds written as two letters.
-fn own_marks(settings: &Map<String, Value>) -> Vec<(String, Option<Who>)> {
+fn own_marks(settings: &Map<String, Value>) -> Vec<(String, Option<ForeignRole>)> {
     let keys = [
-        ("instruct_starttag", Some(Who::User)),
-        ("instruct_endtag", Some(Who::Voice)),
-        ("instruct_systag", Some(Who::System)),
+        ("instruct_starttag", Some(ForeignRole::User)),
+        ("instruct_endtag", Some(ForeignRole::Voice)),
+        ("instruct_systag", Some(ForeignRole::System)),
         ("instruct_starttag_end", None),
         ("instruct_endtag_end", None),
         ("instruct_systag_end", None),
@@ -97,9 +97,9 @@ fn own_marks(settings: &Map<String, Value>) -> Vec<(String, Option<Who>)> {
     keys.into_iter().filter_map(|(key, who)| Some((mark(key).filter(|mark| !mark.is_empty())?, who))).collect()
 }
 
-fn by_marks(text: &str, marks: &[(String, Option<Who>)]) -> Vec<Said> {
+fn by_marks(text: &str, marks: &[(String, Option<ForeignRole>)]) -> Vec<ForeignMessage> {
     let mut found = Vec::new();
-    let (mut who, mut rest) = (Who::Voice, text);
+    let (mut who, mut rest) = (ForeignRole::Voice, text);
     loop {
         let next = marks.iter().filter_map(|(mark, who)| Some((rest.find(mark.as_str())?, mark, *who)));
         // Of two at one place the longer one is meant.
@@ -110,14 +110,14 @@ fn by_marks(text: &str, marks: &[(String, Option<Who>)]) -> Vec<Said> {
         };
         let (before, after) = rest.split_at(at);
         found.extend(said(who, None, before));
-        who = speaks.unwrap_or(Who::Voice);
+        who = speaks.unwrap_or(ForeignRole::Voice);
         rest = after.get(mark.len()..).unwrap_or_default();
     }
 }
 
-fn by_names(text: &str, user: &str, voices: &[&str]) -> Vec<Said> {
-    let mut found: Vec<Said> = Vec::new();
-    let (mut who, mut name, mut words) = (Who::Voice, None, String::new());
+fn by_names(text: &str, user: &str, voices: &[&str]) -> Vec<ForeignMessage> {
+    let mut found: Vec<ForeignMessage> = Vec::new();
+    let (mut who, mut name, mut words) = (ForeignRole::Voice, None, String::new());
     for line in text.split('\n') {
         let speaks = line.split_once(':').and_then(|(speaker, rest)| {
             let is_voice = voices.contains(&speaker.trim());
@@ -126,7 +126,7 @@ fn by_names(text: &str, user: &str, voices: &[&str]) -> Vec<Said> {
         match speaks {
             Some((speaker, is_voice, rest)) => {
                 found.extend(said(who, name, &words));
-                who = if is_voice { Who::Voice } else { Who::User };
+                who = if is_voice { ForeignRole::Voice } else { ForeignRole::User };
                 (name, words) = (Some(speaker), rest.to_owned());
             }
             None => {
@@ -139,14 +139,14 @@ fn by_names(text: &str, user: &str, voices: &[&str]) -> Vec<Said> {
     found
 }
 
-fn by_arrows(text: &str) -> Vec<Said> {
+fn by_arrows(text: &str) -> Vec<ForeignMessage> {
     let (mut found, mut words) = (Vec::new(), String::new());
     for line in text.split('\n') {
         match line.strip_prefix('>') {
             Some(act) => {
-                found.extend(said(Who::Voice, None, &words));
+                found.extend(said(ForeignRole::Voice, None, &words));
                 words.clear();
-                found.extend(said(Who::User, None, act));
+                found.extend(said(ForeignRole::User, None, act));
             }
             None => {
                 words.push('\n');
@@ -154,13 +154,13 @@ fn by_arrows(text: &str) -> Vec<Said> {
             }
         }
     }
-    found.extend(said(Who::Voice, None, &words));
+    found.extend(said(ForeignRole::Voice, None, &words));
     found
 }
 
-fn by_pieces(prompt: String, pieces: Vec<String>) -> Vec<Said> {
-    let rest = pieces.iter().filter_map(|piece| said(Who::Voice, None, piece));
-    said(Who::User, None, &prompt).into_iter().chain(rest).collect()
+fn by_pieces(prompt: String, pieces: Vec<String>) -> Vec<ForeignMessage> {
+    let rest = pieces.iter().filter_map(|piece| said(ForeignRole::Voice, None, piece));
+    said(ForeignRole::User, None, &prompt).into_iter().chain(rest).collect()
 }
 
 /// World info as a lorebook.

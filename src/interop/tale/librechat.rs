@@ -4,8 +4,8 @@
 use serde_json::{Map, Value};
 
 use super::keys::{drop_empty, flag, joined, list, moment, name, object, text};
-use super::tree::{Loose, grow};
-use super::{Program, Said, Tale, Who};
+use super::tree::{UnlinkedMessage, grow};
+use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
 
 /// What a message names that answers nothing.
 const NOBODY: &str = "00000000-0000-0000-0000-000000000000";
@@ -13,7 +13,7 @@ const NOBODY: &str = "00000000-0000-0000-0000-000000000000";
 const THINKING: (&str, &str) = (":::thinking", ":::");
 
 /// Reads a conversation.
-pub fn read(mut map: Map<String, Value>) -> Tale {
+pub fn read(mut map: Map<String, Value>) -> ForeignChat {
     let nested = list(&mut map, "messagesTree");
     let flat = list(&mut map, "messages");
     let mut loose = Vec::new();
@@ -22,7 +22,7 @@ pub fn read(mut map: Map<String, Value>) -> Tale {
         nested.into_iter().chain(flat).rev().map(|message| (None, message)).collect();
     while let Some((above, message)) = waiting.pop() {
         let Value::Object(mut message) = message else {
-            loose.push(Loose { is_missed: true, ..Loose::default() });
+            loose.push(UnlinkedMessage { is_missed: true, ..UnlinkedMessage::default() });
             continue;
         };
         let held = list(&mut message, "children");
@@ -36,8 +36,8 @@ pub fn read(mut map: Map<String, Value>) -> Tale {
     let mut options = object(&mut map, "options");
     let voice = ["chatGptLabel", "modelLabel"].into_iter().find_map(|key| text(&mut options, key));
     map.insert("options".to_owned(), options.into());
-    let tale = Tale {
-        program: Program::LibreChat,
+    let tale = ForeignChat {
+        program: ForeignProgram::LibreChat,
         id: name(&mut map, "conversationId"),
         title: text(&mut map, "title"),
         begun,
@@ -53,26 +53,26 @@ pub fn read(mut map: Map<String, Value>) -> Tale {
         map.shift_remove(key);
     }
     drop_empty(&mut map);
-    Tale { rest: map, ..tale }
+    ForeignChat { rest: map, ..tale }
 }
 
-fn read_message(mut message: Map<String, Value>, above: Option<String>) -> Loose {
+fn read_message(mut message: Map<String, Value>, above: Option<String>) -> UnlinkedMessage {
     let id = name(&mut message, "messageId").unwrap_or_default();
     let parent = name(&mut message, "parentMessageId").filter(|parent| parent != NOBODY).or(above);
-    let found = Loose { id: id.clone(), parent, ..Loose::default() };
+    let found = UnlinkedMessage { id: id.clone(), parent, ..UnlinkedMessage::default() };
     let (thought, words) = content(&mut message);
     if words.trim().is_empty() {
-        return Loose { is_missed: thought.is_none(), thought, ..found };
+        return UnlinkedMessage { is_missed: thought.is_none(), thought, ..found };
     }
     let is_user = flag(&message, "isCreatedByUser");
     let sender = text(&mut message, "sender").filter(|_| !is_user);
     let is_system = sender.as_deref().is_some_and(|sender| sender.eq_ignore_ascii_case("system"));
     let who = match (is_user, is_system) {
-        (true, _) => Who::User,
-        (false, true) => Who::System,
-        (false, false) => Who::Voice,
+        (true, _) => ForeignRole::User,
+        (false, true) => ForeignRole::System,
+        (false, false) => ForeignRole::Voice,
     };
-    let said = Said {
+    let said = ForeignMessage {
         id: Some(id).filter(|id| !id.is_empty()),
         who,
         name: sender,
@@ -81,14 +81,14 @@ fn read_message(mut message: Map<String, Value>, above: Option<String>) -> Loose
         model: text(&mut message, "model").filter(|_| !is_user),
         date: moment(&mut message, "createdAt"),
         is_hidden: is_system,
-        ..Said::default()
+        ..ForeignMessage::default()
     };
     for key in ["isCreatedByUser", "updatedAt", "conversationId", "_id", "__v", "user"] {
         message.shift_remove(key);
     }
     drop_empty(&mut message);
     message.retain(|_, value| value != &Value::Bool(false));
-    Loose { said: Some(Said { rest: message, ..said }), ..found }
+    UnlinkedMessage { said: Some(ForeignMessage { rest: message, ..said }), ..found }
 }
 
 /// What was thought, and what was said: in one text, or in parts.

@@ -1,4 +1,4 @@
-//! Stories as programs other than SillyTavern keep them: one file, or one of many in it, is a [`Tale`], a tree of what was
+//! Stories as programs other than SillyTavern keep them: one file, or one of many in it, is a [`ForeignChat`], a tree of what was
 //! said. [`read`] says by the content which program a story is of, and no file's name is asked.
 //!
 //! `pieces.rs` cuts a file of any size into its stories, `nested.rs` reads what is nested deeper than JSON is read, `tree.rs`
@@ -6,7 +6,7 @@
 //! `chatgpt.rs`, `librechat.rs`, `webui.rs`, `agnai.rs` for trees; `risu.rs`, `kobold.rs`, `ooba.rs` (text-generation-webui) and
 //! `cai.rs` (CAI Tools) for lines. `keys.rs` is how they read them.
 //!
-//! To add a program: a variant of [`Program`], a file with its name, its sign in [`read`]. What it says and nobody here knows
+//! To add a program: a variant of [`ForeignProgram`], a file with its name, its sign in [`read`]. What it says and nobody here knows
 //! is kept in `rest`; what was passed over is a finding.
 
 mod agnai;
@@ -24,12 +24,12 @@ mod webui;
 
 use serde_json::{Map, Value};
 
-use super::Finding;
-pub use pieces::{LONGEST_PIECE, Pieces};
+use super::ImportFinding;
+pub use pieces::{JsonElements, LONGEST_PIECE};
 
 /// A program whose stories are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Program {
+pub enum ForeignProgram {
     /// ChatGPT: `conversations.json` of its export.
     ChatGpt,
     /// LibreChat: an exported conversation.
@@ -48,7 +48,7 @@ pub enum Program {
     CharacterAi,
 }
 
-impl Program {
+impl ForeignProgram {
     /// The word under which things of it are kept.
     pub const fn word(self) -> &'static str {
         match self {
@@ -90,9 +90,9 @@ impl Program {
 
 /// A story.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tale {
+pub struct ForeignChat {
     /// The program that it is of.
-    pub program: Program,
+    pub program: ForeignProgram,
     /// By what that program knows it, where it has a name for it.
     pub id: Option<String>,
     /// What it is called.
@@ -106,18 +106,18 @@ pub struct Tale {
     /// A lorebook that belongs to it, in the form of world info.
     pub book: Option<Map<String, Value>>,
     /// What was said, each after what it answers.
-    pub said: Vec<Said>,
+    pub said: Vec<ForeignMessage>,
     /// Where it was left, by its place in `said`.
     pub head: Option<usize>,
     /// What else the file says of it.
     pub rest: Map<String, Value>,
     /// What is to say of it.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<ImportFinding>,
 }
 
 /// Who says something.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Who {
+pub enum ForeignRole {
     /// A person.
     #[default]
     User,
@@ -129,13 +129,13 @@ pub enum Who {
 
 /// One thing that was said.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Said {
+pub struct ForeignMessage {
     /// What it answers, by its place; nothing at a beginning.
     pub parent: Option<usize>,
     /// By what the program knows it.
     pub id: Option<String>,
     /// Who says it.
-    pub who: Who,
+    pub who: ForeignRole,
     /// The name under which it is said.
     pub name: Option<String>,
     /// The text.
@@ -154,7 +154,7 @@ pub struct Said {
 
 /// Why a file, or one of the stories in it, is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NoTale {
+pub enum ForeignChatError {
     /// It is no JSON.
     #[error("it is not JSON: {0}")]
     NotJson(String),
@@ -167,22 +167,22 @@ pub enum NoTale {
 ///
 /// # Errors
 /// It is no JSON, or no story.
-pub fn read(piece: &[u8]) -> Result<Vec<Tale>, NoTale> {
-    let text = super::text::decode(piece).map_err(|error| NoTale::NotJson(error.to_string()))?;
+pub fn read(piece: &[u8]) -> Result<Vec<ForeignChat>, ForeignChatError> {
+    let text = super::text::decode(piece).map_err(|error| ForeignChatError::NotJson(error.to_string()))?;
     let all = match nested::parse(&text)? {
         Value::Array(list) => list,
         one => vec![one],
     };
     let mut tales = Vec::new();
     for one in all {
-        let Value::Object(map) = one else { return Err(NoTale::Unknown) };
+        let Value::Object(map) = one else { return Err(ForeignChatError::Unknown) };
         tales.extend(of(map)?);
     }
     Ok(tales)
 }
 
 /// The stories of an object, by what stands in it.
-fn of(map: Map<String, Value>) -> Result<Vec<Tale>, NoTale> {
+fn of(map: Map<String, Value>) -> Result<Vec<ForeignChat>, ForeignChatError> {
     let is_object = |key: &str| map.get(key).is_some_and(Value::is_object);
     let is_list = |key: &str| map.get(key).is_some_and(Value::is_array);
     if is_object("mapping") {
@@ -209,5 +209,5 @@ fn of(map: Map<String, Value>) -> Result<Vec<Tale>, NoTale> {
     if agnai::is_chat(&map) {
         return Ok(vec![agnai::read(map)]);
     }
-    Err(NoTale::Unknown)
+    Err(ForeignChatError::Unknown)
 }

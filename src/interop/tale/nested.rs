@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::NoTale;
+use super::ForeignChatError;
 
 /// The key under which a message holds what answers it.
 const BELOW: &[u8] = b"\"children\"";
@@ -12,16 +12,17 @@ const BELOW: &[u8] = b"\"children\"";
 ///
 /// # Errors
 /// It is not JSON, or deep in another way.
-pub fn parse(text: &str) -> Result<Value, NoTale> {
+pub fn parse(text: &str) -> Result<Value, ForeignChatError> {
     match serde_json::from_str(text) {
         Err(error) if error.to_string().starts_with("recursion limit") => {}
-        read => return read.map_err(|error| NoTale::NotJson(error.to_string())),
+        read => return read.map_err(|error| ForeignChatError::NotJson(error.to_string())),
     }
     let (top, below) = apart(text.as_bytes());
-    let read = |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|error| NoTale::NotJson(error.to_string()));
+    let read =
+        |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|error| ForeignChatError::NotJson(error.to_string()));
     let mut top: Value = read(&top)?;
     let messages = ["messagesTree", "messages"].into_iter().find(|key| top.get(key).is_some_and(Value::is_array));
-    let list = messages.and_then(|key| top.get_mut(key)?.as_array_mut()).ok_or(NoTale::Unknown)?;
+    let list = messages.and_then(|key| top.get_mut(key)?.as_array_mut()).ok_or(ForeignChatError::Unknown)?;
     for message in below {
         list.push(read(&message)?);
     }
@@ -29,7 +30,7 @@ pub fn parse(text: &str) -> Result<Value, NoTale> {
 }
 
 /// Where a bracket was opened.
-enum Open {
+enum BracketKind {
     /// Any object or list.
     Plain,
     /// The list of what answers a message.
@@ -43,7 +44,7 @@ fn apart(text: &[u8]) -> (Vec<u8>, Vec<Vec<u8>>) {
     let (mut done, mut numbers) = (Vec::new(), 0_usize);
     // What is being written: the file, and messages in messages.
     let mut writing: Vec<(usize, Vec<u8>)> = vec![(0, Vec::new())];
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<BracketKind> = Vec::new();
     // So deep in something between messages that is none.
     let mut strange = 0_usize;
     let mut rest = text;
@@ -54,27 +55,27 @@ fn apart(text: &[u8]) -> (Vec<u8>, Vec<Vec<u8>>) {
             strange = if matches!(byte, b'{' | b'[') { strange + 1 } else { strange - usize::from(is_close(byte)) };
             continue;
         }
-        let is_between = matches!(open.last(), Some(Open::Below));
+        let is_between = matches!(open.last(), Some(BracketKind::Below));
         match byte {
             b'{' if is_between => {
                 numbers += 1;
                 writing.push((numbers, Vec::new()));
-                open.push(Open::Message);
+                open.push(BracketKind::Message);
             }
             b'[' if is_between => {
                 strange = 1;
                 continue;
             }
             _ if is_between && !is_close(byte) => continue,
-            b'[' if ends_in_key(&writing) => open.push(Open::Below),
-            b'{' | b'[' => open.push(Open::Plain),
+            b'[' if ends_in_key(&writing) => open.push(BracketKind::Below),
+            b'{' | b'[' => open.push(BracketKind::Plain),
             _ => {}
         }
         if let Some((_, text)) = writing.last_mut() {
             text.extend_from_slice(token);
         }
         if is_close(byte)
-            && let Some(Open::Message) = open.pop()
+            && let Some(BracketKind::Message) = open.pop()
             && writing.len() > 1
         {
             done.extend(writing.pop());
@@ -141,7 +142,7 @@ mod tests {
     #[test]
     fn what_is_deep_in_another_way_is_refused() {
         let lists = format!("{{\"messages\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
-        assert!(matches!(parse(&lists), Err(NoTale::NotJson(_))));
+        assert!(matches!(parse(&lists), Err(ForeignChatError::NotJson(_))));
         let open = "{\"children\":[".repeat(100_000);
         assert!(parse(&open).is_err());
         let inside = format!("{{\"messages\":[{{\"children\":[{}{}]}}]}}", "[".repeat(10_000), "]".repeat(10_000));

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::keys::{drop_empty, list, object};
 use super::tree::line;
 use super::webui::plain;
-use super::{Program, Said, Tale, Who};
+use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
 use crate::interop::chat::date;
 
 /// What stands for the person before a greeting.
@@ -18,7 +18,7 @@ pub fn is_chat(map: &Map<String, Value>) -> bool {
 }
 
 /// Reads a chat.
-pub fn read(mut map: Map<String, Value>) -> Tale {
+pub fn read(mut map: Map<String, Value>) -> ForeignChat {
     let (seen, old) = (list(&mut map, "visible"), list(&mut map, "data_visible"));
     let (inner, old_inner) = (list(&mut map, "internal"), list(&mut map, "data"));
     let is_html = !seen.is_empty();
@@ -26,7 +26,7 @@ pub fn read(mut map: Map<String, Value>) -> Tale {
     let mut metadata = object(&mut map, "metadata");
     let mut steps = Vec::with_capacity(shown.len() * 2);
     for (n, pair) in shown.iter().enumerate() {
-        for (place, who, word) in [(0, Who::User, "user"), (1, Who::Voice, "assistant")] {
+        for (place, who, word) in [(0, ForeignRole::User, "user"), (1, ForeignRole::Voice, "assistant")] {
             let Some(shown) = side(Some(pair), place) else { continue };
             let facts = object(&mut metadata, &format!("{word}_{n}"));
             let words = if is_html { plain(shown) } else { shown.to_owned() };
@@ -40,8 +40,8 @@ pub fn read(mut map: Map<String, Value>) -> Tale {
     let grown = line(steps);
     map.insert("metadata".to_owned(), metadata.into());
     drop_empty(&mut map);
-    Tale {
-        program: Program::TextGeneration,
+    ForeignChat {
+        program: ForeignProgram::TextGeneration,
         id: None,
         title: None,
         begun: grown.said.iter().filter_map(|said| said.date).min(),
@@ -61,32 +61,37 @@ fn side(pair: Option<&Value>, place: usize) -> Option<&str> {
 }
 
 /// A message with its versions, of which one is shown.
-fn step(who: Who, words: String, inner: Option<&str>, mut facts: Map<String, Value>) -> (Vec<Option<Said>>, usize) {
+fn step(
+    who: ForeignRole,
+    words: String,
+    inner: Option<&str>,
+    mut facts: Map<String, Value>,
+) -> (Vec<Option<ForeignMessage>>, usize) {
     let moment = |facts: &Map<String, Value>| {
         let told = facts.get("timestamp")?.as_str()?;
         date::read(&Value::from(told), &jiff::tz::TimeZone::UTC).or_else(|| spoken(told))
     };
-    let own = Said { who, text: words, date: moment(&facts), ..Said::default() };
+    let own = ForeignMessage { who, text: words, date: moment(&facts), ..ForeignMessage::default() };
     let versions = list(&mut facts, "versions");
     let shown = facts.shift_remove("current_version_index").and_then(|n| usize::try_from(n.as_u64()?).ok());
     if own.date.is_some() {
         facts.shift_remove("timestamp");
     }
     inner.map(|inner| facts.insert("internal".to_owned(), inner.into()));
-    let mut all: Vec<Option<Said>> = Vec::new();
+    let mut all: Vec<Option<ForeignMessage>> = Vec::new();
     for (n, version) in versions.iter().enumerate() {
         let text = version.get("visible_content").or(version.get("content")).and_then(Value::as_str).map(plain);
         let date = version.as_object().and_then(moment);
         if Some(n) == shown {
-            all.push(Some(Said { rest: std::mem::take(&mut facts), ..own.clone() }));
+            all.push(Some(ForeignMessage { rest: std::mem::take(&mut facts), ..own.clone() }));
         } else if let Some(text) = text.filter(|text| !text.trim().is_empty() && *text != own.text) {
-            all.push(Some(Said { text, date, who, ..Said::default() }));
+            all.push(Some(ForeignMessage { text, date, who, ..ForeignMessage::default() }));
         }
     }
-    let is_own = |said: &Option<Said>| said.as_ref().is_some_and(|said| said.text == own.text);
+    let is_own = |said: &Option<ForeignMessage>| said.as_ref().is_some_and(|said| said.text == own.text);
     let chosen = all.iter().position(is_own).unwrap_or(all.len());
     if chosen == all.len() {
-        all.push(Some(Said { rest: facts, ..own }));
+        all.push(Some(ForeignMessage { rest: facts, ..own }));
     }
     (all, chosen)
 }

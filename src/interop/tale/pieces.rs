@@ -3,26 +3,26 @@
 
 use std::io::{self, BufRead};
 
-use crate::interop::chat::Fault;
+use crate::interop::chat::ChatFileError;
 
 /// The longest story, in bytes: some hundred thousand messages.
 pub const LONGEST_PIECE: usize = 64 << 20;
 
 /// A piece with its number, from 1.
-pub type Numbered<'a> = (u64, Result<&'a [u8], Fault>);
+pub type NumberedElement<'a> = (u64, Result<&'a [u8], ChatFileError>);
 
 /// The pieces of a file.
-pub struct Pieces<R> {
+pub struct JsonElements<R> {
     input: R,
     piece: Vec<u8>,
     number: u64,
     longest: usize,
-    form: Form,
+    form: FileLayout,
 }
 
 /// What the file is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum FileLayout {
     /// Nobody has looked yet.
     New,
     /// A list.
@@ -35,7 +35,7 @@ enum Form {
 
 /// Where a reading stands in a text of JSON.
 #[derive(Clone, Copy, Default)]
-struct At {
+struct JsonPosition {
     depth: usize,
     is_text: bool,
     is_escaped: bool,
@@ -43,14 +43,14 @@ struct At {
 
 /// What a byte is to the list in which it stands.
 #[derive(PartialEq, Eq)]
-enum Byte {
+enum ByteRole {
     Inner,
     Comma,
     End,
 }
 
-impl At {
-    fn pass(&mut self, byte: u8) -> Byte {
+impl JsonPosition {
+    fn pass(&mut self, byte: u8) -> ByteRole {
         if self.is_text {
             match byte {
                 _ if self.is_escaped => self.is_escaped = false,
@@ -58,21 +58,21 @@ impl At {
                 b'"' => self.is_text = false,
                 _ => {}
             }
-            return Byte::Inner;
+            return ByteRole::Inner;
         }
         match byte {
             b'"' => self.is_text = true,
             b'[' | b'{' => self.depth += 1,
-            b']' if self.depth == 0 => return Byte::End,
+            b']' if self.depth == 0 => return ByteRole::End,
             b']' | b'}' => self.depth = self.depth.saturating_sub(1),
-            b',' if self.depth == 0 => return Byte::Comma,
+            b',' if self.depth == 0 => return ByteRole::Comma,
             _ => {}
         }
-        Byte::Inner
+        ByteRole::Inner
     }
 }
 
-impl<R: BufRead> Pieces<R> {
+impl<R: BufRead> JsonElements<R> {
     /// Reads from the beginning of a file.
     pub fn new(input: R) -> Self {
         Self::within(input, LONGEST_PIECE)
@@ -80,19 +80,19 @@ impl<R: BufRead> Pieces<R> {
 
     /// The same with pieces of so many bytes at most.
     pub fn within(input: R, longest: usize) -> Self {
-        Self { input, piece: Vec::new(), number: 0, longest, form: Form::New }
+        Self { input, piece: Vec::new(), number: 0, longest, form: FileLayout::New }
     }
 
     /// The next piece, with its number from 1; one that is too long is passed over and said to be so.
     ///
     /// # Errors
     /// The stream cannot be read.
-    pub fn next_piece(&mut self) -> io::Result<Option<Numbered<'_>>> {
-        if self.form == Form::New {
+    pub fn next_piece(&mut self) -> io::Result<Option<NumberedElement<'_>>> {
+        if self.form == FileLayout::New {
             self.form = self.begin()?;
         }
         loop {
-            if self.form == Form::Over {
+            if self.form == FileLayout::Over {
                 return Ok(None);
             }
             let length = self.fill()?;
@@ -102,7 +102,7 @@ impl<R: BufRead> Pieces<R> {
             }
             self.number += 1;
             let piece = if length > self.longest {
-                Err(Fault(format!("it is longer than {} bytes", self.longest)))
+                Err(ChatFileError(format!("it is longer than {} bytes", self.longest)))
             } else {
                 Ok(self.piece.trim_ascii())
             };
@@ -112,7 +112,7 @@ impl<R: BufRead> Pieces<R> {
 
     /// Whether the file is a list.
     pub fn is_list(&self) -> bool {
-        self.form == Form::List
+        self.form == FileLayout::List
     }
 
     /// What the pieces were read from.
@@ -121,16 +121,16 @@ impl<R: BufRead> Pieces<R> {
     }
 
     /// Passes over what may stand before a list.
-    fn begin(&mut self) -> io::Result<Form> {
+    fn begin(&mut self) -> io::Result<FileLayout> {
         loop {
-            let Some(byte) = self.peek()? else { return Ok(Form::Over) };
+            let Some(byte) = self.peek()? else { return Ok(FileLayout::Over) };
             match byte {
                 0xEF | 0xBB | 0xBF | b' ' | b'\t' | b'\r' | b'\n' => self.input.consume(1),
                 b'[' => {
                     self.input.consume(1);
-                    return Ok(Form::List);
+                    return Ok(FileLayout::List);
                 }
-                _ => return Ok(Form::Whole),
+                _ => return Ok(FileLayout::Whole),
             }
         }
     }
@@ -148,7 +148,7 @@ impl<R: BufRead> Pieces<R> {
     /// Reads a piece and keeps what may be kept; answers with how long it is.
     fn fill(&mut self) -> io::Result<usize> {
         self.piece.clear();
-        let (mut at, mut length) = (At::default(), 0_usize);
+        let (mut at, mut length) = (JsonPosition::default(), 0_usize);
         loop {
             let here = match self.input.fill_buf() {
                 Ok(here) => here,
@@ -156,9 +156,9 @@ impl<R: BufRead> Pieces<R> {
                 Err(error) => return Err(error),
             };
             let mut end = None;
-            if self.form == Form::List {
+            if self.form == FileLayout::List {
                 let mut each = here.iter().enumerate().map(|(n, byte)| (n, at.pass(*byte)));
-                end = each.find(|(_, byte)| *byte != Byte::Inner);
+                end = each.find(|(_, byte)| *byte != ByteRole::Inner);
             }
             let count = end.as_ref().map_or(here.len(), |(n, _)| *n);
             length += count;
@@ -166,10 +166,10 @@ impl<R: BufRead> Pieces<R> {
                 self.piece.extend(here.iter().take(count));
             }
             let used = count + usize::from(end.is_some());
-            let is_over = here.is_empty() || matches!(end, Some((_, Byte::End)));
+            let is_over = here.is_empty() || matches!(end, Some((_, ByteRole::End)));
             self.input.consume(used);
             if is_over {
-                self.form = Form::Over;
+                self.form = FileLayout::Over;
             }
             if is_over || end.is_some() {
                 return Ok(length);
@@ -186,7 +186,7 @@ mod tests {
 
     fn all(text: &[u8], longest: usize) -> Vec<(u64, Result<String, String>)> {
         // A small buffer, so that pieces are put together.
-        let mut pieces = Pieces::within(io::BufReader::with_capacity(3, text), longest);
+        let mut pieces = JsonElements::within(io::BufReader::with_capacity(3, text), longest);
         let mut found = Vec::new();
         while let Some((number, piece)) = pieces.next_piece().unwrap() {
             let piece = piece.map(|piece| String::from_utf8_lossy(piece).into_owned());
@@ -218,7 +218,7 @@ mod tests {
         let expected =
             [(1, Ok("1".to_owned())), (2, Err("it is longer than 10 bytes".to_owned())), (3, Ok("2".to_owned()))];
         assert_eq!(all(text.as_bytes(), 10), expected);
-        let mut pieces = Pieces::within(io::BufReader::new(io::repeat(b'{').take(1 << 20)), 10);
+        let mut pieces = JsonElements::within(io::BufReader::new(io::repeat(b'{').take(1 << 20)), 10);
         assert!(pieces.next_piece().unwrap().unwrap().1.is_err());
         assert!(pieces.piece.capacity() < 64);
     }

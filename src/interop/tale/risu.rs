@@ -5,14 +5,14 @@ use serde_json::{Map, Value, json};
 
 use super::keys::{drop_empty, list, moment, name, object, text};
 use super::tree::line;
-use super::{Program, Said, Tale, Who};
+use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
 use crate::interop::book;
 
 /// Around what was thought.
 const THOUGHTS: (&str, &str) = ("<Thoughts>", "</Thoughts>");
 
 /// Reads the chats of a file.
-pub fn read(mut map: Map<String, Value>) -> Vec<Tale> {
+pub fn read(mut map: Map<String, Value>) -> Vec<ForeignChat> {
     let one = object(&mut map, "data");
     let all = list(&mut map, "data");
     let chats = all.into_iter().filter_map(|chat| match chat {
@@ -22,15 +22,15 @@ pub fn read(mut map: Map<String, Value>) -> Vec<Tale> {
     Some(one).filter(|one| !one.is_empty()).into_iter().chain(chats).map(chat).collect()
 }
 
-fn chat(mut map: Map<String, Value>) -> Tale {
+fn chat(mut map: Map<String, Value>) -> ForeignChat {
     let messages = list(&mut map, "message").into_iter().map(|message| (vec![said(message)], 0));
     let grown = line(messages);
     let lore = list(&mut map, "localLore");
     let title = text(&mut map, "name");
     let lore =
         (!lore.is_empty()).then(|| book::read(json!({"type": "risu", "data": lore}).to_string().as_bytes()).ok());
-    let tale = Tale {
-        program: Program::Risu,
+    let tale = ForeignChat {
+        program: ForeignProgram::Risu,
         id: name(&mut map, "id"),
         title,
         begun: grown.said.iter().filter_map(|said| said.date).min(),
@@ -43,28 +43,28 @@ fn chat(mut map: Map<String, Value>) -> Tale {
         findings: grown.findings,
     };
     drop_empty(&mut map);
-    Tale { rest: map, ..tale }
+    ForeignChat { rest: map, ..tale }
 }
 
-fn said(message: Value) -> Option<Said> {
+fn said(message: Value) -> Option<ForeignMessage> {
     let Value::Object(mut message) = message else { return None };
     let (reasoning, words) = thought(text(&mut message, "data")?);
     let role = text(&mut message, "role").unwrap_or_default();
     let mut making = object(&mut message, "generationInfo");
-    let said = Said {
+    let said = ForeignMessage {
         id: name(&mut message, "chatId"),
-        who: if role == "user" { Who::User } else { Who::Voice },
+        who: if role == "user" { ForeignRole::User } else { ForeignRole::Voice },
         name: text(&mut message, "name"),
         text: words,
         reasoning,
         model: text(&mut making, "model"),
         date: moment(&mut message, "time"),
         is_hidden: message.get("disabled").is_some_and(|disabled| disabled != &Value::Bool(false)),
-        ..Said::default()
+        ..ForeignMessage::default()
     };
     message.insert("generationInfo".to_owned(), making.into());
     drop_empty(&mut message);
-    Some(Said { rest: message, ..said })
+    Some(ForeignMessage { rest: message, ..said })
 }
 
 fn thought(words: String) -> (Option<String>, String) {

@@ -3,13 +3,13 @@
 
 use std::collections::HashMap;
 
-use super::Said;
+use super::ForeignMessage;
 use crate::interop::finding::many;
-use crate::interop::{Fate, Finding};
+use crate::interop::{FindingOutcome, ImportFinding};
 
 /// A message, and what it names.
 #[derive(Debug, Default)]
-pub struct Loose {
+pub struct UnlinkedMessage {
     /// Its own name.
     pub id: String,
     /// The one that it answers.
@@ -17,7 +17,7 @@ pub struct Loose {
     /// Those that answer it, in their order, where it names them.
     pub children: Vec<String>,
     /// What it says. One that says nothing is passed over, and what answers it answers the one before.
-    pub said: Option<Said>,
+    pub said: Option<ForeignMessage>,
     /// What one that says nothing has thought: that belongs to what answers it.
     pub thought: Option<String>,
     /// Whether it should say something, so that it is told of when it does not.
@@ -26,18 +26,18 @@ pub struct Loose {
 
 /// A tree.
 #[derive(Debug, Default)]
-pub struct Grown {
+pub struct MessageTree {
     /// What was said, each after what it answers.
-    pub said: Vec<Said>,
+    pub said: Vec<ForeignMessage>,
     /// Where it was left.
     pub head: Option<usize>,
     /// What is to say of it.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<ImportFinding>,
 }
 
 /// Makes a tree. Where the file does not say where it was left, that is the newest end.
-pub fn grow(mut loose: Vec<Loose>, current: Option<&str>) -> Grown {
-    let mut trouble = Trouble::default();
+pub fn grow(mut loose: Vec<UnlinkedMessage>, current: Option<&str>) -> MessageTree {
+    let mut trouble = LinkProblems::default();
     let mut places: HashMap<&str, usize> = HashMap::with_capacity(loose.len());
     let mut ranks: HashMap<&str, usize> = HashMap::new();
     for (n, one) in loose.iter().enumerate() {
@@ -71,12 +71,12 @@ pub fn grow(mut loose: Vec<Loose>, current: Option<&str>) -> Grown {
     let (mut said, stands) = settle(&mut loose, &children, &order, &mut trouble);
     let head = current.and_then(|current| stands.get(current).copied().flatten()).or_else(|| newest_end(&said));
     said.shrink_to_fit();
-    Grown { said, head, findings: trouble.findings() }
+    MessageTree { said, head, findings: trouble.findings() }
 }
 
 /// A line: each of these answers the one that was chosen of those before. One that says nothing is missed.
-pub fn line(steps: impl IntoIterator<Item = (Vec<Option<Said>>, usize)>) -> Grown {
-    let (mut said, mut head, mut trouble) = (Vec::new(), None, Trouble::default());
+pub fn line(steps: impl IntoIterator<Item = (Vec<Option<ForeignMessage>>, usize)>) -> MessageTree {
+    let (mut said, mut head, mut trouble) = (Vec::new(), None, LinkProblems::default());
     for (alternatives, chosen) in steps {
         let above = head;
         for (n, one) in alternatives.into_iter().enumerate() {
@@ -87,14 +87,14 @@ pub fn line(steps: impl IntoIterator<Item = (Vec<Option<Said>>, usize)>) -> Grow
             if n == chosen || head == above {
                 head = Some(said.len());
             }
-            said.push(Said { parent: above, ..one });
+            said.push(ForeignMessage { parent: above, ..one });
         }
     }
-    Grown { said, head, findings: trouble.findings() }
+    MessageTree { said, head, findings: trouble.findings() }
 }
 
 /// Every message after what it answers, each once, with the one above it; a circle is cut where the file comes to it first.
-fn order(tops: &[usize], children: &[Vec<usize>], trouble: &mut Trouble) -> Vec<(usize, Option<usize>)> {
+fn order(tops: &[usize], children: &[Vec<usize>], trouble: &mut LinkProblems) -> Vec<(usize, Option<usize>)> {
     let mut order = Vec::with_capacity(children.len());
     let mut seen = vec![false; children.len()];
     let mut next: Vec<(usize, Option<usize>)> = tops.iter().rev().map(|top| (*top, None)).collect();
@@ -115,12 +115,12 @@ fn order(tops: &[usize], children: &[Vec<usize>], trouble: &mut Trouble) -> Vec<
 
 /// What was said, without those who say nothing; and where each stands, or the one before it that says something.
 fn settle(
-    loose: &mut [Loose],
+    loose: &mut [UnlinkedMessage],
     children: &[Vec<usize>],
     order: &[(usize, Option<usize>)],
-    trouble: &mut Trouble,
-) -> (Vec<Said>, Vec<Option<usize>>) {
-    let mut said: Vec<Said> = Vec::with_capacity(order.len());
+    trouble: &mut LinkProblems,
+) -> (Vec<ForeignMessage>, Vec<Option<usize>>) {
+    let mut said: Vec<ForeignMessage> = Vec::with_capacity(order.len());
     let mut stands: Vec<Option<usize>> = vec![None; loose.len()];
     let mut thoughts: HashMap<usize, String> = HashMap::new();
     for (n, above) in order {
@@ -155,12 +155,12 @@ fn settle(
 }
 
 /// Somebody who has thought and said nothing.
-fn thinker() -> Said {
-    Said { who: super::Who::Voice, ..Said::default() }
+fn thinker() -> ForeignMessage {
+    ForeignMessage { who: super::ForeignRole::Voice, ..ForeignMessage::default() }
 }
 
 /// The newest message that nobody answers.
-fn newest_end(said: &[Said]) -> Option<usize> {
+fn newest_end(said: &[ForeignMessage]) -> Option<usize> {
     let mut is_end = vec![true; said.len()];
     for parent in said.iter().filter_map(|one| one.parent) {
         is_end.get_mut(parent).into_iter().for_each(|is_end| *is_end = false);
@@ -171,42 +171,42 @@ fn newest_end(said: &[Said]) -> Option<usize> {
 
 /// What messages name that is not so.
 #[derive(Default)]
-struct Trouble {
+struct LinkProblems {
     twice: usize,
     nowhere: usize,
     circles: usize,
     silent: usize,
 }
 
-impl Trouble {
-    fn findings(self) -> Vec<Finding> {
+impl LinkProblems {
+    fn findings(self) -> Vec<ImportFinding> {
         let told =
-            |n: usize, fate, code, one, more| (n > 0).then(|| Finding::new(fate, code, many(n, one, more)).of(n));
+            |n: usize, fate, code, one, more| (n > 0).then(|| ImportFinding::new(fate, code, many(n, one, more)).of(n));
         let all = [
             told(
                 self.twice,
-                Fate::Translated,
+                FindingOutcome::Translated,
                 "same_id",
                 "message has the id of another: what names it answers the first of them",
                 "messages have the id of another: what names it answers the first of them",
             ),
             told(
                 self.nowhere,
-                Fate::Translated,
+                FindingOutcome::Translated,
                 "parent_missing",
                 "message answers one that is not there: it begins at the top",
                 "messages answer ones that are not there: they begin at the top",
             ),
             told(
                 self.circles,
-                Fate::Translated,
+                FindingOutcome::Translated,
                 "circle",
                 "time messages answer each other in a circle, which was cut",
                 "times messages answer each other in a circle, which was cut",
             ),
             told(
                 self.silent,
-                Fate::Skipped,
+                FindingOutcome::Skipped,
                 "no_text",
                 "message says nothing and was passed over",
                 "messages say nothing and were passed over",
@@ -222,12 +222,12 @@ mod tests {
 
     use super::*;
 
-    fn loose(id: &str, parent: Option<&str>, text: Option<&str>) -> Loose {
-        let said = text.map(|text| Said { text: text.into(), ..Said::default() });
-        Loose { id: id.into(), parent: parent.map(str::to_owned), said, ..Loose::default() }
+    fn loose(id: &str, parent: Option<&str>, text: Option<&str>) -> UnlinkedMessage {
+        let said = text.map(|text| ForeignMessage { text: text.into(), ..ForeignMessage::default() });
+        UnlinkedMessage { id: id.into(), parent: parent.map(str::to_owned), said, ..UnlinkedMessage::default() }
     }
 
-    fn told(grown: &Grown) -> Vec<(String, Option<usize>)> {
+    fn told(grown: &MessageTree) -> Vec<(String, Option<usize>)> {
         grown.said.iter().map(|one| (one.text.clone(), one.parent)).collect()
     }
 

@@ -6,8 +6,8 @@
 use serde_json::{Map, Value};
 
 use super::keys::{drop_empty, joined, list, moment, name, names, object, text};
-use super::tree::{Loose, grow};
-use super::{Program, Said, Tale, Who};
+use super::tree::{UnlinkedMessage, grow};
+use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
 
 /// How what was thought begins, and how it ends.
 const FOLDED: (&str, &str) = ("<details type=\"reasoning\"", "</details>");
@@ -18,13 +18,13 @@ pub fn is_chat(map: &Map<String, Value>) -> bool {
 }
 
 /// Reads a chat.
-pub fn read(mut map: Map<String, Value>) -> Tale {
+pub fn read(mut map: Map<String, Value>) -> ForeignChat {
     let mut chat = if is_chat(&map) { std::mem::take(&mut map) } else { object(&mut map, "chat") };
     let mut history = object(&mut chat, "history");
     let by_id = object(&mut history, "messages");
     let linear = list(&mut chat, "messages");
     let current = name(&mut history, "currentId");
-    let mut loose: Vec<Loose> = by_id.into_iter().map(|(id, message)| read_message(id, message)).collect();
+    let mut loose: Vec<UnlinkedMessage> = by_id.into_iter().map(|(id, message)| read_message(id, message)).collect();
     if loose.is_empty() {
         loose = in_line(linear);
     }
@@ -33,8 +33,8 @@ pub fn read(mut map: Map<String, Value>) -> Tale {
     let (title, inner_title) = (text(&mut map, "title"), text(&mut chat, "title"));
     let begun = moment(&mut map, "created_at");
     let told = moment(&mut chat, "timestamp");
-    let tale = Tale {
-        program: Program::OpenWebUi,
+    let tale = ForeignChat {
+        program: ForeignProgram::OpenWebUi,
         id: name(&mut map, "id").or(inner),
         title: title.or(inner_title),
         begun: begun.or(told),
@@ -54,29 +54,31 @@ pub fn read(mut map: Map<String, Value>) -> Tale {
         drop_empty(chat);
     }
     drop_empty(&mut map);
-    Tale { rest: map, ..tale }
+    ForeignChat { rest: map, ..tale }
 }
 
 /// Messages that answer each other one after the other.
-fn in_line(messages: Vec<Value>) -> Vec<Loose> {
+fn in_line(messages: Vec<Value>) -> Vec<UnlinkedMessage> {
     let before = |n: usize| n.checked_sub(1).map(|before| before.to_string());
     let each = messages.into_iter().enumerate().map(|(n, message)| {
         let found = read_message(n.to_string(), message);
-        Loose { id: n.to_string(), parent: before(n), children: Vec::new(), ..found }
+        UnlinkedMessage { id: n.to_string(), parent: before(n), children: Vec::new(), ..found }
     });
     each.collect()
 }
 
-fn read_message(id: String, message: Value) -> Loose {
-    let Value::Object(mut message) = message else { return Loose { id, is_missed: true, ..Loose::default() } };
+fn read_message(id: String, message: Value) -> UnlinkedMessage {
+    let Value::Object(mut message) = message else {
+        return UnlinkedMessage { id, is_missed: true, ..UnlinkedMessage::default() };
+    };
     let parent = name(&mut message, "parentId");
     let children = names(&mut message, "childrenIds");
-    let found = Loose { id, parent, children, ..Loose::default() };
+    let found = UnlinkedMessage { id, parent, children, ..UnlinkedMessage::default() };
     let role = text(&mut message, "role").unwrap_or_default();
     let who = match role.as_str() {
-        "user" => Who::User,
-        "assistant" => Who::Voice,
-        _ => Who::System,
+        "user" => ForeignRole::User,
+        "assistant" => ForeignRole::Voice,
+        _ => ForeignRole::System,
     };
     let (folded, words) = match text(&mut message, "content") {
         Some(words) => unfolded(&words),
@@ -85,10 +87,10 @@ fn read_message(id: String, message: Value) -> Loose {
     let thought = text(&mut message, "reasoning_content").into_iter().chain(folded);
     let thought = Some(joined(thought)).filter(|thought| !thought.is_empty());
     if words.trim().is_empty() {
-        return Loose { is_missed: thought.is_none(), thought, ..found };
+        return UnlinkedMessage { is_missed: thought.is_none(), thought, ..found };
     }
     let model = text(&mut message, "model");
-    let said = Said {
+    let said = ForeignMessage {
         id: name(&mut message, "id"),
         who,
         name: text(&mut message, "modelName"),
@@ -96,12 +98,12 @@ fn read_message(id: String, message: Value) -> Loose {
         reasoning: thought,
         model,
         date: moment(&mut message, "timestamp"),
-        is_hidden: who == Who::System,
-        ..Said::default()
+        is_hidden: who == ForeignRole::System,
+        ..ForeignMessage::default()
     };
     message.shift_remove("done");
     drop_empty(&mut message);
-    Loose { said: Some(Said { rest: message, ..said }), ..found }
+    UnlinkedMessage { said: Some(ForeignMessage { rest: message, ..said }), ..found }
 }
 
 /// A content of several parts, of which only texts can be read.

@@ -3,14 +3,14 @@
 use rhai::{Array, Dynamic, Map};
 use serde_json::Value;
 
-use super::{Ctx, Running, Surface};
-use crate::plugin::ask::{Ask, Line, MOST_TOKENS, TOKENS};
+use super::{Ctx, CtxSurface, RunningCall};
+use crate::plugin::ask::{MOST_TOKENS, ModelCallMessage, PluginModelCall, TOKENS};
 use crate::plugin::call::Hook;
 use crate::plugin::convert::{clean, kind_of};
-use crate::plugin::error::ErrorKind;
-use crate::plugin::fault::{Fault, Throw, over, throw};
+use crate::plugin::error::ScriptErrorKind;
+use crate::plugin::fault::{HostFault, RhaiThrow, over, throw};
 use crate::plugin::grant::Permission;
-use crate::plugin::limits::Limit;
+use crate::plugin::limits::ScriptLimit;
 use crate::plugin::suggest::did_you_mean;
 
 /// The most messages of one call.
@@ -18,7 +18,7 @@ const MESSAGES: usize = 64;
 /// The most characters of a call's name.
 const NAME: usize = 64;
 
-pub(super) fn register(surface: &mut Surface<'_>) {
+pub(super) fn register(surface: &mut CtxSurface<'_>) {
     surface.group("Asking a model");
     surface.add(
         "ask",
@@ -34,7 +34,7 @@ pub(super) fn register(surface: &mut Surface<'_>) {
     );
 }
 
-impl Running {
+impl RunningCall {
     fn answer(&self) -> Dynamic {
         let Some(answered) = &self.call.answer else { return Dynamic::UNIT };
         let error = answered.error.clone().map_or(Dynamic::UNIT, Dynamic::from);
@@ -44,19 +44,19 @@ impl Running {
         pairs.into_iter().map(|(key, value)| (key.into(), value)).collect::<Map>().into()
     }
 
-    fn ask(&self, name: &str, what: &Map) -> Result<(), Throw> {
+    fn ask(&self, name: &str, what: &Map) -> Result<(), RhaiThrow> {
         if !matches!(self.call.hook, Hook::OnInput | Hook::OnReply | Hook::OnEdit) {
             let message = "ask: only on_input, on_reply and on_edit may ask a model";
-            return Err(throw(ErrorKind::Runtime, message));
+            return Err(throw(ScriptErrorKind::Runtime, message));
         }
         self.needs("ask", &Permission::ModelCall)?;
         let is_named = !name.is_empty() && name.chars().count() <= NAME;
-        let name = clean(name, &mut self.done().bytes).map_err(|error| Fault::from(error).throw_in("ask"))?;
+        let name = clean(name, &mut self.done().bytes).map_err(|error| HostFault::from(error).throw_in("ask"))?;
         if !is_named {
-            return Err(throw(ErrorKind::Runtime, format!("ask: a call's name has 1 to {NAME} characters")));
+            return Err(throw(ScriptErrorKind::Runtime, format!("ask: a call's name has 1 to {NAME} characters")));
         }
         let of = format!("ask(\"{name}\")");
-        let mut ask = Ask { name, messages: Vec::new(), max_tokens: TOKENS, model: None };
+        let mut ask = PluginModelCall { name, messages: Vec::new(), max_tokens: TOKENS, model: None };
         for (key, value) in what {
             match key.as_str() {
                 "messages" => ask.messages = self.lines(&of, value)?,
@@ -67,32 +67,38 @@ impl Running {
             }
         }
         if ask.messages.iter().all(|line| line.text.trim().is_empty()) {
-            return Err(throw(ErrorKind::Runtime, format!("{of}: \"messages\" has no text that a model would read")));
+            return Err(throw(
+                ScriptErrorKind::Runtime,
+                format!("{of}: \"messages\" has no text that a model would read"),
+            ));
         }
         let mut done = self.done();
         let most = self.limits().asks;
         if done.asks.len() >= most {
-            return Err(over(Limit::Chatter, format!("{of}: one call of a hook may ask {most} times at most")));
+            return Err(over(ScriptLimit::Chatter, format!("{of}: one call of a hook may ask {most} times at most")));
         }
         done.asks.push(ask);
         Ok(())
     }
 
     /// The messages: a list of `#{role, text}` as `ctx.recent` gives them, or one text.
-    fn lines(&self, of: &str, value: &Dynamic) -> Result<Vec<Line>, Throw> {
+    fn lines(&self, of: &str, value: &Dynamic) -> Result<Vec<ModelCallMessage>, RhaiThrow> {
         if value.is_string() {
-            return Ok(vec![Line { role: "user".to_owned(), text: self.text_of(of, "messages", value)? }]);
+            return Ok(vec![ModelCallMessage { role: "user".to_owned(), text: self.text_of(of, "messages", value)? }]);
         }
         let expected = || format!("{of}: \"messages\" is a text or a list of #{{role, text}}, not {}", kind_of(value));
-        let list = value.clone().try_cast::<Array>().ok_or_else(|| throw(ErrorKind::Runtime, expected()))?;
+        let list = value.clone().try_cast::<Array>().ok_or_else(|| throw(ScriptErrorKind::Runtime, expected()))?;
         if list.len() > MESSAGES {
-            return Err(throw(ErrorKind::Runtime, format!("{of}: {MESSAGES} messages at most, not {}", list.len())));
+            return Err(throw(
+                ScriptErrorKind::Runtime,
+                format!("{of}: {MESSAGES} messages at most, not {}", list.len()),
+            ));
         }
         list.iter().map(|one| self.message(of, one)).collect()
     }
 
-    fn message(&self, of: &str, value: &Dynamic) -> Result<Line, Throw> {
-        let wrong = |message: String| throw(ErrorKind::Runtime, format!("{of}: {message}"));
+    fn message(&self, of: &str, value: &Dynamic) -> Result<ModelCallMessage, RhaiThrow> {
+        let wrong = |message: String| throw(ScriptErrorKind::Runtime, format!("{of}: {message}"));
         let Some(map) = value.clone().try_cast::<Map>() else {
             return Err(wrong(format!("a message is #{{role, text}}, not {}", kind_of(value))));
         };
@@ -110,26 +116,26 @@ impl Running {
             return Err(wrong(format!("a role is user, assistant or system, not {}", Value::from(role))));
         }
         let text = text.ok_or_else(|| wrong("a message has a \"text\"".to_owned()))?;
-        Ok(Line { role, text: name.map_or(text.clone(), |name| format!("{name}: {text}")) })
+        Ok(ModelCallMessage { role, text: name.map_or(text.clone(), |name| format!("{name}: {text}")) })
     }
 
-    fn text_of(&self, of: &str, key: &str, value: &Dynamic) -> Result<String, Throw> {
+    fn text_of(&self, of: &str, key: &str, value: &Dynamic) -> Result<String, RhaiThrow> {
         let Ok(text) = value.as_immutable_string_ref() else {
             let message = format!("{of}: \"{key}\" is a text, not {}", kind_of(value));
-            return Err(throw(ErrorKind::Runtime, message));
+            return Err(throw(ScriptErrorKind::Runtime, message));
         };
-        clean(&text, &mut self.done().bytes).map_err(|error| Fault::from(error).throw_in(of))
+        clean(&text, &mut self.done().bytes).map_err(|error| HostFault::from(error).throw_in(of))
     }
 }
 
-fn tokens(of: &str, value: &Dynamic) -> Result<u32, Throw> {
+fn tokens(of: &str, value: &Dynamic) -> Result<u32, RhaiThrow> {
     let tokens = value.as_int().ok().and_then(|number| u32::try_from(number).ok());
     tokens.filter(|tokens| (1..=MOST_TOKENS).contains(tokens)).ok_or_else(|| {
-        throw(ErrorKind::Runtime, format!("{of}: \"max_tokens\" is a whole number from 1 to {MOST_TOKENS}"))
+        throw(ScriptErrorKind::Runtime, format!("{of}: \"max_tokens\" is a whole number from 1 to {MOST_TOKENS}"))
     })
 }
 
-fn unknown(of: &str, key: &str, known: &[&'static str]) -> Throw {
+fn unknown(of: &str, key: &str, known: &[&'static str]) -> RhaiThrow {
     let (hint, all) = (did_you_mean(key, known.iter().copied()), known.join(", "));
-    throw(ErrorKind::Runtime, format!("{of}: there is no \"{key}\"{hint}; there are {all}"))
+    throw(ScriptErrorKind::Runtime, format!("{of}: there is no \"{key}\"{hint}; there are {all}"))
 }

@@ -2,17 +2,17 @@
 
 use rhai::{Array, Dynamic, Map};
 
-use super::{Ctx, Running, Surface};
+use super::{Ctx, CtxSurface, RunningCall};
 use crate::clock::SplitMix64;
-use crate::plugin::dice::{Dice, Fall, Roll};
-use crate::plugin::error::ErrorKind;
-use crate::plugin::fault::{Throw, over, throw};
-use crate::plugin::limits::Limit;
+use crate::plugin::dice::{DiceResult, DiceSpec, Roll};
+use crate::plugin::error::ScriptErrorKind;
+use crate::plugin::fault::{RhaiThrow, over, throw};
+use crate::plugin::limits::ScriptLimit;
 
 /// A chance is drawn among so many equal parts.
 const PARTS: u32 = 1_000_000;
 
-pub(super) fn register(surface: &mut Surface<'_>) {
+pub(super) fn register(surface: &mut CtxSurface<'_>) {
     surface.group("Chance");
     surface.add(
         "roll",
@@ -40,47 +40,52 @@ pub(super) fn register(surface: &mut Surface<'_>) {
     );
 }
 
-impl Running {
-    fn roll(&self, spec: &str) -> Result<Map, Throw> {
-        let dice = Dice::parse(spec).map_err(|error| throw(ErrorKind::Runtime, format!("roll: {error}")))?;
+impl RunningCall {
+    fn roll(&self, spec: &str) -> Result<Map, RhaiThrow> {
+        let dice = DiceSpec::parse(spec).map_err(|error| throw(ScriptErrorKind::Runtime, format!("roll: {error}")))?;
         let fall = self.draw("roll", dice.to_string(), |random| dice.roll(random))?;
         let thrown: Array = fall.dice.into_iter().map(Dynamic::from).collect();
         Ok([("total".into(), fall.total.into()), ("dice".into(), thrown.into())].into_iter().collect())
     }
 
-    fn chance(&self, p: f64) -> Result<bool, Throw> {
+    fn chance(&self, p: f64) -> Result<bool, RhaiThrow> {
         if !(0.0..=1.0).contains(&p) {
-            return Err(throw(ErrorKind::Runtime, "chance: a probability is 0 to 1, like 0.25"));
+            return Err(throw(ScriptErrorKind::Runtime, "chance: a probability is 0 to 1, like 0.25"));
         }
         let fall = self.draw("chance", format!("chance({p})"), |random| {
             let drawn = random.below(u64::from(PARTS));
             let drawn = u32::try_from(drawn).unwrap_or(0);
             let hit = f64::from(drawn) < p * f64::from(PARTS);
-            Fall { dice: vec![i64::from(drawn)], total: i64::from(hit) }
+            DiceResult { dice: vec![i64::from(drawn)], total: i64::from(hit) }
         })?;
         Ok(fall.total == 1)
     }
 
-    fn pick(&self, list: Array) -> Result<Dynamic, Throw> {
+    fn pick(&self, list: Array) -> Result<Dynamic, RhaiThrow> {
         let size = u64::try_from(list.len()).unwrap_or(u64::MAX);
         let fall = self.draw("pick", format!("pick({size})"), |random| {
             let at = i64::try_from(random.below(size)).unwrap_or(0);
-            Fall { dice: vec![at], total: at }
+            DiceResult { dice: vec![at], total: at }
         })?;
         let at = usize::try_from(fall.total).unwrap_or(0);
         Ok(list.into_iter().nth(at).unwrap_or_default())
     }
 
     /// The next roll of this hook: the recorded one if this node rolled the same before, else a new one.
-    fn draw(&self, name: &str, spec: String, roll: impl FnOnce(&mut SplitMix64) -> Fall) -> Result<Fall, Throw> {
+    fn draw(
+        &self,
+        name: &str,
+        spec: String,
+        roll: impl FnOnce(&mut SplitMix64) -> DiceResult,
+    ) -> Result<DiceResult, RhaiThrow> {
         if !self.call.hook.writes() {
-            return Err(throw(ErrorKind::Permission, format!("{name}: this hook is read-only and may not roll")));
+            return Err(throw(ScriptErrorKind::Permission, format!("{name}: this hook is read-only and may not roll")));
         }
         self.in_time()?;
         let mut done = self.done();
         if done.rolls.len() >= self.limits().rolls {
             return Err(over(
-                Limit::Chatter,
+                ScriptLimit::Chatter,
                 format!("{name}: one call may roll {} times at most", self.limits().rolls),
             ));
         }
@@ -89,7 +94,7 @@ impl Running {
         let hook = self.call.dice();
         let same = |old: &&Roll| old.plugin == plugin && old.hook == hook && old.n == n && old.spec == spec;
         let fall = match self.call.recorded.iter().find(same) {
-            Some(old) => Fall { dice: old.dice.clone(), total: old.total },
+            Some(old) => DiceResult { dice: old.dice.clone(), total: old.total },
             None => roll(&mut self.call.seeds.generator(plugin, &hook, n)),
         };
         done.rolls.push(Roll {

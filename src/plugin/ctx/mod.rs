@@ -2,7 +2,7 @@
 //! with five thousand; what a script writes becomes operations.
 //!
 //! One file per surface: `read.rs`, `write.rs`, `text.rs`, `chance.rs`, `prompt.rs`, `ask.rs`, `summary.rs`, `out.rs`. Each has one `register` that tests and
-//! production share. To add a function: [`Surface::add`] with its parameters and one line of documentation, in the file of
+//! production share. To add a function: [`CtxSurface::add`] with its parameters and one line of documentation, in the file of
 //! its surface; the editor's definitions and the reference are made from that.
 
 use std::collections::HashSet;
@@ -10,19 +10,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rhai::{FuncRegistration, Module, RhaiNativeFunc, Shared, Variant};
 
-use super::ask::Ask;
-use super::call::{Call, Outcome};
-use super::convert::Bytes;
+use super::ask::PluginModelCall;
+use super::call::{HookCall, HookOutcome};
+use super::convert::ByteBudget;
 use super::dice::Roll;
-use super::error::ErrorKind;
-use super::fault::{Throw, throw};
+use super::error::ScriptErrorKind;
+use super::fault::{RhaiThrow, throw};
 use super::grant::Permission;
-use super::kit::Kit;
-use super::limits::{Limits, Watch};
-use super::plan::Plan;
-use super::summary::Summary;
+use super::kit::PluginRuntime;
+use super::limits::{LimitMonitor, ScriptLimits};
+use super::plan::PluginPromptPlan;
+use super::summary::SummaryProposal;
 use crate::world::pointer::MAX_DEPTH;
-use crate::world::{Operation, Pointer, Problem, World};
+use crate::world::{Pointer, Problem, StateOperation, World};
 
 mod ask;
 mod chance;
@@ -35,30 +35,30 @@ mod write;
 
 /// The handle that scripts hold.
 #[derive(Clone)]
-pub(super) struct Ctx(pub(super) Arc<Running>);
+pub(super) struct Ctx(pub(super) Arc<RunningCall>);
 
 /// One running call: what it was given, and what it has done so far.
-pub(super) struct Running {
-    pub(super) plugin: Arc<Kit>,
-    pub(super) call: Call,
-    pub(super) watch: Watch,
-    done: Mutex<Done>,
+pub(super) struct RunningCall {
+    pub(super) plugin: Arc<PluginRuntime>,
+    pub(super) call: HookCall,
+    pub(super) watch: LimitMonitor,
+    done: Mutex<CallEffects>,
 }
 
 /// What a call has done so far.
-pub(super) struct Done {
+pub(super) struct CallEffects {
     pub(super) world: Arc<World>,
-    pub(super) operations: Vec<Operation>,
+    pub(super) operations: Vec<StateOperation>,
     pub(super) problems: Vec<Problem>,
     pub(super) rolls: Vec<Roll>,
     pub(super) notes: Vec<String>,
     pub(super) warnings: Vec<String>,
     pub(super) log: Vec<String>,
     pub(super) log_left: usize,
-    pub(super) plan: Plan,
-    pub(super) asks: Vec<Ask>,
-    pub(super) summary: Option<Summary>,
-    pub(super) bytes: Bytes,
+    pub(super) plan: PluginPromptPlan,
+    pub(super) asks: Vec<PluginModelCall>,
+    pub(super) summary: Option<SummaryProposal>,
+    pub(super) bytes: ByteBudget,
     pub(super) refused: Option<String>,
     /// Patterns that do not stand in the script.
     pub(super) made_up: HashSet<String>,
@@ -66,10 +66,10 @@ pub(super) struct Done {
     pub(super) skipped: usize,
 }
 
-impl Running {
-    pub(super) fn new(plugin: Arc<Kit>, mut call: Call) -> Self {
+impl RunningCall {
+    pub(super) fn new(plugin: Arc<PluginRuntime>, mut call: HookCall) -> Self {
         let limits = &plugin.manifest.limits;
-        let done = Done {
+        let done = CallEffects {
             world: std::mem::take(&mut call.world),
             operations: Vec::new(),
             problems: Vec::new(),
@@ -78,22 +78,22 @@ impl Running {
             warnings: Vec::new(),
             log: Vec::new(),
             log_left: limits.log,
-            plan: Plan::default(),
+            plan: PluginPromptPlan::default(),
             asks: Vec::new(),
             summary: None,
-            bytes: Bytes::new(limits.result),
+            bytes: ByteBudget::new(limits.result),
             refused: None,
             made_up: HashSet::new(),
             skipped: 0,
         };
-        Self { watch: Watch::start(limits), done: Mutex::new(done), plugin, call }
+        Self { watch: LimitMonitor::start(limits), done: Mutex::new(done), plugin, call }
     }
 
-    pub(super) fn limits(&self) -> &Limits {
+    pub(super) fn limits(&self) -> &ScriptLimits {
         &self.plugin.manifest.limits
     }
 
-    pub(super) fn done(&self) -> MutexGuard<'_, Done> {
+    pub(super) fn done(&self) -> MutexGuard<'_, CallEffects> {
         self.done.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -115,9 +115,9 @@ impl Running {
     }
 
     /// Takes what was done; the outcome of a call that ended well.
-    pub(super) fn take(&self) -> (Outcome, Option<String>) {
+    pub(super) fn take(&self) -> (HookOutcome, Option<String>) {
         let mut done = self.done();
-        let mut outcome = Outcome::nothing(std::mem::take(&mut done.world));
+        let mut outcome = HookOutcome::nothing(std::mem::take(&mut done.world));
         outcome.operations = std::mem::take(&mut done.operations);
         outcome.problems = std::mem::take(&mut done.problems);
         outcome.rolls = std::mem::take(&mut done.rolls);
@@ -131,9 +131,9 @@ impl Running {
     }
 
     /// The place that a script's path names: relative to the plugin's root, or with a leading slash from the top.
-    fn resolve(&self, function: &str, path: &str) -> Result<Pointer, Throw> {
+    fn resolve(&self, function: &str, path: &str) -> Result<Pointer, RhaiThrow> {
         let root = &self.plugin.manifest.state.root;
-        let malformed = |why: String| throw(ErrorKind::Runtime, format!("{function}(\"{path}\"): {why}"));
+        let malformed = |why: String| throw(ScriptErrorKind::Runtime, format!("{function}(\"{path}\"): {why}"));
         if path.starts_with('/') {
             return path.parse().map_err(|error| malformed(format!("{error}")));
         }
@@ -158,24 +158,24 @@ impl Running {
     }
 
     /// A place that this plugin may read.
-    fn readable(&self, function: &str, path: &str) -> Result<Pointer, Throw> {
+    fn readable(&self, function: &str, path: &str) -> Result<Pointer, RhaiThrow> {
         let place = self.resolve(function, path)?;
         if self.may_read(&place) {
             return Ok(place);
         }
         let what = format!("{function}(\"{path}\"): reading outside the plugin's own values needs \"state.read:*\"");
-        Err(throw(ErrorKind::Permission, what))
+        Err(throw(ScriptErrorKind::Permission, what))
     }
 
-    fn needs(&self, function: &str, permission: &Permission) -> Result<(), Throw> {
+    fn needs(&self, function: &str, permission: &Permission) -> Result<(), RhaiThrow> {
         if self.call.grants.contains(permission) {
             return Ok(());
         }
-        Err(throw(ErrorKind::Permission, format!("{function}: needs the permission \"{permission}\"")))
+        Err(throw(ScriptErrorKind::Permission, format!("{function}: needs the permission \"{permission}\"")))
     }
 
     /// Stops what takes long before it is begun: natively running functions are not seen by the engine's own look.
-    fn in_time(&self) -> Result<(), Throw> {
+    fn in_time(&self) -> Result<(), RhaiThrow> {
         match self.watch.progress(self.watch.operations().next_multiple_of(16)) {
             Some(stop) => Err(super::fault::stop(stop)),
             None => Ok(()),
@@ -189,15 +189,15 @@ pub(super) fn module() -> Shared<Module> {
 }
 
 /// Everything that `ctx` can do, in words, in the order in which it is registered.
-pub(super) fn described() -> Vec<Described> {
+pub(super) fn described() -> Vec<FunctionDoc> {
     registered().1
 }
 
-fn registered() -> (Shared<Module>, Vec<Described>) {
+fn registered() -> (Shared<Module>, Vec<FunctionDoc>) {
     let mut module = Module::new();
     module.set_id("clotho");
     module.set_custom_type::<Ctx>("Ctx");
-    let mut surface = Surface { module: &mut module, group: "", described: Vec::new() };
+    let mut surface = CtxSurface { module: &mut module, group: "", described: Vec::new() };
     read::register(&mut surface);
     write::register(&mut surface);
     text::register(&mut surface);
@@ -213,7 +213,7 @@ fn registered() -> (Shared<Module>, Vec<Described>) {
 
 /// One function or property, as its author registered it.
 #[derive(Debug, Clone)]
-pub(super) struct Described {
+pub(super) struct FunctionDoc {
     /// What it is about, for people.
     pub(super) group: &'static str,
     pub(super) name: String,
@@ -227,13 +227,13 @@ pub(super) struct Described {
 }
 
 /// Where functions are registered with their parameters and documentation.
-pub(super) struct Surface<'m> {
+pub(super) struct CtxSurface<'m> {
     module: &'m mut Module,
     group: &'static str,
-    described: Vec<Described>,
+    described: Vec<FunctionDoc>,
 }
 
-impl Surface<'_> {
+impl CtxSurface<'_> {
     /// What the functions that come now are about, for people.
     fn group(&mut self, name: &'static str) {
         self.group = name;
@@ -269,7 +269,7 @@ impl Surface<'_> {
 
     fn describe(&mut self, name: &str, is_property: bool, params: &[&str], doc: &str) {
         let Some((result, params)) = params.split_last() else { return };
-        self.described.push(Described {
+        self.described.push(FunctionDoc {
             group: self.group,
             name: name.to_owned(),
             is_property,

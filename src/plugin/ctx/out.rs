@@ -2,18 +2,18 @@
 
 use rhai::Dynamic;
 
-use super::{Ctx, Running, Surface};
+use super::{Ctx, CtxSurface, RunningCall};
 use crate::plugin::call::Hook;
 use crate::plugin::convert::clean;
-use crate::plugin::error::ErrorKind;
-use crate::plugin::fault::{Fault, Throw, over, stop, throw};
+use crate::plugin::error::ScriptErrorKind;
+use crate::plugin::fault::{HostFault, RhaiThrow, over, stop, throw};
 use crate::plugin::grant::Permission;
-use crate::plugin::limits::{Limit, Stop};
+use crate::plugin::limits::{ScriptLimit, ScriptStop};
 
 /// The most characters of a note, a warning or a refusal.
 const LINE: usize = 1_000;
 
-pub(super) fn register(surface: &mut Surface<'_>) {
+pub(super) fn register(surface: &mut CtxSurface<'_>) {
     surface.group("Telling people");
     surface.add(
         "note",
@@ -44,7 +44,7 @@ pub(super) fn register(surface: &mut Surface<'_>) {
 }
 
 /// Whole numbers and fractions together make a fraction.
-fn mixed_clamp(value: Dynamic, a: Dynamic, b: Dynamic) -> Result<f64, Throw> {
+fn mixed_clamp(value: Dynamic, a: Dynamic, b: Dynamic) -> Result<f64, RhaiThrow> {
     let float = |n: &Dynamic| match (n.as_float(), n.as_int()) {
         (Ok(float), _) => Ok(float),
         (_, Ok(whole)) => whole.to_string().parse().map_err(|_| not_a_number()),
@@ -53,47 +53,50 @@ fn mixed_clamp(value: Dynamic, a: Dynamic, b: Dynamic) -> Result<f64, Throw> {
     Ok(float(&value)?.min(float(&b)?).max(float(&a)?))
 }
 
-fn not_a_number() -> Throw {
-    throw(ErrorKind::Runtime, "clamp: three numbers are expected")
+fn not_a_number() -> RhaiThrow {
+    throw(ScriptErrorKind::Runtime, "clamp: three numbers are expected")
 }
 
-impl Running {
-    fn note(&self, text: &str) -> Result<(), Throw> {
+impl RunningCall {
+    fn note(&self, text: &str) -> Result<(), RhaiThrow> {
         if !self.call.hook.writes() {
-            return Err(throw(ErrorKind::Permission, "note: this hook is read-only"));
+            return Err(throw(ScriptErrorKind::Permission, "note: this hook is read-only"));
         }
         self.needs("note", &Permission::Notes)?;
         let line = self.line("note", text)?;
         let mut done = self.done();
         if done.notes.len() >= self.limits().notes {
-            return Err(over(Limit::Chatter, format!("note: one call may show {} at most", self.limits().notes)));
+            return Err(over(ScriptLimit::Chatter, format!("note: one call may show {} at most", self.limits().notes)));
         }
         done.notes.push(line);
         Ok(())
     }
 
-    fn warn(&self, text: &str) -> Result<(), Throw> {
+    fn warn(&self, text: &str) -> Result<(), RhaiThrow> {
         let line = self.line("warn", text)?;
         let mut done = self.done();
         if done.warnings.len() >= self.limits().warnings {
-            return Err(over(Limit::Chatter, format!("warn: one call may give {} at most", self.limits().warnings)));
+            return Err(over(
+                ScriptLimit::Chatter,
+                format!("warn: one call may give {} at most", self.limits().warnings),
+            ));
         }
         done.warnings.push(line);
         Ok(())
     }
 
-    fn fail(&self, text: &str) -> Result<(), Throw> {
+    fn fail(&self, text: &str) -> Result<(), RhaiThrow> {
         if !matches!(self.call.hook, Hook::OnInput | Hook::Tool) {
             let message = "fail: only on_input can refuse what the user wrote, and a tool what the model asks";
-            return Err(throw(ErrorKind::Runtime, message));
+            return Err(throw(ScriptErrorKind::Runtime, message));
         }
         let line = self.line("fail", text)?;
         self.done().refused = Some(line);
-        Err(stop(Stop::Refused))
+        Err(stop(ScriptStop::Refused))
     }
 
-    fn line(&self, name: &str, text: &str) -> Result<String, Throw> {
+    fn line(&self, name: &str, text: &str) -> Result<String, RhaiThrow> {
         let short: String = text.chars().take(LINE).collect();
-        clean(&short, &mut self.done().bytes).map_err(|error| Fault::from(error).throw_in(name))
+        clean(&short, &mut self.done().bytes).map_err(|error| HostFault::from(error).throw_in(name))
     }
 }

@@ -2,14 +2,14 @@
 
 use rhai::{Dynamic, Map};
 
-use super::{Ctx, Running, Surface};
+use super::{Ctx, CtxSurface, RunningCall};
 use crate::plugin::call::Hook;
 use crate::plugin::convert::{clean, kind_of};
-use crate::plugin::error::ErrorKind;
-use crate::plugin::fault::{Fault, Throw, over, throw};
+use crate::plugin::error::ScriptErrorKind;
+use crate::plugin::fault::{HostFault, RhaiThrow, over, throw};
 use crate::plugin::grant::Permission;
-use crate::plugin::limits::Limit;
-use crate::plugin::plan::{Injection, LoreWish, depth_of, slots};
+use crate::plugin::limits::ScriptLimit;
+use crate::plugin::plan::{LoreSelection, TextInjection, depth_of, slots};
 use crate::plugin::suggest::did_you_mean;
 
 /// The most texts of one call.
@@ -21,7 +21,7 @@ const DEEPEST: i64 = 1_000;
 /// Priorities go so far up and down.
 const PRIORITY: i64 = 100;
 
-pub(super) fn register(surface: &mut Surface<'_>) {
+pub(super) fn register(surface: &mut CtxSurface<'_>) {
     surface.group("The prompt");
     let doc = "Puts a text into the prompt, in a slot: \"status\", \"system\" or \"note\". Only in plan.";
     surface.add(
@@ -50,13 +50,16 @@ pub(super) fn register(surface: &mut Surface<'_>) {
     );
 }
 
-impl Running {
-    fn inject(&self, slot: &str, text: &str, how: &Map) -> Result<(), Throw> {
+impl RunningCall {
+    fn inject(&self, slot: &str, text: &str, how: &Map) -> Result<(), RhaiThrow> {
         self.in_plan("inject")?;
         let name = format!("inject(\"{}\")", slot.chars().take(40).collect::<String>());
         let Some(depth) = depth_of(slot) else {
             let (hint, all) = (did_you_mean(slot, slots()), slots().collect::<Vec<_>>().join(", "));
-            return Err(throw(ErrorKind::Runtime, format!("{name}: there is no such slot{hint}; there are {all}")));
+            return Err(throw(
+                ScriptErrorKind::Runtime,
+                format!("{name}: there is no such slot{hint}; there are {all}"),
+            ));
         };
         self.needs(&name, &Permission::PromptInject(slot.to_owned()))?;
         let (mut depth, mut priority) = (depth, 0);
@@ -67,22 +70,22 @@ impl Running {
                 _ => {
                     let hint = did_you_mean(key, ["priority", "depth"]);
                     let message = format!("{name}: there is no \"{key}\"{hint}; there are priority and depth");
-                    return Err(throw(ErrorKind::Runtime, message));
+                    return Err(throw(ScriptErrorKind::Runtime, message));
                 }
             }
         }
         let text = self.leaves(&name, text)?;
         let mut done = self.done();
         if done.plan.injected.len() >= MOST_TEXTS {
-            return Err(over(Limit::Chatter, format!("{name}: one call may inject {MOST_TEXTS} texts at most")));
+            return Err(over(ScriptLimit::Chatter, format!("{name}: one call may inject {MOST_TEXTS} texts at most")));
         }
         if !text.trim().is_empty() {
-            done.plan.injected.push(Injection { slot: slot.to_owned(), text, depth, priority });
+            done.plan.injected.push(TextInjection { slot: slot.to_owned(), text, depth, priority });
         }
         Ok(())
     }
 
-    fn wish(&self, name: &str, entry: &str, is_in: bool) -> Result<(), Throw> {
+    fn wish(&self, name: &str, entry: &str, is_in: bool) -> Result<(), RhaiThrow> {
         self.in_plan(name)?;
         let short: String = entry.chars().take(80).collect();
         let name = format!("{name}(\"{short}\")");
@@ -90,33 +93,33 @@ impl Running {
         let entry = self.leaves(&name, entry.trim())?;
         let mut done = self.done();
         if done.plan.lore.len() >= MOST_LORE {
-            return Err(over(Limit::Chatter, format!("{name}: one call may name {MOST_LORE} entries at most")));
+            return Err(over(ScriptLimit::Chatter, format!("{name}: one call may name {MOST_LORE} entries at most")));
         }
-        done.plan.lore.push(LoreWish { entry, is_in });
+        done.plan.lore.push(LoreSelection { entry, is_in });
         Ok(())
     }
 
-    fn in_plan(&self, name: &str) -> Result<(), Throw> {
+    fn in_plan(&self, name: &str) -> Result<(), RhaiThrow> {
         if self.call.hook == Hook::Plan {
             return Ok(());
         }
-        Err(throw(ErrorKind::Runtime, format!("{name}: only plan(ctx) has a say in the prompt")))
+        Err(throw(ScriptErrorKind::Runtime, format!("{name}: only plan(ctx) has a say in the prompt")))
     }
 
     /// A text on its way out of the script.
-    fn leaves(&self, name: &str, text: &str) -> Result<String, Throw> {
-        clean(text, &mut self.done().bytes).map_err(|error| Fault::from(error).throw_in(name))
+    fn leaves(&self, name: &str, text: &str) -> Result<String, RhaiThrow> {
+        clean(text, &mut self.done().bytes).map_err(|error| HostFault::from(error).throw_in(name))
     }
 }
 
 /// A whole number within bounds.
-fn whole(name: &str, key: &str, value: &Dynamic, (least, most): (i64, i64)) -> Result<i64, Throw> {
+fn whole(name: &str, key: &str, value: &Dynamic, (least, most): (i64, i64)) -> Result<i64, RhaiThrow> {
     match value.as_int() {
         Ok(number) if (least..=most).contains(&number) => Ok(number),
-        Ok(number) => Err(throw(ErrorKind::Runtime, format!("{name}: {key} is {least} to {most}, not {number}"))),
+        Ok(number) => Err(throw(ScriptErrorKind::Runtime, format!("{name}: {key} is {least} to {most}, not {number}"))),
         Err(_) => {
             let given = kind_of(value);
-            Err(throw(ErrorKind::Runtime, format!("{name}: {key} is a whole number, not {given}")))
+            Err(throw(ScriptErrorKind::Runtime, format!("{name}: {key} is a whole number, not {given}")))
         }
     }
 }

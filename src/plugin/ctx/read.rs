@@ -5,14 +5,14 @@ use std::sync::Arc;
 use rhai::{Array, Dynamic, ImmutableString, Map};
 use serde_json::Value;
 
-use super::{Ctx, Running, Surface};
+use super::{Ctx, CtxSurface, RunningCall};
 use crate::plugin::call::Hook;
-use crate::plugin::command::Typed;
+use crate::plugin::command::SlashCommand;
 use crate::plugin::convert::to_script;
-use crate::plugin::error::ErrorKind;
-use crate::plugin::fault::{Throw, over, throw};
+use crate::plugin::error::ScriptErrorKind;
+use crate::plugin::fault::{RhaiThrow, over, throw};
 use crate::plugin::grant::Permission;
-use crate::plugin::limits::Limit;
+use crate::plugin::limits::ScriptLimit;
 use crate::plugin::{suggest, words};
 use crate::world::{Pointer, World};
 
@@ -22,21 +22,21 @@ const RECENT: usize = 50;
 /// The most bytes of a name in it.
 const NAME: usize = 200;
 
-pub(super) fn register(surface: &mut Surface<'_>) {
+pub(super) fn register(surface: &mut CtxSurface<'_>) {
     surface.group("Reading");
     state(surface);
     facts(surface);
     people(surface);
 }
 
-fn state(surface: &mut Surface<'_>) {
+fn state(surface: &mut CtxSurface<'_>) {
     surface.add(
         "may",
         &["ctx: Ctx", "permission: string", "bool"],
         "Whether the session granted a permission, by its word in the manifest.",
-        |ctx: &mut Ctx, word: &str| -> Result<bool, Throw> {
+        |ctx: &mut Ctx, word: &str| -> Result<bool, RhaiThrow> {
             let parsed = word.parse::<Permission>();
-            let permission = parsed.map_err(|error| throw(ErrorKind::Runtime, format!("may: {error}")))?;
+            let permission = parsed.map_err(|error| throw(ScriptErrorKind::Runtime, format!("may: {error}")))?;
             Ok(ctx.0.call.grants.contains(&permission))
         },
     );
@@ -50,7 +50,7 @@ fn state(surface: &mut Surface<'_>) {
         "get",
         &["ctx: Ctx", "path: string", "default: ?", "?"],
         "The value at a path, or the default if there is none.",
-        |ctx: &mut Ctx, path: &str, default: Dynamic| -> Result<Dynamic, Throw> {
+        |ctx: &mut Ctx, path: &str, default: Dynamic| -> Result<Dynamic, RhaiThrow> {
             Ok(ctx.0.find("get", path)?.unwrap_or(default))
         },
     );
@@ -58,7 +58,7 @@ fn state(surface: &mut Surface<'_>) {
         "has",
         &["ctx: Ctx", "path: string", "bool"],
         "Whether there is a value at a path.",
-        |ctx: &mut Ctx, path: &str| -> Result<bool, Throw> {
+        |ctx: &mut Ctx, path: &str| -> Result<bool, RhaiThrow> {
             let place = ctx.0.readable("has", path)?;
             Ok(at(&ctx.0.done().world, &place).is_some())
         },
@@ -79,13 +79,13 @@ fn state(surface: &mut Surface<'_>) {
         "before",
         &["ctx: Ctx", "path: string", "default: ?", "?"],
         "The value at a path in the parent's state, or the default.",
-        |ctx: &mut Ctx, path: &str, default: Dynamic| -> Result<Dynamic, Throw> {
+        |ctx: &mut Ctx, path: &str, default: Dynamic| -> Result<Dynamic, RhaiThrow> {
             Ok(ctx.0.before(path)?.unwrap_or(default))
         },
     );
 }
 
-fn facts(surface: &mut Surface<'_>) {
+fn facts(surface: &mut CtxSurface<'_>) {
     surface.get(
         "text",
         "string",
@@ -115,15 +115,16 @@ fn facts(surface: &mut Surface<'_>) {
     );
 }
 
-fn people(surface: &mut Surface<'_>) {
-    surface
-        .get("config", "Config", "The plugin's settings: ctx.config.name.", |ctx: &mut Ctx| Config(Arc::clone(&ctx.0)));
-    surface.module.set_custom_type::<Config>("Config");
+fn people(surface: &mut CtxSurface<'_>) {
+    surface.get("config", "Config", "The plugin's settings: ctx.config.name.", |ctx: &mut Ctx| {
+        ConfigHandle(Arc::clone(&ctx.0))
+    });
+    surface.module.set_custom_type::<ConfigHandle>("Config");
     rhai::FuncRegistration::new_index_getter()
         .in_global_namespace()
         .with_params_info(["config: Config", "name: string", "?"])
         .with_comments(["/// The value of a setting."])
-        .set_into_module(surface.module, |config: &mut Config, name: &str| config.get(name));
+        .set_into_module(surface.module, |config: &mut ConfigHandle, name: &str| config.get(name));
     surface.get("user", "Map", "The user's persona: name.", |ctx: &mut Ctx| named(&ctx.0.call.user));
     surface.get("char", "Map", "The character that speaks: name.", |ctx: &mut Ctx| named(&ctx.0.call.character));
     surface.get(
@@ -136,23 +137,23 @@ fn people(surface: &mut Surface<'_>) {
 
 /// The settings, as a value whose properties are read one by one.
 #[derive(Clone)]
-struct Config(Arc<Running>);
+struct ConfigHandle(Arc<RunningCall>);
 
-impl Config {
-    fn get(&self, name: &str) -> Result<Dynamic, Throw> {
+impl ConfigHandle {
+    fn get(&self, name: &str) -> Result<Dynamic, RhaiThrow> {
         match self.0.call.config.get(name) {
             Some(value) => script_value(&self.0, "config", value),
             None => {
                 let known = self.0.call.config.keys().map(String::as_str);
                 let hint = suggest::did_you_mean(name, known);
-                Err(throw(ErrorKind::Runtime, format!("the plugin has no setting \"{name}\"{hint}")))
+                Err(throw(ScriptErrorKind::Runtime, format!("the plugin has no setting \"{name}\"{hint}")))
             }
         }
     }
 }
 
-impl Running {
-    fn get(&self, path: &str) -> Result<Dynamic, Throw> {
+impl RunningCall {
+    fn get(&self, path: &str) -> Result<Dynamic, RhaiThrow> {
         if let Some(value) = self.find("get", path)? {
             return Ok(value);
         }
@@ -161,32 +162,32 @@ impl Running {
             none if none.is_empty() => format!(" (give a default: ctx.get(\"{path}\", 0))"),
             some => some,
         };
-        Err(throw(ErrorKind::Runtime, format!("state has no \"{path}\"{hint}")))
+        Err(throw(ScriptErrorKind::Runtime, format!("state has no \"{path}\"{hint}")))
     }
 
-    fn find(&self, function: &str, path: &str) -> Result<Option<Dynamic>, Throw> {
+    fn find(&self, function: &str, path: &str) -> Result<Option<Dynamic>, RhaiThrow> {
         let place = self.readable(function, path)?;
         let world = Arc::clone(&self.done().world);
         at(&world, &place).map(|value| script_value(self, path, &value.to_value())).transpose()
     }
 
-    fn before(&self, path: &str) -> Result<Option<Dynamic>, Throw> {
+    fn before(&self, path: &str) -> Result<Option<Dynamic>, RhaiThrow> {
         let place = self.readable("before", path)?;
         at(&self.call.before, &place).map(|value| script_value(self, path, &value.to_value())).transpose()
     }
 
-    fn keys(&self, path: &str) -> Result<Array, Throw> {
+    fn keys(&self, path: &str) -> Result<Array, RhaiThrow> {
         let place = self.readable("keys", path)?;
         let done = self.done();
         let keys: Array = match at(&done.world, &place) {
-            Some(At::Vars(map)) | Some(At::Value(Value::Object(map))) => {
+            Some(StateView::Vars(map)) | Some(StateView::Value(Value::Object(map))) => {
                 map.keys().map(|key| key.as_str().into()).collect()
             }
-            Some(At::Value(Value::Array(list))) => (0_i64..).take(list.len()).map(Dynamic::from).collect(),
+            Some(StateView::Value(Value::Array(list))) => (0_i64..).take(list.len()).map(Dynamic::from).collect(),
             _ => Array::new(),
         };
         if keys.len() > self.limits().array {
-            return Err(over(Limit::Size, format!("keys(\"{path}\"): too many for one list")));
+            return Err(over(ScriptLimit::Size, format!("keys(\"{path}\"): too many for one list")));
         }
         Ok(keys)
     }
@@ -200,7 +201,7 @@ impl Running {
         let Ok(place) = self.readable("get", folder) else { return Vec::new() };
         let done = self.done();
         match at(&done.world, &place) {
-            Some(At::Vars(map)) | Some(At::Value(Value::Object(map))) => {
+            Some(StateView::Vars(map)) | Some(StateView::Value(Value::Object(map))) => {
                 map.keys().take(200).map(|key| format!("{prefix}{key}")).collect()
             }
             _ => Vec::new(),
@@ -210,18 +211,18 @@ impl Running {
     /// The command of this plugin that was typed, and what stands after it. Others are somebody else's, or mean nothing.
     fn command(&self) -> Option<(&str, &str)> {
         let is_own = self.call.hook == Hook::OnInput && self.call.command_of.is_none();
-        let typed = is_own.then(|| Typed::parse(&self.call.text)).flatten()?;
+        let typed = is_own.then(|| SlashCommand::parse(&self.call.text)).flatten()?;
         Some((self.plugin.manifest.command(typed.word)?.name.as_str(), typed.args))
     }
 }
 
 /// What stands at a place: the top of the state is a map without a value of its own.
-enum At<'w> {
+enum StateView<'w> {
     Vars(&'w serde_json::Map<String, Value>),
     Value(&'w Value),
 }
 
-impl At<'_> {
+impl StateView<'_> {
     fn to_value(&self) -> std::borrow::Cow<'_, Value> {
         match self {
             Self::Vars(map) => std::borrow::Cow::Owned(Value::Object((*map).clone())),
@@ -230,16 +231,17 @@ impl At<'_> {
     }
 }
 
-fn at<'w>(world: &'w World, place: &Pointer) -> Option<At<'w>> {
-    if place.is_root() { Some(At::Vars(&world.vars)) } else { world.get(place).map(At::Value) }
+fn at<'w>(world: &'w World, place: &Pointer) -> Option<StateView<'w>> {
+    if place.is_root() { Some(StateView::Vars(&world.vars)) } else { world.get(place).map(StateView::Value) }
 }
 
-fn script_value(running: &Running, what: &str, value: &Value) -> Result<Dynamic, Throw> {
-    to_script(value, running.limits())
-        .map_err(|_| over(Limit::Size, format!("\"{what}\" is too large to read at once: read the parts you need")))
+fn script_value(running: &RunningCall, what: &str, value: &Value) -> Result<Dynamic, RhaiThrow> {
+    to_script(value, running.limits()).map_err(|_| {
+        over(ScriptLimit::Size, format!("\"{what}\" is too large to read at once: read the parts you need"))
+    })
 }
 
-fn node(running: &Running) -> Map {
+fn node(running: &RunningCall) -> Map {
     let facts = &running.call.node;
     let number = |n: u64| Dynamic::from(i64::try_from(n).unwrap_or(i64::MAX));
     [
@@ -256,7 +258,7 @@ fn named(name: &str) -> Map {
     [("name".into(), name.into())].into_iter().collect()
 }
 
-fn recent(running: &Running, n: i64) -> Array {
+fn recent(running: &RunningCall, n: i64) -> Array {
     let wanted = usize::try_from(n).unwrap_or(0).min(RECENT);
     let all = &running.call.recent;
     let messages = all.get(all.len().saturating_sub(wanted)..).unwrap_or_default();
@@ -264,7 +266,7 @@ fn recent(running: &Running, n: i64) -> Array {
     let room = running.limits().string / 2;
     let fits = messages.iter().map(|message| message.text.len()).sum::<usize>() <= room;
     let each = if fits { room } else { room / wanted.max(1) };
-    let map = |message: &crate::plugin::Recent| -> Dynamic {
+    let map = |message: &crate::plugin::RecentMessage| -> Dynamic {
         let entries: [(&str, Dynamic); 3] = [
             ("role", message.role.as_str().into()),
             ("name", beginning(&message.name, NAME).into()),
@@ -285,7 +287,7 @@ fn end(text: &str, room: usize) -> &str {
     text.get(text.ceil_char_boundary(text.len().saturating_sub(room))..).unwrap_or_default()
 }
 
-fn language(running: &Running) -> ImmutableString {
+fn language(running: &RunningCall) -> ImmutableString {
     let written = &running.plugin.manifest.languages;
     let wanted = running.call.language.as_str();
     match words::best(written.iter().map(String::as_str), wanted).and_then(|at| written.get(at)) {

@@ -1,17 +1,17 @@
 //! Proposing a summary of turns that were played: the host keeps it beside its own when the message is written.
 
-use super::{Ctx, Running, Surface};
+use super::{Ctx, CtxSurface, RunningCall};
 use crate::plugin::call::Hook;
 use crate::plugin::convert::clean;
-use crate::plugin::error::ErrorKind;
-use crate::plugin::fault::{Fault, Throw, over, throw};
+use crate::plugin::error::ScriptErrorKind;
+use crate::plugin::fault::{HostFault, RhaiThrow, over, throw};
 use crate::plugin::grant::Permission;
-use crate::plugin::limits::Limit;
-use crate::plugin::summary::{LONGEST, Summary};
+use crate::plugin::limits::ScriptLimit;
+use crate::plugin::summary::{LONGEST, SummaryProposal};
 
 const OF: &str = "propose_summary";
 
-pub(super) fn register(surface: &mut Surface<'_>) {
+pub(super) fn register(surface: &mut CtxSurface<'_>) {
     surface.group("Summing up");
     surface.add(
         OF,
@@ -28,37 +28,37 @@ pub(super) fn register(surface: &mut Surface<'_>) {
     );
 }
 
-impl Running {
-    fn propose_summary(&self, text: &str, turns: i64, upto: Option<i64>) -> Result<(), Throw> {
+impl RunningCall {
+    fn propose_summary(&self, text: &str, turns: i64, upto: Option<i64>) -> Result<(), RhaiThrow> {
         if !self.call.hook.writes() {
-            return Err(throw(ErrorKind::Permission, format!("{OF}: this hook is read-only")));
+            return Err(throw(ScriptErrorKind::Permission, format!("{OF}: this hook is read-only")));
         }
         if !matches!(self.call.hook, Hook::OnReply | Hook::OnEdit | Hook::OnAnswer) {
             let message = "only on_reply, on_edit and on_answer may propose a summary";
-            return Err(throw(ErrorKind::Runtime, format!("{OF}: {message}")));
+            return Err(throw(ScriptErrorKind::Runtime, format!("{OF}: {message}")));
         }
         self.needs(OF, &Permission::TreeSummarise)?;
         let (turns, upto) = self.turns(turns, upto)?;
         let length = text.chars().count();
         if text.trim().is_empty() {
-            return Err(throw(ErrorKind::Runtime, format!("{OF}: the text is empty: there is nothing to tell")));
+            return Err(throw(ScriptErrorKind::Runtime, format!("{OF}: the text is empty: there is nothing to tell")));
         }
         if length > LONGEST {
             let message = format!("{OF}: a summary has at most {LONGEST} characters, and this has {length}");
-            return Err(throw(ErrorKind::Runtime, message));
+            return Err(throw(ScriptErrorKind::Runtime, message));
         }
-        let text = clean(text.trim(), &mut self.done().bytes).map_err(|error| Fault::from(error).throw_in(OF))?;
+        let text = clean(text.trim(), &mut self.done().bytes).map_err(|error| HostFault::from(error).throw_in(OF))?;
         let mut done = self.done();
         if done.summary.is_some() {
-            return Err(over(Limit::Chatter, format!("{OF}: one call of a hook may propose one summary")));
+            return Err(over(ScriptLimit::Chatter, format!("{OF}: one call of a hook may propose one summary")));
         }
-        done.summary = Some(Summary { text, turns, upto });
+        done.summary = Some(SummaryProposal { text, turns, upto });
         Ok(())
     }
 
     /// How many turns, and the last of them.
-    fn turns(&self, turns: i64, upto: Option<i64>) -> Result<(u64, u64), Throw> {
-        let wrong = |message: String| throw(ErrorKind::Runtime, format!("{OF}: {message}"));
+    fn turns(&self, turns: i64, upto: Option<i64>) -> Result<(u64, u64), RhaiThrow> {
+        let wrong = |message: String| throw(ScriptErrorKind::Runtime, format!("{OF}: {message}"));
         let now = self.call.node.turn;
         let last = match upto {
             None => self.call.answer.as_ref().map_or(now, |answer| answer.turn),

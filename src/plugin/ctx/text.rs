@@ -5,22 +5,22 @@ use std::sync::Arc;
 use rhai::{Array, Dynamic, ImmutableString, Map};
 use serde_json::Value;
 
-use super::{Ctx, Running, Surface};
+use super::{Ctx, CtxSurface, RunningCall};
 use crate::plugin::convert::to_script;
-use crate::plugin::error::ErrorKind;
-use crate::plugin::fault::{Throw, over, throw};
-use crate::plugin::limits::Limit;
+use crate::plugin::error::ScriptErrorKind;
+use crate::plugin::fault::{RhaiThrow, over, throw};
+use crate::plugin::limits::ScriptLimit;
 use crate::plugin::mvu;
-use crate::plugin::regexes::{Compiled, Pattern};
-use crate::world::{Change, Pointer, World};
+use crate::plugin::regexes::{CompiledRegex, RegexResult};
+use crate::world::{Pointer, StateChange, World};
 
-pub(super) fn register(surface: &mut Surface<'_>) {
+pub(super) fn register(surface: &mut CtxSurface<'_>) {
     surface.group("Looking into text");
     patterns(surface);
     blocks(surface);
 }
 
-fn patterns(surface: &mut Surface<'_>) {
+fn patterns(surface: &mut CtxSurface<'_>) {
     let doc = "The first match of a regular expression as a map of its groups (\"0\" is the whole match); () if none.";
     surface.add("find", &["ctx: Ctx", "pattern: string", "?"], doc, |ctx: &mut Ctx, pattern: &str| {
         ctx.0.find_first(pattern, &ctx.0.call.text)
@@ -43,12 +43,12 @@ fn patterns(surface: &mut Surface<'_>) {
     );
 }
 
-fn blocks(surface: &mut Surface<'_>) {
+fn blocks(surface: &mut CtxSurface<'_>) {
     surface.add(
         "block",
         &["ctx: Ctx", "tag: string", "?"],
         "What stands between <tag> and </tag> (or the end of the text); () if there is no such block.",
-        |ctx: &mut Ctx, tag: &str| -> Result<Dynamic, Throw> {
+        |ctx: &mut Ctx, tag: &str| -> Result<Dynamic, RhaiThrow> {
             let block = mvu::block(ctx.0.bounded("block", &ctx.0.call.text)?, tag);
             block.map_or(Ok(Dynamic::UNIT), |inside| ctx.0.script_text("block", inside))
         },
@@ -57,7 +57,7 @@ fn blocks(surface: &mut Surface<'_>) {
         "strip_block",
         &["ctx: Ctx", "tag: string", "string"],
         "The text without its <tag>…</tag> blocks.",
-        |ctx: &mut Ctx, tag: &str| -> Result<Dynamic, Throw> {
+        |ctx: &mut Ctx, tag: &str| -> Result<Dynamic, RhaiThrow> {
             let stripped = mvu::strip(ctx.0.bounded("strip_block", &ctx.0.call.text)?, tag);
             ctx.0.script_text("strip_block", &stripped)
         },
@@ -94,14 +94,14 @@ fn blocks(surface: &mut Surface<'_>) {
     );
 }
 
-impl Running {
-    fn find_first(&self, pattern: &str, text: &str) -> Result<Dynamic, Throw> {
+impl RunningCall {
+    fn find_first(&self, pattern: &str, text: &str) -> Result<Dynamic, RhaiThrow> {
         let pattern = self.regex("find", pattern, text)?;
         let found = pattern.regex.captures(text);
         found.map_or(Ok(Dynamic::UNIT), |captures| Ok(groups(&pattern.regex, &captures).into()))
     }
 
-    fn find_every(&self, pattern: &str, text: &str) -> Result<Array, Throw> {
+    fn find_every(&self, pattern: &str, text: &str) -> Result<Array, RhaiThrow> {
         let pattern = self.regex("find_all", pattern, text)?;
         let mut all = Array::new();
         let mut bytes = self.limits().string;
@@ -109,7 +109,7 @@ impl Running {
             bytes = bytes.saturating_sub(captures.iter().flatten().map(|group| group.len()).sum());
             if bytes == 0 || self.watch.late() {
                 self.in_time()?;
-                return Err(over(Limit::Size, "find_all: the matches are too long for one list"));
+                return Err(over(ScriptLimit::Size, "find_all: the matches are too long for one list"));
             }
             all.push(groups(&pattern.regex, &captures).into());
         }
@@ -117,12 +117,12 @@ impl Running {
     }
 
     /// A compiled pattern that may be run over this text.
-    fn regex(&self, function: &str, pattern: &str, text: &str) -> Result<Arc<Pattern>, Throw> {
+    fn regex(&self, function: &str, pattern: &str, text: &str) -> Result<Arc<CompiledRegex>, RhaiThrow> {
         self.in_time()?;
         let limits = self.limits();
         let pattern = self.compiled(function, pattern)?.map_err(|why| match why.too_big {
-            true => over(Limit::Regex, format!("{function}: {}", why.message)),
-            false => throw(ErrorKind::Runtime, format!("{function}: {}", why.message)),
+            true => over(ScriptLimit::Regex, format!("{function}: {}", why.message)),
+            false => throw(ScriptErrorKind::Runtime, format!("{function}: {}", why.message)),
         })?;
         let most = pattern.most_text(text.len(), limits);
         if text.len() <= most {
@@ -130,11 +130,11 @@ impl Running {
         }
         let most = most >> 10;
         let what = format!("this pattern is too heavy for a text of more than {most} KiB; [a-z] is lighter than \\w");
-        Err(over(Limit::Regex, format!("{function}: {what}")))
+        Err(over(ScriptLimit::Regex, format!("{function}: {what}")))
     }
 
     /// One that stands in the script is compiled for all calls, and no call pays for it.
-    fn compiled(&self, function: &str, pattern: &str) -> Result<Compiled, Throw> {
+    fn compiled(&self, function: &str, pattern: &str) -> Result<RegexResult, RhaiThrow> {
         let (regexes, limits) = (&self.plugin.regexes, self.limits());
         let Some(constant) = regexes.constant(pattern) else {
             self.count_made_up(function, pattern)?;
@@ -144,7 +144,7 @@ impl Running {
         Ok(known.unwrap_or_else(|| self.watch.aside(|| constant.compiled(pattern, limits))).clone())
     }
 
-    fn count_made_up(&self, function: &str, pattern: &str) -> Result<(), Throw> {
+    fn count_made_up(&self, function: &str, pattern: &str) -> Result<(), RhaiThrow> {
         let most = self.limits().regex_fresh;
         let mut done = self.done();
         if done.made_up.contains(pattern) {
@@ -153,29 +153,29 @@ impl Running {
         if done.made_up.len() >= most {
             let what =
                 format!("{function}: one call may make up {most} patterns; those that stand in the script are free");
-            return Err(over(Limit::Regex, what));
+            return Err(over(ScriptLimit::Regex, what));
         }
         done.made_up.insert(pattern.to_owned());
         Ok(())
     }
 
     /// A text that is short enough to be looked through.
-    fn bounded<'t>(&self, function: &str, text: &'t str) -> Result<&'t str, Throw> {
+    fn bounded<'t>(&self, function: &str, text: &'t str) -> Result<&'t str, RhaiThrow> {
         self.in_time()?;
         if text.len() <= self.limits().text {
             return Ok(text);
         }
-        Err(over(Limit::Size, format!("{function}: the text is longer than {} KiB", self.limits().text >> 10)))
+        Err(over(ScriptLimit::Size, format!("{function}: the text is longer than {} KiB", self.limits().text >> 10)))
     }
 
-    fn script_text(&self, function: &str, text: &str) -> Result<Dynamic, Throw> {
+    fn script_text(&self, function: &str, text: &str) -> Result<Dynamic, RhaiThrow> {
         if text.len() > self.limits().string {
-            return Err(over(Limit::Size, format!("{function}: the text is too long for a script")));
+            return Err(over(ScriptLimit::Size, format!("{function}: the text is too long for a script")));
         }
         Ok(text.into())
     }
 
-    fn mvu_commands(&self) -> Result<Array, Throw> {
+    fn mvu_commands(&self) -> Result<Array, RhaiThrow> {
         let text = self.bounded("mvu_commands", &self.call.text)?;
         let mut parsed = mvu::parse(text, self.limits().matches);
         let root = &self.plugin.manifest.state.root;
@@ -191,13 +191,13 @@ impl Running {
         drop(done);
         let maps = parsed.commands.iter().map(|command| {
             let value = to_script(&command.to_json(), self.limits());
-            value.map_err(|_| over(Limit::Size, "mvu_commands: a value is too large for a script"))
+            value.map_err(|_| over(ScriptLimit::Size, "mvu_commands: a value is too large for a script"))
         });
         maps.collect()
     }
 
     /// Whether a command is about the values of another plugin, which this one neither has under that name nor may write.
-    fn is_others(&self, command: &mvu::Command, world: &World) -> bool {
+    fn is_others(&self, command: &mvu::MvuCommand, world: &World) -> bool {
         let place = command.place(&Pointer::default());
         let is_own = || {
             let root = &self.plugin.manifest.state.root;
@@ -207,13 +207,13 @@ impl Running {
         self.call.others.iter().any(|other| place.below(other).is_some()) && !self.may_write(&place) && !is_own()
     }
 
-    fn mvu_start(&self) -> Result<Dynamic, Throw> {
+    fn mvu_start(&self) -> Result<Dynamic, RhaiThrow> {
         let values = self.start_values("mvu_start")?;
         to_script(&Value::Object(values), self.limits())
-            .map_err(|_| over(Limit::Size, "mvu_start: the values are too large for a script"))
+            .map_err(|_| over(ScriptLimit::Size, "mvu_start: the values are too large for a script"))
     }
 
-    fn mvu_begin(&self, why: &str) -> Result<bool, Throw> {
+    fn mvu_begin(&self, why: &str) -> Result<bool, RhaiThrow> {
         let values = self.start_values("mvu_begin")?;
         if values.is_empty() {
             return Ok(false);
@@ -222,12 +222,12 @@ impl Running {
         let mut places = Vec::new();
         mvu::join_places(there.as_ref(), "", Value::Object(values), &mut places);
         for (path, value) in places {
-            self.propose("mvu_begin", &path, why, Change::Set(value))?;
+            self.propose("mvu_begin", &path, why, StateChange::Set(value))?;
         }
         Ok(true)
     }
 
-    fn start_values(&self, function: &str) -> Result<serde_json::Map<String, Value>, Throw> {
+    fn start_values(&self, function: &str) -> Result<serde_json::Map<String, Value>, RhaiThrow> {
         let text = self.bounded(function, &self.call.text)?;
         let (values, unread) = mvu::start_values(&self.call.starts, text);
         let mut done = self.done();

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use rhai::Dynamic;
 use serde_json::Value;
 
-use super::{Ctx, Running, Surface};
+use super::{Ctx, CtxSurface, RunningCall};
 use crate::plugin::convert::{clean, from_script, number_from_script};
-use crate::plugin::error::ErrorKind;
-use crate::plugin::fault::{Fault, Throw, over, throw};
-use crate::plugin::limits::Limit;
-use crate::world::{Change, Operation, Pointer, go_on};
+use crate::plugin::error::ScriptErrorKind;
+use crate::plugin::fault::{HostFault, RhaiThrow, over, throw};
+use crate::plugin::limits::ScriptLimit;
+use crate::world::{Pointer, StateChange, StateOperation, go_on};
 
 /// The most characters of a reason.
 const WHY: usize = 200;
@@ -20,14 +20,14 @@ const PATH: &str = "path: string";
 const VALUE: &str = "value: ?";
 const REASON: &str = "why: string";
 
-pub(super) fn register(surface: &mut Surface<'_>) {
+pub(super) fn register(surface: &mut CtxSurface<'_>) {
     surface.group("Writing");
     numbers_and_values(surface);
     maps(surface);
     lists(surface);
 }
 
-fn numbers_and_values(surface: &mut Surface<'_>) {
+fn numbers_and_values(surface: &mut CtxSurface<'_>) {
     let doc = "Adds to the number at a path; a missing one counts as 0.";
     surface.add("add", &["ctx: Ctx", PATH, "n: number", "()"], doc, |ctx: &mut Ctx, path: &str, n: Dynamic| {
         ctx.0.add(path, &n, "")
@@ -40,23 +40,23 @@ fn numbers_and_values(surface: &mut Surface<'_>) {
     );
     let doc = "Puts a value at a path. For amounts prefer add: it stays true on another branch.";
     surface.add("set", &["ctx: Ctx", PATH, VALUE, "()"], doc, |ctx: &mut Ctx, path: &str, value: Dynamic| {
-        ctx.0.put("set", path, &value, "", Change::Set)
+        ctx.0.put("set", path, &value, "", StateChange::Set)
     });
     surface.add(
         "set",
         &["ctx: Ctx", PATH, VALUE, REASON, "()"],
         doc,
-        |ctx: &mut Ctx, path: &str, value: Dynamic, why: &str| ctx.0.put("set", path, &value, why, Change::Set),
+        |ctx: &mut Ctx, path: &str, value: Dynamic, why: &str| ctx.0.put("set", path, &value, why, StateChange::Set),
     );
 }
 
-fn maps(surface: &mut Surface<'_>) {
+fn maps(surface: &mut CtxSurface<'_>) {
     let doc = "Takes the value at a path away.";
     surface.add("remove", &["ctx: Ctx", PATH, "()"], doc, |ctx: &mut Ctx, path: &str| {
-        ctx.0.propose("remove", path, "", Change::Remove)
+        ctx.0.propose("remove", path, "", StateChange::Remove)
     });
     surface.add("remove", &["ctx: Ctx", PATH, REASON, "()"], doc, |ctx: &mut Ctx, path: &str, why: &str| {
-        ctx.0.propose("remove", path, why, Change::Remove)
+        ctx.0.propose("remove", path, why, StateChange::Remove)
     });
     let doc = "Puts a value under a key of the map at a path; a missing map is made.";
     surface.add(
@@ -86,40 +86,42 @@ fn maps(surface: &mut Surface<'_>) {
     );
 }
 
-fn lists(surface: &mut Surface<'_>) {
+fn lists(surface: &mut CtxSurface<'_>) {
     let doc = "Puts a value at the end of the list at a path; a missing list is made.";
     surface.add("append", &["ctx: Ctx", PATH, VALUE, "()"], doc, |ctx: &mut Ctx, path: &str, value: Dynamic| {
-        ctx.0.put("append", path, &value, "", Change::Append)
+        ctx.0.put("append", path, &value, "", StateChange::Append)
     });
     surface.add(
         "append",
         &["ctx: Ctx", PATH, VALUE, REASON, "()"],
         doc,
-        |ctx: &mut Ctx, path: &str, value: Dynamic, why: &str| ctx.0.put("append", path, &value, why, Change::Append),
+        |ctx: &mut Ctx, path: &str, value: Dynamic, why: &str| {
+            ctx.0.put("append", path, &value, why, StateChange::Append)
+        },
     );
     let doc = "Takes one equal value out of the list at a path, wherever it stands.";
     surface.add("take", &["ctx: Ctx", PATH, VALUE, "()"], doc, |ctx: &mut Ctx, path: &str, value: Dynamic| {
-        ctx.0.put("take", path, &value, "", Change::Take)
+        ctx.0.put("take", path, &value, "", StateChange::Take)
     });
     surface.add(
         "take",
         &["ctx: Ctx", PATH, VALUE, REASON, "()"],
         doc,
-        |ctx: &mut Ctx, path: &str, value: Dynamic, why: &str| ctx.0.put("take", path, &value, why, Change::Take),
+        |ctx: &mut Ctx, path: &str, value: Dynamic, why: &str| ctx.0.put("take", path, &value, why, StateChange::Take),
     );
 }
 
-impl Running {
-    fn add(&self, path: &str, n: &Dynamic, why: &str) -> Result<(), Throw> {
-        let number = number_from_script(n).map_err(|error| Fault::from(error).throw_in(&named("add", path)))?;
+impl RunningCall {
+    fn add(&self, path: &str, n: &Dynamic, why: &str) -> Result<(), RhaiThrow> {
+        let number = number_from_script(n).map_err(|error| HostFault::from(error).throw_in(&named("add", path)))?;
         let Some(number) = number else {
             let given = crate::plugin::convert::kind_of(n);
             return Err(throw(
-                ErrorKind::Runtime,
+                ScriptErrorKind::Runtime,
                 format!("{}: a number is expected, not {given}", named("add", path)),
             ));
         };
-        self.propose("add", path, why, Change::Add(number))
+        self.propose("add", path, why, StateChange::Add(number))
     }
 
     fn put(
@@ -128,37 +130,37 @@ impl Running {
         path: &str,
         value: &Dynamic,
         why: &str,
-        change: impl FnOnce(Value) -> Change,
-    ) -> Result<(), Throw> {
+        change: impl FnOnce(Value) -> StateChange,
+    ) -> Result<(), RhaiThrow> {
         let value = self.leaving(name, path, value)?;
         self.propose(name, path, why, change(value))
     }
 
-    fn insert(&self, path: &str, key: &str, value: &Dynamic, why: &str) -> Result<(), Throw> {
+    fn insert(&self, path: &str, key: &str, value: &Dynamic, why: &str) -> Result<(), RhaiThrow> {
         let value = self.leaving("insert", path, value)?;
         let key = self.leaving_text("insert", path, key)?;
-        self.propose("insert", path, why, Change::Insert { key, value })
+        self.propose("insert", path, why, StateChange::Insert { key, value })
     }
 
-    fn shift(&self, from: &str, to: &str, why: &str) -> Result<(), Throw> {
+    fn shift(&self, from: &str, to: &str, why: &str) -> Result<(), RhaiThrow> {
         let place = self.writable("move", from)?;
-        self.propose("move", to, why, Change::Move { from: place })
+        self.propose("move", to, why, StateChange::Move { from: place })
     }
 
     /// A value on its way out of the script.
-    fn leaving(&self, name: &str, path: &str, value: &Dynamic) -> Result<Value, Throw> {
+    fn leaving(&self, name: &str, path: &str, value: &Dynamic) -> Result<Value, RhaiThrow> {
         let mut done = self.done();
         from_script(value, self.limits().depth, &mut done.bytes)
-            .map_err(|error| Fault::from(error).throw_in(&named(name, path)))
+            .map_err(|error| HostFault::from(error).throw_in(&named(name, path)))
     }
 
-    fn leaving_text(&self, name: &str, path: &str, text: &str) -> Result<String, Throw> {
-        clean(text, &mut self.done().bytes).map_err(|error| Fault::from(error).throw_in(&named(name, path)))
+    fn leaving_text(&self, name: &str, path: &str, text: &str) -> Result<String, RhaiThrow> {
+        clean(text, &mut self.done().bytes).map_err(|error| HostFault::from(error).throw_in(&named(name, path)))
     }
 
     /// A place that this hook of this plugin may change.
-    fn writable(&self, name: &str, path: &str) -> Result<Pointer, Throw> {
-        let refuse = |why: String| Err(throw(ErrorKind::Permission, format!("{}: {why}", named(name, path))));
+    fn writable(&self, name: &str, path: &str) -> Result<Pointer, RhaiThrow> {
+        let refuse = |why: String| Err(throw(ScriptErrorKind::Permission, format!("{}: {why}", named(name, path))));
         if !self.call.hook.writes() {
             return refuse("this hook is read-only".to_owned());
         }
@@ -171,7 +173,7 @@ impl Running {
     }
 
     /// Records an operation and folds it into what the script sees.
-    pub(super) fn propose(&self, name: &str, path: &str, why: &str, change: Change) -> Result<(), Throw> {
+    pub(super) fn propose(&self, name: &str, path: &str, why: &str, change: StateChange) -> Result<(), RhaiThrow> {
         let place = self.writable(name, path)?;
         let why: String = why.chars().filter(|c| *c != '\0').take(WHY).collect();
         self.leaving_text(name, path, path)?;
@@ -182,11 +184,11 @@ impl Running {
         let most = self.limits().proposals;
         if at >= most {
             return Err(over(
-                Limit::Result,
+                ScriptLimit::Result,
                 format!("{}: one call may change {most} things at most", named(name, path)),
             ));
         }
-        let operation = Operation::new(place, change, why, self.plugin.manifest.id.as_str());
+        let operation = StateOperation::new(place, change, why, self.plugin.manifest.id.as_str());
         let problems = go_on(Arc::make_mut(&mut done.world), std::slice::from_ref(&operation), &self.call.rules);
         done.problems.extend(problems.into_iter().map(|problem| crate::world::Problem { operation: at, ..problem }));
         done.operations.push(operation);

@@ -10,30 +10,30 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use toml::Spanned;
 
-use super::{API, Command, Manifest, State, Tool};
+use super::{API, Manifest, ManifestState, PluginCommand, PluginTool};
 use crate::plugin::grant::{Permission, root_pointer};
-use crate::plugin::limits::Limits;
-use crate::plugin::schedule::{self, RawRule, Rule};
-use crate::plugin::settings::{RawSetting, Setting};
+use crate::plugin::limits::ScriptLimits;
+use crate::plugin::schedule::{self, ManifestRule, RawRule};
+use crate::plugin::settings::{PluginSettingSpec, RawSetting};
 use crate::plugin::version::{Requirement, Version};
-use crate::plugin::words::Words;
+use crate::plugin::words::LocalizedText;
 use crate::world::Schema;
 
 /// Something wrong, and where.
-pub(super) struct Fault {
+pub(super) struct ManifestFault {
     pub(super) span: Option<Range<usize>>,
     pub(super) message: String,
 }
 
-fn fault<T>(at: &Spanned<T>, message: impl Into<String>) -> Fault {
-    Fault { span: Some(at.span()), message: message.into() }
+fn fault<T>(at: &Spanned<T>, message: impl Into<String>) -> ManifestFault {
+    ManifestFault { span: Some(at.span()), message: message.into() }
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Raw {
+pub(super) struct RawManifest {
     id: Spanned<String>,
-    title: Words,
+    title: LocalizedText,
     version: Spanned<String>,
     api: Spanned<String>,
     #[serde(default)]
@@ -41,10 +41,10 @@ pub(super) struct Raw {
     #[serde(default)]
     license: String,
     #[serde(default)]
-    description: Words,
+    description: LocalizedText,
     entry: Option<Spanned<String>>,
     #[serde(default)]
-    compat: Compat,
+    compat: RawCompat,
     #[serde(default)]
     requires: BTreeMap<String, Spanned<String>>,
     #[serde(default)]
@@ -56,7 +56,7 @@ pub(super) struct Raw {
     #[serde(default)]
     config: IndexMap<String, Spanned<RawSetting>>,
     #[serde(default)]
-    permissions: Permissions,
+    permissions: RawPermissions,
     #[serde(default)]
     tool: Vec<RawTool>,
     #[serde(default)]
@@ -64,14 +64,14 @@ pub(super) struct Raw {
     #[serde(default)]
     rule: Vec<RawRule>,
     #[serde(default)]
-    locales: Locales,
+    locales: RawLocales,
     #[serde(default)]
     limits: RawLimits,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Compat {
+struct RawCompat {
     min: Option<Spanned<String>>,
     tested: Option<Spanned<String>>,
 }
@@ -86,7 +86,7 @@ struct RawState {
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Permissions {
+struct RawPermissions {
     #[serde(default)]
     request: Vec<Spanned<String>>,
 }
@@ -107,14 +107,14 @@ struct RawCommand {
     #[serde(default)]
     aliases: Vec<Spanned<String>>,
     #[serde(default)]
-    args: Words,
+    args: LocalizedText,
     #[serde(default)]
-    help: Words,
+    help: LocalizedText,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Locales {
+struct RawLocales {
     default: Option<Spanned<String>>,
     #[serde(default)]
     languages: Vec<String>,
@@ -131,8 +131,8 @@ struct RawLimits {
 /// Where plugins have their addresses, something else has this one.
 const TAKEN: &str = "reference";
 
-impl Raw {
-    pub(super) fn check(self, server: &Limits) -> Result<Manifest, Fault> {
+impl RawManifest {
+    pub(super) fn check(self, server: &ScriptLimits) -> Result<Manifest, ManifestFault> {
         if self.api.get_ref() != API {
             let given = self.api.get_ref();
             return Err(fault(&self.api, format!("this program speaks api \"{API}\", not \"{given}\"")));
@@ -173,25 +173,30 @@ impl Raw {
     }
 }
 
-fn rules(raw: Vec<RawRule>, id: &str, state: &State, asks: &[Permission]) -> Result<Vec<Rule>, Fault> {
-    let owner = schedule::Owner { id, root: &state.root, asks };
-    schedule::rules(raw, &owner).map_err(|(span, message)| Fault { span: Some(span), message })
+fn rules(
+    raw: Vec<RawRule>,
+    id: &str,
+    state: &ManifestState,
+    asks: &[Permission],
+) -> Result<Vec<ManifestRule>, ManifestFault> {
+    let owner = schedule::RuleOwner { id, root: &state.root, asks };
+    schedule::rules(raw, &owner).map_err(|(span, message)| ManifestFault { span: Some(span), message })
 }
 
 impl RawState {
-    fn check(self, id: &str) -> Result<State, Fault> {
+    fn check(self, id: &str) -> Result<ManifestState, ManifestFault> {
         let root = match &self.root {
             None => root_pointer(id).unwrap_or_default(),
             Some(text) => root_pointer(text.get_ref())
                 .ok_or_else(|| fault(text, "\"root\" names a place in the state, like \"combat\""))?,
         };
         let schema = self.schema.map(|schema| file(schema, ".json")).transpose()?;
-        Ok(State { root, schema, version: self.version.unwrap_or(1) })
+        Ok(ManifestState { root, schema, version: self.version.unwrap_or(1) })
     }
 }
 
 impl RawTool {
-    fn check(self) -> Result<Tool, Fault> {
+    fn check(self) -> Result<PluginTool, ManifestFault> {
         let none = || json!({"type": "object", "properties": {}});
         let parameters = match &self.parameters {
             None => Schema::parse(none()).map_err(|error| fault(&self.name, error.to_string()))?,
@@ -205,13 +210,13 @@ impl RawTool {
             }
         };
         let name = identifier(self.name, "a tool's name is lower-case letters, digits and \"_\", a letter first")?;
-        Ok(Tool { name, description: self.description, parameters: Arc::new(parameters) })
+        Ok(PluginTool { name, description: self.description, parameters: Arc::new(parameters) })
     }
 }
 
 impl RawCommand {
-    fn check(self) -> Result<Command, Fault> {
-        Ok(Command {
+    fn check(self) -> Result<PluginCommand, ManifestFault> {
+        Ok(PluginCommand {
             name: word(self.name)?,
             aliases: self.aliases.into_iter().map(word).collect::<Result<_, _>>()?,
             args: self.args,
@@ -220,8 +225,8 @@ impl RawCommand {
     }
 }
 
-impl Locales {
-    fn check(self) -> Result<Vec<String>, Fault> {
+impl RawLocales {
+    fn check(self) -> Result<Vec<String>, ManifestFault> {
         let mut languages = self.languages;
         if let Some(default) = self.default {
             let Some(at) = languages.iter().position(|language| language == default.get_ref()) else {
@@ -236,7 +241,7 @@ impl Locales {
 }
 
 impl RawLimits {
-    fn lower(self, server: &Limits) -> Result<Limits, Fault> {
+    fn lower(self, server: &ScriptLimits) -> Result<ScriptLimits, ManifestFault> {
         let mut limits = server.clone();
         let lower = |asked: Option<Spanned<u64>>, server: u64| match asked {
             None => Ok(server),
@@ -253,12 +258,12 @@ impl RawLimits {
     }
 }
 
-fn version(text: &Spanned<String>) -> Result<Version, Fault> {
+fn version(text: &Spanned<String>) -> Result<Version, ManifestFault> {
     text.get_ref().parse().map_err(|error| fault(text, format!("{error}")))
 }
 
 /// The oldest program it runs on; this one must not be older.
-fn minimum(text: &Spanned<String>) -> Result<Version, Fault> {
+fn minimum(text: &Spanned<String>) -> Result<Version, ManifestFault> {
     let min = version(text)?;
     match env!("CARGO_PKG_VERSION").parse::<Version>() {
         Ok(own) if own < min => {
@@ -268,21 +273,21 @@ fn minimum(text: &Spanned<String>) -> Result<Version, Fault> {
     }
 }
 
-fn requirement((id, text): (String, Spanned<String>)) -> Result<(String, Requirement), Fault> {
+fn requirement((id, text): (String, Spanned<String>)) -> Result<(String, Requirement), ManifestFault> {
     match text.get_ref().parse() {
         Ok(requirement) => Ok((id, requirement)),
         Err(error) => Err(fault(&text, format!("{error}"))),
     }
 }
 
-fn permission(text: Spanned<String>) -> Result<Permission, Fault> {
+fn permission(text: Spanned<String>) -> Result<Permission, ManifestFault> {
     text.get_ref().parse().map_err(|error| fault(&text, format!("{error}")))
 }
 
-fn setting((name, raw): (String, Spanned<RawSetting>)) -> Result<(String, Setting), Fault> {
+fn setting((name, raw): (String, Spanned<RawSetting>)) -> Result<(String, PluginSettingSpec), ManifestFault> {
     let span = raw.span();
     let setting = raw.into_inner().check();
-    setting.map(|setting| (name, setting)).map_err(|(own, message)| Fault { span: own.or(Some(span)), message })
+    setting.map(|setting| (name, setting)).map_err(|(own, message)| ManifestFault { span: own.or(Some(span)), message })
 }
 
 fn is_name(text: &str, also: char) -> bool {
@@ -290,22 +295,22 @@ fn is_name(text: &str, also: char) -> bool {
     text.len() <= 64 && text.starts_with(|c: char| c.is_ascii_lowercase()) && text.chars().all(known)
 }
 
-fn name(text: Spanned<String>, expected: &str) -> Result<String, Fault> {
+fn name(text: Spanned<String>, expected: &str) -> Result<String, ManifestFault> {
     if is_name(text.get_ref(), '-') { Ok(text.into_inner()) } else { Err(fault(&text, expected)) }
 }
 
-fn identifier(text: Spanned<String>, expected: &str) -> Result<String, Fault> {
+fn identifier(text: Spanned<String>, expected: &str) -> Result<String, ManifestFault> {
     if is_name(text.get_ref(), '_') { Ok(text.into_inner()) } else { Err(fault(&text, expected)) }
 }
 
 /// A slash command's word, in any script.
-fn word(text: Spanned<String>) -> Result<String, Fault> {
+fn word(text: Spanned<String>) -> Result<String, ManifestFault> {
     let fits = crate::plugin::command::is_word(text.get_ref());
     if fits { Ok(text.into_inner()) } else { Err(fault(&text, "a command's name is letters, digits, \"-\" and \"_\"")) }
 }
 
 /// A file of the plugin's own folder.
-fn file(path: Spanned<String>, ending: &str) -> Result<String, Fault> {
+fn file(path: Spanned<String>, ending: &str) -> Result<String, ManifestFault> {
     let inside = crate::plugin::source::is_inside(path.get_ref()) && path.get_ref().ends_with(ending);
     if inside {
         Ok(path.into_inner())

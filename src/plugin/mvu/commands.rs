@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use super::value::{self, relaxed_number};
-use super::{Command, Op, Parsed, Skipped, lodash, path_of};
+use super::{MvuCommand, MvuOp, ParsedCommands, SkippedCommand, lodash, path_of};
 
 /// The most bytes of one command.
 const LONGEST: usize = 16 << 10;
 
 /// Reads every call in a text.
-pub(super) fn read(text: &str, most: usize, parsed: &mut Parsed) {
+pub(super) fn read(text: &str, most: usize, parsed: &mut ParsedCommands) {
     let mut rest = text;
     while let Some(at) = rest.find("_.") {
         if parsed.len() >= most {
@@ -26,10 +26,10 @@ pub(super) fn read(text: &str, most: usize, parsed: &mut Parsed) {
             continue;
         }
         match arguments(inside) {
-            None => parsed.put(Err(Skipped::new(call, "its brackets or quotes do not close"))),
+            None => parsed.put(Err(SkippedCommand::new(call, "its brackets or quotes do not close"))),
             Some((args, after)) => {
                 let (reason, after) = reason(after);
-                parsed.put(command(name, &args, reason).map_err(|why| Skipped::new(call, why)));
+                parsed.put(command(name, &args, reason).map_err(|why| SkippedCommand::new(call, why)));
                 rest = after;
             }
         }
@@ -112,31 +112,37 @@ fn reason(text: &str) -> (&str, &str) {
     }
 }
 
-fn command(name: &str, args: &[&str], reason: &str) -> Result<Command, &'static str> {
+fn command(name: &str, args: &[&str], reason: &str) -> Result<MvuCommand, &'static str> {
     const NO_PATH: &str = "it names no path";
     let (first, values) = args.split_first().ok_or(NO_PATH)?;
     let Value::String(path) = value::read(first) else { return Err(NO_PATH) };
     let path = lodash(&path).and_then(|keys| path_of(&keys)).ok_or(NO_PATH)?;
-    let mut made =
-        Command { op: Op::Set, path, key: None, value: None, from: None, reason: reason.chars().take(200).collect() };
+    let mut made = MvuCommand {
+        op: MvuOp::Set,
+        path,
+        key: None,
+        value: None,
+        from: None,
+        reason: reason.chars().take(200).collect(),
+    };
     match (name, values) {
         ("set", [new] | [_, new]) => made.value = Some(value::read(new)),
         ("add", [by]) => {
-            made.op = Op::Add;
+            made.op = MvuOp::Add;
             made.value = Some(number(by).ok_or("it adds what is no number")?);
         }
         ("insert" | "assign", [new]) => {
-            made.op = Op::Insert;
+            made.op = MvuOp::Insert;
             made.value = Some(value::read(new));
         }
         ("insert" | "assign", [key, new]) => {
-            made.op = Op::Insert;
+            made.op = MvuOp::Insert;
             made.key = Some(key_of(key));
             made.value = Some(value::read(new));
         }
-        ("delete" | "remove" | "unset", []) => made.op = Op::Remove,
+        ("delete" | "remove" | "unset", []) => made.op = MvuOp::Remove,
         ("delete" | "remove" | "unset", [what]) => {
-            made.op = Op::Remove;
+            made.op = MvuOp::Remove;
             made.value = Some(value::read(what));
         }
         ("set" | "add" | "insert" | "assign" | "delete" | "remove" | "unset", _) => {
@@ -169,7 +175,7 @@ mod tests {
     use super::*;
 
     fn one(text: &str) -> Value {
-        let mut parsed = Parsed::default();
+        let mut parsed = ParsedCommands::default();
         read(text, 10, &mut parsed);
         assert_eq!((parsed.commands.len(), parsed.skipped.len()), (1, 0), "{parsed:?}");
         parsed.commands[0].to_json()
@@ -197,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_bad_one_drops_only_itself() {
-        let mut parsed = Parsed::default();
+        let mut parsed = ParsedCommands::default();
         read(
             "_.set('a', 'open); _.jump('a');\n_.add('a', 'x'); _.set(); a_.set('b', 1); _.set('c', 1);",
             10,

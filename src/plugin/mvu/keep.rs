@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::world::{Change, Operation, Pointer, Problem, ProblemKind, Rules, Schema, World, fold};
+use crate::world::{Pointer, Problem, ProblemKind, Schema, SchemaSet, StateChange, StateOperation, World, fold};
 
 use super::replay::{inserted, inside, place, removed};
-use super::{Command, Op, mend, parse};
+use super::{MvuCommand, MvuOp, mend, parse};
 
 /// So many commands of one text are carried out.
 const MOST: usize = 500;
 
 /// Whose values are kept.
 #[derive(Debug, Clone)]
-pub struct Holder {
+pub struct MvuTarget {
     /// The plugin.
     pub id: String,
     /// Where its values are.
@@ -26,11 +26,11 @@ pub struct Holder {
 
 /// What a text does to the values of one plugin.
 #[derive(Debug)]
-pub struct Kept {
+pub struct MvuChanges {
     /// The plugin.
     pub id: String,
     /// The operations, folded into the world already.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<StateOperation>,
     /// What the fold said of them, by position.
     pub problems: Vec<Problem>,
     /// What was left out and why.
@@ -45,10 +45,11 @@ pub fn commands_in(text: &str) -> usize {
 }
 
 /// Carries the commands of a text out on the values of these plugins. With it what is nobody's, where nobody else reads commands.
-pub fn keep(text: &str, holders: &[Holder], world: &mut World, rules: &Rules) -> (Vec<Kept>, Vec<String>) {
+pub fn keep(text: &str, holders: &[MvuTarget], world: &mut World, rules: &SchemaSet) -> (Vec<MvuChanges>, Vec<String>) {
     let mut parsed = parse(text, MOST);
-    let is_of =
-        |holder: &Holder, command: &Command| place(&Pointer::default(), &command.path).below(&holder.root).is_some();
+    let is_of = |holder: &MvuTarget, command: &MvuCommand| {
+        place(&Pointer::default(), &command.path).below(&holder.root).is_some()
+    };
     for command in &mut parsed.commands {
         // Written as it is listed, `combat/hp`, and not as commands have it.
         if !holders.iter().any(|holder| is_of(holder, command)) {
@@ -56,10 +57,10 @@ pub fn keep(text: &str, holders: &[Holder], world: &mut World, rules: &Rules) ->
         }
     }
     let mut nobodys: Vec<String> = parsed.skipped.iter().map(ToString::to_string).collect();
-    let is_nobodys = |command: &&Command| !holders.iter().any(|holder| is_of(holder, command));
+    let is_nobodys = |command: &&MvuCommand| !holders.iter().any(|holder| is_of(holder, command));
     nobodys.extend(parsed.commands.iter().filter(is_nobodys).map(|one| told(one, "nobody here keeps such a value")));
     let kept = holders.iter().map(|holder| {
-        let mut kept = Kept {
+        let mut kept = MvuChanges {
             id: holder.id.clone(),
             operations: Vec::new(),
             problems: Vec::new(),
@@ -74,13 +75,13 @@ pub fn keep(text: &str, holders: &[Holder], world: &mut World, rules: &Rules) ->
     (kept.collect(), nobodys)
 }
 
-fn told(command: &Command, why: &str) -> String {
+fn told(command: &MvuCommand, why: &str) -> String {
     let key = command.key.as_ref().map(|key| format!("/{key}")).unwrap_or_default();
     format!("{} {}{key}: {why}", command.op.word(), command.path)
 }
 
 /// Carries one command out, as a whole or not at all.
-fn one(command: &Command, holder: &Holder, world: &mut World, rules: &Rules, kept: &mut Kept) {
+fn one(command: &MvuCommand, holder: &MvuTarget, world: &mut World, rules: &SchemaSet, kept: &mut MvuChanges) {
     let mut own = command.clone();
     own.path = relative(&command.path, &holder.root);
     own.from = command.from.as_ref().map(|from| relative(from, &holder.root));
@@ -107,9 +108,9 @@ fn relative(path: &str, root: &Pointer) -> String {
     path.split('/').skip(root.keys().len()).collect::<Vec<_>>().join("/")
 }
 
-fn operations(command: &Command, holder: &Holder, world: &World) -> Result<Vec<Operation>, &'static str> {
+fn operations(command: &MvuCommand, holder: &MvuTarget, world: &World) -> Result<Vec<StateOperation>, &'static str> {
     let path = place(&holder.root, &command.path);
-    if command.path.is_empty() && !(command.op == Op::Insert && command.key.is_some()) {
+    if command.path.is_empty() && !(command.op == MvuOp::Insert && command.key.is_some()) {
         return Err("all values of a plugin are no value");
     }
     let target = match &command.key {
@@ -122,32 +123,32 @@ fn operations(command: &Command, holder: &Holder, world: &World) -> Result<Vec<O
     }
     let is_there = world.get(&path).is_some() || is_declared(&path, holder);
     let changes = match (command.op, &command.value) {
-        (Op::Set | Op::Add, _) if !is_there => return Err("there is no such value"),
-        (Op::Set, Some(value)) => vec![(path, Change::Set(value.clone()))],
-        (Op::Add, Some(Value::Number(number))) => vec![(path, Change::Add(number.clone()))],
-        (Op::Insert, Some(value)) => inserted(command, &path, value, world),
-        (Op::Remove, what) => {
+        (MvuOp::Set | MvuOp::Add, _) if !is_there => return Err("there is no such value"),
+        (MvuOp::Set, Some(value)) => vec![(path, StateChange::Set(value.clone()))],
+        (MvuOp::Add, Some(Value::Number(number))) => vec![(path, StateChange::Add(number.clone()))],
+        (MvuOp::Insert, Some(value)) => inserted(command, &path, value, world),
+        (MvuOp::Remove, what) => {
             let path = what.as_ref().map_or(Some(path.clone()), |what| inside(&path, what, world));
             path.filter(|path| world.get(path).is_some()).and_then(|path| removed(&path, world)).into_iter().collect()
         }
-        (Op::Move, _) => from.map(|from| (path, Change::Move { from })).into_iter().collect(),
+        (MvuOp::Move, _) => from.map(|from| (path, StateChange::Move { from })).into_iter().collect(),
         _ => Vec::new(),
     };
     if changes.is_empty() {
         return Err("there is no such value");
     }
-    let by = |(path, change)| Operation::new(path, change, command.reason.clone(), holder.id.clone());
+    let by = |(path, change)| StateOperation::new(path, change, command.reason.clone(), holder.id.clone());
     Ok(changes.into_iter().map(by).collect())
 }
 
 /// Whether the schema names the place, so that a value may be put there that is not there yet.
-fn is_declared(path: &Pointer, holder: &Holder) -> bool {
+fn is_declared(path: &Pointer, holder: &MvuTarget) -> bool {
     let keys = path.below(&holder.root).unwrap_or_default();
     holder.schema.as_ref().is_some_and(|schema| schema.at(keys).is_some())
 }
 
 /// Whether nobody but scripts may see a place, what is above it, or something inside.
-fn is_concealed(place: &Pointer, holder: &Holder, world: &World) -> bool {
+fn is_concealed(place: &Pointer, holder: &MvuTarget, world: &World) -> bool {
     let (Some(schema), Some(state)) = (&holder.schema, world.get(&holder.root)) else { return false };
     let Some(keys) = place.below(&holder.root) else { return true };
     let own = Pointer::from_keys(keys.iter().cloned());
@@ -169,10 +170,10 @@ mod tests {
         }, "additionalProperties": false}));
         let schema = Arc::new(schema.unwrap());
         let root = Pointer::from_keys(["combat"]);
-        let rules = Rules::new(vec![(root.clone(), Arc::clone(&schema))]).unwrap();
+        let rules = SchemaSet::new(vec![(root.clone(), Arc::clone(&schema))]).unwrap();
         let vars = json!({"combat": {"hp": 20, "max": 20, "secret": "s", "bag": ["rope", "lamp"]}});
         let mut world = World { vars: vars.as_object().unwrap().clone(), ..World::default() };
-        let holders = [Holder { id: "combat".into(), root, schema: Some(schema) }];
+        let holders = [MvuTarget { id: "combat".into(), root, schema: Some(schema) }];
         let text = "_.add('combat.HP', -5);//cut\n_.add('combat/hp', -99);\n_.set('combat.max', 9);\n_.set('combat.secret', 1);\n\
             _.remove('combat.bag', 'rope');\n_.set('combat.mana', 3);\n_.set('combat', {});\n_.add('gone.x', 1);\n_.fly('x');";
         let (kept, nobodys) = keep(text, &holders, &mut world, &rules);

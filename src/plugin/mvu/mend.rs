@@ -3,11 +3,11 @@
 
 use serde_json::Value;
 
-use super::Command;
+use super::MvuCommand;
 use crate::world::{Pointer, World, alike};
 
 /// Lets the paths of a command lead to what they mean; what was mended, in words for the author.
-pub(in crate::plugin) fn mend(command: &mut Command, root: &Pointer, world: &World) -> Option<String> {
+pub(in crate::plugin) fn mend(command: &mut MvuCommand, root: &Pointer, world: &World) -> Option<String> {
     let said = command.path.clone();
     for path in [Some(&mut command.path), command.from.as_mut()].into_iter().flatten() {
         if let Some(meant) = meant(path, root, world) {

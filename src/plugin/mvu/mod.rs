@@ -2,7 +2,7 @@
 //! (`docs/modders.md`). Parsed, never evaluated: a model's text is not code.
 //!
 //! `_.set('a.b', 1);//why` and `<JSONPatch>[{"op": "delta", "path": "/a/b", "value": 1}]</JSONPatch>` both become
-//! `Command`s in the order of the text. One bad command drops only itself and is listed with the reason.
+//! `MvuCommand`s in the order of the text. One bad command drops only itself and is listed with the reason.
 //! `commands.rs` reads the calls, `patch.rs` the patches, `value.rs` the values as people and models write them.
 //! `replay.rs` carries the commands of a chat that comes from elsewhere out, `start.rs` reads what values begin with,
 //! `mend.rs` finds the place that a path with a slip in it means,
@@ -22,15 +22,15 @@ use serde_json::{Map, Value};
 
 use crate::world::Pointer;
 
-pub use keep::{Holder, Kept, commands_in, keep};
+pub use keep::{MvuChanges, MvuTarget, commands_in, keep};
 pub(super) use mend::mend;
-pub use replay::{Replayed, replay};
-pub use start::{Start, unread as unread_starts};
+pub use replay::{MvuReplay, replay};
+pub use start::{InitVarText, unread as unread_starts};
 pub(super) use start::{places as join_places, values as start_values};
 
 /// What a command does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Op {
+pub(super) enum MvuOp {
     Set,
     Add,
     Insert,
@@ -38,7 +38,7 @@ pub(super) enum Op {
     Move,
 }
 
-impl Op {
+impl MvuOp {
     fn word(self) -> &'static str {
         match self {
             Self::Set => "set",
@@ -52,8 +52,8 @@ impl Op {
 
 /// One command. Paths are a script's: `rin/affinity`.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Command {
-    pub(super) op: Op,
+pub(super) struct MvuCommand {
+    pub(super) op: MvuOp,
     pub(super) path: String,
     /// Under which key (or at which position) of the value at the path; an insert without one goes to the end.
     pub(super) key: Option<String>,
@@ -63,7 +63,7 @@ pub(super) struct Command {
     pub(super) reason: String,
 }
 
-impl Command {
+impl MvuCommand {
     /// Where it is meant, below a root.
     pub(super) fn place(&self, root: &Pointer) -> Pointer {
         replay::place(root, &self.path)
@@ -87,20 +87,20 @@ impl Command {
 
 /// A command that was not understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Skipped {
+pub(super) struct SkippedCommand {
     /// Its beginning.
     text: String,
     why: &'static str,
 }
 
-impl Skipped {
+impl SkippedCommand {
     fn new(text: &str, why: &'static str) -> Self {
         let own = text.split_inclusive([';', '\n']).next().unwrap_or_default().trim_end();
         Self { text: own.chars().take(80).collect(), why }
     }
 }
 
-impl fmt::Display for Skipped {
+impl fmt::Display for SkippedCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "skipped \"{}\": {}", self.text, self.why)
     }
@@ -108,13 +108,13 @@ impl fmt::Display for Skipped {
 
 /// What a text holds.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Parsed {
-    pub(super) commands: Vec<Command>,
-    pub(super) skipped: Vec<Skipped>,
+pub(super) struct ParsedCommands {
+    pub(super) commands: Vec<MvuCommand>,
+    pub(super) skipped: Vec<SkippedCommand>,
 }
 
-impl Parsed {
-    fn put(&mut self, result: Result<Command, Skipped>) {
+impl ParsedCommands {
+    fn put(&mut self, result: Result<MvuCommand, SkippedCommand>) {
         match result {
             Ok(command) => self.commands.push(command),
             Err(skipped) => self.skipped.push(skipped),
@@ -133,8 +133,8 @@ const THOUGHTS: [&str; 3] = ["Analysis", "think", "thinking"];
 const UPDATE_TAGS: [&str; 3] = ["UpdateVariable", "JSONPatch", "json_patch"];
 
 /// Every command of a text, in order; reading ends after `most`.
-pub(super) fn parse(text: &str, most: usize) -> Parsed {
-    let mut parsed = Parsed::default();
+pub(super) fn parse(text: &str, most: usize) -> ParsedCommands {
+    let mut parsed = ParsedCommands::default();
     let thoughtless = THOUGHTS.iter().fold(text.to_owned(), |text, tag| strip_closed(&text, tag));
     let mut rest = thoughtless.as_str();
     while parsed.len() < most {
@@ -148,7 +148,7 @@ pub(super) fn parse(text: &str, most: usize) -> Parsed {
 }
 
 /// Reads patches, and lets `between` read what stands between them.
-fn pieces(text: &str, most: usize, parsed: &mut Parsed, between: fn(&str, usize, &mut Parsed)) {
+fn pieces(text: &str, most: usize, parsed: &mut ParsedCommands, between: fn(&str, usize, &mut ParsedCommands)) {
     let mut rest = text;
     while parsed.len() < most {
         let patch = first_block(rest, &PATCH_TAGS);
@@ -161,7 +161,7 @@ fn pieces(text: &str, most: usize, parsed: &mut Parsed, between: fn(&str, usize,
 }
 
 /// Reads what stands in a block for updates: calls, and patches that nothing marks as such.
-fn bare(text: &str, most: usize, parsed: &mut Parsed) {
+fn bare(text: &str, most: usize, parsed: &mut ParsedCommands) {
     let mut rest = text;
     while let Some(at) = patch::beginning(rest).filter(|_| parsed.len() < most) {
         let (before, patch) = rest.split_at(at);
@@ -171,7 +171,7 @@ fn bare(text: &str, most: usize, parsed: &mut Parsed) {
     commands::read(rest, most, parsed);
 }
 
-fn first_block(text: &str, tags: &[&str]) -> Option<Block> {
+fn first_block(text: &str, tags: &[&str]) -> Option<MvuBlock> {
     tags.iter().filter_map(|tag| find_block(text, tag)).min_by_key(|block| block.start)
 }
 
@@ -211,19 +211,19 @@ fn strip_closed(text: &str, tag: &str) -> String {
     out
 }
 
-struct Block {
+struct MvuBlock {
     start: usize,
     inside: std::ops::Range<usize>,
     end: usize,
 }
 
 /// Finds a tag without looking at the case of its letters.
-fn find_block(text: &str, tag: &str) -> Option<Block> {
+fn find_block(text: &str, tag: &str) -> Option<MvuBlock> {
     let opening = find_ignoring_case(text, &format!("<{tag}>"), 0)?;
     let closing = find_ignoring_case(text, &format!("</{tag}>"), opening.end);
     let inside_end = closing.as_ref().map_or(text.len(), |closing| closing.start);
     let end = closing.map_or(text.len(), |closing| closing.end);
-    Some(Block { start: opening.start, inside: opening.end..inside_end, end })
+    Some(MvuBlock { start: opening.start, inside: opening.end..inside_end, end })
 }
 
 fn find_ignoring_case(text: &str, wanted: &str, from: usize) -> Option<std::ops::Range<usize>> {
@@ -272,7 +272,7 @@ mod tests {
     use super::*;
 
     fn commands(text: &str) -> Vec<Value> {
-        parse(text, 500).commands.iter().map(Command::to_json).collect()
+        parse(text, 500).commands.iter().map(MvuCommand::to_json).collect()
     }
 
     #[test]

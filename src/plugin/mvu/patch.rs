@@ -3,10 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::value::{self, relaxed_number};
-use super::{Command, Op, Parsed, Skipped, lodash, path_of};
+use super::{MvuCommand, MvuOp, ParsedCommands, SkippedCommand, lodash, path_of};
 
 /// Reads each object of a patch by itself, so that one bad one, or a missing bracket around them, spoils nothing else.
-pub(super) fn read(text: &str, most: usize, parsed: &mut Parsed) {
+pub(super) fn read(text: &str, most: usize, parsed: &mut ParsedCommands) {
     let mut rest = text;
     while let Some(at) = rest.find('{') {
         if parsed.len() >= most {
@@ -15,11 +15,11 @@ pub(super) fn read(text: &str, most: usize, parsed: &mut Parsed) {
         let object = rest.get(at..).unwrap_or_default();
         match value::object(object) {
             Some((map, after)) => {
-                parsed.put(command(&map).map_err(|why| Skipped::new(object, why)));
+                parsed.put(command(&map).map_err(|why| SkippedCommand::new(object, why)));
                 rest = after;
             }
             None => {
-                parsed.put(Err(Skipped::new(object, "it is no object")));
+                parsed.put(Err(SkippedCommand::new(object, "it is no object")));
                 rest = object.get(1..).unwrap_or_default();
             }
         }
@@ -53,24 +53,24 @@ fn is_operation(map: &Map<String, Value>) -> bool {
 }
 
 /// Reads the operations at the beginning of a text, and answers what follows them.
-pub(super) fn read_bare<'t>(text: &'t str, most: usize, parsed: &mut Parsed) -> &'t str {
+pub(super) fn read_bare<'t>(text: &'t str, most: usize, parsed: &mut ParsedCommands) -> &'t str {
     let mut rest = text.strip_prefix('[').unwrap_or(text);
     while parsed.len() < most {
         let next = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ',');
         let Some((map, after)) = value::object(next).filter(|(map, _)| is_operation(map)) else { break };
         let object = next.get(..next.len() - after.len()).unwrap_or_default();
-        parsed.put(command(&map).map_err(|why| Skipped::new(object, why)));
+        parsed.put(command(&map).map_err(|why| SkippedCommand::new(object, why)));
         rest = after;
     }
     rest
 }
 
-fn command(map: &Map<String, Value>) -> Result<Command, &'static str> {
+fn command(map: &Map<String, Value>) -> Result<MvuCommand, &'static str> {
     let text = |key: &str| map.get(key).and_then(Value::as_str);
     let mut keys = text("path").and_then(pointer).ok_or("it names no path")?;
     let value = map.get("value").cloned();
-    let mut made = Command {
-        op: Op::Set,
+    let mut made = MvuCommand {
+        op: MvuOp::Set,
         path: String::new(),
         key: None,
         value: None,
@@ -80,17 +80,17 @@ fn command(map: &Map<String, Value>) -> Result<Command, &'static str> {
     match text("op").unwrap_or_default().to_ascii_lowercase().as_str() {
         "replace" | "set" => made.value = Some(value.ok_or("it has no value")?),
         "delta" => {
-            made.op = Op::Add;
+            made.op = MvuOp::Add;
             made.value = Some(value.as_ref().and_then(number).ok_or("it adds what is no number")?);
         }
         "add" | "insert" => {
-            made.op = Op::Insert;
+            made.op = MvuOp::Insert;
             made.value = Some(value.ok_or("it has no value")?);
             made.key = keys.pop().filter(|key| key != "-");
         }
-        "remove" => made.op = Op::Remove,
+        "remove" => made.op = MvuOp::Remove,
         "move" => {
-            made.op = Op::Move;
+            made.op = MvuOp::Move;
             let from = text("from").and_then(pointer).and_then(|keys| path_of(&keys));
             made.from = Some(from.ok_or("it does not say from where")?);
         }
@@ -98,7 +98,7 @@ fn command(map: &Map<String, Value>) -> Result<Command, &'static str> {
     }
     match (path_of(&keys), made.op) {
         (Some(path), _) => made.path = path,
-        (None, Op::Insert) if made.key.is_some() => {}
+        (None, MvuOp::Insert) if made.key.is_some() => {}
         (None, _) => return Err("it names no path"),
     }
     Ok(made)
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn each_operation_becomes_a_command() {
-        let mut parsed = Parsed::default();
+        let mut parsed = ParsedCommands::default();
         let text = r#"```json
             [{"op": "replace", "path": "/rin/mood", "value": "glad"},
              {"op": "delta", "path": "rin/affinity", "value": "+2"},
@@ -147,7 +147,7 @@ mod tests {
              {"op": "replace", "path": "/last", "value": 9,}
             ```"#;
         read(text, 50, &mut parsed);
-        let made: Vec<Value> = parsed.commands.iter().map(Command::to_json).collect();
+        let made: Vec<Value> = parsed.commands.iter().map(MvuCommand::to_json).collect();
         assert_eq!(
             made,
             [

@@ -3,29 +3,29 @@
 
 use serde_json::Value;
 
-use crate::world::{Change, Operation, Pointer, Rules, World, fold};
+use crate::world::{Pointer, SchemaSet, StateChange, StateOperation, World, fold};
 
-use super::{Command, Op, parse};
+use super::{MvuCommand, MvuOp, parse};
 
 /// So many commands of one text are carried out.
 const MOST: usize = 1_000;
 
 /// What a text does.
 #[derive(Debug, Default)]
-pub struct Replayed {
+pub struct MvuReplay {
     /// The operations, in the order of the text.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<StateOperation>,
     /// How many commands were not understood, or could not be carried out.
     pub skipped: usize,
 }
 
 /// Carries the commands of a text out on a world, below a place in it.
-pub fn replay(text: &str, root: &Pointer, world: &mut World) -> Replayed {
+pub fn replay(text: &str, root: &Pointer, world: &mut World) -> MvuReplay {
     let parsed = parse(text, MOST);
-    let mut replayed = Replayed { operations: Vec::new(), skipped: parsed.skipped.len() };
+    let mut replayed = MvuReplay { operations: Vec::new(), skipped: parsed.skipped.len() };
     for command in &parsed.commands {
         let made = operations(command, root, world);
-        let problems = fold(world, &made, &Rules::default());
+        let problems = fold(world, &made, &SchemaSet::default());
         if made.is_empty() || !problems.is_empty() {
             replayed.skipped += 1;
         }
@@ -34,26 +34,27 @@ pub fn replay(text: &str, root: &Pointer, world: &mut World) -> Replayed {
     replayed
 }
 
-fn operations(command: &Command, root: &Pointer, world: &World) -> Vec<Operation> {
+fn operations(command: &MvuCommand, root: &Pointer, world: &World) -> Vec<StateOperation> {
     let path = place(root, &command.path);
-    let change = |path: Pointer, change: Change| vec![Operation::new(path, change, command.reason.clone(), "server")];
+    let change =
+        |path: Pointer, change: StateChange| vec![StateOperation::new(path, change, command.reason.clone(), "server")];
     match (command.op, &command.value) {
-        (Op::Set, Some(value)) => {
+        (MvuOp::Set, Some(value)) => {
             let path = if value.is_array() { path } else { value_of(path, world) };
-            change(path, Change::Set(value.clone()))
+            change(path, StateChange::Set(value.clone()))
         }
-        (Op::Add, Some(Value::Number(number))) => change(value_of(path, world), Change::Add(number.clone())),
-        (Op::Insert, Some(value)) => inserted(command, &path, value, world)
+        (MvuOp::Add, Some(Value::Number(number))) => change(value_of(path, world), StateChange::Add(number.clone())),
+        (MvuOp::Insert, Some(value)) => inserted(command, &path, value, world)
             .into_iter()
-            .map(|(path, change)| Operation::new(path, change, command.reason.clone(), "server"))
+            .map(|(path, change)| StateOperation::new(path, change, command.reason.clone(), "server"))
             .collect(),
-        (Op::Remove, what) => {
+        (MvuOp::Remove, what) => {
             let path = what.as_ref().map_or(Some(path.clone()), |what| inside(&path, what, world));
             let removal = path.and_then(|path| removed(&path, world));
             removal.map(|(path, removal)| change(path, removal)).unwrap_or_default()
         }
-        (Op::Move, _) => match &command.from {
-            Some(from) => change(path, Change::Move { from: place(root, from) }),
+        (MvuOp::Move, _) => match &command.from {
+            Some(from) => change(path, StateChange::Move { from: place(root, from) }),
             None => Vec::new(),
         },
         _ => Vec::new(),
@@ -77,21 +78,26 @@ fn value_of(path: Pointer, world: &World) -> Pointer {
 }
 
 /// Puts a value into what stands at a place: at the end of a list, under a key, or key by key.
-pub(super) fn inserted(command: &Command, path: &Pointer, value: &Value, world: &World) -> Vec<(Pointer, Change)> {
+pub(super) fn inserted(
+    command: &MvuCommand,
+    path: &Pointer,
+    value: &Value,
+    world: &World,
+) -> Vec<(Pointer, StateChange)> {
     match (world.get(path), &command.key, value) {
         (Some(Value::Array(list)), Some(key), _) => {
             let mut list = list.clone();
             let at = key.parse().unwrap_or(list.len()).min(list.len());
             list.insert(at, value.clone());
-            vec![(path.clone(), Change::Set(Value::Array(list)))]
+            vec![(path.clone(), StateChange::Set(Value::Array(list)))]
         }
-        (Some(Value::Array(_)), None, _) => vec![(path.clone(), Change::Append(value.clone()))],
-        (_, Some(key), _) => vec![(path.clone(), Change::Insert { key: key.clone(), value: value.clone() })],
+        (Some(Value::Array(_)), None, _) => vec![(path.clone(), StateChange::Append(value.clone()))],
+        (_, Some(key), _) => vec![(path.clone(), StateChange::Insert { key: key.clone(), value: value.clone() })],
         (Some(Value::Object(_)), None, Value::Object(map)) => {
-            let each = map.iter().map(|(key, value)| (path.child(key.clone()), Change::Set(value.clone())));
+            let each = map.iter().map(|(key, value)| (path.child(key.clone()), StateChange::Set(value.clone())));
             each.collect()
         }
-        (None, None, _) => vec![(path.clone(), Change::Set(value.clone()))],
+        (None, None, _) => vec![(path.clone(), StateChange::Set(value.clone()))],
         _ => Vec::new(),
     }
 }
@@ -114,16 +120,16 @@ pub(super) fn inside(path: &Pointer, what: &Value, world: &World) -> Option<Poin
 }
 
 /// Takes a value away. A list without it is put anew: nothing takes a position out of a list.
-pub(super) fn removed(path: &Pointer, world: &World) -> Option<(Pointer, Change)> {
+pub(super) fn removed(path: &Pointer, world: &World) -> Option<(Pointer, StateChange)> {
     let (above, key) = path.split_last()?;
     match world.get(&above) {
         Some(Value::Array(list)) => {
             let at = key.parse().ok().filter(|at| *at < list.len())?;
             let mut list = list.clone();
             list.remove(at);
-            Some((above, Change::Set(Value::Array(list))))
+            Some((above, StateChange::Set(Value::Array(list))))
         }
-        _ => Some((path.clone(), Change::Remove)),
+        _ => Some((path.clone(), StateChange::Remove)),
     }
 }
 
@@ -142,7 +148,7 @@ mod tests {
             let replayed = replay(text, &Pointer::from_keys(["stat_data"]), &mut world);
             assert_eq!((&world.vars["stat_data"], replayed.skipped), (&after, skipped), "{text}");
             let mut folded = first;
-            fold(&mut folded, &replayed.operations, &Rules::default());
+            fold(&mut folded, &replayed.operations, &SchemaSet::default());
             assert_eq!(folded, world, "{text}");
         };
         check("_.set('hp', 10, 7);//hit", json!({"hp": 10}), json!({"hp": 7}), 0);

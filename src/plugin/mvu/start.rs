@@ -15,7 +15,7 @@ const TOP: &str = "stat_data";
 
 /// A text that says what values begin with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Start {
+pub struct InitVarText {
     /// What it is called, for people.
     pub name: String,
     /// The text, macros filled in.
@@ -24,7 +24,7 @@ pub struct Start {
 
 /// The values of texts, and of the block in a greeting, one upon the other: maps are joined, all else is replaced. With it
 /// what could not be read.
-pub(in crate::plugin) fn values(starts: &[Start], greeting: &str) -> (Map<String, Value>, Vec<String>) {
+pub(in crate::plugin) fn values(starts: &[InitVarText], greeting: &str) -> (Map<String, Value>, Vec<String>) {
     let (mut all, mut unread) = (Value::Object(Map::new()), Vec::new());
     let mut take = |name: &str, text: &str| match read(text) {
         Some(map) => join(&mut all, Value::Object(map)),
@@ -44,7 +44,7 @@ pub(in crate::plugin) fn values(starts: &[Start], greeting: &str) -> (Map<String
 
 /// What of texts, and of the block in a greeting, cannot be read: a sentence for each. Pure, so that it can be told before a story
 /// begins.
-pub fn unread(starts: &[Start], greeting: &str) -> Vec<String> {
+pub fn unread(starts: &[InitVarText], greeting: &str) -> Vec<String> {
     values(starts, greeting).1
 }
 
@@ -129,8 +129,8 @@ mod tests {
 
     use super::*;
 
-    fn start(text: &str) -> Start {
-        Start { name: "[initvar]".into(), text: text.into() }
+    fn start(text: &str) -> InitVarText {
+        InitVarText { name: "[initvar]".into(), text: text.into() }
     }
 
     #[test]

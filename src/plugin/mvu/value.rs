@@ -12,14 +12,14 @@ const DEPTH: usize = 32;
 /// Reads a value; what is no value is a text.
 pub(super) fn read(text: &str) -> Value {
     let trimmed = text.trim();
-    let mut reader = Reader::new(trimmed);
+    let mut reader = RelaxedJsonReader::new(trimmed);
     let whole = reader.value(DEPTH).filter(|_| reader.at_end());
     whole.unwrap_or_else(|| Value::String(trimmed.replace('\0', "")))
 }
 
 /// Reads an object at the beginning of a text, and what follows it.
 pub(super) fn object(text: &str) -> Option<(Map<String, Value>, &str)> {
-    let mut reader = Reader::new(text);
+    let mut reader = RelaxedJsonReader::new(text);
     match reader.value(DEPTH)? {
         Value::Object(map) => {
             let rest = reader.rest();
@@ -43,12 +43,12 @@ pub(super) fn relaxed_number(text: &str) -> Option<Number> {
     serde_json::from_str(&format!("{minus}{lead}{digits}{tail}")).ok()
 }
 
-struct Reader<'t> {
+struct RelaxedJsonReader<'t> {
     text: &'t str,
     chars: Peekable<CharIndices<'t>>,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> RelaxedJsonReader<'t> {
     fn new(text: &'t str) -> Self {
         Self { text, chars: text.char_indices().peekable() }
     }

@@ -3,15 +3,15 @@
 
 use std::ops::Range;
 
-use super::{Rule, raw};
+use super::{ManifestRule, raw};
 use crate::plugin::suggest::did_you_mean;
-use crate::world::condition::{Comparison, Variable};
-use crate::world::schema::{Kind, TWO_VALUES, is_second_value};
-use crate::world::{Change, Node, Operation, Pointer, Schema};
+use crate::world::condition::{Comparison, VariablePath};
+use crate::world::schema::{TWO_VALUES, ValueKind, is_second_value};
+use crate::world::{Pointer, Schema, SchemaNode, StateChange, StateOperation};
 
 /// The first place of the rules that the schema of the plugin's root does not know.
 pub(in crate::plugin) fn unknown_place(
-    rules: &[Rule],
+    rules: &[ManifestRule],
     root: &Pointer,
     schema: &Schema,
 ) -> Option<(Range<usize>, String)> {
@@ -29,21 +29,27 @@ pub(in crate::plugin) fn unknown_place(
 }
 
 /// The first comparison of the rules that has a value on both sides.
-pub(in crate::plugin) fn two_values(rules: &[Rule], root: &Pointer, schema: &Schema) -> Option<(Range<usize>, String)> {
-    let seen = Seen { root, schema };
+pub(in crate::plugin) fn two_values(
+    rules: &[ManifestRule],
+    root: &Pointer,
+    schema: &Schema,
+) -> Option<(Range<usize>, String)> {
+    let seen = DeclaredValues { root, schema };
     let is_one = |comparison: &Comparison<'_>| {
         let node = seen.declared(comparison.variable);
         is_second_value(node, comparison, |variable| seen.declared(variable).is_some())
     };
-    let found =
-        rules.iter().flat_map(Rule::conditions).find(|(condition, _)| condition.comparisons().any(|one| is_one(&one)));
+    let found = rules
+        .iter()
+        .flat_map(ManifestRule::conditions)
+        .find(|(condition, _)| condition.comparisons().any(|one| is_one(&one)));
     found.map(|(_, at)| (at, TWO_VALUES.to_owned()))
 }
 
 /// What of the rules cannot be meant so, though they run: comparisons that never hold, operations that the schema bends or
 /// refuses.
-pub(in crate::plugin) fn slips(rules: &[Rule], root: &Pointer, schema: &Schema) -> Vec<(Range<usize>, String)> {
-    let seen = Seen { root, schema };
+pub(in crate::plugin) fn slips(rules: &[ManifestRule], root: &Pointer, schema: &Schema) -> Vec<(Range<usize>, String)> {
+    let seen = DeclaredValues { root, schema };
     let mut found = Vec::new();
     for rule in rules {
         for (condition, at) in rule.conditions() {
@@ -59,13 +65,13 @@ pub(in crate::plugin) fn slips(rules: &[Rule], root: &Pointer, schema: &Schema) 
 }
 
 /// The values of a plugin as its schema declares them.
-struct Seen<'s> {
+struct DeclaredValues<'s> {
     root: &'s Pointer,
     schema: &'s Schema,
 }
 
-impl<'s> Seen<'s> {
-    fn declared(&self, variable: &Variable) -> Option<&'s Node> {
+impl<'s> DeclaredValues<'s> {
+    fn declared(&self, variable: &VariablePath) -> Option<&'s SchemaNode> {
         let place = super::place_of(self.root, variable);
         self.schema.top().declares(place.below(self.root)?)
     }
@@ -73,12 +79,12 @@ impl<'s> Seen<'s> {
     fn odd(&self, comparison: &Comparison<'_>) -> Option<String> {
         let place = super::place_of(self.root, comparison.variable);
         let keys = place.below(self.root)?.to_vec();
-        let variable = Variable { is_from_top: false, keys };
+        let variable = VariablePath { is_from_top: false, keys };
         self.schema.top().odd_comparison(&Comparison { variable: &variable, ..*comparison }, |_| false)
     }
 
     /// What the schema makes of an operation that is the same each time.
-    fn effect(&self, operation: &Operation) -> Vec<String> {
+    fn effect(&self, operation: &StateOperation) -> Vec<String> {
         let mut places = raw::places(operation).filter_map(|place| place.below(self.root));
         if let Some(why) = places.find_map(|keys| self.no_place(keys)) {
             return vec![why];
@@ -86,19 +92,22 @@ impl<'s> Seen<'s> {
         let Some(keys) = operation.path.below(self.root) else { return Vec::new() };
         let Some(node) = self.schema.at(keys) else { return Vec::new() };
         let name = keys.join("/");
-        let lacks = |kinds: &[Kind]| !node.kinds().is_empty() && !node.kinds().iter().any(|kind| kinds.contains(kind));
+        let lacks =
+            |kinds: &[ValueKind]| !node.kinds().is_empty() && !node.kinds().iter().any(|kind| kinds.contains(kind));
         let what = || node.kinds().iter().map(|kind| kind.word()).collect::<Vec<_>>().join(" or ");
         let wrong = |does: &str| vec![format!("nothing can be {does} \"{name}\": the schema has it as {}", what())];
         match &operation.change {
-            Change::Add(_) if lacks(&[Kind::Integer, Kind::Number]) => wrong("added to"),
-            Change::Append(_) if lacks(&[Kind::Array]) => wrong("appended to"),
-            Change::Take(_) if lacks(&[Kind::Array]) => wrong("taken from"),
-            Change::Insert { .. } if lacks(&[Kind::Object]) => wrong("inserted into"),
-            Change::Set(value) => self.schema.judge(keys, value),
-            Change::Insert { key, value } => self.schema.judge(&[keys, std::slice::from_ref(key)].concat(), value),
-            Change::Append(value) => self.schema.judge(&[keys, &["0".to_owned()]].concat(), value),
-            Change::Remove if self.must_stay(keys) => vec![format!("\"{name}\" must stay: the schema requires it")],
-            Change::Add(_) | Change::Take(_) | Change::Remove | Change::Move { .. } => Vec::new(),
+            StateChange::Add(_) if lacks(&[ValueKind::Integer, ValueKind::Number]) => wrong("added to"),
+            StateChange::Append(_) if lacks(&[ValueKind::Array]) => wrong("appended to"),
+            StateChange::Take(_) if lacks(&[ValueKind::Array]) => wrong("taken from"),
+            StateChange::Insert { .. } if lacks(&[ValueKind::Object]) => wrong("inserted into"),
+            StateChange::Set(value) => self.schema.judge(keys, value),
+            StateChange::Insert { key, value } => self.schema.judge(&[keys, std::slice::from_ref(key)].concat(), value),
+            StateChange::Append(value) => self.schema.judge(&[keys, &["0".to_owned()]].concat(), value),
+            StateChange::Remove if self.must_stay(keys) => {
+                vec![format!("\"{name}\" must stay: the schema requires it")]
+            }
+            StateChange::Add(_) | StateChange::Take(_) | StateChange::Remove | StateChange::Move { .. } => Vec::new(),
         }
     }
 
@@ -109,8 +118,9 @@ impl<'s> Seen<'s> {
             return Some(format!("\"{name}\" is computed: change what it follows from"));
         }
         let above = (0..keys.len()).filter_map(|depth| keys.get(..depth));
-        let holds = |node: &Node| {
-            node.kinds().is_empty() || node.kinds().iter().any(|kind| matches!(kind, Kind::Array | Kind::Object))
+        let holds = |node: &SchemaNode| {
+            node.kinds().is_empty()
+                || node.kinds().iter().any(|kind| matches!(kind, ValueKind::Array | ValueKind::Object))
         };
         let flat = above.into_iter().find(|above| self.schema.at(above).is_some_and(|node| !holds(node)))?;
         Some(format!("\"{name}\" lies inside of \"{}\", which is no map or list", flat.join("/")))
@@ -123,7 +133,7 @@ impl<'s> Seen<'s> {
 }
 
 /// Why keys lead to nothing that is declared: what might have been meant. `None` where they do, or where anything may stand.
-fn unknown(top: &Node, keys: &[String]) -> Option<String> {
+fn unknown(top: &SchemaNode, keys: &[String]) -> Option<String> {
     let (depth, node) = top.stray(keys)?;
     let before = keys.get(..depth).unwrap_or_default().join("/");
     let within = if before.is_empty() { String::new() } else { format!(" in \"{before}\"") };

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Counter, Rule, Trigger, Wanted, may_read, may_write, place_of, raw, text};
+use super::{ManifestRule, RuleCondition, RuleCounter, RuleTrigger, may_read, may_write, place_of, raw, text};
 use crate::plugin::grant::Permission;
-use crate::world::condition::Variable;
-use crate::world::{Change, Operation, Pointer, Problem, Rules, Section, World, fold, number};
+use crate::world::condition::VariablePath;
+use crate::world::{Pointer, Problem, SchemaSet, StateChange, StateOperation, World, WorldSection, fold, number};
 
 /// What a rule does may make others fire, and these others once more; then it is over.
 const DEEPEST: usize = 3;
@@ -18,13 +18,13 @@ const KEPT: &str = "rules";
 
 /// A message on which rules may fire.
 #[derive(Debug, Clone, Copy)]
-pub struct Occasion<'a> {
+pub struct RuleInput<'a> {
     /// The plugin.
     pub plugin: &'a str,
     /// Where its values are.
     pub root: &'a Pointer,
     /// Its rules.
-    pub rules: &'a [Rule],
+    pub rules: &'a [ManifestRule],
     /// The world before the message.
     pub before: &'a Arc<World>,
     /// Whether the message is a reply; else somebody wrote it.
@@ -36,7 +36,7 @@ pub struct Occasion<'a> {
     /// Replies of its line, with it.
     pub replies: u64,
     /// The schemas in force.
-    pub schemas: &'a Rules,
+    pub schemas: &'a SchemaSet,
     /// What the plugin may do beyond its own root.
     pub grants: &'a [Permission],
     /// The language of lines.
@@ -45,13 +45,13 @@ pub struct Occasion<'a> {
 
 /// One rule that fired.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fired {
+pub struct RuleFiring {
     /// Its name.
     pub rule: String,
     /// What made it fire, as people may read it.
     pub because: String,
     /// What it does, folded into the world already.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<StateOperation>,
     /// What the fold said of that, by position.
     pub problems: Vec<Problem>,
     /// What it says.
@@ -62,16 +62,16 @@ pub struct Fired {
 
 /// What came of the rules of one plugin.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Ran {
+pub struct RulesOutcome {
     /// Those that fired, in order.
-    pub fired: Vec<Fired>,
+    pub fired: Vec<RuleFiring>,
     /// Those that would have gone on firing, and were not let.
     pub cut: Vec<String>,
     /// Those that read what nobody granted.
     pub denied: Vec<String>,
 }
 
-impl Ran {
+impl RulesOutcome {
     /// What people are told: a stable word and a sentence.
     pub fn troubles(&self) -> Vec<(&'static str, String)> {
         let cut = |rule: &String| {
@@ -93,16 +93,17 @@ pub fn kept_at(plugin: &str, rule: &str) -> Pointer {
 
 /// Lets the rules of a plugin act on a world. Each fires at most once on a message; what one changes may make others fire, to a
 /// depth of three.
-pub fn fire(occasion: &Occasion<'_>, world: &mut Arc<World>) -> Ran {
-    let mut ran = Ran::default();
+pub fn fire(occasion: &RuleInput<'_>, world: &mut Arc<World>) -> RulesOutcome {
+    let mut ran = RulesOutcome::default();
     let mut before = Arc::clone(occasion.before);
     let mut done: HashSet<&str> = HashSet::new();
-    let (able, denied): (Vec<&Rule>, Vec<&Rule>) = occasion.rules.iter().partition(|rule| occasion.reads(rule));
+    let (able, denied): (Vec<&ManifestRule>, Vec<&ManifestRule>) =
+        occasion.rules.iter().partition(|rule| occasion.reads(rule));
     ran.denied = denied.into_iter().map(|rule| rule.name.clone()).collect();
     for depth in 0..=DEEPEST {
         let now = Arc::clone(world);
         let ready = able.iter().filter_map(|rule| Some((*rule, occasion.because(rule, &before, &now, depth)?)));
-        let ready: Vec<(&Rule, String)> = ready.collect();
+        let ready: Vec<(&ManifestRule, String)> = ready.collect();
         for (rule, because) in ready {
             if depth == DEEPEST || done.contains(rule.name.as_str()) {
                 if !ran.cut.contains(&rule.name) {
@@ -118,27 +119,27 @@ pub fn fire(occasion: &Occasion<'_>, world: &mut Arc<World>) -> Ran {
     ran
 }
 
-impl Occasion<'_> {
-    fn reads(&self, rule: &Rule) -> bool {
+impl RuleInput<'_> {
+    fn reads(&self, rule: &ManifestRule) -> bool {
         rule.reads(self.root).iter().all(|(place, _)| may_read(self.root, self.grants, place))
     }
 
-    fn value(&self, variable: &Variable, world: &World) -> Option<Value> {
+    fn value(&self, variable: &VariablePath, world: &World) -> Option<Value> {
         world.get(&place_of(self.root, variable)).cloned()
     }
 
     /// Why a rule fires now, if it does.
-    fn because(&self, rule: &Rule, before: &World, now: &World, depth: usize) -> Option<String> {
+    fn because(&self, rule: &ManifestRule, before: &World, now: &World, depth: usize) -> Option<String> {
         let holds = |condition: &crate::world::Condition, world: &World| {
             condition.holds_where(|variable| self.value(variable, world))
         };
         let because = match &rule.trigger {
-            Trigger::Every { n, of } if depth == 0 && !self.is_aside => self.counted(*n, *of)?,
-            Trigger::Every { .. } => return None,
-            Trigger::Crosses(Wanted { condition, text }) => {
+            RuleTrigger::Every { n, of } if depth == 0 && !self.is_aside => self.counted(*n, *of)?,
+            RuleTrigger::Every { .. } => return None,
+            RuleTrigger::Crosses(RuleCondition { condition, text }) => {
                 (holds(condition, now) && !holds(condition, before)).then(|| text.clone())?
             }
-            Trigger::Changes { place, text } => {
+            RuleTrigger::Changes { place, text } => {
                 (!same(before.get(place), now.get(place))).then(|| format!("{text} changed"))?
             }
         };
@@ -147,18 +148,18 @@ impl Occasion<'_> {
     }
 
     /// Whether a count that this message made larger is a multiple.
-    fn counted(&self, n: u64, of: Counter) -> Option<String> {
+    fn counted(&self, n: u64, of: RuleCounter) -> Option<String> {
         let (count, what) = match of {
-            Counter::User => ((!self.is_reply).then_some(self.turn)?, "turn"),
-            Counter::Model => (self.is_reply.then_some(self.replies)?, "reply"),
-            Counter::Total => (self.turn.saturating_add(self.replies), "message"),
+            RuleCounter::User => ((!self.is_reply).then_some(self.turn)?, "turn"),
+            RuleCounter::Model => (self.is_reply.then_some(self.replies)?, "reply"),
+            RuleCounter::Total => (self.turn.saturating_add(self.replies), "message"),
         };
         (count > 0 && count.is_multiple_of(n)).then(|| format!("{what} {count}"))
     }
 
     /// Whether a rule has fired for good, or not long enough ago. A turn that is yet to come is of another line: what came from
     /// there rests no longer.
-    fn rests(&self, rule: &Rule, world: &World) -> bool {
+    fn rests(&self, rule: &ManifestRule, world: &World) -> bool {
         let kept = kept_at(self.plugin, &rule.name);
         let kept = kept.find(&world.lore);
         let is_over = kept.and_then(|kept| kept.get("once")) == Some(&Value::Bool(true));
@@ -167,7 +168,7 @@ impl Occasion<'_> {
         (rule.once && is_over) || ago.is_some_and(|ago| ago < rule.cooldown)
     }
 
-    fn act(&self, rule: &Rule, because: String, world: &mut Arc<World>) -> Fired {
+    fn act(&self, rule: &ManifestRule, because: String, world: &mut Arc<World>) -> RuleFiring {
         let mut warnings = Vec::new();
         let mut operations = Vec::new();
         for effect in &rule.effects {
@@ -184,18 +185,18 @@ impl Occasion<'_> {
             warnings.push("its line is not shown: \"notes\" is not granted".to_owned());
         }
         let notes = told.into_iter().filter(|_| is_heard).collect();
-        Fired { rule: rule.name.clone(), because, operations, problems, notes, warnings }
+        RuleFiring { rule: rule.name.clone(), because, operations, problems, notes, warnings }
     }
 
     /// What has to be known of its having fired.
-    fn kept(&self, rule: &Rule) -> impl Iterator<Item = Operation> {
+    fn kept(&self, rule: &ManifestRule) -> impl Iterator<Item = StateOperation> {
         let place = |what: &str| kept_at(self.plugin, &rule.name).child(what);
         let once = rule.once.then(|| (place("once"), Value::Bool(true)));
         let turn = (rule.cooldown > 0).then(|| (place("turn"), self.turn.into()));
         let by = self.plugin.to_owned();
-        let set = move |(path, value)| Operation {
-            section: Section::Lore,
-            ..Operation::new(path, Change::Set(value), "fired", by.clone())
+        let set = move |(path, value)| StateOperation {
+            section: WorldSection::Lore,
+            ..StateOperation::new(path, StateChange::Set(value), "fired", by.clone())
         };
         once.into_iter().chain(turn).map(set)
     }

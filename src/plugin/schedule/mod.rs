@@ -7,7 +7,7 @@
 //! Nothing of them is counted anywhere but on the path: messages are counted along it, and that a rule has fired stands in the
 //! world below `lore`, where it goes back with the node (`docs/domain.md` 3).
 //!
-//! To add a trigger: a variant of [`Trigger`], its key in `raw.rs`, when it fires in `fire.rs`.
+//! To add a trigger: a variant of [`RuleTrigger`], its key in `raw.rs`, when it fires in `fire.rs`.
 
 mod check;
 mod fire;
@@ -17,13 +17,13 @@ mod text;
 use std::ops::Range;
 
 use super::grant::Permission;
-use super::words::Words;
-use crate::world::condition::Variable;
-use crate::world::{Condition, Operation, Pointer};
+use super::words::LocalizedText;
+use crate::world::condition::VariablePath;
+use crate::world::{Condition, Pointer, StateOperation};
 
 pub(super) use check::{slips, two_values, unknown_place};
-pub use fire::{Fired, Occasion, Ran, fire, kept_at};
-pub(super) use raw::{Owner, RawRule, rules};
+pub use fire::{RuleFiring, RuleInput, RulesOutcome, fire, kept_at};
+pub(super) use raw::{RawRule, RuleOwner, rules};
 
 /// How a record of what ran names a rule: `rule:<name>`.
 pub const RULE: &str = "rule:";
@@ -37,37 +37,37 @@ const LONGEST_NOTE: usize = 400;
 
 /// One rule.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rule {
+pub struct ManifestRule {
     /// Its name, as traces tell it: `rule:<name>`.
     pub name: String,
     /// What it waits for.
-    pub trigger: Trigger,
+    pub trigger: RuleTrigger,
     /// What must hold besides.
-    pub guard: Option<Wanted>,
+    pub guard: Option<RuleCondition>,
     /// Whether it fires only once on a line.
     pub once: bool,
     /// So many turns must lie between two times; 0 = none.
     pub cooldown: u64,
     /// What it does.
-    pub effects: Vec<Operation>,
+    pub effects: Vec<StateOperation>,
     /// What it says under the message.
-    pub note: Option<Words>,
+    pub note: Option<LocalizedText>,
     /// Where all that stands in the manifest.
-    pub(super) places: Places,
+    pub(super) places: RuleSpans,
 }
 
 /// What a rule waits for.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Trigger {
+pub enum RuleTrigger {
     /// Every so many messages.
     Every {
         /// So many.
         n: u64,
         /// Which of them are counted.
-        of: Counter,
+        of: RuleCounter,
     },
     /// That a condition did not hold before the message and holds after it.
-    Crosses(Wanted),
+    Crosses(RuleCondition),
     /// That a value is another one after the message.
     Changes {
         /// The place.
@@ -79,7 +79,7 @@ pub enum Trigger {
 
 /// A condition, and how it is written.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wanted {
+pub struct RuleCondition {
     /// The condition.
     pub condition: Condition,
     /// As it is written.
@@ -89,7 +89,7 @@ pub struct Wanted {
 /// Which messages of a line are counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Counter {
+pub enum RuleCounter {
     /// Those of people: turns.
     #[default]
     User,
@@ -101,7 +101,7 @@ pub enum Counter {
 
 /// Byte offsets in the manifest.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Places {
+pub(super) struct RuleSpans {
     trigger: Range<usize>,
     guard: Range<usize>,
     effects: Vec<Range<usize>>,
@@ -109,7 +109,7 @@ pub(super) struct Places {
 }
 
 /// The place that a variable of a rule names: seen from the plugin's root, or with a slash in front from the top.
-fn place_of(root: &Pointer, variable: &Variable) -> Pointer {
+fn place_of(root: &Pointer, variable: &VariablePath) -> Pointer {
     let keys = variable.keys.iter().cloned();
     if variable.is_from_top { Pointer::from_keys(keys) } else { below(root, keys) }
 }
@@ -129,22 +129,22 @@ pub(super) fn may_read(root: &Pointer, grants: &[Permission], place: &Pointer) -
     grants.contains(&Permission::StateRead) || may_write(root, grants, place)
 }
 
-impl Rule {
+impl ManifestRule {
     /// Whether it asks how many replies there were.
     pub fn counts_replies(&self) -> bool {
-        matches!(self.trigger, Trigger::Every { of: Counter::Model | Counter::Total, .. })
+        matches!(self.trigger, RuleTrigger::Every { of: RuleCounter::Model | RuleCounter::Total, .. })
     }
 
     /// Whether it waits for messages to be counted.
     pub fn counts_messages(&self) -> bool {
-        matches!(self.trigger, Trigger::Every { .. })
+        matches!(self.trigger, RuleTrigger::Every { .. })
     }
 
     /// Its conditions, each with where it stands in the manifest.
     fn conditions(&self) -> Vec<(&Condition, Range<usize>)> {
         let trigger = match &self.trigger {
-            Trigger::Crosses(wanted) => Some((&wanted.condition, self.places.trigger.clone())),
-            Trigger::Every { .. } | Trigger::Changes { .. } => None,
+            RuleTrigger::Crosses(wanted) => Some((&wanted.condition, self.places.trigger.clone())),
+            RuleTrigger::Every { .. } | RuleTrigger::Changes { .. } => None,
         };
         trigger
             .into_iter()
@@ -158,9 +158,9 @@ impl Rule {
             condition.variables().map(|variable| (place_of(root, variable), at.clone())).collect()
         };
         let mut reads = match &self.trigger {
-            Trigger::Every { .. } => Vec::new(),
-            Trigger::Crosses(wanted) => of(&wanted.condition, &self.places.trigger),
-            Trigger::Changes { place, .. } => vec![(place.clone(), self.places.trigger.clone())],
+            RuleTrigger::Every { .. } => Vec::new(),
+            RuleTrigger::Crosses(wanted) => of(&wanted.condition, &self.places.trigger),
+            RuleTrigger::Changes { place, .. } => vec![(place.clone(), self.places.trigger.clone())],
         };
         reads.extend(self.guard.iter().flat_map(|guard| of(&guard.condition, &self.places.guard)));
         let told = self.note.iter().flat_map(text::all).flat_map(text::variables);
@@ -169,7 +169,7 @@ impl Rule {
     }
 
     /// Every place that it writes.
-    fn writes(&self) -> impl Iterator<Item = (&Operation, Range<usize>)> {
+    fn writes(&self) -> impl Iterator<Item = (&StateOperation, Range<usize>)> {
         self.effects.iter().zip(self.places.effects.iter().cloned())
     }
 }

@@ -7,13 +7,14 @@ use serde_json::{Map, Value};
 use toml::Spanned;
 
 use super::{
-    Counter, LONGEST_NOTE, MOST_EFFECTS, MOST_RULES, Places, Rule, Trigger, Wanted, below, may_read, may_write, text,
+    LONGEST_NOTE, MOST_EFFECTS, MOST_RULES, ManifestRule, RuleCondition, RuleCounter, RuleSpans, RuleTrigger, below,
+    may_read, may_write, text,
 };
 use crate::plugin::grant::Permission;
 use crate::plugin::suggest::did_you_mean;
-use crate::plugin::words::Words;
-use crate::world::condition::Variable;
-use crate::world::{Condition, Operation, Pointer};
+use crate::plugin::words::LocalizedText;
+use crate::world::condition::VariablePath;
+use crate::world::{Condition, Pointer, StateOperation};
 
 /// A `[[rule]]` table.
 #[derive(Deserialize)]
@@ -21,7 +22,7 @@ use crate::world::{Condition, Operation, Pointer};
 pub(in crate::plugin) struct RawRule {
     name: Spanned<String>,
     every: Option<Spanned<u64>>,
-    of: Option<Spanned<Counter>>,
+    of: Option<Spanned<RuleCounter>>,
     when: Option<Spanned<String>>,
     on: Option<Spanned<String>>,
     #[serde(rename = "if")]
@@ -31,14 +32,14 @@ pub(in crate::plugin) struct RawRule {
     cooldown: Option<Spanned<u64>>,
     #[serde(default, rename = "do")]
     effects: Vec<Spanned<toml::Table>>,
-    note: Option<Spanned<Words>>,
+    note: Option<Spanned<LocalizedText>>,
 }
 
 /// What is wrong, and where.
-pub(in crate::plugin) type Wrong = (Range<usize>, String);
+pub(in crate::plugin) type RuleFault = (Range<usize>, String);
 
 /// Who the rules belong to.
-pub(in crate::plugin) struct Owner<'a> {
+pub(in crate::plugin) struct RuleOwner<'a> {
     pub id: &'a str,
     pub root: &'a Pointer,
     /// What its manifest asks for.
@@ -46,8 +47,8 @@ pub(in crate::plugin) struct Owner<'a> {
 }
 
 /// Reads and checks the rules of one manifest.
-pub(in crate::plugin) fn rules(raw: Vec<RawRule>, owner: &Owner<'_>) -> Result<Vec<Rule>, Wrong> {
-    let mut rules: Vec<Rule> = Vec::new();
+pub(in crate::plugin) fn rules(raw: Vec<RawRule>, owner: &RuleOwner<'_>) -> Result<Vec<ManifestRule>, RuleFault> {
+    let mut rules: Vec<ManifestRule> = Vec::new();
     for one in raw {
         let (at, name) = (one.name.span(), one.name.get_ref().clone());
         if rules.len() >= MOST_RULES {
@@ -69,11 +70,11 @@ pub(in crate::plugin) fn rules(raw: Vec<RawRule>, owner: &Owner<'_>) -> Result<V
 }
 
 impl RawRule {
-    fn check(self, owner: &Owner<'_>) -> Result<Rule, Wrong> {
+    fn check(self, owner: &RuleOwner<'_>) -> Result<ManifestRule, RuleFault> {
         let at = self.name.span();
         let name = named(self.name)?;
         let (trigger, trigger_at) = trigger(&at, self.every, self.of, self.when, self.on, owner.root)?;
-        let mut places = Places { trigger: trigger_at, ..Places::default() };
+        let mut places = RuleSpans { trigger: trigger_at, ..RuleSpans::default() };
         if self.effects.is_empty() && self.note.is_none() {
             return Err((at, format!("the rule \"{name}\" does nothing: give it a \"do\" or a \"note\"")));
         }
@@ -91,11 +92,11 @@ impl RawRule {
         }
         let note = self.note.map(|note| line(note, owner, &mut places)).transpose()?;
         let cooldown = self.cooldown.map_or(Ok(0), |turns| positive(&turns, "a \"cooldown\""))?;
-        Ok(Rule { name, trigger, guard, once: self.once, cooldown, effects, note, places })
+        Ok(ManifestRule { name, trigger, guard, once: self.once, cooldown, effects, note, places })
     }
 }
 
-fn named(name: Spanned<String>) -> Result<String, Wrong> {
+fn named(name: Spanned<String>) -> Result<String, RuleFault> {
     let known = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
     let text = name.get_ref();
     if text.len() <= 64 && text.starts_with(|c: char| c.is_ascii_lowercase()) && text.chars().all(known) {
@@ -105,7 +106,7 @@ fn named(name: Spanned<String>) -> Result<String, Wrong> {
     Err((name.span(), expected.to_owned()))
 }
 
-fn positive(number: &Spanned<u64>, what: &str) -> Result<u64, Wrong> {
+fn positive(number: &Spanned<u64>, what: &str) -> Result<u64, RuleFault> {
     let n = *number.get_ref();
     if (1..=1_000_000).contains(&n) { Ok(n) } else { Err((number.span(), format!("{what} is from 1 to 1000000"))) }
 }
@@ -114,45 +115,45 @@ fn positive(number: &Spanned<u64>, what: &str) -> Result<u64, Wrong> {
 fn trigger(
     at: &Range<usize>,
     every: Option<Spanned<u64>>,
-    of: Option<Spanned<Counter>>,
+    of: Option<Spanned<RuleCounter>>,
     when: Option<Spanned<String>>,
     on: Option<Spanned<String>>,
     root: &Pointer,
-) -> Result<(Trigger, Range<usize>), Wrong> {
+) -> Result<(RuleTrigger, Range<usize>), RuleFault> {
     if let (None, Some(of)) = (&every, &of) {
         return Err((of.span(), "\"of\" says what \"every\" counts: give the rule an \"every\"".to_owned()));
     }
     match (every, when, on) {
         (Some(every), None, None) => {
             let n = positive(&every, "\"every\"")?;
-            Ok((Trigger::Every { n, of: of.map(Spanned::into_inner).unwrap_or_default() }, every.span()))
+            Ok((RuleTrigger::Every { n, of: of.map(Spanned::into_inner).unwrap_or_default() }, every.span()))
         }
         (None, Some(when), None) => {
             let (wanted, at) = condition(&when, "when")?;
-            Ok((Trigger::Crosses(wanted), at))
+            Ok((RuleTrigger::Crosses(wanted), at))
         }
         (None, None, Some(on)) => {
-            let Some(variable) = Variable::read(on.get_ref()) else {
+            let Some(variable) = VariablePath::read(on.get_ref()) else {
                 return Err((on.span(), format!("\"{}\" is no name of a value", on.get_ref())));
             };
             let place = super::place_of(root, &variable);
-            Ok((Trigger::Changes { place, text: on.get_ref().clone() }, on.span()))
+            Ok((RuleTrigger::Changes { place, text: on.get_ref().clone() }, on.span()))
         }
         _ => Err((at.clone(), "a rule waits for one thing: give it \"every\", \"when\" or \"on\"".to_owned())),
     }
 }
 
 /// A condition that stands in a key.
-fn condition(text: &Spanned<String>, key: &str) -> Result<(Wanted, Range<usize>), Wrong> {
+fn condition(text: &Spanned<String>, key: &str) -> Result<(RuleCondition, Range<usize>), RuleFault> {
     let condition = Condition::read(text.get_ref()).map_err(|why| {
         let why = why.replace('`', "\"");
         (text.span(), format!("\"{key}\": {why}"))
     })?;
-    Ok((Wanted { condition, text: text.get_ref().clone() }, text.span()))
+    Ok((RuleCondition { condition, text: text.get_ref().clone() }, text.span()))
 }
 
 /// One thing that a rule does: an operation, its paths seen from the plugin's root.
-fn effect(table: Spanned<toml::Table>, rule: &str, owner: &Owner<'_>) -> Result<Operation, Wrong> {
+fn effect(table: Spanned<toml::Table>, rule: &str, owner: &RuleOwner<'_>) -> Result<StateOperation, RuleFault> {
     let at = table.span();
     let wrong = |message: String| (at.clone(), message);
     let json = serde_json::to_value(table.get_ref()).map_err(|_| wrong("an operation is expected".to_owned()))?;
@@ -168,8 +169,8 @@ fn effect(table: Spanned<toml::Table>, rule: &str, owner: &Owner<'_>) -> Result<
     for key in ["path", "from"] {
         absolute(&mut map, key, owner.root).map_err(&wrong)?;
     }
-    let mut operation =
-        Operation::from_json(&Value::Object(map)).map_err(|error| wrong(format!("this is no operation: {error}")))?;
+    let mut operation = StateOperation::from_json(&Value::Object(map))
+        .map_err(|error| wrong(format!("this is no operation: {error}")))?;
     owner.id.clone_into(&mut operation.by);
     if operation.why.is_empty() {
         operation.why = format!("rule {rule}");
@@ -185,9 +186,9 @@ fn effect(table: Spanned<toml::Table>, rule: &str, owner: &Owner<'_>) -> Result<
 }
 
 /// Every place that an operation changes.
-pub(super) fn places(operation: &Operation) -> impl Iterator<Item = &Pointer> {
+pub(super) fn places(operation: &StateOperation) -> impl Iterator<Item = &Pointer> {
     let from = match &operation.change {
-        crate::world::Change::Move { from } => Some(from),
+        crate::world::StateChange::Move { from } => Some(from),
         _ => None,
     };
     std::iter::once(&operation.path).chain(from)
@@ -206,7 +207,11 @@ fn read(path: &str) -> Result<Pointer, String> {
     path.parse().map_err(|error| format!("\"{path}\": {error}"))
 }
 
-fn line(note: Spanned<Words>, owner: &Owner<'_>, places: &mut Places) -> Result<Words, Wrong> {
+fn line(
+    note: Spanned<LocalizedText>,
+    owner: &RuleOwner<'_>,
+    places: &mut RuleSpans,
+) -> Result<LocalizedText, RuleFault> {
     places.note = note.span();
     let texts = text::all(note.get_ref());
     let fault = texts.iter().find_map(|one| text::fault(one));

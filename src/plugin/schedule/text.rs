@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use crate::plugin::words::Words;
-use crate::world::condition::Variable;
+use crate::plugin::words::LocalizedText;
+use crate::world::condition::VariablePath;
 
 /// The text in every language.
-pub(super) fn all(words: &Words) -> Vec<&str> {
+pub(super) fn all(words: &LocalizedText) -> Vec<&str> {
     if words.all().is_empty() {
         vec![words.get("")]
     } else {
@@ -15,24 +15,24 @@ pub(super) fn all(words: &Words) -> Vec<&str> {
 }
 
 /// The variables that a text names.
-pub(super) fn variables(text: &str) -> Vec<Variable> {
-    parts(text).into_iter().filter_map(|(_, name)| Variable::read(name?)).collect()
+pub(super) fn variables(text: &str) -> Vec<VariablePath> {
+    parts(text).into_iter().filter_map(|(_, name)| VariablePath::read(name?)).collect()
 }
 
 /// What is wrong with a text.
 pub(super) fn fault(text: &str) -> Option<String> {
     parts(text).into_iter().find_map(|(_, name)| match name {
-        Some(name) if Variable::read(name).is_none() => Some(format!("\"{{{{{name}}}}}\" is no name of a value")),
+        Some(name) if VariablePath::read(name).is_none() => Some(format!("\"{{{{{name}}}}}\" is no name of a value")),
         _ => None,
     })
 }
 
 /// The text with its values; what is not there is told as "–".
-pub(super) fn fill(text: &str, mut value: impl FnMut(&Variable) -> Option<Value>) -> String {
+pub(super) fn fill(text: &str, mut value: impl FnMut(&VariablePath) -> Option<Value>) -> String {
     let mut told = String::new();
     for (before, name) in parts(text) {
         told.push_str(before);
-        match name.and_then(Variable::read).map(|variable| value(&variable)) {
+        match name.and_then(VariablePath::read).map(|variable| value(&variable)) {
             None => {}
             Some(Some(Value::String(text))) => told.push_str(&text),
             Some(Some(value)) if !value.is_null() => told.push_str(&value.to_string()),

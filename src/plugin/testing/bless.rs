@@ -7,13 +7,13 @@ use serde_json::{Map, Value, json};
 
 use super::CaseReport;
 use super::expect::as_in_scripts;
-use crate::plugin::call::{Answer, Outcome};
-use crate::plugin::loaded::Loaded;
-use crate::plugin::plan::Injection;
+use crate::plugin::call::{HookAnswer, HookOutcome};
+use crate::plugin::loaded::LoadedPlugin;
+use crate::plugin::plan::TextInjection;
 
 /// The text of a case's file with what came of it, be it a refusal or an error; `None` where it expects something already, or
 /// where another time something else might come.
-pub fn blessed(plugin: &Loaded, case: &CaseReport) -> Option<String> {
+pub fn blessed(plugin: &LoadedPlugin, case: &CaseReport) -> Option<String> {
     let text = plugin.source().text(&case.file)?;
     let outcome = case.outcome.as_ref().filter(|_| case.is_steady)?;
     let file: toml::Table = toml::from_str(text).ok()?;
@@ -45,7 +45,7 @@ fn below_header(text: &str, lines: &str) -> Option<String> {
 }
 
 /// The lines of `[expect]`.
-fn expectation(plugin: &Loaded, outcome: &Outcome) -> String {
+fn expectation(plugin: &LoadedPlugin, outcome: &HookOutcome) -> String {
     let mut lines = String::new();
     if let Some(error) = &outcome.error {
         return format!("error = {}\n", quoted(&error.message));
@@ -66,7 +66,7 @@ fn expectation(plugin: &Loaded, outcome: &Outcome) -> String {
         put("rolls", outcome.rolls.iter().map(|roll| roll.total).collect());
     }
     if !outcome.plan.injected.is_empty() {
-        let text = |one: &Injection| json!({"slot": one.slot, "text": one.text});
+        let text = |one: &TextInjection| json!({"slot": one.slot, "text": one.text});
         put("inject", outcome.plan.injected.iter().map(text).collect());
     }
     if !outcome.asks.is_empty() {
@@ -83,8 +83,8 @@ fn expectation(plugin: &Loaded, outcome: &Outcome) -> String {
         }
     }
     match &outcome.answer {
-        Answer::Nothing => {}
-        Answer::Input { text, reply, stop } => {
+        HookAnswer::Nothing => {}
+        HookAnswer::Input { text, reply, stop } => {
             for (name, said) in [("text", text), ("reply", reply)] {
                 if let Some(said) = said {
                     put(name, said.as_str().into());
@@ -94,11 +94,11 @@ fn expectation(plugin: &Loaded, outcome: &Outcome) -> String {
                 put("stop", true.into());
             }
         }
-        Answer::Refused(why) => put("refused", why.as_str().into()),
-        Answer::Narration(parts) => put("text", parts.concat().into()),
-        Answer::Display(shown) => put("text", shown.as_str().into()),
-        Answer::Value(value) => put("answer", value.clone()),
-        Answer::QuickReplies(replies) => {
+        HookAnswer::Refused(why) => put("refused", why.as_str().into()),
+        HookAnswer::Narration(parts) => put("text", parts.concat().into()),
+        HookAnswer::Display(shown) => put("text", shown.as_str().into()),
+        HookAnswer::Value(value) => put("answer", value.clone()),
+        HookAnswer::QuickReplies(replies) => {
             put("labels", replies.iter().map(|reply| reply.label.as_str()).collect());
             put("sends", replies.iter().map(|reply| reply.send.as_str()).collect());
         }
@@ -107,7 +107,7 @@ fn expectation(plugin: &Loaded, outcome: &Outcome) -> String {
 }
 
 /// The proposals, one in a line. Their reasons tell people amounts and are left out; what has no form in TOML is, too.
-fn operations(plugin: &Loaded, outcome: &Outcome, lines: &mut String) {
+fn operations(plugin: &LoadedPlugin, outcome: &HookOutcome, lines: &mut String) {
     let root = &plugin.manifest().state.root;
     let all = outcome.operations.iter().map(|operation| {
         let mut json = as_in_scripts(operation.to_json(), root);

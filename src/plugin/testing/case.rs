@@ -7,46 +7,46 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use toml::Spanned;
 
-use super::expect::Expect;
+use super::expect::Expectation;
 use super::odd::is_for_rules;
 use super::{object, test_error};
 use crate::clock::Time;
-use crate::plugin::ask::Answered;
-use crate::plugin::call::{Call, Hook, NodeFacts, Recent, TOOL, ToolUse};
-use crate::plugin::dice::Seeds;
+use crate::plugin::ask::ModelCallAnswer;
+use crate::plugin::call::{Hook, HookCall, HookNodeInfo, RecentMessage, TOOL, ToolInvocation};
+use crate::plugin::dice::DiceSeeds;
 use crate::plugin::error::ScriptError;
 use crate::plugin::grant::Permission;
-use crate::plugin::loaded::Loaded;
+use crate::plugin::loaded::LoadedPlugin;
 use crate::plugin::manifest::{Manifest, place};
-use crate::plugin::mvu::Start;
+use crate::plugin::mvu::InitVarText;
 use crate::plugin::plainly;
 use crate::plugin::suggest::did_you_mean;
-use crate::world::{Rules, World};
+use crate::world::{SchemaSet, World};
 
 /// One case, checked.
 #[derive(Debug)]
-pub(super) struct Case {
+pub(super) struct PluginTestCase {
     pub(super) hook: Hook,
     /// The plugin's own values; `None` = what `init` makes.
     pub(super) state: Option<Map<String, Value>>,
     /// Everything outside them.
     pub(super) vars: Map<String, Value>,
     pub(super) graft: bool,
-    pub(super) expect: Expect,
+    pub(super) expect: Expectation,
     /// Whether anything stands in its `[expect]`.
     pub(super) expects: bool,
     /// Why the tool's schema refuses what it is called with: nothing is called then, as in a story.
     pub(super) unfit: Option<String>,
     config: Arc<Map<String, Value>>,
     grants: Arc<[Permission]>,
-    tool: Option<ToolUse>,
-    raw: Raw,
+    tool: Option<ToolInvocation>,
+    raw: RawTestCase,
 }
 
 /// The file as it is written.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Raw {
+struct RawTestCase {
     hook: Option<Spanned<String>>,
     /// `roll 2d6` = the text `/roll 2d6` in `on_input`.
     command: Option<String>,
@@ -90,7 +90,7 @@ struct Raw {
     #[serde(default)]
     initvar: Vec<String>,
     #[serde(default)]
-    expect: Option<Expect>,
+    expect: Option<Expectation>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -145,14 +145,14 @@ fn english() -> String {
     "en".to_owned()
 }
 
-impl Case {
+impl PluginTestCase {
     /// Reads a file of a plugin's folder.
-    pub(super) fn read(plugin: &Loaded, file: &str) -> Result<Self, Box<ScriptError>> {
+    pub(super) fn read(plugin: &LoadedPlugin, file: &str) -> Result<Self, Box<ScriptError>> {
         let Some(text) = plugin.source().text(file) else {
             return Err(Box::new(test_error(plugin, "the file is not UTF-8".to_owned()).at(file, None, None, None)));
         };
         let wrong = |message: String| Box::new(test_error(plugin, message).at(file, None, None, None));
-        let mut raw: Raw = toml::from_str(text).map_err(|error| {
+        let mut raw: RawTestCase = toml::from_str(text).map_err(|error| {
             let line = error.span().map(|span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
             let line = line.and_then(|line| u32::try_from(line).ok());
             let message = plainly::said(error.message());
@@ -218,36 +218,36 @@ impl Case {
     }
 
     /// The call that the case makes on a world.
-    pub(super) fn call(&self, world: Arc<World>, rules: &Arc<Rules>) -> Call {
+    pub(super) fn call(&self, world: Arc<World>, rules: &Arc<SchemaSet>) -> HookCall {
         let raw = &self.raw;
-        let recent = raw.recent.iter().map(|message| Recent {
+        let recent = raw.recent.iter().map(|message| RecentMessage {
             role: message.role.clone(),
             name: message.name.clone(),
             text: message.text.clone(),
         });
         let turn = raw.node.turn.unwrap_or(first_turn(self.hook));
-        let start = |text: &String| Start { name: "[initvar]".to_owned(), text: text.clone() };
-        Call {
+        let start = |text: &String| InitVarText { name: "[initvar]".to_owned(), text: text.clone() };
+        HookCall {
             config: Arc::clone(&self.config),
             grants: Arc::clone(&self.grants),
             text: Arc::from(raw.text.as_str()),
             role: role(self.hook).to_owned(),
             user: raw.user.clone(),
             character: raw.char.clone(),
-            node: NodeFacts { id: raw.node.id.clone(), depth: raw.node.depth, turn, time: raw.node.time.map(Time) },
+            node: HookNodeInfo { id: raw.node.id.clone(), depth: raw.node.depth, turn, time: raw.node.time.map(Time) },
             recent: recent.collect(),
-            seeds: Seeds { session: raw.seed, node: raw.seed },
+            seeds: DiceSeeds { session: raw.seed, node: raw.seed },
             starts: raw.initvar.iter().map(start).collect(),
             from: raw.from,
             language: raw.language.clone(),
             tool: self.tool.clone(),
-            answer: raw.answer.as_ref().map(|answer| Answered {
+            answer: raw.answer.as_ref().map(|answer| ModelCallAnswer {
                 name: answer.name.clone(),
                 text: answer.text.clone(),
                 error: answer.error.clone(),
                 turn: answer.turn.unwrap_or(turn),
             }),
-            ..Call::new(self.hook, world, Arc::clone(rules))
+            ..HookCall::new(self.hook, world, Arc::clone(rules))
         }
     }
 }
@@ -280,7 +280,11 @@ fn expects(text: &str) -> bool {
 }
 
 /// The tool that a case calls, with its arguments as the tool's schema has them, or why it refuses them.
-fn tool(raw: &Raw, hook: Hook, manifest: &Manifest) -> Result<(Option<ToolUse>, Option<String>), String> {
+fn tool(
+    raw: &RawTestCase,
+    hook: Hook,
+    manifest: &Manifest,
+) -> Result<(Option<ToolInvocation>, Option<String>), String> {
     let called = raw.hook.as_ref().and_then(|name| name.get_ref().strip_prefix(TOOL)).filter(|_| hook == Hook::Tool);
     let Some(tool) = called.and_then(|name| manifest.tools.iter().find(|tool| tool.name == name)) else {
         return if raw.args.is_empty() {
@@ -291,11 +295,11 @@ fn tool(raw: &Raw, hook: Hook, manifest: &Manifest) -> Result<(Option<ToolUse>, 
     };
     let mut arguments = Value::Object(object(&raw.args));
     let unfit = tool.parameters.fit(&mut arguments).err().map(|why| format!("the arguments do not fit: {why}"));
-    Ok((Some(ToolUse { name: tool.name.clone(), arguments, before: 0 }), unfit))
+    Ok((Some(ToolInvocation { name: tool.name.clone(), arguments, before: 0 }), unfit))
 }
 
 /// The hook of a case, which the plugin must have: one that it lacks does nothing, and would pass every test.
-fn hook(raw: &Raw, plugin: &Loaded) -> Result<Hook, String> {
+fn hook(raw: &RawTestCase, plugin: &LoadedPlugin) -> Result<Hook, String> {
     let tools: Vec<String> = plugin.manifest().tools.iter().map(|tool| format!("{TOOL}{}", tool.name)).collect();
     let hooks = || Hook::ALL.iter().filter(|hook| **hook != Hook::Tool).map(|hook| hook.name());
     let known = || hooks().chain(tools.iter().map(String::as_str));

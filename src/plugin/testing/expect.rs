@@ -3,20 +3,20 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::failure::Failure;
+use super::failure::PluginTestFailure;
 use super::from_toml;
-use crate::plugin::ask::Ask;
-use crate::plugin::call::{Answer, Outcome};
-use crate::plugin::loaded::Loaded;
-use crate::plugin::plan::Injection;
-use crate::plugin::schedule::Ran;
-use crate::plugin::summary::Summary;
+use crate::plugin::ask::PluginModelCall;
+use crate::plugin::call::{HookAnswer, HookOutcome};
+use crate::plugin::loaded::LoadedPlugin;
+use crate::plugin::plan::TextInjection;
+use crate::plugin::schedule::RulesOutcome;
+use crate::plugin::summary::SummaryProposal;
 use crate::world::{Pointer, ProblemKind};
 
 /// `[expect]`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Expect {
+pub(super) struct Expectation {
     /// All operations in order; of each, the fields that are written. Paths as in scripts.
     ops: Option<Vec<toml::Table>>,
     /// The plugin's values afterwards; of each map, the keys that are written.
@@ -58,8 +58,13 @@ pub(super) struct Expect {
 }
 
 /// What is not as expected.
-pub(super) fn compare(plugin: &Loaded, expect: &Expect, outcome: &Outcome, ran: &Ran) -> Vec<Failure> {
-    let mut compare = Compare { failures: Vec::new() };
+pub(super) fn compare(
+    plugin: &LoadedPlugin,
+    expect: &Expectation,
+    outcome: &HookOutcome,
+    ran: &RulesOutcome,
+) -> Vec<PluginTestFailure> {
+    let mut compare = ExpectationCheck { failures: Vec::new() };
     match (&outcome.error, &expect.error) {
         (Some(error), None) => return vec![error.clone().into()],
         (Some(error), Some(part)) => compare.part("error", part, &error.message),
@@ -79,13 +84,13 @@ pub(super) fn compare(plugin: &Loaded, expect: &Expect, outcome: &Outcome, ran: 
     compare.failures
 }
 
-struct Compare {
-    failures: Vec<Failure>,
+struct ExpectationCheck {
+    failures: Vec<PluginTestFailure>,
 }
 
-impl Compare {
+impl ExpectationCheck {
     fn fail(&mut self, what: &str, expected: impl std::fmt::Display, found: impl std::fmt::Display) {
-        self.failures.push(Failure::differs(what, expected, found));
+        self.failures.push(PluginTestFailure::differs(what, expected, found));
     }
 
     fn equal<T: PartialEq + std::fmt::Debug>(&mut self, what: &str, expected: Option<&T>, found: &T) {
@@ -100,22 +105,22 @@ impl Compare {
         }
     }
 
-    fn answer(&mut self, expect: &Expect, answer: &Answer) {
+    fn answer(&mut self, expect: &Expectation, answer: &HookAnswer) {
         let mut text = None;
         let (mut reply, mut stop, mut refused) = (None, false, None);
         let (mut labels, mut sends, mut told) = (Vec::new(), Vec::new(), Value::Null);
         match answer {
-            Answer::Nothing => {}
-            Answer::Input { text: new, reply: own, stop: ends } => {
+            HookAnswer::Nothing => {}
+            HookAnswer::Input { text: new, reply: own, stop: ends } => {
                 (text, reply, stop) = (new.clone(), own.clone(), *ends)
             }
-            Answer::Refused(why) => refused = Some(why.clone()),
-            Answer::Narration(parts) => text = Some(parts.concat()),
-            Answer::Display(shown) => text = Some(shown.clone()),
-            Answer::QuickReplies(replies) => {
+            HookAnswer::Refused(why) => refused = Some(why.clone()),
+            HookAnswer::Narration(parts) => text = Some(parts.concat()),
+            HookAnswer::Display(shown) => text = Some(shown.clone()),
+            HookAnswer::QuickReplies(replies) => {
                 (labels, sends) = replies.iter().map(|reply| (reply.label.clone(), reply.send.clone())).unzip();
             }
-            Answer::Value(value) => told = value.clone(),
+            HookAnswer::Value(value) => told = value.clone(),
         }
         if let Some(expected) = &expect.answer {
             self.value("answer", &from_toml(expected), &told, &Pointer::default());
@@ -140,7 +145,7 @@ impl Compare {
         self.equal("sends", expect.sends.as_ref(), &sends);
     }
 
-    fn said(&mut self, expect: &Expect, outcome: &Outcome) {
+    fn said(&mut self, expect: &Expectation, outcome: &HookOutcome) {
         self.equal("notes", expect.notes.as_ref(), &outcome.notes);
         self.equal("warnings", expect.warnings.as_ref(), &outcome.warnings);
         self.equal("rolls", expect.rolls.as_ref(), &outcome.rolls.iter().map(|roll| roll.total).collect());
@@ -155,7 +160,7 @@ impl Compare {
         }
     }
 
-    fn operations(&mut self, plugin: &Loaded, expect: &Expect, outcome: &Outcome) {
+    fn operations(&mut self, plugin: &LoadedPlugin, expect: &Expectation, outcome: &HookOutcome) {
         let Some(expected) = &expect.ops else { return };
         let root = &plugin.manifest().state.root;
         let found: Vec<Value> =
@@ -171,23 +176,23 @@ impl Compare {
         if expected.len() != found.len() || !expected.iter().zip(found).all(fits) {
             let expected = expected.iter().map(|table| from_toml(&toml::Value::Table(table.clone())).to_string());
             let found: Vec<String> = found.iter().map(Value::to_string).collect();
-            self.failures.push(Failure::lists(what, &expected.collect::<Vec<_>>(), &found));
+            self.failures.push(PluginTestFailure::lists(what, &expected.collect::<Vec<_>>(), &found));
         }
     }
 
-    fn plan(&mut self, expect: &Expect, outcome: &Outcome) {
+    fn plan(&mut self, expect: &Expectation, outcome: &HookOutcome) {
         if let Some(expected) = &expect.inject {
-            let one = |one: &Injection| {
-                let Injection { slot, text, depth, priority } = one;
+            let one = |one: &TextInjection| {
+                let TextInjection { slot, text, depth, priority } = one;
                 json!({"slot": slot, "text": text, "depth": depth, "priority": priority})
             };
             self.list("inject", expected, &outcome.plan.injected.iter().map(one).collect::<Vec<_>>());
         }
         if let Some(expected) = &expect.asks {
-            self.list("asks", expected, &outcome.asks.iter().map(Ask::to_json).collect::<Vec<_>>());
+            self.list("asks", expected, &outcome.asks.iter().map(PluginModelCall::to_json).collect::<Vec<_>>());
         }
         if let Some(expected) = &expect.summary {
-            let found = outcome.summary.as_ref().map_or(Value::Bool(false), Summary::to_json);
+            let found = outcome.summary.as_ref().map_or(Value::Bool(false), SummaryProposal::to_json);
             self.value("summary", &from_toml(expected), &found, &Pointer::default());
         }
         let named = |is_in: bool| {

@@ -9,7 +9,7 @@ use crate::plugin::manifest::place;
 
 /// One thing that is not as expected.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Failure {
+pub struct PluginTestFailure {
     /// What is compared, as `[expect]` names it: `ops`, `state gold`; or, where nothing is compared, the whole of what is wrong.
     pub what: String,
     /// What the case expects, and what came.
@@ -20,7 +20,7 @@ pub struct Failure {
     is_list: bool,
 }
 
-impl Failure {
+impl PluginTestFailure {
     /// Something that is wrong by itself.
     pub(super) fn said(what: impl Into<String>) -> Self {
         Self { what: what.into(), sides: None, error: None, is_list: false }
@@ -53,13 +53,13 @@ impl Failure {
     }
 }
 
-impl From<ScriptError> for Failure {
+impl From<ScriptError> for PluginTestFailure {
     fn from(error: ScriptError) -> Self {
         Self { error: Some(Box::new(error.clone())), ..Self::said(error.to_string()) }
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for PluginTestFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, sides, .. } = self;
         let lines = |text: &str| text.lines().map(|line| format!("\n  {line}")).collect::<String>();

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Bench, same};
-use crate::plugin::call::Outcome;
-use crate::world::{Change, Operation, Pointer, World, fold};
+use super::{CaseRunner, same};
+use crate::plugin::call::HookOutcome;
+use crate::world::{Pointer, StateChange, StateOperation, World, fold};
 
 /// What differs on another base, with the likely reason; `None` if nothing does.
-pub(super) fn differs(bench: &Bench<'_>, base: &World, outcome: &Outcome) -> Option<String> {
+pub(super) fn differs(bench: &CaseRunner<'_>, base: &World, outcome: &HookOutcome) -> Option<String> {
     let bases = [other_numbers(bench, base), other_keys(bench, base, outcome)];
     bases.into_iter().find_map(|(other, changed)| {
         let first = changed.first()?;
@@ -27,7 +27,7 @@ pub(super) fn differs(bench: &Bench<'_>, base: &World, outcome: &Outcome) -> Opt
 
 /// Each `set` of a number that moves along with the number it takes the place of: on another branch it would wound or
 /// heal whoever it lands on. Only that one number is another one, so that a value which follows from others is no such.
-pub(super) fn sets_that_look_like_adds(bench: &Bench<'_>, base: &World, outcome: &Outcome) -> Vec<String> {
+pub(super) fn sets_that_look_like_adds(bench: &CaseRunner<'_>, base: &World, outcome: &HookOutcome) -> Vec<String> {
     let root = &bench.plugin.manifest().state.root;
     let mut found = Vec::new();
     for (at, operation) in outcome.operations.iter().enumerate() {
@@ -48,16 +48,16 @@ pub(super) fn sets_that_look_like_adds(bench: &Bench<'_>, base: &World, outcome:
     found
 }
 
-fn set_number(operation: &Operation) -> Option<i64> {
+fn set_number(operation: &StateOperation) -> Option<i64> {
     match &operation.change {
-        Change::Set(value) => value.as_i64(),
+        StateChange::Set(value) => value.as_i64(),
         _ => None,
     }
 }
 
 /// The same world with each number one further from zero, where the schema lets it. Zeros stay: between none and some, rules
 /// may well differ.
-fn other_numbers(bench: &Bench<'_>, base: &World) -> (World, Vec<String>) {
+fn other_numbers(bench: &CaseRunner<'_>, base: &World) -> (World, Vec<String>) {
     let root = &bench.plugin.manifest().state.root;
     let mut places = Vec::new();
     if let Some(state) = base.get(root) {
@@ -75,14 +75,14 @@ fn other_numbers(bench: &Bench<'_>, base: &World) -> (World, Vec<String>) {
 }
 
 /// Puts a number's neighbour in its place, and says which.
-fn put_other(bench: &Bench<'_>, world: &mut World, place: &Pointer, number: i64) -> Option<i64> {
+fn put_other(bench: &CaseRunner<'_>, world: &mut World, place: &Pointer, number: i64) -> Option<i64> {
     let other = [1, -1].map(|by| number.saturating_add(number.signum() * by));
     other.into_iter().find(|other| try_put(bench, world, place, (*other).into()))
 }
 
 /// The same world with a key more beside each one that the rule writes, where the schema lets it: whoever else is in the
 /// pack, nothing is meant for them.
-fn other_keys(bench: &Bench<'_>, base: &World, outcome: &Outcome) -> (World, Vec<String>) {
+fn other_keys(bench: &CaseRunner<'_>, base: &World, outcome: &HookOutcome) -> (World, Vec<String>) {
     let root = &bench.plugin.manifest().state.root;
     let mut maps: Vec<Pointer> = outcome.operations.iter().filter_map(written_map).collect();
     maps.retain(|place| place.below(root).is_some());
@@ -104,17 +104,17 @@ fn other_keys(bench: &Bench<'_>, base: &World, outcome: &Outcome) -> (World, Vec
 }
 
 /// The map in which an operation writes.
-fn written_map(operation: &Operation) -> Option<Pointer> {
+fn written_map(operation: &StateOperation) -> Option<Pointer> {
     match operation.change {
-        Change::Insert { .. } => Some(operation.path.clone()),
+        StateChange::Insert { .. } => Some(operation.path.clone()),
         _ => operation.path.split_last().map(|(map, _)| map),
     }
 }
 
 /// Puts a value where the schema takes it as it is.
-fn try_put(bench: &Bench<'_>, world: &mut World, place: &Pointer, value: Value) -> bool {
+fn try_put(bench: &CaseRunner<'_>, world: &mut World, place: &Pointer, value: Value) -> bool {
     let mut tried = world.clone();
-    let set = Operation::new(place.clone(), Change::Set(value), "", "");
+    let set = StateOperation::new(place.clone(), StateChange::Set(value), "", "");
     let fits = fold(&mut tried, &[set], &bench.rules).is_empty();
     if fits {
         *world = tried;
@@ -141,17 +141,20 @@ fn numbers(value: &Value, place: &Pointer, found: &mut Vec<(Pointer, i64)>) {
 }
 
 /// The first operation in which two runs differ, and what that usually means.
-fn difference(a: &Outcome, b: &Outcome) -> String {
+fn difference(a: &HookOutcome, b: &HookOutcome) -> String {
     if let Some(error) = &b.error {
         return error.to_string();
     }
-    let show = |operation: Option<&Operation>| operation.map_or("nothing".to_owned(), |op| op.to_json().to_string());
+    let show =
+        |operation: Option<&StateOperation>| operation.map_or("nothing".to_owned(), |op| op.to_json().to_string());
     let longest = a.operations.len().max(b.operations.len());
     let mut pairs = (0..longest).map(|at| (a.operations.get(at), b.operations.get(at)));
-    let meant = |op: Option<&Operation>| op.map(|op| (op.path.clone(), op.change.clone()));
+    let meant = |op: Option<&StateOperation>| op.map(|op| (op.path.clone(), op.change.clone()));
     let Some((x, y)) = pairs.find(|(x, y)| meant(*x) != meant(*y)) else { return "  other dice".to_owned() };
     let looks_like_add = match (x.map(|op| &op.change), y.map(|op| &op.change)) {
-        (Some(Change::Set(Value::Number(_))), Some(Change::Set(Value::Number(_)))) => "\nThis set looks like an add.",
+        (Some(StateChange::Set(Value::Number(_))), Some(StateChange::Set(Value::Number(_)))) => {
+            "\nThis set looks like an add."
+        }
         _ => "",
     };
     format!("  {}\n  {}{looks_like_add}", show(x), show(y))

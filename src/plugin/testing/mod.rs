@@ -18,19 +18,19 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::call::{Answer, Call, Outcome};
-use super::error::{ErrorKind, ScriptError};
-use super::loaded::Loaded;
+use super::call::{HookAnswer, HookCall, HookOutcome};
+use super::error::{ScriptError, ScriptErrorKind};
+use super::loaded::LoadedPlugin;
 use super::run;
 use super::thread::on_script_thread;
-use crate::world::{Change, Operation, Pointer, ProblemKind, Rules, World, fold};
+use crate::world::{Pointer, ProblemKind, SchemaSet, StateChange, StateOperation, World, fold};
 pub use bless::blessed;
-use case::Case;
-pub use failure::Failure;
+use case::PluginTestCase;
+pub use failure::PluginTestFailure;
 
 /// What the tests of one plugin said.
 #[derive(Debug, Clone, Default)]
-pub struct Report {
+pub struct PluginTestReport {
     /// The files in the order of their names.
     pub cases: Vec<CaseReport>,
     /// How many more there are that were not run, because nobody waits any longer.
@@ -43,12 +43,12 @@ pub struct CaseReport {
     /// The file inside the plugin's folder.
     pub file: String,
     /// What is not as expected; empty = passed.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<PluginTestFailure>,
     /// What is probably a mistake though nothing differs: an operation that the schema refuses, a `set` that looks like an
     /// `add`.
     pub warnings: Vec<String>,
     /// What the hook did, if it could be run.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<HookOutcome>,
     /// Whether its file says what is expected. A case that expects nothing proves nothing.
     pub expects: bool,
     /// Whether nothing but that the hook failed or refused is not as expected, and whatever came would come again.
@@ -67,14 +67,14 @@ impl CaseReport {
     }
 }
 
-impl Report {
+impl PluginTestReport {
     /// Whether no test failed.
     pub fn passed(&self) -> bool {
         self.cases.iter().all(|case| case.failures.is_empty())
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for PluginTestReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for case in &self.cases {
             let mark = match case.failures.is_empty() {
@@ -107,25 +107,25 @@ impl fmt::Display for Report {
     }
 }
 
-/// Runs every `tests/*.toml` of a plugin. Load it with [`super::Limits::patient`].
-pub fn test(plugin: &Arc<Loaded>) -> Report {
+/// Runs every `tests/*.toml` of a plugin. Load it with [`super::ScriptLimits::patient`].
+pub fn test(plugin: &Arc<LoadedPlugin>) -> PluginTestReport {
     test_while(plugin, || true)
 }
 
 /// Runs every `tests/*.toml` of a plugin, and looks before each whether to go on. A case alone is bounded by the limits of its
 /// scripts.
-pub fn test_while(plugin: &Arc<Loaded>, goes_on: impl Fn() -> bool) -> Report {
+pub fn test_while(plugin: &Arc<LoadedPlugin>, goes_on: impl Fn() -> bool) -> PluginTestReport {
     let files = plugin.source().files.keys();
     let mut files = files.filter(|path| path.starts_with("tests/") && path.ends_with(".toml")).peekable();
     let mut cases = Vec::new();
     while let Some(file) = files.next_if(|_| goes_on()) {
         cases.push(test_file(plugin, file));
     }
-    Report { cases, left: files.count() }
+    PluginTestReport { cases, left: files.count() }
 }
 
-fn test_file(plugin: &Arc<Loaded>, file: &str) -> CaseReport {
-    let failed = |failure: Failure| CaseReport {
+fn test_file(plugin: &Arc<LoadedPlugin>, file: &str) -> CaseReport {
+    let failed = |failure: PluginTestFailure| CaseReport {
         file: file.to_owned(),
         failures: vec![failure],
         warnings: Vec::new(),
@@ -133,13 +133,13 @@ fn test_file(plugin: &Arc<Loaded>, file: &str) -> CaseReport {
         expects: true,
         is_steady: false,
     };
-    let case = match Case::read(plugin, file) {
+    let case = match PluginTestCase::read(plugin, file) {
         Ok(case) => case,
         Err(error) => return failed((*error).into()),
     };
-    let ran = on_script_thread(|| Bench::new(plugin, &case).run());
+    let ran = on_script_thread(|| CaseRunner::new(plugin, &case).run());
     match ran {
-        Ok(Ran { outcome, failures, warnings, is_steady }) => CaseReport {
+        Ok(CaseRun { outcome, failures, warnings, is_steady }) => CaseReport {
             file: file.to_owned(),
             failures,
             warnings,
@@ -147,44 +147,45 @@ fn test_file(plugin: &Arc<Loaded>, file: &str) -> CaseReport {
             expects: case.expects,
             is_steady,
         },
-        Err(error) => failed(Failure::said(format!("the test could not be run: {error}"))),
+        Err(error) => failed(PluginTestFailure::said(format!("the test could not be run: {error}"))),
     }
 }
 
 /// What came of one case.
-struct Ran {
-    outcome: Outcome,
-    failures: Vec<Failure>,
+struct CaseRun {
+    outcome: HookOutcome,
+    failures: Vec<PluginTestFailure>,
     warnings: Vec<String>,
     is_steady: bool,
 }
 
 /// One case with what it runs on.
-struct Bench<'a> {
-    plugin: &'a Arc<Loaded>,
-    case: &'a Case,
-    rules: Arc<Rules>,
+struct CaseRunner<'a> {
+    plugin: &'a Arc<LoadedPlugin>,
+    case: &'a PluginTestCase,
+    rules: Arc<SchemaSet>,
 }
 
-impl<'a> Bench<'a> {
-    fn new(plugin: &'a Arc<Loaded>, case: &'a Case) -> Self {
+impl<'a> CaseRunner<'a> {
+    fn new(plugin: &'a Arc<LoadedPlugin>, case: &'a PluginTestCase) -> Self {
         let root = plugin.manifest().state.root.clone();
         let roots = plugin.schema().map(|schema| (root, Arc::clone(schema))).into_iter().collect();
-        Self { plugin, case, rules: Arc::new(Rules::new(roots).unwrap_or_default()) }
+        Self { plugin, case, rules: Arc::new(SchemaSet::new(roots).unwrap_or_default()) }
     }
 
-    fn run(&self) -> Ran {
+    fn run(&self) -> CaseRun {
         let base = match self.base() {
             Ok(base) => base,
             Err(outcome) => {
-                let failures = outcome.error.iter().cloned().map(Failure::from).collect();
-                return Ran { outcome: *outcome, failures, warnings: self.odd(), is_steady: false };
+                let failures = outcome.error.iter().cloned().map(PluginTestFailure::from).collect();
+                return CaseRun { outcome: *outcome, failures, warnings: self.odd(), is_steady: false };
             }
         };
         if let Some(why) = &self.case.unfit {
-            let outcome = Outcome { answer: Answer::Refused(why.clone()), ..Outcome::nothing(base) };
-            let failures = expect::compare(self.plugin, &self.case.expect, &outcome, &super::schedule::Ran::default());
-            return Ran { outcome, failures, warnings: self.odd(), is_steady: true };
+            let outcome = HookOutcome { answer: HookAnswer::Refused(why.clone()), ..HookOutcome::nothing(base) };
+            let failures =
+                expect::compare(self.plugin, &self.case.expect, &outcome, &super::schedule::RulesOutcome::default());
+            return CaseRun { outcome, failures, warnings: self.odd(), is_steady: true };
         }
         let alone = self.call(&base);
         let (fired, outcome) = self.with_rules(alone.clone());
@@ -192,27 +193,27 @@ impl<'a> Bench<'a> {
         // All that a case which expects nothing is compared with is that the hook neither fails nor refuses.
         let only_this = failures.len();
         let again = self.call(&base);
-        let later = |outcome: &Outcome| (outcome.plan.clone(), outcome.asks.clone(), outcome.summary.clone());
+        let later = |outcome: &HookOutcome| (outcome.plan.clone(), outcome.asks.clone(), outcome.summary.clone());
         let is_other = alone.answer != again.answer || later(&alone) != later(&again);
         if !same(&alone, &again) || is_other || self.with_rules(again).0 != fired {
-            failures.push(Failure::said("the second run did something else than the first"));
+            failures.push(PluginTestFailure::said("the second run did something else than the first"));
         }
         // What a rule of the manifest waits for is an amount by nature: it is not asked on another base.
         if self.case.graft && outcome.error.is_none() {
-            failures.extend(graft::differs(self, &base, &alone).map(Failure::said));
+            failures.extend(graft::differs(self, &base, &alone).map(PluginTestFailure::said));
         }
-        let is_steady =
-            failures.len() == only_this && !matches!(&outcome.error, Some(error) if error.kind == ErrorKind::Host);
+        let is_steady = failures.len() == only_this
+            && !matches!(&outcome.error, Some(error) if error.kind == ScriptErrorKind::Host);
         let mut warnings = self.odd();
         if failures.is_empty() && outcome.error.is_none() {
             warnings.extend(refused(&outcome));
             warnings.extend(graft::sets_that_look_like_adds(self, &base, &alone));
         }
-        Ran { outcome, failures, warnings, is_steady }
+        CaseRun { outcome, failures, warnings, is_steady }
     }
 
     /// The world before the hook: the case's state, or where it gives none, what `init` makes.
-    fn base(&self) -> Result<Arc<World>, Box<Outcome>> {
+    fn base(&self) -> Result<Arc<World>, Box<HookOutcome>> {
         let mut world = World { vars: self.case.vars.clone(), ..World::default() };
         self.remember(&mut world);
         if let Some(state) = &self.case.state {
@@ -226,48 +227,48 @@ impl<'a> Bench<'a> {
             return Ok(Arc::new(world));
         }
         // A case of a tool begins with what `init` makes as well: the call is of `init` then, and of no tool.
-        let call = Call { hook: init, tool: None, ..self.case.call(Arc::new(world), &self.rules) };
+        let call = HookCall { hook: init, tool: None, ..self.case.call(Arc::new(world), &self.rules) };
         let outcome = run::run(self.plugin, call);
         outcome.world.clone().ok_or_else(|| Box::new(outcome))
     }
 
-    fn call(&self, base: &Arc<World>) -> Outcome {
+    fn call(&self, base: &Arc<World>) -> HookOutcome {
         run::run(self.plugin, self.call_on(base))
     }
 
-    fn call_on(&self, base: &Arc<World>) -> Call {
+    fn call_on(&self, base: &Arc<World>) -> HookCall {
         let call = self.case.call(Arc::clone(base), &self.rules);
         let Some(before) = self.case.before() else { return call };
         let mut world = (**base).clone();
         put(&mut world, &self.plugin.manifest().state.root, Value::Object(before));
         fold(&mut world, &[], &self.rules);
-        Call { before: Arc::new(world), ..call }
+        HookCall { before: Arc::new(world), ..call }
     }
 }
 
 fn put(world: &mut World, place: &Pointer, value: Value) {
-    fold(world, &[Operation::new(place.clone(), Change::Set(value), "", "")], &Rules::default());
+    fold(world, &[StateOperation::new(place.clone(), StateChange::Set(value), "", "")], &SchemaSet::default());
 }
 
 /// What the schema did not let through: the rule does not do what its operations say.
-fn refused(outcome: &Outcome) -> Vec<String> {
+fn refused(outcome: &HookOutcome) -> Vec<String> {
     let refused = outcome.problems.iter().filter(|problem| problem.kind == ProblemKind::Refused);
     refused.map(|problem| format!("the schema refuses {}: {}", problem.path, problem.message)).collect()
 }
 
 /// Whether two runs propose the same. Reasons may differ: they tell people amounts.
-fn same(a: &Outcome, b: &Outcome) -> bool {
-    let meant = |outcome: &Outcome| -> Vec<Operation> {
-        let without_why = |operation: &Operation| Operation { why: String::new(), ..operation.clone() };
+fn same(a: &HookOutcome, b: &HookOutcome) -> bool {
+    let meant = |outcome: &HookOutcome| -> Vec<StateOperation> {
+        let without_why = |operation: &StateOperation| StateOperation { why: String::new(), ..operation.clone() };
         outcome.operations.iter().map(without_why).collect()
     };
-    let error = |outcome: &Outcome| outcome.error.as_ref().map(|error| error.message.clone());
+    let error = |outcome: &HookOutcome| outcome.error.as_ref().map(|error| error.message.clone());
     meant(a) == meant(b) && a.rolls == b.rolls && error(a) == error(b)
 }
 
 /// An error in a test's file.
-fn test_error(plugin: &Loaded, message: String) -> ScriptError {
-    ScriptError::new(plugin.id(), &plugin.manifest().version.to_string(), ErrorKind::Parse, message)
+fn test_error(plugin: &LoadedPlugin, message: String) -> ScriptError {
+    ScriptError::new(plugin.id(), &plugin.manifest().version.to_string(), ScriptErrorKind::Parse, message)
 }
 
 /// A TOML value as JSON; a date is its text.

@@ -3,12 +3,12 @@
 
 use serde_json::{Map, Value};
 
-use super::Bench;
-use crate::plugin::command::Typed;
+use super::CaseRunner;
+use crate::plugin::command::SlashCommand;
 use crate::plugin::suggest::did_you_mean;
-use crate::world::{Change, Operation, World, fold};
+use crate::world::{StateChange, StateOperation, World, fold};
 
-impl Bench<'_> {
+impl CaseRunner<'_> {
     /// What a case says that cannot be meant so.
     pub(super) fn odd(&self) -> Vec<String> {
         let given = [("state", self.case.state.clone()), ("before", self.case.before())];
@@ -28,7 +28,7 @@ impl Bench<'_> {
             if schema.top().properties().any(|(known, node)| known == key && node.is_computed()) {
                 continue;
             }
-            let set = Operation::new(root.child(key.as_str()), Change::Set(value), "", "");
+            let set = StateOperation::new(root.child(key.as_str()), StateChange::Set(value), "", "");
             for problem in fold(&mut world, &[set], &self.rules) {
                 let keys = problem.path.below(root).unwrap_or_default();
                 odd.push(format!("no story has such a \"{name}\": {}{}", problem.message, self.meant(keys)));
@@ -58,7 +58,7 @@ impl Bench<'_> {
     fn strange_command(&self) -> Option<String> {
         let manifest = self.plugin.manifest();
         let typed = self.case.command()?;
-        let word = Typed::parse(typed).map_or(typed, |typed| typed.word);
+        let word = SlashCommand::parse(typed).map_or(typed, |typed| typed.word);
         let known = manifest.commands.iter();
         let known = known.flat_map(|one| std::iter::once(&one.name).chain(&one.aliases)).map(String::as_str);
         let hint = did_you_mean(word, known);

@@ -2,42 +2,42 @@
 
 use serde_json::json;
 
-use super::Bench;
+use super::CaseRunner;
 use super::odd::is_for_rules;
-use crate::plugin::call::{Answer, Hook, Outcome};
-use crate::plugin::command::Typed;
+use crate::plugin::call::{Hook, HookAnswer, HookOutcome};
+use crate::plugin::command::SlashCommand;
 use crate::plugin::manifest::Manifest;
-use crate::plugin::schedule::{Occasion, Ran, fire, kept_at};
-use crate::world::{Change, Operation, Rules, Section, World, fold};
+use crate::plugin::schedule::{RuleInput, RulesOutcome, fire, kept_at};
+use crate::world::{SchemaSet, StateChange, StateOperation, World, WorldSection, fold};
 
 /// Whether a text is a command of a plugin, which it answers itself.
-fn is_answered(text: &str, manifest: &Manifest, answer: &Answer) -> bool {
-    let is_command = || Typed::parse(text).is_some_and(|typed| manifest.command(typed.word).is_some());
-    matches!(answer, Answer::Input { reply, stop, .. } if reply.is_some() || *stop) && is_command()
+fn is_answered(text: &str, manifest: &Manifest, answer: &HookAnswer) -> bool {
+    let is_command = || SlashCommand::parse(text).is_some_and(|typed| manifest.command(typed.word).is_some());
+    matches!(answer, HookAnswer::Input { reply, stop, .. } if reply.is_some() || *stop) && is_command()
 }
 
-impl Bench<'_> {
+impl CaseRunner<'_> {
     /// The rules that have fired already.
     pub(super) fn remember(&self, world: &mut World) {
         let id = &self.plugin.manifest().id;
-        let set = self.case.fired().map(|(rule, turn)| Operation {
-            section: Section::Lore,
-            ..Operation::new(kept_at(id, rule), Change::Set(json!({"once": true, "turn": turn})), "", "")
+        let set = self.case.fired().map(|(rule, turn)| StateOperation {
+            section: WorldSection::Lore,
+            ..StateOperation::new(kept_at(id, rule), StateChange::Set(json!({"once": true, "turn": turn})), "", "")
         });
-        fold(world, &set.collect::<Vec<_>>(), &Rules::default());
+        fold(world, &set.collect::<Vec<_>>(), &SchemaSet::default());
     }
 
     /// What the rules of the manifest do after the hook, as in a story: and all of it together.
-    pub(super) fn with_rules(&self, mut outcome: Outcome) -> (Ran, Outcome) {
+    pub(super) fn with_rules(&self, mut outcome: HookOutcome) -> (RulesOutcome, HookOutcome) {
         let hook = self.case.hook;
         if !is_for_rules(hook) || outcome.error.is_some() {
-            return (Ran::default(), outcome);
+            return (RulesOutcome::default(), outcome);
         }
         // Before the message is what was there when the hook began.
-        let Ok(base) = self.base() else { return (Ran::default(), outcome) };
+        let Ok(base) = self.base() else { return (RulesOutcome::default(), outcome) };
         let call = self.call_on(&base);
         let manifest = self.plugin.manifest();
-        let occasion = Occasion {
+        let occasion = RuleInput {
             plugin: &manifest.id,
             root: &manifest.state.root,
             rules: &manifest.rules,
@@ -52,7 +52,7 @@ impl Bench<'_> {
         };
         let ran = outcome.world.as_mut().map(|world| fire(&occasion, world)).unwrap_or_default();
         for fired in &ran.fired {
-            let own = fired.operations.iter().filter(|operation| operation.section == Section::Vars);
+            let own = fired.operations.iter().filter(|operation| operation.section == WorldSection::Vars);
             outcome.operations.extend(own.cloned());
             outcome.problems.extend(fired.problems.iter().cloned());
             outcome.notes.extend(fired.notes.iter().cloned());

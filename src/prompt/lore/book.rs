@@ -4,24 +4,24 @@ use std::sync::OnceLock;
 
 use serde_json::{Map, Value};
 
-use super::entry::{Entry, MOST_KEYS, has_more_keys};
-use super::finder::Finder;
-use super::settings::Strategy;
-use super::words::{Cut, Words};
+use super::entry::{LorebookEntry, MOST_KEYS, has_more_keys};
+use super::finder::KeyFinder;
+use super::settings::InsertionStrategy;
+use super::words::{LoreWordIndex, WordSplitter};
 
 /// Entries of one book beyond this are not read.
 const MOST_ENTRIES: usize = 100_000;
 
 /// A lorebook.
 #[derive(Debug)]
-pub struct Book {
+pub struct ScanBook {
     /// What it is known by: the same in two scopes is one book.
     pub id: String,
     /// What it is called.
     pub name: String,
     /// Its entries, by number.
-    pub entries: Vec<Entry>,
-    pub(super) finder: Finder,
+    pub entries: Vec<LorebookEntry>,
+    pub(super) finder: KeyFinder,
     /// The orders of its entries with their places, the highest first.
     sorted: Vec<(f64, usize)>,
     /// How deep its entries look that say so themselves.
@@ -31,12 +31,12 @@ pub struct Book {
     /// Its entries for which times run.
     pub(super) timed: Vec<usize>,
     /// The words of those that may be called up without a key: of those that say so, and of all.
-    words: [OnceLock<Words>; 2],
+    words: [OnceLock<LoreWordIndex>; 2],
     /// What of it could not be read, in words for the user.
     pub notes: Vec<String>,
 }
 
-impl Book {
+impl ScanBook {
     /// Reads a book from world info. Entries come as an object or a list; whole numbers as keys come in their order,
     /// others behind them as they stand.
     pub fn read(id: impl Into<String>, name: impl Into<String>, book: &Map<String, Value>) -> Self {
@@ -52,7 +52,7 @@ impl Book {
         if numbered.len() > MOST_ENTRIES {
             notes.push(format!("only the first {MOST_ENTRIES} entries of a book are read"));
         }
-        let mut entries: Vec<Entry> = numbered
+        let mut entries: Vec<LorebookEntry> = numbered
             .into_iter()
             .take(MOST_ENTRIES)
             .map(|(_, key, entry)| {
@@ -60,17 +60,17 @@ impl Book {
                 if has_more_keys(entry) {
                     notes.push(format!("only the first {MOST_KEYS} keys of entry {uid} are looked for"));
                 }
-                Entry::read(uid, entry)
+                LorebookEntry::read(uid, entry)
             })
             .collect();
-        let finder = Finder::new(&mut entries);
+        let finder = KeyFinder::new(&mut entries);
         let mut sorted: Vec<(f64, usize)> = entries.iter().enumerate().map(|(at, entry)| (entry.order, at)).collect();
         sorted.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         let mut levels: Vec<i64> = entries.iter().map(|entry| entry.level).filter(|level| *level != 0).collect();
         levels.sort_unstable();
         levels.dedup();
         let deepest = entries.iter().filter_map(|entry| entry.scan_depth).max().unwrap_or(0);
-        let lasts = |entry: &Entry| entry.sticky > 0 || entry.cooldown > 0;
+        let lasts = |entry: &LorebookEntry| entry.sticky > 0 || entry.cooldown > 0;
         let timed = entries.iter().enumerate().filter(|(_, entry)| lasts(entry)).map(|(at, _)| at).collect();
         Self {
             id: id.into(),
@@ -87,7 +87,7 @@ impl Book {
     }
 }
 
-impl Book {
+impl ScanBook {
     /// The longest that one of its entries waits for a story to be long enough, in messages.
     pub fn longest_delay(&self) -> u64 {
         self.entries.iter().map(|entry| entry.delay).max().unwrap_or(0)
@@ -104,10 +104,10 @@ impl Book {
     }
 
     /// The words of those, in their order; cut once and then known.
-    pub fn words(&self, all: bool, cut: Cut<'_>) -> &Words {
+    pub fn words(&self, all: bool, cut: WordSplitter<'_>) -> &LoreWordIndex {
         let [some, every] = &self.words;
         let own = if all { every } else { some };
-        own.get_or_init(|| Words::of(self.fitting(all).filter_map(|at| self.entries.get(at)), cut))
+        own.get_or_init(|| LoreWordIndex::of(self.fitting(all).filter_map(|at| self.entries.get(at)), cut))
     }
 
     /// Whether anything of it goes by how many messages there are in the whole story.
@@ -117,12 +117,12 @@ impl Book {
 
     /// A rough count of the bytes that it takes in memory.
     pub fn bytes(&self) -> usize {
-        let keys = |entry: &Entry| {
+        let keys = |entry: &LorebookEntry| {
             entry.keys.iter().chain(&entry.secondary).map(|key| 300 + key.written.len() * 4).sum::<usize>()
         };
         // Who may be called up by what it says has its words beside it.
-        let words = |entry: &Entry| if entry.may_fit(false) { entry.content.len() * 2 } else { 0 };
-        let entry = |entry: &Entry| 600 + entry.content.len() + entry.title.len() + keys(entry) + words(entry);
+        let words = |entry: &LorebookEntry| if entry.may_fit(false) { entry.content.len() * 2 } else { 0 };
+        let entry = |entry: &LorebookEntry| 600 + entry.content.len() + entry.title.len() + keys(entry) + words(entry);
         self.entries.iter().map(entry).sum()
     }
 }
@@ -143,7 +143,7 @@ fn uid(entry: &Map<String, Value>, key: String) -> String {
 
 /// To what a book is bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scope {
+pub enum LorebookScope {
     /// Everything.
     Global,
     /// The session.
@@ -154,7 +154,7 @@ pub enum Scope {
     Character,
 }
 
-impl Scope {
+impl LorebookScope {
     /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {
@@ -168,16 +168,16 @@ impl Scope {
 
 /// A book, and to what it is bound.
 #[derive(Debug, Clone, Copy)]
-pub struct Bound<'a> {
+pub struct ScopedBook<'a> {
     /// To what.
-    pub scope: Scope,
+    pub scope: LorebookScope,
     /// The book.
-    pub book: &'a Book,
+    pub book: &'a ScanBook,
 }
 
 /// Entries in the order in which they are looked at and take their room: each with the place of its book and its own.
-pub fn listed(books: &[Bound<'_>], strategy: Strategy) -> Vec<(usize, usize)> {
-    let of = |scopes: &[Scope]| {
+pub fn listed(books: &[ScopedBook<'_>], strategy: InsertionStrategy) -> Vec<(usize, usize)> {
+    let of = |scopes: &[LorebookScope]| {
         let mut list: Vec<(f64, usize, usize)> = Vec::new();
         for scope in scopes {
             for (at, bound) in books.iter().enumerate().filter(|(_, bound)| bound.scope == *scope) {
@@ -190,17 +190,19 @@ pub fn listed(books: &[Bound<'_>], strategy: Strategy) -> Vec<(usize, usize)> {
         list.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
         list.into_iter().map(|(_, book, entry)| (book, entry))
     };
-    let (chat, persona) = (of(&[Scope::Chat]), of(&[Scope::Persona]));
+    let (chat, persona) = (of(&[LorebookScope::Chat]), of(&[LorebookScope::Persona]));
     let rest: Vec<(usize, usize)> = match strategy {
-        Strategy::Evenly => of(&[Scope::Global, Scope::Character]).collect(),
-        Strategy::CharacterFirst => of(&[Scope::Character]).chain(of(&[Scope::Global])).collect(),
-        Strategy::GlobalFirst => of(&[Scope::Global]).chain(of(&[Scope::Character])).collect(),
+        InsertionStrategy::Evenly => of(&[LorebookScope::Global, LorebookScope::Character]).collect(),
+        InsertionStrategy::CharacterFirst => {
+            of(&[LorebookScope::Character]).chain(of(&[LorebookScope::Global])).collect()
+        }
+        InsertionStrategy::GlobalFirst => of(&[LorebookScope::Global]).chain(of(&[LorebookScope::Character])).collect(),
     };
     chat.chain(persona).chain(rest).collect()
 }
 
 /// A book bound twice is read once: for everything, else for the session, else for the persona, else for the character.
-fn is_read_before(books: &[Bound<'_>], at: usize) -> bool {
+fn is_read_before(books: &[ScopedBook<'_>], at: usize) -> bool {
     let Some(own) = books.get(at) else { return true };
     books.iter().enumerate().any(|(other, bound)| {
         bound.book.id == own.book.id && (bound.scope < own.scope || (bound.scope == own.scope && other < at))

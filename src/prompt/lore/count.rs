@@ -1,6 +1,6 @@
 //! Tokens of many texts.
 
-use super::Around;
+use super::LoreHost;
 
 /// As long as texts are no longer than this, their tokens are counted as those of one text; beyond it each by itself,
 /// because counting everything again for each entry would take the square of the time.
@@ -8,16 +8,16 @@ const COUNTED_AS_ONE: usize = 32 << 10;
 
 /// Texts, one a line, and their tokens.
 #[derive(Debug, Default)]
-pub struct Counted {
+pub struct TokenBuffer {
     text: String,
     /// Tokens of what is not in the text any more.
     beyond: usize,
     known: Option<usize>,
 }
 
-impl Counted {
+impl TokenBuffer {
     /// Adds a text.
-    pub fn push(&mut self, text: &str, around: &mut dyn Around) {
+    pub fn push(&mut self, text: &str, around: &mut dyn LoreHost) {
         self.known = None;
         if self.text.len() + text.len() > COUNTED_AS_ONE {
             self.beyond += around.tokens(&self.text) + around.tokens(text);
@@ -29,7 +29,7 @@ impl Counted {
     }
 
     /// How many tokens they are.
-    pub fn tokens(&mut self, around: &mut dyn Around) -> usize {
+    pub fn tokens(&mut self, around: &mut dyn LoreHost) -> usize {
         *self.known.get_or_insert_with(|| self.beyond + around.tokens(&self.text))
     }
 }

@@ -1,6 +1,6 @@
 //! How much looking one scan may cost. Books and stories come from strangers: whatever they hold, a scan ends.
 
-use crate::prompt::pattern::Steps;
+use crate::prompt::pattern::StepBudget;
 
 /// Bytes that may be compared in one scan: a fraction of a second. Real books stay below a thousandth of it.
 const BYTES: usize = 512 << 20;
@@ -11,7 +11,7 @@ const PASSES: usize = 4_000;
 
 /// What is left of it, and what ran out.
 #[derive(Debug, Clone)]
-pub struct Effort {
+pub struct ScanBudget {
     bytes: usize,
     steps: usize,
     passes: usize,
@@ -19,7 +19,7 @@ pub struct Effort {
     pub notes: Vec<String>,
 }
 
-impl Effort {
+impl ScanBudget {
     /// All of it.
     pub const fn new() -> Self {
         Self { bytes: BYTES, steps: STEPS, passes: PASSES, notes: Vec::new() }
@@ -32,10 +32,10 @@ impl Effort {
 
     /// The steps that one use of a pattern on a text of this size (in UTF-16 units) may take; `None` = there are none
     /// left.
-    pub fn steps(&mut self, units: usize) -> Option<Steps> {
+    pub fn steps(&mut self, units: usize) -> Option<StepBudget> {
         // Even a pattern that ends at once costs a walk through the text.
         let left = Self::spend(&mut self.steps, units.saturating_add(64), &mut self.notes, TOO_MANY_PATTERNS);
-        left.then(|| Steps::new(Steps::for_text(units).left().min(self.steps)))
+        left.then(|| StepBudget::new(StepBudget::for_text(units).left().min(self.steps)))
     }
 
     /// So many were taken.

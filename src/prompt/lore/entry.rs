@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::keys::Key;
-use super::label::Labels;
+use super::keys::LoreKey;
+use super::label::TitleLabels;
 use super::value::{choice, count, number, text, texts, truth, whole};
-use super::why::{Verdict, Why};
+use super::why::{LoreReason, LoreVerdict};
 use crate::world::Condition;
 
 /// No count of messages, depth or level is larger.
@@ -15,7 +15,7 @@ pub(super) const MOST_KEYS: usize = 10_000;
 
 /// Where an entry's text goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Position {
+pub enum LorePosition {
     /// Before the character.
     Before,
     /// After the character.
@@ -34,17 +34,17 @@ pub enum Position {
     Outlet,
 }
 
-impl Position {
+impl LorePosition {
     fn read(value: Option<&Value>) -> Option<Self> {
-        const ALL: [Position; 8] = [
-            Position::Before,
-            Position::After,
-            Position::NoteTop,
-            Position::NoteBottom,
-            Position::AtDepth,
-            Position::ExamplesTop,
-            Position::ExamplesBottom,
-            Position::Outlet,
+        const ALL: [LorePosition; 8] = [
+            LorePosition::Before,
+            LorePosition::After,
+            LorePosition::NoteTop,
+            LorePosition::NoteBottom,
+            LorePosition::AtDepth,
+            LorePosition::ExamplesTop,
+            LorePosition::ExamplesBottom,
+            LorePosition::Outlet,
         ];
         let place = whole(value.filter(|value| !value.is_boolean()), MOST)?;
         ALL.get(usize::try_from(place).ok()?).copied()
@@ -53,7 +53,7 @@ impl Position {
 
 /// How the other keys have to be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Logic {
+pub enum SelectiveLogic {
     /// One of them.
     AnyOf,
     /// Not all of them.
@@ -66,14 +66,14 @@ pub enum Logic {
 
 /// Which characters an entry is for.
 #[derive(Debug, Clone, Default)]
-pub struct Filter {
+pub struct CharacterFilter {
     /// It is for all but these.
     excludes: bool,
     names: Vec<String>,
     tags: Vec<String>,
 }
 
-impl Filter {
+impl CharacterFilter {
     fn read(value: Option<&Value>) -> Self {
         let Some(filter) = value.and_then(Value::as_object) else { return Self::default() };
         Self {
@@ -93,29 +93,29 @@ impl Filter {
 
 /// One entry.
 #[derive(Debug)]
-pub struct Entry {
+pub struct LorebookEntry {
     /// What it is known by in its book.
     pub uid: String,
     /// What its author calls it.
     pub title: String,
     /// What its title says to the program.
-    pub labels: Labels,
+    pub labels: TitleLabels,
     /// Its text, without the lines that speak to the program.
     pub content: String,
     /// The text forces it on or off.
     pub force: Option<bool>,
-    pub(super) keys: Vec<Key>,
-    pub(super) secondary: Vec<Key>,
+    pub(super) keys: Vec<LoreKey>,
+    pub(super) secondary: Vec<LoreKey>,
     /// `None` = the other keys do not count.
-    pub(super) logic: Option<Logic>,
+    pub(super) logic: Option<SelectiveLogic>,
     /// The same, where it only matters how many keys there are.
-    pub(super) written_logic: Logic,
+    pub(super) written_logic: SelectiveLogic,
     pub(super) constant: bool,
     /// The higher, the earlier it takes its room and the nearer to the end it stands.
     pub order: f64,
     pub(super) disabled: bool,
     /// Where its text goes; `None` = nowhere.
-    pub position: Option<Position>,
+    pub position: Option<LorePosition>,
     pub(super) depth: Option<i64>,
     pub(super) role: u8,
     pub(super) outlet: String,
@@ -139,7 +139,7 @@ pub struct Entry {
     pub(super) looks_at: [bool; 6],
     pub(super) triggers: Vec<String>,
     pub(super) ignores_budget: bool,
-    pub(super) filter: Filter,
+    pub(super) filter: CharacterFilter,
     pub(super) when: Option<Result<Condition, String>>,
     /// It may be called up by what it says, without a key.
     pub(super) is_vectorized: bool,
@@ -147,11 +147,11 @@ pub struct Entry {
     pub(super) hash: String,
 }
 
-impl Entry {
+impl LorebookEntry {
     /// What there is to tell of it where nothing spoke for it.
-    pub fn unspoken(&self, book: &str) -> Verdict {
-        let why = if self.disabled { Why::Disabled } else { Why::NoKey };
-        Verdict { book: book.to_owned(), uid: self.uid.clone(), title: self.title.clone(), why }
+    pub fn unspoken(&self, book: &str) -> LoreVerdict {
+        let why = if self.disabled { LoreReason::Disabled } else { LoreReason::NoKey };
+        LoreVerdict { book: book.to_owned(), uid: self.uid.clone(), title: self.title.clone(), why }
     }
 
     /// Whether it is switched off.
@@ -173,7 +173,7 @@ impl Entry {
         let (sticky, cooldown) = (lasting("sticky"), lasting("cooldown"));
         Self {
             uid,
-            labels: Labels::read(text(entry, "comment")),
+            labels: TitleLabels::read(text(entry, "comment")),
             title: text(entry, "comment").to_owned(),
             content,
             force,
@@ -184,7 +184,7 @@ impl Entry {
             constant: truth(get("constant")),
             order: number(get("order")).unwrap_or(100.0),
             disabled: truth(get("disable")),
-            position: Position::read(get("position")),
+            position: LorePosition::read(get("position")),
             depth: whole(get("depth"), MOST),
             role: whole(get("role"), 2).and_then(|role| u8::try_from(role).ok()).unwrap_or(0),
             outlet: text(entry, "outletName").trim().to_owned(),
@@ -206,7 +206,7 @@ impl Entry {
             looks_at: LOOKS_AT.map(|key| truth(get(key))),
             triggers: texts(get("triggers")),
             ignores_budget: truth(get("ignoreBudget")),
-            filter: Filter::read(get("characterFilter")),
+            filter: CharacterFilter::read(get("characterFilter")),
             when: condition(get("when")),
             is_vectorized: truth(get("vectorized")),
             hash: if sticky > 0 || cooldown > 0 { hash(entry) } else { String::new() },
@@ -231,12 +231,12 @@ pub(super) fn has_more_keys(entry: &Map<String, Value>) -> bool {
     lists.filter(is_long).any(|list| texts(Some(list)).len() > MOST_KEYS)
 }
 
-fn keys(value: Option<&Value>) -> Vec<Key> {
-    texts(value).into_iter().take(MOST_KEYS).map(Key::new).collect()
+fn keys(value: Option<&Value>) -> Vec<LoreKey> {
+    texts(value).into_iter().take(MOST_KEYS).map(LoreKey::new).collect()
 }
 
 /// How the other keys count; not at all unless the entry says that they do.
-fn logic(entry: &Map<String, Value>) -> Option<Logic> {
+fn logic(entry: &Map<String, Value>) -> Option<SelectiveLogic> {
     let has_others = entry.get("keysecondary").and_then(Value::as_array).is_some_and(|keys| !keys.is_empty());
     if !truth(entry.get("selective")) || !has_others {
         return None;
@@ -244,12 +244,12 @@ fn logic(entry: &Map<String, Value>) -> Option<Logic> {
     Some(written_logic(entry))
 }
 
-fn written_logic(entry: &Map<String, Value>) -> Logic {
+fn written_logic(entry: &Map<String, Value>) -> SelectiveLogic {
     match whole(entry.get("selectiveLogic"), MOST) {
-        Some(1) => Logic::NotAll,
-        Some(2) => Logic::NoneOf,
-        Some(3) => Logic::AllOf,
-        _ => Logic::AnyOf,
+        Some(1) => SelectiveLogic::NotAll,
+        Some(2) => SelectiveLogic::NoneOf,
+        Some(3) => SelectiveLogic::AllOf,
+        _ => SelectiveLogic::AnyOf,
     }
 }
 
@@ -333,7 +333,7 @@ mod tests {
             "role": -5, "probability": {}, "group": ["x"], "sticky": -3, "cooldown": "4", "scanDepth": true,
             "characterFilter": [], "when": "a >=", "delayUntilRecursion": true, "triggers": "normal",
         });
-        let entry = Entry::read("1".into(), entry.as_object().unwrap());
+        let entry = LorebookEntry::read("1".into(), entry.as_object().unwrap());
         assert_eq!((entry.keys.len(), entry.secondary.len(), entry.logic), (1, 1, None));
         assert_eq!((entry.order, entry.position, entry.depth, entry.role), (12.0, None, Some(1_000_000), 0));
         assert_eq!((entry.sticky, entry.cooldown, entry.level), (0, 4, 1));

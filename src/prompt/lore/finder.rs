@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-use super::entry::Entry;
+use super::entry::LorebookEntry;
 
 /// Bytes of a key that the automaton knows: all of most keys, and so few that a key of a megabyte, or a thousand that
 /// begin alike, cost no more than others.
@@ -16,7 +16,7 @@ const PREFIX: usize = 32;
 
 /// Which pattern of the automaton stands for a key, and whether for all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Known {
+pub struct KeyPattern {
     /// The pattern.
     pub pattern: usize,
     /// It is the whole key.
@@ -25,7 +25,7 @@ pub struct Known {
 
 /// A part of what is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum ScanPart {
     /// A message, the newest is 0.
     Message(usize),
     /// A text of the cards.
@@ -38,7 +38,7 @@ pub enum Part {
 
 /// What of all that an entry looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Reach {
+pub struct ScanReach {
     /// So many messages; 0 = nothing at all.
     pub messages: usize,
     /// These texts of the cards.
@@ -49,23 +49,23 @@ pub struct Reach {
 
 /// Where a key was seen: first anywhere, then with nothing around it that is part of a word.
 #[derive(Debug, Clone, Copy)]
-pub struct Sight([Places; 2]);
+pub struct KeyHits([HitPositions; 2]);
 
 #[derive(Debug, Clone, Copy)]
-struct Places {
+struct HitPositions {
     message: usize,
     card: [bool; 6],
     inject: bool,
     recursion: bool,
 }
 
-impl Sight {
+impl KeyHits {
     const NOWHERE: Self = {
-        let nowhere = Places { message: usize::MAX, card: [false; 6], inject: false, recursion: false };
+        let nowhere = HitPositions { message: usize::MAX, card: [false; 6], inject: false, recursion: false };
         Self([nowhere, nowhere])
     };
 
-    fn add(&mut self, part: Part, is_word: bool) {
+    fn add(&mut self, part: ScanPart, is_word: bool) {
         let [anywhere, as_word] = &mut self.0;
         anywhere.add(part);
         if is_word {
@@ -74,7 +74,7 @@ impl Sight {
     }
 
     /// Whether it was seen within reach, as a word or anywhere.
-    pub fn is_within(&self, reach: &Reach, as_word: bool) -> bool {
+    pub fn is_within(&self, reach: &ScanReach, as_word: bool) -> bool {
         let [anywhere, word] = &self.0;
         let places = if as_word { word } else { anywhere };
         let in_card = || places.card.iter().zip(reach.card).any(|(is_there, looks)| *is_there && looks);
@@ -83,20 +83,20 @@ impl Sight {
     }
 }
 
-impl Places {
-    fn add(&mut self, part: Part) {
+impl HitPositions {
+    fn add(&mut self, part: ScanPart) {
         match part {
-            Part::Message(at) => self.message = self.message.min(at),
-            Part::Card(at) => self.card.get_mut(at).into_iter().for_each(|is_there| *is_there = true),
-            Part::Inject => self.inject = true,
-            Part::Recursion => self.recursion = true,
+            ScanPart::Message(at) => self.message = self.message.min(at),
+            ScanPart::Card(at) => self.card.get_mut(at).into_iter().for_each(|is_there| *is_there = true),
+            ScanPart::Inject => self.inject = true,
+            ScanPart::Recursion => self.recursion = true,
         }
     }
 }
 
 /// The plain keys of one book.
 #[derive(Debug)]
-pub struct Finder {
+pub struct KeyFinder {
     automaton: Option<AhoCorasick>,
     /// Whose first keys each pattern is, as places in the book.
     owners: Vec<Vec<usize>>,
@@ -104,10 +104,10 @@ pub struct Finder {
     pub always: Vec<usize>,
 }
 
-impl Finder {
+impl KeyFinder {
     /// Learns the keys of these entries, and tells each key its pattern.
-    pub fn new(entries: &mut [Entry]) -> Self {
-        let mut words = Words::default();
+    pub fn new(entries: &mut [LorebookEntry]) -> Self {
+        let mut words = KeyPatternBuilder::default();
         let mut always = Vec::new();
         for (at, entry) in entries.iter_mut().enumerate().filter(|(_, entry)| !entry.disabled) {
             for key in entry.keys.iter_mut() {
@@ -136,13 +136,13 @@ impl Finder {
     }
 
     /// Nothing was seen yet.
-    pub fn sights(&self) -> Vec<Sight> {
-        vec![Sight::NOWHERE; self.owners.len()]
+    pub fn sights(&self) -> Vec<KeyHits> {
+        vec![KeyHits::NOWHERE; self.owners.len()]
     }
 
     /// Notes which keys are in a part, and tells `found` each entry that it may call up; some more than once. The text
     /// is folded by [`fold`].
-    pub fn look(&self, part: Part, folded: &str, sights: &mut [Sight], mut found: impl FnMut(usize)) {
+    pub fn look(&self, part: ScanPart, folded: &str, sights: &mut [KeyHits], mut found: impl FnMut(usize)) {
         let Some(automaton) = self.automaton.as_ref().filter(|automaton| automaton.patterns_len() > 0) else { return };
         for hit in automaton.find_overlapping_iter(folded) {
             let at = hit.pattern().as_usize();
@@ -156,7 +156,7 @@ impl Finder {
     }
 }
 
-impl Places {
+impl HitPositions {
     fn is_there(&self) -> bool {
         self.message != usize::MAX || self.inject || self.recursion || self.card.contains(&true)
     }
@@ -164,14 +164,14 @@ impl Places {
 
 /// Patterns in the making.
 #[derive(Default)]
-struct Words {
+struct KeyPatternBuilder {
     places: HashMap<String, usize>,
     words: Vec<String>,
     owners: Vec<Vec<usize>>,
 }
 
-impl Words {
-    fn learn(&mut self, key: &str, owner: Option<usize>) -> Known {
+impl KeyPatternBuilder {
+    fn learn(&mut self, key: &str, owner: Option<usize>) -> KeyPattern {
         let folded = fold(key);
         let is_whole = folded.len() <= PREFIX && !folded.contains('σ');
         let end = (0..=PREFIX.min(folded.len())).rev().find(|end| folded.is_char_boundary(*end)).unwrap_or(0);
@@ -187,7 +187,7 @@ impl Words {
         {
             owners.push(owner);
         }
-        Known { pattern, is_whole }
+        KeyPattern { pattern, is_whole }
     }
 }
 

@@ -2,25 +2,25 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::entry::Entry;
-use super::settings::Settings;
-use super::timers::Running;
-use super::why::Group;
+use super::entry::LorebookEntry;
+use super::settings::WorldInfoSettings;
+use super::timers::ActiveTimers;
+use super::why::GroupLoss;
 
 /// Candidates of one pass, and who lost.
-pub struct Contest<'a, F> {
+pub struct GroupContest<'a, F> {
     entry: F,
     places: HashMap<usize, usize>,
     /// Who is still there, in order; `None` where somebody lost.
     left: Vec<Option<usize>>,
-    lost: Vec<(usize, Group)>,
+    lost: Vec<(usize, GroupLoss)>,
     groups: Vec<(String, Vec<usize>)>,
-    settings: &'a Settings,
+    settings: &'a WorldInfoSettings,
 }
 
-impl<'a, F: Fn(usize) -> Option<&'a Entry>> Contest<'a, F> {
+impl<'a, F: Fn(usize) -> Option<&'a LorebookEntry>> GroupContest<'a, F> {
     /// A contest among candidates, in their order.
-    pub fn new(candidates: &[usize], entry: F, settings: &'a Settings) -> Self {
+    pub fn new(candidates: &[usize], entry: F, settings: &'a WorldInfoSettings) -> Self {
         let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
         let mut known: HashMap<&str, usize> = HashMap::new();
         for at in candidates {
@@ -45,11 +45,11 @@ impl<'a, F: Fn(usize) -> Option<&'a Entry>> Contest<'a, F> {
     /// active already, the one that goes first, or one that is drawn. Who is left, in order, and who lost how.
     pub fn settle(
         mut self,
-        running: &Running,
+        running: &ActiveTimers,
         active: &[usize],
         score: impl FnMut(usize) -> usize,
         draw: impl FnMut() -> f64,
-    ) -> (Vec<usize>, Vec<(usize, Group)>) {
+    ) -> (Vec<usize>, Vec<(usize, GroupLoss)>) {
         if !self.groups.is_empty() {
             let mut groups = std::mem::take(&mut self.groups);
             let settled = self.settle_running(&groups, running);
@@ -61,15 +61,15 @@ impl<'a, F: Fn(usize) -> Option<&'a Entry>> Contest<'a, F> {
 
     /// Which groups have an entry that stays: the others of it lose. One that rests loses in a group even where it
     /// stays.
-    fn settle_running(&mut self, groups: &[(String, Vec<usize>)], running: &Running) -> Vec<bool> {
-        let Running { sticky, cooldown } = running;
+    fn settle_running(&mut self, groups: &[(String, Vec<usize>)], running: &ActiveTimers) -> Vec<bool> {
+        let ActiveTimers { sticky, cooldown } = running;
         let mut settled = Vec::with_capacity(groups.len());
         for (_, members) in groups {
             let stays = members.iter().any(|at| sticky.contains(at));
             if stays {
-                members.iter().filter(|at| !sticky.contains(at)).for_each(|at| self.remove(*at, Group::Sticky));
+                members.iter().filter(|at| !sticky.contains(at)).for_each(|at| self.remove(*at, GroupLoss::Sticky));
             }
-            members.iter().filter(|at| cooldown.contains(at)).for_each(|at| self.remove(*at, Group::Resting));
+            members.iter().filter(|at| cooldown.contains(at)).for_each(|at| self.remove(*at, GroupLoss::Resting));
             settled.push(stays);
         }
         settled
@@ -94,7 +94,7 @@ impl<'a, F: Fn(usize) -> Option<&'a Entry>> Contest<'a, F> {
             for (at, own) in members.iter().zip(scores) {
                 if own < most && competes(*at) { go.push(*at) } else { stay.push(*at) }
             }
-            go.into_iter().for_each(|at| self.remove(at, Group::Score));
+            go.into_iter().for_each(|at| self.remove(at, GroupLoss::Score));
             *members = stay;
         }
     }
@@ -112,7 +112,7 @@ impl<'a, F: Fn(usize) -> Option<&'a Entry>> Contest<'a, F> {
             active.iter().filter_map(|at| (self.entry)(*at)).map(|entry| entry.group.clone()).collect();
         for ((name, members), _) in groups.iter().zip(settled).filter(|(_, settled)| !**settled) {
             if taken.contains(name) {
-                members.iter().for_each(|at| self.remove(*at, Group::Taken));
+                members.iter().for_each(|at| self.remove(*at, GroupLoss::Taken));
             } else if members.len() > 1 {
                 self.settle_one(members, &mut draw);
             }
@@ -125,8 +125,8 @@ impl<'a, F: Fn(usize) -> Option<&'a Entry>> Contest<'a, F> {
         // The highest order; among equals the first.
         let first = first.reduce(|best, next| if next.1 > best.1 { next } else { best });
         let (winner, how) = match first {
-            Some((at, _)) => (Some(at), Group::Priority),
-            None => (self.drawn(members, draw), Group::Drawn),
+            Some((at, _)) => (Some(at), GroupLoss::Priority),
+            None => (self.drawn(members, draw), GroupLoss::Drawn),
         };
         if let Some(winner) = winner {
             members.iter().filter(|at| **at != winner).for_each(|at| self.remove(*at, how));
@@ -143,13 +143,13 @@ impl<'a, F: Fn(usize) -> Option<&'a Entry>> Contest<'a, F> {
         })
     }
 
-    fn remove(&mut self, at: usize, how: Group) {
+    fn remove(&mut self, at: usize, how: GroupLoss) {
         let place = self.places.get(&at).and_then(|place| self.left.get_mut(*place));
         if place.and_then(Option::take).is_some() {
             self.lost.push((at, how));
         } else if self.settings.removes_twice {
             let last = self.left.iter_mut().rev().find(|place| place.is_some());
-            self.lost.extend(last.and_then(Option::take).map(|at| (at, Group::Mistaken)));
+            self.lost.extend(last.and_then(Option::take).map(|at| (at, GroupLoss::Mistaken)));
         }
     }
 }

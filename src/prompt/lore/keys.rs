@@ -2,10 +2,10 @@
 
 use std::cell::OnceCell;
 
-use crate::prompt::pattern::{Pattern, Text, has_bare_slash, split};
+use crate::prompt::pattern::{JsRegex, Utf16Text, has_bare_slash, split};
 
-use super::effort::Effort;
-use super::finder::{Known, is_word};
+use super::effort::ScanBudget;
+use super::finder::{KeyPattern, is_word};
 
 /// A text in which keys are looked for; lower-cased once, when the first key asks.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ impl Haystack {
 
 /// How plain keys are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Manner {
+pub struct KeyMatchOptions {
     /// Capitals count.
     pub case_sensitive: bool,
     /// Keys of one word are not found inside of others.
@@ -36,7 +36,7 @@ pub struct Manner {
 
 /// What a key looks for.
 #[derive(Debug)]
-pub enum Test {
+pub enum KeyMatcher {
     /// A text.
     Plain {
         /// The text.
@@ -47,10 +47,10 @@ pub enum Test {
         is_word: bool,
     },
     /// A pattern.
-    Pattern(Box<Pattern>),
+    Pattern(Box<JsRegex>),
 }
 
-impl Test {
+impl KeyMatcher {
     /// What a text looks for: a pattern, if it is one between slashes that can be read, else the text itself.
     pub fn of(text: &str) -> Self {
         match pattern(text) {
@@ -60,7 +60,7 @@ impl Test {
     }
 
     /// Whether it is found. What there is no effort left for is not.
-    pub fn is_in(&self, hay: &Haystack, manner: Manner, effort: &mut Effort) -> bool {
+    pub fn is_in(&self, hay: &Haystack, manner: KeyMatchOptions, effort: &mut ScanBudget) -> bool {
         match self {
             Self::Pattern(pattern) => matches(pattern, &hay.raw, effort),
             Self::Plain { raw, lower, is_word } => {
@@ -73,15 +73,15 @@ impl Test {
 }
 
 /// The pattern of a key: between the first and the last slash, with flags behind it. An inner slash has to be escaped.
-fn pattern(text: &str) -> Option<Pattern> {
+fn pattern(text: &str) -> Option<JsRegex> {
     let (body, flags) = split(text).filter(|(body, _)| !has_bare_slash(body))?;
-    Pattern::new(body, flags).ok()
+    JsRegex::new(body, flags).ok()
 }
 
-fn matches(pattern: &Pattern, text: &str, effort: &mut Effort) -> bool {
+fn matches(pattern: &JsRegex, text: &str, effort: &mut ScanBudget) -> bool {
     let Some(mut steps) = effort.steps(text.len()) else { return false };
     let before = steps.left();
-    let found = pattern.is_match_in(&Text::new(text), &mut steps);
+    let found = pattern.is_match_in(&Utf16Text::new(text), &mut steps);
     effort.stepped(before - steps.left());
     found.unwrap_or_else(|_| {
         effort.note("a pattern among the keys ran away; it counts as not found");
@@ -89,13 +89,13 @@ fn matches(pattern: &Pattern, text: &str, effort: &mut Effort) -> bool {
     })
 }
 
-fn has(text: &str, key: &str, effort: &mut Effort) -> bool {
+fn has(text: &str, key: &str, effort: &mut ScanBudget) -> bool {
     effort.compare(text.len().saturating_add(key.len())) && text.contains(key)
 }
 
 /// Whether a text has a key with nothing around it that JavaScript takes for part of a word: ASCII letters, digits,
 /// `_`.
-fn has_word(text: &str, key: &str, effort: &mut Effort) -> bool {
+fn has_word(text: &str, key: &str, effort: &mut ScanBudget) -> bool {
     if key.is_empty() {
         return true;
     }
@@ -122,19 +122,19 @@ fn has_word(text: &str, key: &str, effort: &mut Effort) -> bool {
 
 /// A key as it is written.
 #[derive(Debug)]
-pub struct Key {
+pub struct LoreKey {
     /// The text.
     pub written: String,
     /// What it looks for, where no macro has to be filled in first.
-    fixed: Option<Test>,
+    fixed: Option<KeyMatcher>,
     /// What the automaton of its book knows it by.
-    pub known: Option<Known>,
+    pub known: Option<KeyPattern>,
 }
 
-impl Key {
+impl LoreKey {
     /// Reads a key.
     pub fn new(written: String) -> Self {
-        let fixed = (!written.contains(['{', '<'])).then(|| Test::of(trim(&written)));
+        let fixed = (!written.contains(['{', '<'])).then(|| KeyMatcher::of(trim(&written)));
         Self { written, fixed, known: None }
     }
 
@@ -142,24 +142,24 @@ impl Key {
     pub fn is_in(
         &self,
         hay: &Haystack,
-        manner: Manner,
-        effort: &mut Effort,
+        manner: KeyMatchOptions,
+        effort: &mut ScanBudget,
         fill: impl FnOnce(&str) -> String,
     ) -> bool {
         match &self.fixed {
             Some(test) => !self.written.is_empty() && test.is_in(hay, manner, effort),
             None => {
                 let filled = fill(&self.written);
-                !filled.is_empty() && Test::of(trim(&filled)).is_in(hay, manner, effort)
+                !filled.is_empty() && KeyMatcher::of(trim(&filled)).is_in(hay, manner, effort)
             }
         }
     }
 
     /// Whether it is found as it is written: so keys are counted where entries of a group compete.
-    pub fn is_in_as_written(&self, hay: &Haystack, manner: Manner, effort: &mut Effort) -> bool {
+    pub fn is_in_as_written(&self, hay: &Haystack, manner: KeyMatchOptions, effort: &mut ScanBudget) -> bool {
         match &self.fixed {
             Some(test) if self.is_bare() => test.is_in(hay, manner, effort),
-            _ => Test::of(&self.written).is_in(hay, manner, effort),
+            _ => KeyMatcher::of(&self.written).is_in(hay, manner, effort),
         }
     }
 
@@ -168,10 +168,10 @@ impl Key {
         trim(&self.written).len() == self.written.len()
     }
 
-    /// Whether a look at the whole story tells that it is there or not; `None` = only [`Key::is_in`] can. `sight` tells
+    /// Whether a look at the whole story tells that it is there or not; `None` = only [`LoreKey::is_in`] can. `sight` tells
     /// whether the pattern was seen, as a word or anywhere.
-    pub fn is_seen(&self, manner: Manner, sight: impl Fn(usize, bool) -> bool) -> Option<bool> {
-        let Some((known, Test::Plain { is_word, .. })) = self.known.zip(self.fixed.as_ref()) else { return None };
+    pub fn is_seen(&self, manner: KeyMatchOptions, sight: impl Fn(usize, bool) -> bool) -> Option<bool> {
+        let Some((known, KeyMatcher::Plain { is_word, .. })) = self.known.zip(self.fixed.as_ref()) else { return None };
         if !sight(known.pattern, false) {
             return Some(false);
         }
@@ -180,10 +180,10 @@ impl Key {
     }
 
     /// The plain text to look for, where one look at the whole story tells that it is not there. `None` where only
-    /// [`Key::is_in`] can tell: patterns, macros, blanks, and what might reach over the seam of two messages.
+    /// [`LoreKey::is_in`] can tell: patterns, macros, blanks, and what might reach over the seam of two messages.
     pub fn plain(&self) -> Option<&str> {
         match self.fixed.as_ref()? {
-            Test::Plain { raw, .. } if !raw.is_empty() && !raw.contains('\u{1}') => Some(raw),
+            KeyMatcher::Plain { raw, .. } if !raw.is_empty() && !raw.contains('\u{1}') => Some(raw),
             _ => None,
         }
     }

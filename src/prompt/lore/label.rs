@@ -4,7 +4,7 @@
 
 /// What is asked of a model, as far as values of the story go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Call {
+pub enum LoreAudience {
     /// The story, and in it the commands that change values.
     #[default]
     Whole,
@@ -24,13 +24,13 @@ fn says(title: &str, label: &str) -> bool {
 
 /// What a title says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Labels {
+pub struct TitleLabels {
     begins: bool,
     update: bool,
     plot: bool,
 }
 
-impl Labels {
+impl TitleLabels {
     /// Reads a title.
     pub fn read(title: &str) -> Self {
         Self { begins: says(title, START), update: says(title, UPDATE), plot: says(title, PLOT) }
@@ -42,12 +42,12 @@ impl Labels {
     }
 
     /// Whether the entry belongs to a call.
-    pub fn belongs(self, call: Call) -> bool {
+    pub fn belongs(self, call: LoreAudience) -> bool {
         let is_for_one = self.update != self.plot;
         let is_wanted = match call {
-            Call::Whole => true,
-            Call::Story => self.plot,
-            Call::Values => self.update,
+            LoreAudience::Whole => true,
+            LoreAudience::Story => self.plot,
+            LoreAudience::Values => self.update,
         };
         !self.begins && (is_wanted || !is_for_one)
     }
@@ -60,8 +60,10 @@ mod tests {
     /// Plugins 3.1: two prompts, one lorebook.
     #[test]
     fn which_call_an_entry_belongs_to() {
-        let calls =
-            |title: &str| [Call::Whole, Call::Story, Call::Values].map(|call| Labels::read(title).belongs(call));
+        let calls = |title: &str| {
+            [LoreAudience::Whole, LoreAudience::Story, LoreAudience::Values]
+                .map(|call| TitleLabels::read(title).belongs(call))
+        };
         assert_eq!(calls("The harbour"), [true, true, true]);
         assert_eq!(calls("[mvu_update] rules"), [true, false, true]);
         assert_eq!(calls("The harbour [MVU_Plot]"), [true, true, false]);

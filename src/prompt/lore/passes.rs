@@ -3,23 +3,23 @@
 
 use std::collections::HashMap;
 
-use super::Around;
-use super::book::{Bound, listed};
-use super::count::Counted;
-use super::effort::{Effort, MOST_NOTES};
-use super::entry::Entry;
-use super::finder::{Part, Sight, fold};
-use super::label::Call;
-use super::print::{Printed, depth_of};
-use super::scan::{Fired, Outcome, Scanned, is_worth_telling};
-use super::settings::Settings;
-use super::text::Texts;
-use super::timers::{Running, Timers, Times};
-use super::why::{Verdict, Why};
+use super::LoreHost;
+use super::book::{ScopedBook, listed};
+use super::count::TokenBuffer;
+use super::effort::{MOST_NOTES, ScanBudget};
+use super::entry::LorebookEntry;
+use super::finder::{KeyHits, ScanPart, fold};
+use super::label::LoreAudience;
+use super::print::{LorePlacement, depth_of};
+use super::scan::{ActiveEntry, ScanOutcome, ScanRequest, is_worth_telling};
+use super::settings::WorldInfoSettings;
+use super::text::ScanTexts;
+use super::timers::{ActiveTimers, LoreTimers, TimerDurations};
+use super::why::{LoreReason, LoreVerdict};
 
 /// What a pass is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum ScanPhase {
     /// The first look.
     First,
     /// A look at what was called up.
@@ -29,52 +29,52 @@ pub(super) enum Phase {
 }
 
 /// A scan under way. An entry is known by its place in the list.
-pub struct Passes<'a> {
-    pub(super) books: &'a [Bound<'a>],
+pub struct ScanPasses<'a> {
+    pub(super) books: &'a [ScopedBook<'a>],
     pub(super) list: Vec<(usize, usize)>,
     /// For each book, where its entries stand in the list.
     places: Vec<Vec<Option<usize>>>,
-    pub(super) settings: &'a Settings,
-    pub(super) scanned: &'a Scanned,
-    pub(super) around: &'a mut dyn Around,
-    pub(super) effort: Effort,
-    pub(super) texts: Texts,
+    pub(super) settings: &'a WorldInfoSettings,
+    pub(super) scanned: &'a ScanRequest,
+    pub(super) around: &'a mut dyn LoreHost,
+    pub(super) effort: ScanBudget,
+    pub(super) texts: ScanTexts,
     /// For each book, where its keys were seen.
-    pub(super) sights: Vec<Vec<Sight>>,
+    pub(super) sights: Vec<Vec<KeyHits>>,
     /// How many messages were looked at.
     sieved: usize,
     deepest: i64,
-    timers: Timers,
-    pub(super) running: Running,
+    timers: LoreTimers,
+    pub(super) running: ActiveTimers,
     /// Entries that the sieve lets through, in order.
     pub(super) live: Vec<usize>,
     is_live: Vec<bool>,
     /// Those that are settled: active, or failed for this scan.
     pub(super) is_done: Vec<bool>,
     pub(super) active: Vec<usize>,
-    pub(super) whys: HashMap<usize, Why>,
+    pub(super) whys: HashMap<usize, LoreReason>,
     /// Entries that fit what was said, and how.
-    pub(super) near: HashMap<usize, Why>,
+    pub(super) near: HashMap<usize, LoreReason>,
     /// Entries that a plugin calls up or keeps out.
-    pub(super) wishes: HashMap<usize, Why>,
+    pub(super) wishes: HashMap<usize, LoreReason>,
     contents: HashMap<usize, String>,
     levels: Vec<i64>,
     pub(super) level: i64,
     deeper: i64,
-    called: Counted,
+    called: TokenBuffer,
     budget: usize,
     overflowed: bool,
     passes: usize,
 }
 
-impl<'a> Passes<'a> {
+impl<'a> ScanPasses<'a> {
     /// Gets everything ready.
     pub fn new(
-        books: &'a [Bound<'a>],
-        settings: &'a Settings,
-        scanned: &'a Scanned,
-        timers: Timers,
-        around: &'a mut dyn Around,
+        books: &'a [ScopedBook<'a>],
+        settings: &'a WorldInfoSettings,
+        scanned: &'a ScanRequest,
+        timers: LoreTimers,
+        around: &'a mut dyn LoreHost,
     ) -> Self {
         let list = listed(books, settings.strategy);
         let mut places: Vec<Vec<Option<usize>>> =
@@ -86,9 +86,9 @@ impl<'a> Passes<'a> {
                 .into_iter()
                 .for_each(|place| *place = Some(at));
         }
-        let mut effort = Effort::new();
+        let mut effort = ScanBudget::new();
         let texts =
-            Texts::new(&scanned.messages, settings.includes_names, &scanned.card, &scanned.injects, &mut effort);
+            ScanTexts::new(&scanned.messages, settings.includes_names, &scanned.card, &scanned.injects, &mut effort);
         let size = list.len();
         let mut passes = Self {
             books,
@@ -102,7 +102,7 @@ impl<'a> Passes<'a> {
             sieved: 0,
             deepest: 0,
             timers,
-            running: Running::default(),
+            running: ActiveTimers::default(),
             live: Vec::new(),
             is_live: vec![false; size],
             is_done: vec![false; size],
@@ -114,7 +114,7 @@ impl<'a> Passes<'a> {
             levels: Vec::new(),
             level: 0,
             deeper: 0,
-            called: Counted::default(),
+            called: TokenBuffer::default(),
             budget: settings.tokens(scanned.prompt).min(scanned.most.unwrap_or(usize::MAX)),
             overflowed: false,
             passes: 0,
@@ -142,7 +142,7 @@ impl<'a> Passes<'a> {
         for wish in &self.scanned.wishes {
             let place = self.places.get(wish.book).and_then(|places| places.get(wish.entry)).copied().flatten();
             let plugin = wish.plugin.clone();
-            let why = if wish.is_in { Why::Called { plugin } } else { Why::KeptOut { plugin } };
+            let why = if wish.is_in { LoreReason::Called { plugin } } else { LoreReason::KeptOut { plugin } };
             self.wishes.extend(place.map(|at| (at, why)));
         }
         let always: Vec<usize> = self
@@ -157,7 +157,7 @@ impl<'a> Passes<'a> {
             .chain(self.wishes.keys().copied())
             .collect();
         self.enliven(always);
-        let fixed: Vec<(Part, String)> = self.texts.fixed().map(|(part, text)| (part, text.to_owned())).collect();
+        let fixed: Vec<(ScanPart, String)> = self.texts.fixed().map(|(part, text)| (part, text.to_owned())).collect();
         fixed.iter().for_each(|(part, text)| self.sieve(*part, text));
         let notes = self.books.iter().flat_map(|bound| &bound.book.notes);
         self.effort.notes.extend(notes.take(MOST_NOTES).cloned());
@@ -174,7 +174,7 @@ impl<'a> Passes<'a> {
             timed.for_each(|at| _ = places.entry(self.key(at)).and_modify(|place| *place = at));
         }
         let find = |key: &str| places.get(key).copied().filter(|at| *at != usize::MAX);
-        let times = |at: usize| entry(self.books, &self.list, at).map(Times::of);
+        let times = |at: usize| entry(self.books, &self.list, at).map(TimerDurations::of);
         self.running = self.timers.run(self.scanned.count, find, times);
     }
 
@@ -191,7 +191,7 @@ impl<'a> Passes<'a> {
         (book.map(|book| book.id.as_str()).unwrap_or_default(), uid.unwrap_or_default())
     }
 
-    pub(super) fn entry(&self, at: usize) -> Option<&'a Entry> {
+    pub(super) fn entry(&self, at: usize) -> Option<&'a LorebookEntry> {
         entry(self.books, &self.list, at)
     }
 
@@ -210,7 +210,7 @@ impl<'a> Passes<'a> {
     }
 
     /// Notes which keys are in a part of the story, and whom they may call up.
-    fn sieve(&mut self, part: Part, text: &str) {
+    fn sieve(&mut self, part: ScanPart, text: &str) {
         if text.is_empty() {
             return;
         }
@@ -231,14 +231,14 @@ impl<'a> Passes<'a> {
         let deep = usize::try_from(self.depth().max(self.deepest)).unwrap_or(0).min(self.texts.len());
         while self.sieved < deep {
             let text = self.texts.message(self.sieved).unwrap_or_default().to_owned();
-            self.sieve(Part::Message(self.sieved), &text);
+            self.sieve(ScanPart::Message(self.sieved), &text);
             self.sieved += 1;
         }
     }
 
     /// Takes all steps.
-    pub fn run(mut self) -> Outcome {
-        let mut phase = Phase::First;
+    pub fn run(mut self) -> ScanOutcome {
+        let mut phase = ScanPhase::First;
         loop {
             let is_full = self.settings.max_passes > 0 && self.passes >= self.settings.max_passes;
             if is_full || !self.effort.pass() {
@@ -259,17 +259,17 @@ impl<'a> Passes<'a> {
     /// Rolls, and takes in what there is room for. Who passed the roll, room or no room.
     fn take_in(&mut self, kept: &[usize]) -> Vec<usize> {
         let mut passed = Vec::with_capacity(kept.len());
-        let mut new = Counted::default();
+        let mut new = TokenBuffer::default();
         let before = self.called.tokens(self.around);
         for at in kept.iter().copied() {
             let Some(own) = self.entry(at) else { continue };
             if self.overflowed && !own.ignores_budget {
-                self.whys.insert(at, Why::Budget);
+                self.whys.insert(at, LoreReason::Budget);
                 passed.push(at);
                 continue;
             }
             if !self.rolls(at, own) {
-                self.whys.insert(at, Why::Probability);
+                self.whys.insert(at, LoreReason::Probability);
                 self.finish_with(at);
                 continue;
             }
@@ -280,7 +280,7 @@ impl<'a> Passes<'a> {
             self.contents.insert(at, text);
             if !own.ignores_budget && before + new.tokens(self.around) >= self.budget {
                 self.overflowed = true;
-                self.whys.insert(at, Why::Budget);
+                self.whys.insert(at, LoreReason::Budget);
             } else {
                 self.active.push(at);
                 self.finish_with(at);
@@ -293,7 +293,7 @@ impl<'a> Passes<'a> {
         self.is_done.get_mut(at).into_iter().for_each(|is_done| *is_done = true);
     }
 
-    fn rolls(&mut self, at: usize, own: &Entry) -> bool {
+    fn rolls(&mut self, at: usize, own: &LorebookEntry) -> bool {
         if self.wishes.contains_key(&at) {
             return true;
         }
@@ -304,18 +304,18 @@ impl<'a> Passes<'a> {
     }
 
     /// What the next pass is for; `None` = that was all.
-    fn next(&mut self, phase: Phase, passed: &[usize]) -> Option<Phase> {
+    fn next(&mut self, phase: ScanPhase, passed: &[usize]) -> Option<ScanPhase> {
         let calls = |at: &usize| self.entry(*at).is_some_and(|own| !own.prevents_recursion);
         let may_recurse = self.settings.recursive && !self.overflowed;
-        if may_recurse && (passed.iter().any(calls) || (phase == Phase::Deeper && self.texts.has_recursion())) {
-            return Some(Phase::Recursion);
+        if may_recurse && (passed.iter().any(calls) || (phase == ScanPhase::Deeper && self.texts.has_recursion())) {
+            return Some(ScanPhase::Recursion);
         }
         if !self.overflowed && self.active.len() < self.settings.min_activations && self.may_go_deeper() {
             self.deeper += 1;
-            return Some(Phase::Deeper);
+            return Some(ScanPhase::Deeper);
         }
         self.level = self.levels.pop()?;
-        Some(Phase::Recursion)
+        Some(ScanPhase::Recursion)
     }
 
     fn may_go_deeper(&self) -> bool {
@@ -341,11 +341,11 @@ impl<'a> Passes<'a> {
         }
         let seen = self.texts.recurse(&text, &mut self.effort).map(str::to_owned);
         self.called.push(&text, self.around);
-        seen.iter().for_each(|seen| self.sieve(Part::Recursion, seen));
+        seen.iter().for_each(|seen| self.sieve(ScanPart::Recursion, seen));
     }
 
     /// Puts everything in its place.
-    fn finish(mut self) -> Outcome {
+    fn finish(mut self) -> ScanOutcome {
         if !self.scanned.without_times {
             self.begin_timers();
         }
@@ -360,16 +360,17 @@ impl<'a> Passes<'a> {
         }
         let fired = active
             .iter()
-            .map(|at| Fired { verdict: self.verdict(*at), text: texts.get(at).cloned().unwrap_or_default() });
-        let fired: Vec<Fired> = fired.collect();
-        let mut sorted: Vec<(&'a Entry, String)> =
+            .map(|at| ActiveEntry { verdict: self.verdict(*at), text: texts.get(at).cloned().unwrap_or_default() });
+        let fired: Vec<ActiveEntry> = fired.collect();
+        let mut sorted: Vec<(&'a LorebookEntry, String)> =
             active.iter().filter_map(|at| Some((self.entry(*at)?, texts.remove(at)?))).collect();
         sorted.sort_by(|(a, _), (b, _)| b.order.total_cmp(&a.order));
-        let is_told = |(entry, _): &(&Entry, String)| !self.scanned.is_apart || entry.labels.belongs(Call::Story);
+        let is_told =
+            |(entry, _): &(&LorebookEntry, String)| !self.scanned.is_apart || entry.labels.belongs(LoreAudience::Story);
         let (told, values): (Vec<_>, Vec<_>) = sorted.into_iter().partition(is_told);
         let stopped = self.stopped();
-        Outcome {
-            printed: Printed::of(told),
+        ScanOutcome {
+            printed: LorePlacement::of(told),
             values: values.into_iter().map(|(_, text)| text).filter(|text| !text.is_empty()).rev().collect(),
             silent: self.list.len() - fired.len() - stopped.len(),
             active: fired,
@@ -387,19 +388,19 @@ impl<'a> Passes<'a> {
         for at in self.active.clone() {
             if let Some(own) = self.entry(at).filter(|own| own.sticky > 0 || own.cooldown > 0) {
                 let key = self.key(at);
-                self.timers.begin(&key, &Times::of(own), self.scanned.count);
+                self.timers.begin(&key, &TimerDurations::of(own), self.scanned.count);
             }
         }
     }
 
-    fn verdict(&self, at: usize) -> Verdict {
+    fn verdict(&self, at: usize) -> LoreVerdict {
         let (book, uid) = self.named(at);
         let title = self.entry(at).map(|own| own.title.clone()).unwrap_or_default();
-        let why = self.whys.get(&at).cloned().unwrap_or(Why::NoKey);
-        Verdict { book: book.to_owned(), uid: uid.to_owned(), title, why }
+        let why = self.whys.get(&at).cloned().unwrap_or(LoreReason::NoKey);
+        LoreVerdict { book: book.to_owned(), uid: uid.to_owned(), title, why }
     }
 
-    fn stopped(&self) -> Vec<Verdict> {
+    fn stopped(&self) -> Vec<LoreVerdict> {
         let mut stopped: Vec<usize> =
             self.whys.iter().filter(|(_, why)| !why.is_active() && is_worth_telling(why)).map(|(at, _)| *at).collect();
         stopped.sort_unstable();
@@ -408,7 +409,7 @@ impl<'a> Passes<'a> {
 }
 
 /// The entry at a place of the list.
-pub(super) fn entry<'a>(books: &'a [Bound<'a>], list: &[(usize, usize)], at: usize) -> Option<&'a Entry> {
+pub(super) fn entry<'a>(books: &'a [ScopedBook<'a>], list: &[(usize, usize)], at: usize) -> Option<&'a LorebookEntry> {
     let (book, entry) = list.get(at)?;
     books.get(*book)?.book.entries.get(*entry)
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::entry::{Entry, Position};
+use super::entry::{LorePosition, LorebookEntry};
 
 /// Texts that stand in the history at one depth, in one role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct AtDepth {
+pub struct LoreDepthTexts {
     /// How many messages stand behind it; `None` where the entry does not say.
     pub depth: Option<i64>,
     /// 0 the system, 1 the user, 2 the character.
@@ -20,7 +20,7 @@ pub struct AtDepth {
 /// Where the texts go.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Printed {
+pub struct LorePlacement {
     /// Before the character, one a line.
     pub before: String,
     /// After the character.
@@ -32,20 +32,20 @@ pub struct Printed {
     /// Beside the examples: `true` = before them.
     pub examples: Vec<(bool, String)>,
     /// In the history.
-    pub at_depth: Vec<AtDepth>,
+    pub at_depth: Vec<LoreDepthTexts>,
     /// Where macros ask for them.
     pub outlets: BTreeMap<String, Vec<String>>,
 }
 
 /// The depth at which the macro-free scripts of an entry's text look: only what stands in the history has one.
-pub fn depth_of(entry: &Entry) -> Option<i64> {
-    (entry.position == Some(Position::AtDepth)).then_some(entry.depth).flatten()
+pub fn depth_of(entry: &LorebookEntry) -> Option<i64> {
+    (entry.position == Some(LorePosition::AtDepth)).then_some(entry.depth).flatten()
 }
 
-impl Printed {
+impl LorePlacement {
     /// Puts the texts of active entries in their places: they come by order, the highest first, and stand the other way
     /// round, so that the highest is nearest to the end; but for outlets.
-    pub fn of<'a>(sorted: impl IntoIterator<Item = (&'a Entry, String)>) -> Self {
+    pub fn of<'a>(sorted: impl IntoIterator<Item = (&'a LorebookEntry, String)>) -> Self {
         let mut printed = Self::default();
         let (mut before, mut after) = (Vec::new(), Vec::new());
         for (entry, text) in sorted {
@@ -53,15 +53,15 @@ impl Printed {
                 continue;
             }
             match entry.position {
-                Some(Position::Before) => before.push(text),
-                Some(Position::After) => after.push(text),
-                Some(Position::NoteTop) => printed.note_top.push(text),
-                Some(Position::NoteBottom) => printed.note_bottom.push(text),
-                Some(Position::ExamplesTop) => printed.examples.push((true, text)),
-                Some(Position::ExamplesBottom) => printed.examples.push((false, text)),
-                Some(Position::AtDepth) => printed.at(entry, text),
-                Some(Position::Outlet) if entry.outlet.is_empty() => {}
-                Some(Position::Outlet) => printed.outlets.entry(entry.outlet.clone()).or_default().push(text),
+                Some(LorePosition::Before) => before.push(text),
+                Some(LorePosition::After) => after.push(text),
+                Some(LorePosition::NoteTop) => printed.note_top.push(text),
+                Some(LorePosition::NoteBottom) => printed.note_bottom.push(text),
+                Some(LorePosition::ExamplesTop) => printed.examples.push((true, text)),
+                Some(LorePosition::ExamplesBottom) => printed.examples.push((false, text)),
+                Some(LorePosition::AtDepth) => printed.at(entry, text),
+                Some(LorePosition::Outlet) if entry.outlet.is_empty() => {}
+                Some(LorePosition::Outlet) => printed.outlets.entry(entry.outlet.clone()).or_default().push(text),
                 None => {}
             }
         }
@@ -76,11 +76,11 @@ impl Printed {
         printed
     }
 
-    fn at(&mut self, entry: &Entry, text: String) {
+    fn at(&mut self, entry: &LorebookEntry, text: String) {
         let own = self.at_depth.iter_mut().find(|group| group.depth == entry.depth && group.role == entry.role);
         match own {
             Some(group) => group.entries.push(text),
-            None => self.at_depth.push(AtDepth { depth: entry.depth, role: entry.role, entries: vec![text] }),
+            None => self.at_depth.push(LoreDepthTexts { depth: entry.depth, role: entry.role, entries: vec![text] }),
         }
     }
 }

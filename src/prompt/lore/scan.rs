@@ -2,19 +2,19 @@
 
 use serde::Serialize;
 
-use super::Around;
-use super::book::Bound;
-use super::label::Call;
-use super::passes::Passes;
-use super::print::Printed;
-use super::settings::Settings;
-use super::text::Said;
-use super::timers::Timers;
-use super::why::{Verdict, Why};
+use super::LoreHost;
+use super::book::ScopedBook;
+use super::label::LoreAudience;
+use super::passes::ScanPasses;
+use super::print::LorePlacement;
+use super::settings::WorldInfoSettings;
+use super::text::ScanMessage;
+use super::timers::LoreTimers;
+use super::why::{LoreReason, LoreVerdict};
 
 /// Who the character is, for entries that are for some only.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Who {
+pub struct ScanCharacter {
     /// The name of its file, without the ending: what filters of entries name.
     pub file: String,
     /// Its tags.
@@ -23,18 +23,18 @@ pub struct Who {
 
 /// An entry that fits what was said, whatever its keys are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Near {
+pub struct SimilarEntry {
     /// The place of its book among those that are scanned.
     pub book: usize,
     /// Its own place in there.
     pub entry: usize,
-    /// How it fits: [`Why::Words`] or [`Why::Vectors`].
-    pub why: Why,
+    /// How it fits: [`LoreReason::Words`] or [`LoreReason::Vectors`].
+    pub why: LoreReason,
 }
 
 /// An entry about which a plugin has a wish.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wish {
+pub struct LoreOverride {
     /// The place of its book among those that are scanned.
     pub book: usize,
     /// Its own place in there.
@@ -47,9 +47,9 @@ pub struct Wish {
 
 /// What is scanned.
 #[derive(Debug, Clone, Default)]
-pub struct Scanned {
+pub struct ScanRequest {
     /// What is said and to be seen, the newest first; more than a thousand are never looked at.
-    pub messages: Vec<Said>,
+    pub messages: Vec<ScanMessage>,
     /// How many messages are to be seen in the whole story: times count by them.
     pub count: u64,
     /// The texts of the cards, as in [`super::CARD_TEXTS`].
@@ -57,17 +57,17 @@ pub struct Scanned {
     /// Texts that others put into the prompt and open to lore.
     pub injects: Vec<String>,
     /// Entries that fit what was said: nothing else has to speak for them.
-    pub near: Vec<Near>,
+    pub near: Vec<SimilarEntry>,
     /// What plugins wish; of two wishes for one entry the later holds.
-    pub wishes: Vec<Wish>,
+    pub wishes: Vec<LoreOverride>,
     /// What is asked for: `normal`, `continue`, `impersonate`, `swipe`, `regenerate`, `quiet`.
     pub trigger: String,
     /// What the model is to write of the story's values.
-    pub call: Call,
+    pub call: LoreAudience,
     /// Whether another call writes the values: what is only for that stands apart.
     pub is_apart: bool,
     /// The character.
-    pub who: Who,
+    pub who: ScanCharacter,
     /// Tokens that the whole prompt may take.
     pub prompt: usize,
     /// The most tokens for lore, whatever its settings say.
@@ -79,25 +79,25 @@ pub struct Scanned {
 /// An active entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Fired {
+pub struct ActiveEntry {
     /// What it is, and why it is active.
     #[serde(flatten)]
-    pub verdict: Verdict,
+    pub verdict: LoreVerdict,
     /// Its text as it is printed, which may be none.
     pub text: String,
 }
 
 /// What came of a scan.
 #[derive(Debug, Clone)]
-pub struct Outcome {
+pub struct ScanOutcome {
     /// What is active, in the order in which it became so.
-    pub active: Vec<Fired>,
+    pub active: Vec<ActiveEntry>,
     /// Where the texts go.
-    pub printed: Printed,
+    pub printed: LorePlacement,
     /// The texts that are only for the call that writes the values, where that is another one.
     pub values: Vec<String>,
     /// The times that run from now on.
-    pub timers: Timers,
+    pub timers: LoreTimers,
     /// The tokens that lore might take.
     pub budget: usize,
     /// How many messages there were to be seen.
@@ -106,8 +106,8 @@ pub struct Outcome {
     pub overflowed: bool,
     /// How often the books were looked through.
     pub passes: usize,
-    /// What is not active although something spoke for it, in the order of the list; see [`Outcome::silent`].
-    pub stopped: Vec<Verdict>,
+    /// What is not active although something spoke for it, in the order of the list; see [`ScanOutcome::silent`].
+    pub stopped: Vec<LoreVerdict>,
     /// How many entries are not active because none of their keys was found, or because they are switched off.
     pub silent: usize,
     /// What was given up or could not be read, in words for the user.
@@ -116,16 +116,16 @@ pub struct Outcome {
 
 /// Scans books: what is active, and why.
 pub fn scan(
-    books: &[Bound<'_>],
-    settings: &Settings,
-    scanned: &Scanned,
-    timers: &Timers,
-    around: &mut dyn Around,
-) -> Outcome {
-    Passes::new(books, settings, scanned, timers.clone(), around).run()
+    books: &[ScopedBook<'_>],
+    settings: &WorldInfoSettings,
+    scanned: &ScanRequest,
+    timers: &LoreTimers,
+    around: &mut dyn LoreHost,
+) -> ScanOutcome {
+    ScanPasses::new(books, settings, scanned, timers.clone(), around).run()
 }
 
 /// Whether a reason is worth telling: most entries of a large book are not active because nobody spoke of them.
-pub const fn is_worth_telling(why: &Why) -> bool {
-    !matches!(why, Why::NoKey | Why::Disabled)
+pub const fn is_worth_telling(why: &LoreReason) -> bool {
+    !matches!(why, LoreReason::NoKey | LoreReason::Disabled)
 }

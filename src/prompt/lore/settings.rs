@@ -8,7 +8,7 @@ use super::value::{choice, count, number, whole};
 /// Whose entries come first, of the character and of everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Strategy {
+pub enum InsertionStrategy {
     /// All in one list.
     Evenly,
     /// The character's.
@@ -21,7 +21,7 @@ pub enum Strategy {
 /// When entries are called up because they fit what was said, without any of their keys.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Similar {
+pub struct SimilaritySettings {
     /// At most so many entries at once; 0 = none.
     pub entries: usize,
     /// They have to fit the last so many messages.
@@ -32,7 +32,7 @@ pub struct Similar {
     pub all: bool,
 }
 
-impl Default for Similar {
+impl Default for SimilaritySettings {
     fn default() -> Self {
         Self { entries: 5, messages: 2, threshold: 25, all: false }
     }
@@ -54,7 +54,7 @@ const BOUNDS: [(&str, u32, u32); 9] = [
 /// The house rules.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Settings {
+pub struct WorldInfoSettings {
     /// How many messages are looked at.
     #[serde(rename = "scanDepth")]
     pub depth: i64,
@@ -78,21 +78,21 @@ pub struct Settings {
     #[serde(rename = "matchWholeWords")]
     pub whole_words: bool,
     /// Whose entries come first.
-    pub strategy: Strategy,
+    pub strategy: InsertionStrategy,
     /// In a group the one with the most keys wins.
     pub group_scoring: bool,
     /// At most so many passes; 0 = no such limit.
     #[serde(rename = "maxRecursionSteps")]
     pub max_passes: usize,
     /// Who is called up without a key.
-    pub similar: Similar,
+    pub similar: SimilaritySettings,
     /// An entry that loses in two groups takes another one with it, as in SillyTavern. Off: an entry that is in no
     /// group must not vanish because of others.
     #[serde(skip)]
     pub removes_twice: bool,
 }
 
-impl Default for Settings {
+impl Default for WorldInfoSettings {
     fn default() -> Self {
         Self {
             depth: 2,
@@ -104,16 +104,16 @@ impl Default for Settings {
             recursive: true,
             case_sensitive: false,
             whole_words: true,
-            strategy: Strategy::default(),
+            strategy: InsertionStrategy::default(),
             group_scoring: false,
             max_passes: 0,
-            similar: Similar::default(),
+            similar: SimilaritySettings::default(),
             removes_twice: false,
         }
     }
 }
 
-impl Settings {
+impl WorldInfoSettings {
     /// As they are kept; as they are shipped where nothing is kept, or what is kept cannot be read.
     pub fn from_kept(kept: Option<Map<String, Value>>) -> Self {
         kept.and_then(|kept| serde_json::from_value(Value::Object(kept)).ok()).unwrap_or_default()
@@ -145,9 +145,9 @@ impl Settings {
             case_sensitive: truth("case_sensitive", own.case_sensitive),
             whole_words: truth("match_whole_words", own.whole_words),
             strategy: match whole(get("character_strategy"), MOST) {
-                Some(0) => Strategy::Evenly,
-                Some(2) => Strategy::GlobalFirst,
-                _ => Strategy::CharacterFirst,
+                Some(0) => InsertionStrategy::Evenly,
+                Some(2) => InsertionStrategy::GlobalFirst,
+                _ => InsertionStrategy::CharacterFirst,
             },
             group_scoring: truth("use_group_scoring", own.group_scoring),
             max_passes: many("max_recursion_steps", own.max_passes),
@@ -164,7 +164,7 @@ impl Settings {
         let own = self.similar;
         let is_on = choice(said.get("enabled_world_info")).unwrap_or(true);
         let hundredths = number(said.get("score_threshold")).map(|share| (share * 100.0).round().clamp(0.0, 100.0));
-        self.similar = Similar {
+        self.similar = SimilaritySettings {
             entries: if is_on { many("max_entries", own.entries) } else { 0 },
             messages: many("query", own.messages),
             threshold: hundredths.and_then(|share| format!("{share:.0}").parse().ok()).unwrap_or(own.threshold),
@@ -173,12 +173,12 @@ impl Settings {
         self
     }
 
-    /// In SillyTavern's names: what [`Settings::read`] reads, and what [`Settings::with_vectors`] does.
+    /// In SillyTavern's names: what [`WorldInfoSettings::read`] reads, and what [`WorldInfoSettings::with_vectors`] does.
     pub fn written(&self) -> (Map<String, Value>, Map<String, Value>) {
         let strategy = match self.strategy {
-            Strategy::Evenly => 0,
-            Strategy::CharacterFirst => 1,
-            Strategy::GlobalFirst => 2,
+            InsertionStrategy::Evenly => 0,
+            InsertionStrategy::CharacterFirst => 1,
+            InsertionStrategy::GlobalFirst => 2,
         };
         let rules = [
             ("depth", json!(self.depth)),
@@ -194,10 +194,10 @@ impl Settings {
             ("use_group_scoring", json!(self.group_scoring)),
             ("max_recursion_steps", json!(self.max_passes)),
         ];
-        let Similar { entries, messages, threshold, all } = self.similar;
+        let SimilaritySettings { entries, messages, threshold, all } = self.similar;
         let vectors = [
             ("enabled_world_info", json!(entries > 0)),
-            ("max_entries", json!(if entries > 0 { entries } else { Similar::default().entries })),
+            ("max_entries", json!(if entries > 0 { entries } else { SimilaritySettings::default().entries })),
             ("query", json!(messages)),
             ("score_threshold", json!(f64::from(threshold) / 100.0)),
             ("enabled_for_all", json!(all)),
@@ -241,7 +241,7 @@ impl Settings {
             budget: if self.budget.is_finite() { self.budget.clamp(0.0, 100.0) } else { own.budget },
             budget_cap: many(self.budget_cap, "budgetCap"),
             max_passes: many(self.max_passes, "maxRecursionSteps"),
-            similar: Similar {
+            similar: SimilaritySettings {
                 entries: many(self.similar.entries, "similar.entries"),
                 messages: many(self.similar.messages, "similar.messages").max(1),
                 threshold: self.similar.threshold.min(100),
@@ -286,13 +286,13 @@ mod tests {
         let vectors = object(json!({
             "enabled_world_info": true, "max_entries": 8, "query": 3, "score_threshold": 0.4, "enabled_for_all": true,
         }));
-        let read = Settings::read(&rules).with_vectors(&vectors);
+        let read = WorldInfoSettings::read(&rules).with_vectors(&vectors);
         assert_eq!((read.unfit(), &read.clone().bounded()), (None, &read));
         assert_eq!(read.written(), (rules, vectors));
-        let kept: Settings = serde_json::from_value(serde_json::to_value(&read).unwrap()).unwrap();
+        let kept: WorldInfoSettings = serde_json::from_value(serde_json::to_value(&read).unwrap()).unwrap();
         assert_eq!(kept, read);
-        assert_eq!(Settings::default().unfit(), None);
-        let off = Settings::default().with_vectors(&object(json!({"enabled_world_info": false})));
+        assert_eq!(WorldInfoSettings::default().unfit(), None);
+        let off = WorldInfoSettings::default().with_vectors(&object(json!({"enabled_world_info": false})));
         assert_eq!((off.similar.entries, off.written().1["max_entries"].clone()), (0, json!(5)));
     }
 
@@ -310,12 +310,15 @@ mod tests {
             ];
             let rules = names.iter().map(|name| (format!("world_info_{name}"), odd.clone())).collect();
             let vectors = ["max_entries", "query", "score_threshold"].map(|name| (name.to_owned(), odd.clone()));
-            let read = Settings::read(&rules).with_vectors(&vectors.into_iter().collect()).bounded();
+            let read = WorldInfoSettings::read(&rules).with_vectors(&vectors.into_iter().collect()).bounded();
             assert_eq!(read.unfit(), None, "{odd}: {read:?}");
         }
-        let wrong = Settings { depth: 1_001, ..Settings::default() };
+        let wrong = WorldInfoSettings { depth: 1_001, ..WorldInfoSettings::default() };
         assert_eq!(wrong.unfit(), Some(("scanDepth", 0, 1_000)));
-        let wrong = Settings { similar: Similar { messages: 0, ..Similar::default() }, ..Settings::default() };
+        let wrong = WorldInfoSettings {
+            similar: SimilaritySettings { messages: 0, ..SimilaritySettings::default() },
+            ..WorldInfoSettings::default()
+        };
         assert_eq!(wrong.unfit(), Some(("similar.messages", 1, 100)));
     }
 }

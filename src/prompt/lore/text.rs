@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::effort::Effort;
-use super::finder::{Part, Reach};
+use super::effort::ScanBudget;
+use super::finder::{ScanPart, ScanReach};
 use super::keys::{Haystack, trim};
 
 /// The texts of the cards that an entry may look at, in this order.
@@ -25,7 +25,7 @@ const KEPT: usize = 32 << 20;
 
 /// Something that was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct ScanMessage {
     /// By whom.
     pub name: String,
     /// The text.
@@ -34,25 +34,25 @@ pub struct Said {
 
 /// What can be scanned.
 #[derive(Debug)]
-pub struct Texts {
+pub struct ScanTexts {
     /// Newest first, each as it is looked at.
     messages: Vec<String>,
     card: [String; 6],
     injects: Vec<String>,
     recursion: Vec<String>,
     recursion_bytes: usize,
-    cache: HashMap<Reach, Rc<Haystack>>,
+    cache: HashMap<ScanReach, Rc<Haystack>>,
     cached_bytes: usize,
 }
 
-impl Texts {
+impl ScanTexts {
     /// What is said and what the cards say.
     pub fn new(
-        messages: &[Said],
+        messages: &[ScanMessage],
         includes_names: bool,
         card: &[String; 6],
         injects: &[String],
-        effort: &mut Effort,
+        effort: &mut ScanBudget,
     ) -> Self {
         let mut seen = Vec::new();
         let mut left = MOST;
@@ -79,9 +79,9 @@ impl Texts {
     }
 
     /// Every part that is there from the beginning but for messages.
-    pub fn fixed(&self) -> impl Iterator<Item = (Part, &str)> {
-        let card = self.card.iter().enumerate().map(|(at, text)| (Part::Card(at), text.as_str()));
-        card.chain(self.injects.iter().map(|text| (Part::Inject, text.as_str())))
+    pub fn fixed(&self) -> impl Iterator<Item = (ScanPart, &str)> {
+        let card = self.card.iter().enumerate().map(|(at, text)| (ScanPart::Card(at), text.as_str()));
+        card.chain(self.injects.iter().map(|text| (ScanPart::Inject, text.as_str())))
     }
 
     /// One of the messages, the newest is 0.
@@ -100,7 +100,7 @@ impl Texts {
     }
 
     /// Adds what was called up; tells what will be looked at of it.
-    pub fn recurse(&mut self, text: &str, effort: &mut Effort) -> Option<&str> {
+    pub fn recurse(&mut self, text: &str, effort: &mut ScanBudget) -> Option<&str> {
         let seen = beginning(text, LONGEST.min(MOST.saturating_sub(self.recursion_bytes)));
         if seen.len() < text.len() {
             effort.note("the entries call up more text than is looked at");
@@ -116,17 +116,17 @@ impl Texts {
     }
 
     /// What an entry looks at; no depth is no text at all.
-    pub fn reach(&self, depth: i64, card: [bool; 6], recursion: bool) -> Reach {
+    pub fn reach(&self, depth: i64, card: [bool; 6], recursion: bool) -> ScanReach {
         let messages = usize::try_from(depth).unwrap_or(0).min(DEEPEST).min(self.messages.len().max(1));
         if messages == 0 {
-            Reach { messages, card: [false; 6], recursion: false }
+            ScanReach { messages, card: [false; 6], recursion: false }
         } else {
-            Reach { messages, card, recursion }
+            ScanReach { messages, card, recursion }
         }
     }
 
     /// The text within reach.
-    pub fn hay(&mut self, reach: Reach, effort: &mut Effort) -> Rc<Haystack> {
+    pub fn hay(&mut self, reach: ScanReach, effort: &mut ScanBudget) -> Rc<Haystack> {
         if let Some(hay) = self.cache.get(&reach) {
             return Rc::clone(hay);
         }
@@ -144,7 +144,7 @@ impl Texts {
         hay
     }
 
-    fn joined(&self, reach: &Reach) -> String {
+    fn joined(&self, reach: &ScanReach) -> String {
         let card = self.card.iter().zip(reach.card).filter(|(text, looks)| *looks && !text.is_empty());
         let recursion = self.recursion.iter().filter(|_| reach.recursion);
         let more = card.map(|(text, _)| text).chain(&self.injects).chain(recursion);

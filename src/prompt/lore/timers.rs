@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::entry::Entry;
+use super::entry::LorebookEntry;
 
 /// A time, in visible messages of the story.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Timer {
+pub struct LoreTimer {
     /// The entry as it was; a changed one is another.
     pub hash: String,
     /// How many messages there were when it began.
@@ -21,16 +21,16 @@ pub struct Timer {
 
 /// The times that run, by `book.uid`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Timers {
+pub struct LoreTimers {
     /// Entries that stay.
-    pub sticky: BTreeMap<String, Timer>,
+    pub sticky: BTreeMap<String, LoreTimer>,
     /// Entries that rest.
-    pub cooldown: BTreeMap<String, Timer>,
+    pub cooldown: BTreeMap<String, LoreTimer>,
 }
 
 /// Entries for which a time runs now, as places in the list of entries.
 #[derive(Debug, Default)]
-pub struct Running {
+pub struct ActiveTimers {
     /// Those that stay.
     pub sticky: HashSet<usize>,
     /// Those that rest.
@@ -38,7 +38,7 @@ pub struct Running {
 }
 
 /// What a timer's time is over for.
-enum Ends {
+enum TimerEnd {
     /// It goes on; the entry is this one.
     Not(usize),
     /// It goes on for an entry that is another now.
@@ -49,40 +49,40 @@ enum Ends {
     Out(usize),
 }
 
-impl Timers {
+impl LoreTimers {
     /// Drops what is over with so many messages, lets the rest begin, and tells what runs. `find` knows the place of an
     /// entry by its `book.uid`.
     pub fn run(
         &mut self,
         messages: u64,
         find: impl Fn(&str) -> Option<usize>,
-        entry: impl Fn(usize) -> Option<Times>,
-    ) -> Running {
-        let mut running = Running::default();
-        let ends = |key: &str, timer: &Timer, lasts: fn(&Times) -> u64| {
+        entry: impl Fn(usize) -> Option<TimerDurations>,
+    ) -> ActiveTimers {
+        let mut running = ActiveTimers::default();
+        let ends = |key: &str, timer: &LoreTimer, lasts: fn(&TimerDurations) -> u64| {
             if messages <= timer.start && !timer.protected {
-                return Ends::Gone;
+                return TimerEnd::Gone;
             }
             let is_over = messages >= timer.end;
             let own = find(key).and_then(|at| Some((at, entry(at)?))).filter(|(_, own)| own.hash == timer.hash);
             match own {
-                None if is_over => Ends::Gone,
-                None => Ends::Unapplied,
-                Some((_, own)) if lasts(&own) == 0 => Ends::Gone,
-                Some((at, _)) if is_over => Ends::Out(at),
-                Some((at, _)) => Ends::Not(at),
+                None if is_over => TimerEnd::Gone,
+                None => TimerEnd::Unapplied,
+                Some((_, own)) if lasts(&own) == 0 => TimerEnd::Gone,
+                Some((at, _)) if is_over => TimerEnd::Out(at),
+                Some((at, _)) => TimerEnd::Not(at),
             }
         };
         for (key, timer) in std::mem::take(&mut self.sticky) {
             match ends(&key, &timer, |own| own.sticky) {
-                Ends::Not(at) => _ = running.sticky.insert(at),
-                Ends::Unapplied => {}
-                Ends::Gone => continue,
-                Ends::Out(at) => {
+                TimerEnd::Not(at) => _ = running.sticky.insert(at),
+                TimerEnd::Unapplied => {}
+                TimerEnd::Gone => continue,
+                TimerEnd::Out(at) => {
                     // What stayed long enough rests from now on, even if the story goes back.
                     if let Some(own) = entry(at).filter(|own| own.cooldown > 0) {
                         let end = messages.saturating_add(own.cooldown);
-                        self.cooldown.insert(key, Timer { hash: own.hash, start: messages, end, protected: true });
+                        self.cooldown.insert(key, LoreTimer { hash: own.hash, start: messages, end, protected: true });
                     }
                     continue;
                 }
@@ -91,9 +91,9 @@ impl Timers {
         }
         for (key, timer) in std::mem::take(&mut self.cooldown) {
             match ends(&key, &timer, |own| own.cooldown) {
-                Ends::Not(at) => _ = running.cooldown.insert(at),
-                Ends::Unapplied => {}
-                Ends::Gone | Ends::Out(_) => continue,
+                TimerEnd::Not(at) => _ = running.cooldown.insert(at),
+                TimerEnd::Unapplied => {}
+                TimerEnd::Gone | TimerEnd::Out(_) => continue,
             }
             self.cooldown.insert(key, timer);
         }
@@ -101,11 +101,11 @@ impl Timers {
     }
 
     /// An entry became active: its times begin, unless some run already.
-    pub fn begin(&mut self, key: &str, own: &Times, messages: u64) {
+    pub fn begin(&mut self, key: &str, own: &TimerDurations, messages: u64) {
         for (timers, lasts) in [(&mut self.sticky, own.sticky), (&mut self.cooldown, own.cooldown)] {
             if lasts > 0 && !timers.contains_key(key) {
                 let end = messages.saturating_add(lasts);
-                let timer = Timer { hash: own.hash.clone(), start: messages, end, protected: false };
+                let timer = LoreTimer { hash: own.hash.clone(), start: messages, end, protected: false };
                 timers.insert(key.to_owned(), timer);
             }
         }
@@ -114,15 +114,15 @@ impl Timers {
 
 /// How long an entry stays and rests.
 #[derive(Debug, Clone)]
-pub struct Times {
+pub struct TimerDurations {
     hash: String,
     sticky: u64,
     cooldown: u64,
 }
 
-impl Times {
+impl TimerDurations {
     /// Those of an entry.
-    pub fn of(entry: &Entry) -> Self {
+    pub fn of(entry: &LorebookEntry) -> Self {
         Self { hash: entry.hash.clone(), sticky: entry.sticky, cooldown: entry.cooldown }
     }
 }

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 /// How an entry lost in its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Group {
+pub enum GroupLoss {
     /// Another one is active from before.
     Taken,
     /// Another one was active already when the story was here last: it stays.
@@ -24,9 +24,9 @@ pub enum Group {
 
 /// How well an entry fits, in hundredths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Score(u32);
+pub struct LoreScore(u32);
 
-impl Score {
+impl LoreScore {
     /// A score; what is below zero is none.
     pub fn of(score: f32) -> Self {
         let hundredths = (score * 100.0).round().clamp(0.0, 1_000_000.0);
@@ -35,7 +35,7 @@ impl Score {
     }
 }
 
-impl Serialize for Score {
+impl Serialize for LoreScore {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_f64(f64::from(self.0) / 100.0)
     }
@@ -44,7 +44,7 @@ impl Serialize for Score {
 /// Why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "why", rename_all = "camelCase")]
-pub enum Why {
+pub enum LoreReason {
     /// Active: it is always.
     Constant,
     /// Active: a line of its own text says so.
@@ -64,12 +64,12 @@ pub enum Why {
     /// Active: it shares words with what was said.
     Words {
         /// How well it fits; only good for comparing.
-        score: Score,
+        score: LoreScore,
     },
     /// Active: its vector is near to that of what was said.
     Vectors {
         /// How near, up to 1.
-        score: Score,
+        score: LoreScore,
     },
     /// Not active: it is switched off.
     Disabled,
@@ -104,7 +104,7 @@ pub enum Why {
     /// Not active: another one of its group is.
     Group {
         /// How it lost.
-        lost: Group,
+        lost: GroupLoss,
     },
     /// Not active: its roll failed.
     Probability,
@@ -112,7 +112,7 @@ pub enum Why {
     Budget,
 }
 
-impl Why {
+impl LoreReason {
     /// Whether it is a reason to be active.
     pub const fn is_active(&self) -> bool {
         matches!(
@@ -141,7 +141,7 @@ impl Why {
 /// What became of one entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Verdict {
+pub struct LoreVerdict {
     /// The book, by what it is known by.
     pub book: String,
     /// The entry, by what it is known by in the book.
@@ -150,5 +150,5 @@ pub struct Verdict {
     pub title: String,
     /// Why.
     #[serde(flatten)]
-    pub why: Why,
+    pub why: LoreReason,
 }

@@ -3,36 +3,36 @@
 
 use std::collections::HashMap;
 
-use crate::prompt::recall::{Counted, Query};
+use crate::prompt::recall::{RecallQuery, TermCounts};
 
-use super::entry::Entry;
+use super::entry::LorebookEntry;
 
 /// So many different words of an entry's text have to be shared, where none of its keys or its title is.
 const FEWEST: usize = 2;
 
 /// Hands on every word of a text.
-pub type Cut<'c> = &'c mut dyn FnMut(&str, &mut dyn FnMut(&str));
+pub type WordSplitter<'c> = &'c mut dyn FnMut(&str, &mut dyn FnMut(&str));
 
 /// The words of some entries of a book.
 #[derive(Debug, Default)]
-pub struct Words {
-    words: HashMap<Box<str>, Vec<Posting>>,
+pub struct LoreWordIndex {
+    words: HashMap<Box<str>, Vec<WordPosting>>,
     /// How many words each entry has.
     lengths: Vec<f32>,
 }
 
 /// An entry has a word.
 #[derive(Debug)]
-struct Posting {
+struct WordPosting {
     place: usize,
     times: f32,
     /// It stands in its title or among its keys.
     is_name: bool,
 }
 
-impl Words {
+impl LoreWordIndex {
     /// The words of these entries.
-    pub fn of<'e>(entries: impl IntoIterator<Item = &'e Entry>, cut: Cut<'_>) -> Self {
+    pub fn of<'e>(entries: impl IntoIterator<Item = &'e LorebookEntry>, cut: WordSplitter<'_>) -> Self {
         let mut all = Self::default();
         for entry in entries {
             let place = all.lengths.len();
@@ -57,14 +57,14 @@ impl Words {
                 last.times += 1.0;
                 last.is_name |= is_name;
             }
-            None => postings.push(Posting { place, times: 1.0, is_name }),
+            None => postings.push(WordPosting { place, times: 1.0, is_name }),
         }
     }
 
     /// What each entry has of a question, in their order. One that shares a single word of its text, and nothing of its
     /// keys or its title, has nothing: that is chance.
-    pub fn counted(&self, query: &Query) -> Vec<Counted> {
-        let mut counted: Vec<Counted> = self.lengths.iter().map(|length| Counted::of(*length)).collect();
+    pub fn counted(&self, query: &RecallQuery) -> Vec<TermCounts> {
+        let mut counted: Vec<TermCounts> = self.lengths.iter().map(|length| TermCounts::of(*length)).collect();
         let mut shared: HashMap<usize, (usize, bool)> = HashMap::new();
         for word in query.terms() {
             for posting in self.words.get(word).into_iter().flatten() {
@@ -79,7 +79,7 @@ impl Words {
         for (place, (words, is_named)) in shared {
             let is_chance = !is_named && words < FEWEST;
             if let Some((own, length)) = counted.get_mut(place).zip(self.lengths.get(place)).filter(|_| is_chance) {
-                *own = Counted::of(*length);
+                *own = TermCounts::of(*length);
             }
         }
         counted
@@ -91,15 +91,15 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn entry(key: &str, content: &str) -> Entry {
+    fn entry(key: &str, content: &str) -> LorebookEntry {
         let entry = json!({"key": [key], "content": content});
-        Entry::read("0".into(), entry.as_object().unwrap())
+        LorebookEntry::read("0".into(), entry.as_object().unwrap())
     }
 
-    fn ranked(asked: &str, entries: &[Entry]) -> Vec<usize> {
+    fn ranked(asked: &str, entries: &[LorebookEntry]) -> Vec<usize> {
         let mut cut = |text: &str, take: &mut dyn FnMut(&str)| text.split_whitespace().for_each(take);
-        let words = Words::of(entries, &mut cut);
-        let mut query = Query::default();
+        let words = LoreWordIndex::of(entries, &mut cut);
+        let mut query = RecallQuery::default();
         asked.split_whitespace().for_each(|word| query.ask(word, 1.0));
         query.ranked(&words.counted(&query), 10).into_iter().map(|(place, _)| place).collect()
     }

@@ -4,7 +4,7 @@ use super::MAX_DICE;
 
 /// Dice as they are written: `2d6+3`, `d20`, `d%`, or a number for one die with so many sides.
 #[derive(Debug, PartialEq, Eq)]
-struct Dice {
+struct DiceFormula {
     count: u64,
     sides: u64,
     more: i64,
@@ -23,13 +23,13 @@ pub fn roll(written: &str, draw: &mut dyn FnMut() -> f64) -> Option<String> {
     Some(total.to_string())
 }
 
-fn read(written: &str) -> Option<Dice> {
+fn read(written: &str) -> Option<DiceFormula> {
     let number = |digits: &str| {
         let is_number = !digits.starts_with('0') && digits.chars().all(|c| c.is_ascii_digit());
         is_number.then(|| digits.parse::<u32>().ok().map(u64::from)).flatten()
     };
     let Some((count, rest)) = written.split_once(['d', 'D']) else {
-        return Some(Dice { count: 1, sides: number(written)?, more: 0 });
+        return Some(DiceFormula { count: 1, sides: number(written)?, more: 0 });
     };
     let count = if count.is_empty() { 1 } else { number(count)? };
     let (sides, more) = match rest.find(['+', '-']) {
@@ -42,7 +42,7 @@ fn read(written: &str) -> Option<Dice> {
         None => (rest, 0),
     };
     let sides = if sides == "%" { 100 } else { number(sides)? };
-    Some(Dice { count, sides, more })
+    Some(DiceFormula { count, sides, more })
 }
 
 /// One of the choices, by a draw.

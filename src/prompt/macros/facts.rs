@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 
 /// Everything that macros may know.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Facts {
+pub struct MacroContext {
     /// The user's name in the story.
     pub user: String,
     /// The character that speaks.
@@ -21,11 +21,11 @@ pub struct Facts {
     /// Those of the group that are silent.
     pub muted: Vec<String>,
     /// What was said on this path.
-    pub said: Said,
+    pub said: MacroHistory,
     /// When it is.
-    pub time: Moment,
+    pub time: MacroTime,
     /// What a prompt may be.
-    pub sizes: Sizes,
+    pub sizes: MacroTokenLimits,
     /// The model that is asked.
     pub model: String,
     /// Instructions that stand where a card has none of its own.
@@ -71,7 +71,7 @@ pub struct CardTexts {
 
 /// What was said on a path, as far as macros ask; texts as they stand in the nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct MacroHistory {
     /// The newest message.
     pub last: String,
     /// The user's newest.
@@ -91,14 +91,14 @@ pub struct Said {
 
 /// A moment and where it is looked at.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Moment {
+pub struct MacroTime {
     /// Milliseconds since 1970.
     pub ms: i64,
     /// The zone.
     pub zone: TimeZone,
 }
 
-impl Default for Moment {
+impl Default for MacroTime {
     fn default() -> Self {
         Self { ms: 0, zone: TimeZone::UTC }
     }
@@ -106,7 +106,7 @@ impl Default for Moment {
 
 /// What a prompt may be, in tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Sizes {
+pub struct MacroTokenLimits {
     /// Prompt and reply together.
     pub context: usize,
     /// The reply.

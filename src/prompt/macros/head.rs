@@ -3,7 +3,7 @@
 
 /// How a macro takes its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Style {
+pub enum ArgumentStyle {
     /// It has none inside its braces.
     None,
     /// One, behind a blank or one colon; colons belong to it.
@@ -14,7 +14,7 @@ pub enum Style {
 
 /// What a macro is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum MacroKind {
     /// One of the table, by its name.
     Named,
     /// A variable, by what is done with it.
@@ -28,17 +28,17 @@ pub enum Kind {
 
 /// The beginning of a macro.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Head {
+pub struct MacroHead {
     /// Its name as written, or the variable's.
     pub name: String,
     /// What it is about.
-    pub kind: Kind,
+    pub kind: MacroKind,
     /// Whether it closes a block: `{{/if}}`.
     pub is_closing: bool,
     /// Whether its block keeps blanks and line breaks at its ends: `{{#setvar::x}}`.
     pub keeps_blanks: bool,
     /// How it takes its arguments.
-    pub style: Style,
+    pub style: ArgumentStyle,
     /// Where its arguments begin.
     pub end: usize,
 }
@@ -62,7 +62,7 @@ const ANGLES: [(&str, &str); 5] = [
 ];
 
 /// The beginning of a macro whose first brace stands at `at`; `None` where there is none, only braces.
-pub fn read(text: &str, at: usize) -> Option<Head> {
+pub fn read(text: &str, at: usize) -> Option<MacroHead> {
     let mut rest = text.get(at..)?.strip_prefix("{{")?.trim_start();
     let (mut is_closing, mut keeps_blanks) = (false, false);
     while !is_comment(rest)
@@ -76,17 +76,24 @@ pub fn read(text: &str, at: usize) -> Option<Head> {
         '.' | '$' => variable(rest)?,
         _ => named(rest)?,
     };
-    Some(Head { name, kind, is_closing, keeps_blanks, style, end: text.len() - rest.len() })
+    Some(MacroHead { name, kind, is_closing, keeps_blanks, style, end: text.len() - rest.len() })
 }
 
 /// An older way to write a name that begins at `at`.
-pub fn angle(text: &str, at: usize) -> Option<Head> {
+pub fn angle(text: &str, at: usize) -> Option<MacroHead> {
     let rest = text.get(at..)?;
     let begins = |word: &str| rest.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
     let (word, name) = ANGLES.into_iter().find(|(word, _)| begins(word))?;
     let name = name.to_owned();
     let end = at + word.len();
-    Some(Head { name, kind: Kind::Named, is_closing: false, keeps_blanks: false, style: Style::None, end })
+    Some(MacroHead {
+        name,
+        kind: MacroKind::Named,
+        is_closing: false,
+        keeps_blanks: false,
+        style: ArgumentStyle::None,
+        end,
+    })
 }
 
 /// Two slashes are a comment, three are the end of one.
@@ -94,16 +101,16 @@ fn is_comment(rest: &str) -> bool {
     rest.starts_with(COMMENT) && !rest.starts_with("///")
 }
 
-type Named<'a> = (String, Kind, Style, &'a str);
+type HeadParts<'a> = (String, MacroKind, ArgumentStyle, &'a str);
 
-fn named(text: &str) -> Option<Named<'_>> {
+fn named(text: &str) -> Option<HeadParts<'_>> {
     if let Some(rest) = text.strip_prefix(COMMENT) {
-        let style = if rest.trim_start().starts_with("}}") { Style::None } else { Style::One };
-        return Some((COMMENT.to_owned(), Kind::Named, style, rest));
+        let style = if rest.trim_start().starts_with("}}") { ArgumentStyle::None } else { ArgumentStyle::One };
+        return Some((COMMENT.to_owned(), MacroKind::Named, style, rest));
     }
     let (name, rest) = text.split_at(name_length(text)?);
     let (style, rest) = arguments(rest)?;
-    Some((name.to_owned(), Kind::Named, style, rest))
+    Some((name.to_owned(), MacroKind::Named, style, rest))
 }
 
 /// A letter, then letters, digits, `_` and `-`; and the sign of an offset from UTC.
@@ -122,21 +129,21 @@ fn name_length(text: &str) -> Option<usize> {
 }
 
 /// How the arguments begin that stand behind a name. A name that goes on in another way is none.
-fn arguments(rest: &str) -> Option<(Style, &str)> {
+fn arguments(rest: &str) -> Option<(ArgumentStyle, &str)> {
     let behind = rest.trim_start();
     if let Some(list) = behind.strip_prefix("::") {
-        Some((Style::List, list))
+        Some((ArgumentStyle::List, list))
     } else if let Some(one) = behind.strip_prefix(':') {
-        Some((Style::One, one))
+        Some((ArgumentStyle::One, one))
     } else if behind.starts_with("}}") {
-        Some((Style::None, behind))
+        Some((ArgumentStyle::None, behind))
     } else {
-        (behind.len() < rest.len() && !behind.is_empty()).then_some((Style::One, behind))
+        (behind.len() < rest.len() && !behind.is_empty()).then_some((ArgumentStyle::One, behind))
     }
 }
 
 /// A variable's name and what is done with it. What is no name leaves the braces as they are.
-fn variable(text: &str) -> Option<Named<'_>> {
+fn variable(text: &str) -> Option<HeadParts<'_>> {
     let (mark, rest) = text.split_at_checked(1)?;
     rest.chars().next().filter(char::is_ascii_alphabetic)?;
     let is_inside = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
@@ -145,13 +152,13 @@ fn variable(text: &str) -> Option<Named<'_>> {
     let behind = rest.get(name.len()..)?.trim_start();
     let operator = OPERATORS.into_iter().find(|operator| behind.starts_with(operator))?;
     let value = behind.get(operator.len()..)?;
-    let style = if matches!(operator, "" | "++" | "--") { Style::None } else { Style::One };
-    if style == Style::None && !value.trim_start().starts_with("}}") {
+    let style = if matches!(operator, "" | "++" | "--") { ArgumentStyle::None } else { ArgumentStyle::One };
+    if style == ArgumentStyle::None && !value.trim_start().starts_with("}}") {
         return None;
     }
-    let value = if style == Style::None { value.trim_start() } else { value };
+    let value = if style == ArgumentStyle::None { value.trim_start() } else { value };
     let operator = Some(operator).filter(|operator| !operator.is_empty());
-    Some((name.to_owned(), Kind::Variable { is_global: mark == "$", operator }, style, value))
+    Some((name.to_owned(), MacroKind::Variable { is_global: mark == "$", operator }, style, value))
 }
 
 /// Whether a text is a variable's name and nothing else: `.hp`, `$gold`. Then the name, and whether it belongs to all
@@ -168,12 +175,12 @@ pub fn bare_variable(text: &str) -> Option<(bool, &str)> {
 mod tests {
     use super::*;
 
-    fn told(text: &str) -> Option<(String, Style, String)> {
+    fn told(text: &str) -> Option<(String, ArgumentStyle, String)> {
         let head = read(text, 0)?;
         let flags = format!("{}{}", if head.is_closing { "/" } else { "" }, if head.keeps_blanks { "#" } else { "" });
         let name = match head.kind {
-            Kind::Named => format!("{flags}{}", head.name),
-            Kind::Variable { is_global, operator } => {
+            MacroKind::Named => format!("{flags}{}", head.name),
+            MacroKind::Variable { is_global, operator } => {
                 format!("{}{}{}", if is_global { "$" } else { "." }, head.name, operator.unwrap_or(""))
             }
         };
@@ -183,18 +190,18 @@ mod tests {
     #[test]
     fn names_flags_and_arguments() {
         for (text, expected) in [
-            ("{{user}}", Some(("user", Style::None, "}}"))),
-            ("{{ user }}", Some(("user", Style::None, "}}"))),
-            ("{{!?user}}", Some(("user", Style::None, "}}"))),
-            ("{{ / if }}", Some(("/if", Style::None, "}}"))),
-            ("{{# setvar :: x}}", Some(("#setvar", Style::List, " x}}"))),
-            ("{{roll 1d6}}", Some(("roll", Style::One, "1d6}}"))),
-            ("{{roll:1d6}}", Some(("roll", Style::One, "1d6}}"))),
-            ("{{time_UTC+12}}", Some(("time_UTC+12", Style::None, "}}"))),
-            ("{{time_UTC-3}}", Some(("time_UTC-3", Style::None, "}}"))),
-            ("{{// x}}", Some(("//", Style::One, " x}}"))),
-            ("{{//}}", Some(("//", Style::None, "}}"))),
-            ("{{ /// }}", Some(("///", Style::None, " }}"))),
+            ("{{user}}", Some(("user", ArgumentStyle::None, "}}"))),
+            ("{{ user }}", Some(("user", ArgumentStyle::None, "}}"))),
+            ("{{!?user}}", Some(("user", ArgumentStyle::None, "}}"))),
+            ("{{ / if }}", Some(("/if", ArgumentStyle::None, "}}"))),
+            ("{{# setvar :: x}}", Some(("#setvar", ArgumentStyle::List, " x}}"))),
+            ("{{roll 1d6}}", Some(("roll", ArgumentStyle::One, "1d6}}"))),
+            ("{{roll:1d6}}", Some(("roll", ArgumentStyle::One, "1d6}}"))),
+            ("{{time_UTC+12}}", Some(("time_UTC+12", ArgumentStyle::None, "}}"))),
+            ("{{time_UTC-3}}", Some(("time_UTC-3", ArgumentStyle::None, "}}"))),
+            ("{{// x}}", Some(("//", ArgumentStyle::One, " x}}"))),
+            ("{{//}}", Some(("//", ArgumentStyle::None, "}}"))),
+            ("{{ /// }}", Some(("///", ArgumentStyle::None, " }}"))),
             ("{{ user!}}", None),
             ("{{}}", None),
             ("{{user", None),
@@ -209,12 +216,12 @@ mod tests {
     #[test]
     fn variables() {
         for (text, expected) in [
-            ("{{.hp}}", Some((".hp", Style::None, "}}"))),
-            ("{{ $gold ++ }}", Some(("$gold++", Style::None, "}}"))),
-            ("{{.hp--}}", Some((".hp--", Style::None, "}}"))),
-            ("{{.my-var = 1}}", Some((".my-var=", Style::One, " 1}}"))),
-            ("{{.a ??= b}}", Some((".a??=", Style::One, " b}}"))),
-            ("{{.a>=b}}", Some((".a>=", Style::One, "b}}"))),
+            ("{{.hp}}", Some((".hp", ArgumentStyle::None, "}}"))),
+            ("{{ $gold ++ }}", Some(("$gold++", ArgumentStyle::None, "}}"))),
+            ("{{.hp--}}", Some((".hp--", ArgumentStyle::None, "}}"))),
+            ("{{.my-var = 1}}", Some((".my-var=", ArgumentStyle::One, " 1}}"))),
+            ("{{.a ??= b}}", Some((".a??=", ArgumentStyle::One, " b}}"))),
+            ("{{.a>=b}}", Some((".a>=", ArgumentStyle::One, "b}}"))),
             ("{{.a b}}", None),
             ("{{.1}}", None),
             ("{{$}}", None),

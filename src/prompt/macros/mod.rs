@@ -1,5 +1,5 @@
 //! Macros: `{{user}}`, `{{getvar::hp}}`, `{{if .hp}}…{{else}}…{{/if}}` in the texts that a prompt is made of, as cards, presets
-//! and lorebooks of SillyTavern use them (`docs/prompts.md`). Pure: what macros may know is handed in as [`Facts`], chance as
+//! and lorebooks of SillyTavern use them (`docs/prompts.md`). Pure: what macros may know is handed in as [`MacroContext`], chance as
 //! draws, variables as maps; what they wrote is taken out again.
 //!
 //! - `head` and `read` make pieces of a text, `scope` pairs what opens and closes.
@@ -7,7 +7,7 @@
 //! - `variables`, `number`, `chance`, `moment`, `span` and `yaml` are what the rows need.
 //!
 //! To add a macro: a row in the fitting file of `table/` (names, how many arguments, what it does), a line in the table of
-//! `docs/prompts.md`, a case in the tests. What a macro knows is a field of [`Facts`], set where they are gathered.
+//! `docs/prompts.md`, a case in the tests. What a macro knows is a field of [`MacroContext`], set where they are gathered.
 //!
 //! Texts come from strangers. Whatever they say, filling ends: how deep macros stand in each other, how many run, and how
 //! much they write has a bound, and what was left as text is noted.
@@ -29,10 +29,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-pub use facts::{CardTexts, Facts, Moment, Said, Sizes};
+pub use facts::{CardTexts, MacroContext, MacroHistory, MacroTime, MacroTokenLimits};
 pub use read::MAX_NESTING;
 pub use table::names;
-pub use variables::{MAX_LIST, MAX_VALUE, Variables};
+pub use variables::{MAX_LIST, MAX_VALUE, MacroVariables};
 
 /// So many macros run in one text; later ones stay as text. A long preset has some hundred.
 pub const MAX_MACROS: usize = 100_000;
@@ -49,7 +49,7 @@ const NOTED_NAME: usize = 60;
 
 /// What filled texts leave to be told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Noted {
+pub struct MacroReport {
     /// Macros that nobody knows or that were used in a way nobody knows: they stay as text. Each name once.
     pub left: Vec<String>,
     /// What else went wrong, as sentences. Each once.
@@ -57,15 +57,15 @@ pub struct Noted {
 }
 
 /// Fills macros into texts. What one text writes the next one sees.
-pub struct Macros<'a> {
-    facts: &'a Facts,
+pub struct MacroEngine<'a> {
+    facts: &'a MacroContext,
     draw: &'a mut dyn FnMut() -> f64,
     /// The variables of the session.
-    pub local: Variables,
+    pub local: MacroVariables,
     /// The variables of all sessions.
-    pub global: Variables,
+    pub global: MacroVariables,
     /// What is to be told.
-    pub noted: Noted,
+    pub noted: MacroReport,
     /// Texts of lore by the name of their outlet; `None` = not known yet.
     pub outlets: Option<BTreeMap<String, String>>,
     /// What `{{original}}` stands for: the first takes it, later ones are empty.
@@ -78,10 +78,10 @@ pub struct Macros<'a> {
     work: usize,
 }
 
-impl<'a> Macros<'a> {
+impl<'a> MacroEngine<'a> {
     /// Macros that know these facts and variables; `draw` gives chance as numbers from 0 up to but not including 1.
     pub fn new(
-        facts: &'a Facts,
+        facts: &'a MacroContext,
         local: Map<String, Value>,
         global: Map<String, Value>,
         draw: &'a mut dyn FnMut() -> f64,
@@ -89,9 +89,9 @@ impl<'a> Macros<'a> {
         Self {
             facts,
             draw,
-            local: Variables::new(local),
-            global: Variables::new(global),
-            noted: Noted::default(),
+            local: MacroVariables::new(local),
+            global: MacroVariables::new(global),
+            noted: MacroReport::default(),
             outlets: facts.outlets.clone(),
             original: None,
             speaker: None,

@@ -38,10 +38,10 @@ pub fn format(at: &Zoned, pattern: &str) -> String {
 }
 
 /// Writes what a pattern begins with, and says how much of the pattern that was.
-type Write = fn(&Zoned, &str, &mut String) -> Option<usize>;
+type DateTokenWriter = fn(&Zoned, &str, &mut String) -> Option<usize>;
 
 /// Walks a pattern: what stands in `[…]` or behind a backslash is text.
-fn walk(at: &Zoned, pattern: &str, write: Write, out: &mut String) {
+fn walk(at: &Zoned, pattern: &str, write: DateTokenWriter, out: &mut String) {
     let mut rest = pattern;
     while let Some(first) = rest.chars().next() {
         let taken = quoted(rest, out).or_else(|| write(at, rest, out)).unwrap_or_else(|| {

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::head::{self, Head, Style};
+use super::head::{self, ArgumentStyle, MacroHead};
 use super::scope;
 
 /// How deep macros may stand in each other, blocks counted like arguments. Cards stay below five; whoever walks the pieces
@@ -15,16 +15,16 @@ pub const MAX_NESTING: usize = 32;
 
 /// A piece of a text.
 #[derive(Debug)]
-pub enum Piece {
+pub enum MacroPiece {
     /// Plain text: where it stands.
     Text(Range<usize>),
     /// What stands between two arguments: `::`.
     Comma(Range<usize>),
     /// A macro.
-    Macro(Box<Macro>),
+    Macro(Box<MacroNode>),
 }
 
-impl Piece {
+impl MacroPiece {
     /// How deep macros stand in each other here: none in plain text.
     pub fn height(&self) -> usize {
         match self {
@@ -36,46 +36,46 @@ impl Piece {
 
 /// A macro as it stands in a text.
 #[derive(Debug)]
-pub struct Macro {
+pub struct MacroNode {
     /// Its name, flags and manner of taking arguments.
-    pub head: Head,
+    pub head: MacroHead,
     /// From the braces to where its arguments begin.
     pub open: Range<usize>,
     /// Its arguments, with what stands between them.
-    pub body: Vec<Piece>,
+    pub body: Vec<MacroPiece>,
     /// The braces at its end.
     pub close: Range<usize>,
     /// What stands between it and its closing macro.
-    pub block: Option<Block>,
+    pub block: Option<MacroBlock>,
     /// How deep macros stand in each other here, itself counted.
     pub height: usize,
 }
 
 /// What stands between an opening and a closing macro.
 #[derive(Debug)]
-pub struct Block {
+pub struct MacroBlock {
     /// The pieces.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<MacroPiece>,
     /// The closing macro.
     pub close: Range<usize>,
 }
 
-impl Macro {
+impl MacroNode {
     /// Its arguments, those inside the braces.
-    pub fn args(&self) -> Vec<&[Piece]> {
+    pub fn args(&self) -> Vec<&[MacroPiece]> {
         match self.head.style {
-            Style::None => Vec::new(),
-            Style::One => vec![self.body.as_slice()],
-            Style::List => self.body.split(|piece| matches!(piece, Piece::Comma(_))).collect(),
+            ArgumentStyle::None => Vec::new(),
+            ArgumentStyle::One => vec![self.body.as_slice()],
+            ArgumentStyle::List => self.body.split(|piece| matches!(piece, MacroPiece::Comma(_))).collect(),
         }
     }
 
     /// How many arguments it has, its block counted.
     pub fn count(&self) -> usize {
         let inside = match self.head.style {
-            Style::None => 0,
-            Style::One => 1,
-            Style::List => 1 + self.body.iter().filter(|piece| matches!(piece, Piece::Comma(_))).count(),
+            ArgumentStyle::None => 0,
+            ArgumentStyle::One => 1,
+            ArgumentStyle::List => 1 + self.body.iter().filter(|piece| matches!(piece, MacroPiece::Comma(_))).count(),
         };
         inside + usize::from(self.block.is_some())
     }
@@ -83,41 +83,42 @@ impl Macro {
 
 /// A text, read.
 #[derive(Debug, Default)]
-pub struct Read {
+pub struct MacroParse {
     /// Its pieces.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<MacroPiece>,
     /// Whether macros stood too deep in each other: the outer ones stay plain text.
     pub too_deep: bool,
 }
 
 /// Reads a text. `takes_block` says whether a macro with so many arguments may have one more in a block behind it.
-pub fn read(text: &str, takes_block: &dyn Fn(&Head, usize) -> bool) -> Read {
-    let mut reader = Reader { text, takes_block, pieces: Vec::new(), frames: Vec::new(), plain: 0, too_deep: false };
+pub fn read(text: &str, takes_block: &dyn Fn(&MacroHead, usize) -> bool) -> MacroParse {
+    let mut reader =
+        MacroParser { text, takes_block, pieces: Vec::new(), frames: Vec::new(), plain: 0, too_deep: false };
     reader.run();
     let (pieces, too_deep) = scope::pair(reader.pieces, takes_block);
-    Read { pieces, too_deep: reader.too_deep || too_deep }
+    MacroParse { pieces, too_deep: reader.too_deep || too_deep }
 }
 
 /// A macro whose end has not come yet.
-struct Frame {
-    head: Head,
+struct OpenMacro {
+    head: MacroHead,
     /// The piece of its opening braces, plain text until its end comes.
     start: usize,
     commas: Vec<usize>,
     height: usize,
 }
 
-struct Reader<'a> {
+struct MacroParser<'a> {
     text: &'a str,
-    takes_block: &'a dyn Fn(&Head, usize) -> bool,
-    pieces: Vec<Piece>,
-    frames: Vec<Frame>,
+    takes_block: &'a dyn Fn(&MacroHead, usize) -> bool,
+    pieces: Vec<MacroPiece>,
+    frames: Vec<OpenMacro>,
     /// Where the plain text begins that is not a piece yet.
     plain: usize,
     too_deep: bool,
 }
 
-impl Reader<'_> {
+impl MacroParser<'_> {
     fn run(&mut self) {
         let bytes = self.text.as_bytes();
         let mut at = 0;
@@ -136,13 +137,13 @@ impl Reader<'_> {
     }
 
     fn is_list(&self) -> bool {
-        self.frames.last().is_some_and(|frame| frame.head.style == Style::List)
+        self.frames.last().is_some_and(|frame| frame.head.style == ArgumentStyle::List)
     }
 
     /// Makes a piece of the plain text up to here.
     fn flush(&mut self, to: usize) {
         if self.plain < to {
-            self.pieces.push(Piece::Text(self.plain..to));
+            self.pieces.push(MacroPiece::Text(self.plain..to));
         }
         self.plain = to;
     }
@@ -151,8 +152,8 @@ impl Reader<'_> {
         let Some(head) = head::read(self.text, at) else { return at + 1 };
         let body = head.end;
         self.flush(at);
-        self.frames.push(Frame { start: self.pieces.len(), head, commas: Vec::new(), height: 0 });
-        self.pieces.push(Piece::Text(at..body));
+        self.frames.push(OpenMacro { start: self.pieces.len(), head, commas: Vec::new(), height: 0 });
+        self.pieces.push(MacroPiece::Text(at..body));
         self.plain = body;
         body
     }
@@ -162,7 +163,7 @@ impl Reader<'_> {
         if let Some(frame) = self.frames.last_mut() {
             frame.commas.push(self.pieces.len());
         }
-        self.pieces.push(Piece::Comma(at..at + 2));
+        self.pieces.push(MacroPiece::Comma(at..at + 2));
         self.plain = at + 2;
         self.plain
     }
@@ -172,7 +173,7 @@ impl Reader<'_> {
         let Some(head) = head::angle(self.text, at) else { return at + 1 };
         let end = head.end;
         self.flush(at);
-        let whole = Macro { head, open: at..end, body: Vec::new(), close: end..end, block: None, height: 1 };
+        let whole = MacroNode { head, open: at..end, body: Vec::new(), close: end..end, block: None, height: 1 };
         self.put(whole);
         self.plain = end;
         end
@@ -190,29 +191,29 @@ impl Reader<'_> {
         }
         let body = self.pieces.split_off(frame.start + 1);
         let open = match self.pieces.pop() {
-            Some(Piece::Text(open)) => open,
+            Some(MacroPiece::Text(open)) => open,
             _ => at..at,
         };
         let body = self.pair_args(body, &mut frame.height);
         let height = frame.height + 1;
-        self.put(Macro { head: frame.head, open, body, close: at..end, block: None, height });
+        self.put(MacroNode { head: frame.head, open, body, close: at..end, block: None, height });
         self.plain = end;
         end
     }
 
     /// Pairs what opens and closes inside each argument.
-    fn pair_args(&mut self, body: Vec<Piece>, height: &mut usize) -> Vec<Piece> {
+    fn pair_args(&mut self, body: Vec<MacroPiece>, height: &mut usize) -> Vec<MacroPiece> {
         let mut paired = Vec::with_capacity(body.len());
         let mut arg = Vec::new();
-        let mut end = |arg: Vec<Piece>, paired: &mut Vec<Piece>| {
+        let mut end = |arg: Vec<MacroPiece>, paired: &mut Vec<MacroPiece>| {
             let (arg, too_deep) = scope::pair_up_to(arg, self.takes_block, MAX_NESTING - 1);
             self.too_deep |= too_deep;
-            *height = arg.iter().map(Piece::height).fold(*height, usize::max);
+            *height = arg.iter().map(MacroPiece::height).fold(*height, usize::max);
             paired.extend(arg);
         };
         for piece in body {
             match piece {
-                Piece::Comma(_) => {
+                MacroPiece::Comma(_) => {
                     end(std::mem::take(&mut arg), &mut paired);
                     paired.push(piece);
                 }
@@ -224,13 +225,13 @@ impl Reader<'_> {
     }
 
     /// Leaves a macro as plain text, because others stand too deep in it.
-    fn leave(&mut self, frame: &Frame) {
+    fn leave(&mut self, frame: &OpenMacro) {
         self.too_deep = true;
         for at in &frame.commas {
             if let Some(piece) = self.pieces.get_mut(*at)
-                && let Piece::Comma(range) = piece
+                && let MacroPiece::Comma(range) = piece
             {
-                *piece = Piece::Text(range.clone());
+                *piece = MacroPiece::Text(range.clone());
             }
         }
         if let Some(outer) = self.frames.last_mut() {
@@ -238,11 +239,11 @@ impl Reader<'_> {
         }
     }
 
-    fn put(&mut self, one: Macro) {
+    fn put(&mut self, one: MacroNode) {
         if let Some(outer) = self.frames.last_mut() {
             outer.height = outer.height.max(one.height);
         }
-        self.pieces.push(Piece::Macro(Box::new(one)));
+        self.pieces.push(MacroPiece::Macro(Box::new(one)));
     }
 }
 
@@ -251,10 +252,10 @@ mod tests {
     use super::*;
 
     /// The pieces, told shortly: plain text as it is, a macro as `name(arg|arg)`, a block as `name(arg)[block]`.
-    fn told(text: &str, pieces: &[Piece]) -> String {
-        let one = |piece: &Piece| match piece {
-            Piece::Text(range) | Piece::Comma(range) => text.get(range.clone()).unwrap().to_owned(),
-            Piece::Macro(one) => {
+    fn told(text: &str, pieces: &[MacroPiece]) -> String {
+        let one = |piece: &MacroPiece| match piece {
+            MacroPiece::Text(range) | MacroPiece::Comma(range) => text.get(range.clone()).unwrap().to_owned(),
+            MacroPiece::Macro(one) => {
                 let args: Vec<String> = one.args().iter().map(|arg| told(text, arg)).collect();
                 let block = one.block.as_ref().map(|block| format!("[{}]", told(text, &block.pieces)));
                 format!("{}({}){}", one.head.name, args.join("|"), block.unwrap_or_default())
@@ -296,8 +297,8 @@ mod tests {
     #[test]
     fn depth_has_an_end() {
         let deep = |n: usize| format!("{}x{}", "{{a::".repeat(n), "}}".repeat(n));
-        let all = |_: &Head, _: usize| true;
-        let height = |read: &Read| read.pieces.iter().map(Piece::height).max();
+        let all = |_: &MacroHead, _: usize| true;
+        let height = |read: &MacroParse| read.pieces.iter().map(MacroPiece::height).max();
         let just = read(&deep(MAX_NESTING), &all);
         assert!(!just.too_deep && height(&just) == Some(MAX_NESTING));
         let more = read(&deep(100_000), &all);

@@ -1,9 +1,9 @@
 //! Walks the pieces of a text and writes what the macros stand for.
 
-use super::head::{self, Head, Kind};
-use super::read::{Macro, Piece, read};
-use super::table::{self, Call, Does};
-use super::{MAX_MACROS, MAX_WORK, Macros};
+use super::head::{self, MacroHead, MacroKind};
+use super::read::{MacroNode, MacroPiece, read};
+use super::table::{self, MacroAction, MacroCall};
+use super::{MAX_MACROS, MAX_WORK, MacroEngine};
 
 /// What a text leaves behind where the line breaks around it are to go.
 pub const TRIM: &str = "{{trim}}";
@@ -13,19 +13,19 @@ const TOO_MUCH: &str = "a text has more macros than are filled in, or they write
 const TOO_LARGE: &str = "a variable was not written: it would be too large, or there is no such place in it";
 
 /// An argument: as it was evaluated, and how much of it at each end is only there to make the text look well.
-struct Arg {
+struct MacroArg {
     full: String,
     blanks: (usize, usize),
 }
 
-impl Arg {
+impl MacroArg {
     fn trimmed(&self) -> &str {
         let (before, behind) = self.blanks;
         self.full.get(before..self.full.len().saturating_sub(behind)).unwrap_or_default()
     }
 }
 
-impl Macros<'_> {
+impl MacroEngine<'_> {
     /// A text with its macros filled in, as a part of whatever is being filled.
     pub(super) fn expand(&mut self, text: &str) -> String {
         if !text.contains(['{', '}', '<']) {
@@ -40,16 +40,18 @@ impl Macros<'_> {
         finish(out)
     }
 
-    fn pieces(&mut self, text: &str, pieces: &[Piece], out: &mut String) {
+    fn pieces(&mut self, text: &str, pieces: &[MacroPiece], out: &mut String) {
         for piece in pieces {
             match piece {
-                Piece::Text(range) | Piece::Comma(range) => out.push_str(text.get(range.clone()).unwrap_or_default()),
-                Piece::Macro(one) => self.one(text, one, out),
+                MacroPiece::Text(range) | MacroPiece::Comma(range) => {
+                    out.push_str(text.get(range.clone()).unwrap_or_default())
+                }
+                MacroPiece::Macro(one) => self.one(text, one, out),
             }
         }
     }
 
-    fn one(&mut self, text: &str, one: &Macro, out: &mut String) {
+    fn one(&mut self, text: &str, one: &MacroNode, out: &mut String) {
         self.macros += 1;
         if self.is_spent() {
             self.problem(TOO_MUCH);
@@ -57,9 +59,9 @@ impl Macros<'_> {
             return out.push_str(text.get(one.open.start..end).unwrap_or_default());
         }
         match one.head.kind {
-            Kind::Variable { .. } if one.head.is_closing => self.as_it_is(text, one, out),
-            Kind::Variable { is_global, operator } => self.variable(text, one, is_global, operator, out),
-            Kind::Named => self.named(text, one, out),
+            MacroKind::Variable { .. } if one.head.is_closing => self.as_it_is(text, one, out),
+            MacroKind::Variable { is_global, operator } => self.variable(text, one, is_global, operator, out),
+            MacroKind::Named => self.named(text, one, out),
         }
         if self.local.refused || self.global.refused {
             (self.local.refused, self.global.refused) = (false, false);
@@ -71,7 +73,7 @@ impl Macros<'_> {
         self.macros > MAX_MACROS || self.work + self.local.work + self.global.work > MAX_WORK
     }
 
-    fn named(&mut self, text: &str, one: &Macro, out: &mut String) {
+    fn named(&mut self, text: &str, one: &MacroNode, out: &mut String) {
         let row = table::find(&one.head.name).filter(|_| !one.head.is_closing);
         let Some(row) = row.filter(|row| row.takes(one.count())) else {
             if !one.head.is_closing {
@@ -80,15 +82,15 @@ impl Macros<'_> {
             return self.as_it_is(text, one, out);
         };
         match row.does {
-            Does::Nothing => {}
-            Does::Choose => self.condition(text, one, out),
-            Does::Text(does) => {
-                let given: Vec<Arg> = one.args().into_iter().map(|arg| self.arg(text, arg)).collect();
+            MacroAction::Nothing => {}
+            MacroAction::Choose => self.condition(text, one, out),
+            MacroAction::Text(does) => {
+                let given: Vec<MacroArg> = one.args().into_iter().map(|arg| self.arg(text, arg)).collect();
                 let block = one.block.as_ref().map(|block| self.text_of(text, &block.pieces));
                 let mut args: Vec<String> = given.iter().map(|arg| arg.trimmed().to_owned()).collect();
                 args.extend(block.as_deref().map(|block| in_block(block, &one.head)));
                 let is_whole = row.whole.iter().all(|at| args.get(*at).is_none_or(|arg| is_whole(arg)));
-                let call = Call { args, text, at: one.open.start };
+                let call = MacroCall { args, text, at: one.open.start };
                 match Some(call).filter(|_| is_whole).and_then(|call| does(self, call)) {
                     Some(value) => self.write(&value, out),
                     None => {
@@ -106,7 +108,7 @@ impl Macros<'_> {
     }
 
     /// A macro that stays as text; what stands in it is filled in.
-    fn as_it_is(&mut self, text: &str, one: &Macro, out: &mut String) {
+    fn as_it_is(&mut self, text: &str, one: &MacroNode, out: &mut String) {
         out.push_str(text.get(one.open.clone()).unwrap_or_default());
         self.pieces(text, &one.body, out);
         out.push_str(text.get(one.close.clone()).unwrap_or_default());
@@ -116,28 +118,28 @@ impl Macros<'_> {
         }
     }
 
-    fn text_of(&mut self, text: &str, pieces: &[Piece]) -> String {
+    fn text_of(&mut self, text: &str, pieces: &[MacroPiece]) -> String {
         let mut out = String::new();
         self.pieces(text, pieces, &mut out);
         out
     }
 
     /// An argument. Blanks at its ends that stand in the text itself do not belong to it.
-    fn arg(&mut self, text: &str, pieces: &[Piece]) -> Arg {
-        let of = |piece: &Piece| match piece {
-            Piece::Text(range) | Piece::Comma(range) => text.get(range.clone()),
-            Piece::Macro(_) => None,
+    fn arg(&mut self, text: &str, pieces: &[MacroPiece]) -> MacroArg {
+        let of = |piece: &MacroPiece| match piece {
+            MacroPiece::Text(range) | MacroPiece::Comma(range) => text.get(range.clone()),
+            MacroPiece::Macro(_) => None,
         };
         let before = blanks(pieces.iter().map(of), str::trim_start);
         let behind = blanks(pieces.iter().rev().map(of), str::trim_end);
         let full = self.text_of(text, pieces);
         // Of nothing but blanks nothing is left.
         let behind = behind.min(full.len().saturating_sub(before));
-        Arg { full, blanks: (before, behind) }
+        MacroArg { full, blanks: (before, behind) }
     }
 
     /// `{{if …}}`: only what is chosen is filled in.
-    fn condition(&mut self, text: &str, one: &Macro, out: &mut String) {
+    fn condition(&mut self, text: &str, one: &MacroNode, out: &mut String) {
         let args = one.args();
         let is_true = args.first().is_some_and(|condition| self.is_true(text, condition));
         let both = one.block.as_ref().map(|block| block.pieces.as_slice()).or(args.get(1).copied()).unwrap_or_default();
@@ -154,11 +156,11 @@ impl Macros<'_> {
     }
 
     /// A condition is a variable (`.hp`), a macro without arguments (`persona`), or any text; a `!` turns it round.
-    fn is_true(&mut self, text: &str, pieces: &[Piece]) -> bool {
-        let is_plain = pieces.iter().all(|piece| !matches!(piece, Piece::Macro(_)));
+    fn is_true(&mut self, text: &str, pieces: &[MacroPiece]) -> bool {
+        let is_plain = pieces.iter().all(|piece| !matches!(piece, MacroPiece::Macro(_)));
         let is_turned = |text: &str| text.trim_start().starts_with('!');
         let turns = pieces.first().is_some_and(|first| match first {
-            Piece::Text(range) => is_turned(text.get(range.clone()).unwrap_or_default()),
+            MacroPiece::Text(range) => is_turned(text.get(range.clone()).unwrap_or_default()),
             _ => false,
         });
         let arg = self.arg(text, pieces);
@@ -173,18 +175,18 @@ impl Macros<'_> {
             return Some(self.kind(is_global).text(name));
         }
         match table::find(said).filter(|row| row.takes(0))?.does {
-            Does::Text(does) => does(self, Call { args: Vec::new(), text: said, at: 0 }),
+            MacroAction::Text(does) => does(self, MacroCall { args: Vec::new(), text: said, at: 0 }),
             _ => None,
         }
     }
 
     /// The variables of one kind.
-    pub(super) const fn kind(&mut self, is_global: bool) -> &mut super::Variables {
+    pub(super) const fn kind(&mut self, is_global: bool) -> &mut super::MacroVariables {
         if is_global { &mut self.global } else { &mut self.local }
     }
 
     /// `{{.hp}}`, `{{.hp += 5}}`, `{{$gold ?? none}}`.
-    fn variable(&mut self, text: &str, one: &Macro, is_global: bool, operator: Option<&str>, out: &mut String) {
+    fn variable(&mut self, text: &str, one: &MacroNode, is_global: bool, operator: Option<&str>, out: &mut String) {
         let name = one.head.name.as_str();
         let now = self.kind(is_global).text(name);
         let has = self.kind(is_global).has(name);
@@ -224,16 +226,18 @@ impl Macros<'_> {
 }
 
 /// Whether a macro may have a block behind it.
-fn takes_block(head: &Head, args: usize) -> bool {
-    head.kind == Kind::Named && !head.is_closing && table::find(&head.name).is_some_and(|row| row.may_have_block(args))
+fn takes_block(head: &MacroHead, args: usize) -> bool {
+    head.kind == MacroKind::Named
+        && !head.is_closing
+        && table::find(&head.name).is_some_and(|row| row.may_have_block(args))
 }
 
-fn is_else(piece: &Piece) -> bool {
-    matches!(piece, Piece::Macro(one) if one.count() == 0 && one.head.name.eq_ignore_ascii_case("else"))
+fn is_else(piece: &MacroPiece) -> bool {
+    matches!(piece, MacroPiece::Macro(one) if one.count() == 0 && one.head.name.eq_ignore_ascii_case("else"))
 }
 
 /// A macro that was evaluated and stays as text nevertheless.
-fn rebuild(text: &str, one: &Macro, given: &[Arg], block: Option<&str>, out: &mut String) {
+fn rebuild(text: &str, one: &MacroNode, given: &[MacroArg], block: Option<&str>, out: &mut String) {
     out.push_str(text.get(one.open.clone()).unwrap_or_default());
     for (at, arg) in given.iter().enumerate() {
         if at > 0 {
@@ -263,7 +267,7 @@ fn blanks<'t>(texts: impl Iterator<Item = Option<&'t str>>, trim: fn(&str) -> &s
 }
 
 /// What a block says: without what makes it look well, unless it keeps that.
-fn in_block(told: &str, head: &Head) -> String {
+fn in_block(told: &str, head: &MacroHead) -> String {
     if head.keeps_blanks { told.to_owned() } else { dedent(told) }
 }
 

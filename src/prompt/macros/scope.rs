@@ -2,29 +2,29 @@
 
 use std::collections::HashMap;
 
-use super::head::Head;
-use super::read::{Block, MAX_NESTING, Macro, Piece};
+use super::head::MacroHead;
+use super::read::{MAX_NESTING, MacroBlock, MacroNode, MacroPiece};
 
 /// Pairs what opens and closes; and whether some of it would have stood too deep and was left as it is.
-pub fn pair(pieces: Vec<Piece>, takes_block: &dyn Fn(&Head, usize) -> bool) -> (Vec<Piece>, bool) {
+pub fn pair(pieces: Vec<MacroPiece>, takes_block: &dyn Fn(&MacroHead, usize) -> bool) -> (Vec<MacroPiece>, bool) {
     pair_up_to(pieces, takes_block, MAX_NESTING)
 }
 
 /// As [`pair`], where macros may only stand so deep in each other.
 pub fn pair_up_to(
-    pieces: Vec<Piece>,
-    takes_block: &dyn Fn(&Head, usize) -> bool,
+    pieces: Vec<MacroPiece>,
+    takes_block: &dyn Fn(&MacroHead, usize) -> bool,
     highest: usize,
-) -> (Vec<Piece>, bool) {
-    let closes = |piece: &Piece| matches!(piece, Piece::Macro(one) if one.head.is_closing);
+) -> (Vec<MacroPiece>, bool) {
+    let closes = |piece: &MacroPiece| matches!(piece, MacroPiece::Macro(one) if one.head.is_closing);
     if !pieces.iter().any(closes) {
         return (pieces, false);
     }
-    let mut pairs = Pairs { highest, ..Pairs::default() };
+    let mut pairs = BlockMatcher { highest, ..BlockMatcher::default() };
     for piece in pieces {
         match piece {
-            Piece::Macro(one) if one.head.is_closing && one.count() == 0 => pairs.close(one),
-            Piece::Macro(one) if takes_block(&one.head, one.count()) => pairs.open(one),
+            MacroPiece::Macro(one) if one.head.is_closing && one.count() == 0 => pairs.close(one),
+            MacroPiece::Macro(one) if takes_block(&one.head, one.count()) => pairs.open(one),
             other => pairs.put(other),
         }
     }
@@ -32,7 +32,7 @@ pub fn pair_up_to(
 }
 
 /// A macro that may have a block.
-struct Open {
+struct BlockOpening {
     name: String,
     /// Where it stands among the pieces.
     at: usize,
@@ -41,35 +41,35 @@ struct Open {
 }
 
 #[derive(Default)]
-struct Pairs {
+struct BlockMatcher {
     highest: usize,
-    done: Vec<Piece>,
-    open: Vec<Open>,
+    done: Vec<MacroPiece>,
+    open: Vec<BlockOpening>,
     /// How many of each name are open: a closing macro without an opening one is not searched for.
     names: HashMap<String, usize>,
     too_deep: bool,
 }
 
-impl Pairs {
-    fn put(&mut self, piece: Piece) {
+impl BlockMatcher {
+    fn put(&mut self, piece: MacroPiece) {
         if let Some(open) = self.open.last_mut() {
             open.height = open.height.max(piece.height());
         }
         self.done.push(piece);
     }
 
-    fn open(&mut self, one: Box<Macro>) {
+    fn open(&mut self, one: Box<MacroNode>) {
         let name = one.head.name.to_ascii_lowercase();
         *self.names.entry(name.clone()).or_default() += 1;
-        self.open.push(Open { name, at: self.done.len(), height: 0 });
-        self.done.push(Piece::Macro(one));
+        self.open.push(BlockOpening { name, at: self.done.len(), height: 0 });
+        self.done.push(MacroPiece::Macro(one));
     }
 
     /// The nearest opening one of that name gets the block; those between stay without.
-    fn close(&mut self, closing: Box<Macro>) {
+    fn close(&mut self, closing: Box<MacroNode>) {
         let name = closing.head.name.to_ascii_lowercase();
         if self.names.get(&name).is_none_or(|open| *open == 0) {
-            return self.put(Piece::Macro(closing));
+            return self.put(MacroPiece::Macro(closing));
         }
         let mut height = 0;
         while let Some(open) = self.open.pop() {
@@ -80,25 +80,25 @@ impl Pairs {
             if open.name == name {
                 return self.wrap(open.at, height, closing);
             }
-            height = height.max(self.done.get(open.at).map_or(0, Piece::height));
+            height = height.max(self.done.get(open.at).map_or(0, MacroPiece::height));
         }
     }
 
-    fn wrap(&mut self, at: usize, height: usize, closing: Box<Macro>) {
-        let own = self.done.get(at).map_or(0, Piece::height);
+    fn wrap(&mut self, at: usize, height: usize, closing: Box<MacroNode>) {
+        let own = self.done.get(at).map_or(0, MacroPiece::height);
         let height = own.max(height + 1);
         if height > self.highest {
             self.too_deep = true;
             if let Some(outer) = self.open.last_mut() {
                 outer.height = outer.height.max(height - 1).max(own);
             }
-            return self.put(Piece::Macro(closing));
+            return self.put(MacroPiece::Macro(closing));
         }
         let pieces = self.done.split_off(at + 1);
-        if let Some(Piece::Macro(mut one)) = self.done.pop() {
-            one.block = Some(Block { pieces, close: closing.open.start..closing.close.end });
+        if let Some(MacroPiece::Macro(mut one)) = self.done.pop() {
+            one.block = Some(MacroBlock { pieces, close: closing.open.start..closing.close.end });
             one.height = height;
-            self.put(Piece::Macro(one));
+            self.put(MacroPiece::Macro(one));
         }
     }
 }

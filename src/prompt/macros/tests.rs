@@ -8,11 +8,11 @@ mod rules;
 
 use serde_json::{Map, Value, json};
 
-use super::{CardTexts, Facts, Macros, Said};
+use super::{CardTexts, MacroContext, MacroEngine, MacroHistory};
 
 /// Facts of a small story.
-fn facts() -> Facts {
-    Facts {
+fn facts() -> MacroContext {
+    MacroContext {
         user: "Ann".into(),
         character: "林".into(),
         persona: "{{user}} is a smith.".into(),
@@ -22,8 +22,13 @@ fn facts() -> Facts {
             system: "Be brief. {{original}}".into(),
             ..CardTexts::default()
         },
-        said: Said { last: "{{user}} knocks.".into(), last_id: Some(3), version: Some((2, 4)), ..Said::default() },
-        ..Facts::default()
+        said: MacroHistory {
+            last: "{{user}} knocks.".into(),
+            last_id: Some(3),
+            version: Some((2, 4)),
+            ..MacroHistory::default()
+        },
+        ..MacroContext::default()
     }
 }
 
@@ -35,7 +40,7 @@ fn map(value: &Value) -> Map<String, Value> {
 fn filled(local: &Value, texts: &[&str]) -> (Vec<String>, Value) {
     let facts = facts();
     let mut draw = || 0.5;
-    let mut macros = Macros::new(&facts, map(local), Map::new(), &mut draw);
+    let mut macros = MacroEngine::new(&facts, map(local), Map::new(), &mut draw);
     let told = texts.iter().map(|text| macros.fill(text)).collect();
     (told, Value::Object(macros.local.map().clone()))
 }

@@ -2,7 +2,7 @@
 //! that is a text may hold JSON itself, as SillyTavern keeps lists and maps, and is then changed inside that text.
 //!
 //! A name that is none of the map's own but is written as a path (`combat.hp`) is looked for inside: so a card can read the
-//! world of a plugin. Whoever made the map decides what becomes of what was written ([`Variables::changed`]).
+//! world of a plugin. Whoever made the map decides what becomes of what was written ([`MacroVariables::changed`]).
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ pub const MAX_LIST: usize = 10_000;
 
 /// The variables of one kind.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Variables {
+pub struct MacroVariables {
     map: Map<String, Value>,
     changed: BTreeSet<String>,
     /// Whether something was not written, because it was too large or there is no place for it.
@@ -26,7 +26,7 @@ pub struct Variables {
     pub work: usize,
 }
 
-impl Variables {
+impl MacroVariables {
     /// Variables with these values.
     pub fn new(map: Map<String, Value>) -> Self {
         Self { map, ..Self::default() }
@@ -238,8 +238,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn variables(map: Value) -> Variables {
-        Variables::new(map.as_object().unwrap().clone())
+    fn variables(map: Value) -> MacroVariables {
+        MacroVariables::new(map.as_object().unwrap().clone())
     }
 
     /// Formats 1: values with index and key; lists and maps as values or inside texts, each kept in its form.

@@ -1,28 +1,28 @@
 //! Escapes and classes of a pattern.
 
-use super::Invalid;
-use super::set::Set;
-use super::syntax::{Part, Reader};
+use super::RegexSyntaxError;
+use super::set::CharSet;
+use super::syntax::{RegexNode, RegexParser};
 
 /// What stands in a class: a character, or a set that can begin no range.
-enum Member {
+enum ClassMember {
     One(u32),
-    Many(Set),
+    Many(CharSet),
 }
 
-impl Reader {
+impl RegexParser {
     /// What follows a `\` outside of a class, and whether it may be repeated.
-    pub(super) fn escape(&mut self) -> Result<(Part, bool), Invalid> {
+    pub(super) fn escape(&mut self) -> Result<(RegexNode, bool), RegexSyntaxError> {
         let Some(c) = self.peek() else { return self.wrong("a `\\` at the end") };
         let strict = self.modes.is_unicode;
         if let Some(set) = self.known_set()? {
-            return Ok((Part::Set(self.cased(set)), true));
+            return Ok((RegexNode::Set(self.cased(set)), true));
         }
         Ok(match char::from_u32(c) {
             Some('b' | 'B') => {
                 self.at += 1;
                 let folded = strict && self.modes.any_case;
-                (Part::Edge { negated: c == u32::from('B'), folded }, false)
+                (RegexNode::Edge { negated: c == u32::from('B'), folded }, false)
             }
             Some('k') if strict || self.has_names => {
                 self.at += 1;
@@ -32,7 +32,7 @@ impl Reader {
                 let before = self.at;
                 let group = self.number().and_then(|number| usize::try_from(number).ok()).unwrap_or(usize::MAX);
                 if group <= self.total {
-                    return Ok((Part::Back { groups: vec![group], any_case: self.modes.any_case }, true));
+                    return Ok((RegexNode::Back { groups: vec![group], any_case: self.modes.any_case }, true));
                 }
                 if strict {
                     return self.wrong("a group that there is not");
@@ -49,12 +49,12 @@ impl Reader {
     }
 
     /// `\d`, `\p{…}` and their like.
-    fn known_set(&mut self) -> Result<Option<Set>, Invalid> {
+    fn known_set(&mut self) -> Result<Option<CharSet>, RegexSyntaxError> {
         let c = self.peek().and_then(char::from_u32).unwrap_or_default();
         let set = match c {
-            'd' | 'D' => Set::digits(),
-            'w' | 'W' => Set::word(),
-            's' | 'S' => Set::spaces(),
+            'd' | 'D' => CharSet::digits(),
+            'w' | 'W' => CharSet::word(),
+            's' | 'S' => CharSet::spaces(),
             'p' | 'P' if self.modes.is_unicode => {
                 self.at += 1;
                 self.property()?
@@ -72,11 +72,11 @@ impl Reader {
         Ok(Some(set.complement(self.modes.is_unicode)))
     }
 
-    fn property(&mut self) -> Result<Set, Invalid> {
+    fn property(&mut self) -> Result<CharSet, RegexSyntaxError> {
         let rest = self.source.get(self.at..).unwrap_or_default();
         let end = rest.iter().position(|c| *c == u32::from('}')).unwrap_or(0);
         let text: String = rest.iter().take(end).filter_map(|c| char::from_u32(*c)).collect();
-        match text.strip_prefix('{').and_then(Set::property) {
+        match text.strip_prefix('{').and_then(CharSet::property) {
             Some(set) => {
                 self.at += end + 1;
                 Ok(set)
@@ -105,7 +105,7 @@ impl Reader {
     }
 
     /// What follows a `\` and is one character.
-    fn character(&mut self) -> Result<u32, Invalid> {
+    fn character(&mut self) -> Result<u32, RegexSyntaxError> {
         let Some(c) = self.peek() else { return self.wrong("a `\\` at the end") };
         let strict = self.modes.is_unicode;
         self.at += 1;
@@ -186,7 +186,7 @@ impl Reader {
     }
 
     /// A class, from behind its `[`.
-    pub(super) fn class(&mut self) -> Result<Set, Invalid> {
+    pub(super) fn class(&mut self) -> Result<CharSet, RegexSyntaxError> {
         let negated = self.take('^');
         let mut ranges: Vec<(u32, u32)> = Vec::new();
         while !self.take(']') {
@@ -199,32 +199,32 @@ impl Reader {
             self.at += 1;
             let last = self.member()?;
             match (first, last) {
-                (Member::One(first), Member::One(last)) if first <= last => ranges.push((first, last)),
-                (Member::One(_), Member::One(_)) => return self.wrong("a range the wrong way round"),
+                (ClassMember::One(first), ClassMember::One(last)) if first <= last => ranges.push((first, last)),
+                (ClassMember::One(_), ClassMember::One(_)) => return self.wrong("a range the wrong way round"),
                 _ if self.modes.is_unicode => return self.wrong("a range that begins or ends with a set"),
                 (first, last) => {
                     first.add_to(&mut ranges);
                     last.add_to(&mut ranges);
-                    Member::One(u32::from('-')).add_to(&mut ranges);
+                    ClassMember::One(u32::from('-')).add_to(&mut ranges);
                 }
             }
         }
-        let set = self.cased(Set::new(ranges));
+        let set = self.cased(CharSet::new(ranges));
         Ok(if negated { set.complement(self.modes.is_unicode) } else { set })
     }
 
-    fn member(&mut self) -> Result<Member, Invalid> {
+    fn member(&mut self) -> Result<ClassMember, RegexSyntaxError> {
         let Some(c) = self.peek() else { return self.wrong("a `[` that is not closed") };
         self.at += 1;
         if c != u32::from('\\') {
-            return Ok(Member::One(c));
+            return Ok(ClassMember::One(c));
         }
         if let Some(set) = self.known_set()? {
-            return Ok(Member::Many(set));
+            return Ok(ClassMember::Many(set));
         }
         let strict = self.modes.is_unicode;
         let next = self.source.get(self.at + 1).and_then(|c| char::from_u32(*c));
-        Ok(Member::One(match self.peek().and_then(char::from_u32) {
+        Ok(ClassMember::One(match self.peek().and_then(char::from_u32) {
             Some('b') => {
                 self.at += 1;
                 0x08
@@ -243,7 +243,7 @@ impl Reader {
     }
 }
 
-impl Member {
+impl ClassMember {
     fn add_to(&self, ranges: &mut Vec<(u32, u32)>) {
         match self {
             Self::One(c) => ranges.push((*c, *c)),

@@ -7,9 +7,9 @@ use std::sync::OnceLock;
 
 use regex::{Regex, RegexBuilder};
 
-use super::set::Set;
-use super::syntax::{Modes, Part, Tree};
-use super::{RanAway, Steps, Text};
+use super::set::CharSet;
+use super::syntax::{RegexModes, RegexNode, RegexTree};
+use super::{StepBudget, StepLimitError, Utf16Text};
 
 /// What the other engine may take for one pattern, in bytes.
 const MAX_BYTES: usize = 1 << 20;
@@ -18,7 +18,7 @@ const MAX_COUNT: u32 = 1_000;
 
 /// The other form of a pattern, made when it is first needed.
 #[derive(Debug)]
-pub(super) struct Linear {
+pub(super) struct LinearRegex {
     source: Option<String>,
     needs_plain: bool,
     regex: OnceLock<Option<Regex>>,
@@ -26,7 +26,7 @@ pub(super) struct Linear {
 
 /// What it says.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum LinearSearch {
     /// There is no match from there on.
     None,
     /// It cannot say.
@@ -35,41 +35,48 @@ pub(super) enum Next {
     At(usize),
 }
 
-impl Linear {
-    pub fn new(tree: &Tree, modes: Modes) -> Self {
+impl LinearRegex {
+    pub fn new(tree: &RegexTree, modes: RegexModes) -> Self {
         let mut source = String::new();
         let can = write(&tree.root, &mut source).is_some();
         Self { source: can.then_some(source), needs_plain: !modes.is_unicode, regex: OnceLock::new() }
     }
 
     /// The first match from a place on.
-    pub fn next(&self, text: &Text<'_>, from: usize, steps: &mut Steps) -> Result<Next, RanAway> {
-        let Some(source) = &self.source else { return Ok(Next::Unknown) };
+    pub fn next(
+        &self,
+        text: &Utf16Text<'_>,
+        from: usize,
+        steps: &mut StepBudget,
+    ) -> Result<LinearSearch, StepLimitError> {
+        let Some(source) = &self.source else { return Ok(LinearSearch::Unknown) };
         // Outside of Unicode mode a character beyond the first plane is two.
         if self.needs_plain && text.len() != text.as_str().chars().count() {
-            return Ok(Next::Unknown);
+            return Ok(LinearSearch::Unknown);
         }
         let build = || RegexBuilder::new(source).size_limit(MAX_BYTES).dfa_size_limit(MAX_BYTES).build().ok();
-        let Some(regex) = self.regex.get_or_init(build) else { return Ok(Next::Unknown) };
+        let Some(regex) = self.regex.get_or_init(build) else { return Ok(LinearSearch::Unknown) };
         steps.pay(text.len().saturating_sub(from))?;
         let found = regex.find_at(text.as_str(), text.bytes_before(from));
-        Ok(found.map_or(Next::None, |found| Next::At(text.units_before(found.start()))))
+        Ok(found.map_or(LinearSearch::None, |found| LinearSearch::At(text.units_before(found.start()))))
     }
 }
 
 /// Writes a part; `None` where it cannot be written.
-fn write(part: &Part, out: &mut String) -> Option<()> {
+fn write(part: &RegexNode, out: &mut String) -> Option<()> {
     match part {
-        Part::Set(set) => class(set, out),
-        Part::Start { by_line: false } => out.push_str(r"\A"),
-        Part::End { by_line: false } => out.push_str(r"\z"),
-        Part::Edge { folded: true, .. } => return None,
-        Part::Edge { negated, .. } => out.push_str(if *negated { r"(?-u:\B)" } else { r"(?-u:\b)" }),
+        RegexNode::Set(set) => class(set, out),
+        RegexNode::Start { by_line: false } => out.push_str(r"\A"),
+        RegexNode::End { by_line: false } => out.push_str(r"\z"),
+        RegexNode::Edge { folded: true, .. } => return None,
+        RegexNode::Edge { negated, .. } => out.push_str(if *negated { r"(?-u:\B)" } else { r"(?-u:\b)" }),
         // Lines end in other ways too, for JavaScript.
-        Part::Start { .. } | Part::End { .. } | Part::Back { .. } | Part::Look { .. } => return None,
-        Part::Row(parts) => parts.iter().try_for_each(|part| write(part, out))?,
-        Part::Group { inner, .. } => wrapped(inner, out)?,
-        Part::Either(ways) => {
+        RegexNode::Start { .. } | RegexNode::End { .. } | RegexNode::Back { .. } | RegexNode::Look { .. } => {
+            return None;
+        }
+        RegexNode::Row(parts) => parts.iter().try_for_each(|part| write(part, out))?,
+        RegexNode::Group { inner, .. } => wrapped(inner, out)?,
+        RegexNode::Either(ways) => {
             out.push_str("(?:");
             for (i, way) in ways.iter().enumerate() {
                 out.push_str(if i > 0 { "|" } else { "" });
@@ -77,7 +84,7 @@ fn write(part: &Part, out: &mut String) -> Option<()> {
             }
             out.push(')');
         }
-        Part::Repeat { inner, min, max, .. } => {
+        RegexNode::Repeat { inner, min, max, .. } => {
             wrapped(inner, out)?;
             if *min > MAX_COUNT || max.is_some_and(|max| max > MAX_COUNT) {
                 return None;
@@ -89,7 +96,7 @@ fn write(part: &Part, out: &mut String) -> Option<()> {
     Some(())
 }
 
-fn wrapped(inner: &Part, out: &mut String) -> Option<()> {
+fn wrapped(inner: &RegexNode, out: &mut String) -> Option<()> {
     out.push_str("(?:");
     write(inner, out)?;
     out.push(')');
@@ -97,10 +104,10 @@ fn wrapped(inner: &Part, out: &mut String) -> Option<()> {
 }
 
 /// A set without the halves of characters, which no text of ours has.
-fn class(set: &Set, out: &mut String) {
+fn class(set: &CharSet, out: &mut String) {
     let before = set.ranges().iter().map(|(first, last)| (*first, (*last).min(0xD7FF)));
     let behind = set.ranges().iter().map(|(first, last)| ((*first).max(0xE000), *last));
-    let whole = Set::new(before.chain(behind));
+    let whole = CharSet::new(before.chain(behind));
     if whole.ranges().is_empty() {
         return out.push_str(r"[^\x00-\x{10FFFF}]");
     }

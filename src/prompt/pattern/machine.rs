@@ -3,23 +3,23 @@
 //! It tries one way after the other, as JavaScript's rules say, and keeps what it may have to go back to in a list of its
 //! own: no text and no pattern makes it go down the stack of calls. Each step is paid for, so that it ends.
 
-use super::program::{Program, Step};
+use super::program::{RegexInstruction, RegexProgram};
 use super::set::{lower, upper};
-use super::syntax::Modes;
-use super::{RanAway, Steps};
+use super::syntax::RegexModes;
+use super::{StepBudget, StepLimitError};
 
 /// A place that is not known.
 pub(super) const NOWHERE: usize = usize::MAX;
 
 /// What to go back to.
 #[derive(Debug, Clone, Copy)]
-enum Frame {
+enum BacktrackFrame {
     /// Another way.
     Way { step: usize, at: usize },
     /// A place that was noted before.
     Slot { slot: usize, was: usize },
     /// A repetition as it was before.
-    Loop { reg: usize, was: Round },
+    Loop { reg: usize, was: LoopState },
     /// A run that may give characters back, down to `least`.
     Less { step: usize, at: usize, least: usize, back: bool },
     /// A run that may take more.
@@ -30,37 +30,37 @@ enum Frame {
 
 /// How far a repetition is: how often it came, and where the last time began.
 #[derive(Debug, Clone, Copy)]
-struct Round {
+struct LoopState {
     count: u32,
     began: usize,
 }
 
 /// Where to go on.
-enum Next {
+enum NextStep {
     Step(usize),
     Fail,
     Found,
 }
 
 /// A machine over one text.
-pub(super) struct Machine<'a> {
-    program: &'a Program,
-    modes: Modes,
+pub(super) struct RegexMachine<'a> {
+    program: &'a RegexProgram,
+    modes: RegexModes,
     units: &'a [u16],
     at: usize,
     pub(super) slots: Vec<usize>,
-    rounds: Vec<Round>,
-    frames: Vec<Frame>,
+    rounds: Vec<LoopState>,
+    frames: Vec<BacktrackFrame>,
 }
 
-impl<'a> Machine<'a> {
-    pub fn new(program: &'a Program, modes: Modes, units: &'a [u16]) -> Self {
-        let rounds = vec![Round { count: 0, began: NOWHERE }; program.loops];
+impl<'a> RegexMachine<'a> {
+    pub fn new(program: &'a RegexProgram, modes: RegexModes, units: &'a [u16]) -> Self {
+        let rounds = vec![LoopState { count: 0, began: NOWHERE }; program.loops];
         Self { program, modes, units, at: 0, slots: vec![NOWHERE; program.slots], rounds, frames: Vec::new() }
     }
 
     /// Whether a match begins at `start`; where it and its groups are is then in `slots`.
-    pub fn begins_at(&mut self, start: usize, steps: &mut Steps) -> Result<bool, RanAway> {
+    pub fn begins_at(&mut self, start: usize, steps: &mut StepBudget) -> Result<bool, StepLimitError> {
         self.slots.fill(NOWHERE);
         self.frames.clear();
         self.at = start;
@@ -69,12 +69,12 @@ impl<'a> Machine<'a> {
             steps.pay(1)?;
             let next = match self.program.steps.get(pc) {
                 Some(step) => self.step(pc, step, steps)?,
-                None => Next::Fail,
+                None => NextStep::Fail,
             };
             pc = match next {
-                Next::Step(pc) => pc,
-                Next::Found => break,
-                Next::Fail => match self.go_back(steps)? {
+                NextStep::Step(pc) => pc,
+                NextStep::Found => break,
+                NextStep::Fail => match self.go_back(steps)? {
                     Some(pc) => pc,
                     None => return Ok(false),
                 },
@@ -86,91 +86,95 @@ impl<'a> Machine<'a> {
         Ok(true)
     }
 
-    fn step(&mut self, pc: usize, step: &Step, steps: &mut Steps) -> Result<Next, RanAway> {
-        let on = |is: bool| if is { Next::Step(pc + 1) } else { Next::Fail };
+    fn step(&mut self, pc: usize, step: &RegexInstruction, steps: &mut StepBudget) -> Result<NextStep, StepLimitError> {
+        let on = |is: bool| if is { NextStep::Step(pc + 1) } else { NextStep::Fail };
         Ok(match step {
-            Step::Set { set, back } => match self.taken(*set, self.at, *back) {
+            RegexInstruction::Set { set, back } => match self.taken(*set, self.at, *back) {
                 Some(at) => {
                     self.at = at;
-                    Next::Step(pc + 1)
+                    NextStep::Step(pc + 1)
                 }
-                None => Next::Fail,
+                None => NextStep::Fail,
             },
-            Step::Run { set, min, max, greedy, back } => on(self.run(pc, *set, (*min, *max), *greedy, *back, steps)?),
-            Step::Jump(to) => Next::Step(*to),
-            Step::Split { other } => {
-                self.frames.push(Frame::Way { step: *other, at: self.at });
-                Next::Step(pc + 1)
+            RegexInstruction::Run { set, min, max, greedy, back } => {
+                on(self.run(pc, *set, (*min, *max), *greedy, *back, steps)?)
             }
-            Step::Save(slot) => {
+            RegexInstruction::Jump(to) => NextStep::Step(*to),
+            RegexInstruction::Split { other } => {
+                self.frames.push(BacktrackFrame::Way { step: *other, at: self.at });
+                NextStep::Step(pc + 1)
+            }
+            RegexInstruction::Save(slot) => {
                 self.note(*slot, self.at);
-                Next::Step(pc + 1)
+                NextStep::Step(pc + 1)
             }
-            Step::LoopStart { reg } => {
-                self.count(*reg, Round { count: 0, began: NOWHERE });
-                Next::Step(pc + 1)
+            RegexInstruction::LoopStart { reg } => {
+                self.count(*reg, LoopState { count: 0, began: NOWHERE });
+                NextStep::Step(pc + 1)
             }
-            Step::LoopTest { reg, min, max, greedy, exit } => self.again(pc, *reg, (*min, *max), *greedy, *exit),
-            Step::LoopEnter { reg, groups } => {
+            RegexInstruction::LoopTest { reg, min, max, greedy, exit } => {
+                self.again(pc, *reg, (*min, *max), *greedy, *exit)
+            }
+            RegexInstruction::LoopEnter { reg, groups } => {
                 let (from, to) = *groups;
                 steps.pay(to - from)?;
                 (2 * from..2 * to).for_each(|slot| self.note(slot, NOWHERE));
                 let count = self.round(*reg).count.saturating_add(1);
-                self.count(*reg, Round { count, began: self.at });
-                Next::Step(pc + 1)
+                self.count(*reg, LoopState { count, began: self.at });
+                NextStep::Step(pc + 1)
             }
-            Step::LoopEnd { reg, min, test } => {
+            RegexInstruction::LoopEnd { reg, min, test } => {
                 let round = self.round(*reg);
                 // Whoever has come often enough may not come again for nothing.
-                if round.count > *min && round.began == self.at { Next::Fail } else { Next::Step(*test) }
+                if round.count > *min && round.began == self.at { NextStep::Fail } else { NextStep::Step(*test) }
             }
-            Step::Start { by_line } => on(self.is_start(*by_line)),
-            Step::End { by_line } => on(self.is_end(*by_line)),
-            Step::Edge { negated, folded } => on(self.is_edge(*folded) != *negated),
-            Step::Back { groups, any_case, back } => on(self.repeats(groups, *any_case, *back, steps)?),
-            Step::Look { negated, exit } => {
-                self.frames.push(Frame::Look { exit: *exit, at: self.at, negated: *negated });
-                Next::Step(pc + 1)
+            RegexInstruction::Start { by_line } => on(self.is_start(*by_line)),
+            RegexInstruction::End { by_line } => on(self.is_end(*by_line)),
+            RegexInstruction::Edge { negated, folded } => on(self.is_edge(*folded) != *negated),
+            RegexInstruction::Back { groups, any_case, back } => on(self.repeats(groups, *any_case, *back, steps)?),
+            RegexInstruction::Look { negated, exit } => {
+                self.frames.push(BacktrackFrame::Look { exit: *exit, at: self.at, negated: *negated });
+                NextStep::Step(pc + 1)
             }
-            Step::Seen { negated } => self.seen(*negated, steps)?,
-            Step::Done => Next::Found,
+            RegexInstruction::Seen { negated } => self.seen(*negated, steps)?,
+            RegexInstruction::Done => NextStep::Found,
         })
     }
 
     /// Undoes what was done since the last choice, and takes the other way there; `None` = there is none left.
-    fn go_back(&mut self, steps: &mut Steps) -> Result<Option<usize>, RanAway> {
+    fn go_back(&mut self, steps: &mut StepBudget) -> Result<Option<usize>, StepLimitError> {
         while let Some(frame) = self.frames.pop() {
             steps.pay(1)?;
             match frame {
-                Frame::Way { step, at } => {
+                BacktrackFrame::Way { step, at } => {
                     self.at = at;
                     return Ok(Some(step));
                 }
-                Frame::Slot { slot, was } => self.set_slot(slot, was),
-                Frame::Loop { reg, was } => self.set_round(reg, was),
-                Frame::Less { step, at, least, back } => {
+                BacktrackFrame::Slot { slot, was } => self.set_slot(slot, was),
+                BacktrackFrame::Loop { reg, was } => self.set_round(reg, was),
+                BacktrackFrame::Less { step, at, least, back } => {
                     // A run towards the beginning gives back towards the end.
                     let Some((_, at)) = self.read(at, !back) else { continue };
                     if at != least {
-                        self.frames.push(Frame::Less { step, at, least, back });
+                        self.frames.push(BacktrackFrame::Less { step, at, least, back });
                     }
                     self.at = at;
                     return Ok(Some(step));
                 }
-                Frame::More { step, set, at, left, back } => {
+                BacktrackFrame::More { step, set, at, left, back } => {
                     let Some(at) = self.taken(set, at, back) else { continue };
                     let left = left.map(|left| left.saturating_sub(1));
                     if left != Some(0) {
-                        self.frames.push(Frame::More { step, set, at, left, back });
+                        self.frames.push(BacktrackFrame::More { step, set, at, left, back });
                     }
                     self.at = at;
                     return Ok(Some(step));
                 }
-                Frame::Look { exit, at, negated: true } => {
+                BacktrackFrame::Look { exit, at, negated: true } => {
                     self.at = at;
                     return Ok(Some(exit));
                 }
-                Frame::Look { .. } => {}
+                BacktrackFrame::Look { .. } => {}
             }
         }
         Ok(None)
@@ -209,8 +213,8 @@ impl<'a> Machine<'a> {
         (min, max): (u32, Option<u32>),
         greedy: bool,
         back: bool,
-        steps: &mut Steps,
-    ) -> Result<bool, RanAway> {
+        steps: &mut StepBudget,
+    ) -> Result<bool, StepLimitError> {
         let (mut at, mut count) = (self.at, 0);
         let mut least = self.at;
         let most = if greedy { max } else { Some(min) };
@@ -228,50 +232,59 @@ impl<'a> Machine<'a> {
         }
         let left = max.map(|max| max.saturating_sub(count));
         if greedy && at != least {
-            self.frames.push(Frame::Less { step: pc + 1, at, least, back });
+            self.frames.push(BacktrackFrame::Less { step: pc + 1, at, least, back });
         } else if !greedy && left != Some(0) {
-            self.frames.push(Frame::More { step: pc + 1, set, at, left, back });
+            self.frames.push(BacktrackFrame::More { step: pc + 1, set, at, left, back });
         }
         self.at = at;
         Ok(true)
     }
 
-    fn again(&mut self, pc: usize, reg: usize, (min, max): (u32, Option<u32>), greedy: bool, exit: usize) -> Next {
+    fn again(&mut self, pc: usize, reg: usize, (min, max): (u32, Option<u32>), greedy: bool, exit: usize) -> NextStep {
         let count = self.round(reg).count;
         if count < min {
-            return Next::Step(pc + 1);
+            return NextStep::Step(pc + 1);
         }
         if max.is_some_and(|max| count >= max) {
-            return Next::Step(exit);
+            return NextStep::Step(exit);
         }
         let (way, other) = if greedy { (pc + 1, exit) } else { (exit, pc + 1) };
-        self.frames.push(Frame::Way { step: other, at: self.at });
-        Next::Step(way)
+        self.frames.push(BacktrackFrame::Way { step: other, at: self.at });
+        NextStep::Step(way)
     }
 
     /// What was looked for is there: the ways inside the look are given up, what groups remember is kept.
-    fn seen(&mut self, negated: bool, steps: &mut Steps) -> Result<Next, RanAway> {
-        let began = self.frames.iter().rposition(|frame| matches!(frame, Frame::Look { .. })).unwrap_or(0);
+    fn seen(&mut self, negated: bool, steps: &mut StepBudget) -> Result<NextStep, StepLimitError> {
+        let began = self.frames.iter().rposition(|frame| matches!(frame, BacktrackFrame::Look { .. })).unwrap_or(0);
         let inside = self.frames.split_off(began);
         steps.pay(inside.len())?;
-        let Some(Frame::Look { exit, at, .. }) = inside.first().copied() else { return Ok(Next::Fail) };
+        let Some(BacktrackFrame::Look { exit, at, .. }) = inside.first().copied() else { return Ok(NextStep::Fail) };
         if !negated {
             self.at = at;
-            self.frames
-                .extend(inside.into_iter().filter(|frame| matches!(frame, Frame::Slot { .. } | Frame::Loop { .. })));
-            return Ok(Next::Step(exit));
+            self.frames.extend(
+                inside
+                    .into_iter()
+                    .filter(|frame| matches!(frame, BacktrackFrame::Slot { .. } | BacktrackFrame::Loop { .. })),
+            );
+            return Ok(NextStep::Step(exit));
         }
         for frame in inside.into_iter().rev() {
             match frame {
-                Frame::Slot { slot, was } => self.set_slot(slot, was),
-                Frame::Loop { reg, was } => self.set_round(reg, was),
+                BacktrackFrame::Slot { slot, was } => self.set_slot(slot, was),
+                BacktrackFrame::Loop { reg, was } => self.set_round(reg, was),
                 _ => {}
             }
         }
-        Ok(Next::Fail)
+        Ok(NextStep::Fail)
     }
 
-    fn repeats(&mut self, groups: &[usize], any_case: bool, back: bool, steps: &mut Steps) -> Result<bool, RanAway> {
+    fn repeats(
+        &mut self,
+        groups: &[usize],
+        any_case: bool,
+        back: bool,
+        steps: &mut StepBudget,
+    ) -> Result<bool, StepLimitError> {
         let span = groups.iter().find_map(|group| self.group(*group));
         let Some((start, end)) = span else { return Ok(true) };
         let length = end.saturating_sub(start);
@@ -323,7 +336,7 @@ impl<'a> Machine<'a> {
     fn note(&mut self, slot: usize, place: usize) {
         let was = self.slots.get(slot).copied().unwrap_or(NOWHERE);
         if was != place {
-            self.frames.push(Frame::Slot { slot, was });
+            self.frames.push(BacktrackFrame::Slot { slot, was });
             self.set_slot(slot, place);
         }
     }
@@ -334,17 +347,17 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn round(&self, reg: usize) -> Round {
-        self.rounds.get(reg).copied().unwrap_or(Round { count: 0, began: NOWHERE })
+    fn round(&self, reg: usize) -> LoopState {
+        self.rounds.get(reg).copied().unwrap_or(LoopState { count: 0, began: NOWHERE })
     }
 
-    fn count(&mut self, reg: usize, round: Round) {
+    fn count(&mut self, reg: usize, round: LoopState) {
         let was = self.round(reg);
-        self.frames.push(Frame::Loop { reg, was });
+        self.frames.push(BacktrackFrame::Loop { reg, was });
         self.set_round(reg, round);
     }
 
-    fn set_round(&mut self, reg: usize, round: Round) {
+    fn set_round(&mut self, reg: usize, round: LoopState) {
         if let Some(known) = self.rounds.get_mut(reg) {
             *known = round;
         }

@@ -2,7 +2,7 @@
 //!
 //! JavaScript first, and bounded always. No engine at hand is both: those that know its syntax have no limit, those that
 //! have one know another syntax. So patterns are read here (`syntax`, `escape`, `set`), written as a program
-//! (`program`) and run over UTF-16 units as JavaScript does (`machine`), each step paid for out of [`Steps`]. Where a
+//! (`program`) and run over UTF-16 units as JavaScript does (`machine`), each step paid for out of [`StepBudget`]. Where a
 //! pattern is plain enough for an engine whose time is linear, that one is asked before much is spent (`linear`).
 //!
 //! What is no pattern at all is decided by who asks: a key of lore is then a plain word, a script is skipped. [`split`] gives
@@ -23,12 +23,12 @@ mod text;
 
 use std::ops::Range;
 
-pub use text::Text;
+pub use text::Utf16Text;
 
-use linear::Linear;
-use machine::Machine;
-use program::Program;
-use syntax::Modes;
+use linear::LinearRegex;
+use machine::RegexMachine;
+use program::RegexProgram;
+use syntax::RegexModes;
 
 /// Steps for one use of a pattern, whatever the text: some milliseconds.
 const BASE_STEPS: usize = 500_000;
@@ -39,19 +39,19 @@ const PATIENCE: (usize, usize) = (4_096, 4);
 
 /// A regular expression.
 #[derive(Debug)]
-pub struct Pattern {
-    program: Program,
-    modes: Modes,
+pub struct JsRegex {
+    program: RegexProgram,
+    modes: RegexModes,
     names: Vec<(String, Vec<usize>)>,
     groups: usize,
-    linear: Linear,
+    linear: LinearRegex,
     is_global: bool,
     is_sticky: bool,
 }
 
 /// Why a text is no pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Invalid {
+pub enum RegexSyntaxError {
     /// It is none in JavaScript's syntax.
     #[error("{what}, at character {at}")]
     Syntax {
@@ -68,7 +68,7 @@ pub enum Invalid {
     TooLarge,
 }
 
-impl Invalid {
+impl RegexSyntaxError {
     fn at(what: &'static str, at: usize) -> Self {
         Self::Syntax { what, at: at.max(1) }
     }
@@ -77,13 +77,13 @@ impl Invalid {
 /// A pattern took more steps over a text than there were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it ran away: it took too long on this text")]
-pub struct RanAway;
+pub struct StepLimitError;
 
 /// Steps that may still be taken. One for several uses bounds all of them together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Steps(usize);
+pub struct StepBudget(usize);
 
-impl Steps {
+impl StepBudget {
     /// So many.
     pub const fn new(steps: usize) -> Self {
         Self(steps)
@@ -103,21 +103,21 @@ impl Steps {
     ///
     /// # Errors
     /// There are not so many left; then there are none.
-    pub fn pay(&mut self, steps: usize) -> Result<(), RanAway> {
+    pub fn pay(&mut self, steps: usize) -> Result<(), StepLimitError> {
         let left = self.0.checked_sub(steps);
         self.0 = left.unwrap_or(0);
-        left.map(|_| ()).ok_or(RanAway)
+        left.map(|_| ()).ok_or(StepLimitError)
     }
 }
 
 /// One match: where it and its groups are, in UTF-16 units of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Match {
+pub struct RegexMatch {
     /// The match itself, then group for group; `None` = took no part.
     spans: Vec<Option<Range<usize>>>,
 }
 
-impl Match {
+impl RegexMatch {
     /// Where it is.
     pub fn range(&self) -> Range<usize> {
         self.group(0).unwrap_or_default()
@@ -146,12 +146,12 @@ pub fn has_bare_slash(body: &str) -> bool {
     })
 }
 
-impl Pattern {
+impl JsRegex {
     /// Reads `/body/flags`, or a body without slashes and flags.
     ///
     /// # Errors
     /// It is no pattern.
-    pub fn read(text: &str) -> Result<Self, Invalid> {
+    pub fn read(text: &str) -> Result<Self, RegexSyntaxError> {
         let (body, flags) = split(text).unwrap_or((text, ""));
         Self::new(body, flags)
     }
@@ -160,17 +160,17 @@ impl Pattern {
     ///
     /// # Errors
     /// It is no pattern.
-    pub fn new(body: &str, flags: &str) -> Result<Self, Invalid> {
+    pub fn new(body: &str, flags: &str) -> Result<Self, RegexSyntaxError> {
         let twice = flags.char_indices().find(|(at, c)| flags.get(..*at).is_some_and(|before| before.contains(*c)));
         if let Some(wrong) = flags.chars().find(|c| !"dgimsuy".contains(*c)).or(twice.map(|(_, c)| c)) {
-            return Err(Invalid::Flag(wrong));
+            return Err(RegexSyntaxError::Flag(wrong));
         }
         let has = |flag: char| flags.contains(flag);
-        let modes = Modes { any_case: has('i'), by_line: has('m'), dot_all: has('s'), is_unicode: has('u') };
+        let modes = RegexModes { any_case: has('i'), by_line: has('m'), dot_all: has('s'), is_unicode: has('u') };
         let tree = syntax::read(body, modes)?;
         Ok(Self {
             program: program::write(&tree),
-            linear: Linear::new(&tree, modes),
+            linear: LinearRegex::new(&tree, modes),
             groups: tree.groups,
             names: tree.names,
             modes,
@@ -195,7 +195,7 @@ impl Pattern {
     }
 
     /// Where the group of a name is in a match; `None` where it took no part or there is none of that name.
-    pub fn named(&self, name: &str, found: &Match) -> Option<Range<usize>> {
+    pub fn named(&self, name: &str, found: &RegexMatch) -> Option<Range<usize>> {
         let (_, groups) = self.names.iter().find(|(known, _)| known == name)?;
         groups.iter().find_map(|group| found.group(*group))
     }
@@ -204,16 +204,16 @@ impl Pattern {
     ///
     /// # Errors
     /// It ran away.
-    pub fn is_match(&self, text: &str) -> Result<bool, RanAway> {
-        let text = Text::new(text);
-        self.is_match_in(&text, &mut Steps::for_text(text.len()))
+    pub fn is_match(&self, text: &str) -> Result<bool, StepLimitError> {
+        let text = Utf16Text::new(text);
+        self.is_match_in(&text, &mut StepBudget::for_text(text.len()))
     }
 
     /// Whether it matches anywhere in a text.
     ///
     /// # Errors
     /// There are no steps left.
-    pub fn is_match_in(&self, text: &Text<'_>, steps: &mut Steps) -> Result<bool, RanAway> {
+    pub fn is_match_in(&self, text: &Utf16Text<'_>, steps: &mut StepBudget) -> Result<bool, StepLimitError> {
         Ok(self.find(text, 0, steps)?.is_some())
     }
 
@@ -221,10 +221,10 @@ impl Pattern {
     ///
     /// # Errors
     /// There are no steps left.
-    pub fn matches(&self, text: &Text<'_>, steps: &mut Steps) -> Result<Vec<Match>, RanAway> {
+    pub fn matches(&self, text: &Utf16Text<'_>, steps: &mut StepBudget) -> Result<Vec<RegexMatch>, StepLimitError> {
         let mut all = Vec::new();
         let mut from = 0;
-        let mut machine = Machine::new(&self.program, self.modes, text.units());
+        let mut machine = RegexMachine::new(&self.program, self.modes, text.units());
         while let Some(found) = self.find_with(&mut machine, text, from, steps)? {
             let Range { start, end } = found.range();
             all.push(found);
@@ -240,21 +240,26 @@ impl Pattern {
     ///
     /// # Errors
     /// There are no steps left.
-    pub fn find(&self, text: &Text<'_>, from: usize, steps: &mut Steps) -> Result<Option<Match>, RanAway> {
-        self.find_with(&mut Machine::new(&self.program, self.modes, text.units()), text, from, steps)
+    pub fn find(
+        &self,
+        text: &Utf16Text<'_>,
+        from: usize,
+        steps: &mut StepBudget,
+    ) -> Result<Option<RegexMatch>, StepLimitError> {
+        self.find_with(&mut RegexMachine::new(&self.program, self.modes, text.units()), text, from, steps)
     }
 
     fn find_with(
         &self,
-        machine: &mut Machine<'_>,
-        text: &Text<'_>,
+        machine: &mut RegexMachine<'_>,
+        text: &Utf16Text<'_>,
         from: usize,
-        steps: &mut Steps,
-    ) -> Result<Option<Match>, RanAway> {
+        steps: &mut StepBudget,
+    ) -> Result<Option<RegexMatch>, StepLimitError> {
         // Each match is paid for, and with it the room it takes.
         steps.pay(1 + self.groups)?;
         let mut start = from;
-        let mut patience = Some(Steps::new(PATIENCE.0 + text.len().saturating_mul(PATIENCE.1)));
+        let mut patience = Some(StepBudget::new(PATIENCE.0 + text.len().saturating_mul(PATIENCE.1)));
         while start <= text.len() {
             if let Some(first) = self.program.first.as_ref().filter(|_| !self.is_sticky) {
                 match text.next_of(first, start, self.modes.is_unicode, steps)? {
@@ -265,12 +270,12 @@ impl Pattern {
             match self.attempt(machine, start, &mut patience, steps) {
                 Ok(true) => return Ok(Some(self.found(machine))),
                 Ok(false) => {}
-                Err(RanAway) if patience.is_some_and(|left| left.left() == 0) && steps.left() > 0 => {
+                Err(StepLimitError) if patience.is_some_and(|left| left.left() == 0) && steps.left() > 0 => {
                     patience = None;
                     match self.linear.next(text, start, steps)? {
-                        linear::Next::None => return Ok(None),
-                        linear::Next::Unknown => {}
-                        linear::Next::At(place) => start = place,
+                        linear::LinearSearch::None => return Ok(None),
+                        linear::LinearSearch::Unknown => {}
+                        linear::LinearSearch::At(place) => start = place,
                     }
                     continue;
                 }
@@ -287,15 +292,15 @@ impl Pattern {
     /// One attempt: out of patience first, as long as there is some.
     fn attempt(
         &self,
-        machine: &mut Machine<'_>,
+        machine: &mut RegexMachine<'_>,
         start: usize,
-        patience: &mut Option<Steps>,
-        steps: &mut Steps,
-    ) -> Result<bool, RanAway> {
+        patience: &mut Option<StepBudget>,
+        steps: &mut StepBudget,
+    ) -> Result<bool, StepLimitError> {
         match patience {
             Some(patience) => {
                 let before = patience.left().min(steps.left());
-                let mut now = Steps::new(before);
+                let mut now = StepBudget::new(before);
                 let result = machine.begins_at(start, &mut now);
                 let spent = before - now.left();
                 steps.0 = steps.0.saturating_sub(spent);
@@ -306,8 +311,8 @@ impl Pattern {
         }
     }
 
-    fn found(&self, machine: &Machine<'_>) -> Match {
+    fn found(&self, machine: &RegexMachine<'_>) -> RegexMatch {
         let span = |group: usize| machine.group(group).map(|(start, end)| start..end);
-        Match { spans: (0..=self.groups).map(span).collect() }
+        RegexMatch { spans: (0..=self.groups).map(span).collect() }
     }
 }

@@ -1,11 +1,11 @@
 //! A tree of parts as a list of small steps, for the machine.
 
-use super::set::Set;
-use super::syntax::{Part, Tree};
+use super::set::CharSet;
+use super::syntax::{RegexNode, RegexTree};
 
 /// One step of a program. Where it says `back`, it goes towards the beginning of the text, as a look behind does.
 #[derive(Debug, Clone)]
-pub(super) enum Step {
+pub(super) enum RegexInstruction {
     /// One character of a set.
     Set { set: usize, back: bool },
     /// Characters of a set, as many as there are or as few as will do.
@@ -42,26 +42,26 @@ pub(super) enum Step {
 
 /// A program.
 #[derive(Debug, Clone)]
-pub(super) struct Program {
-    pub steps: Vec<Step>,
-    pub sets: Vec<Set>,
+pub(super) struct RegexProgram {
+    pub steps: Vec<RegexInstruction>,
+    pub sets: Vec<CharSet>,
     /// Places that are noted: two for the match, two for each group.
     pub slots: usize,
     /// Repetitions that count.
     pub loops: usize,
     /// A match begins with one of these.
-    pub first: Option<Set>,
+    pub first: Option<CharSet>,
     /// A match begins at the beginning of the text or nowhere.
     pub at_start: bool,
 }
 
 /// Writes the program of a pattern.
-pub(super) fn write(tree: &Tree) -> Program {
-    let mut writer = Writer { steps: Vec::new(), sets: Vec::new(), loops: 0 };
+pub(super) fn write(tree: &RegexTree) -> RegexProgram {
+    let mut writer = RegexCompiler { steps: Vec::new(), sets: Vec::new(), loops: 0 };
     writer.part(&tree.root, false);
-    writer.steps.push(Step::Done);
+    writer.steps.push(RegexInstruction::Done);
     let (first, is_sure) = first(&tree.root);
-    Program {
+    RegexProgram {
         steps: writer.steps,
         sets: writer.sets,
         slots: 2 * (tree.groups + 1),
@@ -71,15 +71,15 @@ pub(super) fn write(tree: &Tree) -> Program {
     }
 }
 
-struct Writer {
-    steps: Vec<Step>,
-    sets: Vec<Set>,
+struct RegexCompiler {
+    steps: Vec<RegexInstruction>,
+    sets: Vec<CharSet>,
     loops: usize,
 }
 
-impl Writer {
+impl RegexCompiler {
     /// Writes a step whose target is not known yet.
-    fn hold(&mut self, step: Step) -> usize {
+    fn hold(&mut self, step: RegexInstruction) -> usize {
         self.steps.push(step);
         self.steps.len() - 1
     }
@@ -88,14 +88,17 @@ impl Writer {
     fn land(&mut self, at: usize) {
         let here = self.steps.len();
         if let Some(
-            Step::Jump(to) | Step::Split { other: to } | Step::LoopTest { exit: to, .. } | Step::Look { exit: to, .. },
+            RegexInstruction::Jump(to)
+            | RegexInstruction::Split { other: to }
+            | RegexInstruction::LoopTest { exit: to, .. }
+            | RegexInstruction::Look { exit: to, .. },
         ) = self.steps.get_mut(at)
         {
             *to = here;
         }
     }
 
-    fn set(&mut self, set: &Set) -> usize {
+    fn set(&mut self, set: &CharSet) -> usize {
         // The same letters come again and again; older ones are not looked through.
         let near = self.sets.len().saturating_sub(8);
         if let Some(at) = self.sets.iter().skip(near).position(|known| known == set) {
@@ -105,74 +108,83 @@ impl Writer {
         self.sets.len() - 1
     }
 
-    fn part(&mut self, part: &Part, back: bool) {
+    fn part(&mut self, part: &RegexNode, back: bool) {
         match part {
-            Part::Set(set) => {
+            RegexNode::Set(set) => {
                 let set = self.set(set);
-                self.steps.push(Step::Set { set, back });
+                self.steps.push(RegexInstruction::Set { set, back });
             }
-            Part::Start { by_line } => self.steps.push(Step::Start { by_line: *by_line }),
-            Part::End { by_line } => self.steps.push(Step::End { by_line: *by_line }),
-            Part::Edge { negated, folded } => self.steps.push(Step::Edge { negated: *negated, folded: *folded }),
-            Part::Back { groups, any_case } => {
-                self.steps.push(Step::Back { groups: groups.clone(), any_case: *any_case, back });
+            RegexNode::Start { by_line } => self.steps.push(RegexInstruction::Start { by_line: *by_line }),
+            RegexNode::End { by_line } => self.steps.push(RegexInstruction::End { by_line: *by_line }),
+            RegexNode::Edge { negated, folded } => {
+                self.steps.push(RegexInstruction::Edge { negated: *negated, folded: *folded })
             }
-            Part::Row(parts) if back => parts.iter().rev().for_each(|part| self.part(part, back)),
-            Part::Row(parts) => parts.iter().for_each(|part| self.part(part, back)),
-            Part::Either(ways) => self.either(ways, back),
-            Part::Group { index, inner } => {
-                self.steps.push(Step::Save(2 * index + usize::from(back)));
+            RegexNode::Back { groups, any_case } => {
+                self.steps.push(RegexInstruction::Back { groups: groups.clone(), any_case: *any_case, back });
+            }
+            RegexNode::Row(parts) if back => parts.iter().rev().for_each(|part| self.part(part, back)),
+            RegexNode::Row(parts) => parts.iter().for_each(|part| self.part(part, back)),
+            RegexNode::Either(ways) => self.either(ways, back),
+            RegexNode::Group { index, inner } => {
+                self.steps.push(RegexInstruction::Save(2 * index + usize::from(back)));
                 self.part(inner, back);
-                self.steps.push(Step::Save(2 * index + usize::from(!back)));
+                self.steps.push(RegexInstruction::Save(2 * index + usize::from(!back)));
             }
-            Part::Repeat { inner, min, max, greedy, groups } => {
+            RegexNode::Repeat { inner, min, max, greedy, groups } => {
                 self.repeat(inner, (*min, *max), *greedy, *groups, back)
             }
-            Part::Look { inner, behind, negated } => {
-                let look = self.hold(Step::Look { negated: *negated, exit: 0 });
+            RegexNode::Look { inner, behind, negated } => {
+                let look = self.hold(RegexInstruction::Look { negated: *negated, exit: 0 });
                 self.part(inner, *behind);
-                self.steps.push(Step::Seen { negated: *negated });
+                self.steps.push(RegexInstruction::Seen { negated: *negated });
                 self.land(look);
             }
         }
     }
 
-    fn either(&mut self, ways: &[Part], back: bool) {
+    fn either(&mut self, ways: &[RegexNode], back: bool) {
         let mut ends = Vec::new();
         for (i, way) in ways.iter().enumerate() {
             let is_last = i + 1 == ways.len();
-            let split = (!is_last).then(|| self.hold(Step::Split { other: 0 }));
+            let split = (!is_last).then(|| self.hold(RegexInstruction::Split { other: 0 }));
             self.part(way, back);
             if let Some(split) = split {
-                ends.push(self.hold(Step::Jump(0)));
+                ends.push(self.hold(RegexInstruction::Jump(0)));
                 self.land(split);
             }
         }
         ends.into_iter().for_each(|end| self.land(end));
     }
 
-    fn repeat(&mut self, inner: &Part, bounds: (u32, Option<u32>), greedy: bool, groups: (usize, usize), back: bool) {
+    fn repeat(
+        &mut self,
+        inner: &RegexNode,
+        bounds: (u32, Option<u32>),
+        greedy: bool,
+        groups: (usize, usize),
+        back: bool,
+    ) {
         let (min, max) = bounds;
-        if let Part::Set(set) = bare(inner) {
+        if let RegexNode::Set(set) = bare(inner) {
             let set = self.set(set);
-            self.steps.push(Step::Run { set, min, max, greedy, back });
+            self.steps.push(RegexInstruction::Run { set, min, max, greedy, back });
             return;
         }
         let reg = self.loops;
         self.loops += 1;
-        self.steps.push(Step::LoopStart { reg });
-        let test = self.hold(Step::LoopTest { reg, min, max, greedy, exit: 0 });
-        self.steps.push(Step::LoopEnter { reg, groups });
+        self.steps.push(RegexInstruction::LoopStart { reg });
+        let test = self.hold(RegexInstruction::LoopTest { reg, min, max, greedy, exit: 0 });
+        self.steps.push(RegexInstruction::LoopEnter { reg, groups });
         self.part(inner, back);
-        self.steps.push(Step::LoopEnd { reg, min, test });
+        self.steps.push(RegexInstruction::LoopEnd { reg, min, test });
         self.land(test);
     }
 }
 
 /// A part without the groups around it that remember nothing.
-fn bare(part: &Part) -> &Part {
+fn bare(part: &RegexNode) -> &RegexNode {
     match part {
-        Part::Row(parts) => match parts.as_slice() {
+        RegexNode::Row(parts) => match parts.as_slice() {
             [one] => bare(one),
             _ => part,
         },
@@ -181,18 +193,20 @@ fn bare(part: &Part) -> &Part {
 }
 
 /// With what a part begins, and whether it must begin with something. `None` = with anything.
-fn first(part: &Part) -> (Option<Set>, bool) {
+fn first(part: &RegexNode) -> (Option<CharSet>, bool) {
     match part {
-        Part::Set(set) => (Some(set.clone()), true),
-        Part::Back { .. } => (None, false),
-        Part::Start { .. } | Part::End { .. } | Part::Edge { .. } | Part::Look { .. } => (Some(Set::default()), false),
-        Part::Group { inner, .. } => first(inner),
-        Part::Repeat { inner, min, .. } => {
+        RegexNode::Set(set) => (Some(set.clone()), true),
+        RegexNode::Back { .. } => (None, false),
+        RegexNode::Start { .. } | RegexNode::End { .. } | RegexNode::Edge { .. } | RegexNode::Look { .. } => {
+            (Some(CharSet::default()), false)
+        }
+        RegexNode::Group { inner, .. } => first(inner),
+        RegexNode::Repeat { inner, min, .. } => {
             let (set, is_sure) = first(inner);
             (set, is_sure && *min > 0)
         }
-        Part::Row(parts) => {
-            let mut so_far = Some(Set::default());
+        RegexNode::Row(parts) => {
+            let mut so_far = Some(CharSet::default());
             for part in parts {
                 let (set, is_sure) = first(part);
                 so_far = so_far.zip(set).map(|(one, other)| one.or(&other));
@@ -202,20 +216,20 @@ fn first(part: &Part) -> (Option<Set>, bool) {
             }
             (so_far, false)
         }
-        Part::Either(ways) => {
-            ways.iter().map(first).fold((Some(Set::default()), true), |(all, sure), (set, is_sure)| {
+        RegexNode::Either(ways) => {
+            ways.iter().map(first).fold((Some(CharSet::default()), true), |(all, sure), (set, is_sure)| {
                 (all.zip(set).map(|(one, other)| one.or(&other)), sure && is_sure)
             })
         }
     }
 }
 
-fn at_start(part: &Part) -> bool {
+fn at_start(part: &RegexNode) -> bool {
     match part {
-        Part::Start { by_line } => !by_line,
-        Part::Group { inner, .. } => at_start(inner),
-        Part::Row(parts) => parts.first().is_some_and(at_start),
-        Part::Either(ways) => ways.iter().all(at_start),
+        RegexNode::Start { by_line } => !by_line,
+        RegexNode::Group { inner, .. } => at_start(inner),
+        RegexNode::Row(parts) => parts.first().is_some_and(at_start),
+        RegexNode::Either(ways) => ways.iter().all(at_start),
         _ => false,
     }
 }

@@ -27,13 +27,13 @@ const SPACES: [(u32, u32); 10] = [
 
 /// A set of characters, or of UTF-16 units where the pattern is not in Unicode mode: ranges in order, none touches another.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Set {
+pub(super) struct CharSet {
     ranges: Vec<(u32, u32)>,
     /// The first 128, one bit each: most texts ask for nothing else.
     ascii: u128,
 }
 
-impl Set {
+impl CharSet {
     /// The set of these ranges, in any order.
     pub fn new(ranges: impl IntoIterator<Item = (u32, u32)>) -> Self {
         let mut all: Vec<(u32, u32)> = ranges.into_iter().filter(|(first, last)| first <= last).collect();
@@ -195,19 +195,24 @@ mod tests {
 
     #[test]
     fn sets_are_what_their_names_say() {
-        let any_case = Set::new([(0x61, 0x63)]).any_case(false);
+        let any_case = CharSet::new([(0x61, 0x63)]).any_case(false);
         assert_eq!(any_case.ranges(), [(0x41, 0x43), (0x61, 0x63)]);
         assert!(
-            !Set::one('s'.into()).any_case(false).has('ſ'.into())
-                && Set::one('s'.into()).any_case(true).has('ſ'.into())
+            !CharSet::one('s'.into()).any_case(false).has('ſ'.into())
+                && CharSet::one('s'.into()).any_case(true).has('ſ'.into())
         );
-        assert!(Set::one('Σ'.into()).any_case(false).has('ς'.into()));
-        assert!(Set::word().complement(false).has('雪'.into()) && !Set::word().has('é'.into()));
-        assert!(Set::property("Script=Han").unwrap().has('灯'.into()) && Set::property("Lu").unwrap().has('É'.into()));
+        assert!(CharSet::one('Σ'.into()).any_case(false).has('ς'.into()));
+        assert!(CharSet::word().complement(false).has('雪'.into()) && !CharSet::word().has('é'.into()));
         assert!(
-            Set::property("Nothing").is_none() && Set::property("L}|\\p{N").is_none() && Set::property("").is_none()
+            CharSet::property("Script=Han").unwrap().has('灯'.into())
+                && CharSet::property("Lu").unwrap().has('É'.into())
         );
-        assert_eq!(Set::default().complement(true).complement(true), Set::default());
-        assert!(Set::spaces().has(0xFEFF) && !Set::spaces().has(0x200B));
+        assert!(
+            CharSet::property("Nothing").is_none()
+                && CharSet::property("L}|\\p{N").is_none()
+                && CharSet::property("").is_none()
+        );
+        assert_eq!(CharSet::default().complement(true).complement(true), CharSet::default());
+        assert!(CharSet::spaces().has(0xFEFF) && !CharSet::spaces().has(0x200B));
     }
 }

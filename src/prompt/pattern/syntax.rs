@@ -3,8 +3,8 @@
 //! Outside of Unicode mode the tolerant grammar of browsers holds (a lone `{` or `]` is itself, `\8` is `8`, an escape that
 //! means nothing is its letter); in Unicode mode the strict one.
 
-use super::Invalid;
-use super::set::Set;
+use super::RegexSyntaxError;
+use super::set::CharSet;
 
 /// A pattern of more UTF-16 units is not read: none that people write is near it, and reading takes time.
 pub(super) const MAX_UNITS: usize = 16_384;
@@ -15,7 +15,7 @@ const MAX_GROUPS: usize = 1_000;
 
 /// What changes how the parts of a pattern are read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Modes {
+pub(super) struct RegexModes {
     /// `i`
     pub any_case: bool,
     /// `m`
@@ -28,9 +28,9 @@ pub(super) struct Modes {
 
 /// A part of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum RegexNode {
     /// One character of a set.
-    Set(Set),
+    Set(CharSet),
     /// `^`, of a line or of the text.
     Start { by_line: bool },
     /// `$`
@@ -40,40 +40,40 @@ pub(super) enum Part {
     /// What groups remember: the one of them that does.
     Back { groups: Vec<usize>, any_case: bool },
     /// One after the other.
-    Row(Vec<Part>),
+    Row(Vec<RegexNode>),
     /// One of them, the first that does.
-    Either(Vec<Part>),
+    Either(Vec<RegexNode>),
     /// A group that remembers.
-    Group { index: usize, inner: Box<Part> },
+    Group { index: usize, inner: Box<RegexNode> },
     /// Again and again; `max` `None` = without end. The groups `from..to` are inside.
-    Repeat { inner: Box<Part>, min: u32, max: Option<u32>, greedy: bool, groups: (usize, usize) },
+    Repeat { inner: Box<RegexNode>, min: u32, max: Option<u32>, greedy: bool, groups: (usize, usize) },
     /// A look ahead or behind.
-    Look { inner: Box<Part>, behind: bool, negated: bool },
+    Look { inner: Box<RegexNode>, behind: bool, negated: bool },
 }
 
 /// A pattern that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Tree {
-    pub root: Part,
+pub(super) struct RegexTree {
+    pub root: RegexNode,
     /// How many groups remember; the whole match is none of them.
     pub groups: usize,
     /// Names with the numbers of their groups, in order.
     pub names: Vec<(String, Vec<usize>)>,
 }
 
-pub(super) fn read(body: &str, modes: Modes) -> Result<Tree, Invalid> {
+pub(super) fn read(body: &str, modes: RegexModes) -> Result<RegexTree, RegexSyntaxError> {
     let source: Vec<u32> = match modes.is_unicode {
         true => body.chars().take(MAX_UNITS + 1).map(u32::from).collect(),
         false => body.encode_utf16().take(MAX_UNITS + 1).map(u32::from).collect(),
     };
     if source.len() > MAX_UNITS {
-        return Err(Invalid::TooLarge);
+        return Err(RegexSyntaxError::TooLarge);
     }
     let (total, has_names) = count_groups(&source);
     if total > MAX_GROUPS {
-        return Err(Invalid::TooLarge);
+        return Err(RegexSyntaxError::TooLarge);
     }
-    let mut reader = Reader {
+    let mut reader = RegexParser {
         source,
         at: 0,
         modes,
@@ -86,15 +86,15 @@ pub(super) fn read(body: &str, modes: Modes) -> Result<Tree, Invalid> {
     };
     let mut root = reader.either(0)?;
     if reader.at < reader.source.len() {
-        return Err(Invalid::at("a `)` that closes nothing", reader.at));
+        return Err(RegexSyntaxError::at("a `)` that closes nothing", reader.at));
     }
     for wanted in &reader.wanted {
         if !reader.names.iter().any(|(name, _)| name == wanted) {
-            return Err(Invalid::at("a name that no group has", reader.at));
+            return Err(RegexSyntaxError::at("a name that no group has", reader.at));
         }
     }
     resolve(&mut root, &reader.wanted, &reader.names);
-    Ok(Tree { root, groups: total, names: reader.names })
+    Ok(RegexTree { root, groups: total, names: reader.names })
 }
 
 /// How many groups remember, and whether any of them has a name.
@@ -119,29 +119,31 @@ fn count_groups(source: &[u32]) -> (usize, bool) {
 }
 
 /// Names of groups become their numbers, once all groups are known. A name is kept as a number past all groups until then.
-fn resolve(part: &mut Part, wanted: &[String], names: &[(String, Vec<usize>)]) {
+fn resolve(part: &mut RegexNode, wanted: &[String], names: &[(String, Vec<usize>)]) {
     match part {
-        Part::Back { groups, .. } => {
+        RegexNode::Back { groups, .. } => {
             let place = groups.first().and_then(|n| n.checked_sub(NAMED)).and_then(|at| wanted.get(at));
             if let Some((_, found)) = place.and_then(|name| names.iter().find(|(known, _)| known == name)) {
                 groups.clone_from(found);
             }
         }
-        Part::Row(parts) | Part::Either(parts) => parts.iter_mut().for_each(|part| resolve(part, wanted, names)),
-        Part::Group { inner, .. } | Part::Repeat { inner, .. } | Part::Look { inner, .. } => {
+        RegexNode::Row(parts) | RegexNode::Either(parts) => {
+            parts.iter_mut().for_each(|part| resolve(part, wanted, names))
+        }
+        RegexNode::Group { inner, .. } | RegexNode::Repeat { inner, .. } | RegexNode::Look { inner, .. } => {
             resolve(inner, wanted, names)
         }
-        Part::Set(_) | Part::Start { .. } | Part::End { .. } | Part::Edge { .. } => {}
+        RegexNode::Set(_) | RegexNode::Start { .. } | RegexNode::End { .. } | RegexNode::Edge { .. } => {}
     }
 }
 
 /// Numbers from here on are places in the list of names that are referred to.
 const NAMED: usize = 1 << 32;
 
-pub(super) struct Reader {
+pub(super) struct RegexParser {
     pub(super) source: Vec<u32>,
     pub(super) at: usize,
-    pub(super) modes: Modes,
+    pub(super) modes: RegexModes,
     pub(super) total: usize,
     pub(super) has_names: bool,
     opened: usize,
@@ -151,7 +153,7 @@ pub(super) struct Reader {
     wanted: Vec<String>,
 }
 
-impl Reader {
+impl RegexParser {
     pub(super) fn peek(&self) -> Option<u32> {
         self.source.get(self.at).copied()
     }
@@ -172,13 +174,13 @@ impl Reader {
         is
     }
 
-    pub(super) fn wrong<T>(&self, what: &'static str) -> Result<T, Invalid> {
-        Err(Invalid::at(what, self.at))
+    pub(super) fn wrong<T>(&self, what: &'static str) -> Result<T, RegexSyntaxError> {
+        Err(RegexSyntaxError::at(what, self.at))
     }
 
-    fn either(&mut self, depth: usize) -> Result<Part, Invalid> {
+    fn either(&mut self, depth: usize) -> Result<RegexNode, RegexSyntaxError> {
         if depth > MAX_DEPTH {
-            return Err(Invalid::TooLarge);
+            return Err(RegexSyntaxError::TooLarge);
         }
         let mut ways = Vec::new();
         let mut seen = Vec::new();
@@ -191,10 +193,10 @@ impl Reader {
             }
         }
         self.near.extend(seen);
-        Ok(if ways.len() == 1 { ways.swap_remove(0) } else { Part::Either(ways) })
+        Ok(if ways.len() == 1 { ways.swap_remove(0) } else { RegexNode::Either(ways) })
     }
 
-    fn row(&mut self, depth: usize) -> Result<Part, Invalid> {
+    fn row(&mut self, depth: usize) -> Result<RegexNode, RegexSyntaxError> {
         let mut parts = Vec::new();
         while let Some(c) = self.peek() {
             if c == u32::from('|') || c == u32::from(')') {
@@ -204,21 +206,21 @@ impl Reader {
             let (part, may_repeat) = self.part(c, depth)?;
             parts.push(self.repeated(part, may_repeat, opened)?);
         }
-        Ok(if parts.len() == 1 { parts.swap_remove(0) } else { Part::Row(parts) })
+        Ok(if parts.len() == 1 { parts.swap_remove(0) } else { RegexNode::Row(parts) })
     }
 
     /// A part, and whether it may be repeated.
-    fn part(&mut self, c: u32, depth: usize) -> Result<(Part, bool), Invalid> {
+    fn part(&mut self, c: u32, depth: usize) -> Result<(RegexNode, bool), RegexSyntaxError> {
         let by_line = self.modes.by_line;
         let strict = self.modes.is_unicode;
         let before = self.at;
         self.at += 1;
         Ok(match char::from_u32(c).unwrap_or(char::REPLACEMENT_CHARACTER) {
-            '^' => (Part::Start { by_line }, false),
-            '$' => (Part::End { by_line }, false),
+            '^' => (RegexNode::Start { by_line }, false),
+            '$' => (RegexNode::End { by_line }, false),
             '(' => self.group(depth)?,
-            '.' => (Part::Set(self.dot()), true),
-            '[' => (Part::Set(self.class()?), true),
+            '.' => (RegexNode::Set(self.dot()), true),
+            '[' => (RegexNode::Set(self.class()?), true),
             '\\' => self.escape()?,
             '*' | '+' | '?' => return self.wrong("nothing to repeat"),
             '{' if strict => return self.wrong("nothing to repeat"),
@@ -235,20 +237,20 @@ impl Reader {
         })
     }
 
-    fn dot(&self) -> Set {
-        let nothing = if self.modes.dot_all { Set::default() } else { Set::line_ends() };
+    fn dot(&self) -> CharSet {
+        let nothing = if self.modes.dot_all { CharSet::default() } else { CharSet::line_ends() };
         nothing.complement(self.modes.is_unicode)
     }
 
-    pub(super) fn literal(&self, c: u32) -> Part {
-        Part::Set(self.cased(Set::one(c)))
+    pub(super) fn literal(&self, c: u32) -> RegexNode {
+        RegexNode::Set(self.cased(CharSet::one(c)))
     }
 
-    pub(super) fn cased(&self, set: Set) -> Set {
+    pub(super) fn cased(&self, set: CharSet) -> CharSet {
         if self.modes.any_case { set.any_case(self.modes.is_unicode) } else { set }
     }
 
-    fn group(&mut self, depth: usize) -> Result<(Part, bool), Invalid> {
+    fn group(&mut self, depth: usize) -> Result<(RegexNode, bool), RegexSyntaxError> {
         let modes = self.modes;
         let looks = [("?=", false, false), ("?!", false, true), ("?<=", true, false), ("?<!", true, true)];
         let look = looks.into_iter().find(|(mark, ..)| self.take_all(mark));
@@ -271,11 +273,11 @@ impl Reader {
         self.modes = modes;
         Ok(match (look, index) {
             (Some((_, behind, negated)), _) => {
-                (Part::Look { inner: Box::new(inner), behind, negated }, !behind && !strict)
+                (RegexNode::Look { inner: Box::new(inner), behind, negated }, !behind && !strict)
             }
-            (None, Some(index)) => (Part::Group { index, inner: Box::new(inner) }, true),
+            (None, Some(index)) => (RegexNode::Group { index, inner: Box::new(inner) }, true),
             // A row keeps a repetition inside apart from one outside.
-            (None, None) => (Part::Row(vec![inner]), true),
+            (None, None) => (RegexNode::Row(vec![inner]), true),
         })
     }
 
@@ -284,7 +286,7 @@ impl Reader {
         self.opened
     }
 
-    fn name_group(&mut self) -> Result<(), Invalid> {
+    fn name_group(&mut self) -> Result<(), RegexSyntaxError> {
         let name = self.name()?;
         if self.near.contains(&name) {
             return self.wrong("a name that comes twice");
@@ -298,7 +300,7 @@ impl Reader {
     }
 
     /// A name up to its `>`.
-    fn name(&mut self) -> Result<String, Invalid> {
+    fn name(&mut self) -> Result<String, RegexSyntaxError> {
         let rest = self.source.get(self.at..).unwrap_or_default();
         let length = rest.iter().position(|c| *c == u32::from('>')).unwrap_or(0);
         let units: Vec<u32> = rest.iter().take(length).copied().collect();
@@ -319,7 +321,7 @@ impl Reader {
     }
 
     /// `(?i-s:`
-    fn switch_modes(&mut self) -> Result<(), Invalid> {
+    fn switch_modes(&mut self) -> Result<(), RegexSyntaxError> {
         let mut on = true;
         let mut seen = String::new();
         loop {
@@ -339,7 +341,7 @@ impl Reader {
     }
 
     /// A part with what says how often it comes.
-    fn repeated(&mut self, part: Part, may_repeat: bool, opened: usize) -> Result<Part, Invalid> {
+    fn repeated(&mut self, part: RegexNode, may_repeat: bool, opened: usize) -> Result<RegexNode, RegexSyntaxError> {
         let before = self.at;
         let bounds = match self.peek().and_then(char::from_u32) {
             Some('*') => Some((0, None)),
@@ -359,11 +361,11 @@ impl Reader {
             return self.wrong("nothing to repeat");
         }
         let greedy = !self.take('?');
-        Ok(Part::Repeat { inner: Box::new(part), min, max, greedy, groups: (opened + 1, self.opened + 1) })
+        Ok(RegexNode::Repeat { inner: Box::new(part), min, max, greedy, groups: (opened + 1, self.opened + 1) })
     }
 
     /// `{2}`, `{2,}`, `{2,5}`. What only begins like that is text outside of Unicode mode.
-    fn bounds(&mut self) -> Result<Option<(u32, Option<u32>)>, Invalid> {
+    fn bounds(&mut self) -> Result<Option<(u32, Option<u32>)>, RegexSyntaxError> {
         let before = self.at;
         self.at += 1;
         let min = self.number();
@@ -392,12 +394,12 @@ impl Reader {
     }
 
     /// `\k<name>`
-    pub(super) fn named_back(&mut self) -> Result<Part, Invalid> {
+    pub(super) fn named_back(&mut self) -> Result<RegexNode, RegexSyntaxError> {
         if !self.take('<') {
             return self.wrong("`\\k` without a name");
         }
         let name = self.name()?;
         self.wanted.push(name);
-        Ok(Part::Back { groups: vec![NAMED + self.wanted.len() - 1], any_case: self.modes.any_case })
+        Ok(RegexNode::Back { groups: vec![NAMED + self.wanted.len() - 1], any_case: self.modes.any_case })
     }
 }

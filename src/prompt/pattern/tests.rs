@@ -4,16 +4,16 @@ use super::*;
 
 /// The first match with its groups, `None` = took no part.
 fn found(pattern: &str, text: &str) -> Option<Vec<Option<String>>> {
-    let pattern = Pattern::read(pattern).unwrap_or_else(|why| panic!("{pattern}: {why}"));
-    let text = Text::new(text);
-    let found = pattern.find(&text, 0, &mut Steps::for_text(text.len())).unwrap()?;
+    let pattern = JsRegex::read(pattern).unwrap_or_else(|why| panic!("{pattern}: {why}"));
+    let text = Utf16Text::new(text);
+    let found = pattern.find(&text, 0, &mut StepBudget::for_text(text.len())).unwrap()?;
     Some((0..=pattern.groups()).map(|n| found.group(n).map(|range| text.piece(range).into_owned())).collect())
 }
 
 fn all(pattern: &str, text: &str) -> Vec<String> {
-    let pattern = Pattern::read(pattern).unwrap();
-    let text = Text::new(text);
-    let all = pattern.matches(&text, &mut Steps::for_text(text.len())).unwrap();
+    let pattern = JsRegex::read(pattern).unwrap();
+    let text = Utf16Text::new(text);
+    let all = pattern.matches(&text, &mut StepBudget::for_text(text.len())).unwrap();
     all.iter().map(|found| text.piece(found.range()).into_owned()).collect()
 }
 
@@ -134,10 +134,10 @@ fn what_is_no_pattern_is_refused() {
         "/\\2(a)/u",
         "/(?-:a)/",
     ] {
-        assert!(Pattern::read(pattern).is_err(), "{pattern}");
+        assert!(JsRegex::read(pattern).is_err(), "{pattern}");
     }
-    assert_eq!(Pattern::new("a", "gx").unwrap_err().to_string(), "flag `x` is not known or comes twice");
-    assert_eq!(Pattern::new("\\", "").unwrap_err().to_string(), "a `\\` at the end, at character 1");
+    assert_eq!(JsRegex::new("a", "gx").unwrap_err().to_string(), "flag `x` is not known or comes twice");
+    assert_eq!(JsRegex::new("\\", "").unwrap_err().to_string(), "a `\\` at the end, at character 1");
 }
 
 #[test]
@@ -145,10 +145,10 @@ fn pieces() {
     assert_eq!(split("/a/b/gi"), Some(("a/b", "gi")));
     assert_eq!([split("//"), split("a/b/"), split("/a"), split("")], [None; 4]);
     assert!(has_bare_slash("a/b") && !has_bare_slash(r"a\/b") && has_bare_slash(r"a\\/b"));
-    let pattern = Pattern::read("/(?<who>[A-Z]\\w+): (?<what>.+)/g").unwrap();
+    let pattern = JsRegex::read("/(?<who>[A-Z]\\w+): (?<what>.+)/g").unwrap();
     assert_eq!(pattern.names().collect::<Vec<_>>(), ["who", "what"]);
-    let text = Text::new("he: Rin: hi");
-    let found = pattern.find(&text, 0, &mut Steps::for_text(text.len())).unwrap().unwrap();
+    let text = Utf16Text::new("he: Rin: hi");
+    let found = pattern.find(&text, 0, &mut StepBudget::for_text(text.len())).unwrap().unwrap();
     assert_eq!(text.piece(pattern.named("who", &found).unwrap()), "Rin");
     assert_eq!(pattern.named("why", &found), None);
 }
@@ -158,14 +158,17 @@ fn pieces() {
 fn nothing_runs_away() {
     let text = format!("{}b", "a".repeat(100_000));
     for pattern in [r"/(a+)+$/", r"/(a|a)+$/", r"/(?:a|aa)+$/", r"/a*a*a*a*a*c/", r"/[\s\S]*c/", r"/(?:a?){50}c/"] {
-        assert_eq!(Pattern::read(pattern).unwrap().is_match(&text), Ok(false), "{pattern}: a linear engine knows");
+        assert_eq!(JsRegex::read(pattern).unwrap().is_match(&text), Ok(false), "{pattern}: a linear engine knows");
     }
     for pattern in [r"/^(a+)+\1$/", r"/(?=(a+)+$)a/", r"/(?<=x(?:a|a)*)!/", r"/(?:a|a)*(?!b)$/m", r"/^(?:(?=a)a*)*$/"] {
         let text = text.replace('b', "!c");
-        assert_eq!(Pattern::read(pattern).unwrap().is_match(&text), Err(RanAway), "{pattern}");
+        assert_eq!(JsRegex::read(pattern).unwrap().is_match(&text), Err(StepLimitError), "{pattern}");
     }
-    let mut few = Steps::new(10);
-    assert_eq!(Pattern::read("/a+/").unwrap().is_match_in(&Text::new("aaaaaaaaaaaaaaaa"), &mut few), Err(RanAway));
+    let mut few = StepBudget::new(10);
+    assert_eq!(
+        JsRegex::read("/a+/").unwrap().is_match_in(&Utf16Text::new("aaaaaaaaaaaaaaaa"), &mut few),
+        Err(StepLimitError)
+    );
     assert_eq!(few.left(), 0);
 }
 
@@ -174,20 +177,20 @@ fn nothing_runs_away() {
 fn hostile_patterns_end() {
     let deep = |open: &str, n: usize, close: &str| format!("{}a{}", open.repeat(n), close.repeat(n));
     for (body, expected) in [
-        (deep("(", 200_000, ")"), Some(Invalid::TooLarge)),
-        (deep("(?:", 5_000, ")"), Some(Invalid::TooLarge)),
+        (deep("(", 200_000, ")"), Some(RegexSyntaxError::TooLarge)),
+        (deep("(?:", 5_000, ")"), Some(RegexSyntaxError::TooLarge)),
         (deep("(?:", 90, ")*"), None),
         (deep("(?=", 90, ")"), None),
         (deep("(?:", 30, "){99999}"), None),
-        ("a".repeat(1_000_000), Some(Invalid::TooLarge)),
+        ("a".repeat(1_000_000), Some(RegexSyntaxError::TooLarge)),
         ("a|".repeat(8_000), None),
         ("[^x]{0,99999999999999999999}".repeat(500), None),
         ("(a)?".repeat(900), None),
-        ("(a)".repeat(2_000), Some(Invalid::TooLarge)),
+        ("(a)".repeat(2_000), Some(RegexSyntaxError::TooLarge)),
         ("\u{1}\0\u{FFFF}\u{10FFFF}".to_owned(), None),
     ] {
         for flags in ["", "iu"] {
-            let read = Pattern::new(&body, flags);
+            let read = JsRegex::new(&body, flags);
             assert_eq!(read.as_ref().err(), expected.as_ref(), "{}", body.chars().take(40).collect::<String>());
             if let Ok(pattern) = read {
                 _ = pattern.is_match(&"a\0🦦\u{1}".repeat(2_000));
@@ -200,9 +203,9 @@ proptest::proptest! {
     /// Whatever the pattern and the text: it ends, and a match lies inside the text.
     #[test]
     fn any_pattern_ends(body in "[ab()|*+?{}\\[\\]^$.\\\\1-3,:=!<>k-]{0,24}", flags in "[imsu]?", text in "[ab🦦\\n]{0,40}") {
-        if let Ok(pattern) = Pattern::new(&body, &flags) {
-            let text = Text::new(&text);
-            if let Ok(matches) = pattern.matches(&text, &mut Steps::for_text(text.len())) {
+        if let Ok(pattern) = JsRegex::new(&body, &flags) {
+            let text = Utf16Text::new(&text);
+            if let Ok(matches) = pattern.matches(&text, &mut StepBudget::for_text(text.len())) {
                 for one in matches {
                     let range = one.range();
                     proptest::prop_assert!(range.start <= range.end && range.end <= text.len());
@@ -215,11 +218,11 @@ proptest::proptest! {
     /// Both engines find a match at the same place, where both know the pattern.
     #[test]
     fn both_engines_agree(body in "([ab.]|\\[\\^a\\]|\\((a|b|a\\|b|a\\*)\\)|b\\?|a\\+|\\|){1,8}", text in "[abc]{0,20}") {
-        if let Ok(pattern) = Pattern::new(&body, "") {
-            let text = Text::new(&text);
-            let one = pattern.find(&text, 0, &mut Steps::for_text(text.len())).unwrap().map(|found| found.range().start);
-            let other = pattern.linear.next(&text, 0, &mut Steps::new(1_000)).unwrap();
-            proptest::prop_assert_eq!(other, one.map_or(linear::Next::None, linear::Next::At), "{}", body);
+        if let Ok(pattern) = JsRegex::new(&body, "") {
+            let text = Utf16Text::new(&text);
+            let one = pattern.find(&text, 0, &mut StepBudget::for_text(text.len())).unwrap().map(|found| found.range().start);
+            let other = pattern.linear.next(&text, 0, &mut StepBudget::new(1_000)).unwrap();
+            proptest::prop_assert_eq!(other, one.map_or(linear::LinearSearch::None, linear::LinearSearch::At), "{}", body);
         }
     }
 }

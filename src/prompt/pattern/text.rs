@@ -3,17 +3,17 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::set::Set;
-use super::{RanAway, Steps};
+use super::set::CharSet;
+use super::{StepBudget, StepLimitError};
 
 /// A text, ready to be searched. Making it takes a walk through the text; it can be searched as often as one likes.
 #[derive(Debug)]
-pub struct Text<'a> {
+pub struct Utf16Text<'a> {
     text: Cow<'a, str>,
     units: Vec<u16>,
 }
 
-impl<'a> Text<'a> {
+impl<'a> Utf16Text<'a> {
     /// A text.
     pub fn new(text: impl Into<Cow<'a, str>>) -> Self {
         let text = text.into();
@@ -62,11 +62,11 @@ impl<'a> Text<'a> {
     /// The next place at which a character of the set stands.
     pub(super) fn next_of(
         &self,
-        set: &Set,
+        set: &CharSet,
         from: usize,
         is_unicode: bool,
-        steps: &mut Steps,
-    ) -> Result<Option<usize>, RanAway> {
+        steps: &mut StepBudget,
+    ) -> Result<Option<usize>, StepLimitError> {
         let mut at = from;
         while let Some(unit) = self.units.get(at) {
             let next = self.after(at, is_unicode);

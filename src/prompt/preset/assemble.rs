@@ -2,66 +2,71 @@
 
 use std::collections::BTreeMap;
 
-use super::order::{EXAMPLES, Filled, HISTORY, MAIN};
+use super::order::{EXAMPLES, HISTORY, MAIN, RenderedPart};
 use super::{
-    Cut, Form, Given, Insert, Kind, Left, Message, Place, Placed, Preset, Said, Source, Words, doubles, examples,
-    inject, names, order, squash,
+    GenerationType, HistoryMessage, HistoryTruncation, MessageSource, OmittedText, PositionedText, Preset, PromptInput,
+    PromptInsert, PromptLayout, PromptMessage, PromptPosition, PromptRenderer, doubles, examples, inject, names, order,
+    squash,
 };
 use crate::tree::Role;
 
-use super::fit::Room;
-use crate::prompt::{LeftOut, TooLarge};
+use super::fit::PromptBudget;
+use crate::prompt::{OmitReason, TokenOverflow};
 
 /// A request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Assembled {
+pub struct PromptAssembly {
     /// The messages.
-    pub messages: Vec<Message>,
+    pub messages: Vec<PromptMessage>,
     /// What the reply begins with, where the provider lets the program begin it.
     pub prefill: Option<String>,
     /// How many messages of the history went: the newest ones.
     pub kept: usize,
     /// What did not go, but for the history.
-    pub left: Vec<Left>,
+    pub left: Vec<OmittedText>,
     /// Tokens of all of it.
     pub tokens: usize,
     /// Tokens that were kept free for something else.
     pub aside: usize,
 }
 
-impl Assembled {
+impl PromptAssembly {
     /// The messages, with the beginning of the reply as the last one where the program begins it.
-    pub fn begun(&self) -> Vec<Message> {
-        let begun = self.prefill.as_ref().map(|text| Message::part(Role::Assistant, text.as_str(), "prefill"));
+    pub fn begun(&self) -> Vec<PromptMessage> {
+        let begun = self.prefill.as_ref().map(|text| PromptMessage::part(Role::Assistant, text.as_str(), "prefill"));
         self.messages.iter().cloned().chain(begun).collect()
     }
 }
 
 /// What may not be left out does not fit: nothing goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unfit {
+pub struct PromptOverflow {
     /// By how much.
-    pub too_large: TooLarge,
+    pub too_large: TokenOverflow,
     /// What would have gone.
-    pub left: Vec<Left>,
+    pub left: Vec<OmittedText>,
 }
 
 /// Makes the messages of one request. The newest message always goes, and whole.
 ///
 /// # Errors
 /// What may not be left out does not fit.
-pub fn assemble(preset: &Preset, given: &Given<'_>, words: &mut dyn Words) -> Result<Assembled, Unfit> {
+pub fn assemble(
+    preset: &Preset,
+    given: &PromptInput<'_>,
+    words: &mut dyn PromptRenderer,
+) -> Result<PromptAssembly, PromptOverflow> {
     let form = preset.settings.form;
     let mut parts = order::filled(preset, given, words);
     let mut left = match form {
-        Form::Parts => Vec::new(),
-        Form::Turns => doubles::leave_out(&mut parts),
+        PromptLayout::Parts => Vec::new(),
+        PromptLayout::Turns => doubles::leave_out(&mut parts),
     };
     let has_history = parts.iter().any(|part| part.id == HISTORY);
-    let ending = Ending::new(preset, given, has_history, words);
+    let ending = PromptEnding::new(preset, given, has_history, words);
     let note = note(given, words);
     beside_main(&mut parts, note.as_ref());
-    let mut room = Room::new(given.room);
+    let mut room = PromptBudget::new(given.room);
     for part in parts.iter().filter(|part| part.in_chat.is_none()) {
         room.spend(words.count(&part.text));
     }
@@ -72,25 +77,25 @@ pub fn assemble(preset: &Preset, given: &Given<'_>, words: &mut dyn Words) -> Re
         room.spend(words.count(&new_chat));
     }
     if let Err(too_large) = room.check() {
-        return Err(Unfit { too_large, left: unsent(parts, left) });
+        return Err(PromptOverflow { too_large, left: unsent(parts, left) });
     }
     ending.spend(true, &mut room, words);
     room.set_aside(given.aside, given.history.last().map_or(0, |newest| words.count(&newest.text)));
-    let mut chat = Chat { new_chat, messages: Vec::new(), kept: 0, left: Vec::new() };
-    let mut shown = Shown::default();
+    let mut chat = ChatSection { new_chat, messages: Vec::new(), kept: 0, left: Vec::new() };
+    let mut shown = ExampleSelection::default();
     let blocks = if is_in(EXAMPLES) && !given.strips_examples {
         examples::blocks(&preset.settings.new_example, form, given, words)
     } else {
         Vec::new()
     };
-    let share = Share::new(preset, given);
+    let share = ExampleBudget::new(preset, given);
     if given.pins_examples {
-        shown = Shown::fit(&blocks, &mut room, words, share);
-    } else if form == Form::Turns {
+        shown = ExampleSelection::fit(&blocks, &mut room, words, share);
+    } else if form == PromptLayout::Turns {
         let newest = given.history.last().map_or(0, |said| words.count(&said.text));
         // The history keeps a quarter of the room where nobody says how much, and always what its newest message takes.
         let kept = newest.max(if share.is_said { share.kept } else { room.all() / 4 });
-        shown = Shown::fit(&blocks, &mut room, words, Share { kept, ..share });
+        shown = ExampleSelection::fit(&blocks, &mut room, words, ExampleBudget { kept, ..share });
     }
     if is_in(HISTORY) {
         let injected = inject::injected(&parts, note.as_ref(), given, words);
@@ -101,48 +106,49 @@ pub fn assemble(preset: &Preset, given: &Given<'_>, words: &mut dyn Words) -> Re
         );
         chat.fit(preset, given, injected, &mut room, words);
     } else {
-        left.extend(given.injected.iter().map(Insert::homeless));
+        left.extend(given.injected.iter().map(PromptInsert::homeless));
     }
-    if !given.pins_examples && form == Form::Parts {
-        shown = Shown::fit(&blocks, &mut room, words, Share { kept: 0, ..share });
+    if !given.pins_examples && form == PromptLayout::Parts {
+        shown = ExampleSelection::fit(&blocks, &mut room, words, ExampleBudget { kept: 0, ..share });
     }
     let examples = blocks.into_iter().skip(shown.blocks).flatten().filter(|message| !message.text.is_empty());
-    left.extend(examples.map(|message| message.left(LeftOut::Budget)));
+    left.extend(examples.map(|message| message.left(OmitReason::Budget)));
     left.append(&mut chat.left);
     let kept = chat.kept;
     let messages = laid_out(form, parts, chat, shown, ending.messages);
     let messages = if preset.settings.squash { squash::squash(messages) } else { messages };
-    Ok(Assembled { messages, prefill: ending.prefill, kept, left, tokens: room.spent(), aside: room.aside() })
+    Ok(PromptAssembly { messages, prefill: ending.prefill, kept, left, tokens: room.spent(), aside: room.aside() })
 }
 
 /// The texts of a request that is not sent.
-fn unsent(parts: Vec<Filled>, left: Vec<Left>) -> Vec<Left> {
-    let one = |part: Filled| Message::part(part.role, part.text, &part.id).left(LeftOut::Budget);
+fn unsent(parts: Vec<RenderedPart>, left: Vec<OmittedText>) -> Vec<OmittedText> {
+    let one = |part: RenderedPart| PromptMessage::part(part.role, part.text, &part.id).left(OmitReason::Budget);
     let parts = parts.into_iter().filter(|part| !part.text.trim().is_empty()).map(one);
     parts.chain(left).collect()
 }
 
 /// What stands behind everything else, and what the reply begins with.
-struct Ending {
-    messages: Vec<Message>,
+struct PromptEnding {
+    messages: Vec<PromptMessage>,
     prefill: Option<String>,
 }
 
-impl Ending {
-    fn new(preset: &Preset, given: &Given<'_>, has_history: bool, words: &mut dyn Words) -> Self {
+impl PromptEnding {
+    fn new(preset: &Preset, given: &PromptInput<'_>, has_history: bool, words: &mut dyn PromptRenderer) -> Self {
         let settings = &preset.settings;
-        let prefill = if given.kind == Kind::Impersonate { &settings.impersonation_prefill } else { &settings.prefill };
+        let prefill =
+            if given.kind == GenerationType::Impersonate { &settings.impersonation_prefill } else { &settings.prefill };
         let mut prefill = given.has_prefill.then(|| words.fill(prefill)).filter(|text| !text.is_empty());
         let mut messages = Vec::new();
         match (given.kind, given.history.split_last()) {
-            (Kind::Impersonate, _) => {
+            (GenerationType::Impersonate, _) => {
                 let asks = match settings.form {
-                    Form::Parts => Role::System,
-                    Form::Turns => Role::User,
+                    PromptLayout::Parts => Role::System,
+                    PromptLayout::Turns => Role::User,
                 };
-                messages.push(Message::part(asks, words.fill(&settings.impersonation), "impersonation"));
+                messages.push(PromptMessage::part(asks, words.fill(&settings.impersonation), "impersonation"));
             }
-            (Kind::Continue, Some((last, before))) if has_history => {
+            (GenerationType::Continue, Some((last, before))) if has_history => {
                 let text = clean(words.fill(&last.text));
                 let said = text.trim().to_owned();
                 let (name, text) = match (settings.continue_prefill, prefill.take()) {
@@ -154,10 +160,10 @@ impl Ending {
                         (None, names::named(settings.naming, last, text).1)
                     }
                 };
-                let from = vec![Source::History(before.len())];
-                messages.push(Message { role: last.role, name, text, from });
+                let from = vec![MessageSource::History(before.len())];
+                messages.push(PromptMessage { role: last.role, name, text, from });
                 if !settings.continue_prefill {
-                    messages.push(Message::part(Role::System, nudge(&settings.nudge, &said, words), "nudge"));
+                    messages.push(PromptMessage::part(Role::System, nudge(&settings.nudge, &said, words), "nudge"));
                 }
             }
             _ => {}
@@ -166,7 +172,7 @@ impl Ending {
     }
 
     /// Takes the room of what was said, which goes whatever its size, or of the rest.
-    fn spend(&self, is_said: bool, room: &mut Room, words: &dyn Words) {
+    fn spend(&self, is_said: bool, room: &mut PromptBudget, words: &dyn PromptRenderer) {
         let messages = self.messages.iter().filter(|message| place(message).is_some() == is_said);
         let texts = messages.map(|message| message.text.as_str());
         texts.chain(self.prefill.as_deref().filter(|_| !is_said)).for_each(|text| room.spend(words.count(text)));
@@ -174,69 +180,72 @@ impl Ending {
 }
 
 /// What asks to go on; it may say where in its own words the text stands that is gone on from.
-fn nudge(text: &str, said: &str, words: &mut dyn Words) -> String {
+fn nudge(text: &str, said: &str, words: &mut dyn PromptRenderer) -> String {
     let parts: Vec<String> = text.split("{{lastChatMessage}}").map(|part| words.fill(part)).collect();
     parts.join(said)
 }
 
 /// The author's note with what stands at its top and bottom, one a line.
-fn note(given: &Given<'_>, words: &mut dyn Words) -> Option<Placed> {
+fn note(given: &PromptInput<'_>, words: &mut dyn PromptRenderer) -> Option<PositionedText> {
     let note = given.note.as_ref()?;
     let mut lines: Vec<String> = Vec::new();
     let persona = |place| (given.persona.place == place).then(|| given.persona.text.clone());
-    let top = persona(Place::NoteTop).map(|text| words.fill(&text));
+    let top = persona(PromptPosition::NoteTop).map(|text| words.fill(&text));
     let text = words.fill(&note.text);
-    let bottom = persona(Place::NoteBottom).map(|text| words.fill(&text));
+    let bottom = persona(PromptPosition::NoteBottom).map(|text| words.fill(&text));
     lines.extend(top);
     lines.extend(given.lore.note_top.iter().cloned());
     lines.push(text);
     lines.extend(given.lore.note_bottom.iter().cloned());
     lines.extend(bottom);
     let text = lines.join("\n").trim().to_owned();
-    (!text.is_empty()).then_some(Placed { text, place: note.place, role: note.role })
+    (!text.is_empty()).then_some(PositionedText { text, place: note.place, role: note.role })
 }
 
 /// A note that stands beside the main part has a message of its own, or joins it in the chat.
-fn beside_main(parts: &mut Vec<Filled>, note: Option<&Placed>) {
-    let Some(note) = note.filter(|note| matches!(note.place, Place::Prompt | Place::BeforeMain)) else { return };
-    let is_before = note.place == Place::BeforeMain;
+fn beside_main(parts: &mut Vec<RenderedPart>, note: Option<&PositionedText>) {
+    let Some(note) = note.filter(|note| matches!(note.place, PromptPosition::Prompt | PromptPosition::BeforeMain))
+    else {
+        return;
+    };
+    let is_before = note.place == PromptPosition::BeforeMain;
     let at = parts.iter().position(|part| part.id == MAIN);
     if let Some(main) = at.and_then(|at| parts.get_mut(at)).filter(|main| main.in_chat.is_some()) {
         main.text =
             if is_before { format!("{}\n{}", note.text, main.text) } else { format!("{}\n{}", main.text, note.text) };
         return;
     }
-    let own = Filled { id: "authorsNote".to_owned(), role: note.role, text: note.text.clone(), in_chat: None };
+    let own = RenderedPart { id: "authorsNote".to_owned(), role: note.role, text: note.text.clone(), in_chat: None };
     parts.insert(at.map_or(0, |at| at + usize::from(!is_before)), own);
 }
 
 /// The chat as it goes.
-struct Chat {
+struct ChatSection {
     new_chat: String,
-    messages: Vec<Message>,
+    messages: Vec<PromptMessage>,
     kept: usize,
-    left: Vec<Left>,
+    left: Vec<OmittedText>,
 }
 
-impl Chat {
+impl ChatSection {
     /// Puts in the newest message, whatever its size; then what stands between the messages, as far as there is room; then the
     /// other messages from the newest on, until one does not fit. What stands deeper than they reach comes before them all.
     fn fit(
         &mut self,
         preset: &Preset,
-        given: &Given<'_>,
-        injected: Vec<inject::Injected>,
-        room: &mut Room,
-        words: &mut dyn Words,
+        given: &PromptInput<'_>,
+        injected: Vec<inject::ChatInjection>,
+        room: &mut PromptBudget,
+        words: &mut dyn PromptRenderer,
     ) {
-        let is_moved = given.kind == Kind::Continue;
+        let is_moved = given.kind == GenerationType::Continue;
         let counts = usize::from(is_moved && preset.settings.continue_prefill);
         let history = given.history.get(..given.history.len().saturating_sub(counts)).unwrap_or_default();
         let is_said = |depth: usize| !(is_moved && depth == 0 && counts == 0);
         let entries = entries(history.len(), injected, is_said);
         let filler = filler(preset, given, &entries, words);
         room.spend(filler.as_ref().map_or(0, |filler| words.count(&filler.text)));
-        let mut line = Line { kept: BTreeMap::new(), said: Vec::new() };
+        let mut line = ChatSelection { kept: BTreeMap::new(), said: Vec::new() };
         let mut said = entries.iter().enumerate().filter_map(|(at, entry)| Some((at, entry.said()?)));
         if let Some((at, n)) = said.next() {
             let message = said_there(n, preset, history, words);
@@ -247,7 +256,7 @@ impl Chat {
             if text.text.is_empty() || room.take(words.count(&text.text)) {
                 line.kept.insert(at, text.clone());
             } else {
-                self.left.push(text.clone().left(LeftOut::Budget));
+                self.left.push(text.clone().left(OmitReason::Budget));
             }
         }
         let mut is_full = false;
@@ -259,7 +268,7 @@ impl Chat {
             }
             line.said(at, message);
         }
-        if let (true, Cut::Steps(began)) = (is_full, given.cut) {
+        if let (true, HistoryTruncation::Steps(began)) = (is_full, given.cut) {
             line.step(began, room, words);
         }
         self.kept = line.said.len();
@@ -268,37 +277,37 @@ impl Chat {
 }
 
 /// A message of the history as it is sent.
-fn said_there(at: usize, preset: &Preset, history: &[Said], words: &mut dyn Words) -> Message {
-    let from = vec![Source::History(at)];
+fn said_there(at: usize, preset: &Preset, history: &[HistoryMessage], words: &mut dyn PromptRenderer) -> PromptMessage {
+    let from = vec![MessageSource::History(at)];
     let Some(said) = history.get(at) else {
-        return Message { role: Role::System, name: None, text: String::new(), from };
+        return PromptMessage { role: Role::System, name: None, text: String::new(), from };
     };
     let text = clean(words.fill(&said.text));
     let (name, text) = names::named(preset.settings.naming, said, text);
-    Message { role: said.role, name, text, from }
+    PromptMessage { role: said.role, name, text, from }
 }
 
 /// What goes of a chat, by its place among all that might, the newest first.
-struct Line {
-    kept: BTreeMap<usize, Message>,
+struct ChatSelection {
+    kept: BTreeMap<usize, PromptMessage>,
     /// The places of the messages of the history.
     said: Vec<usize>,
 }
 
-impl Line {
-    fn said(&mut self, at: usize, message: Message) {
+impl ChatSelection {
+    fn said(&mut self, at: usize, message: PromptMessage) {
         self.kept.insert(at, message);
         self.said.push(at);
     }
 
     /// Tokens of the messages before a place in the history.
-    fn before(&self, began: usize, words: &dyn Words) -> usize {
+    fn before(&self, began: usize, words: &dyn PromptRenderer) -> usize {
         let older = self.kept.values().filter(|message| place(message).is_some_and(|at| at < began));
         older.map(|message| words.count(&message.text)).sum()
     }
 
     /// Cuts a full history in a step; the newest message stays.
-    fn step(&mut self, began: Option<usize>, room: &mut Room, words: &dyn Words) {
+    fn step(&mut self, began: Option<usize>, room: &mut PromptBudget, words: &dyn PromptRenderer) {
         let began = began.filter(|began| self.kept.values().any(|message| place(message) == Some(*began)));
         // A beginning that was chosen for less room is not kept to: most of what there is now would stay empty.
         let began = began.filter(|began| !room.would_be_poor_without(self.before(*began, words)));
@@ -320,70 +329,81 @@ impl Line {
 }
 
 /// The place in the history of a message that is one of its.
-fn place(message: &Message) -> Option<usize> {
+fn place(message: &PromptMessage) -> Option<usize> {
     match message.from.as_slice() {
-        [Source::History(at)] => Some(*at),
+        [MessageSource::History(at)] => Some(*at),
         _ => None,
     }
 }
 
 /// What might go of a chat, the newest first: messages of the history, and what stands between them.
-enum Entry {
+enum ChatCandidate {
     Said(usize),
-    Text(Message),
+    Text(PromptMessage),
 }
 
-impl Entry {
+impl ChatCandidate {
     const fn said(&self) -> Option<usize> {
         if let Self::Said(at) = self { Some(*at) } else { None }
     }
 
-    const fn text(&self) -> Option<&Message> {
+    const fn text(&self) -> Option<&PromptMessage> {
         if let Self::Text(message) = self { Some(message) } else { None }
     }
 }
 
 /// The entries of a history of so many messages; `is_said` says of each depth whether the message there is one of them.
-fn entries(history: usize, injected: Vec<inject::Injected>, is_said: impl Fn(usize) -> bool) -> Vec<Entry> {
+fn entries(
+    history: usize,
+    injected: Vec<inject::ChatInjection>,
+    is_said: impl Fn(usize) -> bool,
+) -> Vec<ChatCandidate> {
     let mut depths = inject::by_depth(injected);
-    let beyond: Vec<Message> = depths.split_off(&history).into_values().rev().flatten().collect();
+    let beyond: Vec<PromptMessage> = depths.split_off(&history).into_values().rev().flatten().collect();
     let mut entries = Vec::new();
     for (depth, at) in (0..history).rev().enumerate() {
         let texts = depths.remove(&depth).unwrap_or_default();
-        entries.extend(texts.into_iter().rev().map(Entry::Text));
-        entries.extend(is_said(depth).then_some(Entry::Said(at)));
+        entries.extend(texts.into_iter().rev().map(ChatCandidate::Text));
+        entries.extend(is_said(depth).then_some(ChatCandidate::Said(at)));
     }
-    entries.extend(beyond.into_iter().rev().map(Entry::Text));
+    entries.extend(beyond.into_iter().rev().map(ChatCandidate::Text));
     entries
 }
 
 /// The user's message in a request where the model spoke last, if the preset has one; else the server's own filler, also where
 /// no user spoke at all.
-fn filler(preset: &Preset, given: &Given<'_>, entries: &[Entry], words: &mut dyn Words) -> Option<Message> {
-    let asks = given.kind == Kind::Impersonate && preset.settings.form == Form::Turns;
-    let role = |entry: &Entry| match entry {
-        Entry::Said(at) => given.history.get(*at).filter(|said| !said.text.trim().is_empty()).map(|said| said.role),
-        Entry::Text(message) => Some(message.role),
+fn filler(
+    preset: &Preset,
+    given: &PromptInput<'_>,
+    entries: &[ChatCandidate],
+    words: &mut dyn PromptRenderer,
+) -> Option<PromptMessage> {
+    let asks = given.kind == GenerationType::Impersonate && preset.settings.form == PromptLayout::Turns;
+    let role = |entry: &ChatCandidate| match entry {
+        ChatCandidate::Said(at) => {
+            given.history.get(*at).filter(|said| !said.text.trim().is_empty()).map(|said| said.role)
+        }
+        ChatCandidate::Text(message) => Some(message.role),
     };
     let has_last_word = entries.iter().find_map(role) == Some(Role::Assistant);
     let own = &preset.settings.send_if_empty;
     if has_last_word && !own.is_empty() {
-        return Some(Message::part(Role::User, words.fill(own), "sendIfEmpty"));
+        return Some(PromptMessage::part(Role::User, words.fill(own), "sendIfEmpty"));
     }
     let is_needed = !asks && (has_last_word || !entries.iter().any(|entry| role(entry) == Some(Role::User)));
-    (is_needed && !given.filler.is_empty()).then(|| Message::part(Role::User, given.filler, "filler"))
+    (is_needed && !given.filler.is_empty()).then(|| PromptMessage::part(Role::User, given.filler, "filler"))
 }
 
 /// Examples that fit.
 #[derive(Default)]
-struct Shown {
-    messages: Vec<Message>,
+struct ExampleSelection {
+    messages: Vec<PromptMessage>,
     blocks: usize,
 }
 
 /// What examples may take of the room.
 #[derive(Clone, Copy)]
-struct Share {
+struct ExampleBudget {
     /// The most tokens.
     most: usize,
     /// Tokens that they leave to the history.
@@ -392,8 +412,8 @@ struct Share {
     is_said: bool,
 }
 
-impl Share {
-    fn new(preset: &Preset, given: &Given<'_>) -> Self {
+impl ExampleBudget {
+    fn new(preset: &Preset, given: &PromptInput<'_>) -> Self {
         let (context, reply) = given.room;
         let whole = if given.whole > 0 { given.whole } else { context.saturating_sub(reply) };
         let shares = &preset.own.shares;
@@ -402,30 +422,43 @@ impl Share {
     }
 }
 
-impl Shown {
+impl ExampleSelection {
     /// Whole blocks from the first on, until one does not fit or takes more than their share.
-    fn fit(blocks: &[Vec<Message>], room: &mut Room, words: &dyn Words, share: Share) -> Self {
-        let cost = |block: &[Message]| block.iter().map(|message| words.count(&message.text)).sum();
+    fn fit(
+        blocks: &[Vec<PromptMessage>],
+        room: &mut PromptBudget,
+        words: &dyn PromptRenderer,
+        share: ExampleBudget,
+    ) -> Self {
+        let cost = |block: &[PromptMessage]| block.iter().map(|message| words.count(&message.text)).sum();
         let mut own = room.without(share.kept).capped(share.most);
-        let blocks: Vec<&Vec<Message>> = blocks.iter().take_while(|block| own.take(cost(block))).collect();
+        let blocks: Vec<&Vec<PromptMessage>> = blocks.iter().take_while(|block| own.take(cost(block))).collect();
         room.spend(own.spent().saturating_sub(room.spent()));
         Self { blocks: blocks.len(), messages: blocks.into_iter().flatten().cloned().collect() }
     }
 }
 
-fn laid_out(form: Form, parts: Vec<Filled>, chat: Chat, shown: Shown, ending: Vec<Message>) -> Vec<Message> {
+fn laid_out(
+    form: PromptLayout,
+    parts: Vec<RenderedPart>,
+    chat: ChatSection,
+    shown: ExampleSelection,
+    ending: Vec<PromptMessage>,
+) -> Vec<PromptMessage> {
     let (mut chat, mut shown) = (Some(chat), Some(shown));
     let mut messages = Vec::new();
     for part in parts.into_iter().filter(|part| part.in_chat.is_none()) {
         match part.id.as_str() {
             HISTORY => {
                 let Some(chat) = chat.take() else { continue };
-                messages.push(Message::part(Role::System, chat.new_chat, "newChat"));
+                messages.push(PromptMessage::part(Role::System, chat.new_chat, "newChat"));
                 messages.extend(chat.messages);
             }
             EXAMPLES => messages.extend(shown.take().into_iter().flat_map(|shown| shown.messages)),
-            _ if form == Form::Turns => messages.push(Message::part(part.role, clean(part.text).trim(), &part.id)),
-            _ => messages.push(Message::part(part.role, clean(part.text), &part.id)),
+            _ if form == PromptLayout::Turns => {
+                messages.push(PromptMessage::part(part.role, clean(part.text).trim(), &part.id))
+            }
+            _ => messages.push(PromptMessage::part(part.role, clean(part.text), &part.id)),
         }
     }
     messages.extend(ending);

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::read::{AS_NEEDED, ORDER_ID, TURNS, called};
-use super::{Form, Naming, Part, Preset, Shares};
+use super::{Preset, PresetPart, PromptLayout, PromptShares, SpeakerNaming};
 
 impl Preset {
     /// The preset as JSON that reads as the same one. What the file left out is there as it holds.
@@ -27,10 +27,10 @@ impl Preset {
         ];
         body.extend(texts.map(|(key, text)| (key.to_owned(), text.as_str().into())));
         let naming = match settings.naming {
-            Naming::Never => -1,
-            Naming::Others | Naming::AsNeeded => 0,
-            Naming::Field => 1,
-            Naming::Before => 2,
+            SpeakerNaming::Never => -1,
+            SpeakerNaming::Others | SpeakerNaming::AsNeeded => 0,
+            SpeakerNaming::Field => 1,
+            SpeakerNaming::Before => 2,
         };
         body.insert("names_behavior".to_owned(), naming.into());
         body.insert("continue_prefill".to_owned(), settings.continue_prefill.into());
@@ -45,13 +45,13 @@ impl Preset {
 
     fn extensions(&self, stop: Option<Value>) -> Value {
         let mut ours = Map::new();
-        ours.extend((self.settings.form == Form::Turns).then(|| ("form".to_owned(), TURNS.into())));
-        ours.extend((self.settings.naming == Naming::AsNeeded).then(|| ("names".to_owned(), AS_NEEDED.into())));
+        ours.extend((self.settings.form == PromptLayout::Turns).then(|| ("form".to_owned(), TURNS.into())));
+        ours.extend((self.settings.naming == SpeakerNaming::AsNeeded).then(|| ("names".to_owned(), AS_NEEDED.into())));
         ours.extend(stop.map(|stop| ("stop".to_owned(), stop)));
         if !self.own.models.is_empty() {
             ours.insert("models".to_owned(), self.own.models.clone().into());
         }
-        let Shares { lore, examples, recalled, history } = self.own.shares;
+        let PromptShares { lore, examples, recalled, history } = self.own.shares;
         let shares = [("lore", lore), ("examples", examples), ("recalled", recalled), ("history", history)];
         let shares = shares.into_iter().filter_map(|(key, percent)| Some((key.to_owned(), percent?.into())));
         let shares: Map<String, Value> = shares.collect();
@@ -66,7 +66,7 @@ impl Preset {
     }
 }
 
-fn written(part: &Part) -> Value {
+fn written(part: &PresetPart) -> Value {
     let mut map = Map::from_iter([
         ("identifier".to_owned(), part.id.as_str().into()),
         ("name".to_owned(), part.name.as_str().into()),

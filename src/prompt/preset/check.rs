@@ -7,7 +7,7 @@ use crate::tree::Role;
 
 /// What is wrong with a change, where, and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wrong {
+pub struct PresetFieldError {
     /// The field, as on the wire.
     pub field: String,
     /// One sentence without a final period.
@@ -16,7 +16,7 @@ pub struct Wrong {
     pub hint: String,
 }
 
-impl Wrong {
+impl PresetFieldError {
     pub(super) fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self { field: field.into(), message: message.into(), hint: String::new() }
     }
@@ -37,7 +37,7 @@ const LONGEST: usize = 200;
 const TRIGGERS: [&str; 6] = ["normal", "continue", "impersonate", "swipe", "regenerate", "quiet"];
 
 /// What a value has to be.
-enum Is {
+enum PresetFieldType {
     Text,
     Switch,
     /// Between these two.
@@ -51,8 +51,8 @@ enum Is {
     Shares,
 }
 
-impl Is {
-    fn known(&self, place: &str, value: &Value) -> Result<(), Wrong> {
+impl PresetFieldType {
+    fn known(&self, place: &str, value: &Value) -> Result<(), PresetFieldError> {
         let between = |least: f64, most: f64| value.as_f64().is_some_and(|n| (least..=most).contains(&n));
         let (is_right, words) = match self {
             Self::Text => (value.is_string(), "a text is expected".to_owned()),
@@ -83,71 +83,76 @@ impl Is {
             }
         };
         let hint = "null takes it away, and it is as where no preset says anything";
-        if is_right || value.is_null() { Ok(()) } else { Err(Wrong::new(place, words).hint(hint)) }
+        if is_right || value.is_null() { Ok(()) } else { Err(PresetFieldError::new(place, words).hint(hint)) }
     }
 }
 
-const FIELDS: [(&str, Is); 20] = [
-    ("temperature", Is::Number(0.0, 2.0)),
-    ("top_p", Is::Number(0.0, 1.0)),
-    ("frequency_penalty", Is::Number(-2.0, 2.0)),
-    ("presence_penalty", Is::Number(-2.0, 2.0)),
-    ("seed", Is::Whole(-1.0, 9_007_199_254_740_991.0)),
-    ("openai_max_context", Is::Whole(1.0, 10_000_000.0)),
-    ("openai_max_tokens", Is::Whole(1.0, 10_000_000.0)),
-    ("names_behavior", Is::Whole(-1.0, 2.0)),
-    ("send_if_empty", Is::Text),
-    ("impersonation_prompt", Is::Text),
-    ("new_chat_prompt", Is::Text),
-    ("new_example_chat_prompt", Is::Text),
-    ("continue_nudge_prompt", Is::Text),
-    ("wi_format", Is::Text),
-    ("scenario_format", Is::Text),
-    ("personality_format", Is::Text),
-    ("assistant_prefill", Is::Text),
-    ("assistant_impersonation", Is::Text),
-    ("continue_prefill", Is::Switch),
-    ("squash_system_messages", Is::Switch),
+const FIELDS: [(&str, PresetFieldType); 20] = [
+    ("temperature", PresetFieldType::Number(0.0, 2.0)),
+    ("top_p", PresetFieldType::Number(0.0, 1.0)),
+    ("frequency_penalty", PresetFieldType::Number(-2.0, 2.0)),
+    ("presence_penalty", PresetFieldType::Number(-2.0, 2.0)),
+    ("seed", PresetFieldType::Whole(-1.0, 9_007_199_254_740_991.0)),
+    ("openai_max_context", PresetFieldType::Whole(1.0, 10_000_000.0)),
+    ("openai_max_tokens", PresetFieldType::Whole(1.0, 10_000_000.0)),
+    ("names_behavior", PresetFieldType::Whole(-1.0, 2.0)),
+    ("send_if_empty", PresetFieldType::Text),
+    ("impersonation_prompt", PresetFieldType::Text),
+    ("new_chat_prompt", PresetFieldType::Text),
+    ("new_example_chat_prompt", PresetFieldType::Text),
+    ("continue_nudge_prompt", PresetFieldType::Text),
+    ("wi_format", PresetFieldType::Text),
+    ("scenario_format", PresetFieldType::Text),
+    ("personality_format", PresetFieldType::Text),
+    ("assistant_prefill", PresetFieldType::Text),
+    ("assistant_impersonation", PresetFieldType::Text),
+    ("continue_prefill", PresetFieldType::Switch),
+    ("squash_system_messages", PresetFieldType::Switch),
 ];
 
 /// What a share can be of.
 const SHARES: [&str; 4] = ["lore", "examples", "recalled", "history"];
 
-const OURS: [(&str, Is); 5] = [
-    ("form", Is::One(&[TURNS])),
-    ("names", Is::One(&[AS_NEEDED])),
-    ("stop", Is::Texts),
-    ("models", Is::Texts),
-    ("shares", Is::Shares),
+const OURS: [(&str, PresetFieldType); 5] = [
+    ("form", PresetFieldType::One(&[TURNS])),
+    ("names", PresetFieldType::One(&[AS_NEEDED])),
+    ("stop", PresetFieldType::Texts),
+    ("models", PresetFieldType::Texts),
+    ("shares", PresetFieldType::Shares),
 ];
 
-fn found<'a>(table: &'a [(&str, Is)], key: &str, place: &str) -> Result<&'a Is, Wrong> {
+fn found<'a>(
+    table: &'a [(&str, PresetFieldType)],
+    key: &str,
+    place: &str,
+) -> Result<&'a PresetFieldType, PresetFieldError> {
     let names = || table.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     let row = table.iter().find(|(name, _)| *name == key).map(|(_, is)| is);
     row.ok_or_else(|| {
-        Wrong::new(place, "nothing that is read has this name").hint(format!("one of these is expected: {}", names()))
+        PresetFieldError::new(place, "nothing that is read has this name")
+            .hint(format!("one of these is expected: {}", names()))
     })
 }
 
 /// Checks a setting or a sampler.
-pub(super) fn field(key: &str, value: &Value) -> Result<(), Wrong> {
+pub(super) fn field(key: &str, value: &Value) -> Result<(), PresetFieldError> {
     let place = format!("change.fields.{key}");
     found(&FIELDS, key, &place)?.known(&place, value)
 }
 
 /// Checks what stands under `extensions.clotho`.
-pub(super) fn ours(key: &str, value: &Value) -> Result<(), Wrong> {
+pub(super) fn ours(key: &str, value: &Value) -> Result<(), PresetFieldError> {
     let place = format!("change.own.{key}");
     found(&OURS, key, &place)?.known(&place, value)
 }
 
 /// Checks the fields of a part, as far as they are read; answers with its identifier.
-pub(super) fn prompt(at: usize, fields: &Map<String, Value>) -> Result<&str, Wrong> {
+pub(super) fn prompt(at: usize, fields: &Map<String, Value>) -> Result<&str, PresetFieldError> {
     let place = |key: &str| format!("change.prompts[{at}].{key}");
     let name = fields.get("identifier").and_then(Value::as_str).unwrap_or_default();
     if name.is_empty() || name.chars().count() > LONGEST {
         let message = format!("a text of 1 to {LONGEST} characters is expected");
-        return Err(Wrong::new(place("identifier"), message)
+        return Err(PresetFieldError::new(place("identifier"), message)
             .hint("say which prompt it is, or make up an identifier for a new one"));
     }
     let roles = [Role::System, Role::User, Role::Assistant].map(Role::word);
@@ -155,25 +160,28 @@ pub(super) fn prompt(at: usize, fields: &Map<String, Value>) -> Result<&str, Wro
         let place = place(key);
         match key.as_str() {
             "role" if !value.as_str().is_some_and(|word| roles.contains(&word)) => {
-                return Err(Wrong::new(place, format!("one of these is expected: {}", roles.join(", ")))
+                return Err(PresetFieldError::new(place, format!("one of these is expected: {}", roles.join(", ")))
                     .hint("the role in which the model is told it"));
             }
             "name" => {
-                Is::Text.known(&place, value)?;
+                PresetFieldType::Text.known(&place, value)?;
                 if value.as_str().is_some_and(|name| name.chars().count() > LONGEST) {
-                    return Err(Wrong::new(place, format!("a name has at most {LONGEST} characters")));
+                    return Err(PresetFieldError::new(place, format!("a name has at most {LONGEST} characters")));
                 }
             }
-            "content" => Is::Text.known(&place, value)?,
-            "marker" | "system_prompt" | "forbid_overrides" => Is::Switch.known(&place, value)?,
-            "injection_position" => Is::Whole(0.0, 1.0).known(&place, value)?,
-            "injection_depth" => Is::Whole(0.0, FARTHEST).known(&place, value)?,
-            "injection_order" => Is::Whole(-FARTHEST, FARTHEST).known(&place, value)?,
+            "content" => PresetFieldType::Text.known(&place, value)?,
+            "marker" | "system_prompt" | "forbid_overrides" => PresetFieldType::Switch.known(&place, value)?,
+            "injection_position" => PresetFieldType::Whole(0.0, 1.0).known(&place, value)?,
+            "injection_depth" => PresetFieldType::Whole(0.0, FARTHEST).known(&place, value)?,
+            "injection_order" => PresetFieldType::Whole(-FARTHEST, FARTHEST).known(&place, value)?,
             "injection_trigger" => {
                 let is_known = |word: &Value| word.as_str().is_some_and(|word| TRIGGERS.contains(&word));
                 if !value.as_array().is_some_and(|list| list.iter().all(is_known)) {
-                    return Err(Wrong::new(place, format!("a list of these is expected: {}", TRIGGERS.join(", ")))
-                        .hint("an empty list is for all requests"));
+                    return Err(PresetFieldError::new(
+                        place,
+                        format!("a list of these is expected: {}", TRIGGERS.join(", ")),
+                    )
+                    .hint("an empty list is for all requests"));
                 }
             }
             _ => {}
@@ -183,16 +191,18 @@ pub(super) fn prompt(at: usize, fields: &Map<String, Value>) -> Result<&str, Wro
 }
 
 /// Checks an order.
-pub(super) fn order(rows: &[(String, bool)], is_known: impl Fn(&str) -> bool) -> Result<(), Wrong> {
+pub(super) fn order(rows: &[(String, bool)], is_known: impl Fn(&str) -> bool) -> Result<(), PresetFieldError> {
     let mut seen = std::collections::HashSet::new();
     for (at, (name, _)) in rows.iter().enumerate() {
         let place = format!("change.order[{at}].identifier");
         if !is_known(name) {
             let hint = "add it with prompts in the same change, or leave it out of the order";
-            return Err(Wrong::new(place, format!("there is no prompt `{name}`")).hint(hint));
+            return Err(PresetFieldError::new(place, format!("there is no prompt `{name}`")).hint(hint));
         }
         if !seen.insert(name) {
-            return Err(Wrong::new(place, format!("`{name}` stands there twice")).hint("name each prompt once"));
+            return Err(
+                PresetFieldError::new(place, format!("`{name}` stands there twice")).hint("name each prompt once")
+            );
         }
     }
     Ok(())

@@ -1,16 +1,16 @@
 //! What is said twice: cards often have the same text in two places.
 
-use super::order::Filled;
-use super::{Left, LeftOut};
+use super::order::RenderedPart;
+use super::{OmitReason, OmittedText};
 
 /// The parts in which a card or persona may say the same.
 const TOLD: [&str; 5] = ["main", "charDescription", "charPersonality", "scenario", "personaDescription"];
 
 /// Empties each part that says what one before it has said; tells which.
-pub(super) fn leave_out(parts: &mut [Filled]) -> Vec<Left> {
+pub(super) fn leave_out(parts: &mut [RenderedPart]) -> Vec<OmittedText> {
     let mut said: Vec<String> = Vec::new();
     let mut left = Vec::new();
-    let told = |part: &&mut Filled| part.in_chat.is_none() && TOLD.contains(&part.id.as_str());
+    let told = |part: &&mut RenderedPart| part.in_chat.is_none() && TOLD.contains(&part.id.as_str());
     for part in parts.iter_mut().filter(told) {
         let text = part.text.trim().to_owned();
         if text.is_empty() {
@@ -18,7 +18,12 @@ pub(super) fn leave_out(parts: &mut [Filled]) -> Vec<Left> {
         }
         if said.contains(&text) {
             let slot = part.id.clone();
-            left.push(Left { slot, role: part.role, text: std::mem::take(&mut part.text), why: LeftOut::Duplicate });
+            left.push(OmittedText {
+                slot,
+                role: part.role,
+                text: std::mem::take(&mut part.text),
+                why: OmitReason::Duplicate,
+            });
         } else {
             said.push(text);
         }

@@ -4,13 +4,13 @@
 use serde_json::{Map, Value, json};
 
 use super::Preset;
-use super::check::{Wrong, field, order, ours, prompt};
+use super::check::{PresetFieldError, field, order, ours, prompt};
 use super::read::{KNOWN, ORDER_ID, called};
 use crate::world::number::same;
 
 /// What is to become of a preset.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Change {
+pub struct PresetPatch {
     /// Settings and samplers by their names; null takes one away.
     pub fields: Map<String, Value>,
     /// What stands under `extensions.clotho`; null takes one away.
@@ -26,7 +26,7 @@ pub struct Change {
 
 /// What somebody saw in a preset before they changed it: null for what was not there.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Seen {
+pub struct ExpectedPreset {
     /// Settings and samplers.
     pub fields: Map<String, Value>,
     /// What stood under `extensions.clotho`.
@@ -39,25 +39,29 @@ pub struct Seen {
 
 /// Why a preset is not changed.
 #[derive(Debug, Clone, PartialEq)]
-pub enum NotChanged {
+pub enum PresetPatchError {
     /// Something in the change is wrong.
-    Wrong(Wrong),
+    Wrong(PresetFieldError),
     /// These say something else by now than was seen.
     Meanwhile(Vec<String>),
 }
 
-impl From<Wrong> for NotChanged {
-    fn from(wrong: Wrong) -> Self {
+impl From<PresetFieldError> for PresetPatchError {
+    fn from(wrong: PresetFieldError) -> Self {
         Self::Wrong(wrong)
     }
 }
 
-impl Change {
+impl PresetPatch {
     /// The preset as it is then. A change that says what is there already finds nothing changed meanwhile.
     ///
     /// # Errors
     /// Something in it is wrong, or something was changed meanwhile.
-    pub fn onto(&self, body: &Map<String, Value>, seen: Option<&Seen>) -> Result<Map<String, Value>, NotChanged> {
+    pub fn onto(
+        &self,
+        body: &Map<String, Value>,
+        seen: Option<&ExpectedPreset>,
+    ) -> Result<Map<String, Value>, PresetPatchError> {
         let mut changed = body.clone();
         for (key, value) in &self.fields {
             field(key, value)?;
@@ -73,23 +77,25 @@ impl Change {
         let new = self.parts(&mut changed)?;
         self.ordered(body, &mut changed, new)?;
         let moved = seen.filter(|_| changed != *body).map(|seen| seen.differing(body)).unwrap_or_default();
-        if moved.is_empty() { Ok(changed) } else { Err(NotChanged::Meanwhile(moved)) }
+        if moved.is_empty() { Ok(changed) } else { Err(PresetPatchError::Meanwhile(moved)) }
     }
 
     /// Changes the parts; answers with those that are new.
-    fn parts(&self, changed: &mut Map<String, Value>) -> Result<Vec<String>, Wrong> {
+    fn parts(&self, changed: &mut Map<String, Value>) -> Result<Vec<String>, PresetFieldError> {
         let mut new = Vec::new();
         if self.prompts.is_empty() && self.removed.is_empty() {
             return Ok(new);
         }
         let list = changed.entry("prompts").or_insert_with(|| json!([]));
-        let list = list.as_array_mut().ok_or_else(|| Wrong::new("prompts", "the preset's own `prompts` is no list"))?;
+        let list = list
+            .as_array_mut()
+            .ok_or_else(|| PresetFieldError::new("prompts", "the preset's own `prompts` is no list"))?;
         let mut named: Vec<&str> = Vec::new();
         for (at, fields) in self.prompts.iter().enumerate() {
             let name = prompt(at, fields)?;
             if named.contains(&name) || self.removed.iter().any(|removed| removed == name) {
                 let hint = "name each prompt once";
-                return Err(Wrong::new(
+                return Err(PresetFieldError::new(
                     format!("change.prompts[{at}].identifier"),
                     format!("`{name}` stands there twice"),
                 )
@@ -117,7 +123,9 @@ impl Change {
             let is_marker = list.get(place).and_then(|own| own.get("marker")) == Some(&true.into());
             if is_marker || !called(name).is_empty() {
                 let message = format!("`{name}` is one that every preset has");
-                return Err(Wrong::new(format!("change.removed[{at}]"), message).hint("switch it off instead"));
+                return Err(
+                    PresetFieldError::new(format!("change.removed[{at}]"), message).hint("switch it off instead")
+                );
             }
             list.remove(place);
         }
@@ -130,7 +138,7 @@ impl Change {
         body: &Map<String, Value>,
         changed: &mut Map<String, Value>,
         new: Vec<String>,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), PresetFieldError> {
         if self.order.is_none() && new.is_empty() && self.removed.is_empty() {
             return Ok(());
         }
@@ -174,7 +182,7 @@ impl Change {
     }
 }
 
-impl Seen {
+impl ExpectedPreset {
     /// What says something else by now.
     pub fn differing(&self, body: &Map<String, Value>) -> Vec<String> {
         let mut moved = others(&self.fields, Some(body), "fields.");
@@ -241,13 +249,13 @@ fn put(map: &mut Map<String, Value>, key: &str, value: &Value) {
     }
 }
 
-fn object<'a>(map: &'a mut Map<String, Value>, key: &str) -> Result<&'a mut Map<String, Value>, Wrong> {
+fn object<'a>(map: &'a mut Map<String, Value>, key: &str) -> Result<&'a mut Map<String, Value>, PresetFieldError> {
     let value = map.entry(key).or_insert_with(|| json!({}));
-    value.as_object_mut().ok_or_else(|| Wrong::new(key, format!("the preset's own `{key}` is no object")))
+    value.as_object_mut().ok_or_else(|| PresetFieldError::new(key, format!("the preset's own `{key}` is no object")))
 }
 
 /// A new part; one that every preset has begins as it holds where a preset does not name it.
-fn added(name: &str, at: usize, fields: &Map<String, Value>) -> Result<Value, Wrong> {
+fn added(name: &str, at: usize, fields: &Map<String, Value>) -> Result<Value, PresetFieldError> {
     let known = KNOWN.iter().find(|(known, ..)| *known == name);
     let is_marker = known.is_some_and(|(_, text, _)| text.is_none());
     if is_marker && fields.contains_key("content") {
@@ -273,12 +281,12 @@ fn added(name: &str, at: usize, fields: &Map<String, Value>) -> Result<Value, Wr
     Ok(part.into())
 }
 
-fn marker(at: usize) -> Wrong {
-    Wrong::new(format!("change.prompts[{at}].content"), "a marker has no text of its own")
+fn marker(at: usize) -> PresetFieldError {
+    PresetFieldError::new(format!("change.prompts[{at}].content"), "a marker has no text of its own")
         .hint("its text comes from the card, the persona, lore or the story")
 }
 
-fn unknown(place: String, name: &str) -> Wrong {
-    Wrong::new(place, format!("there is no prompt `{name}`"))
+fn unknown(place: String, name: &str) -> PresetFieldError {
+    PresetFieldError::new(place, format!("there is no prompt `{name}`"))
         .hint("read the preset again: its prompts are in body.prompts")
 }

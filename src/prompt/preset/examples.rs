@@ -1,13 +1,18 @@
 //! Example turns: blocks that begin with `<START>`, turns that begin with a name.
 
-use super::{Form, Given, Message, Source, Words};
+use super::{MessageSource, PromptInput, PromptLayout, PromptMessage, PromptRenderer};
 use crate::tree::Role;
 
 const ID: &str = "dialogueExamples";
 const START: &str = "<START>";
 
 /// The blocks of examples, each with what stands before it. A block that names no speaker is sent as it is written.
-pub(super) fn blocks(frame: &str, form: Form, given: &Given<'_>, words: &mut dyn Words) -> Vec<Vec<Message>> {
+pub(super) fn blocks(
+    frame: &str,
+    form: PromptLayout,
+    given: &PromptInput<'_>,
+    words: &mut dyn PromptRenderer,
+) -> Vec<Vec<PromptMessage>> {
     let lore = given.lore;
     let texts = lore.examples_before.iter().map(String::as_str).chain([given.examples]);
     let texts: Vec<String> =
@@ -17,11 +22,11 @@ pub(super) fn blocks(frame: &str, form: Form, given: &Given<'_>, words: &mut dyn
     split.into_iter().map(|block| framed(&frame, form, block, given)).collect()
 }
 
-fn framed(frame: &str, form: Form, block: &str, given: &Given<'_>) -> Vec<Message> {
-    let mut messages = vec![Message::part(Role::System, frame, "newExample")];
+fn framed(frame: &str, form: PromptLayout, block: &str, given: &PromptInput<'_>) -> Vec<PromptMessage> {
+    let mut messages = vec![PromptMessage::part(Role::System, frame, "newExample")];
     let turns = turns(block, form, given);
     if turns.is_empty() {
-        messages.push(Message::part(Role::System, block, ID));
+        messages.push(PromptMessage::part(Role::System, block, ID));
     }
     messages.extend(turns);
     messages
@@ -41,7 +46,7 @@ fn starts(text: &str) -> Vec<&str> {
 }
 
 /// The turns of a block; what stands before the first one belongs to it.
-fn turns(block: &str, form: Form, given: &Given<'_>) -> Vec<Message> {
+fn turns(block: &str, form: PromptLayout, given: &PromptInput<'_>) -> Vec<PromptMessage> {
     let speakers = [(given.user, "example_user", Role::User), (given.character, "example_assistant", Role::Assistant)];
     let mut turns: Vec<(&str, &str, Role, Vec<&str>)> = Vec::new();
     let mut before: Vec<&str> = Vec::new();
@@ -58,12 +63,12 @@ fn turns(block: &str, form: Form, given: &Given<'_>) -> Vec<Message> {
     }
     let said = turns.into_iter().map(|(name, word, role, lines)| {
         let text = lines.join("\n").replacen(&format!("{name}:"), "", 1);
-        let from = vec![Source::Part(ID.to_owned())];
+        let from = vec![MessageSource::Part(ID.to_owned())];
         let (role, name) = match form {
-            Form::Parts => (Role::System, Some(word.to_owned())),
-            Form::Turns => (role, None),
+            PromptLayout::Parts => (Role::System, Some(word.to_owned())),
+            PromptLayout::Turns => (role, None),
         };
-        Message { role, name, text: text.trim().to_owned(), from }
+        PromptMessage { role, name, text: text.trim().to_owned(), from }
     });
     said.collect()
 }

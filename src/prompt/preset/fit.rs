@@ -1,20 +1,20 @@
 //! What a request has room for.
 
-use crate::prompt::TooLarge;
+use crate::prompt::TokenOverflow;
 
 /// Tokens that a request takes beside its messages.
 const FRAME: usize = 3;
 
 /// The room that is left.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct PromptBudget {
     all: usize,
     spent: usize,
     /// What is kept free of all that there would be.
     aside: usize,
 }
 
-impl Room {
+impl PromptBudget {
     pub(super) const fn new((context, reply): (usize, usize)) -> Self {
         Self { all: context.saturating_sub(reply).saturating_sub(FRAME), spent: 0, aside: 0 }
     }
@@ -82,7 +82,7 @@ impl Room {
     }
 
     /// Whether what has to go does.
-    pub(super) const fn check(&self) -> Result<(), TooLarge> {
-        if self.spent > self.all { Err(TooLarge { needed: self.spent, budget: self.all }) } else { Ok(()) }
+    pub(super) const fn check(&self) -> Result<(), TokenOverflow> {
+        if self.spent > self.all { Err(TokenOverflow { needed: self.spent, budget: self.all }) } else { Ok(()) }
     }
 }

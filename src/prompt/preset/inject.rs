@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::order::Filled;
-use super::{Given, InChat, Message, Place, Placed, Source, Words};
+use super::order::RenderedPart;
+use super::{ChatPosition, MessageSource, PositionedText, PromptInput, PromptMessage, PromptPosition, PromptRenderer};
 use crate::tree::Role;
 
 /// The order of what has none of its own.
@@ -15,8 +15,8 @@ const STEP: i64 = 1 << 20;
 
 /// A text and where in the chat it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Injected {
-    pub at: InChat,
+pub(super) struct ChatInjection {
+    pub at: ChatPosition,
     pub role: Role,
     pub text: String,
     pub id: String,
@@ -24,46 +24,46 @@ pub(super) struct Injected {
 
 /// What stands in the chat: the preset's parts first, then the note, the card's text, the persona, lore.
 pub(super) fn injected(
-    parts: &[Filled],
-    note: Option<&Placed>,
-    given: &Given<'_>,
-    words: &mut dyn Words,
-) -> Vec<Injected> {
+    parts: &[RenderedPart],
+    note: Option<&PositionedText>,
+    given: &PromptInput<'_>,
+    words: &mut dyn PromptRenderer,
+) -> Vec<ChatInjection> {
     let own = parts.iter().filter_map(|part| {
         let at = part.in_chat?;
-        Some(Injected { at, role: part.role, text: part.text.clone(), id: part.id.clone() })
+        Some(ChatInjection { at, role: part.role, text: part.text.clone(), id: part.id.clone() })
     });
-    let mut all: Vec<Injected> = own.collect();
+    let mut all: Vec<ChatInjection> = own.collect();
     all.extend(note.and_then(|note| placed(note, note.text.clone(), "authorsNote")));
     for (text, id) in [(given.card_depth.as_ref(), "cardDepth"), (Some(&given.persona), "personaDescription")] {
-        let at_depth = text.filter(|text| matches!(text.place, Place::Depth(_)));
+        let at_depth = text.filter(|text| matches!(text.place, PromptPosition::Depth(_)));
         all.extend(at_depth.and_then(|text| placed(text, words.fill(&text.text), id)));
     }
-    let world = InChat { depth: 1, order: ORDER };
-    all.push(Injected { at: world, role: Role::System, text: given.world.to_owned(), id: "world".to_owned() });
+    let world = ChatPosition { depth: 1, order: ORDER };
+    all.push(ChatInjection { at: world, role: Role::System, text: given.world.to_owned(), id: "world".to_owned() });
     for (depth, role, text) in &given.lore.in_chat {
-        let at = InChat { depth: *depth, order: ORDER };
-        all.push(Injected { at, role: *role, text: text.clone(), id: "lore".to_owned() });
+        let at = ChatPosition { depth: *depth, order: ORDER };
+        all.push(ChatInjection { at, role: *role, text: text.clone(), id: "lore".to_owned() });
     }
     // Each stands by itself, so that each can be left out by itself.
     for (n, insert) in (0_i64..).zip(given.injected) {
         let order = INSERTED.saturating_add(insert.priority.saturating_mul(STEP)).saturating_add(n);
-        let at = InChat { depth: insert.depth, order };
-        all.push(Injected { at, role: Role::System, text: insert.text.clone(), id: insert.slot.clone() });
+        let at = ChatPosition { depth: insert.depth, order };
+        all.push(ChatInjection { at, role: Role::System, text: insert.text.clone(), id: insert.slot.clone() });
     }
     all
 }
 
-fn placed(text: &Placed, filled: String, id: &str) -> Option<Injected> {
-    let Place::Depth(depth) = text.place else { return None };
-    let at = InChat { depth, order: ORDER };
-    Some(Injected { at, role: text.role, text: filled, id: id.to_owned() })
+fn placed(text: &PositionedText, filled: String, id: &str) -> Option<ChatInjection> {
+    let PromptPosition::Depth(depth) = text.place else { return None };
+    let at = ChatPosition { depth, order: ORDER };
+    Some(ChatInjection { at, role: text.role, text: filled, id: id.to_owned() })
 }
 
 /// The messages that stand at each depth, the one nearest the end last: what has a higher order stands nearer the end; of one
 /// order first the assistant's, then the user's, then the system's, one message of each.
-pub(super) fn by_depth(all: Vec<Injected>) -> BTreeMap<usize, Vec<Message>> {
-    let mut sorted: BTreeMap<(usize, i64, u8), Message> = BTreeMap::new();
+pub(super) fn by_depth(all: Vec<ChatInjection>) -> BTreeMap<usize, Vec<PromptMessage>> {
+    let mut sorted: BTreeMap<(usize, i64, u8), PromptMessage> = BTreeMap::new();
     for one in all.into_iter().filter(|one| !one.text.trim().is_empty()) {
         let turn = match one.role {
             Role::Assistant => 0,
@@ -71,12 +71,12 @@ pub(super) fn by_depth(all: Vec<Injected>) -> BTreeMap<usize, Vec<Message>> {
             Role::System => 2,
         };
         let place = (one.at.depth, one.at.order, turn);
-        let empty = || Message { role: one.role, name: None, text: String::new(), from: Vec::new() };
+        let empty = || PromptMessage { role: one.role, name: None, text: String::new(), from: Vec::new() };
         let message = sorted.entry(place).or_insert_with(empty);
         join(message, &one.text);
-        message.from.push(Source::Part(one.id));
+        message.from.push(MessageSource::Part(one.id));
     }
-    let mut depths: BTreeMap<usize, Vec<Message>> = BTreeMap::new();
+    let mut depths: BTreeMap<usize, Vec<PromptMessage>> = BTreeMap::new();
     for ((depth, _, _), message) in sorted {
         depths.entry(depth).or_default().push(message);
     }
@@ -84,7 +84,7 @@ pub(super) fn by_depth(all: Vec<Injected>) -> BTreeMap<usize, Vec<Message>> {
 }
 
 /// One below the other; white space stays only at the beginning of a later line.
-fn join(message: &mut Message, text: &str) {
+fn join(message: &mut PromptMessage, text: &str) {
     if message.text.is_empty() {
         message.text.push_str(text.trim());
     } else {

@@ -5,12 +5,12 @@
 //! - [`Preset::read`] reads one; the file itself stays as it came, so that what is unknown goes out again.
 //! - [`assemble()`] makes the messages of one request: `order` chooses and fills the parts, `inject` puts
 //!   texts into the chat, `examples` frames example turns, `names` says who speaks, `fit` keeps to
-//!   the budget, `doubles` leaves out what is said twice. What does not go is told, with the reason ([`Left`]).
-//! - [`Preset::body`] writes one, all that it comes to; [`Change`] edits a file and leaves what it does not name as it is.
+//!   the budget, `doubles` leaves out what is said twice. What does not go is told, with the reason ([`OmittedText`]).
+//! - [`Preset::body`] writes one, all that it comes to; [`PresetPatch`] edits a file and leaves what it does not name as it is.
 //! - [`pieces`] is what a trace keeps of a request, [`woven`] makes the request of it again.
 //!
 //! To add a marker (a part whose text comes from somewhere else): a row in `read::KNOWN`, its text in `order.rs`. To add a
-//! setting: a field of [`Settings`], its line in `read.rs`, and who reads it.
+//! setting: a field of [`PresetSettings`], its line in `read.rs`, and who reads it.
 
 mod assemble;
 mod body;
@@ -30,20 +30,20 @@ mod trail;
 
 use serde_json::{Map, Value};
 
-use super::LeftOut;
+use super::OmitReason;
 use crate::tree::Role;
 
-pub use assemble::{Assembled, Unfit, assemble};
-pub use check::Wrong;
-pub use edit::{Change, NotChanged, Seen};
-pub use read::{MAIN, Unreadable, models_of};
-pub use shares::Shares;
-pub use suits::{Closeness, closest};
-pub use trail::{Piece, Shape, pieces, woven};
+pub use assemble::{PromptAssembly, PromptOverflow, assemble};
+pub use check::PresetFieldError;
+pub use edit::{ExpectedPreset, PresetPatch, PresetPatchError};
+pub use read::{MAIN, PresetReadError, models_of};
+pub use shares::PromptShares;
+pub use suits::{ModelMatchRank, closest};
+pub use trail::{TraceLayout, TracePiece, pieces, woven};
 
 /// What a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum GenerationType {
     /// A reply.
     Normal,
     /// More of the last message.
@@ -58,7 +58,7 @@ pub enum Kind {
     Quiet,
 }
 
-impl Kind {
+impl GenerationType {
     /// The word for it in presets.
     pub const fn word(self) -> &'static str {
         match self {
@@ -74,7 +74,7 @@ impl Kind {
 
 /// How speakers are named in the messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Naming {
+pub enum SpeakerNaming {
     /// Never.
     Never,
     /// Before the text, where somebody else than the character of the session speaks.
@@ -91,7 +91,7 @@ pub enum Naming {
 
 /// In what form the messages of a request go.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Form {
+pub enum PromptLayout {
     /// Each part is a message and example turns are the system's, as other programs' presets mean it.
     #[default]
     Parts,
@@ -102,13 +102,13 @@ pub enum Form {
 
 /// What a preset says beside its parts. Texts still hold their macros; an empty one sends nothing.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct PresetSettings {
     /// Tokens of context, the reply's among them; `None` = as the model has.
     pub context: Option<usize>,
     /// Tokens kept free for the reply; `None` = as the server says.
     pub reply: Option<usize>,
     /// How speakers are named.
-    pub naming: Naming,
+    pub naming: SpeakerNaming,
     /// The user's message in a request that has none at its end.
     pub send_if_empty: String,
     /// What asks the model to write as the user.
@@ -134,21 +134,21 @@ pub struct Settings {
     /// Whether neighbouring system messages are joined.
     pub squash: bool,
     /// In what form the messages go.
-    pub form: Form,
+    pub form: PromptLayout,
 }
 
 /// What SillyTavern's form has no place for: under `extensions.clotho` of a preset.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Own {
+pub struct PresetExtensions {
     /// The models for which it is used where a story chose none: aliases or names, `*` for any characters.
     pub models: Vec<String>,
     /// How much of a prompt some of its texts may take.
-    pub shares: Shares,
+    pub shares: PromptShares,
 }
 
 /// Where in the chat a part stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct InChat {
+pub struct ChatPosition {
     /// Messages that come after it.
     pub depth: usize,
     /// Among those of one depth, the higher ones stand nearer the end.
@@ -157,7 +157,7 @@ pub struct InChat {
 
 /// One part of a preset.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct PresetPart {
     /// Its id.
     pub id: String,
     /// What people call it; empty = nothing.
@@ -167,7 +167,7 @@ pub struct Part {
     /// Its text, macros not yet filled in; `None` = a marker, whose text comes from somewhere else.
     pub text: Option<String>,
     /// Where in the chat; `None` = where the order has it.
-    pub in_chat: Option<InChat>,
+    pub in_chat: Option<ChatPosition>,
     /// Whether cards may not replace it.
     pub is_own: bool,
     /// The kinds of request that it is for, as words; empty = all.
@@ -178,9 +178,9 @@ pub struct Part {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preset {
     /// What it says beside its parts.
-    pub settings: Settings,
+    pub settings: PresetSettings,
     /// Its parts, the known ones that it does not name among them.
-    pub parts: Vec<Part>,
+    pub parts: Vec<PresetPart>,
     /// Their order, and which of them are on.
     pub order: Vec<(String, bool)>,
     /// What it says to the model server, under the names that OpenAI-compatible servers know; how long a reply may be is not
@@ -189,23 +189,23 @@ pub struct Preset {
     /// The regex scripts that it brings along.
     pub scripts: Vec<Value>,
     /// What only this program knows of it.
-    pub own: Own,
+    pub own: PresetExtensions,
 }
 
 /// A text with a place of its own: a persona, a note, a card's depth prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Placed {
+pub struct PositionedText {
     /// The text, macros not yet filled in.
     pub text: String,
     /// Where it stands.
-    pub place: Place,
+    pub place: PromptPosition,
     /// Who says it, where the place does not say that.
     pub role: Role,
 }
 
 /// Where a text with a place of its own stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum PromptPosition {
     /// Where its marker is, or for a note after the main part.
     Prompt,
     /// Before the main part.
@@ -222,7 +222,7 @@ pub enum Place {
 
 /// One message of the history, as it goes into a request: hidden parts and regex scripts are done, macros are not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct HistoryMessage {
     /// Who it speaks as; the system's are narration.
     pub role: Role,
     /// The speaker.
@@ -235,7 +235,7 @@ pub struct Said {
 
 /// What lore there is for one request; macros are filled in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Lore {
+pub struct PromptLore {
     /// Before the character.
     pub before: String,
     /// After the character.
@@ -252,7 +252,7 @@ pub struct Lore {
     pub in_chat: Vec<(usize, Role, String)>,
 }
 
-impl Lore {
+impl PromptLore {
     /// None at all.
     pub const NONE: Self = Self {
         before: String::new(),
@@ -267,7 +267,7 @@ impl Lore {
 
 /// A text that somebody puts into the chat of one request: the system's, and as it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Insert {
+pub struct PromptInsert {
     /// What a trace calls it.
     pub slot: String,
     /// Messages that come after it.
@@ -280,7 +280,7 @@ pub struct Insert {
 
 /// How a history is cut that there is no room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cut {
+pub enum HistoryTruncation {
     /// Every request has as much as fits.
     Exact,
     /// In steps, so that the provider finds the beginning of the last request again: as far back as the last request went
@@ -291,9 +291,9 @@ pub enum Cut {
 
 /// What one request is made of.
 #[derive(Debug, Clone)]
-pub struct Given<'a> {
+pub struct PromptInput<'a> {
     /// What it is for.
-    pub kind: Kind,
+    pub kind: GenerationType,
     /// The user's name.
     pub user: &'a str,
     /// The character's name.
@@ -311,24 +311,24 @@ pub struct Given<'a> {
     /// What it puts in place of the last word; empty = nothing.
     pub card_last: &'a str,
     /// A text of the card in the chat.
-    pub card_depth: Option<Placed>,
+    pub card_depth: Option<PositionedText>,
     /// Who the user plays.
-    pub persona: Placed,
+    pub persona: PositionedText,
     /// The author's note, where it is due.
-    pub note: Option<Placed>,
+    pub note: Option<PositionedText>,
     /// The lore that fired.
-    pub lore: &'a Lore,
-    /// The messages, oldest first; for [`Kind::Continue`] the last one is gone on from.
-    pub history: &'a [Said],
+    pub lore: &'a PromptLore,
+    /// The messages, oldest first; for [`GenerationType::Continue`] the last one is gone on from.
+    pub history: &'a [HistoryMessage],
     /// The world as its schemas show it: in the chat just before the newest message. Empty = nothing.
     pub world: &'a str,
     /// What others put into the chat for this request.
-    pub injected: &'a [Insert],
+    pub injected: &'a [PromptInsert],
     /// The user's message where nobody's is, or where a reply has the last word and the preset has none for that: model
     /// servers refuse such requests. Empty = none.
     pub filler: &'a str,
     /// How a history that is too long is cut.
-    pub cut: Cut,
+    pub cut: HistoryTruncation,
     /// Whether no examples are sent.
     pub strips_examples: bool,
     /// Whether examples go before the history where there is not room for both.
@@ -345,7 +345,7 @@ pub struct Given<'a> {
 }
 
 /// What knows the words of a request: macros and the size of texts.
-pub trait Words {
+pub trait PromptRenderer {
     /// Fills in macros; what writing ones write is seen by the next text.
     fn fill(&mut self, text: &str) -> String;
     /// The same for a text that stands in place of another, which it can name as `{{original}}`.
@@ -356,7 +356,7 @@ pub trait Words {
 
 /// Where a message comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum MessageSource {
     /// A part of the preset, by its id; `authorsNote`, `personaDescription`, `lore`, `cardDepth`, `world`, `newChat`, `newExample`,
     /// `nudge`, `sendIfEmpty`, `filler`, `impersonation` for what has no part.
     Part(String),
@@ -366,7 +366,7 @@ pub enum Source {
 
 /// One message of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
+pub struct PromptMessage {
     /// Who it speaks as.
     pub role: Role,
     /// The speaker, where the provider is told in a field.
@@ -374,46 +374,46 @@ pub struct Message {
     /// The text.
     pub text: String,
     /// What it was made of.
-    pub from: Vec<Source>,
+    pub from: Vec<MessageSource>,
 }
 
 /// A text that does not go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
-    /// Which one: a part's id, or a word of [`Source::Part`].
+pub struct OmittedText {
+    /// Which one: a part's id, or a word of [`MessageSource::Part`].
     pub slot: String,
     /// Who would have said it.
     pub role: Role,
     /// The text.
     pub text: String,
     /// Why it does not go.
-    pub why: LeftOut,
+    pub why: OmitReason,
 }
 
-impl Insert {
+impl PromptInsert {
     /// What becomes of it where there is no chat to stand in.
-    fn homeless(&self) -> Left {
+    fn homeless(&self) -> OmittedText {
         let Self { slot, text, .. } = self;
-        Left { slot: slot.clone(), role: Role::System, text: text.clone(), why: LeftOut::NoPlace }
+        OmittedText { slot: slot.clone(), role: Role::System, text: text.clone(), why: OmitReason::NoPlace }
     }
 }
 
-impl Message {
+impl PromptMessage {
     fn part(role: Role, text: impl Into<String>, id: &str) -> Self {
-        Self { role, name: None, text: text.into(), from: vec![Source::Part(id.to_owned())] }
+        Self { role, name: None, text: text.into(), from: vec![MessageSource::Part(id.to_owned())] }
     }
 
     /// What it was made of, in one word.
     fn slot(&self) -> String {
         let slots = self.from.iter().map(|from| match from {
-            Source::Part(id) => id.as_str(),
-            Source::History(_) => "history",
+            MessageSource::Part(id) => id.as_str(),
+            MessageSource::History(_) => "history",
         });
         slots.collect::<Vec<_>>().join("+")
     }
 
     /// The message as one that does not go.
-    fn left(self, why: LeftOut) -> Left {
-        Left { slot: self.slot(), role: self.role, text: self.text, why }
+    fn left(self, why: OmitReason) -> OmittedText {
+        OmittedText { slot: self.slot(), role: self.role, text: self.text, why }
     }
 }

@@ -1,20 +1,20 @@
 //! Who speaks: before a text, in a field, or nowhere.
 
-use super::{Naming, Said};
+use super::{HistoryMessage, SpeakerNaming};
 use crate::tree::Role;
 
 /// Characters of a name that a provider takes in its field.
 const LONGEST: usize = 64;
 
 /// The name in its field, and the text.
-pub(super) fn named(naming: Naming, said: &Said, text: String) -> (Option<String>, String) {
+pub(super) fn named(naming: SpeakerNaming, said: &HistoryMessage, text: String) -> (Option<String>, String) {
     let is_narration = said.role == Role::System;
     match naming {
         _ if said.name.is_empty() => (None, text),
-        Naming::Field => (field(&said.name), text),
-        Naming::Before if !is_narration => (None, format!("{}: {text}", said.name)),
-        Naming::Others if said.is_other && !is_narration => (None, format!("{}: {text}", said.name)),
-        Naming::Never | Naming::Others | Naming::Before | Naming::AsNeeded => (None, text),
+        SpeakerNaming::Field => (field(&said.name), text),
+        SpeakerNaming::Before if !is_narration => (None, format!("{}: {text}", said.name)),
+        SpeakerNaming::Others if said.is_other && !is_narration => (None, format!("{}: {text}", said.name)),
+        SpeakerNaming::Never | SpeakerNaming::Others | SpeakerNaming::Before | SpeakerNaming::AsNeeded => (None, text),
     }
 }
 

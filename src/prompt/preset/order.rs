@@ -1,6 +1,6 @@
 //! The parts of a request in their order, with their texts.
 
-use super::{Given, InChat, Part, Place, Preset, Words};
+use super::{ChatPosition, Preset, PresetPart, PromptInput, PromptPosition, PromptRenderer};
 use crate::tree::Role;
 
 pub(super) const MAIN: &str = "main";
@@ -14,19 +14,19 @@ const TEXTS: [&str; 6] =
 
 /// A part that takes part in a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Filled {
+pub(super) struct RenderedPart {
     pub id: String,
     pub role: Role,
     pub text: String,
-    pub in_chat: Option<InChat>,
+    pub in_chat: Option<ChatPosition>,
 }
 
 /// The parts that are on, in order, filled: first the preset's own texts in this order, whatever place they have in the
 /// request, so that what one of them writes into a variable is read by the later ones; then the markers. A main part that is
 /// off keeps its empty place, beside which a note may stand.
-pub(super) fn filled(preset: &Preset, given: &Given<'_>, words: &mut dyn Words) -> Vec<Filled> {
+pub(super) fn filled(preset: &Preset, given: &PromptInput<'_>, words: &mut dyn PromptRenderer) -> Vec<RenderedPart> {
     let known = |id: &str| preset.parts.iter().find(|part| part.id == id);
-    let mut chosen: Vec<(&Part, bool)> =
+    let mut chosen: Vec<(&PresetPart, bool)> =
         preset.order.iter().filter_map(|(id, is_on)| Some((known(id)?, *is_on))).collect();
     let is_named = |id: &str| preset.order.iter().any(|(named, _)| named == id);
     chosen.extend(TEXTS.iter().filter(|id| !is_named(id)).filter_map(|id| Some((known(id)?, true))));
@@ -34,24 +34,24 @@ pub(super) fn filled(preset: &Preset, given: &Given<'_>, words: &mut dyn Words) 
         *is_on &= part.triggers.is_empty() || part.triggers.iter().any(|kind| kind == given.kind.word());
         *is_on || part.id == MAIN
     });
-    let mut filled: Vec<Filled> = chosen.iter().map(|(part, is_on)| own(part, *is_on, given, words)).collect();
+    let mut filled: Vec<RenderedPart> = chosen.iter().map(|(part, is_on)| own(part, *is_on, given, words)).collect();
     for (filled, (part, _)) in filled.iter_mut().zip(&chosen).filter(|(_, (part, _))| part.text.is_none()) {
         filled.text = marked(preset, &part.id, given, words);
     }
     filled
 }
 
-fn own(part: &Part, is_on: bool, given: &Given<'_>, words: &mut dyn Words) -> Filled {
+fn own(part: &PresetPart, is_on: bool, given: &PromptInput<'_>, words: &mut dyn PromptRenderer) -> RenderedPart {
     let text = match &part.text {
         Some(text) if is_on => replaced(part, text, given, words),
         _ => String::new(),
     };
     let in_chat = part.in_chat.filter(|_| is_on);
-    Filled { id: part.id.clone(), role: part.role, text, in_chat }
+    RenderedPart { id: part.id.clone(), role: part.role, text, in_chat }
 }
 
 /// The text of a part, or what the card puts in its place.
-fn replaced(part: &Part, text: &str, given: &Given<'_>, words: &mut dyn Words) -> String {
+fn replaced(part: &PresetPart, text: &str, given: &PromptInput<'_>, words: &mut dyn PromptRenderer) -> String {
     let card = match part.id.as_str() {
         MAIN => given.card_main,
         LAST => given.card_last,
@@ -60,7 +60,7 @@ fn replaced(part: &Part, text: &str, given: &Given<'_>, words: &mut dyn Words) -
     if card.is_empty() || part.is_own { words.fill(text) } else { words.fill_over(card, text) }
 }
 
-fn marked(preset: &Preset, id: &str, given: &Given<'_>, words: &mut dyn Words) -> String {
+fn marked(preset: &Preset, id: &str, given: &PromptInput<'_>, words: &mut dyn PromptRenderer) -> String {
     let settings = &preset.settings;
     match id {
         "worldInfoBefore" => lore(&settings.lore_format, &given.lore.before, words),
@@ -68,17 +68,17 @@ fn marked(preset: &Preset, id: &str, given: &Given<'_>, words: &mut dyn Words) -
         "charDescription" => words.fill(given.description),
         "charPersonality" => framed(&settings.personality_format, given.personality, words),
         "scenario" => framed(&settings.scenario_format, given.scenario, words),
-        "personaDescription" if given.persona.place == Place::Prompt => words.fill(&given.persona.text),
+        "personaDescription" if given.persona.place == PromptPosition::Prompt => words.fill(&given.persona.text),
         _ => String::new(),
     }
 }
 
-fn lore(frame: &str, text: &str, words: &mut dyn Words) -> String {
+fn lore(frame: &str, text: &str, words: &mut dyn PromptRenderer) -> String {
     if text.is_empty() || frame.is_empty() { text.to_owned() } else { words.fill(frame).replace("{0}", text) }
 }
 
 /// The frame of a text of the card names that text by its macro.
-fn framed(frame: &str, text: &str, words: &mut dyn Words) -> String {
+fn framed(frame: &str, text: &str, words: &mut dyn PromptRenderer) -> String {
     match (text.is_empty(), frame.is_empty()) {
         (true, _) => String::new(),
         (_, true) => words.fill(text),

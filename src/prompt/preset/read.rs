@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::{Form, InChat, Naming, Own, Part, Preset, Settings, Shares};
+use super::{
+    ChatPosition, Preset, PresetExtensions, PresetPart, PresetSettings, PromptLayout, PromptShares, SpeakerNaming,
+};
 use crate::tree::Role;
 
 /// The list of `prompt_order` that counts; the one of 100000 is left over from older versions.
@@ -63,7 +65,7 @@ const OWN_ORDER: [&str; 10] = [
 
 /// Why a file is no preset.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unreadable {
+pub enum PresetReadError {
     /// It has no parts and no settings of one.
     #[error("neither `prompts` nor a setting of a chat-completion preset is in it")]
     NoPreset,
@@ -72,13 +74,13 @@ pub enum Unreadable {
     TooMany(usize),
 }
 
-impl Default for Settings {
+impl Default for PresetSettings {
     fn default() -> Self {
         let text = |text: &str| text.to_owned();
         Self {
             context: None,
             reply: None,
-            naming: Naming::Others,
+            naming: SpeakerNaming::Others,
             send_if_empty: String::new(),
             impersonation: text(
                 "Write {{user}}'s next message, in {{user}}'s own voice and from {{user}}'s point of view. Never speak for {{char}}.",
@@ -93,7 +95,7 @@ impl Default for Settings {
             impersonation_prefill: String::new(),
             continue_prefill: false,
             squash: false,
-            form: Form::Parts,
+            form: PromptLayout::Parts,
         }
     }
 }
@@ -103,12 +105,12 @@ impl Default for Preset {
     fn default() -> Self {
         let order = KNOWN.iter().map(|(id, _, is_on)| ((*id).to_owned(), *is_on)).collect();
         let mut preset = Self {
-            settings: Settings::default(),
+            settings: PresetSettings::default(),
             order,
             parts: Vec::new(),
             samplers: Map::new(),
             scripts: Vec::new(),
-            own: Own::default(),
+            own: PresetExtensions::default(),
         };
         preset.add_known();
         preset
@@ -118,16 +120,16 @@ impl Default for Preset {
 impl Preset {
     /// Our own, by which prompts are made where nobody chose another.
     pub fn own() -> Self {
-        let settings = Settings {
+        let settings = PresetSettings {
             impersonation: IMPERSONATION.to_owned(),
             new_chat: String::new(),
             new_example: String::new(),
             scenario_format: String::new(),
             personality_format: String::new(),
             continue_prefill: true,
-            naming: Naming::AsNeeded,
-            form: Form::Turns,
-            ..Settings::default()
+            naming: SpeakerNaming::AsNeeded,
+            form: PromptLayout::Turns,
+            ..PresetSettings::default()
         };
         let order = OWN_ORDER.iter().map(|id| ((*id).to_owned(), true)).collect();
         Self { settings, order, ..Self::default() }
@@ -137,18 +139,18 @@ impl Preset {
     ///
     /// # Errors
     /// It is none, or has more parts than anybody wrote.
-    pub fn read(map: &Map<String, Value>) -> Result<Self, Unreadable> {
+    pub fn read(map: &Map<String, Value>) -> Result<Self, PresetReadError> {
         let list = |key: &str| map.get(key).and_then(Value::as_array);
         if list("prompts").is_none() && !map.keys().any(|key| key.starts_with("openai_") || key == "new_chat_prompt") {
-            return Err(Unreadable::NoPreset);
+            return Err(PresetReadError::NoPreset);
         }
         let prompts = list("prompts").map(Vec::as_slice).unwrap_or_default();
         if prompts.len() > MOST_PARTS {
-            return Err(Unreadable::TooMany(prompts.len()));
+            return Err(PresetReadError::TooMany(prompts.len()));
         }
         let scripts = map.get("extensions").and_then(|extensions| extensions.get("regex_scripts")?.as_array());
         let scripts = scripts.cloned().unwrap_or_default();
-        let own = Own { models: models_of(map), shares: shares(map) };
+        let own = PresetExtensions { models: models_of(map), shares: shares(map) };
         let mut preset = Self { settings: settings(map), samplers: samplers(map), scripts, own, ..Self::default() };
         preset.parts = prompts.iter().filter_map(Value::as_object).filter_map(part).collect();
         if let Some(order) = list("prompt_order").and_then(|orders| order(orders)) {
@@ -161,7 +163,7 @@ impl Preset {
     fn add_known(&mut self) {
         for (id, text, _) in KNOWN {
             if !self.parts.iter().any(|part| part.id == id) {
-                let part = Part {
+                let part = PresetPart {
                     id: id.to_owned(),
                     name: called(id).to_owned(),
                     role: Role::System,
@@ -176,12 +178,12 @@ impl Preset {
     }
 }
 
-fn settings(map: &Map<String, Value>) -> Settings {
-    let own = Settings::default();
+fn settings(map: &Map<String, Value>) -> PresetSettings {
+    let own = PresetSettings::default();
     let text = |key: &str, own: String| map.get(key).and_then(Value::as_str).map_or(own, str::to_owned);
     let is = |key: &str| map.get(key).and_then(Value::as_bool).unwrap_or_default();
     let tokens = |key: &str| map.get(key).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
-    Settings {
+    PresetSettings {
         context: tokens("openai_max_context"),
         reply: tokens("openai_max_tokens"),
         naming: naming(map),
@@ -197,7 +199,7 @@ fn settings(map: &Map<String, Value>) -> Settings {
         impersonation_prefill: text("assistant_impersonation", own.impersonation_prefill),
         continue_prefill: is("continue_prefill"),
         squash: is("squash_system_messages"),
-        form: if ours(map, "form") == Some(&TURNS.into()) { Form::Turns } else { own.form },
+        form: if ours(map, "form") == Some(&TURNS.into()) { PromptLayout::Turns } else { own.form },
     }
 }
 
@@ -206,9 +208,9 @@ pub(super) fn called(id: &str) -> &'static str {
     CALLED.iter().find(|(known, _)| *known == id).map_or("", |(_, name)| name)
 }
 
-/// The word of [`Form::Turns`].
+/// The word of [`PromptLayout::Turns`].
 pub(super) const TURNS: &str = "turns";
-/// The word of [`Naming::AsNeeded`].
+/// The word of [`SpeakerNaming::AsNeeded`].
 pub(super) const AS_NEEDED: &str = "asNeeded";
 
 /// What stands under `extensions.clotho`.
@@ -221,10 +223,10 @@ pub fn models_of(map: &Map<String, Value>) -> Vec<String> {
     texts(map, "models")
 }
 
-fn shares(map: &Map<String, Value>) -> Shares {
+fn shares(map: &Map<String, Value>) -> PromptShares {
     let percent = |key: &str| ours(map, "shares")?.get(key)?.as_u64().and_then(|n| usize::try_from(n).ok());
     let percent = |key| percent(key).map(|n| n.min(100));
-    Shares {
+    PromptShares {
         lore: percent("lore"),
         examples: percent("examples"),
         recalled: percent("recalled"),
@@ -253,26 +255,26 @@ fn samplers(map: &Map<String, Value>) -> Map<String, Value> {
     samplers
 }
 
-fn naming(map: &Map<String, Value>) -> Naming {
+fn naming(map: &Map<String, Value>) -> SpeakerNaming {
     if ours(map, "names") == Some(&AS_NEEDED.into()) {
-        return Naming::AsNeeded;
+        return SpeakerNaming::AsNeeded;
     }
     match map.get("names_behavior").and_then(Value::as_i64) {
-        Some(-1) => Naming::Never,
-        Some(1) => Naming::Field,
-        Some(2) => Naming::Before,
-        _ => Naming::Others,
+        Some(-1) => SpeakerNaming::Never,
+        Some(1) => SpeakerNaming::Field,
+        Some(2) => SpeakerNaming::Before,
+        _ => SpeakerNaming::Others,
     }
 }
 
-fn part(map: &Map<String, Value>) -> Option<Part> {
+fn part(map: &Map<String, Value>) -> Option<PresetPart> {
     let text = |key: &str| map.get(key).and_then(Value::as_str);
     let is = |key: &str| map.get(key).and_then(Value::as_bool).unwrap_or_default();
     let number = |key: &str, absent: i64| map.get(key).and_then(Value::as_i64).unwrap_or(absent);
     let depth = usize::try_from(number("injection_depth", 4)).unwrap_or_default();
-    let in_chat = InChat { depth, order: number("injection_order", 100) };
+    let in_chat = ChatPosition { depth, order: number("injection_order", 100) };
     let triggers = map.get("injection_trigger").and_then(Value::as_array).into_iter().flatten();
-    Some(Part {
+    Some(PresetPart {
         id: text("identifier")?.to_owned(),
         name: text("name").unwrap_or_default().to_owned(),
         role: text("role").and_then(Role::from_word).unwrap_or(Role::System),

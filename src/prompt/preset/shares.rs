@@ -3,7 +3,7 @@
 /// Parts of a prompt in percent of it; `None` = as where no preset says anything. What has to go (the parts with texts of
 /// their own, card and persona, the newest message) keeps to none of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Shares {
+pub struct PromptShares {
     /// The most for lore.
     pub lore: Option<usize>,
     /// The most for examples.
@@ -14,7 +14,7 @@ pub struct Shares {
     pub history: Option<usize>,
 }
 
-impl Shares {
+impl PromptShares {
     /// The most tokens that what is recalled takes of a prompt of so many.
     pub fn for_recalled(&self, prompt: usize) -> usize {
         most(self.recalled, prompt).min(self.beside_history(prompt))
@@ -54,15 +54,15 @@ mod tests {
 
     #[test]
     fn shares_are_parts_of_the_prompt() {
-        let none = Shares::default();
+        let none = PromptShares::default();
         assert_eq!(
             (none.for_lore(1000, 0), none.for_recalled(1000), none.for_history(1000)),
             (usize::MAX, usize::MAX, None)
         );
-        let shares = Shares { lore: Some(40), examples: Some(10), recalled: Some(30), history: Some(50) };
+        let shares = PromptShares { lore: Some(40), examples: Some(10), recalled: Some(30), history: Some(50) };
         assert_eq!((shares.for_recalled(1000), shares.for_lore(1000, 300)), (300, 200), "half is the history's");
         assert_eq!((shares.for_lore(1000, 0), shares.for_examples(1000)), (400, 100));
-        let all = Shares { history: Some(100), ..none };
+        let all = PromptShares { history: Some(100), ..none };
         assert_eq!((all.for_lore(1000, 0), all.for_recalled(1000)), (0, 0));
     }
 }

@@ -1,10 +1,10 @@
 //! Neighbouring system messages become one.
 
-use super::{Message, Source};
+use super::{MessageSource, PromptMessage};
 use crate::tree::Role;
 
-pub(super) fn squash(messages: Vec<Message>) -> Vec<Message> {
-    let mut out: Vec<Message> = Vec::with_capacity(messages.len());
+pub(super) fn squash(messages: Vec<PromptMessage>) -> Vec<PromptMessage> {
+    let mut out: Vec<PromptMessage> = Vec::with_capacity(messages.len());
     for message in messages {
         match out.last_mut().filter(|last| may_join(last) && may_join(&message)) {
             Some(last) => {
@@ -19,7 +19,8 @@ pub(super) fn squash(messages: Vec<Message>) -> Vec<Message> {
 }
 
 /// What stands between two parts of a request stays by itself.
-fn may_join(message: &Message) -> bool {
-    let separates = |from: &Source| matches!(from, Source::Part(id) if id == "newChat" || id == "newExample");
+fn may_join(message: &PromptMessage) -> bool {
+    let separates =
+        |from: &MessageSource| matches!(from, MessageSource::Part(id) if id == "newChat" || id == "newExample");
     message.role == Role::System && message.name.is_none() && !message.from.iter().any(separates)
 }

@@ -2,20 +2,20 @@
 
 /// How closely a pattern names a model: a whole name is closer than any pattern, and of two patterns the one that says more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Closeness {
+pub struct ModelMatchRank {
     is_whole: bool,
     said: usize,
 }
 
 /// The closest of some patterns that names a model by one of its names, whatever their case.
-pub fn closest<'a>(patterns: &'a [String], names: &[String]) -> Option<(Closeness, &'a str)> {
+pub fn closest<'a>(patterns: &'a [String], names: &[String]) -> Option<(ModelMatchRank, &'a str)> {
     let names: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
     let close = |pattern: &'a String| {
         let lower = pattern.to_lowercase();
         let is_whole = !lower.contains('*');
         // Of two whole names none says more: an alias is as good as what it stands for, however long.
         let said = if is_whole { 0 } else { lower.chars().filter(|c| *c != '*').count() };
-        let closeness = Closeness { is_whole, said };
+        let closeness = ModelMatchRank { is_whole, said };
         names.iter().any(|name| matches(&lower, name)).then_some((closeness, pattern.as_str()))
     };
     // Of two that say as much the first one counts.

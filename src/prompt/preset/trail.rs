@@ -1,12 +1,12 @@
 //! What is kept of a request so that it can be made again: everything that the history alone does not say, and where it stood.
 
-use super::{Message, Source};
-use crate::prompt::{Line, Sent};
+use super::{MessageSource, PromptMessage};
+use crate::prompt::{OutgoingMessage, PromptLine};
 use crate::tree::Role;
 
 /// A message of a request that is not a line of the history as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
+pub struct TracePiece {
     /// What it was made of: the names of parts.
     pub slot: String,
     /// How many lines of the history stand before it.
@@ -14,12 +14,12 @@ pub struct Piece {
     /// Whether it stands in place of the line there: macros or scripts changed that, or it went into another message.
     pub is_over: bool,
     /// What was sent; an empty text for a line that was not.
-    pub sent: Sent,
+    pub sent: OutgoingMessage,
 }
 
 /// How messages are made of lines and pieces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Shape {
+pub struct TraceLayout {
     /// Whether each line of the history is sent with its speaker before it.
     pub is_named: bool,
     /// Whether neighbours of one role are one message.
@@ -27,22 +27,28 @@ pub struct Shape {
 }
 
 /// The pieces of a request; `lines` are those of the history that went, the first of them number `first` of what was given.
-pub fn pieces(messages: &[Message], lines: &[Line], first: usize, Shape { is_named, .. }: Shape) -> Vec<Piece> {
+pub fn pieces(
+    messages: &[PromptMessage],
+    lines: &[PromptLine],
+    first: usize,
+    TraceLayout { is_named, .. }: TraceLayout,
+) -> Vec<TracePiece> {
     let mut pieces = Vec::new();
     let mut next = 0;
     for message in messages {
-        let sent = Sent { role: message.role, name: message.name.clone(), text: message.text.clone() };
+        let sent = OutgoingMessage { role: message.role, name: message.name.clone(), text: message.text.clone() };
         let places: Vec<usize> = message.from.iter().filter_map(|from| place(from, first, next, lines.len())).collect();
-        let alone = matches!(message.from.as_slice(), [Source::History(_)]).then(|| places.first().copied()).flatten();
+        let alone =
+            matches!(message.from.as_slice(), [MessageSource::History(_)]).then(|| places.first().copied()).flatten();
         if let Some(at) = alone {
             pieces.extend(unsent(lines, next, at, is_named));
             if plain(lines, at, is_named).as_ref() != Some(&sent) {
-                pieces.push(Piece { slot: "history".to_owned(), at, is_over: true, sent });
+                pieces.push(TracePiece { slot: "history".to_owned(), at, is_over: true, sent });
             }
             next = at + 1;
             continue;
         }
-        pieces.push(Piece { slot: message.slot(), at: next, is_over: false, sent });
+        pieces.push(TracePiece { slot: message.slot(), at: next, is_over: false, sent });
         if let Some(last) = places.last() {
             pieces.extend(unsent(lines, next, last + 1, is_named));
             next = last + 1;
@@ -53,7 +59,11 @@ pub fn pieces(messages: &[Message], lines: &[Line], first: usize, Shape { is_nam
 }
 
 /// The messages of a request, made again.
-pub fn woven(pieces: &[Piece], lines: &[Line], Shape { is_named, is_joined }: Shape) -> Vec<Sent> {
+pub fn woven(
+    pieces: &[TracePiece],
+    lines: &[PromptLine],
+    TraceLayout { is_named, is_joined }: TraceLayout,
+) -> Vec<OutgoingMessage> {
     let mut sent = Vec::new();
     let mut next = 0;
     for piece in pieces {
@@ -70,8 +80,8 @@ pub fn woven(pieces: &[Piece], lines: &[Line], Shape { is_named, is_joined }: Sh
 }
 
 /// Neighbours of one role, one below the other with a blank line between; blank ones are none.
-fn joined(sent: Vec<Sent>) -> Vec<Sent> {
-    let mut joined: Vec<Sent> = Vec::new();
+fn joined(sent: Vec<OutgoingMessage>) -> Vec<OutgoingMessage> {
+    let mut joined: Vec<OutgoingMessage> = Vec::new();
     for message in sent.into_iter().filter(|message| !message.text.trim().is_empty()) {
         match joined.last_mut().filter(|last| last.role == message.role && last.name == message.name) {
             Some(last) => {
@@ -85,16 +95,16 @@ fn joined(sent: Vec<Sent>) -> Vec<Sent> {
 }
 
 /// The place of a source among the lines that went, if it is one that no earlier message has passed.
-fn place(from: &Source, first: usize, next: usize, len: usize) -> Option<usize> {
-    let Source::History(at) = from else { return None };
+fn place(from: &MessageSource, first: usize, next: usize, len: usize) -> Option<usize> {
+    let MessageSource::History(at) = from else { return None };
     at.checked_sub(first).filter(|at| (next..len).contains(at))
 }
 
 /// Lines that were not sent by themselves.
-fn unsent(lines: &[Line], from: usize, to: usize, is_named: bool) -> impl Iterator<Item = Piece> {
+fn unsent(lines: &[PromptLine], from: usize, to: usize, is_named: bool) -> impl Iterator<Item = TracePiece> {
     (from..to).filter_map(move |at| {
-        let sent = Sent { text: String::new(), ..plain(lines, at, is_named)? };
-        (!plain(lines, at, is_named)?.text.is_empty()).then_some(Piece {
+        let sent = OutgoingMessage { text: String::new(), ..plain(lines, at, is_named)? };
+        (!plain(lines, at, is_named)?.text.is_empty()).then_some(TracePiece {
             slot: "history".to_owned(),
             at,
             is_over: true,
@@ -104,11 +114,11 @@ fn unsent(lines: &[Line], from: usize, to: usize, is_named: bool) -> impl Iterat
 }
 
 /// A line as it is sent where nothing changed it.
-fn plain(lines: &[Line], at: usize, is_named: bool) -> Option<Sent> {
+fn plain(lines: &[PromptLine], at: usize, is_named: bool) -> Option<OutgoingMessage> {
     let line = lines.get(at)?;
     let text = match &line.name {
         Some(name) if is_named && line.role != Role::System => format!("{name}: {}", line.text),
         _ => line.text.clone(),
     };
-    Some(Sent { role: line.role, name: None, text })
+    Some(OutgoingMessage { role: line.role, name: None, text })
 }

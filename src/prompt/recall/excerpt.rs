@@ -1,6 +1,6 @@
 //! The part of a long text that is worth being told again.
 
-use crate::prompt::Measure;
+use crate::prompt::TokenMeasure;
 
 /// Where texts may be cut.
 const ENDS: [char; 9] = ['\n', '.', '!', '?', '。', '！', '？', '…', '；'];
@@ -8,7 +8,7 @@ const ENDS: [char; 9] = ['\n', '.', '!', '?', '。', '！', '？', '…', '；']
 const CUT: &str = "…";
 
 /// A text, or of one that takes more tokens than there are the sentences around the one that weighs most.
-pub fn excerpt(text: &str, most: usize, measure: &Measure, weigh: impl Fn(&str) -> f32) -> String {
+pub fn excerpt(text: &str, most: usize, measure: &TokenMeasure, weigh: impl Fn(&str) -> f32) -> String {
     let text = text.trim();
     let tokens = |text: &str| measure.message(text);
     if tokens(text) <= most {
@@ -41,7 +41,7 @@ pub fn excerpt(text: &str, most: usize, measure: &Measure, weigh: impl Fn(&str) 
 }
 
 /// The longest beginning of a text that takes no more tokens than there are.
-fn shortened(text: &str, most: usize, measure: &Measure) -> String {
+fn shortened(text: &str, most: usize, measure: &TokenMeasure) -> String {
     let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
     let beginning = |end: &usize| text.get(..*end).unwrap_or_default();
     let fitting = ends.partition_point(|end| measure.message(beginning(end)) <= most);
@@ -55,7 +55,7 @@ mod tests {
     use crate::prompt::tokens;
 
     fn excerpt(text: &str, most: usize, weigh: impl Fn(&str) -> f32) -> String {
-        super::excerpt(text, most, &Measure::default(), weigh)
+        super::excerpt(text, most, &TokenMeasure::default(), weigh)
     }
 
     fn weigh(word: &'static str) -> impl Fn(&str) -> f32 {

@@ -1,8 +1,8 @@
 //! Recall: which of many texts are worth being told again, and how a prompt tells them. Pure: the texts, their terms
 //! and who compares vectors are handed in.
 //!
-//! - `words`: texts ranked by the words that they share with what was said last ([`Query`])
-//! - `nearest`: who finds the nearest vectors ([`Nearest`]), and the exact comparison of two
+//! - `words`: texts ranked by the words that they share with what was said last ([`RecallQuery`])
+//! - `nearest`: who finds the nearest vectors ([`NearestVectors`]), and the exact comparison of two
 //! - `fuse`: several rankings of the same texts as one, by places and not by scores, which have no common measure
 //! - `excerpt`: the part of a long text that is worth it
 //!
@@ -15,24 +15,24 @@ mod words;
 
 pub use excerpt::excerpt;
 pub use fuse::fused;
-pub use nearest::{Nearest, similarity, strongest};
-pub use words::{Counted, Query};
+pub use nearest::{NearestVectors, similarity, strongest};
+pub use words::{RecallQuery, TermCounts};
 
-use super::Measure;
+use super::TokenMeasure;
 
 /// What stands above what is recalled.
 const HEAD: &str = "What was said or written earlier, out of sight of the messages above, the oldest first:";
 
 /// A text that is told again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Memory {
+pub struct RecalledText {
     /// Who said it, or where it is written.
     pub whose: String,
     /// The text, or the part of it that is worth it.
     pub text: String,
 }
 
-impl Memory {
+impl RecalledText {
     /// As it stands in a prompt.
     pub fn told(&self) -> String {
         format!("[{}] {}", self.whose, self.text)
@@ -40,16 +40,16 @@ impl Memory {
 }
 
 /// The block of a prompt that tells all of them; empty for none.
-pub fn block(memories: &[Memory]) -> String {
+pub fn block(memories: &[RecalledText]) -> String {
     if memories.is_empty() {
         return String::new();
     }
-    let told: Vec<String> = memories.iter().map(Memory::told).collect();
+    let told: Vec<String> = memories.iter().map(RecalledText::told).collect();
     format!("{HEAD}\n{}", told.join("\n"))
 }
 
 /// Tokens that a block takes beside its texts.
-pub fn frame(measure: &Measure) -> usize {
+pub fn frame(measure: &TokenMeasure) -> usize {
     measure.message(HEAD)
 }
 
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_block_tells_who_said_what() {
-        let memory = |whose: &str, text: &str| Memory { whose: whose.into(), text: text.into() };
+        let memory = |whose: &str, text: &str| RecalledText { whose: whose.into(), text: text.into() };
         assert_eq!(block(&[]), "");
         let told = block(&[memory("Rin", "The key is blue."), memory("Maps", "North.")]);
         assert!(told.ends_with("first:\n[Rin] The key is blue.\n[Maps] North."), "{told}");

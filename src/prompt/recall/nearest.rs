@@ -2,7 +2,7 @@
 //! place behind the same trait, and has to pass the same tests (`tests/it/http/nearest.rs`).
 
 /// Vectors of texts, by the hashes of those.
-pub trait Nearest {
+pub trait NearestVectors {
     /// How it fails.
     type Error;
 

@@ -14,35 +14,35 @@ const MANY: f32 = 8.0;
 
 /// What is asked for.
 #[derive(Debug, Clone, Default)]
-pub struct Query {
+pub struct RecallQuery {
     terms: HashMap<String, usize>,
     weights: Vec<f32>,
 }
 
 /// What a text has of it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Counted {
+pub struct TermCounts {
     /// Terms of the text.
     length: f32,
     /// Which term of the query, and how often.
     found: Vec<(usize, f32)>,
 }
 
-impl Counted {
+impl TermCounts {
     /// A text of so many terms that has none of what is asked for, so far.
     pub const fn of(length: f32) -> Self {
         Self { length, found: Vec::new() }
     }
 }
 
-impl Query {
+impl RecallQuery {
     /// Every term that is asked for.
     pub fn terms(&self) -> impl Iterator<Item = &str> {
         self.terms.keys().map(String::as_str)
     }
 
     /// Notes that a text of a known length has a term so often.
-    pub fn found(&self, term: &str, times: f32, text: &mut Counted) {
+    pub fn found(&self, term: &str, times: f32, text: &mut TermCounts) {
         text.found.extend(self.terms.get(term).map(|at| (*at, times)));
     }
 
@@ -67,7 +67,7 @@ impl Query {
     }
 
     /// Counts a term of a text.
-    pub fn count(&self, term: &str, text: &mut Counted) {
+    pub fn count(&self, term: &str, text: &mut TermCounts) {
         text.length += 1.0;
         let Some(at) = self.terms.get(term) else { return };
         match text.found.iter_mut().find(|(term, _)| term == at) {
@@ -78,7 +78,7 @@ impl Query {
 
     /// The best of these texts, the best first, with their scores; what shares only words that most of them have is
     /// left out.
-    pub fn ranked(&self, texts: &[Counted], most: usize) -> Vec<(usize, f32)> {
+    pub fn ranked(&self, texts: &[TermCounts], most: usize) -> Vec<(usize, f32)> {
         let all = texts.iter().map(|_| 1.0).sum::<f32>();
         let average = (texts.iter().map(|text| text.length).sum::<f32>() / all.max(1.0)).max(1.0);
         let mut holders = vec![0.0_f32; self.weights.len()];
@@ -88,7 +88,7 @@ impl Query {
             }
         }
         let rare: Vec<f32> = holders.iter().map(|holders| rarity(*holders, all)).collect();
-        let score = |text: &Counted| -> f32 {
+        let score = |text: &TermCounts| -> f32 {
             let held = SATURATION * (1.0 - LENGTH + LENGTH * text.length / average);
             let of = |(at, times): &(usize, f32)| {
                 let weight = self.weights.get(*at)? * rare.get(*at)?;
@@ -117,12 +117,12 @@ mod tests {
     use super::*;
 
     fn ranked(asked: &str, texts: &[&str]) -> Vec<usize> {
-        let mut query = Query::default();
+        let mut query = RecallQuery::default();
         asked.split(' ').for_each(|term| query.ask(term, 1.0));
-        let counted: Vec<Counted> = texts
+        let counted: Vec<TermCounts> = texts
             .iter()
             .map(|text| {
-                let mut counted = Counted::default();
+                let mut counted = TermCounts::default();
                 text.split(' ').for_each(|term| query.count(term, &mut counted));
                 counted
             })
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_term_that_is_asked_for_twice_weighs_as_its_heavier() {
-        let mut query = Query::default();
+        let mut query = RecallQuery::default();
         query.ask("a", 0.3);
         query.ask("a", 1.0);
         query.ask("a", 0.5);

@@ -1,39 +1,39 @@
 //! One script on one text.
 
-use crate::prompt::pattern::{Match, Pattern, RanAway, Steps, Text};
+use crate::prompt::pattern::{JsRegex, RegexMatch, StepBudget, StepLimitError, Utf16Text};
 
-use super::read::Script;
-use super::{Filler, MOST_GROWTH, Place, Use};
+use super::read::RegexScript;
+use super::{MOST_GROWTH, MacroFiller, ScriptPlacement, ScriptUse};
 
 /// Why a text was not changed.
-pub(super) enum Fail {
-    RanAway(RanAway),
+pub(super) enum ScriptFailure {
+    RanAway(StepLimitError),
     TooLarge,
 }
 
-impl From<RanAway> for Fail {
-    fn from(gone: RanAway) -> Self {
+impl From<StepLimitError> for ScriptFailure {
+    fn from(gone: StepLimitError) -> Self {
         Self::RanAway(gone)
     }
 }
 
 /// A piece of what is put in place of a match.
 #[derive(Debug, PartialEq, Eq)]
-enum Piece<'a> {
+enum ReplacementPiece<'a> {
     Text(&'a str),
     Group(usize),
     Named(&'a str),
 }
 
-impl Script {
+impl RegexScript {
     /// Whether it runs on a text for a use.
-    pub(super) fn is_for(&self, what_for: Use, place: Place<'_>) -> bool {
+    pub(super) fn is_for(&self, what_for: ScriptUse, place: ScriptPlacement<'_>) -> bool {
         let neither = !self.for_display && !self.for_prompt;
         let (is_meant, has_depth) = match what_for {
-            Use::Stored => (neither, false),
-            Use::Edited => (neither && self.on_edit, false),
-            Use::Display => (self.for_display, true),
-            Use::Prompt => (self.for_prompt, true),
+            ScriptUse::Stored => (neither, false),
+            ScriptUse::Edited => (neither && self.on_edit, false),
+            ScriptUse::Display => (self.for_display, true),
+            ScriptUse::Prompt => (self.for_prompt, true),
         };
         let is_there = self.placements.as_ref().is_some_and(|placements| placements.contains(&place.placement));
         is_meant && is_there && (!has_depth || self.reaches(place.depth))
@@ -42,14 +42,14 @@ impl Script {
 
 /// What a script makes of a text; `None` where it finds nothing in it, or makes the same of it.
 pub(super) fn change(
-    script: &Script,
-    pattern: &Pattern,
-    whole: &Text<'_>,
+    script: &RegexScript,
+    pattern: &JsRegex,
+    whole: &Utf16Text<'_>,
     speaker: Option<&str>,
-    steps: &mut Steps,
-    filler: &mut dyn Filler,
-) -> Result<Option<String>, Fail> {
-    let mut own = Steps::new(Steps::for_text(whole.len()).left().min(steps.left()));
+    steps: &mut StepBudget,
+    filler: &mut dyn MacroFiller,
+) -> Result<Option<String>, ScriptFailure> {
+    let mut own = StepBudget::new(StepBudget::for_text(whole.len()).left().min(steps.left()));
     let before = own.left();
     let found = pattern.matches(whole, &mut own);
     let paid = steps.pay(before - own.left());
@@ -59,7 +59,7 @@ pub(super) fn change(
         return Ok(None);
     }
     let pieces = pieces(&script.replace);
-    let trim: Vec<String> = match pieces.iter().any(|piece| !matches!(piece, Piece::Text(_))) {
+    let trim: Vec<String> = match pieces.iter().any(|piece| !matches!(piece, ReplacementPiece::Text(_))) {
         true => script.trim.iter().map(|text| filler.fill(text, speaker)).filter(|text| !text.is_empty()).collect(),
         false => Vec::new(),
     };
@@ -75,7 +75,7 @@ pub(super) fn change(
         let is_plain = !instead.contains(['{', '<', '\\']);
         out.push_str(&if is_plain { instead } else { filler.fill(&instead, None) });
         if out.len() > most {
-            return Err(Fail::TooLarge);
+            return Err(ScriptFailure::TooLarge);
         }
         done = range.end;
     }
@@ -85,36 +85,36 @@ pub(super) fn change(
 
 /// What stands in place of a match, macros not filled in yet.
 fn instead(
-    pieces: &[Piece<'_>],
+    pieces: &[ReplacementPiece<'_>],
     trim: &[String],
-    pattern: &Pattern,
-    whole: &Text<'_>,
-    found: &Match,
+    pattern: &JsRegex,
+    whole: &Utf16Text<'_>,
+    found: &RegexMatch,
     most: usize,
-) -> Result<String, Fail> {
+) -> Result<String, ScriptFailure> {
     let mut out = String::new();
     for piece in pieces {
         let range = match piece {
-            Piece::Text(text) => {
+            ReplacementPiece::Text(text) => {
                 out.push_str(text);
                 continue;
             }
-            Piece::Group(group) => found.group(*group),
-            Piece::Named(name) => pattern.named(name, found),
+            ReplacementPiece::Group(group) => found.group(*group),
+            ReplacementPiece::Named(name) => pattern.named(name, found),
         };
         let Some(range) = range else { continue };
         let group = whole.piece(range);
         let trimmed = trim.iter().fold(group.into_owned(), |text, away| text.replace(away.as_str(), ""));
         out.push_str(&trimmed);
         if out.len() > most {
-            return Err(Fail::TooLarge);
+            return Err(ScriptFailure::TooLarge);
         }
     }
     Ok(out)
 }
 
 /// Reads a replacement: `$1`, `$<name>`, and `{{match}}` in any case, which is `$0`.
-fn pieces(replace: &str) -> Vec<Piece<'_>> {
+fn pieces(replace: &str) -> Vec<ReplacementPiece<'_>> {
     const MATCH: &str = "{{match}}";
     let mut pieces = Vec::new();
     let (mut from, mut at) = (0, 0);
@@ -122,31 +122,31 @@ fn pieces(replace: &str) -> Vec<Piece<'_>> {
         at += next;
         let rest = replace.get(at..).unwrap_or_default();
         let is_match = rest.get(..MATCH.len()).is_some_and(|word| word.eq_ignore_ascii_case(MATCH));
-        let found = if is_match { Some((Piece::Group(0), MATCH.len())) } else { dollar(rest) };
+        let found = if is_match { Some((ReplacementPiece::Group(0), MATCH.len())) } else { dollar(rest) };
         let Some((piece, length)) = found else {
             at += 1;
             continue;
         };
-        pieces.extend(replace.get(from..at).filter(|text| !text.is_empty()).map(Piece::Text));
+        pieces.extend(replace.get(from..at).filter(|text| !text.is_empty()).map(ReplacementPiece::Text));
         pieces.push(piece);
         at += length;
         from = at;
     }
-    pieces.extend(replace.get(from..).filter(|text| !text.is_empty()).map(Piece::Text));
+    pieces.extend(replace.get(from..).filter(|text| !text.is_empty()).map(ReplacementPiece::Text));
     pieces
 }
 
 /// The group that a `$` stands for, and how many bytes say so.
-fn dollar(rest: &str) -> Option<(Piece<'_>, usize)> {
+fn dollar(rest: &str) -> Option<(ReplacementPiece<'_>, usize)> {
     let behind = rest.strip_prefix('$')?;
     let digits = behind.bytes().take_while(u8::is_ascii_digit).count();
     if digits > 0 {
         // A number that is too large is the number of no group.
         let number = behind.get(..digits)?.parse().unwrap_or(usize::MAX);
-        return Some((Piece::Group(number), 1 + digits));
+        return Some((ReplacementPiece::Group(number), 1 + digits));
     }
     let (name, _) = behind.strip_prefix('<')?.split_once('>')?;
-    (!name.is_empty()).then_some((Piece::Named(name), 3 + name.len()))
+    (!name.is_empty()).then_some((ReplacementPiece::Named(name), 3 + name.len()))
 }
 
 #[cfg(test)]
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn what_a_dollar_means() {
-        use Piece::{Group, Named, Text};
+        use ReplacementPiece::{Group, Named, Text};
         for (replace, expected) in [
             ("[$1]", vec![Text("["), Group(1), Text("]")]),
             ("$01$12x", vec![Group(1), Group(12), Text("x")]),

@@ -1,15 +1,15 @@
 //! What a script looks for, as a pattern.
 
-use crate::prompt::pattern::{Invalid, Pattern};
+use crate::prompt::pattern::{JsRegex, RegexSyntaxError};
 
-use super::Filler;
-use super::read::{FindMacros, Script};
+use super::MacroFiller;
+use super::read::{FindMacros, RegexScript};
 
 /// Flags that are taken for flags. The engine that the scripts were written for knows not all of them.
 const FLAGS: &str = "gmixXsuUAJ";
 
 /// What a script looks for, with its macros filled in.
-pub(super) fn text(script: &Script, filler: &mut dyn Filler) -> String {
+pub(super) fn text(script: &RegexScript, filler: &mut dyn MacroFiller) -> String {
     match script.macros {
         FindMacros::Plain => script.find.clone(),
         FindMacros::Raw => filler.fill(&script.find, None),
@@ -21,21 +21,21 @@ pub(super) fn text(script: &Script, filler: &mut dyn Filler) -> String {
 ///
 /// Only the first line that has something in it counts. Between slashes it has flags, the letters behind the last slash;
 /// with letters that are no flags, or one twice, all of it is the pattern.
-pub(super) fn pattern(find: &str) -> Result<Pattern, Invalid> {
+pub(super) fn pattern(find: &str) -> Result<JsRegex, RegexSyntaxError> {
     let is_end = |c: char| matches!(c, '\n' | '\r' | '\u{2028}' | '\u{2029}');
     let line = find.split(is_end).find(|line| !line.is_empty()).unwrap_or_default();
     // At least one character stands between the slashes.
     let slashed = line.strip_prefix('/').and_then(|rest| rest.rsplit_once('/')).filter(|(body, _)| !body.is_empty());
-    let Some((body, behind)) = slashed else { return Pattern::new(line, "") };
+    let Some((body, behind)) = slashed else { return JsRegex::new(line, "") };
     let letters = behind.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(behind.len());
     let flags = behind.get(..letters).unwrap_or_default();
     let is_flag =
         |(at, c): (usize, char)| FLAGS.contains(c) && !flags.get(..at).is_some_and(|before| before.contains(c));
-    if flags.char_indices().all(is_flag) { Pattern::new(body, flags) } else { Pattern::new(find, "") }
+    if flags.char_indices().all(is_flag) { JsRegex::new(body, flags) } else { JsRegex::new(find, "") }
 }
 
 /// Macros filled in one by one; what each says is escaped. One that stays as it is stays so.
-fn filled_and_escaped(find: &str, filler: &mut dyn Filler) -> String {
+fn filled_and_escaped(find: &str, filler: &mut dyn MacroFiller) -> String {
     let mut out = String::with_capacity(find.len());
     let mut rest = find;
     while let Some(start) = rest.find("{{") {

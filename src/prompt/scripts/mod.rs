@@ -1,12 +1,12 @@
 //! Regex scripts: what cards, presets and people have changed in texts before a model or a reader sees them, in the way of
 //! SillyTavern.
 //!
-//! - [`Script`] is one, read from its JSON; [`Scripts`] are those of a prompt, in the order in which they run.
-//! - [`Scripts::apply`] makes one text of another for one [`Use`]; [`Scripts::sent`] does what a request needs.
-//! - Macros come from whoever asks, as [`Filler`].
-//! - [`Scripts::notes`] says which of them did something and which were left out, and why.
+//! - [`RegexScript`] is one, read from its JSON; [`RegexScriptSet`] are those of a prompt, in the order in which they run.
+//! - [`RegexScriptSet::apply`] makes one text of another for one [`ScriptUse`]; [`RegexScriptSet::sent`] does what a request needs.
+//! - Macros come from whoever asks, as [`MacroFiller`].
+//! - [`RegexScriptSet::notes`] says which of them did something and which were left out, and why.
 //!
-//! Nothing here changes what is kept. What SillyTavern would write into a message when it comes ([`Use::Stored`]) is done
+//! Nothing here changes what is kept. What SillyTavern would write into a message when it comes ([`ScriptUse::Stored`]) is done
 //! each time a prompt is made, and in the same order: so a script can be changed or forbidden later, and the facts stay.
 //! All of it is bounded: steps for each use of a script and for all of them, the size of what they make, and how many
 //! there are. A script that goes beyond is left out from there on, and named.
@@ -24,9 +24,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::pattern::{Invalid, Pattern, RanAway, Steps, Text};
+use super::pattern::{JsRegex, RegexSyntaxError, StepBudget, StepLimitError, Utf16Text};
 
-pub use read::{FindMacros, Script};
+pub use read::{FindMacros, RegexScript};
 
 /// Scripts beyond this many are left out: a card has a few dozen.
 pub const MOST: usize = 1_000;
@@ -53,7 +53,7 @@ pub mod placement {
 
 /// Where a script comes from, in the order in which they run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scope {
+pub enum ScriptScope {
     /// The user's own, for everything.
     Global,
     /// Of the preset that a prompt is made with.
@@ -62,7 +62,7 @@ pub enum Scope {
     Card,
 }
 
-impl Scope {
+impl ScriptScope {
     /// The word for it in traces.
     pub const fn word(self) -> &'static str {
         match self {
@@ -75,7 +75,7 @@ impl Scope {
 
 /// What a text is made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Use {
+pub enum ScriptUse {
     /// What SillyTavern keeps when a text comes.
     Stored,
     /// What it keeps when somebody has edited a text.
@@ -88,7 +88,7 @@ pub enum Use {
 
 /// How a text came to be as it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Came {
+pub enum TextOrigin {
     /// Somebody wrote it.
     Written,
     /// Somebody changed what was written.
@@ -99,7 +99,7 @@ pub enum Came {
 
 /// Which text it is.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct ScriptPlacement<'a> {
     /// Its kind, see [`placement`].
     pub placement: i64,
     /// How many messages that count stand behind it; -1 = it is the one that is continued, `None` = it has no depth.
@@ -109,20 +109,20 @@ pub struct Place<'a> {
 }
 
 /// Who fills macros in.
-pub trait Filler {
+pub trait MacroFiller {
     /// Fills macros in. With a speaker, that is the character's name.
     fn fill(&mut self, text: &str, speaker: Option<&str>) -> String;
 }
 
 /// Why a script did not run, or not to the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+pub enum ScriptSkipReason {
     /// It is no object.
     NoScript,
     /// It does not say for which texts it is.
     NoPlacement,
     /// What it looks for is no pattern.
-    Invalid(Invalid),
+    Invalid(RegexSyntaxError),
     /// It took too long on a text.
     RanAway,
     /// All scripts together took too long.
@@ -135,7 +135,7 @@ pub enum Why {
     NotAllowed(usize),
 }
 
-impl Why {
+impl ScriptSkipReason {
     /// The word for it in traces.
     pub const fn word(&self) -> &'static str {
         match self {
@@ -151,7 +151,7 @@ impl Why {
     }
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for ScriptSkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoScript => f.write_str("it is no script"),
@@ -169,91 +169,91 @@ impl fmt::Display for Why {
 
 /// Why a script would never run, as far as it can be told before any text is there: a pattern with macros in it is another
 /// one each time.
-pub fn problem(script: &serde_json::Value) -> Option<Why> {
-    let Some(script) = Script::read(script) else { return Some(Why::NoScript) };
+pub fn problem(script: &serde_json::Value) -> Option<ScriptSkipReason> {
+    let Some(script) = RegexScript::read(script) else { return Some(ScriptSkipReason::NoScript) };
     if script.placements.is_none() {
-        return Some(Why::NoPlacement);
+        return Some(ScriptSkipReason::NoPlacement);
     }
     let is_plain = script.macros == FindMacros::Plain && !script.find.is_empty();
-    find::pattern(&script.find).err().filter(|_| is_plain).map(Why::Invalid)
+    find::pattern(&script.find).err().filter(|_| is_plain).map(ScriptSkipReason::Invalid)
 }
 
 /// What is to be told of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
+pub struct ScriptNote {
     /// Its name.
     pub name: String,
     /// Where it comes from.
-    pub scope: Scope,
+    pub scope: ScriptScope,
     /// How many texts it changed.
     pub changed: usize,
     /// Why it did not run, or stopped; `None` = nothing was wrong.
-    pub why: Option<Why>,
+    pub why: Option<ScriptSkipReason>,
 }
 
 /// The scripts of one prompt, in the order in which they run.
 #[derive(Debug)]
-pub struct Scripts {
-    list: Vec<Entry>,
-    patterns: HashMap<String, Result<Arc<Pattern>, Invalid>>,
-    steps: Steps,
+pub struct RegexScriptSet {
+    list: Vec<ScriptEntry>,
+    patterns: HashMap<String, Result<Arc<JsRegex>, RegexSyntaxError>>,
+    steps: StepBudget,
 }
 
 #[derive(Debug)]
-struct Entry {
-    script: Script,
-    note: Note,
+struct ScriptEntry {
+    script: RegexScript,
+    note: ScriptNote,
 }
 
-impl Entry {
+impl ScriptEntry {
     /// Whether it runs on a text for a use.
-    fn runs(&self, what_for: Use, place: Place<'_>) -> bool {
+    fn runs(&self, what_for: ScriptUse, place: ScriptPlacement<'_>) -> bool {
         self.note.why.is_none() && !self.script.find.is_empty() && self.script.is_for(what_for, place)
     }
 }
 
-impl Default for Scripts {
+impl Default for RegexScriptSet {
     fn default() -> Self {
-        Self { list: Vec::new(), patterns: HashMap::new(), steps: Steps::new(ALL_STEPS) }
+        Self { list: Vec::new(), patterns: HashMap::new(), steps: StepBudget::new(ALL_STEPS) }
     }
 }
 
-impl Scripts {
+impl RegexScriptSet {
     /// Puts scripts in, in their own order behind those of their scope. Of those that nobody has allowed it is only noted how
     /// many there are.
     pub fn add<'a>(
         &mut self,
-        scope: Scope,
+        scope: ScriptScope,
         is_allowed: bool,
         scripts: impl IntoIterator<Item = &'a serde_json::Value>,
     ) {
         let mut place = self.list.partition_point(|entry| entry.note.scope <= scope);
         let scripts = scripts.into_iter();
         if !is_allowed {
-            let waiting = scripts.filter_map(Script::read).filter(|script| !script.is_disabled).count();
-            let why = Some(Why::NotAllowed(waiting)).filter(|_| waiting > 0);
-            let note = Note { name: String::new(), scope, changed: 0, why };
+            let waiting = scripts.filter_map(RegexScript::read).filter(|script| !script.is_disabled).count();
+            let why = Some(ScriptSkipReason::NotAllowed(waiting)).filter(|_| waiting > 0);
+            let note = ScriptNote { name: String::new(), scope, changed: 0, why };
             if note.why.is_some() {
-                self.list.insert(place, Entry { script: Script::default(), note });
+                self.list.insert(place, ScriptEntry { script: RegexScript::default(), note });
             }
             return;
         }
         for value in scripts {
-            let read = Script::read(value);
+            let read = RegexScript::read(value);
             let is_no_script = read.is_none();
             let script = read.unwrap_or_default();
             if script.is_disabled {
                 continue;
             }
             let why = [
-                (self.list.len() >= MOST, Why::TooMany),
-                (is_no_script, Why::NoScript),
-                (script.placements.is_none(), Why::NoPlacement),
+                (self.list.len() >= MOST, ScriptSkipReason::TooMany),
+                (is_no_script, ScriptSkipReason::NoScript),
+                (script.placements.is_none(), ScriptSkipReason::NoPlacement),
             ];
             let why = why.into_iter().find_map(|(is, why)| is.then_some(why));
-            let is_too_many = why == Some(Why::TooMany);
-            let note = Note { name: script.name.clone(), scope, changed: 0, why };
-            self.list.insert(place, Entry { script, note });
+            let is_too_many = why == Some(ScriptSkipReason::TooMany);
+            let note = ScriptNote { name: script.name.clone(), scope, changed: 0, why };
+            self.list.insert(place, ScriptEntry { script, note });
             place += 1;
             if is_too_many {
                 break;
@@ -267,46 +267,64 @@ impl Scripts {
     }
 
     /// Each script that did something or was left out, in order.
-    pub fn notes(&self) -> impl Iterator<Item = &Note> {
+    pub fn notes(&self) -> impl Iterator<Item = &ScriptNote> {
         self.list.iter().map(|entry| &entry.note).filter(|note| note.changed > 0 || note.why.is_some())
     }
 
     /// A text as it is sent: what would have been stored, then what is for requests only. `None` = as it is.
-    pub fn sent(&mut self, text: &str, came: Came, place: Place<'_>, filler: &mut dyn Filler) -> Option<String> {
+    pub fn sent(
+        &mut self,
+        text: &str,
+        came: TextOrigin,
+        place: ScriptPlacement<'_>,
+        filler: &mut dyn MacroFiller,
+    ) -> Option<String> {
         let stored = match came {
-            Came::Written => self.apply(text, Use::Stored, place, filler),
-            Came::Edited => self.apply(text, Use::Edited, place, filler),
-            Came::Done => None,
+            TextOrigin::Written => self.apply(text, ScriptUse::Stored, place, filler),
+            TextOrigin::Edited => self.apply(text, ScriptUse::Edited, place, filler),
+            TextOrigin::Done => None,
         };
-        let sent = self.apply(stored.as_deref().unwrap_or(text), Use::Prompt, place, filler);
+        let sent = self.apply(stored.as_deref().unwrap_or(text), ScriptUse::Prompt, place, filler);
         sent.or(stored)
     }
 
     /// What the scripts for one use make of a text; `None` = nothing.
-    pub fn apply(&mut self, text: &str, what_for: Use, place: Place<'_>, filler: &mut dyn Filler) -> Option<String> {
-        let mut now: Option<Text<'_>> = None;
+    pub fn apply(
+        &mut self,
+        text: &str,
+        what_for: ScriptUse,
+        place: ScriptPlacement<'_>,
+        filler: &mut dyn MacroFiller,
+    ) -> Option<String> {
+        let mut now: Option<Utf16Text<'_>> = None;
         let mut is_changed = false;
         for at in 0..self.list.len() {
             if !self.list.get(at).is_some_and(|entry| entry.runs(what_for, place)) {
                 continue;
             }
-            let whole = now.get_or_insert_with(|| Text::new(text));
+            let whole = now.get_or_insert_with(|| Utf16Text::new(text));
             let Some(changed) = self.one(at, whole, place.speaker, filler) else { continue };
             if changed.len() > text.len().saturating_add(MOST_GROWTH) {
-                self.fail(at, Why::TooLarge);
+                self.fail(at, ScriptSkipReason::TooLarge);
                 continue;
             }
-            (now, is_changed) = (Some(Text::new(changed)), true);
+            (now, is_changed) = (Some(Utf16Text::new(changed)), true);
         }
-        now.filter(|_| is_changed).map(Text::into_string)
+        now.filter(|_| is_changed).map(Utf16Text::into_string)
     }
 
-    fn one(&mut self, at: usize, text: &Text<'_>, speaker: Option<&str>, filler: &mut dyn Filler) -> Option<String> {
+    fn one(
+        &mut self,
+        at: usize,
+        text: &Utf16Text<'_>,
+        speaker: Option<&str>,
+        filler: &mut dyn MacroFiller,
+    ) -> Option<String> {
         let entry = self.list.get(at).filter(|_| !text.is_empty())?;
         let find = find::text(&entry.script, filler);
         let pattern = match self.pattern(find) {
             Ok(pattern) => pattern,
-            Err(why) => return self.fail(at, Why::Invalid(why)),
+            Err(why) => return self.fail(at, ScriptSkipReason::Invalid(why)),
         };
         let entry = self.list.get_mut(at)?;
         match change::change(&entry.script, &pattern, text, speaker, &mut self.steps, filler) {
@@ -314,21 +332,23 @@ impl Scripts {
                 entry.note.changed += usize::from(changed.is_some());
                 changed
             }
-            Err(change::Fail::RanAway(RanAway)) if self.steps.left() == 0 => self.fail(at, Why::NoTime),
-            Err(change::Fail::RanAway(RanAway)) => self.fail(at, Why::RanAway),
-            Err(change::Fail::TooLarge) => self.fail(at, Why::TooLarge),
+            Err(change::ScriptFailure::RanAway(StepLimitError)) if self.steps.left() == 0 => {
+                self.fail(at, ScriptSkipReason::NoTime)
+            }
+            Err(change::ScriptFailure::RanAway(StepLimitError)) => self.fail(at, ScriptSkipReason::RanAway),
+            Err(change::ScriptFailure::TooLarge) => self.fail(at, ScriptSkipReason::TooLarge),
         }
     }
 
     /// Leaves a script out from here on.
-    fn fail(&mut self, at: usize, why: Why) -> Option<String> {
+    fn fail(&mut self, at: usize, why: ScriptSkipReason) -> Option<String> {
         if let Some(entry) = self.list.get_mut(at) {
             entry.note.why = Some(why);
         }
         None
     }
 
-    fn pattern(&mut self, find: String) -> Result<Arc<Pattern>, Invalid> {
+    fn pattern(&mut self, find: String) -> Result<Arc<JsRegex>, RegexSyntaxError> {
         if let Some(known) = self.patterns.get(&find) {
             return known.clone();
         }

@@ -7,7 +7,7 @@ use super::placement;
 
 /// What a script says.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Script {
+pub struct RegexScript {
     /// Its name; empty where it has none.
     pub name: String,
     /// What it looks for.
@@ -57,7 +57,7 @@ impl FindMacros {
     }
 }
 
-impl Script {
+impl RegexScript {
     /// Reads a script; `None` where it is no object.
     pub fn read(value: &Value) -> Option<Self> {
         let map = value.as_object()?;
@@ -146,9 +146,9 @@ mod tests {
 
     #[test]
     fn what_files_leave_out_or_misspell() {
-        let bare = Script::read(&json!({"findRegex": "a"})).unwrap();
+        let bare = RegexScript::read(&json!({"findRegex": "a"})).unwrap();
         assert_eq!((bare.placements, bare.macros, bare.min_depth), (None, FindMacros::Plain, None));
-        assert!(Script::read(&json!("a")).is_none());
+        assert!(RegexScript::read(&json!("a")).is_none());
         for (value, expected) in [
             (json!(1), FindMacros::Raw),
             (json!(true), FindMacros::Raw),
@@ -158,7 +158,7 @@ mod tests {
             (json!(null), FindMacros::Plain),
             (json!({}), FindMacros::Plain),
         ] {
-            assert_eq!(Script::read(&json!({"substituteRegex": value})).unwrap().macros, expected, "{value}");
+            assert_eq!(RegexScript::read(&json!({"substituteRegex": value})).unwrap().macros, expected, "{value}");
         }
     }
 
@@ -178,7 +178,7 @@ mod tests {
         ] {
             let mut script = json!({"findRegex": "A", "placement": [2], "trimStrings": ["{{Char}}"]});
             script.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-            let script = Script::read(&script).unwrap();
+            let script = RegexScript::read(&script).unwrap();
             assert_eq!((script.is_shown(), script.says("{{char")), (expected, true), "{more}");
         }
     }
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn bounds_of_depth() {
         let reaches = |min: Value, max: Value, depth| {
-            Script::read(&json!({"minDepth": min, "maxDepth": max})).unwrap().reaches(depth)
+            RegexScript::read(&json!({"minDepth": min, "maxDepth": max})).unwrap().reaches(depth)
         };
         assert!(reaches(json!(-2), json!(-1), Some(-1)) && reaches(json!("x"), json!(null), Some(0)));
         assert!(!reaches(json!(0), json!(null), Some(-1)) && reaches(json!(-1), json!(null), Some(-1)));

@@ -5,13 +5,13 @@ use serde_json::{Map, Value, json};
 use super::*;
 
 /// Just the macros that the cases use, as the room of macros is a stranger here.
-struct Few {
+struct FixtureFiller {
     user: String,
     character: String,
     local: Map<String, Value>,
 }
 
-impl Few {
+impl FixtureFiller {
     fn of_cases() -> Self {
         let context: Value =
             serde_json::from_str(include_str!("../../../tests/fixtures/golden/regex/context.json")).unwrap();
@@ -34,7 +34,7 @@ impl Few {
     }
 }
 
-impl Filler for Few {
+impl MacroFiller for FixtureFiller {
     fn fill(&mut self, text: &str, speaker: Option<&str>) -> String {
         let (mut out, mut rest) = (String::new(), text);
         while let Some((head, behind)) = rest.split_once("}}") {
@@ -49,13 +49,13 @@ impl Filler for Few {
     }
 }
 
-fn scripts(case: &Value) -> Scripts {
-    let mut scripts = Scripts::default();
+fn scripts(case: &Value) -> RegexScriptSet {
+    let mut scripts = RegexScriptSet::default();
     let of = |key: &str| case["scripts"][key].as_array().cloned().unwrap_or_default();
     let may = |key: &str| case["scripts"][key] != json!(false);
-    scripts.add(Scope::Card, may("card_allowed"), &of("card"));
-    scripts.add(Scope::Preset, may("preset_allowed"), &of("preset"));
-    scripts.add(Scope::Global, true, &of("global"));
+    scripts.add(ScriptScope::Card, may("card_allowed"), &of("card"));
+    scripts.add(ScriptScope::Preset, may("preset_allowed"), &of("preset"));
+    scripts.add(ScriptScope::Global, true, &of("global"));
     scripts
 }
 
@@ -80,12 +80,12 @@ fn recorded_cases() {
     for line in cases.lines() {
         let case: Value = serde_json::from_str(line).unwrap();
         let (id, text) = (case["id"].as_str().unwrap(), case["text"].as_str().unwrap());
-        let place = Place {
+        let place = ScriptPlacement {
             placement: case["placement"].as_i64().unwrap(),
             depth: case["depth"].as_i64(),
             speaker: case["name"].as_str(),
         };
-        let now = |text: &str, what_for: Use, few: &mut Few| {
+        let now = |text: &str, what_for: ScriptUse, few: &mut FixtureFiller| {
             scripts(&case).apply(text, what_for, place, few).unwrap_or_else(|| text.to_owned())
         };
         let mut check = |key: &str, got: &str| {
@@ -95,18 +95,18 @@ fn recorded_cases() {
                 wrong.push(format!("{id} {key}: {got:?}, not {expected}"));
             }
         };
-        let mut few = Few::of_cases();
-        let stored = now(text, Use::Stored, &mut few);
+        let mut few = FixtureFiller::of_cases();
+        let stored = now(text, ScriptUse::Stored, &mut few);
         if let Some(after) = case["expect"].get("local_after") {
             assert_eq!(Value::Object(few.local.clone()), *after, "{id}");
         }
         check("stored", &stored);
-        check("edited", &now(text, Use::Edited, &mut Few::of_cases()));
+        check("edited", &now(text, ScriptUse::Edited, &mut FixtureFiller::of_cases()));
         let base = if place.placement == placement::LORE { text } else { &stored };
-        check("display", &now(base, Use::Display, &mut Few::of_cases()));
-        check("prompt", &now(base, Use::Prompt, &mut Few::of_cases()));
-        let came = if place.placement == placement::LORE { Came::Done } else { Came::Written };
-        let sent = scripts(&case).sent(text, came, place, &mut Few::of_cases());
+        check("display", &now(base, ScriptUse::Display, &mut FixtureFiller::of_cases()));
+        check("prompt", &now(base, ScriptUse::Prompt, &mut FixtureFiller::of_cases()));
+        let came = if place.placement == placement::LORE { TextOrigin::Done } else { TextOrigin::Written };
+        let sent = scripts(&case).sent(text, came, place, &mut FixtureFiller::of_cases());
         check("prompt", sent.as_deref().unwrap_or(text));
         count += 1;
     }
@@ -114,20 +114,20 @@ fn recorded_cases() {
     assert_eq!(count, 61);
 }
 
-const REPLY: Place<'_> = Place { placement: placement::REPLY, depth: Some(0), speaker: None };
+const REPLY: ScriptPlacement<'_> = ScriptPlacement { placement: placement::REPLY, depth: Some(0), speaker: None };
 
-fn one(script: Value) -> Scripts {
-    let mut scripts = Scripts::default();
+fn one(script: Value) -> RegexScriptSet {
+    let mut scripts = RegexScriptSet::default();
     let mut script = script;
     let map = script.as_object_mut().unwrap();
     map.entry("placement").or_insert(json!([1, 2]));
-    scripts.add(Scope::Global, true, [&script]);
+    scripts.add(ScriptScope::Global, true, [&script]);
     scripts
 }
 
-fn sent(script: Value, text: &str) -> (Option<String>, Vec<Note>) {
+fn sent(script: Value, text: &str) -> (Option<String>, Vec<ScriptNote>) {
     let mut scripts = one(script);
-    let sent = scripts.sent(text, Came::Written, REPLY, &mut Few::of_cases());
+    let sent = scripts.sent(text, TextOrigin::Written, REPLY, &mut FixtureFiller::of_cases());
     (sent, scripts.notes().cloned().collect())
 }
 
@@ -159,16 +159,16 @@ fn what_a_script_puts_there() {
 /// Formats 2e.1, 2e.2: global, preset, card, whatever the order in which they come; what is stored before what is sent.
 #[test]
 fn the_order_of_scripts() {
-    let mut scripts = Scripts::default();
+    let mut scripts = RegexScriptSet::default();
     let script = |mark: &str, for_prompt: bool| json!({"findRegex": "/$/", "replaceString": mark, "placement": [2], "promptOnly": for_prompt});
-    scripts.add(Scope::Card, true, [&script("c", true), &script("d", false)]);
-    scripts.add(Scope::Global, true, [&script("g", true)]);
-    scripts.add(Scope::Preset, true, [&script("p", false)]);
-    scripts.add(Scope::Global, true, [&script("h", false)]);
-    assert_eq!(scripts.sent("x", Came::Written, REPLY, &mut Few::of_cases()).unwrap(), "xhpdgc");
-    let lore = Place { placement: placement::LORE, depth: None, speaker: None };
-    assert_eq!(scripts.sent("x", Came::Done, lore, &mut Few::of_cases()), None);
-    assert_eq!(scripts.sent("x", Came::Edited, REPLY, &mut Few::of_cases()).unwrap(), "xgc");
+    scripts.add(ScriptScope::Card, true, [&script("c", true), &script("d", false)]);
+    scripts.add(ScriptScope::Global, true, [&script("g", true)]);
+    scripts.add(ScriptScope::Preset, true, [&script("p", false)]);
+    scripts.add(ScriptScope::Global, true, [&script("h", false)]);
+    assert_eq!(scripts.sent("x", TextOrigin::Written, REPLY, &mut FixtureFiller::of_cases()).unwrap(), "xhpdgc");
+    let lore = ScriptPlacement { placement: placement::LORE, depth: None, speaker: None };
+    assert_eq!(scripts.sent("x", TextOrigin::Done, lore, &mut FixtureFiller::of_cases()), None);
+    assert_eq!(scripts.sent("x", TextOrigin::Edited, REPLY, &mut FixtureFiller::of_cases()).unwrap(), "xgc");
     assert!(scripts.notes().all(|note| note.changed >= 1 && note.why.is_none()));
 }
 
@@ -181,7 +181,7 @@ fn what_is_left_out_says_why() {
         notes.into_iter().map(|note| note.why.unwrap()).collect::<Vec<_>>()
     };
     let long = format!("{}!", "a".repeat(100_000));
-    let kind = |script: Value, text: &str| why(script, text).iter().map(Why::word).collect::<Vec<_>>();
+    let kind = |script: Value, text: &str| why(script, text).iter().map(ScriptSkipReason::word).collect::<Vec<_>>();
     assert_eq!(kind(json!({"findRegex": "/^(a+)+\\1$/", "replaceString": ""}), &long), ["ranAway"]);
     assert_eq!(kind(json!({"findRegex": "/(/", "replaceString": ""}), "a"), ["invalid"]);
     assert_eq!(kind(json!({"findRegex": "/a/x", "replaceString": ""}), "a"), ["invalid"]);
@@ -189,42 +189,50 @@ fn what_is_left_out_says_why() {
     assert_eq!(kind(json!({"findRegex": "/.*/", "replaceString": "$0".repeat(1_000)}), &long), ["tooLarge"]);
     assert_eq!(kind(json!({"findRegex": "a", "placement": null, "replaceString": ""}), "a"), ["noPlacement"]);
     let mut scripts = one(json!({"findRegex": "/^(a+)+\\1$/", "replaceString": "", "scriptName": "slow"}));
-    scripts.add(Scope::Card, false, [&json!({"findRegex": "a", "placement": [2], "scriptName": "stranger"})]);
-    scripts.add(Scope::Global, true, [&json!(1), &json!({"findRegex": "!", "placement": [2]})]);
-    let changed = scripts.sent(&long, Came::Written, REPLY, &mut Few::of_cases()).unwrap();
+    scripts.add(ScriptScope::Card, false, [&json!({"findRegex": "a", "placement": [2], "scriptName": "stranger"})]);
+    scripts.add(ScriptScope::Global, true, [&json!(1), &json!({"findRegex": "!", "placement": [2]})]);
+    let changed = scripts.sent(&long, TextOrigin::Written, REPLY, &mut FixtureFiller::of_cases()).unwrap();
     assert_eq!(changed.len(), 100_000);
     let notes: Vec<_> = scripts.notes().map(|note| (note.name.as_str(), note.changed, note.why.as_ref())).collect();
     assert_eq!(
         notes,
         [
-            ("slow", 0, Some(&Why::RanAway)),
-            ("", 0, Some(&Why::NoScript)),
+            ("slow", 0, Some(&ScriptSkipReason::RanAway)),
+            ("", 0, Some(&ScriptSkipReason::NoScript)),
             ("", 1, None),
-            ("", 0, Some(&Why::NotAllowed(1))),
+            ("", 0, Some(&ScriptSkipReason::NotAllowed(1))),
         ]
     );
     let before = scripts.steps.left();
-    scripts.sent(&long, Came::Written, REPLY, &mut Few::of_cases());
+    scripts.sent(&long, TextOrigin::Written, REPLY, &mut FixtureFiller::of_cases());
     assert!(before - scripts.steps.left() < 1_000_000, "what ran away once is not tried again");
     assert!(notes_end_without_a_stop());
 }
 
 fn notes_end_without_a_stop() -> bool {
-    [Why::NoScript, Why::NoPlacement, Why::RanAway, Why::NoTime, Why::TooLarge, Why::TooMany, Why::NotAllowed(2)]
-        .iter()
-        .all(|why| !why.to_string().is_empty() && !why.to_string().ends_with('.'))
+    [
+        ScriptSkipReason::NoScript,
+        ScriptSkipReason::NoPlacement,
+        ScriptSkipReason::RanAway,
+        ScriptSkipReason::NoTime,
+        ScriptSkipReason::TooLarge,
+        ScriptSkipReason::TooMany,
+        ScriptSkipReason::NotAllowed(2),
+    ]
+    .iter()
+    .all(|why| !why.to_string().is_empty() && !why.to_string().ends_with('.'))
 }
 
 /// However many there are and whatever they do: it ends, and says what it left out.
 #[test]
 fn all_together_end() {
     let slow = json!({"findRegex": "/(?=(a+)+$)\\1b/", "replaceString": "", "placement": [2]});
-    let mut scripts = Scripts { steps: Steps::new(3_000_000), ..Scripts::default() };
-    scripts.add(Scope::Card, true, std::iter::repeat_n(&slow, 100_000));
+    let mut scripts = RegexScriptSet { steps: StepBudget::new(3_000_000), ..RegexScriptSet::default() };
+    scripts.add(ScriptScope::Card, true, std::iter::repeat_n(&slow, 100_000));
     let text = format!("{}!", "a".repeat(20_000));
-    assert_eq!(scripts.sent(&text, Came::Written, REPLY, &mut Few::of_cases()), None);
+    assert_eq!(scripts.sent(&text, TextOrigin::Written, REPLY, &mut FixtureFiller::of_cases()), None);
     let words: Vec<&str> = scripts.notes().map(|note| note.why.as_ref().unwrap().word()).collect();
     assert_eq!(words.len(), MOST + 1);
     assert!(words.starts_with(&["ranAway"]) && words.contains(&"noTime") && words.ends_with(&["tooMany"]));
-    assert!(scripts.is_empty() && Scripts::default().is_empty());
+    assert!(scripts.is_empty() && RegexScriptSet::default().is_empty());
 }

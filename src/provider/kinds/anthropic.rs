@@ -5,13 +5,13 @@
 //! own; signatures and what is encrypted are left out.
 
 use crate::provider::{
-    Endpoint, Failure, Finish, Frame, ModelInfo, Request, Round, ToolCall, Usage,
-    dialect::{Dialect, Reader, Said},
-    hearing::{Calls, Named},
+    Endpoint, FinishReason, Frame, ModelInfo, ProviderFailure, Request, ToolCall, ToolRound, Usage,
+    dialect::{ChunkReader, ChunkStatus, ProviderDialect},
+    hearing::{ModelNameTracker, ToolCallAssembler},
     json::{clean, count_at, parse_object, text},
     params, report,
-    turns::{self, Part, Turns, turns},
-    words::Scrub,
+    turns::{self, AlternatingPrompt, AlternatingTurnPart, turns},
+    words::ErrorScrubber,
 };
 use reqwest::Url;
 use serde_json::{Map, Value, json};
@@ -42,14 +42,14 @@ const LEFT_OUT: [&str; 15] = [
 ];
 
 /// The kind.
-pub(super) struct Anthropic;
+pub(super) struct AnthropicDialect;
 
-impl Dialect for Anthropic {
+impl ProviderDialect for AnthropicDialect {
     fn word(&self) -> &'static str {
         "anthropic"
     }
 
-    fn reply_url(&self, endpoint: &Endpoint, _model: &str) -> Result<Url, Failure> {
+    fn reply_url(&self, endpoint: &Endpoint, _model: &str) -> Result<Url, ProviderFailure> {
         endpoint.url_below(&["v1"], &["messages"])
     }
 
@@ -106,13 +106,16 @@ impl Dialect for Anthropic {
         &[("anthropic-version", VERSION)]
     }
 
-    fn reader(&self, request: &Request) -> Box<dyn Reader> {
+    fn reader(&self, request: &Request) -> Box<dyn ChunkReader> {
         let ends_blank = |text: &str| text.ends_with(char::is_whitespace);
         let begun = request.messages.last().filter(|_| turns::is_begun(request));
-        Box::new(Events { skips_blank: begun.is_some_and(|begun| ends_blank(&begun.content)), ..Events::default() })
+        Box::new(AnthropicReader {
+            skips_blank: begun.is_some_and(|begun| ends_blank(&begun.content)),
+            ..AnthropicReader::default()
+        })
     }
 
-    fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, Failure> {
+    fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure> {
         let mut url = endpoint.url_below(&["v1"], &["models"])?;
         url.query_pairs_mut().append_pair("limit", "1000");
         Ok(vec![url])
@@ -155,21 +158,22 @@ fn make_room_to_think(params: &mut Map<String, Value>) -> bool {
     true
 }
 
-fn system(story: &Turns, mark: Option<&Value>) -> Value {
+fn system(story: &AlternatingPrompt, mark: Option<&Value>) -> Value {
     let goes_on = story.turns.iter().any(|turn| turn.parts.iter().any(|part| part.is_edge));
     let last = story.system.len().saturating_sub(1);
-    let block =
-        |(nth, part): (usize, &Part)| block(&part.text, mark.filter(|_| part.is_edge || (goes_on && nth == last)));
+    let block = |(nth, part): (usize, &AlternatingTurnPart)| {
+        block(&part.text, mark.filter(|_| part.is_edge || (goes_on && nth == last)))
+    };
     story.system.iter().enumerate().map(block).collect()
 }
 
-fn messages(story: &Turns, rounds: &[Round], mark: Option<&Value>) -> Value {
+fn messages(story: &AlternatingPrompt, rounds: &[ToolRound], mark: Option<&Value>) -> Value {
     let last = story.turns.len().saturating_sub(1);
-    let turn = |(nth, turn): (usize, &turns::Turn)| {
+    let turn = |(nth, turn): (usize, &turns::AlternatingTurn)| {
         // The vendor refuses white space at the end of a turn that the model is to go on with.
         let begun = turn.is_models && nth == last && rounds.is_empty();
         let end = turn.parts.len().saturating_sub(1);
-        let part = |(nth, part): (usize, &Part)| {
+        let part = |(nth, part): (usize, &AlternatingTurnPart)| {
             let text = if begun && nth == end { part.text.trim_end() } else { &part.text };
             block(text, mark.filter(|_| part.is_edge))
         };
@@ -192,7 +196,7 @@ fn messages(story: &Turns, rounds: &[Round], mark: Option<&Value>) -> Value {
 }
 
 /// What the model said and wanted called. The vendor refuses empty texts.
-fn wanted(round: &Round) -> Vec<Value> {
+fn wanted(round: &ToolRound) -> Vec<Value> {
     let said = Some(round.said.trim_end()).filter(|said| !said.is_empty()).map(|said| block(said, None));
     let call = |call: &ToolCall| json!({"type": "tool_use", "id": call.id, "name": call.name, "input": parse_object(&call.arguments)});
     said.into_iter().chain(round.calls.iter().map(call)).collect()
@@ -221,18 +225,23 @@ fn choice(word: &str) -> Value {
 
 /// Reads the events of a stream, or a whole message.
 #[derive(Debug, Default)]
-struct Events {
-    model: Named,
-    calls: Calls,
+struct AnthropicReader {
+    model: ModelNameTracker,
+    calls: ToolCallAssembler,
     usage: Usage,
     /// The text to go on with ended in white space that was not sent: the reply shall not begin with it anew.
     skips_blank: bool,
 }
 
-impl Reader for Events {
-    fn read(&mut self, chunk: &Value, scrub: &Scrub, frames: &mut Vec<Frame>) -> Result<Said, Failure> {
+impl ChunkReader for AnthropicReader {
+    fn read(
+        &mut self,
+        chunk: &Value,
+        scrub: &ErrorScrubber,
+        frames: &mut Vec<Frame>,
+    ) -> Result<ChunkStatus, ProviderFailure> {
         let kind = text(chunk, "type").unwrap_or_default();
-        let mut said = Said { recognised: true, ..Said::default() };
+        let mut said = ChunkStatus { recognised: true, ..ChunkStatus::default() };
         match kind {
             "message_start" => {
                 let message = chunk.get("message").unwrap_or(&Value::Null);
@@ -266,7 +275,7 @@ impl Reader for Events {
     }
 }
 
-impl Events {
+impl AnthropicReader {
     fn read_block(&mut self, chunk: &Value, block: Option<&Value>, frames: &mut Vec<Frame>) {
         let Some(block) = block else { return };
         match text(block, "type") {
@@ -318,11 +327,11 @@ impl Events {
         frames.push(Frame::Usage(self.usage));
     }
 
-    fn read_end(&mut self, holder: Option<&Value>, scrub: &Scrub, frames: &mut Vec<Frame>) -> bool {
+    fn read_end(&mut self, holder: Option<&Value>, scrub: &ErrorScrubber, frames: &mut Vec<Frame>) -> bool {
         let Some(reason) = holder.and_then(|holder| text(holder, "stop_reason")) else { return false };
         frames.extend(self.calls.take());
-        frames.push(Frame::Finish(match Finish::parse(reason) {
-            Finish::Other(reason) => Finish::Other(scrub.clean(&reason)),
+        frames.push(Frame::Finish(match FinishReason::parse(reason) {
+            FinishReason::Other(reason) => FinishReason::Other(scrub.clean(&reason)),
             known => known,
         }));
         true
@@ -340,10 +349,14 @@ fn index(chunk: &Value) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provider::{Message, Role, ToolCall};
+    use crate::provider::{RequestMessage, RequestRole, ToolCall};
 
-    fn request(params: Value, stable: usize, messages: &[(Role, &str)]) -> Request {
-        let message = |(role, content): &(Role, &str)| Message { role: *role, name: None, content: (*content).into() };
+    fn request(params: Value, stable: usize, messages: &[(RequestRole, &str)]) -> Request {
+        let message = |(role, content): &(RequestRole, &str)| RequestMessage {
+            role: *role,
+            name: None,
+            content: (*content).into(),
+        };
         let params = params.as_object().unwrap().clone();
         Request {
             model: "m".into(),
@@ -356,15 +369,15 @@ mod tests {
 
     fn body(extra: Value, request: &Request) -> Value {
         let extra = extra.as_object().unwrap().clone();
-        Anthropic.body(request, &Endpoint { extra, ..Endpoint::new("a", "http://a") })
+        AnthropicDialect.body(request, &Endpoint { extra, ..Endpoint::new("a", "http://a") })
     }
 
-    const STORY: [(Role, &str); 5] = [
-        (Role::System, "card"),
-        (Role::Assistant, "Hello."),
-        (Role::User, "Hi."),
-        (Role::System, "hp: 3"),
-        (Role::User, "On."),
+    const STORY: [(RequestRole, &str); 5] = [
+        (RequestRole::System, "card"),
+        (RequestRole::Assistant, "Hello."),
+        (RequestRole::User, "Hi."),
+        (RequestRole::System, "hp: 3"),
+        (RequestRole::User, "On."),
     ];
 
     #[test]
@@ -388,15 +401,15 @@ mod tests {
     #[test]
     fn a_text_to_go_on_with_loses_its_blanks() {
         let mut story = STORY.to_vec();
-        story.push((Role::Assistant, "She lights \n"));
+        story.push((RequestRole::Assistant, "She lights \n"));
         let request = request(json!({}), 0, &story);
         assert_eq!(body(json!({}), &request)["messages"][3]["content"][0]["text"], "She lights");
-        let mut reader = Anthropic.reader(&request);
+        let mut reader = AnthropicDialect.reader(&request);
         let mut frames = Vec::new();
         for words in [" ", " the lamp", " now"] {
             let delta =
                 json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": words}});
-            reader.read(&delta, &Scrub::default(), &mut frames).unwrap();
+            reader.read(&delta, &ErrorScrubber::default(), &mut frames).unwrap();
         }
         assert_eq!(frames, [Frame::Text("the lamp".into()), Frame::Text(" now".into())]);
     }
@@ -405,7 +418,7 @@ mod tests {
     #[test]
     fn a_model_that_thinks_has_its_rules() {
         let mut story = STORY.to_vec();
-        story.push((Role::Assistant, "She lights"));
+        story.push((RequestRole::Assistant, "She lights"));
         let params =
             json!({"thinking": {"type": "enabled", "budget_tokens": 2000}, "max_tokens": 500, "temperature": 1});
         let sent = body(json!({}), &request(params, 0, &story));
@@ -426,15 +439,15 @@ mod tests {
 
     #[test]
     fn usage_is_the_sum_of_what_was_new_and_what_was_kept() {
-        let (mut reader, mut frames) = (Events::default(), Vec::new());
+        let (mut reader, mut frames) = (AnthropicReader::default(), Vec::new());
         let start = json!({"type": "message_start", "message": {"model": "m-1", "usage":
             {"input_tokens": 10, "cache_read_input_tokens": 200, "cache_creation_input_tokens": 30, "output_tokens": 1}}});
         let end =
             json!({"type": "message_delta", "delta": {"stop_reason": "max_tokens"}, "usage": {"output_tokens": 7}});
-        reader.read(&start, &Scrub::default(), &mut frames).unwrap();
-        assert!(reader.read(&end, &Scrub::default(), &mut frames).unwrap().finished);
+        reader.read(&start, &ErrorScrubber::default(), &mut frames).unwrap();
+        assert!(reader.read(&end, &ErrorScrubber::default(), &mut frames).unwrap().finished);
         let usage = Usage { prompt: 240, completion: 7, cached: Some(200), written: Some(30), ..Usage::default() };
-        assert_eq!(frames[frames.len() - 2..], [Frame::Usage(usage), Frame::Finish(Finish::Length)]);
+        assert_eq!(frames[frames.len() - 2..], [Frame::Usage(usage), Frame::Finish(FinishReason::Length)]);
     }
 
     #[test]
@@ -443,7 +456,7 @@ mod tests {
             {"type": "thinking", "thinking": "hm", "signature": "x"}, {"type": "text", "text": "Yes."},
             {"type": "tool_use", "id": "t1", "name": "roll", "input": {"sides": 6}}], "stop_reason": "tool_use"});
         let mut frames = Vec::new();
-        let said = Events::default().read(&whole, &Scrub::default(), &mut frames).unwrap();
+        let said = AnthropicReader::default().read(&whole, &ErrorScrubber::default(), &mut frames).unwrap();
         assert!(said.finished && said.done);
         let call = ToolCall { id: "t1".into(), name: "roll".into(), arguments: r#"{"sides":6}"#.into() };
         assert_eq!(
@@ -453,7 +466,7 @@ mod tests {
                 Frame::Reasoning("hm".into()),
                 Frame::Text("Yes.".into()),
                 Frame::ToolCall(call),
-                Frame::Finish(Finish::ToolCalls),
+                Frame::Finish(FinishReason::ToolCalls),
             ]
         );
     }
@@ -467,7 +480,8 @@ mod tests {
             ("api_error", "provider_failed"),
         ] {
             let chunk = json!({"type": "error", "error": {"type": name, "message": "w"}});
-            let failure = Events::default().read(&chunk, &Scrub::default(), &mut Vec::new()).unwrap_err();
+            let failure =
+                AnthropicReader::default().read(&chunk, &ErrorScrubber::default(), &mut Vec::new()).unwrap_err();
             assert_eq!((failure.code(), failure.to_string().ends_with(": w")), (code, true), "{failure}");
         }
     }

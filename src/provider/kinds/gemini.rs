@@ -5,13 +5,13 @@
 //! to finish is the last thing that counts.
 
 use crate::provider::{
-    Endpoint, Failure, Finish, Frame, ModelInfo, Request, Round, ToolCall, Usage,
-    dialect::{Dialect, Reader, Said},
-    hearing::Named,
+    Endpoint, FinishReason, Frame, ModelInfo, ProviderFailure, Request, ToolCall, ToolRound, Usage,
+    dialect::{ChunkReader, ChunkStatus, ProviderDialect},
+    hearing::ModelNameTracker,
     json::{clean, count_at, parse, parse_object, text},
     params, report,
-    turns::{Part, turns},
-    words::Scrub,
+    turns::{AlternatingTurnPart, turns},
+    words::ErrorScrubber,
 };
 use reqwest::Url;
 use serde_json::{Map, Value, json};
@@ -55,14 +55,14 @@ const NAMES: [(&str, &str); 8] = [
 const BESIDE: [&str; 6] = ["safetySettings", "tools", "toolConfig", "cachedContent", "labels", "serviceTier"];
 
 /// The kind.
-pub(super) struct Gemini;
+pub(super) struct GeminiDialect;
 
-impl Dialect for Gemini {
+impl ProviderDialect for GeminiDialect {
     fn word(&self) -> &'static str {
         "gemini"
     }
 
-    fn reply_url(&self, endpoint: &Endpoint, model: &str) -> Result<Url, Failure> {
+    fn reply_url(&self, endpoint: &Endpoint, model: &str) -> Result<Url, ProviderFailure> {
         let model = model.strip_prefix("models/").unwrap_or(model);
         let mut url = endpoint.url_below(&VERSIONS, &["models", &format!("{model}:streamGenerateContent")])?;
         url.query_pairs_mut().append_pair("alt", "sse");
@@ -99,11 +99,11 @@ impl Dialect for Gemini {
         ("x-goog-api-key", "")
     }
 
-    fn reader(&self, _request: &Request) -> Box<dyn Reader> {
-        Box::new(Chunks::default())
+    fn reader(&self, _request: &Request) -> Box<dyn ChunkReader> {
+        Box::new(GeminiReader::default())
     }
 
-    fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, Failure> {
+    fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure> {
         let mut url = endpoint.url_below(&VERSIONS, &["models"])?;
         url.query_pairs_mut().append_pair("pageSize", "1000");
         Ok(vec![url])
@@ -127,7 +127,7 @@ impl Dialect for Gemini {
 }
 
 /// What the model wanted called, and what came of each.
-fn round(round: &Round) -> [Value; 2] {
+fn round(round: &ToolRound) -> [Value; 2] {
     let said = Some(round.said.as_str()).filter(|said| !said.trim().is_empty()).map(|said| json!({"text": said}));
     let call = |call: &ToolCall| json!({"functionCall": {"name": call.name, "args": parse_object(&call.arguments)}});
     let answer = |(call, text): (&ToolCall, &str)| {
@@ -139,7 +139,7 @@ fn round(round: &Round) -> [Value; 2] {
     [json!({"role": "model", "parts": asked}), json!({"role": "user", "parts": answers})]
 }
 
-fn parts(parts: &[Part]) -> Value {
+fn parts(parts: &[AlternatingTurnPart]) -> Value {
     parts.iter().map(|part| json!({"text": part.text})).collect()
 }
 
@@ -180,19 +180,25 @@ fn tools(params: &mut Map<String, Value>) -> Option<Value> {
 
 /// Reads the chunks of a stream, or a whole answer, which has the same form.
 #[derive(Debug, Default)]
-struct Chunks {
-    model: Named,
+struct GeminiReader {
+    model: ModelNameTracker,
     /// The model wants tools called; its reason to finish does not say so.
     has_calls: bool,
 }
 
-impl Reader for Chunks {
-    fn read(&mut self, chunk: &Value, scrub: &Scrub, frames: &mut Vec<Frame>) -> Result<Said, Failure> {
+impl ChunkReader for GeminiReader {
+    fn read(
+        &mut self,
+        chunk: &Value,
+        scrub: &ErrorScrubber,
+        frames: &mut Vec<Frame>,
+    ) -> Result<ChunkStatus, ProviderFailure> {
         if let Some(error) = report::error_of(chunk) {
             return Err(report::failure(error, scrub));
         }
         let known = ["candidates", "promptFeedback", "usageMetadata"];
-        let mut said = Said { recognised: known.iter().any(|name| chunk.get(*name).is_some()), ..Said::default() };
+        let mut said =
+            ChunkStatus { recognised: known.iter().any(|name| chunk.get(*name).is_some()), ..ChunkStatus::default() };
         frames.extend(text(chunk, "modelVersion").and_then(|model| self.model.hear(model, scrub)));
         let candidate = chunk.get("candidates").and_then(Value::as_array).and_then(|candidates| candidates.first());
         if let Some(candidate) = candidate {
@@ -201,7 +207,7 @@ impl Reader for Chunks {
         let blocked = chunk.get("promptFeedback").and_then(|feedback| text(feedback, "blockReason"));
         let reason = candidate.and_then(|candidate| text(candidate, "finishReason"));
         let finish = match (blocked, reason) {
-            (Some(reason), _) => Some(Finish::ContentFilter(scrub.clean(&format!("the prompt, {reason}")))),
+            (Some(reason), _) => Some(FinishReason::ContentFilter(scrub.clean(&format!("the prompt, {reason}")))),
             (None, Some(reason)) => Some(self.finish(reason, scrub)),
             (None, None) => None,
         };
@@ -212,7 +218,7 @@ impl Reader for Chunks {
     }
 }
 
-impl Chunks {
+impl GeminiReader {
     fn read_parts(&mut self, candidate: &Value, frames: &mut Vec<Frame>) {
         for part in candidate.pointer("/content/parts").and_then(Value::as_array).into_iter().flatten() {
             let is_thought = part.get("thought") == Some(&Value::Bool(true));
@@ -229,15 +235,15 @@ impl Chunks {
         }
     }
 
-    fn finish(&self, reason: &str, scrub: &Scrub) -> Finish {
+    fn finish(&self, reason: &str, scrub: &ErrorScrubber) -> FinishReason {
         match reason {
-            "STOP" if self.has_calls => Finish::ToolCalls,
-            "STOP" => Finish::Stop,
-            "MAX_TOKENS" => Finish::Length,
+            "STOP" if self.has_calls => FinishReason::ToolCalls,
+            "STOP" => FinishReason::Stop,
+            "MAX_TOKENS" => FinishReason::Length,
             "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "IMAGE_SAFETY" => {
-                Finish::ContentFilter(reason.to_owned())
+                FinishReason::ContentFilter(reason.to_owned())
             }
-            other => Finish::Other(scrub.clean(other)),
+            other => FinishReason::Other(scrub.clean(other)),
         }
     }
 }
@@ -259,20 +265,20 @@ fn usage(usage: &Value) -> Option<Usage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provider::{Message, Role};
+    use crate::provider::{RequestMessage, RequestRole};
 
     fn body(extra: Value, params: Value) -> Value {
-        let message = |role, content: &str| Message { role, name: None, content: content.into() };
+        let message = |role, content: &str| RequestMessage { role, name: None, content: content.into() };
         let messages = vec![
-            message(Role::System, "card"),
-            message(Role::User, "Hi."),
-            message(Role::Assistant, "Yes?"),
-            message(Role::System, "hp: 3"),
+            message(RequestRole::System, "card"),
+            message(RequestRole::User, "Hi."),
+            message(RequestRole::Assistant, "Yes?"),
+            message(RequestRole::System, "hp: 3"),
         ];
         let params = params.as_object().unwrap().clone();
         let extra = extra.as_object().unwrap().clone();
         let request = Request { model: "m".into(), messages, params, ..Request::default() };
-        Gemini.body(&request, &Endpoint { extra, ..Endpoint::new("a", "http://a") })
+        GeminiDialect.body(&request, &Endpoint { extra, ..Endpoint::new("a", "http://a") })
     }
 
     #[test]
@@ -303,17 +309,17 @@ mod tests {
     #[test]
     fn the_address_of_a_model() {
         for (base, model) in [("http://a", "m-1"), ("http://a/v1beta", "models/m-1"), ("http://a/v1beta/", "m-1")] {
-            let url = Gemini.reply_url(&Endpoint::new("a", base), model).unwrap();
+            let url = GeminiDialect.reply_url(&Endpoint::new("a", base), model).unwrap();
             assert_eq!(url.as_str(), "http://a/v1beta/models/m-1:streamGenerateContent?alt=sse");
         }
         // A name cannot lead to another place.
-        let url = Gemini.reply_url(&Endpoint::new("a", "http://a"), "../../x?y=1#").unwrap();
+        let url = GeminiDialect.reply_url(&Endpoint::new("a", "http://a"), "../../x?y=1#").unwrap();
         assert_eq!(url.as_str(), "http://a/v1beta/models/..%2F..%2Fx%3Fy=1%23:streamGenerateContent?alt=sse");
     }
 
-    fn read(chunk: Value) -> (Vec<Frame>, Said) {
+    fn read(chunk: Value) -> (Vec<Frame>, ChunkStatus) {
         let mut frames = Vec::new();
-        let said = Chunks::default().read(&chunk, &Scrub::default(), &mut frames).unwrap();
+        let said = GeminiReader::default().read(&chunk, &ErrorScrubber::default(), &mut frames).unwrap();
         (frames, said)
     }
 
@@ -335,7 +341,7 @@ mod tests {
                 Frame::Reasoning("hm".into()),
                 Frame::Text("Yes.".into()),
                 Frame::ToolCall(call),
-                Frame::Finish(Finish::ToolCalls),
+                Frame::Finish(FinishReason::ToolCalls),
                 Frame::Usage(usage),
             ]
         );
@@ -345,11 +351,11 @@ mod tests {
     fn what_is_held_back_is_said_to_be() {
         let (frames, said) = read(json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}));
         assert!(said.finished);
-        assert_eq!(frames, [Frame::Finish(Finish::ContentFilter("the prompt, PROHIBITED_CONTENT".into()))]);
+        assert_eq!(frames, [Frame::Finish(FinishReason::ContentFilter("the prompt, PROHIBITED_CONTENT".into()))]);
         for (reason, expected) in [
-            ("MAX_TOKENS", Finish::Length),
-            ("SAFETY", Finish::ContentFilter("SAFETY".into())),
-            ("LANGUAGE", Finish::Other("LANGUAGE".into())),
+            ("MAX_TOKENS", FinishReason::Length),
+            ("SAFETY", FinishReason::ContentFilter("SAFETY".into())),
+            ("LANGUAGE", FinishReason::Other("LANGUAGE".into())),
         ] {
             assert_eq!(read(json!({"candidates": [{"finishReason": reason}]})).0, [Frame::Finish(expected)]);
         }
@@ -361,9 +367,9 @@ mod tests {
         let told = json!({"models": [
             {"name": "models/gemini-x", "inputTokenLimit": 1000, "supportedGenerationMethods": ["generateContent"]},
             {"name": "models/embed", "supportedGenerationMethods": ["embedContent"]}, {"name": "tuned"}, 7]});
-        let models = Gemini.models(&[told]).unwrap();
+        let models = GeminiDialect.models(&[told]).unwrap();
         let shown: Vec<_> = models.iter().map(|info| (info.id.as_str(), info.context_length)).collect();
         assert_eq!(shown, [("gemini-x", Some(1000)), ("tuned", None)]);
-        assert!(Gemini.models(&[json!({})]).is_none());
+        assert!(GeminiDialect.models(&[json!({})]).is_none());
     }
 }

@@ -4,11 +4,11 @@
 //! stream without saying so.
 
 use crate::provider::{
-    Endpoint, Failure, Finish, Frame, ModelInfo, Request,
-    dialect::{Dialect, Reader, Said},
+    Endpoint, FinishReason, Frame, ModelInfo, ProviderFailure, Request,
+    dialect::{ChunkReader, ChunkStatus, ProviderDialect},
     json::{clean, count_at, text},
     params, report,
-    words::Scrub,
+    words::ErrorScrubber,
 };
 use reqwest::Url;
 use serde_json::{Map, Value, json};
@@ -38,14 +38,14 @@ const NAMES: [(&str, &str); 7] = [
 ];
 
 /// The kind.
-pub(super) struct KoboldCpp;
+pub(super) struct KoboldCppDialect;
 
-impl Dialect for KoboldCpp {
+impl ProviderDialect for KoboldCppDialect {
     fn word(&self) -> &'static str {
         "koboldcpp"
     }
 
-    fn reply_url(&self, endpoint: &Endpoint, _model: &str) -> Result<Url, Failure> {
+    fn reply_url(&self, endpoint: &Endpoint, _model: &str) -> Result<Url, ProviderFailure> {
         endpoint.url_below(&["api"], &["extra", "generate", "stream"])
     }
 
@@ -71,15 +71,15 @@ impl Dialect for KoboldCpp {
         params::merged(request, endpoint, &LEFT_OUT)
     }
 
-    fn reader(&self, _request: &Request) -> Box<dyn Reader> {
-        Box::new(Tokens::default())
+    fn reader(&self, _request: &Request) -> Box<dyn ChunkReader> {
+        Box::new(KoboldCppReader::default())
     }
 
-    fn embeddings_url(&self, endpoint: &Endpoint) -> Result<Url, Failure> {
+    fn embeddings_url(&self, endpoint: &Endpoint) -> Result<Url, ProviderFailure> {
         endpoint.url_below(&["v1"], &["embeddings"])
     }
 
-    fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, Failure> {
+    fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure> {
         let url = |path: &[&str]| endpoint.url_below(&["api"], path);
         Ok(vec![url(&["v1", "model"])?, url(&["extra", "true_max_context_length"])?, props(endpoint)?])
     }
@@ -110,7 +110,7 @@ impl Dialect for KoboldCpp {
 }
 
 /// What newer versions tell as llama.cpp does, beside their own API.
-fn props(endpoint: &Endpoint) -> Result<Url, Failure> {
+fn props(endpoint: &Endpoint) -> Result<Url, ProviderFailure> {
     let base_url = endpoint.base_url.trim_end_matches('/');
     let base_url = base_url.strip_suffix("/api").unwrap_or(base_url).to_owned();
     Endpoint { base_url, ..endpoint.clone() }.url(&["props"])
@@ -118,14 +118,19 @@ fn props(endpoint: &Endpoint) -> Result<Url, Failure> {
 
 /// Reads token after token.
 #[derive(Debug, Default)]
-struct Tokens {
+struct KoboldCppReader {
     has_begun: bool,
     /// The server is one that says why it ends.
     gives_reasons: bool,
 }
 
-impl Reader for Tokens {
-    fn read(&mut self, chunk: &Value, scrub: &Scrub, frames: &mut Vec<Frame>) -> Result<Said, Failure> {
+impl ChunkReader for KoboldCppReader {
+    fn read(
+        &mut self,
+        chunk: &Value,
+        scrub: &ErrorScrubber,
+        frames: &mut Vec<Frame>,
+    ) -> Result<ChunkStatus, ProviderFailure> {
         if let Some(error) = report::error_of(chunk).or_else(|| chunk.get("detail")) {
             return Err(report::failure(error, scrub));
         }
@@ -137,7 +142,7 @@ impl Reader for Tokens {
         frames.extend(words.filter(|words| !words.is_empty()).map(|words| Frame::Text(clean(words))));
         let reason = text(chunk, "finish_reason").filter(|reason| *reason != "null");
         frames.extend(reason.map(|reason| Frame::Finish(finish(reason, scrub))));
-        Ok(Said { recognised: words.is_some(), finished: reason.is_some(), done: false })
+        Ok(ChunkStatus { recognised: words.is_some(), finished: reason.is_some(), done: false })
     }
 
     fn may_end_here(&self) -> bool {
@@ -145,9 +150,9 @@ impl Reader for Tokens {
     }
 }
 
-fn finish(reason: &str, scrub: &Scrub) -> Finish {
-    match Finish::parse(reason) {
-        Finish::Other(reason) => Finish::Other(scrub.clean(&reason)),
+fn finish(reason: &str, scrub: &ErrorScrubber) -> FinishReason {
+    match FinishReason::parse(reason) {
+        FinishReason::Other(reason) => FinishReason::Other(scrub.clean(&reason)),
         known => known,
     }
 }
@@ -155,14 +160,14 @@ fn finish(reason: &str, scrub: &Scrub) -> Finish {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provider::{Message, Role};
+    use crate::provider::{RequestMessage, RequestRole};
 
     #[test]
     fn the_body_as_it_is_sent() {
         let params =
             json!({"max_tokens": 100, "temperature": 0.7, "stop": ["Ann:"], "seed": 7, "frequency_penalty": 1});
         let request = Request {
-            messages: vec![Message { role: Role::User, name: None, content: "Hi.".into() }],
+            messages: vec![RequestMessage { role: RequestRole::User, name: None, content: "Hi.".into() }],
             params: params.as_object().unwrap().clone(),
             context: Some(8192),
             ..Request::default()
@@ -172,39 +177,40 @@ mod tests {
         let expected = json!({"prompt": "<|im_start|>user\nHi.<|im_end|>\n<|im_start|>assistant\n",
             "stop_sequence": ["Ann:", "<|im_end|>", "<|im_start|>"], "trim_stop": true, "quiet": true,
             "max_context_length": 4096, "rep_pen": 1.1, "temperature": 0.7, "max_length": 100, "sampler_seed": 7});
-        assert_eq!(KoboldCpp.body(&request, &endpoint), expected);
-        assert_eq!(KoboldCpp.context(&endpoint.extra), Some(4096));
-        assert_eq!(KoboldCpp.reply_url(&endpoint, "m").unwrap().as_str(), "http://a/api/extra/generate/stream");
+        assert_eq!(KoboldCppDialect.body(&request, &endpoint), expected);
+        assert_eq!(KoboldCppDialect.context(&endpoint.extra), Some(4096));
+        assert_eq!(KoboldCppDialect.reply_url(&endpoint, "m").unwrap().as_str(), "http://a/api/extra/generate/stream");
     }
 
     #[test]
     fn an_old_server_ends_without_a_word_and_a_new_one_does_not() {
         let read = |chunks: &[Value]| {
-            let (mut tokens, mut frames) = (Tokens::default(), Vec::new());
-            let said = chunks.iter().map(|chunk| tokens.read(chunk, &Scrub::default(), &mut frames).unwrap()).last();
+            let (mut tokens, mut frames) = (KoboldCppReader::default(), Vec::new());
+            let said =
+                chunks.iter().map(|chunk| tokens.read(chunk, &ErrorScrubber::default(), &mut frames).unwrap()).last();
             (frames, said.unwrap().finished, tokens.may_end_here())
         };
         let text = |words: &str| Frame::Text(words.into());
         assert_eq!(read(&[json!({"token": "a"}), json!({"token": " b"})]), (vec![text("a"), text(" b")], false, true));
         let news = [json!({"token": "a", "finish_reason": null}), json!({"token": "", "finish_reason": "length"})];
-        assert_eq!(read(&news), (vec![text("a"), Frame::Finish(Finish::Length)], true, false));
+        assert_eq!(read(&news), (vec![text("a"), Frame::Finish(FinishReason::Length)], true, false));
         assert!(!read(&news[..1]).2, "it broke off");
         let whole = json!({"results": [{"text": "a", "finish_reason": "stop"}]});
-        assert_eq!(read(&[whole]), (vec![text("a"), Frame::Finish(Finish::Stop)], true, false));
+        assert_eq!(read(&[whole]), (vec![text("a"), Frame::Finish(FinishReason::Stop)], true, false));
     }
 
     #[test]
     fn a_server_that_is_busy_says_so() {
         let busy = json!({"detail": {"msg": "Server is busy; please try again later.", "type": "service_unavailable"}});
-        let failure = Tokens::default().read(&busy, &Scrub::default(), &mut Vec::new()).unwrap_err();
+        let failure = KoboldCppReader::default().read(&busy, &ErrorScrubber::default(), &mut Vec::new()).unwrap_err();
         assert!(failure.to_string().contains("busy"), "{failure}");
     }
 
     #[test]
     fn the_model_that_is_loaded_is_listed() {
-        let models = KoboldCpp.models(&[json!({"result": "koboldcpp/M"}), json!({"value": 8192})]).unwrap();
+        let models = KoboldCppDialect.models(&[json!({"result": "koboldcpp/M"}), json!({"value": 8192})]).unwrap();
         assert_eq!((models[0].id.as_str(), models[0].context_length), ("koboldcpp/M", Some(8192)));
-        assert_eq!(KoboldCpp.models(&[json!({"result": "M"}), Value::Null]).unwrap()[0].context_length, None);
-        assert!(KoboldCpp.models(&[json!({})]).is_none());
+        assert_eq!(KoboldCppDialect.models(&[json!({"result": "M"}), Value::Null]).unwrap()[0].context_length, None);
+        assert!(KoboldCppDialect.models(&[json!({})]).is_none());
     }
 }

@@ -3,12 +3,12 @@
 //! The prompt is one text, made by the endpoint's template. What the server has read before it keeps by itself and counts.
 
 use crate::provider::{
-    Endpoint, Failure, Finish, Frame, ModelInfo, Request, Usage,
-    dialect::{Dialect, Reader, Said},
-    hearing::Named,
+    Endpoint, FinishReason, Frame, ModelInfo, ProviderFailure, Request, Usage,
+    dialect::{ChunkReader, ChunkStatus, ProviderDialect},
+    hearing::ModelNameTracker,
     json::{clean, count_at, text},
     models, params, report,
-    words::Scrub,
+    words::ErrorScrubber,
 };
 use reqwest::Url;
 use serde_json::{Map, Value, json};
@@ -26,14 +26,14 @@ const NAMES: [(&str, &str); 4] = [
 ];
 
 /// The kind.
-pub(super) struct LlamaCpp;
+pub(super) struct LlamaCppDialect;
 
-impl Dialect for LlamaCpp {
+impl ProviderDialect for LlamaCppDialect {
     fn word(&self) -> &'static str {
         "llamacpp"
     }
 
-    fn reply_url(&self, endpoint: &Endpoint, _model: &str) -> Result<Url, Failure> {
+    fn reply_url(&self, endpoint: &Endpoint, _model: &str) -> Result<Url, ProviderFailure> {
         root(endpoint, &["completion"])
     }
 
@@ -56,15 +56,15 @@ impl Dialect for LlamaCpp {
         params::merged(request, endpoint, &LEFT_OUT)
     }
 
-    fn reader(&self, _request: &Request) -> Box<dyn Reader> {
-        Box::new(Pieces::default())
+    fn reader(&self, _request: &Request) -> Box<dyn ChunkReader> {
+        Box::new(LlamaCppReader::default())
     }
 
-    fn embeddings_url(&self, endpoint: &Endpoint) -> Result<Url, Failure> {
+    fn embeddings_url(&self, endpoint: &Endpoint) -> Result<Url, ProviderFailure> {
         root(endpoint, &["v1", "embeddings"])
     }
 
-    fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, Failure> {
+    fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure> {
         Ok(vec![root(endpoint, &["v1", "models"])?, root(endpoint, &["props"])?])
     }
 
@@ -97,7 +97,7 @@ impl Dialect for LlamaCpp {
 }
 
 /// The server's own paths stand beside `/v1`: an address that was meant for OpenAI's dialect leads there too.
-fn root(endpoint: &Endpoint, path: &[&str]) -> Result<Url, Failure> {
+fn root(endpoint: &Endpoint, path: &[&str]) -> Result<Url, ProviderFailure> {
     let base_url = endpoint.base_url.trim_end_matches('/');
     let base_url = base_url.strip_suffix("/v1").unwrap_or(base_url).to_owned();
     Endpoint { base_url, ..endpoint.clone() }.url(path)
@@ -105,12 +105,17 @@ fn root(endpoint: &Endpoint, path: &[&str]) -> Result<Url, Failure> {
 
 /// Reads piece after piece; a whole answer has the form of the last.
 #[derive(Debug, Default)]
-struct Pieces {
-    model: Named,
+struct LlamaCppReader {
+    model: ModelNameTracker,
 }
 
-impl Reader for Pieces {
-    fn read(&mut self, chunk: &Value, scrub: &Scrub, frames: &mut Vec<Frame>) -> Result<Said, Failure> {
+impl ChunkReader for LlamaCppReader {
+    fn read(
+        &mut self,
+        chunk: &Value,
+        scrub: &ErrorScrubber,
+        frames: &mut Vec<Frame>,
+    ) -> Result<ChunkStatus, ProviderFailure> {
         if let Some(error) = report::error_of(chunk) {
             return Err(report::failure(error, scrub));
         }
@@ -122,20 +127,20 @@ impl Reader for Pieces {
             frames.extend(usage(chunk).map(Frame::Usage));
         }
         let recognised = is_over || chunk.get("content").is_some_and(Value::is_string);
-        Ok(Said { recognised, finished: is_over, done: is_over })
+        Ok(ChunkStatus { recognised, finished: is_over, done: is_over })
     }
 }
 
 /// Newer servers have a word for it, older ones a flag for each.
-fn finish(chunk: &Value, scrub: &Scrub) -> Option<Finish> {
+fn finish(chunk: &Value, scrub: &ErrorScrubber) -> Option<FinishReason> {
     let is = |name: &str| chunk.get(name) == Some(&Value::Bool(true));
     match text(chunk, "stop_type").filter(|reason| *reason != "none") {
-        Some(reason) => Some(match Finish::parse(reason) {
-            Finish::Other(reason) => Finish::Other(scrub.clean(&reason)),
+        Some(reason) => Some(match FinishReason::parse(reason) {
+            FinishReason::Other(reason) => FinishReason::Other(scrub.clean(&reason)),
             known => known,
         }),
-        None if is("stopped_limit") => Some(Finish::Length),
-        None if is("stopped_eos") || is("stopped_word") => Some(Finish::Stop),
+        None if is("stopped_limit") => Some(FinishReason::Length),
+        None if is("stopped_eos") || is("stopped_word") => Some(FinishReason::Stop),
         None => None,
     }
 }
@@ -154,13 +159,13 @@ fn usage(chunk: &Value) -> Option<Usage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provider::{Message, Role};
+    use crate::provider::{RequestMessage, RequestRole};
 
     #[test]
     fn the_body_as_it_is_sent() {
         let params = json!({"max_tokens": 100, "temperature": 0.7, "stop": ["Ann:"], "seed": 7, "user": "x"});
         let request = Request {
-            messages: vec![Message { role: Role::User, name: None, content: "Hi.".into() }],
+            messages: vec![RequestMessage { role: RequestRole::User, name: None, content: "Hi.".into() }],
             params: params.as_object().unwrap().clone(),
             ..Request::default()
         };
@@ -169,9 +174,12 @@ mod tests {
         let expected = json!({"prompt": "<|im_start|>user\nHi.<|im_end|>\n<|im_start|>assistant\n", "stream": true,
             "stop": ["Ann:", "<|im_end|>", "<|im_start|>"], "cache_prompt": false, "temperature": 0.7, "seed": 7,
             "n_predict": 100, "repeat_penalty": 1.1});
-        assert_eq!(LlamaCpp.body(&request, &endpoint), expected);
+        assert_eq!(LlamaCppDialect.body(&request, &endpoint), expected);
         for base in ["http://a/v1/", "http://a/v1", "http://a", "http://a/"] {
-            assert_eq!(LlamaCpp.reply_url(&Endpoint::new("a", base), "m").unwrap().as_str(), "http://a/completion");
+            assert_eq!(
+                LlamaCppDialect.reply_url(&Endpoint::new("a", base), "m").unwrap().as_str(),
+                "http://a/completion"
+            );
         }
     }
 
@@ -179,16 +187,16 @@ mod tests {
     fn the_end_in_the_words_of_all_versions() {
         let read = |chunk: Value| {
             let mut frames = Vec::new();
-            let said = Pieces::default().read(&chunk, &Scrub::default(), &mut frames).unwrap();
+            let said = LlamaCppReader::default().read(&chunk, &ErrorScrubber::default(), &mut frames).unwrap();
             assert!(said.done);
             frames
         };
         for (words, expected) in [
-            (json!({"stop_type": "eos"}), Some(Finish::Stop)),
-            (json!({"stop_type": "word"}), Some(Finish::Stop)),
-            (json!({"stop_type": "limit"}), Some(Finish::Length)),
-            (json!({"stopped_limit": true}), Some(Finish::Length)),
-            (json!({"stopped_eos": true}), Some(Finish::Stop)),
+            (json!({"stop_type": "eos"}), Some(FinishReason::Stop)),
+            (json!({"stop_type": "word"}), Some(FinishReason::Stop)),
+            (json!({"stop_type": "limit"}), Some(FinishReason::Length)),
+            (json!({"stopped_limit": true}), Some(FinishReason::Length)),
+            (json!({"stopped_eos": true}), Some(FinishReason::Stop)),
             (json!({"stop_type": "none"}), None),
         ] {
             let mut chunk = json!({"content": "", "stop": true});
@@ -205,7 +213,7 @@ mod tests {
     #[test]
     fn the_context_is_the_one_in_force() {
         let list = json!({"data": [{"id": "m", "meta": {"n_ctx_train": 32768}}]});
-        let length = |props: Value| LlamaCpp.models(&[list.clone(), props]).unwrap()[0].context_length;
+        let length = |props: Value| LlamaCppDialect.models(&[list.clone(), props]).unwrap()[0].context_length;
         assert_eq!(length(json!({"default_generation_settings": {"n_ctx": 4096}})), Some(4096));
         assert_eq!(length(Value::Null), Some(32768));
     }

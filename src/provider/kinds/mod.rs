@@ -1,6 +1,6 @@
 //! The kinds of model servers: a file and a row for each.
 //!
-//! To add one: a file with a [`Dialect`] (where it is asked, the body, who reads the answer, where its models are told) and
+//! To add one: a file with a [`ProviderDialect`] (where it is asked, the body, who reads the answer, where its models are told) and
 //! its row in [`KINDS`]; then a protocol of the mock in `tests/it/support/mock_model/protocol.rs`, a recorded transcript in
 //! `tests/fixtures/wire/`, and a row in the table of `docs/hosts.md`.
 
@@ -11,24 +11,24 @@ mod llamacpp;
 mod ollama;
 mod openai;
 
-use super::dialect::Dialect;
+use super::dialect::ProviderDialect;
 use std::fmt;
 
 /// Every kind, the usual one first.
-const KINDS: [&dyn Dialect; 6] = [
-    &openai::OpenAi,
-    &anthropic::Anthropic,
-    &gemini::Gemini,
-    &ollama::Ollama,
-    &koboldcpp::KoboldCpp,
-    &llamacpp::LlamaCpp,
+const KINDS: [&dyn ProviderDialect; 6] = [
+    &openai::OpenAiDialect,
+    &anthropic::AnthropicDialect,
+    &gemini::GeminiDialect,
+    &ollama::OllamaDialect,
+    &koboldcpp::KoboldCppDialect,
+    &llamacpp::LlamaCppDialect,
 ];
 
 /// What a model server speaks.
 #[derive(Clone, Copy)]
-pub struct Kind(&'static dyn Dialect);
+pub struct ProviderKind(&'static dyn ProviderDialect);
 
-impl Kind {
+impl ProviderKind {
     /// The kind that the settings call so.
     pub fn named(word: &str) -> Option<Self> {
         Self::all().find(|kind| kind.word() == word)
@@ -44,19 +44,19 @@ impl Kind {
         self.0.word()
     }
 
-    pub(super) fn dialect(self) -> &'static dyn Dialect {
+    pub(super) fn dialect(self) -> &'static dyn ProviderDialect {
         self.0
     }
 }
 
-impl Default for Kind {
+impl Default for ProviderKind {
     /// OpenAI's chat completions.
     fn default() -> Self {
-        Self(&openai::OpenAi)
+        Self(&openai::OpenAiDialect)
     }
 }
 
-impl fmt::Debug for Kind {
+impl fmt::Debug for ProviderKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())
     }
@@ -65,7 +65,7 @@ impl fmt::Debug for Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provider::{Endpoint, Frame, Request, words::Scrub};
+    use crate::provider::{Endpoint, Frame, Request, words::ErrorScrubber};
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
@@ -155,11 +155,11 @@ mod tests {
         /// Whatever a server sends: frames or a failure, words without U+0000, never a panic.
         #[test]
         fn no_chunk_breaks_a_reader(chunks in proptest::collection::vec(chunk(), 1..6)) {
-            for kind in Kind::all() {
+            for kind in ProviderKind::all() {
                 let mut reader = kind.dialect().reader(&Request::default());
                 let mut frames = Vec::new();
                 for chunk in &chunks {
-                    let _said = reader.read(chunk, &Scrub::default(), &mut frames);
+                    let _said = reader.read(chunk, &ErrorScrubber::default(), &mut frames);
                 }
                 let _models = kind.dialect().models(&chunks);
                 let clean = |frame: &Frame| match frame {
@@ -176,7 +176,7 @@ mod tests {
             let fields = |value: Value| value.as_object().cloned().unwrap_or_default();
             let request = Request { model: "m".into(), params: fields(params), ..Request::default() };
             let endpoint = Endpoint { extra: fields(extra), ..Endpoint::new("a", "http://a") };
-            for kind in Kind::all() {
+            for kind in ProviderKind::all() {
                 prop_assert!(kind.dialect().body(&request, &endpoint).is_object());
                 let _told = (kind.dialect().params(&request, &endpoint), kind.dialect().context(&request.params));
             }
@@ -185,12 +185,12 @@ mod tests {
 
     #[test]
     fn every_kind_is_found_by_its_word_and_no_other() {
-        let words: Vec<&str> = Kind::all().map(Kind::word).collect();
+        let words: Vec<&str> = ProviderKind::all().map(ProviderKind::word).collect();
         assert_eq!(words, ["openai", "anthropic", "gemini", "ollama", "koboldcpp", "llamacpp"]);
         for word in words {
-            assert_eq!(Kind::named(word).map(Kind::word), Some(word));
+            assert_eq!(ProviderKind::named(word).map(ProviderKind::word), Some(word));
         }
-        assert!(Kind::named("claude").is_none() && Kind::named("").is_none());
-        assert_eq!(Kind::default().word(), "openai");
+        assert!(ProviderKind::named("claude").is_none() && ProviderKind::named("").is_none());
+        assert_eq!(ProviderKind::default().word(), "openai");
     }
 }

@@ -4,12 +4,12 @@
 //! prompt in silence. So it is told the length that the prompt was made for.
 
 use crate::provider::{
-    Endpoint, Failure, Finish, Frame, ModelInfo, Request, Round, ToolCall, Usage,
-    dialect::{Dialect, Framing, Reader, Said},
-    hearing::{Calls, Named},
+    Endpoint, FinishReason, Frame, ModelInfo, ProviderFailure, Request, ToolCall, ToolRound, Usage,
+    dialect::{ChunkReader, ChunkStatus, Framing, ProviderDialect},
+    hearing::{ModelNameTracker, ToolCallAssembler},
     json::{clean, count_at, parse_object, text},
     params, report,
-    words::Scrub,
+    words::ErrorScrubber,
 };
 use reqwest::Url;
 use serde_json::{Map, Value, json};
@@ -30,14 +30,14 @@ const NAMES: [(&str, &str); 4] = [
 const BESIDE: [&str; 4] = ["think", "keep_alive", "format", "tools"];
 
 /// The kind.
-pub(super) struct Ollama;
+pub(super) struct OllamaDialect;
 
-impl Dialect for Ollama {
+impl ProviderDialect for OllamaDialect {
     fn word(&self) -> &'static str {
         "ollama"
     }
 
-    fn reply_url(&self, endpoint: &Endpoint, _model: &str) -> Result<Url, Failure> {
+    fn reply_url(&self, endpoint: &Endpoint, _model: &str) -> Result<Url, ProviderFailure> {
         endpoint.url_below(&["api"], &["chat"])
     }
 
@@ -76,15 +76,15 @@ impl Dialect for Ollama {
         Framing::Lines
     }
 
-    fn reader(&self, _request: &Request) -> Box<dyn Reader> {
-        Box::new(Lines::default())
+    fn reader(&self, _request: &Request) -> Box<dyn ChunkReader> {
+        Box::new(OllamaReader::default())
     }
 
-    fn embeddings_url(&self, endpoint: &Endpoint) -> Result<Url, Failure> {
+    fn embeddings_url(&self, endpoint: &Endpoint) -> Result<Url, ProviderFailure> {
         endpoint.url_below(&["api"], &["embed"])
     }
 
-    fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, Failure> {
+    fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure> {
         Ok(vec![endpoint.url_below(&["api"], &["tags"])?])
     }
 
@@ -102,7 +102,7 @@ impl Dialect for Ollama {
 }
 
 /// What the model wanted called, and what came of each.
-fn round(round: &Round) -> Vec<Value> {
+fn round(round: &ToolRound) -> Vec<Value> {
     let call = |call: &ToolCall| json!({"function": {"name": call.name, "arguments": parse_object(&call.arguments)}});
     let calls: Vec<Value> = round.calls.iter().map(call).collect();
     let asked = json!({"role": "assistant", "content": round.said, "tool_calls": calls});
@@ -112,14 +112,19 @@ fn round(round: &Round) -> Vec<Value> {
 
 /// Reads the lines of a reply, or the one of a whole reply.
 #[derive(Debug, Default)]
-struct Lines {
-    model: Named,
-    calls: Calls,
+struct OllamaReader {
+    model: ModelNameTracker,
+    calls: ToolCallAssembler,
     wanted: u64,
 }
 
-impl Reader for Lines {
-    fn read(&mut self, chunk: &Value, scrub: &Scrub, frames: &mut Vec<Frame>) -> Result<Said, Failure> {
+impl ChunkReader for OllamaReader {
+    fn read(
+        &mut self,
+        chunk: &Value,
+        scrub: &ErrorScrubber,
+        frames: &mut Vec<Frame>,
+    ) -> Result<ChunkStatus, ProviderFailure> {
         if let Some(error) = report::error_of(chunk) {
             return Err(report::failure(error, scrub));
         }
@@ -137,11 +142,11 @@ impl Reader for Lines {
             frames.extend(text(chunk, "done_reason").map(|reason| Frame::Finish(finish(reason, has_calls, scrub))));
             frames.extend(usage(chunk).map(Frame::Usage));
         }
-        Ok(Said { recognised: message.is_some() || is_over, finished: is_over, done: is_over })
+        Ok(ChunkStatus { recognised: message.is_some() || is_over, finished: is_over, done: is_over })
     }
 }
 
-impl Lines {
+impl OllamaReader {
     /// A call comes whole, its arguments as JSON.
     fn read_calls(&mut self, message: &Value) {
         for call in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
@@ -153,10 +158,10 @@ impl Lines {
     }
 }
 
-fn finish(reason: &str, has_calls: bool, scrub: &Scrub) -> Finish {
-    match Finish::parse(reason) {
-        Finish::Stop if has_calls => Finish::ToolCalls,
-        Finish::Other(reason) => Finish::Other(scrub.clean(&reason)),
+fn finish(reason: &str, has_calls: bool, scrub: &ErrorScrubber) -> FinishReason {
+    match FinishReason::parse(reason) {
+        FinishReason::Stop if has_calls => FinishReason::ToolCalls,
+        FinishReason::Other(reason) => FinishReason::Other(scrub.clean(&reason)),
         known => known,
     }
 }
@@ -171,15 +176,19 @@ fn usage(chunk: &Value) -> Option<Usage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provider::{Message, Role, ToolCall};
+    use crate::provider::{RequestMessage, RequestRole, ToolCall};
 
     #[test]
     fn the_body_as_it_is_sent() {
-        let message = |role, content: &str| Message { role, name: None, content: content.into() };
+        let message = |role, content: &str| RequestMessage { role, name: None, content: content.into() };
         let params = json!({"max_tokens": 100, "temperature": 0.7, "stop": "\n", "seed": 7, "repetition_penalty": 1.1, "user": "x"});
         let request = Request {
             model: "m:7b".into(),
-            messages: vec![message(Role::System, "card"), message(Role::User, "Hi."), message(Role::Assistant, "She ")],
+            messages: vec![
+                message(RequestRole::System, "card"),
+                message(RequestRole::User, "Hi."),
+                message(RequestRole::Assistant, "She "),
+            ],
             params: params.as_object().unwrap().clone(),
             context: Some(8192),
             ..Request::default()
@@ -190,23 +199,26 @@ mod tests {
             {"role": "user", "content": "Hi."}, {"role": "assistant", "content": "She "}], "stream": true, "think": false,
             "options": {"temperature": 0.7, "seed": 7, "num_gpu": 1, "num_predict": 100, "repeat_penalty": 1.1,
                 "stop": ["\n"], "num_ctx": 8192}});
-        assert_eq!(Ollama.body(&request, &endpoint), expected);
+        assert_eq!(OllamaDialect.body(&request, &endpoint), expected);
         let own = json!({"num_ctx": 4096});
         let own = Endpoint { extra: own.as_object().unwrap().clone(), ..Endpoint::new("a", "http://a/api") };
-        assert_eq!(Ollama.body(&request, &own)["options"]["num_ctx"], 4096);
-        assert_eq!((Ollama.context(&own.extra), Ollama.context(&endpoint.extra)), (Some(4096), None));
-        assert_eq!(Ollama.reply_url(&own, "m").unwrap().as_str(), "http://a/api/chat");
+        assert_eq!(OllamaDialect.body(&request, &own)["options"]["num_ctx"], 4096);
+        assert_eq!((OllamaDialect.context(&own.extra), OllamaDialect.context(&endpoint.extra)), (Some(4096), None));
+        assert_eq!(OllamaDialect.reply_url(&own, "m").unwrap().as_str(), "http://a/api/chat");
     }
 
     #[test]
     fn thoughts_tools_counts_and_the_end() {
-        let (mut lines, mut frames, scrub) = (Lines::default(), Vec::new(), Scrub::default());
+        let (mut lines, mut frames, scrub) = (OllamaReader::default(), Vec::new(), ErrorScrubber::default());
         for line in [
             json!({"model": "m", "message": {"role": "assistant", "content": "", "thinking": "hm"}, "done": false}),
             json!({"model": "m", "message": {"role": "assistant", "content": "Yes."}, "done": false}),
             json!({"model": "m", "message": {"tool_calls": [{"function": {"name": "roll", "arguments": {"sides": 6}}}]}, "done": false}),
         ] {
-            assert_eq!(lines.read(&line, &scrub, &mut frames).unwrap(), Said { recognised: true, ..Said::default() });
+            assert_eq!(
+                lines.read(&line, &scrub, &mut frames).unwrap(),
+                ChunkStatus { recognised: true, ..ChunkStatus::default() }
+            );
         }
         let last = json!({"model": "m", "message": {"content": ""}, "done": true, "done_reason": "stop", "prompt_eval_count": 12, "eval_count": 5});
         assert!(lines.read(&last, &scrub, &mut frames).unwrap().done);
@@ -218,7 +230,7 @@ mod tests {
                 Frame::Reasoning("hm".into()),
                 Frame::Text("Yes.".into()),
                 Frame::ToolCall(call),
-                Frame::Finish(Finish::ToolCalls),
+                Frame::Finish(FinishReason::ToolCalls),
                 Frame::Usage(Usage { prompt: 12, completion: 5, ..Usage::default() }),
             ]
         );
@@ -229,8 +241,8 @@ mod tests {
     #[test]
     fn models_are_those_that_are_there() {
         let told = json!({"models": [{"name": "a:latest", "model": "a:latest"}, {"name": "b"}, {}]});
-        let ids: Vec<String> = Ollama.models(&[told]).unwrap().into_iter().map(|info| info.id).collect();
+        let ids: Vec<String> = OllamaDialect.models(&[told]).unwrap().into_iter().map(|info| info.id).collect();
         assert_eq!(ids, ["a:latest", "b"]);
-        assert!(Ollama.models(&[json!([])]).is_none());
+        assert!(OllamaDialect.models(&[json!([])]).is_none());
     }
 }

@@ -133,7 +133,7 @@ impl QueryError {
 
 /// What is worth saying about a search that is one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Note {
+pub enum QueryNote {
     /// There is nothing to look for in it, so nothing is found.
     #[error("there is no word in it to look for")]
     NoWord,
@@ -155,7 +155,7 @@ pub enum Note {
     NoCharacter(String),
 }
 
-impl Note {
+impl QueryNote {
     /// A stable word for it, for programs.
     pub fn word(&self) -> &'static str {
         match self {

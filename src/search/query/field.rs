@@ -2,10 +2,10 @@
 
 use uuid::Uuid;
 
-use super::error::{Note, QueryError};
-use super::scan::Value;
-use super::time::{self, Today};
-use super::{Expr, Spot, What, Words};
+use super::error::{QueryError, QueryNote};
+use super::scan::LexemeText;
+use super::time::{self, LocalNow};
+use super::{QueryCondition, QueryExpr, SearchTerms, TreeLocation};
 use crate::search::analyse;
 use crate::tree::Role;
 
@@ -14,7 +14,7 @@ const NAMED_MAX: usize = 1_000;
 
 /// Where in a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum TreeScope {
     /// On the line that leads to HEAD.
     Trunk,
     /// Anywhere else in the tree.
@@ -25,7 +25,7 @@ pub enum Place {
 
 /// A field of this program; every other name is a value of the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Field {
+pub(super) enum SearchField {
     Role,
     Name,
     Session,
@@ -39,7 +39,7 @@ pub(super) enum Field {
 
 /// Stories or characters by their words; which these are is found out before the search.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::search) struct Named {
+pub(in crate::search) struct NameFilter {
     /// As it was written.
     text: String,
     is_session: bool,
@@ -47,7 +47,7 @@ pub(in crate::search) struct Named {
     pub ids: Vec<Uuid>,
 }
 
-impl Field {
+impl SearchField {
     /// The field of a word, folded.
     pub fn of(word: &str) -> Option<Self> {
         Some(match word {
@@ -65,20 +65,20 @@ impl Field {
     }
 
     /// The condition that a value makes of it, which stands at `at`; `None` if the value says nothing.
-    pub fn read(self, value: &Value<'_>, at: usize, today: Today) -> Result<Option<Expr>, QueryError> {
+    pub fn read(self, value: &LexemeText<'_>, at: usize, today: LocalNow) -> Result<Option<QueryExpr>, QueryError> {
         if value.text.trim().is_empty() {
             return Ok(None);
         }
         let text = value.text;
         let what = match self {
-            Self::Name => return Ok(value.words().map(What::Name).map(Expr::Is)),
-            Self::Role => What::Role(role(text).ok_or_else(|| unknown_role(value))?),
-            Self::Session | Self::Character => What::of(Named::new(text, self == Self::Session)),
-            Self::Label => return Ok(Some(Expr::Ask(at, Spot::Label(text.to_owned())))),
+            Self::Name => return Ok(value.words().map(QueryCondition::Name).map(QueryExpr::Is)),
+            Self::Role => QueryCondition::Role(role(text).ok_or_else(|| unknown_role(value))?),
+            Self::Session | Self::Character => QueryCondition::of(NameFilter::new(text, self == Self::Session)),
+            Self::Label => return Ok(Some(QueryExpr::Ask(at, TreeLocation::Label(text.to_owned())))),
             Self::In => {
                 let place = place(text);
                 let place = place.ok_or_else(|| QueryError::UnknownPlace { at: value.at, place: text.to_owned() })?;
-                return Ok(Some(Expr::Ask(at, Spot::In(place))));
+                return Ok(Some(QueryExpr::Ask(at, TreeLocation::In(place))));
             }
             Self::Before | Self::After | Self::On => {
                 let span = match self {
@@ -86,27 +86,27 @@ impl Field {
                     Self::After => time::after(text, today),
                     _ => time::within(text, today),
                 };
-                What::Time(span.ok_or_else(|| QueryError::NoTime { at: value.at, time: text.to_owned() })?)
+                QueryCondition::Time(span.ok_or_else(|| QueryError::NoTime { at: value.at, time: text.to_owned() })?)
             }
         };
-        Ok(Some(Expr::Is(what)))
+        Ok(Some(QueryExpr::Is(what)))
     }
 }
 
-impl What {
-    fn of(named: Named) -> Self {
+impl QueryCondition {
+    fn of(named: NameFilter) -> Self {
         if named.is_session { Self::Session(named) } else { Self::Character(named) }
     }
 }
 
-impl Named {
+impl NameFilter {
     fn new(text: &str, is_session: bool) -> Self {
         Self { text: text.to_owned(), is_session, ids: Uuid::try_parse(text).into_iter().collect() }
     }
 
     /// Takes those whose name has the words, or where none has, those who have what is typed of them so far; a note where there
     /// are none.
-    pub(super) fn settle(&mut self, all: &[(Uuid, &str)]) -> Option<Note> {
+    pub(super) fn settle(&mut self, all: &[(Uuid, &str)]) -> Option<QueryNote> {
         if Uuid::try_parse(&self.text).is_ok() {
             return None;
         }
@@ -116,7 +116,7 @@ impl Named {
         let whole = named(analyse::holds);
         self.ids = if whole.is_empty() { named(analyse::holds_begun) } else { whole };
         let text = || self.text.clone();
-        let note = || if self.is_session { Note::NoSession(text()) } else { Note::NoCharacter(text()) };
+        let note = || if self.is_session { QueryNote::NoSession(text()) } else { QueryNote::NoCharacter(text()) };
         self.ids.is_empty().then(note)
     }
 }
@@ -125,23 +125,23 @@ fn role(text: &str) -> Option<Role> {
     Role::from_word(&text.to_lowercase())
 }
 
-fn unknown_role(value: &Value<'_>) -> QueryError {
+fn unknown_role(value: &LexemeText<'_>) -> QueryError {
     QueryError::UnknownRole { at: value.at, role: value.text.to_owned() }
 }
 
-fn place(text: &str) -> Option<Place> {
+fn place(text: &str) -> Option<TreeScope> {
     match text.to_lowercase().as_str() {
-        "trunk" => Some(Place::Trunk),
-        "off-trunk" | "other" => Some(Place::OffTrunk),
-        "stash" => Some(Place::Stash),
+        "trunk" => Some(TreeScope::Trunk),
+        "off-trunk" | "other" => Some(TreeScope::OffTrunk),
+        "stash" => Some(TreeScope::Stash),
         _ => None,
     }
 }
 
 /// The words of a field's value, as a plain text has them.
-impl Value<'_> {
+impl LexemeText<'_> {
     /// What is looked for; `None` if there is nothing in it.
-    pub fn words(&self) -> Option<Words> {
-        Words::typed(self.text, self.is_quoted, self.is_begun, self.is_cut)
+    pub fn words(&self) -> Option<SearchTerms> {
+        SearchTerms::typed(self.text, self.is_quoted, self.is_begun, self.is_cut)
     }
 }

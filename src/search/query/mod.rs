@@ -11,7 +11,7 @@
 //! - `field`, `world`, `time`: what may stand behind a colon
 //! - `error`: refusals and notes
 //!
-//! To add a field: a word in `field.rs`, a variant of [`What`], its arm in `compile.rs`.
+//! To add a field: a word in `field.rs`, a variant of [`QueryCondition`], its arm in `compile.rs`.
 
 mod error;
 mod field;
@@ -28,75 +28,75 @@ use super::analyse;
 use crate::ids::{CharacterId, SessionId};
 use crate::tree::Role;
 
-pub use error::{Note, QueryError};
-pub(super) use field::Named;
-pub use field::Place;
-pub(super) use time::Span;
-pub use time::Today;
-pub(super) use world::{Condition, Wanted};
+pub use error::{QueryError, QueryNote};
+pub(super) use field::NameFilter;
+pub use field::TreeScope;
+pub use time::LocalNow;
+pub(super) use time::TimeSpan;
+pub(super) use world::{ValueCondition, ValueMatch};
 
 /// A parsed search.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Query {
-    pub(super) expr: Expr,
+pub struct ParsedQuery {
+    pub(super) expr: QueryExpr,
     /// What only the tree knows; all of it must hold.
-    asks: Vec<Ask>,
-    notes: Vec<Note>,
+    asks: Vec<TreeCondition>,
+    notes: Vec<QueryNote>,
 }
 
 /// What is asked of a hit that only the tree knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ask {
+pub struct TreeCondition {
     /// Whether it must not be so.
     pub unwanted: bool,
     /// What.
-    pub what: Spot,
+    pub what: TreeLocation,
 }
 
 /// A place in a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Spot {
+pub enum TreeLocation {
     /// On the line to HEAD, elsewhere in the tree, or in the stash.
-    In(Place),
+    In(TreeScope),
     /// On the line to the message of this name.
     Label(String),
 }
 
 /// An expression; nowhere deeper than `grammar` lets it be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Expr {
+pub(super) enum QueryExpr {
     Everything,
     Nothing,
-    All(Vec<Expr>),
-    Any(Vec<Expr>),
-    Not(Box<Expr>),
-    Is(What),
-    /// Only while it is parsed: see [`Query::asks`]. With its place.
-    Ask(usize, Spot),
+    All(Vec<QueryExpr>),
+    Any(Vec<QueryExpr>),
+    Not(Box<QueryExpr>),
+    Is(QueryCondition),
+    /// Only while it is parsed: see [`ParsedQuery::asks`]. With its place.
+    Ask(usize, TreeLocation),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum QueryCondition {
     /// In the text.
-    Text(Words),
+    Text(SearchTerms),
     /// In the speaker's name.
-    Name(Words),
+    Name(SearchTerms),
     Role(Role),
-    Session(Named),
-    Character(Named),
-    Time(Span),
-    World(Condition),
+    Session(NameFilter),
+    Character(NameFilter),
+    Time(TimeSpan),
+    World(ValueCondition),
 }
 
 /// What is looked for in a text: terms with their offsets from the first; never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Words {
+pub(super) struct SearchTerms {
     pub terms: Vec<(usize, String)>,
-    pub how: How,
+    pub how: TermMatch,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum TermMatch {
     /// As they stand.
     Exact,
     /// One English word, in any of its forms.
@@ -107,53 +107,53 @@ pub(super) enum How {
     Near(u8),
 }
 
-impl Query {
+impl ParsedQuery {
     /// Everything: what is found is narrowed by something else than words.
     pub fn everything() -> Self {
-        Self { expr: Expr::Everything, asks: Vec::new(), notes: Vec::new() }
+        Self { expr: QueryExpr::Everything, asks: Vec::new(), notes: Vec::new() }
     }
 
     /// Reads what a person typed; dates are those of `today`'s place.
     ///
     /// # Errors
     /// Nothing was typed or only what must not be, or a field is not one or has a value that is none; the error says why and where.
-    pub fn parse(text: &str, today: Today) -> Result<Self, QueryError> {
+    pub fn parse(text: &str, today: LocalNow) -> Result<Self, QueryError> {
         grammar::parse(text, today)
     }
 
     /// What only the tree knows: whoever searches looks at each hit.
-    pub fn asks(&self) -> &[Ask] {
+    pub fn asks(&self) -> &[TreeCondition] {
         &self.asks
     }
 
     /// What is worth saying about the search though it is one.
-    pub fn notes(&self) -> &[Note] {
+    pub fn notes(&self) -> &[QueryNote] {
         &self.notes
     }
 
-    /// Whether it names stories, so that [`Query::name_sessions`] is wanted.
+    /// Whether it names stories, so that [`ParsedQuery::name_sessions`] is wanted.
     pub fn names_sessions(&self) -> bool {
-        self.whats().iter().any(|what| matches!(what, What::Session(_)))
+        self.whats().iter().any(|what| matches!(what, QueryCondition::Session(_)))
     }
 
-    /// Whether it names characters, so that [`Query::name_characters`] is wanted.
+    /// Whether it names characters, so that [`ParsedQuery::name_characters`] is wanted.
     pub fn names_characters(&self) -> bool {
-        self.whats().iter().any(|what| matches!(what, What::Character(_)))
+        self.whats().iter().any(|what| matches!(what, QueryCondition::Character(_)))
     }
 
     /// Says which stories there are: those count whose title has the words. Without a call nothing is found in any story.
     pub fn name_sessions(&mut self, all: &[(SessionId, &str)]) {
         let all: Vec<(Uuid, &str)> = all.iter().map(|(id, title)| (id.uuid(), *title)).collect();
-        self.settle_names(&all, |what| if let What::Session(named) = what { Some(named) } else { None });
+        self.settle_names(&all, |what| if let QueryCondition::Session(named) = what { Some(named) } else { None });
     }
 
     /// Says which characters there are, likewise by name.
     pub fn name_characters(&mut self, all: &[(CharacterId, &str)]) {
         let all: Vec<(Uuid, &str)> = all.iter().map(|(id, name)| (id.uuid(), *name)).collect();
-        self.settle_names(&all, |what| if let What::Character(named) = what { Some(named) } else { None });
+        self.settle_names(&all, |what| if let QueryCondition::Character(named) = what { Some(named) } else { None });
     }
 
-    fn settle_names(&mut self, all: &[(Uuid, &str)], pick: fn(&mut What) -> Option<&mut Named>) {
+    fn settle_names(&mut self, all: &[(Uuid, &str)], pick: fn(&mut QueryCondition) -> Option<&mut NameFilter>) {
         let mut notes = Vec::new();
         self.expr.change(&mut |what| {
             if let Some(named) = pick(what) {
@@ -164,17 +164,17 @@ impl Query {
     }
 
     /// Every single condition, in order.
-    pub(super) fn whats(&self) -> Vec<&What> {
+    pub(super) fn whats(&self) -> Vec<&QueryCondition> {
         let mut all = Vec::new();
         self.expr.each(false, &mut |what, _| all.push(what));
         all
     }
 
     /// The words that hits have in their texts.
-    pub(super) fn marks(&self) -> Vec<&Words> {
+    pub(super) fn marks(&self) -> Vec<&SearchTerms> {
         let mut marks = Vec::new();
         self.expr.each(false, &mut |what, unwanted| match what {
-            What::Text(words) if !unwanted => marks.push(words),
+            QueryCondition::Text(words) if !unwanted => marks.push(words),
             _ => {}
         });
         marks
@@ -187,12 +187,12 @@ impl Query {
     pub(super) fn settle_values(&mut self, mut is_known: impl FnMut(&str) -> bool) -> Result<(), QueryError> {
         let mut refused = None;
         self.expr.change(&mut |what| {
-            let What::World(condition) = what else { return };
+            let QueryCondition::World(condition) = what else { return };
             if refused.is_some() || is_known(&condition.key) {
                 return;
             }
             match condition.otherwise.take() {
-                Some(words) => *what = What::Text(words),
+                Some(words) => *what = QueryCondition::Text(words),
                 None => refused = Some(condition.unknown()),
             }
         });
@@ -200,9 +200,9 @@ impl Query {
     }
 }
 
-impl Expr {
+impl QueryExpr {
     /// Every condition, with whether it must not hold.
-    fn each<'a>(&'a self, unwanted: bool, see: &mut dyn FnMut(&'a What, bool)) {
+    fn each<'a>(&'a self, unwanted: bool, see: &mut dyn FnMut(&'a QueryCondition, bool)) {
         match self {
             Self::Is(what) => see(what, unwanted),
             Self::All(parts) | Self::Any(parts) => parts.iter().for_each(|part| part.each(unwanted, see)),
@@ -211,7 +211,7 @@ impl Expr {
         }
     }
 
-    fn change(&mut self, turn: &mut dyn FnMut(&mut What)) {
+    fn change(&mut self, turn: &mut dyn FnMut(&mut QueryCondition)) {
         match self {
             Self::Is(what) => turn(what),
             Self::All(parts) | Self::Any(parts) => parts.iter_mut().for_each(|part| part.change(turn)),
@@ -221,10 +221,10 @@ impl Expr {
     }
 }
 
-impl Words {
+impl SearchTerms {
     /// As it stands; `None` if there is nothing in it to look for.
     pub(super) fn exact(text: &str) -> Option<Self> {
         let terms = analyse::phrase(text);
-        (!terms.is_empty()).then_some(Self { terms, how: How::Exact })
+        (!terms.is_empty()).then_some(Self { terms, how: TermMatch::Exact })
     }
 }

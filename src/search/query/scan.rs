@@ -1,10 +1,10 @@
 //! The text as parts and operators, with their places. Nothing is refused here but what stands behind a colon.
 
 use super::error::QueryError;
-use super::field::Field;
-use super::time::Today;
-use super::world::{self, Condition};
-use super::{Expr, How, What, Words};
+use super::field::SearchField;
+use super::time::LocalNow;
+use super::world::{self, ValueCondition};
+use super::{QueryCondition, QueryExpr, SearchTerms, TermMatch};
 use crate::search::{analyse, english, values};
 
 /// More characters of a text are not looked for: whoever pastes a page finds what begins like it.
@@ -20,18 +20,18 @@ const NEAR_TWO: usize = 6;
 
 /// One piece of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum QueryLexeme {
     Open,
     Close,
     And,
     Or,
     Not,
-    Part(Expr),
+    Part(QueryExpr),
 }
 
 /// What stands behind a colon, or by itself.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Value<'a> {
+pub(super) struct LexemeText<'a> {
     pub text: &'a str,
     /// Where it stands.
     pub at: usize,
@@ -43,29 +43,29 @@ pub(super) struct Value<'a> {
 }
 
 /// The pieces of a text.
-pub(super) struct Pieces {
-    pub pieces: Vec<Piece>,
+pub(super) struct QueryLexemes {
+    pub pieces: Vec<QueryLexeme>,
     /// Where it was cut, if it was too long.
     pub cut: Option<usize>,
 }
 
 /// Cuts a text into pieces.
-pub(super) fn pieces(text: &str, today: Today) -> Result<Pieces, QueryError> {
+pub(super) fn pieces(text: &str, today: LocalNow) -> Result<QueryLexemes, QueryError> {
     let end = text.char_indices().nth(CHARS_MAX).map(|(end, _)| end);
     let read = end.and_then(|end| text.get(..end)).unwrap_or(text);
     let goes_on = end.and_then(|end| text.get(end..)).is_some_and(|rest| !rest.starts_with(char::is_whitespace));
-    let mut scanner = Scanner { rest: read, at: 0, goes_on, depth: 0, today };
+    let mut scanner = QueryScanner { rest: read, at: 0, goes_on, depth: 0, today };
     let (mut pieces, mut parts) = (Vec::new(), 0);
     loop {
         scanner.take_while(char::is_whitespace);
         if scanner.rest.is_empty() {
-            return Ok(Pieces { pieces, cut: end.map(|_| utf16(read)) });
+            return Ok(QueryLexemes { pieces, cut: end.map(|_| utf16(read)) });
         }
         let at = scanner.at;
         if let Some(piece) = scanner.piece()? {
-            parts += usize::from(matches!(piece, Piece::Part(_)));
+            parts += usize::from(matches!(piece, QueryLexeme::Part(_)));
             if parts > PARTS_MAX {
-                return Ok(Pieces { pieces, cut: Some(at) });
+                return Ok(QueryLexemes { pieces, cut: Some(at) });
             }
             pieces.push(piece);
         }
@@ -76,7 +76,7 @@ fn utf16(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
-struct Scanner<'a> {
+struct QueryScanner<'a> {
     rest: &'a str,
     /// Where `rest` begins.
     at: usize,
@@ -84,20 +84,20 @@ struct Scanner<'a> {
     goes_on: bool,
     /// Brackets that are open.
     depth: usize,
-    today: Today,
+    today: LocalNow,
 }
 
-impl<'a> Scanner<'a> {
+impl<'a> QueryScanner<'a> {
     /// The next piece; `None` for what says nothing (`!?`, `""`).
-    fn piece(&mut self) -> Result<Option<Piece>, QueryError> {
+    fn piece(&mut self) -> Result<Option<QueryLexeme>, QueryError> {
         if self.take('(') || self.take('（') {
             self.depth += 1;
-            return Ok(Some(Piece::Open));
+            return Ok(Some(QueryLexeme::Open));
         }
         if self.rest.starts_with([')', '）']) {
             self.take_one();
             self.depth = self.depth.saturating_sub(1);
-            return Ok(Some(Piece::Close));
+            return Ok(Some(QueryLexeme::Close));
         }
         if let Some(operator) = self.operator() {
             return Ok(Some(operator));
@@ -106,20 +106,20 @@ impl<'a> Scanner<'a> {
             // A dash by itself parts words, as any other sign does, and so do several.
             let is_one = self.take_while(|c| c == '-').len() == 1;
             let stands_alone = self.rest.is_empty() || self.rest.starts_with(char::is_whitespace);
-            return Ok((is_one && !stands_alone).then_some(Piece::Not));
+            return Ok((is_one && !stands_alone).then_some(QueryLexeme::Not));
         }
-        Ok(self.part()?.map(Piece::Part))
+        Ok(self.part()?.map(QueryLexeme::Part))
     }
 
     /// `AND`, `OR`, `NOT`, `&&`, `||` as whole words, in capitals.
-    fn operator(&mut self) -> Option<Piece> {
+    fn operator(&mut self) -> Option<QueryLexeme> {
         let is_end = |c: char| c.is_whitespace() || matches!(c, '(' | ')' | '（' | '）');
         let end = self.rest.find(is_end).unwrap_or(self.rest.len());
         let word = self.rest.get(..end)?;
         let piece = match word {
-            "AND" | "&&" => Piece::And,
-            "OR" | "||" | "|" => Piece::Or,
-            "NOT" => Piece::Not,
+            "AND" | "&&" => QueryLexeme::And,
+            "OR" | "||" | "|" => QueryLexeme::Or,
+            "NOT" => QueryLexeme::Not,
             _ => return None,
         };
         self.at += utf16(word);
@@ -127,27 +127,28 @@ impl<'a> Scanner<'a> {
         Some(piece)
     }
 
-    fn part(&mut self) -> Result<Option<Expr>, QueryError> {
+    fn part(&mut self) -> Result<Option<QueryExpr>, QueryError> {
         let (at, before) = (self.at, self.rest);
         let Some(name) = self.name() else {
             let value = self.value();
             if value.text == "*" && !value.is_quoted {
-                return Ok(Some(Expr::Everything));
+                return Ok(Some(QueryExpr::Everything));
             }
-            return Ok(value.words().map(What::Text).map(Expr::Is));
+            return Ok(value.words().map(QueryCondition::Text).map(QueryExpr::Is));
         };
         let value = self.value();
-        match Field::of(&name.to_lowercase()) {
+        match SearchField::of(&name.to_lowercase()) {
             Some(field) => field.read(&value, at, self.today),
             None if value.is_quoted && value.text.trim().is_empty() => Ok(None),
             None => {
                 let length = before.len() - self.rest.len();
                 let whole = before.get(..length).unwrap_or_default();
                 // What other languages write before a colon is a word sooner than a value.
-                let otherwise = if name.is_ascii() { None } else { Words::typed(whole, false, false, value.is_cut) };
-                match (Condition::read(name, at, &value, otherwise.clone()), otherwise) {
-                    (Ok(condition), _) => Ok(Some(Expr::Is(What::World(condition)))),
-                    (Err(_), Some(words)) => Ok(Some(Expr::Is(What::Text(words)))),
+                let otherwise =
+                    if name.is_ascii() { None } else { SearchTerms::typed(whole, false, false, value.is_cut) };
+                match (ValueCondition::read(name, at, &value, otherwise.clone()), otherwise) {
+                    (Ok(condition), _) => Ok(Some(QueryExpr::Is(QueryCondition::World(condition)))),
+                    (Err(_), Some(words)) => Ok(Some(QueryExpr::Is(QueryCondition::Text(words)))),
                     (Err(error), None) => Err(error),
                 }
             }
@@ -172,7 +173,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// A phrase in quotation marks, closed or not, or everything up to the next blank or the end of an open bracket.
-    fn value(&mut self) -> Value<'a> {
+    fn value(&mut self) -> LexemeText<'a> {
         let at = self.at;
         let quote = if self.take('"') {
             '"'
@@ -191,7 +192,7 @@ impl<'a> Scanner<'a> {
                 !c.is_whitespace()
             });
             let is_cut = self.rest.is_empty() && self.goes_on;
-            return Value { text, at, is_quoted: false, is_begun: false, is_cut };
+            return LexemeText { text, at, is_quoted: false, is_begun: false, is_cut };
         };
         let text = self.take_while(|c| c != quote);
         let is_closed = self.take(quote);
@@ -199,7 +200,7 @@ impl<'a> Scanner<'a> {
         if is_closed && self.rest.starts_with('~') {
             self.take_while(|c| c == '~' || c.is_ascii_digit());
         }
-        Value { text, at, is_quoted: true, is_begun, is_cut: self.rest.is_empty() && self.goes_on && !is_closed }
+        LexemeText { text, at, is_quoted: true, is_begun, is_cut: self.rest.is_empty() && self.goes_on && !is_closed }
     }
 
     fn take(&mut self, c: char) -> bool {
@@ -229,7 +230,7 @@ fn word_of(text: &str) -> &str {
     text.split(|c: char| c.is_whitespace() || matches!(c, ')' | '）')).next().unwrap_or_default()
 }
 
-impl Words {
+impl SearchTerms {
     /// What a person means by a word or a phrase; `None` if there is nothing in it to look for.
     pub(super) fn typed(text: &str, is_quoted: bool, is_begun: bool, is_cut: bool) -> Option<Self> {
         let (bare, tilde) = if is_quoted { (text, None) } else { without_tilde(text) };
@@ -245,12 +246,12 @@ impl Words {
         // Stars around words are how people act, not how they search.
         let has_star = !is_quoted && text.ends_with('*') && !text.starts_with('*');
         words.how = match tilde {
-            _ if is_word && (is_begun || has_star) && length >= BEGUN_MIN => How::Begun,
-            _ if is_quoted || words.terms.len() > 1 => How::Exact,
+            _ if is_word && (is_begun || has_star) && length >= BEGUN_MIN => TermMatch::Begun,
+            _ if is_quoted || words.terms.len() > 1 => TermMatch::Exact,
             Some(slips) if is_word && length >= NEAR_MIN => {
-                How::Near(slips.unwrap_or(if length < NEAR_TWO { 1 } else { 2 }))
+                TermMatch::Near(slips.unwrap_or(if length < NEAR_TWO { 1 } else { 2 }))
             }
-            _ => english::stem(&last).map_or(How::Exact, How::Forms),
+            _ => english::stem(&last).map_or(TermMatch::Exact, TermMatch::Forms),
         };
         Some(words)
     }

@@ -5,37 +5,37 @@ use proptest::prelude::*;
 use super::*;
 use crate::clock::Time;
 
-const TODAY: Today = Today { now: Time(1_000_000_000_000), ahead: 0 };
+const TODAY: LocalNow = LocalNow { now: Time(1_000_000_000_000), ahead: 0 };
 
-fn parse(text: &str) -> Query {
-    Query::parse(text, TODAY).unwrap_or_else(|error| panic!("{text}: {error}"))
+fn parse(text: &str) -> ParsedQuery {
+    ParsedQuery::parse(text, TODAY).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-fn words(words: &Words) -> String {
+fn words(words: &SearchTerms) -> String {
     let all: Vec<&str> = words.terms.iter().map(|(_, word)| word.as_str()).collect();
     let how = match &words.how {
-        How::Exact => String::new(),
-        How::Forms(stem) => format!("≈{stem}"),
-        How::Begun => "…".to_owned(),
-        How::Near(slips) => format!("~{slips}"),
+        TermMatch::Exact => String::new(),
+        TermMatch::Forms(stem) => format!("≈{stem}"),
+        TermMatch::Begun => "…".to_owned(),
+        TermMatch::Near(slips) => format!("~{slips}"),
     };
     all.join("+") + &how
 }
 
-fn said(expr: &Expr) -> String {
-    let list = |parts: &[Expr]| parts.iter().map(said).collect::<Vec<_>>().join(" ");
+fn said(expr: &QueryExpr) -> String {
+    let list = |parts: &[QueryExpr]| parts.iter().map(said).collect::<Vec<_>>().join(" ");
     match expr {
-        Expr::Everything => "everything".to_owned(),
-        Expr::Nothing => "nothing".to_owned(),
-        Expr::All(parts) => format!("({})", list(parts)),
-        Expr::Any(parts) => format!("[{}]", list(parts)),
-        Expr::Not(inner) => format!("-{}", said(inner)),
-        Expr::Ask(..) => "ask".to_owned(),
-        Expr::Is(What::Text(text)) => words(text),
-        Expr::Is(What::Name(name)) => format!("name={}", words(name)),
-        Expr::Is(What::Role(role)) => format!("role={}", role.word()),
-        Expr::Is(What::World(condition)) => format!("{}:{:?}", condition.key, condition.wanted),
-        Expr::Is(what) => format!("{what:?}"),
+        QueryExpr::Everything => "everything".to_owned(),
+        QueryExpr::Nothing => "nothing".to_owned(),
+        QueryExpr::All(parts) => format!("({})", list(parts)),
+        QueryExpr::Any(parts) => format!("[{}]", list(parts)),
+        QueryExpr::Not(inner) => format!("-{}", said(inner)),
+        QueryExpr::Ask(..) => "ask".to_owned(),
+        QueryExpr::Is(QueryCondition::Text(text)) => words(text),
+        QueryExpr::Is(QueryCondition::Name(name)) => format!("name={}", words(name)),
+        QueryExpr::Is(QueryCondition::Role(role)) => format!("role={}", role.word()),
+        QueryExpr::Is(QueryCondition::World(condition)) => format!("{}:{:?}", condition.key, condition.wanted),
+        QueryExpr::Is(what) => format!("{what:?}"),
     }
 }
 
@@ -93,7 +93,7 @@ fn nothing_typed_is_a_mistake() {
     for nothing in ["\"", "?!", "()", "( )", "“", "-", "--", ":)", ":-(", "()()", "~", "…", "\u{1}", "\0", "\"\" \"\""]
     {
         let query = parse(nothing);
-        assert_eq!((said(&query.expr).as_str(), query.notes()), ("nothing", &[Note::NoWord][..]), "{nothing}");
+        assert_eq!((said(&query.expr).as_str(), query.notes()), ("nothing", &[QueryNote::NoWord][..]), "{nothing}");
     }
     check("*", "everything");
     check("AND AND", "(and≈and and≈and)");
@@ -115,11 +115,11 @@ fn of_what_is_too_long_the_beginning_is_looked_for() {
     let long = "word ".repeat(2_000);
     let query = parse(&long);
     assert_eq!(query.whats().len(), scan::PARTS_MAX);
-    assert!(matches!(query.notes(), [Note::Cut { at: 160, .. }]), "{:?}", query.notes());
+    assert!(matches!(query.notes(), [QueryNote::Cut { at: 160, .. }]), "{:?}", query.notes());
     let query = parse(&format!("{} 🔥", "x".repeat(10_000)));
-    let [What::Text(Words { terms, .. })] = query.whats()[..] else { panic!() };
+    let [QueryCondition::Text(SearchTerms { terms, .. })] = query.whats()[..] else { panic!() };
     assert_eq!(terms.len(), 15, "the sixteenth is cut, so it is not known");
-    assert!(matches!(query.notes(), [Note::Cut { at: 1_000, .. }]));
+    assert!(matches!(query.notes(), [QueryNote::Cut { at: 1_000, .. }]));
     assert_eq!(parse(&"灯".repeat(10_000)).whats().len(), 1);
     let deep = "(".repeat(900) + "fog" + &")".repeat(50) + " sea";
     check(&deep, "(fog≈fog sea≈sea)");
@@ -134,12 +134,15 @@ fn fields() {
     assert!(parse("session:Tower fog").names_sessions() && !parse("session:Tower").names_characters());
     assert!(parse("fog OR -character:\"Old Keeper\"").names_characters());
     let query = parse("in:trunk -label:\"the keep\" fog in:stash");
-    let asks: Vec<(bool, Spot)> = query.asks().iter().map(|ask| (ask.unwanted, ask.what.clone())).collect();
-    let spots =
-        [(false, Spot::In(Place::Trunk)), (true, Spot::Label("the keep".into())), (false, Spot::In(Place::Stash))];
+    let asks: Vec<(bool, TreeLocation)> = query.asks().iter().map(|ask| (ask.unwanted, ask.what.clone())).collect();
+    let spots = [
+        (false, TreeLocation::In(TreeScope::Trunk)),
+        (true, TreeLocation::Label("the keep".into())),
+        (false, TreeLocation::In(TreeScope::Stash)),
+    ];
     assert_eq!((asks.as_slice(), said(&query.expr).as_str()), (&spots[..], "fog≈fog"));
     assert_eq!(read("(in:off-trunk)"), "everything");
-    let Expr::Is(What::Time(span)) = parse("on:2001-09-09").expr else { panic!() };
+    let QueryExpr::Is(QueryCondition::Time(span)) = parse("on:2001-09-09").expr else { panic!() };
     assert_eq!(span.until.unwrap() - span.from.unwrap(), 86_400_000);
 }
 
@@ -154,7 +157,7 @@ fn names_are_settled_by_their_words() {
         let named: Vec<Vec<u128>> = query
             .whats()
             .iter()
-            .filter_map(|what| if let What::Session(named) = what { Some(&named.ids) } else { None })
+            .filter_map(|what| if let QueryCondition::Session(named) = what { Some(&named.ids) } else { None })
             .map(|ids| ids.iter().map(Uuid::as_u128).collect())
             .collect();
         (named, query.notes().len())
@@ -170,7 +173,7 @@ fn values_of_the_world() {
     let code = |text: &str| crate::search::decimal::code(text).unwrap();
     let between = |from: Option<(&str, bool)>, until: Option<(&str, bool)>| {
         let end = |end: Option<(&str, bool)>| end.map(|(text, is_in)| (code(text), is_in));
-        Wanted::Between(end(from), end(until))
+        ValueMatch::Between(end(from), end(until))
     };
     let cases = [
         ("hp:<20", "hp", between(None, Some(("20", false)))),
@@ -178,18 +181,18 @@ fn values_of_the_world() {
         ("hp:5..10", "hp", between(Some(("5", true)), Some(("10", true)))),
         ("hp:..10", "hp", between(None, Some(("10", true)))),
         ("hp:5..", "hp", between(Some(("5", true)), None)),
-        ("hp:20", "hp", Wanted::Like("20".into(), false)),
-        ("hp:=20", "hp", Wanted::Like("20".into(), false)),
-        ("hp:!=20", "hp", Wanted::Unlike("20".into(), false)),
-        ("place:\"Old tower\"", "place", Wanted::Like("Old tower".into(), true)),
-        ("place:tow*", "place", Wanted::Begun("tow".into())),
-        ("torch:*", "torch", Wanted::Any),
+        ("hp:20", "hp", ValueMatch::Like("20".into(), false)),
+        ("hp:=20", "hp", ValueMatch::Like("20".into(), false)),
+        ("hp:!=20", "hp", ValueMatch::Unlike("20".into(), false)),
+        ("place:\"Old tower\"", "place", ValueMatch::Like("Old tower".into(), true)),
+        ("place:tow*", "place", ValueMatch::Begun("tow".into())),
+        ("torch:*", "torch", ValueMatch::Any),
         ("血量:<20", "血量", between(None, Some(("20", false)))),
         ("血量：≤２０", "血量", between(None, Some(("20", true)))),
         ("hp:＞5", "hp", between(Some(("5", false)), None)),
     ];
     for (text, key, wanted) in cases {
-        let Expr::Is(What::World(condition)) = parse(text).expr else { panic!("{text}") };
+        let QueryExpr::Is(QueryCondition::World(condition)) = parse(text).expr else { panic!("{text}") };
         assert_eq!((condition.key.as_str(), &condition.wanted), (key, &wanted), "{text}");
     }
     let mut query = parse("hp:<20 AND dragon");
@@ -205,7 +208,7 @@ fn values_of_the_world() {
 
 #[test]
 fn refusals_name_the_place() {
-    let check = |text: &str, expected: QueryError| assert_eq!(Query::parse(text, TODAY), Err(expected), "{text}");
+    let check = |text: &str, expected: QueryError| assert_eq!(ParsedQuery::parse(text, TODAY), Err(expected), "{text}");
     let empty = |at: usize, length: usize| QueryError::Empty { at, length };
     check("", empty(0, 0));
     check(" \u{3000}\n", empty(3, 0));
@@ -218,14 +221,14 @@ fn refusals_name_the_place() {
     check("fog hp:<many", QueryError::NoNumber { at: 7, field: "hp".into(), number: "many".into() });
     check("fog OR in:trunk", QueryError::Misplaced { at: 7, field: "in" });
     check("-(fog label:x)", QueryError::Misplaced { at: 6, field: "label" });
-    let error = Query::parse("a role:king", TODAY).unwrap_err();
+    let error = ParsedQuery::parse("a role:king", TODAY).unwrap_err();
     assert_eq!((error.at(), error.length()), (7, 4));
 }
 
 proptest! {
     #[test]
     fn no_text_breaks_it(text in "[ -~\"“”：（）灯🔥\u{301}]{0,60}|(AND |OR |NOT |\\(|\\)|-|hp:<|\"|[a-c]~? |in:trunk ){0,40}|.{0,80}") {
-        match Query::parse(&text, TODAY) {
+        match ParsedQuery::parse(&text, TODAY) {
             Ok(mut query) => _ = query.settle_values(|key| key.len() % 2 == 0),
             Err(error) => prop_assert!(error.at() <= text.encode_utf16().count()),
         }

@@ -8,7 +8,7 @@ use crate::clock::Time;
 
 /// When and where somebody searches: what "today" means to them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Today {
+pub struct LocalNow {
     /// The present moment.
     pub now: Time,
     /// How far their clock is ahead of UTC, in minutes.
@@ -17,7 +17,7 @@ pub struct Today {
 
 /// From a moment on, up to another; open where there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::search) struct Span {
+pub(in crate::search) struct TimeSpan {
     /// The first moment in it.
     pub from: Option<i64>,
     /// The first moment behind it.
@@ -26,24 +26,24 @@ pub(in crate::search) struct Span {
 
 /// What a text names: its first moment, and the first behind it.
 #[derive(Debug, Clone, Copy)]
-struct Period {
+struct DatePeriod {
     first: i64,
     behind: i64,
 }
 
 /// Before it begins.
-pub(super) fn before(text: &str, today: Today) -> Option<Span> {
-    Some(Span { from: None, until: Some(today.period(text)?.first) })
+pub(super) fn before(text: &str, today: LocalNow) -> Option<TimeSpan> {
+    Some(TimeSpan { from: None, until: Some(today.period(text)?.first) })
 }
 
 /// From its beginning on.
-pub(super) fn after(text: &str, today: Today) -> Option<Span> {
-    Some(Span { from: Some(today.period(text)?.first), until: None })
+pub(super) fn after(text: &str, today: LocalNow) -> Option<TimeSpan> {
+    Some(TimeSpan { from: Some(today.period(text)?.first), until: None })
 }
 
 /// Within it: a day, a month, `A..B`, `<A`, `>=A`; or in the time since a while ago.
-pub(super) fn within(text: &str, today: Today) -> Option<Span> {
-    let span = |from: Option<i64>, until: Option<i64>| Some(Span { from, until });
+pub(super) fn within(text: &str, today: LocalNow) -> Option<TimeSpan> {
+    let span = |from: Option<i64>, until: Option<i64>| Some(TimeSpan { from, until });
     if let Some((from, until)) = text.split_once("..") {
         let open = |text: &str| if text.is_empty() { Some(None) } else { today.period(text).map(Some) };
         let (from, until) = (open(from)?, open(until)?);
@@ -65,17 +65,17 @@ pub(super) fn within(text: &str, today: Today) -> Option<Span> {
     }
 }
 
-impl Today {
-    fn period(self, text: &str) -> Option<Period> {
+impl LocalNow {
+    fn period(self, text: &str) -> Option<DatePeriod> {
         if let Some(moment) = self.ago(text).or_else(|| self.moment(text)) {
-            return Some(Period { first: moment, behind: moment.saturating_add(1) });
+            return Some(DatePeriod { first: moment, behind: moment.saturating_add(1) });
         }
         let (first, length) = match text.to_lowercase().as_str() {
             "today" => (self.date()?, 1.day()),
             "yesterday" => (self.date()?.yesterday().ok()?, 1.day()),
             day => written(day)?,
         };
-        Some(Period { first: self.beginning(first)?, behind: self.beginning(first.checked_add(length).ok()?)? })
+        Some(DatePeriod { first: self.beginning(first)?, behind: self.beginning(first.checked_add(length).ok()?)? })
     }
 
     fn offset(self) -> Option<Offset> {
@@ -144,9 +144,9 @@ fn written(text: &str) -> Option<(Date, jiff::Span)> {
 mod tests {
     use super::*;
 
-    fn today() -> Today {
+    fn today() -> LocalNow {
         // 2026-11-22, a quarter past one in the morning, two hours ahead of UTC.
-        Today { now: Time("2026-11-21T23:15:00Z".parse::<Timestamp>().unwrap().as_millisecond()), ahead: 120 }
+        LocalNow { now: Time("2026-11-21T23:15:00Z".parse::<Timestamp>().unwrap().as_millisecond()), ahead: 120 }
     }
 
     fn say(moment: Option<i64>) -> String {

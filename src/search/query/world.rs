@@ -1,19 +1,19 @@
 //! Conditions on values of the world: `hp:<20`, `hp:5..10`, `place:tower`, `alive:true`, `torch:*`.
 
-use super::Words;
+use super::SearchTerms;
 use super::error::QueryError;
-use super::scan::Value;
+use super::scan::LexemeText;
 use crate::search::{analyse, decimal, values};
 
 /// A condition on one value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::search) struct Condition {
+pub(in crate::search) struct ValueCondition {
     /// The name of the value, folded.
     pub key: String,
     /// What it must be.
-    pub wanted: Wanted,
+    pub wanted: ValueMatch,
     /// What the whole is if no value has that name; `None` if it is a mistake then.
-    pub otherwise: Option<Words>,
+    pub otherwise: Option<SearchTerms>,
     at: usize,
     field: String,
     is_compared: bool,
@@ -21,32 +21,32 @@ pub(in crate::search) struct Condition {
 
 /// What a value must be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::search) enum Wanted {
+pub(in crate::search) enum ValueMatch {
     /// There, whatever it is.
     Any,
     /// A number between two, as codes, with whether each is itself in it.
     Between(Option<(String, bool)>, Option<(String, bool)>),
     /// This number, this flag, or a text with these words (or all of it, if it stood in quotation marks).
-    Like(String, Whole),
+    Like(String, IsWholeText),
     /// There, and not that.
-    Unlike(String, Whole),
+    Unlike(String, IsWholeText),
     /// A text with a word that begins so.
     Begun(String),
 }
 
 /// Whether a text must be the whole of what is asked for.
-pub(in crate::search) type Whole = bool;
+pub(in crate::search) type IsWholeText = bool;
 
-impl Condition {
+impl ValueCondition {
     /// Reads what stands behind the colon.
     pub(in crate::search::query) fn read(
         field: &str,
         at: usize,
-        value: &Value<'_>,
-        otherwise: Option<Words>,
+        value: &LexemeText<'_>,
+        otherwise: Option<SearchTerms>,
     ) -> Result<Self, QueryError> {
         let wanted = wanted(field, value)?;
-        let is_compared = matches!(wanted, Wanted::Between(..) | Wanted::Unlike(..));
+        let is_compared = matches!(wanted, ValueMatch::Between(..) | ValueMatch::Unlike(..));
         Ok(Self { key: values::fold(field), wanted, otherwise, at, field: field.to_owned(), is_compared })
     }
 
@@ -57,9 +57,9 @@ impl Condition {
     }
 }
 
-fn wanted(field: &str, value: &Value<'_>) -> Result<Wanted, QueryError> {
+fn wanted(field: &str, value: &LexemeText<'_>) -> Result<ValueMatch, QueryError> {
     if value.is_quoted {
-        return Ok(Wanted::Like(value.text.trim().to_owned(), true));
+        return Ok(ValueMatch::Like(value.text.trim().to_owned(), true));
     }
     let text = &plain(value.text.trim());
     let number = |text: &str| {
@@ -69,22 +69,22 @@ fn wanted(field: &str, value: &Value<'_>) -> Result<Wanted, QueryError> {
     for (sign, is_more, is_in) in [("<=", false, true), (">=", true, true), ("<", false, false), (">", true, false)] {
         if let Some(rest) = text.strip_prefix(sign) {
             let bound = Some((number(rest)?, is_in));
-            return Ok(if is_more { Wanted::Between(bound, None) } else { Wanted::Between(None, bound) });
+            return Ok(if is_more { ValueMatch::Between(bound, None) } else { ValueMatch::Between(None, bound) });
         }
     }
     if let Some(rest) = text.strip_prefix("!=") {
-        return Ok(Wanted::Unlike(rest.to_owned(), false));
+        return Ok(ValueMatch::Unlike(rest.to_owned(), false));
     }
     if let Some((from, until)) = text.split_once("..") {
         let end = |text: &str| if text.is_empty() { Ok(None) } else { number(text).map(|code| Some((code, true))) };
-        return Ok(Wanted::Between(end(from)?, end(until)?));
+        return Ok(ValueMatch::Between(end(from)?, end(until)?));
     }
     let text = text.strip_prefix('=').unwrap_or(text);
     let begun = text.strip_suffix('*').map(analyse::phrase);
     Ok(match (text, begun.as_deref()) {
-        ("*" | "", _) => Wanted::Any,
-        (_, Some([(_, word)])) => Wanted::Begun(word.clone()),
-        _ => Wanted::Like(text.to_owned(), false),
+        ("*" | "", _) => ValueMatch::Any,
+        (_, Some([(_, word)])) => ValueMatch::Begun(word.clone()),
+        _ => ValueMatch::Like(text.to_owned(), false),
     })
 }
 

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// Messages in which a word stands once, twice or not at all, in three commits, said at times that come again.
-fn messages(seed: u64) -> Vec<Document> {
+fn messages(seed: u64) -> Vec<SearchDocument> {
     let mut random = crate::clock::SplitMix64::new(seed);
     let mut next = |below: u64| random.next_u64() % below;
     let texts = ["lantern oil", "lantern lantern", "lanterns burn", "a ship of oak"];
@@ -14,7 +14,7 @@ fn messages(seed: u64) -> Vec<Document> {
             let text = texts.get(usize::try_from(next(4)).unwrap()).unwrap();
             // Mostly later and later, as in life; some as an import brings them.
             let time = if next(10) == 0 { next(4_000) } else { u64::try_from(n).unwrap() / 2 };
-            Document { time: Time(i64::try_from(time).unwrap()), ..document(n, text) }
+            SearchDocument { time: Time(i64::try_from(time).unwrap()), ..document(n, text) }
         })
         .collect()
 }
@@ -34,12 +34,12 @@ proptest! {
             put(&index, part);
         }
         let from = index.cursor();
-        index.send(from, (1..40).map(|n| Change::Remove(node(n * 7))).collect(), from + 1).unwrap();
+        index.send(from, (1..40).map(|n| IndexChange::Remove(node(n * 7))).collect(), from + 1).unwrap();
         index.flush().unwrap();
         let found = index.find(&request(text));
         let every = found.page(0, all.len()).unwrap();
         prop_assert_eq!(usize::try_from(every.total).unwrap(), every.hits.len());
-        let is_ordered = |pair: &[Hit]| match pair {
+        let is_ordered = |pair: &[SearchHit]| match pair {
             [one, next] => one.score > next.score || (one.score == next.score && one.time >= next.time),
             _ => true,
         };

@@ -2,10 +2,10 @@
 
 use super::*;
 
-fn settled(index: &Index, who: UserId, text: &str) -> Result<Request, QueryError> {
+fn settled(index: &Index, who: UserId, text: &str) -> Result<SearchRequest, QueryError> {
     let mut query = parse(text);
     index.settle(who, &mut query).unwrap()?;
-    Ok(Request::new(who, query))
+    Ok(SearchRequest::new(who, query))
 }
 
 fn held(index: &Index, text: &str) -> Vec<u128> {
@@ -14,13 +14,14 @@ fn held(index: &Index, text: &str) -> Vec<u128> {
     nodes
 }
 
-fn with_facts(n: u128, facts: &[(&str, Plain)]) -> Document {
-    let fact = |(key, value): &(&str, Plain)| Fact { keys: vec![(*key).to_owned()], value: value.clone() };
-    Document { facts: facts.iter().map(fact).collect(), ..document(n, "fog") }
+fn with_facts(n: u128, facts: &[(&str, IndexedScalar)]) -> SearchDocument {
+    let fact =
+        |(key, value): &(&str, IndexedScalar)| IndexedValue { keys: vec![(*key).to_owned()], value: value.clone() };
+    SearchDocument { facts: facts.iter().map(fact).collect(), ..document(n, "fog") }
 }
 
-fn number(text: &str) -> Plain {
-    Plain::Number(text.to_owned())
+fn number(text: &str) -> IndexedScalar {
+    IndexedScalar::Number(text.to_owned())
 }
 
 /// English words are found in their other forms, and the one that was typed comes first; in quotation marks only that one.
@@ -75,11 +76,11 @@ fn odd_searches_have_answers() {
 #[test]
 fn orders_of_hits() {
     let index = holding(&["fog", "fog fog fog", "some fog far away"]);
-    let sorted = |sort: Sort| nodes(&index, &Request { sort, ..request("fog") });
-    assert_eq!(sorted(Sort::Newest), [3, 2, 1]);
-    assert_eq!(sorted(Sort::Oldest), [1, 2, 3]);
-    assert_eq!(sorted(Sort::Best)[0], 2);
-    let found = index.find(&Request { sort: Sort::Oldest, ..request("fog") });
+    let sorted = |sort: SearchSort| nodes(&index, &SearchRequest { sort, ..request("fog") });
+    assert_eq!(sorted(SearchSort::Newest), [3, 2, 1]);
+    assert_eq!(sorted(SearchSort::Oldest), [1, 2, 3]);
+    assert_eq!(sorted(SearchSort::Best)[0], 2);
+    let found = index.find(&SearchRequest { sort: SearchSort::Oldest, ..request("fog") });
     let page = found.page(1, 1).unwrap();
     assert_eq!((page.total, page.hits[0].node, page.hits[0].score), (3, node(2), 0.0));
 }
@@ -89,8 +90,8 @@ fn times_and_stories_and_characters() {
     let index = scratch(patient());
     let character = CharacterId::new(Uuid::from_u128(7));
     let day = 86_400_000;
-    let at = |n: u128, time: i64| Document { time: Time(time), session: session(n), ..document(n, "fog") };
-    put(&index, &[at(1, 0), at(2, day), Document { character: Some(character), ..at(3, 2 * day) }]);
+    let at = |n: u128, time: i64| SearchDocument { time: Time(time), session: session(n), ..document(n, "fog") };
+    put(&index, &[at(1, 0), at(2, day), SearchDocument { character: Some(character), ..at(3, 2 * day) }]);
     assert_eq!(found(&index, "on:1970-01-02"), [2]);
     assert_eq!(found(&index, "after:1970-01-02 fog"), [2, 3]);
     assert_eq!(found(&index, "before:1970-01-02 OR on:1970-01-03"), [1, 3]);
@@ -98,7 +99,7 @@ fn times_and_stories_and_characters() {
     let mut query = parse("session:tower OR character:keeper");
     query.name_sessions(&[(session(1), "The tower"), (session(2), "Fog")]);
     query.name_characters(&[(character, "Old Keeper")]);
-    let mut both = nodes(&index, &Request::new(user(1), query));
+    let mut both = nodes(&index, &SearchRequest::new(user(1), query));
     both.sort_unstable();
     assert_eq!(both, [1, 3]);
     assert_eq!(found(&index, "session:tower"), [] as [u128; 0], "nobody said which that is");
@@ -108,13 +109,16 @@ fn times_and_stories_and_characters() {
 #[test]
 fn values_of_the_world_are_searched_by() {
     let index = scratch(patient());
-    let text = |text: &str| Plain::Text(text.to_owned());
+    let text = |text: &str| IndexedScalar::Text(text.to_owned());
     put(
         &index,
         &[
-            with_facts(1, &[("hp", number("12")), ("place", text("The Old Tower")), ("alive", Plain::Flag(true))]),
+            with_facts(
+                1,
+                &[("hp", number("12")), ("place", text("The Old Tower")), ("alive", IndexedScalar::Flag(true))],
+            ),
             with_facts(2, &[("hp", number("20.0")), ("place", text("tower"))]),
-            with_facts(3, &[("hp", number("-3.5")), ("alive", Plain::Flag(false)), ("combat.hp", number("7"))]),
+            with_facts(3, &[("hp", number("-3.5")), ("alive", IndexedScalar::Flag(false)), ("combat.hp", number("7"))]),
             with_facts(4, &[("gold", number("9007199254740993")), ("place", text("灯塔里"))]),
             document(5, "hp 12"),
         ],
@@ -156,7 +160,7 @@ fn values_of_the_world_are_searched_by() {
 #[test]
 fn values_of_others_are_unknown() {
     let index = scratch(patient());
-    let foreign = Document { owner: user(2), ..with_facts(2, &[("secret", number("1")), ("hp", number("1"))]) };
+    let foreign = SearchDocument { owner: user(2), ..with_facts(2, &[("secret", number("1")), ("hp", number("1"))]) };
     put(&index, &[with_facts(1, &[("hp", number("12"))]), foreign]);
     assert_eq!(held(&index, "hp:*"), [1]);
     let refused = settled(&index, user(1), "secret:1").unwrap_err();
@@ -174,13 +178,13 @@ fn values_of_others_are_unknown() {
 fn the_owner_is_asked_for_when_there_is_another() {
     let index = holding(&["fog", "sea"]);
     assert_eq!(found(&index, "*"), [1, 2]);
-    put(&index, &[Document { owner: user(2), ..document(3, "fog") }]);
+    put(&index, &[SearchDocument { owner: user(2), ..document(3, "fog") }]);
     assert_eq!(found(&index, "*"), [1, 2]);
     let from = index.cursor();
-    index.send(from, vec![Change::Remove(node(3))], from + 1).unwrap();
+    index.send(from, vec![IndexChange::Remove(node(3))], from + 1).unwrap();
     index.flush().unwrap();
     assert_eq!(found(&index, "* OR fog"), [1, 2]);
-    assert_eq!(nodes(&index, &Request::new(user(2), parse("*"))), [] as [u128; 0]);
+    assert_eq!(nodes(&index, &SearchRequest::new(user(2), parse("*"))), [] as [u128; 0]);
 }
 
 /// What is begun or near is marked where it stands.

@@ -17,11 +17,11 @@ use uuid::Uuid;
 use super::*;
 use crate::config;
 
-const UPSTREAM: Upstream = Upstream { id: Uuid::from_u128(99), newest: 1_000, texts: 7 };
+const UPSTREAM: IndexSource = IndexSource { id: Uuid::from_u128(99), newest: 1_000, texts: 7 };
 
 /// Commits only when asked to.
-fn patient() -> config::Search {
-    config::Search { commit_interval: Duration::from_secs(3_600), ..config::Search::default() }
+fn patient() -> config::SearchConfig {
+    config::SearchConfig { commit_interval: Duration::from_secs(3_600), ..config::SearchConfig::default() }
 }
 
 fn user(n: u128) -> UserId {
@@ -36,8 +36,8 @@ fn session(n: u128) -> SessionId {
     SessionId::new(Uuid::from_u128(n))
 }
 
-fn document(n: u128, text: &str) -> Document {
-    Document {
+fn document(n: u128, text: &str) -> SearchDocument {
+    SearchDocument {
         node: node(n),
         session: session(1),
         owner: user(1),
@@ -50,19 +50,19 @@ fn document(n: u128, text: &str) -> Document {
     }
 }
 
-fn put(index: &Index, documents: &[Document]) {
+fn put(index: &Index, documents: &[SearchDocument]) {
     let from = index.cursor();
-    index.send(from, documents.iter().cloned().map(Change::Put).collect(), from + 1).unwrap();
+    index.send(from, documents.iter().cloned().map(IndexChange::Put).collect(), from + 1).unwrap();
     index.flush().unwrap();
 }
 
 /// An index in a folder of its own, which goes with it.
-struct Scratch {
+struct TestIndex {
     index: Index,
     _folder: tempfile::TempDir,
 }
 
-impl std::ops::Deref for Scratch {
+impl std::ops::Deref for TestIndex {
     type Target = Index;
 
     fn deref(&self) -> &Index {
@@ -70,27 +70,27 @@ impl std::ops::Deref for Scratch {
     }
 }
 
-fn scratch(settings: config::Search) -> Scratch {
+fn scratch(settings: config::SearchConfig) -> TestIndex {
     let folder = tempfile::tempdir().unwrap();
-    Scratch { index: Index::open(folder.path(), UPSTREAM, settings).unwrap(), _folder: folder }
+    TestIndex { index: Index::open(folder.path(), UPSTREAM, settings).unwrap(), _folder: folder }
 }
 
-fn holding(texts: &[&str]) -> Scratch {
+fn holding(texts: &[&str]) -> TestIndex {
     let index = scratch(patient());
-    let documents: Vec<Document> = (1..).zip(texts).map(|(n, text)| document(n, text)).collect();
+    let documents: Vec<SearchDocument> = (1..).zip(texts).map(|(n, text)| document(n, text)).collect();
     put(&index, &documents);
     index
 }
 
-fn parse(text: &str) -> Query {
-    Query::parse(text, Today { now: Time(0), ahead: 0 }).unwrap()
+fn parse(text: &str) -> ParsedQuery {
+    ParsedQuery::parse(text, LocalNow { now: Time(0), ahead: 0 }).unwrap()
 }
 
-fn request(text: &str) -> Request {
-    Request::new(user(1), parse(text))
+fn request(text: &str) -> SearchRequest {
+    SearchRequest::new(user(1), parse(text))
 }
 
-fn nodes(index: &Index, request: &Request) -> Vec<u128> {
+fn nodes(index: &Index, request: &SearchRequest) -> Vec<u128> {
     let page = index.find(request).page(0, 100).unwrap();
     assert_eq!(page.total, page.hits.len() as u64);
     page.hits.iter().map(|hit| hit.node.uuid().as_u128()).collect()
@@ -104,12 +104,12 @@ fn found(index: &Index, text: &str) -> Vec<u128> {
 }
 
 /// Feeds as the one who follows the log does: pulls from wherever the index stands until it stands at the end.
-fn feed(index: &Index, log: &[Document]) {
+fn feed(index: &Index, log: &[SearchDocument]) {
     loop {
         let from = index.cursor();
         let rest = &log[usize::try_from(from).unwrap()..];
         let sent = match rest.first() {
-            Some(next) => index.send(from, vec![Change::Put(next.clone())], from + 1).is_ok(),
+            Some(next) => index.send(from, vec![IndexChange::Put(next.clone())], from + 1).is_ok(),
             None => index.flush().is_ok() && index.cursor() == i64::try_from(log.len()).unwrap(),
         };
         match (sent, rest.is_empty()) {
@@ -120,7 +120,7 @@ fn feed(index: &Index, log: &[Document]) {
     }
 }
 
-fn log(count: u128) -> Vec<Document> {
+fn log(count: u128) -> Vec<SearchDocument> {
     (1..=count).map(|n| document(n, &format!("lantern number {n} 灯塔"))).collect()
 }
 
@@ -163,23 +163,23 @@ fn emoji_can_be_found() {
 #[test]
 fn owners_find_only_their_own() {
     let index = scratch(patient());
-    let foreign = Document { owner: user(2), session: session(2), ..document(2, "the secret lantern") };
+    let foreign = SearchDocument { owner: user(2), session: session(2), ..document(2, "the secret lantern") };
     put(&index, &[document(1, "the lantern"), foreign]);
     for text in ["lantern", "the -fog", "role:user", "name:Rin"] {
         assert_eq!(found(&index, text), [1], "{text}");
     }
     assert_eq!(found(&index, "secret"), [] as [u128; 0]);
-    let elsewhere = Request { session: Some(session(2)), ..request("lantern") };
+    let elsewhere = SearchRequest { session: Some(session(2)), ..request("lantern") };
     assert_eq!(index.find(&elsewhere).page(0, 0).unwrap().total, 0);
-    assert_eq!(nodes(&index, &Request::new(user(2), parse("lantern"))), [2]);
-    assert_eq!(nodes(&index, &Request::new(user(3), parse("lantern"))), [] as [u128; 0]);
+    assert_eq!(nodes(&index, &SearchRequest::new(user(2), parse("lantern"))), [2]);
+    assert_eq!(nodes(&index, &SearchRequest::new(user(3), parse("lantern"))), [] as [u128; 0]);
 }
 
 #[test]
 fn filters() {
     let character = CharacterId::new(Uuid::from_u128(7));
     let index = scratch(patient());
-    let spoken = Document {
+    let spoken = SearchDocument {
         role: Role::Assistant,
         character: Some(character),
         name: "Old Keeper 老守灯人".to_owned(),
@@ -187,14 +187,14 @@ fn filters() {
         ..document(2, "fog")
     };
     put(&index, &[document(1, "fog"), spoken, document(3, "fog")]);
-    let check = |request: Request, expected: &[u128]| assert_eq!(nodes(&index, &request), expected);
+    let check = |request: SearchRequest, expected: &[u128]| assert_eq!(nodes(&index, &request), expected);
     check(request("fog"), &[3, 2, 1]);
-    check(Request { session: Some(session(2)), ..request("fog") }, &[2]);
-    check(Request { character: Some(character), ..request("fog") }, &[2]);
-    check(Request { role: Some(Role::User), ..request("fog") }, &[3, 1]);
-    check(Request { after: Some(Time(2)), ..request("fog") }, &[3, 2]);
-    check(Request { before: Some(Time(2)), ..request("fog") }, &[1]);
-    check(Request { after: Some(Time(2)), before: Some(Time(3)), ..request("fog") }, &[2]);
+    check(SearchRequest { session: Some(session(2)), ..request("fog") }, &[2]);
+    check(SearchRequest { character: Some(character), ..request("fog") }, &[2]);
+    check(SearchRequest { role: Some(Role::User), ..request("fog") }, &[3, 1]);
+    check(SearchRequest { after: Some(Time(2)), ..request("fog") }, &[3, 2]);
+    check(SearchRequest { before: Some(Time(2)), ..request("fog") }, &[1]);
+    check(SearchRequest { after: Some(Time(2)), before: Some(Time(3)), ..request("fog") }, &[2]);
     check(request("fog role:assistant"), &[2]);
     check(request("-role:assistant fog"), &[3, 1]);
     check(request("name:keeper"), &[2]);
@@ -247,8 +247,9 @@ fn a_node_has_one_document_and_goes_when_removed() {
     assert_eq!(found(&index, "old"), [] as [u128; 0]);
     assert_eq!(found(&index, "newest"), [1]);
     let from = index.cursor();
-    let elsewhere = Document { session: session(2), ..document(3, "other") };
-    let changes = vec![Change::Remove(node(1)), Change::Put(elsewhere), Change::RemoveSession(session(1))];
+    let elsewhere = SearchDocument { session: session(2), ..document(3, "other") };
+    let changes =
+        vec![IndexChange::Remove(node(1)), IndexChange::Put(elsewhere), IndexChange::RemoveSession(session(1))];
     index.send(from, changes, from + 1).unwrap();
     index.flush().unwrap();
     assert_eq!(found(&index, "words"), [] as [u128; 0]);
@@ -258,14 +259,14 @@ fn a_node_has_one_document_and_goes_when_removed() {
 
 #[test]
 fn changes_are_committed_without_being_asked() {
-    let index = scratch(config::Search::default());
-    index.send(0, vec![Change::Put(document(1, "fog"))], 5).unwrap();
+    let index = scratch(config::SearchConfig::default());
+    index.send(0, vec![IndexChange::Put(document(1, "fog"))], 5).unwrap();
     while index.progress().visible < 5 {
         std::thread::sleep(Duration::from_millis(1));
     }
     assert_eq!(found(&index, "fog"), [1]);
-    let by_count = scratch(config::Search { commit_docs: 3, ..patient() });
-    by_count.send(0, (1..=3).map(|n| Change::Put(document(n, "fog"))).collect(), 3).unwrap();
+    let by_count = scratch(config::SearchConfig { commit_docs: 3, ..patient() });
+    by_count.send(0, (1..=3).map(|n| IndexChange::Put(document(n, "fog"))).collect(), 3).unwrap();
     while by_count.progress().committed < 3 {
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -274,7 +275,8 @@ fn changes_are_committed_without_being_asked() {
     while by_count.progress().visible < 9 {
         std::thread::sleep(Duration::from_millis(1));
     }
-    let expected = Progress { fed: 9, visible: 9, committed: 3, whole_at: 1_000, is_down: false, is_suspect: false };
+    let expected =
+        IndexProgress { fed: 9, visible: 9, committed: 3, whole_at: 1_000, is_down: false, is_suspect: false };
     assert_eq!(by_count.progress(), expected);
 }
 
@@ -282,10 +284,10 @@ fn changes_are_committed_without_being_asked() {
 fn who_feeds_must_know_where_it_stands() {
     let index = scratch(patient());
     index.send(0, Vec::new(), 4).unwrap();
-    assert_eq!(index.send(0, vec![Change::Put(document(1, "fog"))], 5), Err(SendError::Elsewhere(4)));
+    assert_eq!(index.send(0, vec![IndexChange::Put(document(1, "fog"))], 5), Err(IndexSendError::Elsewhere(4)));
     assert_eq!(index.cursor(), 4);
     index.close().unwrap();
-    assert_eq!(index.send(4, Vec::new(), 5), Err(SendError::Down));
+    assert_eq!(index.send(4, Vec::new(), 5), Err(IndexSendError::Down));
     assert_eq!(found(&index, "fog"), [] as [u128; 0]);
 }
 
@@ -298,7 +300,7 @@ fn a_crash_resumes_at_the_last_commit() {
         let index = Index::open(dir.path(), UPSTREAM, patient()).unwrap();
         assert_eq!(index.cursor(), 0);
         feed(&index, &log[..6]);
-        index.send(6, vec![Change::Put(log[6].clone())], 7).unwrap();
+        index.send(6, vec![IndexChange::Put(log[6].clone())], 7).unwrap();
         assert_eq!((index.cursor(), index.progress().committed), (7, 6));
     }
     let index = Index::open(dir.path(), UPSTREAM, patient()).unwrap();
@@ -316,8 +318,8 @@ fn a_crash_resumes_at_the_last_commit() {
 #[test]
 fn damaged_files_are_noticed_and_the_index_is_rebuilt() {
     let log = log(30);
-    type Damage = fn(&Path);
-    let damages: [(&str, Damage); 3] = [
+    type IndexDamage = fn(&Path);
+    let damages: [(&str, IndexDamage); 3] = [
         ("cut", |path| fs::write(path, &fs::read(path).unwrap()[..3]).unwrap()),
         ("flipped", |path| {
             let mut bytes = fs::read(path).unwrap();
@@ -352,7 +354,7 @@ fn damaged_files_are_noticed_and_the_index_is_rebuilt() {
 }
 
 /// Fills an index and leaves it as a crash does.
-fn filled(folder: &Path, log: &[Document]) {
+fn filled(folder: &Path, log: &[SearchDocument]) {
     feed(&Index::open(folder, UPSTREAM, patient()).unwrap(), log);
     let _ = fs::remove_file(folder.join("clean"));
 }
@@ -391,7 +393,7 @@ fn foreign_indexes_are_replaced() {
         let other = text.replace(&payload, &foreign);
         assert_ne!(text, other);
         fs::write(&meta, other).unwrap();
-        let index = Index::open(dir.path(), Upstream { newest: 3, ..UPSTREAM }, patient()).unwrap();
+        let index = Index::open(dir.path(), IndexSource { newest: 3, ..UPSTREAM }, patient()).unwrap();
         assert_eq!((index.cursor(), index.len(), index.progress().rebuilt()), (0, 0, Some(0)), "{foreign}");
         put(&index, &log[..1]);
         assert_eq!((index.progress().rebuilt(), found(&index, "lantern").len()), (Some(33), 1));
@@ -406,15 +408,15 @@ fn foreign_indexes_are_replaced() {
 fn the_index_of_another_log_is_replaced() {
     let dir = tempfile::tempdir().unwrap();
     let log = log(3);
-    let cursor = |upstream: Upstream| Index::open(dir.path(), upstream, patient()).unwrap().cursor();
+    let cursor = |upstream: IndexSource| Index::open(dir.path(), upstream, patient()).unwrap().cursor();
     let fill = || feed(&Index::open(dir.path(), UPSTREAM, patient()).unwrap(), &log);
     fill();
-    assert_eq!(cursor(Upstream { newest: 3, ..UPSTREAM }), 3);
-    assert_eq!(cursor(Upstream { newest: 2, ..UPSTREAM }), 0);
+    assert_eq!(cursor(IndexSource { newest: 3, ..UPSTREAM }), 3);
+    assert_eq!(cursor(IndexSource { newest: 2, ..UPSTREAM }), 0);
     fill();
-    assert_eq!(cursor(Upstream { id: Uuid::from_u128(98), ..UPSTREAM }), 0);
+    assert_eq!(cursor(IndexSource { id: Uuid::from_u128(98), ..UPSTREAM }), 0);
     fill();
-    assert_eq!(cursor(Upstream { texts: 8, ..UPSTREAM }), 0, "the same texts were given otherwise");
+    assert_eq!(cursor(IndexSource { texts: 8, ..UPSTREAM }), 0, "the same texts were given otherwise");
 }
 
 #[test]
@@ -446,9 +448,9 @@ proptest! {
     #[test]
     fn no_search_breaks_it(text in "[ -~“”：灯塔🔥]{0,30}|.{0,40}") {
         let index = scratch(patient());
-        put(&index, &[document(1, &text), Document { owner: user(2), ..document(2, &text) }]);
-        if let Ok(query) = Query::parse(&text, Today { now: Time(0), ahead: 0 }) {
-            let found = index.find(&Request::new(user(1), query));
+        put(&index, &[document(1, &text), SearchDocument { owner: user(2), ..document(2, &text) }]);
+        if let Ok(query) = ParsedQuery::parse(&text, LocalNow { now: Time(0), ahead: 0 }) {
+            let found = index.find(&SearchRequest::new(user(1), query));
             for hit in found.page(0, 10).unwrap().hits {
                 prop_assert_eq!(hit.node, node(1));
                 found.snippet(&hit);

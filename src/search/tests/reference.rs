@@ -22,7 +22,7 @@ const WORDS: [(&str, &str); 14] = [
 
 /// A search, as it is meant.
 #[derive(Debug, Clone)]
-enum Asked {
+enum ReferenceQuery {
     Word(usize),
     Phrase(Vec<usize>, bool),
     Begun(String),
@@ -30,13 +30,13 @@ enum Asked {
     Role(Role),
     /// Less, equal or more.
     Hp(std::cmp::Ordering, i64),
-    Not(Box<Asked>),
-    All(Vec<Asked>),
-    Any(Vec<Asked>),
+    Not(Box<ReferenceQuery>),
+    All(Vec<ReferenceQuery>),
+    Any(Vec<ReferenceQuery>),
 }
 
 #[derive(Debug, Clone)]
-struct Text {
+struct ReferenceText {
     words: Vec<usize>,
     role: Role,
     hp: Option<i64>,
@@ -80,8 +80,8 @@ fn is_near(a: &[u8], b: &[u8], slips: u8) -> bool {
             || (a.len() > 1 && b.len() > 1 && a[0] == b[1] && a[1] == b[0] && is_near(&a[2..], &b[2..], slips - 1)))
 }
 
-impl Asked {
-    fn holds(&self, text: &Text) -> bool {
+impl ReferenceQuery {
+    fn holds(&self, text: &ReferenceText) -> bool {
         let units = || units(&text.words);
         match self {
             Self::Word(n) if word(*n).is_ascii() => text.words.iter().any(|here| WORDS[*here].1 == WORDS[*n].1),
@@ -128,48 +128,50 @@ impl Asked {
     }
 }
 
-fn texts() -> impl Strategy<Value = Vec<Text>> {
+fn texts() -> impl Strategy<Value = Vec<ReferenceText>> {
     let role = prop::sample::select(vec![Role::User, Role::Assistant]);
     let text = (prop::collection::vec(0..WORDS.len(), 1..6), role, prop::option::of(-3_i64..3));
-    prop::collection::vec(text.prop_map(|(words, role, hp)| Text { words, role, hp }), 1..12)
+    prop::collection::vec(text.prop_map(|(words, role, hp)| ReferenceText { words, role, hp }), 1..12)
 }
 
-fn asked() -> impl Strategy<Value = Asked> {
+fn asked() -> impl Strategy<Value = ReferenceQuery> {
     use std::cmp::Ordering;
     let ascii = WORDS.iter().filter(|(word, _)| word.is_ascii()).count();
     let begun = (0..ascii, 2_usize..5).prop_map(|(n, length)| word(n).chars().take(length).collect());
     // The last word of a phrase may be begun where it is one of letters, and there is another before it.
     let phrase = (prop::collection::vec(0..WORDS.len(), 1..4), any::<bool>()).prop_map(move |(words, is_begun)| {
         let may = words.last().is_some_and(|last| *last < ascii);
-        Asked::Phrase(words, is_begun && may)
+        ReferenceQuery::Phrase(words, is_begun && may)
     });
     let order = prop::sample::select(vec![Ordering::Less, Ordering::Equal, Ordering::Greater]);
     let leaf = prop_oneof![
-        4 => (0..WORDS.len()).prop_map(Asked::Word),
+        4 => (0..WORDS.len()).prop_map(ReferenceQuery::Word),
         2 => phrase,
-        1 => begun.prop_map(Asked::Begun),
-        1 => (0..ascii).prop_map(Asked::Near),
-        1 => prop::sample::select(vec![Role::User, Role::Assistant]).prop_map(Asked::Role),
-        1 => (order, -3_i64..3).prop_map(|(order, than)| Asked::Hp(order, than)),
+        1 => begun.prop_map(ReferenceQuery::Begun),
+        1 => (0..ascii).prop_map(ReferenceQuery::Near),
+        1 => prop::sample::select(vec![Role::User, Role::Assistant]).prop_map(ReferenceQuery::Role),
+        1 => (order, -3_i64..3).prop_map(|(order, than)| ReferenceQuery::Hp(order, than)),
     ];
     leaf.prop_recursive(3, 12, 3, |inner| {
         let some = prop::collection::vec(inner.clone(), 1..4);
         prop_oneof![
-            inner.prop_map(|inner| Asked::Not(Box::new(inner))),
-            some.clone().prop_map(Asked::All),
-            some.prop_map(Asked::Any),
+            inner.prop_map(|inner| ReferenceQuery::Not(Box::new(inner))),
+            some.clone().prop_map(ReferenceQuery::All),
+            some.prop_map(ReferenceQuery::Any),
         ]
     })
 }
 
-fn index_of(texts: &[Text]) -> Scratch {
+fn index_of(texts: &[ReferenceText]) -> TestIndex {
     let index = scratch(patient());
-    let documents: Vec<Document> = (1..)
+    let documents: Vec<SearchDocument> = (1..)
         .zip(texts)
         .map(|(n, text)| {
             let words: Vec<&str> = text.words.iter().map(|n| word(*n)).collect();
-            let hp = text.hp.map(|hp| Fact { keys: vec!["hp".into()], value: Plain::Number(hp.to_string()) });
-            Document { role: text.role, facts: hp.into_iter().collect(), ..document(n, &words.join(" ")) }
+            let hp = text
+                .hp
+                .map(|hp| IndexedValue { keys: vec!["hp".into()], value: IndexedScalar::Number(hp.to_string()) });
+            SearchDocument { role: text.role, facts: hp.into_iter().collect(), ..document(n, &words.join(" ")) }
         })
         .collect();
     put(&index, &documents);
@@ -189,7 +191,7 @@ proptest! {
             let mut query = parse(&typed);
             prop_assert!(query.notes().is_empty(), "{}", typed);
             index.settle(user(1), &mut query).unwrap().ok();
-            let request = Request::new(user(1), query);
+            let request = SearchRequest::new(user(1), query);
             let mut got = nodes(&index, &request);
             got.sort_unstable();
             let meant: Vec<u128> = (1..).zip(&texts).filter(|(_, text)| asked.holds(text)).map(|(n, _)| n).collect();

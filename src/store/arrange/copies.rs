@@ -8,66 +8,66 @@ use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use serde_json::{Map, Value, json};
 
-use crate::clock::{Ids, Time};
+use crate::clock::{IdGenerator, Time};
 use crate::ids::{NodeId, SessionId};
 use crate::oplog::Effect;
-use crate::tree::edit::Refusal;
-use crate::tree::{Delta, Piece};
-use crate::world::{Change, Operation, Section};
+use crate::tree::edit::TreeError;
+use crate::tree::{Delta, EditTarget};
+use crate::world::{StateChange, StateOperation, WorldSection};
 
 use super::super::acts::Actor;
 use super::super::climb;
-use super::super::conn::{Conn, Key};
+use super::super::conn::{Conn, IdBytes};
 use super::super::error::{StoreError, WriteError};
-use super::super::held::Held;
+use super::super::held::StoredSession;
 use super::super::prepared::prepared;
 use super::super::read::padded;
-use super::super::rows::{NewText, NodeRow, TextRow, object, object_to_text};
+use super::super::rows::{NewTextRow, NodeRow, TextRow, object, object_to_text};
 use super::super::tables::{nodes, texts};
 use super::super::tx::{Tx, row_id, speaks};
 use super::super::{traces, worlds};
-use super::Made;
+use super::ArrangeReport;
 
 /// So many nodes one list of edits may copy: others wait while they are written.
 pub const MOST_COPIED: usize = 20_000;
 
 /// What is copied.
-pub struct Originals<'a> {
+pub struct CopySource<'a> {
     /// The session that they are of.
-    pub session: &'a Held,
+    pub session: &'a StoredSession,
     /// Parents before their children, else in the order in which they came.
     pub rows: Vec<NodeRow>,
     /// What a copy has in place of what its original has, by the original's row.
-    pub changed: HashMap<i64, Changed>,
+    pub changed: HashMap<i64, CopyOverride>,
 }
 
 /// What of a copy is not as its original.
-pub struct Changed {
+pub struct CopyOverride {
     /// What it does to the world.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<StateOperation>,
     /// What it says besides where it comes from.
     pub metadata: Map<String, Value>,
 }
 
 /// Who is who among the copies.
-struct Names {
+struct CopyIds {
     ids: HashMap<NodeId, NodeId>,
     /// The rows of the copies by those of the originals.
     rows: HashMap<i64, NodeRow>,
 }
 
 #[derive(QueryableByName)]
-struct Below {
+struct SubtreeRow {
     #[diesel(sql_type = BigInt)]
     n: i64,
 }
 
 impl Tx<'_> {
     /// A session of the caller's that a body names.
-    pub(super) fn source(&mut self, actor: &Actor, id: SessionId) -> Result<Held, WriteError> {
-        let missing = Refusal::Missing { what: "the session", field: "fromSessionId" };
+    pub(super) fn source(&mut self, actor: &Actor, id: SessionId) -> Result<StoredSession, WriteError> {
+        let missing = TreeError::Missing { what: "the session", field: "fromSessionId" };
         self.session(actor.user, id).map_err(|error| match error {
-            WriteError::Refused(Refusal::NotFound(_)) => missing.into(),
+            WriteError::Refused(TreeError::NotFound(_)) => missing.into(),
             other => other,
         })
     }
@@ -76,24 +76,24 @@ impl Tx<'_> {
     /// refuse of what comes from another session.
     pub(super) fn copy(
         &mut self,
-        held: &Held,
-        source: &Held,
-        piece: Piece,
+        held: &StoredSession,
+        source: &StoredSession,
+        piece: EditTarget,
         target: NodeId,
-        (ids, at): (&Ids, Time),
-        made: &mut Made,
+        (ids, at): (&IdGenerator, Time),
+        made: &mut ArrangeReport,
     ) -> Result<Vec<Effect>, WriteError> {
         let to = self.target(held, target)?;
         let rows = self.piece(source, piece)?;
         if let Some(top) = rows.first().filter(|top| top.session_n == held.n && !top.is_hidden)
             && self.run(|conn| climb::ancestor_at(conn, to.n, top.depth))? == Some(top.n)
         {
-            return Err(Refusal::Cycle.into());
+            return Err(TreeError::Cycle.into());
         }
-        let originals = Originals { session: source, rows, changed: HashMap::new() };
+        let originals = CopySource { session: source, rows, changed: HashMap::new() };
         let (effects, copies) = self.copy_all(held, &originals, &to, (ids, at))?;
         let top = copies.first().map(row_id).transpose()?;
-        made.nodes.push(top.ok_or(Refusal::NotFound("the message"))?);
+        made.nodes.push(top.ok_or(TreeError::NotFound("the message"))?);
         if source.n != held.n {
             let muted = originals.rows.iter().map(|row| row.is_muted);
             made.refused.extend(self.refused_of(held, &to, &copies.into_iter().zip(muted).collect::<Vec<_>>())?);
@@ -102,13 +102,13 @@ impl Tx<'_> {
     }
 
     /// All rows of a piece: what stands at and below a node, or what lies in a fragment.
-    fn piece(&mut self, source: &Held, piece: Piece) -> Result<Vec<NodeRow>, WriteError> {
+    fn piece(&mut self, source: &StoredSession, piece: EditTarget) -> Result<Vec<NodeRow>, WriteError> {
         let (top_n, mut all) = match piece {
-            Piece::Node(id) => {
+            EditTarget::Node(id) => {
                 let top_n = self.movable(source, id)?.n;
                 (top_n, self.run(|conn| standing_below(conn, top_n))?)
             }
-            Piece::Fragment(id) => {
+            EditTarget::Fragment(id) => {
                 let fragment = self.fragment(source, id, "fragmentId")?;
                 let lying = nodes::table.filter(nodes::fragment_n.eq(fragment.n)).select(nodes::n);
                 (fragment.top_n, self.run(|conn| Ok(lying.load(conn)?))?)
@@ -116,7 +116,7 @@ impl Tx<'_> {
         };
         if all.len() > MOST_COPIED {
             let message = format!("a list of edits copies {MOST_COPIED} messages at most");
-            return Err(Refusal::TooMuch { message, most: MOST_COPIED }.into());
+            return Err(TreeError::TooMuch { message, most: MOST_COPIED }.into());
         }
         all.sort_unstable();
         let mut rows: Vec<NodeRow> = Vec::with_capacity(all.len());
@@ -131,12 +131,12 @@ impl Tx<'_> {
     /// keyframes that are due are cut by who first looks.
     pub(super) fn copy_all(
         &mut self,
-        held: &Held,
-        originals: &Originals<'_>,
+        held: &StoredSession,
+        originals: &CopySource<'_>,
         to: &NodeRow,
-        (ids, at): (&Ids, Time),
+        (ids, at): (&IdGenerator, Time),
     ) -> Result<(Vec<Effect>, Vec<NodeRow>), StoreError> {
-        let mut names = Names { ids: HashMap::new(), rows: HashMap::new() };
+        let mut names = CopyIds { ids: HashMap::new(), rows: HashMap::new() };
         for row in &originals.rows {
             names.ids.insert(row_id(row)?, NodeId::new(ids.next(at)));
         }
@@ -159,8 +159,8 @@ impl Tx<'_> {
 
     fn copy_one(
         &mut self,
-        held: &Held,
-        originals: &Originals<'_>,
+        held: &StoredSession,
+        originals: &CopySource<'_>,
         row: &NodeRow,
         above: &NodeRow,
         ids: &HashMap<NodeId, NodeId>,
@@ -183,7 +183,7 @@ impl Tx<'_> {
         metadata.insert("provenance".into(), provenance);
         let id = ids.get(&original).copied().unwrap_or(original);
         let copy = self.place_of_copy(held, row, above, id, &delta)?;
-        let text = NewText {
+        let text = NewTextRow {
             n: copy.n,
             name: text.name.as_deref(),
             content: &text.content,
@@ -199,7 +199,7 @@ impl Tx<'_> {
     /// The row of a copy: the original's facts, and what follows from where it hangs.
     fn place_of_copy(
         &mut self,
-        held: &Held,
+        held: &StoredSession,
         row: &NodeRow,
         above: &NodeRow,
         id: NodeId,
@@ -210,7 +210,7 @@ impl Tx<'_> {
         self.grown.leaves += i64::from(!is_first);
         let mut copy = NodeRow {
             n,
-            id: Key::of(id.as_bytes()),
+            id: IdBytes::of(id.as_bytes()),
             session_n: held.n,
             parent_n: Some(above.n),
             is_enabled: true,
@@ -240,7 +240,7 @@ fn standing_below(conn: &mut Conn, top_n: i64) -> Result<Vec<i64>, StoreError> {
         "WITH RECURSIVE below (n) AS (SELECT n FROM nodes WHERE n = $1 UNION ALL \
            SELECT c.n FROM below JOIN nodes c ON c.parent_n = below.n AND NOT c.is_hidden) SELECT n FROM below",
     );
-    let rows: Vec<Below> = prepared(query.bind::<BigInt, _>(top_n)).load(conn)?;
+    let rows: Vec<SubtreeRow> = prepared(query.bind::<BigInt, _>(top_n)).load(conn)?;
     Ok(rows.into_iter().map(|row| row.n).collect())
 }
 
@@ -263,7 +263,7 @@ fn parents_first(rows: Vec<NodeRow>, top_n: i64) -> Vec<NodeRow> {
 }
 
 /// What was said of a node besides its facts, said of its copy.
-fn overlay(row: &NodeRow, names: &Names) -> Result<Vec<Effect>, StoreError> {
+fn overlay(row: &NodeRow, names: &CopyIds) -> Result<Vec<Effect>, StoreError> {
     let Some(copy) = names.rows.get(&row.n) else { return Ok(Vec::new()) };
     let node = row_id(copy)?;
     let mut effects = Vec::new();
@@ -284,12 +284,15 @@ fn overlay(row: &NodeRow, names: &Names) -> Result<Vec<Effect>, StoreError> {
 
 /// Events and timers name nodes; what came along is named by its copy.
 fn rename_in_delta(delta: &mut Delta, ids: &HashMap<NodeId, NodeId>) {
-    for operation in delta.operations.iter_mut().filter(|operation| operation.section != Section::Vars) {
+    for operation in delta.operations.iter_mut().filter(|operation| operation.section != WorldSection::Vars) {
         match &mut operation.change {
-            Change::Set(value) | Change::Append(value) | Change::Take(value) | Change::Insert { value, .. } => {
+            StateChange::Set(value)
+            | StateChange::Append(value)
+            | StateChange::Take(value)
+            | StateChange::Insert { value, .. } => {
                 rename(value, ids);
             }
-            Change::Add(_) | Change::Remove | Change::Move { .. } => {}
+            StateChange::Add(_) | StateChange::Remove | StateChange::Move { .. } => {}
         }
     }
 }

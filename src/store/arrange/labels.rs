@@ -3,17 +3,17 @@
 use diesel::prelude::*;
 
 use crate::ids::NodeId;
-use crate::oplog::{Effect, Mark};
+use crate::oplog::{Effect, LabelTarget};
 use crate::tree::Status;
 use crate::tree::arrange::{self, spelt};
-use crate::tree::edit::Refusal;
+use crate::tree::edit::TreeError;
 
-use super::super::conn::{Conn, Key};
+use super::super::conn::{Conn, IdBytes};
 use super::super::error::{StoreError, WriteError};
-use super::super::held::Held;
-use super::super::memory::{Memory, Named, Numbered};
+use super::super::held::StoredSession;
+use super::super::memory::{LabelRow, NumberedTable, WriterCache};
 use super::super::prepared::prepared;
-use super::super::read::Reader;
+use super::super::read::StoreReader;
 use super::super::tables::{labels, nodes};
 use super::super::tx::{Tx, row_id};
 
@@ -33,19 +33,19 @@ pub struct Label {
     pub is_in_tree: bool,
 }
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// The labels of a session, by name.
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn labels(&mut self, held: &Held) -> Result<Vec<Label>, StoreError> {
+    pub fn labels(&mut self, held: &StoredSession) -> Result<Vec<Label>, StoreError> {
         let of_session = labels::table
             .inner_join(nodes::table.on(nodes::n.eq(labels::node_n)))
             .filter(labels::session_n.eq(held.n))
             .order(labels::name)
             .select((labels::name, nodes::id, labels::following, nodes::is_hidden, labels::n));
-        let rows: Vec<(String, Key, bool, bool, i64)> = prepared(of_session).load(self.conn)?;
-        let read = |(name, id, following, is_hidden, row): (String, Key, bool, bool, i64)| {
+        let rows: Vec<(String, IdBytes, bool, bool, i64)> = prepared(of_session).load(self.conn)?;
+        let read = |(name, id, following, is_hidden, row): (String, IdBytes, bool, bool, i64)| {
             let bad = StoreError::Inconsistent { table: "labels", column: "node_n", row };
             Ok(Label { name, node: NodeId::from_slice(id.bytes()).ok_or(bad)?, following, is_in_tree: !is_hidden })
         };
@@ -55,14 +55,14 @@ impl Reader<'_> {
 
 impl Tx<'_> {
     /// The labels of a session, as they are now.
-    pub(in super::super) fn named_in(&mut self, held: &Held) -> Result<Vec<Named>, StoreError> {
+    pub(in super::super) fn named_in(&mut self, held: &StoredSession) -> Result<Vec<LabelRow>, StoreError> {
         let session_n = held.n;
         self.run_knowing(|conn, memory| {
             memory.labels(session_n, || {
                 let of_session = labels::table.filter(labels::session_n.eq(session_n)).order(labels::name);
                 let rows: Vec<(String, i64, bool)> =
                     prepared(of_session.select((labels::name, labels::node_n, labels::following))).load(conn)?;
-                let read = |(name, node_n, following)| Named { name, node_n, following };
+                let read = |(name, node_n, following)| LabelRow { name, node_n, following };
                 Ok(rows.into_iter().map(read).collect())
             })
         })
@@ -71,54 +71,55 @@ impl Tx<'_> {
     /// A node gets a name. A name that another node has is refused, since it would be lost there.
     pub(super) fn label(
         &mut self,
-        held: &Held,
+        held: &StoredSession,
         node: NodeId,
         name: &str,
         following: bool,
     ) -> Result<Vec<Effect>, WriteError> {
         let row = self.standing(held, node, "nodeId")?;
         if row.status == Status::Generating.code() {
-            return Err(Refusal::Generating.into());
+            return Err(TreeError::Generating.into());
         }
         let name = arrange::name("name", name)?;
         let all = self.named_in(held)?;
         let known = all.iter().find(|label| spelt(&label.name) == name);
         if let Some(other) = known.filter(|known| known.node_n != row.n) {
             let node = row_id(&self.row_n(other.node_n)?)?;
-            return Err(Refusal::NameTaken { name, node }.into());
+            return Err(TreeError::NameTaken { name, node }.into());
         }
         // A name that was kept before names had one way of writing stays as it is.
         let name = known.map_or(name, |known| known.name.clone());
         if known.is_none() && all.len() >= MOST {
-            return Err(Refusal::Conflict(format!("a session has {MOST} labels at most")).into());
+            return Err(TreeError::Conflict(format!("a session has {MOST} labels at most")).into());
         }
-        let from = known.map(|known| Mark { node, following: known.following });
-        let to = Some(Mark { node, following });
+        let from = known.map(|known| LabelTarget { node, following: known.following });
+        let to = Some(LabelTarget { node, following });
         Ok(if from == to { Vec::new() } else { vec![Effect::Labelled { name, from, to }] })
     }
 
     /// A name is given up.
-    pub(super) fn unlabel(&mut self, held: &Held, name: &str) -> Result<Vec<Effect>, WriteError> {
+    pub(super) fn unlabel(&mut self, held: &StoredSession, name: &str) -> Result<Vec<Effect>, WriteError> {
         let name = spelt(name);
         let known = self.named_in(held)?.into_iter().find(|label| spelt(&label.name) == name);
-        let Named { name, node_n, following } = known.ok_or(Refusal::Missing { what: "the label", field: "name" })?;
+        let LabelRow { name, node_n, following } =
+            known.ok_or(TreeError::Missing { what: "the label", field: "name" })?;
         let node = row_id(&self.row_n(node_n)?)?;
-        Ok(vec![Effect::Labelled { name, from: Some(Mark { node, following }), to: None }])
+        Ok(vec![Effect::Labelled { name, from: Some(LabelTarget { node, following }), to: None }])
     }
 
     /// The following labels at a node move to what is appended there.
     pub(in super::super) fn labels_follow(
         &mut self,
-        held: &Held,
+        held: &StoredSession,
         at_n: i64,
         to: NodeId,
     ) -> Result<Vec<Effect>, StoreError> {
-        let follows = |label: &Named| label.following && label.node_n == at_n;
-        let named: Vec<Named> = self.named_in(held)?.into_iter().filter(follows).collect();
+        let follows = |label: &LabelRow| label.following && label.node_n == at_n;
+        let named: Vec<LabelRow> = self.named_in(held)?.into_iter().filter(follows).collect();
         let mut effects = Vec::with_capacity(named.len());
-        for Named { name, .. } in named {
-            let from = Some(Mark { node: row_id(&self.row_n(at_n)?)?, following: true });
-            effects.push(Effect::Labelled { name, from, to: Some(Mark { node: to, following: true }) });
+        for LabelRow { name, .. } in named {
+            let from = Some(LabelTarget { node: row_id(&self.row_n(at_n)?)?, following: true });
+            effects.push(Effect::Labelled { name, from, to: Some(LabelTarget { node: to, following: true }) });
         }
         Ok(effects)
     }
@@ -126,9 +127,9 @@ impl Tx<'_> {
     /// Carries out that a label came, moved or went.
     pub(in super::super) fn carry_out_label(
         &mut self,
-        held: &Held,
+        held: &StoredSession,
         name: &str,
-        to: Option<Mark>,
+        to: Option<LabelTarget>,
     ) -> Result<(), StoreError> {
         let (session_n, named) = (held.n, labels::name.eq(name));
         let own = labels::session_n.eq(session_n);
@@ -155,13 +156,13 @@ impl Tx<'_> {
 /// Keeps a label that is new: the row of its node, and whether it moves with what is appended there.
 pub fn put_label(
     conn: &mut Conn,
-    memory: &mut Memory,
+    memory: &mut WriterCache,
     session_n: i64,
     name: &str,
     (node_n, following): (i64, bool),
 ) -> Result<(), StoreError> {
     let newest = || labels::table.select(diesel::dsl::max(labels::n)).get_result(conn);
-    let n = memory.next(Numbered::Labels, newest)?;
+    let n = memory.next(NumberedTable::Labels, newest)?;
     let values = (labels::node_n.eq(node_n), labels::following.eq(following));
     let row = (labels::n.eq(n), labels::session_n.eq(session_n), labels::name.eq(name), values);
     diesel::insert_into(labels::table).values(row).execute(conn)?;

@@ -24,38 +24,38 @@ mod stash;
 mod witness;
 
 pub use labels::{Label, put_label};
-pub use refused::{MOST_REFUSED, Refused};
-pub use stash::{Fragment, put_fragment};
-pub use witness::WorldAt;
+pub use refused::{CopyRefusal, MOST_REFUSED};
+pub use stash::{StashFragment, put_fragment};
+pub use witness::NodeWorldDiff;
 
-use crate::clock::Ids;
+use crate::clock::IdGenerator;
 use crate::ids::{FragmentId, NodeId, SessionId};
-use crate::oplog::{Act, Effect};
-use crate::tree::Piece;
+use crate::oplog::{Effect, OperationKind};
+use crate::tree::EditTarget;
 use crate::tree::arrange::{TreeEdit, act_of};
-use crate::tree::edit::Refusal;
+use crate::tree::edit::TreeError;
 
 use super::acts::{Actor, expect_leaf};
 use super::error::WriteError;
-use super::held::Held;
-use super::tx::{Entry, Tx};
+use super::held::StoredSession;
+use super::tx::{OperationDraft, Tx};
 use copies::MOST_COPIED;
-use merges::Wanted;
+use merges::MergeSpec;
 
 /// What became of a list of edits.
 #[derive(Debug, Clone)]
-pub struct Arranged {
+pub struct ArrangeResult {
     /// The operation; the newest one if nothing had to change.
     pub op: i64,
     /// How the world changed at HEAD, at labels and at the tops of what moved.
-    pub worlds: Vec<WorldAt>,
+    pub worlds: Vec<NodeWorldDiff>,
     /// What came besides.
-    pub made: Made,
+    pub made: ArrangeReport,
 }
 
 /// What edits made.
 #[derive(Debug, Clone, Default)]
-pub struct Made {
+pub struct ArrangeReport {
     /// The tops of copies, the summaries, and the ends of what merges brought over, in the order of the edits.
     pub nodes: Vec<NodeId>,
     /// Leaves of lines that lost texts by a summary elsewhere: some of them.
@@ -63,7 +63,7 @@ pub struct Made {
     /// How many of them there are.
     pub affected: usize,
     /// What the rules of the place refuse of what was copied there from another session.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<CopyRefusal>,
     /// What is cut off in other sessions, since it moved to this one: by edit, session, node, and the fragment it becomes.
     leaving: Vec<(usize, SessionId, NodeId, FragmentId)>,
 }
@@ -74,15 +74,25 @@ impl Tx<'_> {
     /// # Errors
     /// One of them does not fit the tree (which one, and why), or HEAD is not where the actor saw it. Whoever asks must
     /// fail the request then: those before it were carried out.
-    pub fn arrange(&mut self, actor: &Actor, session: SessionId, edits: &[TreeEdit]) -> Result<Arranged, WriteError> {
+    pub fn arrange(
+        &mut self,
+        actor: &Actor,
+        session: SessionId,
+        edits: &[TreeEdit],
+    ) -> Result<ArrangeResult, WriteError> {
         self.whole(|tx| tx.arrange_all(actor, session, edits))
     }
 
-    fn arrange_all(&mut self, actor: &Actor, session: SessionId, edits: &[TreeEdit]) -> Result<Arranged, WriteError> {
+    fn arrange_all(
+        &mut self,
+        actor: &Actor,
+        session: SessionId,
+        edits: &[TreeEdit],
+    ) -> Result<ArrangeResult, WriteError> {
         let mut held = self.session(actor.user, session)?;
         expect_leaf(&held, actor.expected_leaf)?;
         let mut witness = self.witness(&held, edits.iter().any(TreeEdit::touches_worlds))?;
-        let (mut effects, mut made) = (Vec::new(), Made::default());
+        let (mut effects, mut made) = (Vec::new(), ArrangeReport::default());
         for (index, edit) in edits.iter().enumerate() {
             let plan = self.plan(actor, &held, (index, edit), &mut made);
             let plan = plan.map_err(|error| in_list(index, error))?;
@@ -94,13 +104,14 @@ impl Tx<'_> {
         let op = if effects.is_empty() {
             held.session.op
         } else {
-            let entry = Entry { act: act_of(edits), actor: Some(actor.user), at: actor.at, step: None, effects };
+            let entry =
+                OperationDraft { act: act_of(edits), actor: Some(actor.user), at: actor.at, step: None, effects };
             self.enter(&mut held, entry)?
         };
         for (index, source, node, fragment) in std::mem::take(&mut made.leaving) {
             self.cut_off(actor, source, node, fragment).map_err(|error| in_list(index, error))?;
         }
-        Ok(Arranged { op, worlds: self.changed(&held, witness)?, made })
+        Ok(ArrangeResult { op, worlds: self.changed(&held, witness)?, made })
     }
 
     /// The other half of a move between sessions: what was copied is pruned where it was, as an operation there.
@@ -113,16 +124,19 @@ impl Tx<'_> {
     ) -> Result<(), WriteError> {
         let mut source = self.source(actor, session)?;
         let effects = self.prune(&source, node, fragment, None, actor.at)?;
-        self.log(&mut source, Entry { act: Act::Prune, actor: Some(actor.user), at: actor.at, step: None, effects })?;
+        self.log(
+            &mut source,
+            OperationDraft { act: OperationKind::Prune, actor: Some(actor.user), at: actor.at, step: None, effects },
+        )?;
         Ok(())
     }
 
     fn plan(
         &mut self,
         actor: &Actor,
-        held: &Held,
+        held: &StoredSession,
         (index, edit): (usize, &TreeEdit),
-        made: &mut Made,
+        made: &mut ArrangeReport,
     ) -> Result<Vec<Effect>, WriteError> {
         match edit {
             TreeEdit::Prune { node, fragment, name } => self.prune(held, *node, *fragment, name.as_deref(), actor.at),
@@ -133,19 +147,19 @@ impl Tx<'_> {
                     None if leaves.is_some() => return self.graft(held, *piece, Some(*target)),
                     None => held.clone(),
                 };
-                let effects = self.copy(held, &source, *piece, *target, (&Ids::new(*seed), actor.at), made)?;
+                let effects = self.copy(held, &source, *piece, *target, (&IdGenerator::new(*seed), actor.at), made)?;
                 // A fragment is cut off already.
-                if let (Some(fragment), Piece::Node(node)) = (leaves, piece) {
+                if let (Some(fragment), EditTarget::Node(node)) = (leaves, piece) {
                     made.leaving.push((index, source.session.id, *node, *fragment));
                 }
                 Ok(effects)
             }
             TreeEdit::Summarise { nodes, content, seed } => {
-                self.summarise((actor, &Ids::new(*seed)), held, nodes, content, made)
+                self.summarise((actor, &IdGenerator::new(*seed)), held, nodes, content, made)
             }
             TreeEdit::Merge { from, onto, nodes, resolve, seed } => {
-                let wanted = Wanted { from: *from, onto: *onto, nodes, resolve };
-                self.merge((actor, &Ids::new(*seed)), held, &wanted, made)
+                let wanted = MergeSpec { from: *from, onto: *onto, nodes, resolve };
+                self.merge((actor, &IdGenerator::new(*seed)), held, &wanted, made)
             }
             TreeEdit::Purge { piece, is_confirmed } => self.purge(held, *piece, *is_confirmed),
             TreeEdit::Rename { fragment, name } => self.rename(held, *fragment, name.as_deref()),
@@ -156,19 +170,19 @@ impl Tx<'_> {
 }
 
 /// Copies of copies grow without end: there is a limit to how much one list makes.
-fn may_grow(effects: &[Effect]) -> Result<(), Refusal> {
+fn may_grow(effects: &[Effect]) -> Result<(), TreeError> {
     let made = effects.iter().filter(|effect| matches!(effect, Effect::Added { .. })).count();
     if made <= MOST_COPIED {
         return Ok(());
     }
     let message = format!("a list of edits makes {MOST_COPIED} messages at most");
-    Err(Refusal::TooMuch { message, most: MOST_COPIED })
+    Err(TreeError::TooMuch { message, most: MOST_COPIED })
 }
 
 /// A refusal of one of several edits.
 fn in_list(index: usize, error: WriteError) -> WriteError {
     match error {
-        WriteError::Refused(refusal) => Refusal::InList { index, refusal: Box::new(refusal) }.into(),
+        WriteError::Refused(refusal) => TreeError::InList { index, refusal: Box::new(refusal) }.into(),
         failed => failed,
     }
 }

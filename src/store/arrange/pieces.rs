@@ -2,48 +2,53 @@
 
 use crate::clock::Time;
 use crate::ids::{FragmentId, NodeId};
-use crate::oplog::{Cut, Effect};
-use crate::tree::arrange::{self, Piece};
-use crate::tree::edit::{self, Refusal};
+use crate::oplog::{Effect, FragmentInfo};
+use crate::tree::arrange::{self, EditTarget};
+use crate::tree::edit::{self, TreeError};
 use crate::tree::{Kind, Status};
 
-use super::super::climb::{self, Rung};
+use super::super::climb::{self, AncestorRow};
 use super::super::error::WriteError;
-use super::super::held::Held;
+use super::super::held::StoredSession;
 use super::super::rows::NodeRow;
 use super::super::tx::{Tx, row_id};
 use super::stash::FragmentRow;
 
 impl Tx<'_> {
     /// A node in the tree that a body names.
-    pub(super) fn standing(&mut self, held: &Held, id: NodeId, field: &'static str) -> Result<NodeRow, WriteError> {
+    pub(super) fn standing(
+        &mut self,
+        held: &StoredSession,
+        id: NodeId,
+        field: &'static str,
+    ) -> Result<NodeRow, WriteError> {
         let row = self.any_row(held, id)?;
         match row {
             Some(row) if !row.is_hidden => Ok(row),
             Some(row) if row.fragment_n.is_some() => {
-                Err(Refusal::Conflict("that message lies in the stash: bring its fragment back first".into()).into())
+                Err(TreeError::Conflict("that message lies in the stash: bring its fragment back first".into()).into())
             }
-            _ => Err(Refusal::Missing { what: "the message", field }.into()),
+            _ => Err(TreeError::Missing { what: "the message", field }.into()),
         }
     }
 
     /// A part of the tree that may leave its place: not the root, and nothing in it is still being written.
-    pub(in super::super) fn movable(&mut self, held: &Held, id: NodeId) -> Result<NodeRow, WriteError> {
+    pub(in super::super) fn movable(&mut self, held: &StoredSession, id: NodeId) -> Result<NodeRow, WriteError> {
         let row = self.standing(held, id, "nodeId")?;
         if row.kind == Kind::Root.code() {
-            return Err(Refusal::Conflict("the root holds the tree and stays where it is".into()).into());
+            return Err(TreeError::Conflict("the root holds the tree and stays where it is".into()).into());
         }
         if row.status == Status::Generating.code() || self.is_generating_below(held, &row)? {
-            return Err(Refusal::Generating.into());
+            return Err(TreeError::Generating.into());
         }
         Ok(row)
     }
 
     /// A node below which a piece may hang.
-    pub(super) fn target(&mut self, held: &Held, id: NodeId) -> Result<NodeRow, WriteError> {
+    pub(super) fn target(&mut self, held: &StoredSession, id: NodeId) -> Result<NodeRow, WriteError> {
         let row = self.standing(held, id, "targetId")?;
         if row.status == Status::Generating.code() {
-            return Err(Refusal::Generating.into());
+            return Err(TreeError::Generating.into());
         }
         Ok(row)
     }
@@ -51,7 +56,7 @@ impl Tx<'_> {
     /// A node leaves the tree with all below it; a HEAD in there goes to the parent of the cut (`docs/domain.md` 2.10).
     pub(super) fn prune(
         &mut self,
-        held: &Held,
+        held: &StoredSession,
         id: NodeId,
         fragment: FragmentId,
         name: Option<&str>,
@@ -59,7 +64,7 @@ impl Tx<'_> {
     ) -> Result<Vec<Effect>, WriteError> {
         let row = self.movable(held, id)?;
         let name = name.map(|name| arrange::name("name", name)).transpose()?;
-        let mut effects = vec![Effect::Detached { node: id, cut: Cut { fragment, name, since } }];
+        let mut effects = vec![Effect::Detached { node: id, cut: FragmentInfo { fragment, name, since } }];
         if let Some(parent_n) = row.parent_n
             && self.is_on_trunk(held, &row)?
         {
@@ -70,7 +75,7 @@ impl Tx<'_> {
     }
 
     /// Whether HEAD stands at a node or below it.
-    pub(super) fn is_on_trunk(&mut self, held: &Held, row: &NodeRow) -> Result<bool, WriteError> {
+    pub(super) fn is_on_trunk(&mut self, held: &StoredSession, row: &NodeRow) -> Result<bool, WriteError> {
         let head_n = held.head_n;
         Ok(self.run(|conn| climb::ancestor_at(conn, head_n, row.depth))? == Some(row.n))
     }
@@ -78,24 +83,24 @@ impl Tx<'_> {
     /// A piece hangs below another node from now on; a fragment without a target goes back to where it was.
     pub(super) fn graft(
         &mut self,
-        held: &Held,
-        piece: Piece,
+        held: &StoredSession,
+        piece: EditTarget,
         target: Option<NodeId>,
     ) -> Result<Vec<Effect>, WriteError> {
         match piece {
-            Piece::Node(id) => {
+            EditTarget::Node(id) => {
                 let row = self.movable(held, id)?;
-                let target = target.ok_or(Refusal::Invalid {
+                let target = target.ok_or(TreeError::Invalid {
                     field: "targetId",
                     message: "the node below which it is to hang is expected".into(),
                 })?;
                 let to = self.target(held, target)?;
                 if self.run(|conn| climb::ancestor_at(conn, to.n, row.depth))? == Some(row.n) {
-                    return Err(Refusal::Cycle.into());
+                    return Err(TreeError::Cycle.into());
                 }
                 self.rehang(held, &row, &to)
             }
-            Piece::Fragment(id) => {
+            EditTarget::Fragment(id) => {
                 let fragment = self.fragment(held, id, "fragmentId")?;
                 let row = self.row_n(fragment.top_n)?;
                 let to = match target {
@@ -113,14 +118,14 @@ impl Tx<'_> {
     fn origin(&mut self, row: &NodeRow) -> Result<NodeRow, WriteError> {
         let parent = row.parent_n.map(|n| self.row_n(n)).transpose()?.filter(|parent| !parent.is_hidden);
         let gone = "where it was is not in the tree any more: choose a message to hang it below";
-        Ok(parent.ok_or_else(|| Refusal::Conflict(gone.into()))?)
+        Ok(parent.ok_or_else(|| TreeError::Conflict(gone.into()))?)
     }
 
     /// What it means that a node hangs below another parent; nothing if it does already. A parent remembers no child that
     /// hangs elsewhere, and the line that people read goes through what moved if HEAD is in it.
     pub(in super::super) fn rehang(
         &mut self,
-        held: &Held,
+        held: &StoredSession,
         row: &NodeRow,
         to: &NodeRow,
     ) -> Result<Vec<Effect>, WriteError> {
@@ -137,11 +142,11 @@ impl Tx<'_> {
     }
 
     /// Each fork on the new way down to what moved remembers that.
-    fn trunk_through(&mut self, held: &Held, row: &NodeRow, to: &NodeRow) -> Result<Vec<Effect>, WriteError> {
+    fn trunk_through(&mut self, held: &StoredSession, row: &NodeRow, to: &NodeRow) -> Result<Vec<Effect>, WriteError> {
         let Some(old_n) = row.parent_n else { return Ok(Vec::new()) };
-        let old = Rung::of(&self.row_n(old_n)?);
-        let up = self.run(|conn| climb::up_to_meeting(conn, old, Rung::of(to)))?;
-        let mut way: Vec<(Rung, i64)> = vec![(Rung::of(to), row.n)];
+        let old = AncestorRow::of(&self.row_n(old_n)?);
+        let up = self.run(|conn| climb::up_to_meeting(conn, old, AncestorRow::of(to)))?;
+        let mut way: Vec<(AncestorRow, i64)> = vec![(AncestorRow::of(to), row.n)];
         way.extend(up.iter().zip(up.iter().skip(1)).map(|(child, parent)| (*parent, child.n)));
         let mut edges = Vec::with_capacity(way.len());
         for (mut parent, child_n) in
@@ -159,7 +164,7 @@ impl Tx<'_> {
     /// A fragment gets another name.
     pub(super) fn rename(
         &mut self,
-        held: &Held,
+        held: &StoredSession,
         id: FragmentId,
         name: Option<&str>,
     ) -> Result<Vec<Effect>, WriteError> {

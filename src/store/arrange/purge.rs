@@ -8,14 +8,14 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Bool, Nullable};
 
 use crate::ids::NodeId;
-use crate::oplog::{Effect, Mark};
-use crate::tree::edit::{self, Refusal};
-use crate::tree::{Piece, Status};
+use crate::oplog::{Effect, LabelTarget};
+use crate::tree::edit::{self, TreeError};
+use crate::tree::{EditTarget, Status};
 
 use super::super::conn::Conn;
 use super::super::destroy;
 use super::super::error::{StoreError, WriteError};
-use super::super::held::Held;
+use super::super::held::StoredSession;
 use super::super::prepared::prepared;
 use super::super::read::padded;
 use super::super::rows::NodeRow;
@@ -26,7 +26,7 @@ use super::stash::counted;
 
 /// A node that goes.
 #[derive(Debug, QueryableByName)]
-struct Going {
+struct PurgeRow {
     #[diesel(sql_type = BigInt)]
     n: i64,
     #[diesel(sql_type = Nullable<BigInt>)]
@@ -40,7 +40,7 @@ struct Going {
 
 /// All that goes with one node, that one first.
 struct Subtree {
-    all: Vec<Going>,
+    all: Vec<PurgeRow>,
     rows: HashSet<i64>,
 }
 
@@ -55,7 +55,7 @@ impl Subtree {
              FROM below JOIN nodes k ON k.n = below.n ORDER BY k.n <> $1, k.n",
         );
         let query = query.bind::<BigInt, _>(top.n).bind::<Nullable<BigInt>, _>(top.fragment_n);
-        let all: Vec<Going> = prepared(query).load(conn)?;
+        let all: Vec<PurgeRow> = prepared(query).load(conn)?;
         let rows = all.iter().map(|one| one.n).collect();
         Ok(Self { all, rows })
     }
@@ -91,23 +91,28 @@ impl Subtree {
 
 impl Tx<'_> {
     /// A piece goes for good; a HEAD in there goes to the message above it, and names in there are given up.
-    pub(super) fn purge(&mut self, held: &Held, piece: Piece, is_confirmed: bool) -> Result<Vec<Effect>, WriteError> {
+    pub(super) fn purge(
+        &mut self,
+        held: &StoredSession,
+        piece: EditTarget,
+        is_confirmed: bool,
+    ) -> Result<Vec<Effect>, WriteError> {
         let (top, fragments) = match piece {
-            Piece::Node(id) => (self.doomed(held, id)?, 0),
-            Piece::Fragment(id) => {
+            EditTarget::Node(id) => (self.doomed(held, id)?, 0),
+            EditTarget::Fragment(id) => {
                 let fragment = self.fragment(held, id, "fragmentId")?;
                 (self.row_n(fragment.top_n)?, 1)
             }
         };
-        let parent_n = top.parent_n.ok_or_else(|| Refusal::Conflict("the root holds the tree".into()))?;
+        let parent_n = top.parent_n.ok_or_else(|| TreeError::Conflict("the root holds the tree".into()))?;
         if top.status == Status::Generating.code() || self.is_generating_below(held, &top)? {
-            return Err(Refusal::Generating.into());
+            return Err(TreeError::Generating.into());
         }
         let subtree = self.run(|conn| Subtree::read(conn, &top))?;
         let cut_out = self.run(|conn| subtree.cut_out(conn))?;
         if !is_confirmed {
             let (nodes, (_, branches)) = (subtree.all.len(), subtree.standing());
-            return Err(Refusal::Unconfirmed { nodes, branches, fragments, kept: cut_out.len() }.into());
+            return Err(TreeError::Unconfirmed { nodes, branches, fragments, kept: cut_out.len() }.into());
         }
         let (node, above) = (row_id(&top)?, self.row_n(parent_n)?);
         let parent = row_id(&above)?;
@@ -122,7 +127,7 @@ impl Tx<'_> {
 
     /// A node that may go: one that may leave its place, or one that an undo took back. Nobody sees that, and somebody may need
     /// it gone.
-    fn doomed(&mut self, held: &Held, id: NodeId) -> Result<NodeRow, WriteError> {
+    fn doomed(&mut self, held: &StoredSession, id: NodeId) -> Result<NodeRow, WriteError> {
         match self.any_row(held, id)? {
             Some(row) if row.is_hidden && row.fragment_n.is_none() => Ok(row),
             _ => self.movable(held, id),
@@ -132,7 +137,7 @@ impl Tx<'_> {
     /// Nothing that stays goes on naming what goes: HEAD, labels, and what was cut out of it.
     fn let_go(
         &mut self,
-        held: &Held,
+        held: &StoredSession,
         subtree: &Subtree,
         parent: NodeId,
         cut_out: &[NodeRow],
@@ -142,7 +147,7 @@ impl Tx<'_> {
             effects.extend(edit::move_head(Some(held.session.head), parent, &[]));
         }
         for label in self.named_in(held)?.into_iter().filter(|label| subtree.rows.contains(&label.node_n)) {
-            let from = Mark { node: row_id(&self.row_n(label.node_n)?)?, following: label.following };
+            let from = LabelTarget { node: row_id(&self.row_n(label.node_n)?)?, following: label.following };
             effects.push(Effect::Labelled { name: label.name, from: Some(from), to: None });
         }
         for top in cut_out {
@@ -154,7 +159,7 @@ impl Tx<'_> {
     }
 
     /// Destroys a node with all below it.
-    pub(in super::super) fn carry_out_purge(&mut self, held: &Held, node: NodeId) -> Result<(), StoreError> {
+    pub(in super::super) fn carry_out_purge(&mut self, held: &StoredSession, node: NodeId) -> Result<(), StoreError> {
         let top = self.named(held, node)?;
         let subtree = self.run(|conn| Subtree::read(conn, &top))?;
         let (standing, leaves) = subtree.standing();

@@ -8,17 +8,17 @@ use crate::ids::NodeId;
 use crate::world::{Pointer, ProblemKind, World, fold};
 
 use super::super::error::StoreError;
-use super::super::held::Held;
+use super::super::held::StoredSession;
 use super::super::rows::NodeRow;
 use super::super::tx::{Tx, row_id};
-use super::super::worlds::{self, View};
+use super::super::worlds::{self, WorldAccess};
 
 /// So much is told of what was refused; one more says that there is more.
 pub const MOST_REFUSED: usize = 200;
 
 /// Something that a copy would do and that the rules in force do not let it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
+pub struct CopyRefusal {
     /// The copy.
     pub node: NodeId,
     /// Where in the world.
@@ -32,10 +32,10 @@ impl Tx<'_> {
     /// of a node is kept only as long as a child of it is to come.
     pub(super) fn refused_of(
         &mut self,
-        held: &Held,
+        held: &StoredSession,
         to: &NodeRow,
         copies: &[(NodeRow, bool)],
-    ) -> Result<Vec<Refused>, StoreError> {
+    ) -> Result<Vec<CopyRefusal>, StoreError> {
         let mut left: HashMap<i64, usize> = HashMap::new();
         for (copy, _) in copies {
             *left.entry(copy.parent_n.unwrap_or_default()).or_default() += 1;
@@ -62,17 +62,17 @@ impl Tx<'_> {
         &mut self,
         copy: &NodeRow,
         world: &mut Arc<World>,
-        refused: &mut Vec<Refused>,
+        refused: &mut Vec<CopyRefusal>,
     ) -> Result<(), StoreError> {
         let caches = Arc::clone(&self.context.caches);
         let delta = self.run(|conn| worlds::delta(conn, copy.n, copy.revision))?;
         let rules = self.run_knowing(|conn, memory| {
-            worlds::in_force(conn, &caches, &mut View::Transaction(memory), copy.rules_n)
+            worlds::in_force(conn, &caches, &mut WorldAccess::Transaction(memory), copy.rules_n)
         })?;
         let problems = fold(Arc::make_mut(world), &delta.operations, &rules);
         let node = row_id(copy)?;
         let told = problems.into_iter().filter(|problem| problem.kind == ProblemKind::Refused);
-        refused.extend(told.map(|problem| Refused { node, path: problem.path, reason: problem.message }));
+        refused.extend(told.map(|problem| CopyRefusal { node, path: problem.path, reason: problem.message }));
         Ok(())
     }
 }

@@ -4,36 +4,36 @@ use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use serde_json::Value;
 
-use crate::clock::Ids;
+use crate::clock::IdGenerator;
 use crate::ids::NodeId;
 use crate::oplog::Effect;
-use crate::tree::arrange::{self, Summary};
-use crate::tree::edit::Refusal;
-use crate::tree::run::{self, Member};
+use crate::tree::arrange::{self, SummaryPlacement};
+use crate::tree::edit::TreeError;
+use crate::tree::run::{self, RunNode};
 use crate::tree::{Kind, Role, Status};
 
 use super::super::acts::{Actor, may_be_kept};
 use super::super::climb;
 use super::super::error::{StoreError, WriteError};
-use super::super::held::Held;
+use super::super::held::StoredSession;
 use super::super::prepared::prepared;
 use super::super::rows::NodeRow;
 use super::super::tables::nodes;
-use super::super::tx::{Draft, Tx, row_id};
-use super::Made;
+use super::super::tx::{NodeDraft, Tx, row_id};
+use super::ArrangeReport;
 
 /// So many leaves are named of the lines that lose texts by a summary.
 const NAMED: usize = 100;
 
 #[derive(QueryableByName)]
-struct Leaf {
+struct RunLeafRow {
     #[diesel(sql_type = BigInt)]
     n: i64,
 }
 
 impl Tx<'_> {
     /// The rows of a run, the oldest first, with the change nodes between its messages. It may be named in any order.
-    pub(super) fn run_of(&mut self, held: &Held, ids: &[NodeId]) -> Result<Vec<NodeRow>, WriteError> {
+    pub(super) fn run_of(&mut self, held: &StoredSession, ids: &[NodeId]) -> Result<Vec<NodeRow>, WriteError> {
         let rows: Vec<NodeRow> = ids.iter().map(|id| self.standing(held, *id, "nodeIds")).collect::<Result<_, _>>()?;
         let named = members(&rows)?;
         let (first, last) = run::ends(&named)?;
@@ -46,16 +46,16 @@ impl Tx<'_> {
     /// A run gets a summary.
     pub(super) fn summarise(
         &mut self,
-        (actor, ids): (&Actor, &Ids),
-        held: &Held,
+        (actor, ids): (&Actor, &IdGenerator),
+        held: &StoredSession,
         run: &[NodeId],
         content: &str,
-        made: &mut Made,
+        made: &mut ArrangeReport,
     ) -> Result<Vec<Effect>, WriteError> {
         may_be_kept("content", content)?;
         let line = self.run_of(held, run)?;
         run::says_something(&members(&line)?)?;
-        let last = line.last().ok_or(Refusal::NotFound("the message"))?;
+        let last = line.last().ok_or(TreeError::NotFound("the message"))?;
         let mut children = Vec::new();
         for child in self.children(last)? {
             let child = row_id(&child)?;
@@ -68,7 +68,7 @@ impl Tx<'_> {
         let names: Vec<Value> =
             messages.iter().map(|row| Ok(row_id(row)?.to_string().into())).collect::<Result<_, StoreError>>()?;
         let node = NodeId::new(ids.next(actor.at));
-        let mut draft = Draft::new(node, Role::System, Kind::Summary, ids.seed(), actor.at);
+        let mut draft = NodeDraft::new(node, Role::System, Kind::Summary, ids.seed(), actor.at);
         draft.author = Some(actor.user);
         content.clone_into(&mut draft.content);
         draft.metadata.insert("summarizedFrom".into(), names.into());
@@ -76,7 +76,7 @@ impl Tx<'_> {
         made.nodes.push(node);
         let remembered = last.remembered_n.map(|n| self.row_n(n)).transpose()?.filter(|row| !row.is_hidden);
         let remembered = remembered.as_ref().map(row_id).transpose()?;
-        let summary = Summary { node, enabled, last: row_id(last)?, children, remembered };
+        let summary = SummaryPlacement { node, enabled, last: row_id(last)?, children, remembered };
         let mut effects = arrange::summarise(summary, held.session.head);
         effects.extend(self.labels_follow(held, last.n, node)?);
         Ok(effects)
@@ -89,7 +89,7 @@ impl Tx<'_> {
     }
 
     /// Notes the leaves of the lines that leave a run before its end: they lose its texts too.
-    fn leaving(&mut self, line: &[NodeRow], made: &mut Made) -> Result<(), StoreError> {
+    fn leaving(&mut self, line: &[NodeRow], made: &mut ArrangeReport) -> Result<(), StoreError> {
         for (row, next) in line.iter().zip(line.iter().skip(1)) {
             for side in self.children(row)?.into_iter().filter(|side| side.n != next.n) {
                 let query = diesel::sql_query(
@@ -98,7 +98,8 @@ impl Tx<'_> {
                      SELECT n FROM below WHERE NOT EXISTS ( \
                        SELECT 1 FROM nodes k WHERE k.parent_n = below.n AND NOT k.is_hidden) ORDER BY n",
                 );
-                let leaves: Vec<Leaf> = self.run(|conn| Ok(prepared(query.bind::<BigInt, _>(side.n)).load(conn)?))?;
+                let leaves: Vec<RunLeafRow> =
+                    self.run(|conn| Ok(prepared(query.bind::<BigInt, _>(side.n)).load(conn)?))?;
                 made.affected += leaves.len();
                 for leaf in leaves.iter().take(NAMED.saturating_sub(made.leaves.len())) {
                     let leaf = row_id(&self.row_n(leaf.n)?)?;
@@ -111,12 +112,12 @@ impl Tx<'_> {
 }
 
 /// Rows as the law of a run looks at them.
-fn members(rows: &[NodeRow]) -> Result<Vec<Member<i64>>, StoreError> {
+fn members(rows: &[NodeRow]) -> Result<Vec<RunNode<i64>>, StoreError> {
     let member = |row: &NodeRow| {
         let bad = |column| move || StoreError::Inconsistent { table: "nodes", column, row: row.n };
         let kind = Kind::from_code(row.kind).ok_or_else(bad("kind"))?;
         let status = Status::from_code(row.status).ok_or_else(bad("status"))?;
-        Ok(Member { id: row.n, depth: row.depth, kind, status })
+        Ok(RunNode { id: row.n, depth: row.depth, kind, status })
     };
     rows.iter().map(member).collect()
 }

@@ -5,21 +5,21 @@ use diesel::sql_types::{BigInt, Binary, Nullable, Text};
 
 use crate::clock::Time;
 use crate::ids::{FragmentId, NodeId};
-use crate::oplog::{Cut, Effect};
-use crate::tree::edit::Refusal;
+use crate::oplog::{Effect, FragmentInfo};
+use crate::tree::edit::TreeError;
 
 use super::super::conn::Conn;
 use super::super::error::{StoreError, WriteError};
-use super::super::held::{Held, Placed};
-use super::super::memory::{Memory, Numbered};
+use super::super::held::{StoredNode, StoredSession};
+use super::super::memory::{NumberedTable, WriterCache};
 use super::super::prepared::prepared;
-use super::super::read::{Reader, load};
+use super::super::read::{StoreReader, load};
 use super::super::tables::{fragments, nodes};
 use super::super::tx::{Tx, any_shown};
 
 /// A fragment, as people see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fragment {
+pub struct StashFragment {
     /// The fragment.
     pub id: FragmentId,
     /// Its name.
@@ -50,13 +50,13 @@ pub struct FragmentRow {
 
 impl FragmentRow {
     /// The fragment as the log tells of it.
-    pub fn cut(&self, fragment: FragmentId) -> Cut {
-        Cut { fragment, name: self.name.clone(), since: Time(self.created) }
+    pub fn cut(&self, fragment: FragmentId) -> FragmentInfo {
+        FragmentInfo { fragment, name: self.name.clone(), since: Time(self.created) }
     }
 }
 
 #[derive(QueryableByName)]
-struct Listed {
+struct FragmentListRow {
     #[diesel(sql_type = BigInt)]
     n: i64,
     #[diesel(sql_type = Binary)]
@@ -77,12 +77,12 @@ struct Listed {
     beginning: Option<String>,
 }
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// The fragments of a session, the one taken out last first.
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn stash(&mut self, held: &Held) -> Result<Vec<Fragment>, StoreError> {
+    pub fn stash(&mut self, held: &StoredSession) -> Result<Vec<StashFragment>, StoreError> {
         let query = diesel::sql_query(
             "SELECT f.n, f.id, f.name, f.created, t.id AS top, p.id AS origin, p.n IS NOT NULL AND NOT p.is_hidden AS \
                is_origin_there, (SELECT count(*) FROM nodes WHERE fragment_n = f.n) AS count, \
@@ -91,8 +91,8 @@ impl Reader<'_> {
              FROM fragments f JOIN nodes t ON t.n = f.top_n LEFT JOIN nodes p ON p.n = t.parent_n \
              WHERE f.session_n = $1 ORDER BY f.created DESC, f.n DESC",
         );
-        let rows: Vec<Listed> = prepared(query.bind::<BigInt, _>(held.n)).load(self.conn)?;
-        rows.into_iter().map(Listed::read).collect()
+        let rows: Vec<FragmentListRow> = prepared(query.bind::<BigInt, _>(held.n)).load(self.conn)?;
+        rows.into_iter().map(FragmentListRow::read).collect()
     }
 
     /// A part of what lies in a fragment, in the order in which it was made, after row `after`; 0 = from the beginning.
@@ -102,11 +102,11 @@ impl Reader<'_> {
     /// The database fails or a row is damaged.
     pub fn fragment_page(
         &mut self,
-        held: &Held,
+        held: &StoredSession,
         id: FragmentId,
         after: i64,
         limit: i64,
-    ) -> Result<Option<Vec<Placed>>, StoreError> {
+    ) -> Result<Option<Vec<StoredNode>>, StoreError> {
         let Some(fragment) = row(self.conn, held.n, id)? else { return Ok(None) };
         let rows: Vec<i64> = nodes::table
             .filter(nodes::fragment_n.eq(fragment.n))
@@ -119,11 +119,11 @@ impl Reader<'_> {
     }
 }
 
-impl Listed {
-    fn read(self) -> Result<Fragment, StoreError> {
+impl FragmentListRow {
+    fn read(self) -> Result<StashFragment, StoreError> {
         let bad = |table, column, row| move || StoreError::Inconsistent { table, column, row };
         let origin = self.origin.as_deref().map(|id| NodeId::from_slice(id).ok_or_else(bad("nodes", "id", self.n)));
-        Ok(Fragment {
+        Ok(StashFragment {
             id: FragmentId::from_slice(&self.id).ok_or_else(bad("fragments", "id", self.n))?,
             name: self.name,
             top: NodeId::from_slice(&self.top).ok_or_else(bad("fragments", "top_n", self.n))?,
@@ -146,17 +146,21 @@ impl Tx<'_> {
     /// A fragment of a session that a body names.
     pub(in super::super) fn fragment(
         &mut self,
-        held: &Held,
+        held: &StoredSession,
         id: FragmentId,
         field: &'static str,
     ) -> Result<FragmentRow, WriteError> {
         let session_n = held.n;
         let found = self.run(|conn| row(conn, session_n, id))?;
-        Ok(found.ok_or(Refusal::Missing { what: "the fragment", field })?)
+        Ok(found.ok_or(TreeError::Missing { what: "the fragment", field })?)
     }
 
     /// Carries out what concerns the stash.
-    pub(in super::super) fn carry_out_stash(&mut self, held: &Held, effect: &Effect) -> Result<(), StoreError> {
+    pub(in super::super) fn carry_out_stash(
+        &mut self,
+        held: &StoredSession,
+        effect: &Effect,
+    ) -> Result<(), StoreError> {
         match effect {
             Effect::Detached { node, cut } => self.detach(held, *node, cut),
             Effect::Attached { node, cut } => self.attach(held, *node, cut),
@@ -169,7 +173,7 @@ impl Tx<'_> {
     }
 
     /// All that stands in the tree at and below a node leaves it. What was taken back there before stays so.
-    fn detach(&mut self, held: &Held, node: NodeId, cut: &Cut) -> Result<(), StoreError> {
+    fn detach(&mut self, held: &StoredSession, node: NodeId, cut: &FragmentInfo) -> Result<(), StoreError> {
         let top = self.named(held, node)?;
         let (session_n, top_n) = (held.n, top.n);
         let (moved, leaves) = self.run_knowing(|conn, memory| {
@@ -189,7 +193,7 @@ impl Tx<'_> {
     }
 
     /// A fragment rejoins the tree below the parent that its top has.
-    fn attach(&mut self, held: &Held, node: NodeId, cut: &Cut) -> Result<(), StoreError> {
+    fn attach(&mut self, held: &StoredSession, node: NodeId, cut: &FragmentInfo) -> Result<(), StoreError> {
         let top = self.named(held, node)?;
         let session_n = held.n;
         let gone = || StoreError::Database(format!("{} is in the log, not in the stash", cut.fragment));
@@ -228,7 +232,7 @@ pub(super) fn counted(rows: usize) -> i64 {
 }
 
 #[derive(QueryableByName)]
-struct Count {
+struct FragmentCount {
     #[diesel(sql_type = BigInt)]
     count: i64,
 }
@@ -236,13 +240,13 @@ struct Count {
 /// Keeps a fragment; answers with its row.
 pub fn put_fragment(
     conn: &mut Conn,
-    memory: &mut Memory,
+    memory: &mut WriterCache,
     session_n: i64,
     top_n: i64,
-    cut: &Cut,
+    cut: &FragmentInfo,
 ) -> Result<i64, StoreError> {
     let newest = || fragments::table.select(diesel::dsl::max(fragments::n)).get_result(conn);
-    let n = memory.next(Numbered::Fragments, newest)?;
+    let n = memory.next(NumberedTable::Fragments, newest)?;
     let row = (
         fragments::n.eq(n),
         fragments::id.eq(cut.fragment.as_bytes().to_vec()),
@@ -262,6 +266,6 @@ fn leaves(conn: &mut Conn, fragment_n: i64) -> Result<i64, StoreError> {
         "SELECT count(*) AS count FROM nodes f WHERE f.fragment_n = $1 AND NOT EXISTS ( \
            SELECT 1 FROM nodes c WHERE c.parent_n = f.n AND +c.fragment_n = $1)",
     );
-    let counted: Count = query.bind::<BigInt, _>(fragment_n).get_result(conn)?;
+    let counted: FragmentCount = query.bind::<BigInt, _>(fragment_n).get_result(conn)?;
     Ok(counted.count)
 }

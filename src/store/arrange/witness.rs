@@ -7,16 +7,16 @@ use crate::oplog::Effect;
 use crate::world::World;
 
 use super::super::error::StoreError;
-use super::super::held::Held;
+use super::super::held::StoredSession;
 use super::super::tx::{Tx, row_id};
-use super::super::worlds::{self, View};
+use super::super::worlds::{self, WorldAccess};
 
 /// So many labels are looked at.
 const LABELS: usize = 100;
 
 /// The world at a node before and after an edit.
 #[derive(Debug, Clone)]
-pub struct WorldAt {
+pub struct NodeWorldDiff {
     /// The node.
     pub node: NodeId,
     /// Before; where HEAD moved, that of where it stood.
@@ -26,15 +26,15 @@ pub struct WorldAt {
 }
 
 /// The worlds before an edit.
-pub struct Witness {
+pub struct WorldBaseline {
     seen: Vec<(i64, Arc<World>)>,
     head: Option<(i64, Arc<World>)>,
 }
 
 impl Tx<'_> {
     /// Looks at HEAD and at the labels, if an edit can change their worlds.
-    pub(in super::super) fn witness(&mut self, held: &Held, looks: bool) -> Result<Witness, StoreError> {
-        let mut witness = Witness { seen: Vec::new(), head: None };
+    pub(in super::super) fn witness(&mut self, held: &StoredSession, looks: bool) -> Result<WorldBaseline, StoreError> {
+        let mut witness = WorldBaseline { seen: Vec::new(), head: None };
         if looks {
             witness.head = Some((held.head_n, self.world_now(held, held.head_n)?));
             for label in self.named_in(held)?.into_iter().take(LABELS) {
@@ -47,8 +47,8 @@ impl Tx<'_> {
     /// Looks at the tops of what is about to move.
     pub(in super::super) fn see_moved(
         &mut self,
-        held: &Held,
-        witness: &mut Witness,
+        held: &StoredSession,
+        witness: &mut WorldBaseline,
         plan: &[Effect],
     ) -> Result<(), StoreError> {
         for effect in plan {
@@ -60,7 +60,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    fn see(&mut self, held: &Held, witness: &mut Witness, n: i64) -> Result<(), StoreError> {
+    fn see(&mut self, held: &StoredSession, witness: &mut WorldBaseline, n: i64) -> Result<(), StoreError> {
         if !witness.seen.iter().any(|(seen, _)| *seen == n) {
             witness.seen.push((n, self.world_now(held, n)?));
         }
@@ -68,7 +68,11 @@ impl Tx<'_> {
     }
 
     /// What differs now; nodes that have left the tree are not told of.
-    pub(in super::super) fn changed(&mut self, held: &Held, witness: Witness) -> Result<Vec<WorldAt>, StoreError> {
+    pub(in super::super) fn changed(
+        &mut self,
+        held: &StoredSession,
+        witness: WorldBaseline,
+    ) -> Result<Vec<NodeWorldDiff>, StoreError> {
         let head_n = held.head_n;
         let head = witness.head.map(|(_, before)| (head_n, before));
         let others = witness.seen.into_iter().filter(|(n, _)| *n != head_n);
@@ -77,14 +81,14 @@ impl Tx<'_> {
             let Some(row) = self.row_if_there(n)?.filter(|row| !row.is_hidden) else { continue };
             let after = self.world_now(held, n)?;
             if before != after {
-                changed.push(WorldAt { node: row_id(&row)?, before, after });
+                changed.push(NodeWorldDiff { node: row_id(&row)?, before, after });
             }
         }
         Ok(changed)
     }
 
-    pub(super) fn world_now(&mut self, held: &Held, n: i64) -> Result<Arc<World>, StoreError> {
+    pub(super) fn world_now(&mut self, held: &StoredSession, n: i64) -> Result<Arc<World>, StoreError> {
         let (caches, edits) = (Arc::clone(&self.context.caches), held.session.edits);
-        self.run_knowing(|conn, memory| worlds::at(conn, &caches, &mut View::Transaction(memory), n, edits))
+        self.run_knowing(|conn, memory| worlds::at(conn, &caches, &mut WorldAccess::Transaction(memory), n, edits))
     }
 }

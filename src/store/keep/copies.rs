@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use crate::clock::Time;
 use crate::store::conn;
 use crate::store::error::StoreError;
-use crate::store::{Settings, lock_database, lock_folder, unusable};
+use crate::store::{StoreSettings, lock_database, lock_folder, unusable};
 
 /// Why there is no copy, or why it was not put back. Nothing that was there before has been touched.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum CopyError {
+pub enum BackupError {
     /// A file of that name is there.
     #[error("{} is there already", .0.display())]
     Exists(PathBuf),
@@ -47,26 +47,26 @@ pub enum CopyError {
 ///
 /// # Errors
 /// A file of that name is there, the database cannot be read, or the disk is full; then nothing is left behind.
-pub fn copy(database: &Path, to: &Path) -> Result<u64, CopyError> {
+pub fn copy(database: &Path, to: &Path) -> Result<u64, BackupError> {
     if to.exists() {
-        return Err(CopyError::Exists(to.to_owned()));
+        return Err(BackupError::Exists(to.to_owned()));
     }
-    let part = Part::beside(to);
+    let part = PartialBackup::beside(to);
     part.fill(database)?;
     part.take_place_of_nothing(to)
 }
 
 /// A copy in the making. Whatever becomes of it, nothing stays under its own name.
-struct Part(PathBuf);
+struct PartialBackup(PathBuf);
 
-impl Part {
+impl PartialBackup {
     fn beside(to: &Path) -> Self {
         Self(suffixed(to, &format!(".part-{}", std::process::id())))
     }
 
-    fn fill(&self, database: &Path) -> Result<(), CopyError> {
+    fn fill(&self, database: &Path) -> Result<(), BackupError> {
         if !database.is_file() {
-            return Err(CopyError::Missing(database.to_owned()));
+            return Err(BackupError::Missing(database.to_owned()));
         }
         remove(&self.0)?;
         conn::copy_into(&mut conn::open_reader(database)?, &self.0)?;
@@ -75,9 +75,9 @@ impl Part {
         Ok(File::open(&self.0).and_then(|file| file.sync_all()).map_err(|error| unusable(&self.0, &error))?)
     }
 
-    fn take_place_of_nothing(self, to: &Path) -> Result<u64, CopyError> {
+    fn take_place_of_nothing(self, to: &Path) -> Result<u64, BackupError> {
         let failed = |error: io::Error| match error.kind() {
-            io::ErrorKind::AlreadyExists => CopyError::Exists(to.to_owned()),
+            io::ErrorKind::AlreadyExists => BackupError::Exists(to.to_owned()),
             _ => unusable(to, &error).into(),
         };
         let bytes = fs::metadata(&self.0).map_err(failed)?.len();
@@ -92,7 +92,7 @@ impl Part {
     }
 }
 
-impl Drop for Part {
+impl Drop for PartialBackup {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.0);
     }
@@ -102,11 +102,11 @@ impl Drop for Part {
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn check(file: &Path) -> Result<(), CopyError> {
+pub fn check(file: &Path) -> Result<(), BackupError> {
     if !file.is_file() {
-        return Err(CopyError::Missing(file.to_owned()));
+        return Err(BackupError::Missing(file.to_owned()));
     }
-    let foreign = |reason: String| CopyError::Foreign { file: file.to_owned(), reason };
+    let foreign = |reason: String| BackupError::Foreign { file: file.to_owned(), reason };
     let words = |error: StoreError| match error {
         StoreError::Newer(_) | StoreError::Full => error.into(),
         other => foreign(other.to_string()),
@@ -116,7 +116,7 @@ pub fn check(file: &Path) -> Result<(), CopyError> {
         return Err(foreign("its tables are others".to_owned()));
     }
     conn::refuse_newer(&mut conn).map_err(words)?;
-    let damaged = |reason: String| CopyError::Damaged { file: file.to_owned(), reason };
+    let damaged = |reason: String| BackupError::Damaged { file: file.to_owned(), reason };
     let faults = conn::faults(&mut conn).map_err(|error| damaged(error.to_string()))?;
     faults.into_iter().next().map_or(Ok(()), |reason| Err(damaged(reason)))
 }
@@ -126,11 +126,11 @@ pub fn check(file: &Path) -> Result<(), CopyError> {
 ///
 /// # Errors
 /// A server runs, or the copy is damaged, foreign or of a newer version.
-pub fn put_back(settings: &Settings, from: &Path, now: Time) -> Result<Option<PathBuf>, CopyError> {
+pub fn put_back(settings: &StoreSettings, from: &Path, now: Time) -> Result<Option<PathBuf>, BackupError> {
     check(from)?;
     let database = settings.database_path();
     let _locks = [lock_folder(&settings.data_dir)?, lock_database(&database)?];
-    let part = Part::beside(&database);
+    let part = PartialBackup::beside(&database);
     part.fill(from)?;
     let aside = put_aside(&database, now)?;
     fs::rename(&part.0, &database).map_err(|error| unusable(&database, &error))?;
@@ -164,7 +164,7 @@ fn put_aside(database: &Path, now: Time) -> Result<Option<PathBuf>, StoreError> 
 ///
 /// # Errors
 /// As [`copy`], or the folder cannot be made or read.
-pub fn copy_of_day(database: &Path, folder: &Path, most: usize, now: Time) -> Result<Option<PathBuf>, CopyError> {
+pub fn copy_of_day(database: &Path, folder: &Path, most: usize, now: Time) -> Result<Option<PathBuf>, BackupError> {
     let day: String = now.to_string().chars().take_while(|c| *c != 'T').collect();
     let to = folder.join(format!("clotho-{day}.db"));
     if most == 0 || to.exists() {

@@ -14,11 +14,11 @@ use crate::store::tables::{nodes, sessions};
 /// How much there is in a database.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Figures {
+pub struct DatabaseStatistics {
     /// Bytes of the database file, without what is only in its log.
     pub file_bytes: u64,
     /// Every table, by name.
-    pub tables: Vec<TableFigures>,
+    pub tables: Vec<TableStatistics>,
     /// Sessions that can be played.
     pub sessions: i64,
     /// Sessions in the trash.
@@ -26,14 +26,14 @@ pub struct Figures {
     /// Nodes of all sessions, roots included.
     pub nodes: i64,
     /// The session with the most nodes.
-    pub largest_session: Option<SessionFigure>,
+    pub largest_session: Option<SessionStatistic>,
     /// The session with the deepest line.
-    pub deepest_line: Option<SessionFigure>,
+    pub deepest_line: Option<SessionStatistic>,
 }
 
 /// A table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct TableFigures {
+pub struct TableStatistics {
     /// Its name.
     pub name: String,
     /// Its rows.
@@ -44,7 +44,7 @@ pub struct TableFigures {
 
 /// The session that is the most in something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SessionFigure {
+pub struct SessionStatistic {
     /// Its id.
     pub id: String,
     /// Its title.
@@ -54,7 +54,7 @@ pub struct SessionFigure {
 }
 
 #[derive(QueryableByName)]
-struct Most {
+struct LargestSessionRow {
     #[diesel(sql_type = Binary)]
     id: Vec<u8>,
     #[diesel(sql_type = Text)]
@@ -63,8 +63,8 @@ struct Most {
     number: i64,
 }
 
-impl From<Most> for SessionFigure {
-    fn from(most: Most) -> Self {
+impl From<LargestSessionRow> for SessionStatistic {
+    fn from(most: LargestSessionRow) -> Self {
         let id = SessionId::from_slice(&most.id).map_or_else(String::new, |id| id.to_string());
         Self { id, title: most.title, number: most.number }
     }
@@ -74,13 +74,17 @@ impl From<Most> for SessionFigure {
 ///
 /// # Errors
 /// The database cannot be read.
-pub fn figures(database: &Path) -> Result<Figures, StoreError> {
+pub fn figures(database: &Path) -> Result<DatabaseStatistics, StoreError> {
     let mut conn = conn::open_reader(database)?;
     conn::begin_read(&mut conn)?;
     let mut tables = Vec::new();
     for room in conn::rooms(&mut conn)? {
         if room.name != "sqlite_schema" && room.name != "sqlite_master" {
-            tables.push(TableFigures { rows: conn::rows(&mut conn, &room.name)?, name: room.name, bytes: room.bytes });
+            tables.push(TableStatistics {
+                rows: conn::rows(&mut conn, &room.name)?,
+                name: room.name,
+                bytes: room.bytes,
+            });
         }
     }
     let most = |number: &str| {
@@ -90,9 +94,9 @@ pub fn figures(database: &Path) -> Result<Figures, StoreError> {
              ON m.session_n = s.n"
         )
     };
-    let mut find = |number| diesel::sql_query(most(number)).get_result::<Most>(&mut conn).optional();
+    let mut find = |number| diesel::sql_query(most(number)).get_result::<LargestSessionRow>(&mut conn).optional();
     let (largest, deepest) = (find("COUNT(*)")?, find("MAX(depth)")?);
-    let figures = Figures {
+    let figures = DatabaseStatistics {
         file_bytes: std::fs::metadata(database).map_or(0, |file| file.len()),
         tables,
         sessions: sessions::table.filter(sessions::trashed.is_null()).count().get_result(&mut conn)?,

@@ -11,7 +11,7 @@ use crate::store::rows::NodeRow;
 use crate::store::tables::{edits, nodes};
 
 /// The nodes of a session.
-pub struct Forest {
+pub struct SessionNodes {
     /// Their rows.
     pub rows: Vec<NodeRow>,
     /// Where each row stands, by its number.
@@ -20,7 +20,7 @@ pub struct Forest {
     pub order: Vec<usize>,
 }
 
-impl Forest {
+impl SessionNodes {
     /// Reads the nodes of a session.
     ///
     /// # Errors

@@ -16,5 +16,5 @@ mod forest;
 mod sweep;
 mod trash;
 
-pub use sweep::Swept;
-pub use trash::{Discarded, TRASH_KEPT_MS, Trashed};
+pub use sweep::GcReport;
+pub use trash::{TRASH_KEPT_MS, TrashEntry, TrashEntryKind};

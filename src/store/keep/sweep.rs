@@ -14,13 +14,13 @@ use crate::store::blobs;
 use crate::store::conn::{self, Conn};
 use crate::store::error::{StoreError, WriteError};
 use crate::store::pack;
-use crate::store::read::Reader;
+use crate::store::read::StoreReader;
 use crate::store::tables::{answers, blobs as blob_rows, keyframes, nodes, operations, sessions, traces};
 use crate::store::traces::look_into;
 use crate::store::tx::Tx;
 use crate::store::{Store, TRASH_KEPT_MS};
 
-use super::forest::Forest;
+use super::forest::SessionNodes;
 
 /// Rows that one read looks at or one write takes away.
 const PIECE: i64 = 500;
@@ -29,7 +29,7 @@ const ANSWERS_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// What a sweep took away.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Swept {
+pub struct GcReport {
     /// Answers to requests with an Idempotency-Key.
     pub answers: usize,
     /// Things that had lain in the trash for too long.
@@ -44,7 +44,7 @@ pub struct Swept {
     pub bytes: i64,
 }
 
-impl fmt::Display for Swept {
+impl fmt::Display for GcReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { answers, trash, rows, keyframes, blobs, bytes } = self;
         write!(f, "{answers} kept answers, {trash} things from the trash with {rows} rows, ")?;
@@ -57,8 +57,8 @@ impl Store {
     ///
     /// # Errors
     /// The database fails; what went until then is gone, and the rest goes the next time.
-    pub async fn sweep(&self, now: Time) -> Result<Swept, WriteError> {
-        let mut swept = Swept::default();
+    pub async fn sweep(&self, now: Time) -> Result<GcReport, WriteError> {
+        let mut swept = GcReport::default();
         let before = Time(now.0.saturating_sub(ANSWERS_KEPT_MS));
         swept.answers = self.sweep_all(move |tx| tx.forget_answers(before)).await?;
         let before = Time(now.0.saturating_sub(TRASH_KEPT_MS));
@@ -143,7 +143,7 @@ impl Store {
     }
 
     async fn sweep_idle_blobs(&self) -> Result<(usize, i64), WriteError> {
-        let mut named: Named = self.read(|reader| reader.named_by_few()).await?;
+        let mut named: HashPrefixes = self.read(|reader| reader.named_by_few()).await?;
         let mut after = Some(0);
         while let Some(n) = after {
             let (last, hashes) = self.read(move |reader| reader.named_by_traces(n)).await?;
@@ -175,7 +175,7 @@ impl Store {
 }
 
 /// The hashes that something refers to, eight bytes of each: two that begin alike cost nothing but some room.
-type Named = HashSet<u64>;
+type HashPrefixes = HashSet<u64>;
 
 fn short(hash: &[u8]) -> Option<u64> {
     hash.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
@@ -187,14 +187,14 @@ fn short_hex(hex: &str) -> Option<u64> {
 
 /// A blob without its bytes.
 #[derive(Debug, QueryableByName)]
-struct Blob {
+struct BlobHashRow {
     #[diesel(sql_type = BigInt)]
     n: i64,
     #[diesel(sql_type = Binary)]
     hash: Vec<u8>,
 }
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// The session whose row comes after another.
     pub(super) fn next_session(&mut self, after: i64) -> Result<Option<i64>, StoreError> {
         let later = sessions::table.filter(sessions::n.gt(after)).order(sessions::n);
@@ -213,7 +213,7 @@ impl Reader<'_> {
         if !kept.iter().any(unread) {
             return Ok(Vec::new());
         }
-        let forest = Forest::read(self.conn, session_n)?;
+        let forest = SessionNodes::read(self.conn, session_n)?;
         let last = forest.last_edits(self.conn, session_n)?;
         let is_old = |&(n, edits, since): &(i64, i64, i32)| {
             since != 0 || forest.find(n).and_then(|(at, _)| last.get(at)).is_none_or(|edit| *edit > edits)
@@ -223,9 +223,9 @@ impl Reader<'_> {
 
     /// Blobs that sessions, the log, rules and files of cards name. Where one of them cannot be read nobody knows what it names, and so
     /// nothing may go.
-    fn named_by_few(&mut self) -> Result<Named, StoreError> {
+    fn named_by_few(&mut self) -> Result<HashPrefixes, StoreError> {
         let bad = |table, column, row| move |_| StoreError::Inconsistent { table, column, row };
-        let mut named = Named::new();
+        let mut named = HashPrefixes::new();
         let cards: Vec<(i64, String, Option<String>)> =
             sessions::table.select((sessions::n, sessions::cards, sessions::persona)).load(self.conn)?;
         for (n, cards, persona) in cards {
@@ -265,29 +265,29 @@ impl Reader<'_> {
     }
 
     /// Blobs that some traces name, and the last of those traces.
-    fn named_by_traces(&mut self, after: i64) -> Result<(Option<i64>, Named), StoreError> {
+    fn named_by_traces(&mut self, after: i64) -> Result<(Option<i64>, HashPrefixes), StoreError> {
         let later = traces::table.filter(traces::node_n.gt(after)).order(traces::node_n).limit(PIECE);
         let rows: Vec<(i64, Vec<u8>)> = later.select((traces::node_n, traces::body)).load(self.conn)?;
         Ok(named_inside(rows, "blocks"))
     }
 
     /// Blobs that some keyframes name, and the last of those keyframes.
-    fn named_by_keyframes(&mut self, after: i64) -> Result<(Option<i64>, Named), StoreError> {
+    fn named_by_keyframes(&mut self, after: i64) -> Result<(Option<i64>, HashPrefixes), StoreError> {
         let later = keyframes::table.filter(keyframes::node_n.gt(after)).order(keyframes::node_n).limit(PIECE);
         let rows: Vec<(i64, Vec<u8>)> = later.select((keyframes::node_n, keyframes::body)).load(self.conn)?;
         Ok(named_inside(rows, "apart"))
     }
 
     /// Some blobs.
-    fn some_blobs(&mut self, after: i64) -> Result<Vec<Blob>, StoreError> {
+    fn some_blobs(&mut self, after: i64) -> Result<Vec<BlobHashRow>, StoreError> {
         let query = diesel::sql_query("SELECT n, hash FROM blobs WHERE n > $1 ORDER BY n LIMIT $2");
         Ok(query.bind::<BigInt, _>(after).bind::<BigInt, _>(PIECE).load(self.conn)?)
     }
 }
 
 /// What the bodies of rows name under a key.
-fn named_inside(rows: Vec<(i64, Vec<u8>)>, key: &str) -> (Option<i64>, Named) {
-    let (last, mut named) = (rows.last().map(|(n, _)| *n), Named::new());
+fn named_inside(rows: Vec<(i64, Vec<u8>)>, key: &str) -> (Option<i64>, HashPrefixes) {
+    let (last, mut named) = (rows.last().map(|(n, _)| *n), HashPrefixes::new());
     for body in rows.iter().filter_map(|(_, body)| pack::unpack(body)) {
         if let Ok(value) = serde_json::from_slice::<Value>(&body) {
             value.get(key).into_iter().for_each(|value| name_all(value, &mut named));
@@ -297,7 +297,7 @@ fn named_inside(rows: Vec<(i64, Vec<u8>)>, key: &str) -> (Option<i64>, Named) {
 }
 
 /// Every text that reads as a hash, wherever it stands: rather one too many is kept than one too few.
-fn name_all(value: &Value, named: &mut Named) {
+fn name_all(value: &Value, named: &mut HashPrefixes) {
     let mut open = vec![value];
     while let Some(value) = open.pop() {
         match value {

@@ -10,23 +10,23 @@ use serde_json::Value;
 
 use crate::clock::Time;
 use crate::ids::{NodeId, SessionId, TrashId, UserId};
-use crate::oplog::{Act, Effect};
-use crate::tree::edit::Refusal;
+use crate::oplog::{Effect, OperationKind};
+use crate::tree::edit::TreeError;
 
 use crate::store::conn::Conn;
 use crate::store::destroy;
 use crate::store::error::{StoreError, WriteError};
 use crate::store::files;
-use crate::store::held::Held;
+use crate::store::held::StoredSession;
 use crate::store::holds;
 use crate::store::lore;
-use crate::store::read::Reader;
+use crate::store::read::StoreReader;
 use crate::store::remains;
 use crate::store::summaries;
 use crate::store::tables::{
     characters, edits, fragments, labels, lorebooks, nodes, operations, personas, presets, sessions, sources, users,
 };
-use crate::store::tx::{Entry, Tx};
+use crate::store::tx::{OperationDraft, Tx};
 
 /// How long what was deleted can be brought back, in milliseconds: 30 days.
 pub const TRASH_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
@@ -38,7 +38,7 @@ const GIVEN_UP: i64 = 0;
 
 /// What kind of thing lies in the trash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Discarded {
+pub enum TrashEntryKind {
     /// A session with its whole tree.
     Session,
     /// A character.
@@ -53,11 +53,11 @@ pub enum Discarded {
 
 /// Something in the trash.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trashed {
+pub struct TrashEntry {
     /// Its id.
     pub id: TrashId,
     /// What it is.
-    pub kind: Discarded,
+    pub kind: TrashEntryKind,
     /// Its title or name.
     pub name: String,
     /// When it was deleted.
@@ -68,7 +68,7 @@ pub struct Trashed {
 
 /// A row of any of the five tables.
 #[derive(QueryableByName)]
-struct Row {
+struct TrashRow {
     #[diesel(sql_type = Integer)]
     kind: i32,
     #[diesel(sql_type = BigInt)]
@@ -84,21 +84,21 @@ struct Row {
     nodes: i64,
 }
 
-impl Row {
-    fn into_trashed(self) -> Result<Trashed, StoreError> {
+impl TrashRow {
+    fn into_trashed(self) -> Result<TrashEntry, StoreError> {
         let (kind, table) = match self.kind {
-            1 => (Discarded::Session, "sessions"),
-            2 => (Discarded::Character, "characters"),
-            3 => (Discarded::Persona, "personas"),
-            4 => (Discarded::Lorebook, "lorebooks"),
-            _ => (Discarded::Preset, "presets"),
+            1 => (TrashEntryKind::Session, "sessions"),
+            2 => (TrashEntryKind::Character, "characters"),
+            3 => (TrashEntryKind::Persona, "personas"),
+            4 => (TrashEntryKind::Lorebook, "lorebooks"),
+            _ => (TrashEntryKind::Preset, "presets"),
         };
         let name = match kind {
-            Discarded::Session | Discarded::Preset => self.about,
+            TrashEntryKind::Session | TrashEntryKind::Preset => self.about,
             _ => name_of(&self.about).ok_or(StoreError::Inconsistent { table, column: "card", row: self.n })?,
         };
         let id = TrashId::from_slice(&self.id).ok_or(StoreError::Inconsistent { table, column: "id", row: self.n })?;
-        Ok(Trashed { id, kind, name, at: Time(self.trashed), nodes: self.nodes })
+        Ok(TrashEntry { id, kind, name, at: Time(self.trashed), nodes: self.nodes })
     }
 }
 
@@ -107,12 +107,12 @@ fn name_of(card: &str) -> Option<String> {
     Some(card.get("name")?.as_str()?.to_owned())
 }
 
-impl Reader<'_> {
+impl StoreReader<'_> {
     /// The session of a row, unless it lies in the trash.
     ///
     /// # Errors
     /// The database fails or the row is damaged.
-    pub fn session_in_row(&mut self, n: i64) -> Result<Option<Held>, StoreError> {
+    pub fn session_in_row(&mut self, n: i64) -> Result<Option<StoredSession>, StoreError> {
         let id: Option<Vec<u8>> = sessions::table.find(n).select(sessions::id).get_result(self.conn).optional()?;
         id.as_deref().and_then(SessionId::from_slice).map_or(Ok(None), |id| self.any_session(id))
     }
@@ -121,7 +121,7 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn node_ids(&mut self, held: &Held) -> Result<Vec<NodeId>, StoreError> {
+    pub fn node_ids(&mut self, held: &StoredSession) -> Result<Vec<NodeId>, StoreError> {
         let is_kept = nodes::is_hidden.eq(false).or(nodes::fragment_n.is_not_null());
         let own = nodes::table.filter(nodes::session_n.eq(held.n)).filter(is_kept);
         let ids: Vec<Vec<u8>> = own.order(nodes::n).select(nodes::id).load(self.conn)?;
@@ -132,7 +132,7 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn trash(&mut self, caller: UserId, skip: i64, limit: i64) -> Result<Vec<Trashed>, StoreError> {
+    pub fn trash(&mut self, caller: UserId, skip: i64, limit: i64) -> Result<Vec<TrashEntry>, StoreError> {
         let query = diesel::sql_query(
             "SELECT t.kind, t.n, t.id, t.about, t.trashed, t.nodes FROM ( \
                SELECT 1 AS kind, s.n, s.id, s.title AS about, s.owner_n, s.trashed, \
@@ -146,15 +146,15 @@ impl Reader<'_> {
              ORDER BY t.trashed DESC, t.kind, t.n DESC LIMIT $2 OFFSET $3",
         );
         let query = query.bind::<Binary, _>(caller.as_bytes().to_vec());
-        let rows: Vec<Row> = query.bind::<BigInt, _>(limit).bind::<BigInt, _>(skip).load(self.conn)?;
-        rows.into_iter().map(Row::into_trashed).collect()
+        let rows: Vec<TrashRow> = query.bind::<BigInt, _>(limit).bind::<BigInt, _>(skip).load(self.conn)?;
+        rows.into_iter().map(TrashRow::into_trashed).collect()
     }
 
     /// One thing in the caller's trash.
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn trashed(&mut self, caller: UserId, id: TrashId) -> Result<Option<Trashed>, StoreError> {
+    pub fn trashed(&mut self, caller: UserId, id: TrashId) -> Result<Option<TrashEntry>, StoreError> {
         let query = diesel::sql_query(
             "SELECT t.kind, t.n, t.id, t.about, t.trashed, t.nodes FROM ( \
                SELECT 1 AS kind, s.n, s.id, s.title AS about, s.owner_n, s.trashed, \
@@ -171,8 +171,9 @@ impl Reader<'_> {
              JOIN users u ON u.n = t.owner_n WHERE u.id = $2",
         );
         let query = query.bind::<Binary, _>(id.as_bytes().to_vec());
-        let row: Option<Row> = query.bind::<Binary, _>(caller.as_bytes().to_vec()).get_result(self.conn).optional()?;
-        row.map(Row::into_trashed).transpose()
+        let row: Option<TrashRow> =
+            query.bind::<Binary, _>(caller.as_bytes().to_vec()).get_result(self.conn).optional()?;
+        row.map(TrashRow::into_trashed).transpose()
     }
 }
 
@@ -183,17 +184,17 @@ impl Tx<'_> {
     /// It does not lie there.
     pub fn restore(&mut self, owner: UserId, id: TrashId, at: Time) -> Result<(), WriteError> {
         self.whole(|tx| match tx.find_trashed(owner, id)? {
-            (Discarded::Session, _) => tx.restore_session(owner, id, at),
-            (Discarded::Character, n) => tx.set_one(|conn| {
+            (TrashEntryKind::Session, _) => tx.restore_session(owner, id, at),
+            (TrashEntryKind::Character, n) => tx.set_one(|conn| {
                 diesel::update(characters::table.find(n)).set(characters::trashed.eq(None::<i64>)).execute(conn)
             }),
-            (Discarded::Persona, n) => tx.set_one(|conn| {
+            (TrashEntryKind::Persona, n) => tx.set_one(|conn| {
                 diesel::update(personas::table.find(n)).set(personas::trashed.eq(None::<i64>)).execute(conn)
             }),
-            (Discarded::Lorebook, n) => tx.set_one(|conn| {
+            (TrashEntryKind::Lorebook, n) => tx.set_one(|conn| {
                 diesel::update(lorebooks::table.find(n)).set(lorebooks::trashed.eq(None::<i64>)).execute(conn)
             }),
-            (Discarded::Preset, n) => tx.set_one(|conn| {
+            (TrashEntryKind::Preset, n) => tx.set_one(|conn| {
                 diesel::update(presets::table.find(n)).set(presets::trashed.eq(None::<i64>)).execute(conn)
             }),
         })
@@ -201,9 +202,12 @@ impl Tx<'_> {
 
     fn restore_session(&mut self, owner: UserId, id: TrashId, at: Time) -> Result<(), WriteError> {
         let held = self.any_session(SessionId::new(id.uuid()))?;
-        let mut held = held.ok_or(Refusal::NotFound("what you look for in the trash"))?;
+        let mut held = held.ok_or(TreeError::NotFound("what you look for in the trash"))?;
         let effects = vec![Effect::Setting { name: "trashed".into(), from: true.into(), to: false.into() }];
-        self.log(&mut held, Entry { act: Act::Session, actor: Some(owner), at, step: None, effects })?;
+        self.log(
+            &mut held,
+            OperationDraft { act: OperationKind::Session, actor: Some(owner), at, step: None, effects },
+        )?;
         let row = sessions::table.find(held.n);
         self.set_one(|conn| diesel::update(row).set(sessions::trashed.eq(None::<i64>)).execute(conn))
     }
@@ -218,7 +222,7 @@ impl Tx<'_> {
             let found = tx.find_trashed(owner, id)?;
             tx.run(|conn| Ok(remains::mark(conn)?))?;
             match found {
-                (Discarded::Session, n) => {
+                (TrashEntryKind::Session, n) => {
                     let said = tx.run(|conn| {
                         let own = nodes::table.filter(nodes::session_n.eq(n));
                         Ok(own.select(nodes::id).load::<Vec<u8>>(conn)?)
@@ -228,22 +232,22 @@ impl Tx<'_> {
                         diesel::update(sessions::table.find(n)).set(sessions::trashed.eq(Some(GIVEN_UP))).execute(conn)
                     })
                 }
-                (Discarded::Character, n) => tx.set_one(|conn| {
+                (TrashEntryKind::Character, n) => tx.set_one(|conn| {
                     let gone = diesel::delete(characters::table.find(n)).execute(conn)?;
                     holds::forget_of_gone(conn)?;
                     files::forget_of_gone(conn).map(|_| gone)
                 }),
-                (Discarded::Persona, n) => tx.set_one(|conn| {
+                (TrashEntryKind::Persona, n) => tx.set_one(|conn| {
                     let gone = diesel::delete(personas::table.find(n)).execute(conn)?;
                     holds::forget_of_gone(conn)?;
                     files::forget_of_gone(conn).map(|_| gone)
                 }),
-                (Discarded::Lorebook, n) => tx.set_one(|conn| {
+                (TrashEntryKind::Lorebook, n) => tx.set_one(|conn| {
                     holds::forget_of_books(conn, &[n])?;
                     lore::forget_of_books(conn, &[n])?;
                     diesel::delete(lorebooks::table.find(n)).execute(conn)
                 }),
-                (Discarded::Preset, n) => tx.set_one(|conn| diesel::delete(presets::table.find(n)).execute(conn)),
+                (TrashEntryKind::Preset, n) => tx.set_one(|conn| diesel::delete(presets::table.find(n)).execute(conn)),
             }
         })
     }
@@ -276,7 +280,7 @@ impl Tx<'_> {
     }
 
     /// Which thing of the caller's in the trash has an id, and its row.
-    fn find_trashed(&mut self, owner: UserId, id: TrashId) -> Result<(Discarded, i64), WriteError> {
+    fn find_trashed(&mut self, owner: UserId, id: TrashId) -> Result<(TrashEntryKind, i64), WriteError> {
         let (id, owner) = (id.as_bytes().to_vec(), owner.as_bytes().to_vec());
         macro_rules! look {
             ($table:ident) => {
@@ -291,19 +295,19 @@ impl Tx<'_> {
             };
         }
         if let Some(n) = look!(sessions) {
-            return Ok((Discarded::Session, n));
+            return Ok((TrashEntryKind::Session, n));
         }
         if let Some(n) = look!(characters) {
-            return Ok((Discarded::Character, n));
+            return Ok((TrashEntryKind::Character, n));
         }
         if let Some(n) = look!(personas) {
-            return Ok((Discarded::Persona, n));
+            return Ok((TrashEntryKind::Persona, n));
         }
         if let Some(n) = look!(lorebooks) {
-            return Ok((Discarded::Lorebook, n));
+            return Ok((TrashEntryKind::Lorebook, n));
         }
-        let n = look!(presets).ok_or(Refusal::NotFound("what you look for in the trash"))?;
-        Ok((Discarded::Preset, n))
+        let n = look!(presets).ok_or(TreeError::NotFound("what you look for in the trash"))?;
+        Ok((TrashEntryKind::Preset, n))
     }
 
     fn set_one(&mut self, work: impl FnOnce(&mut Conn) -> QueryResult<usize>) -> Result<(), WriteError> {

@@ -14,16 +14,16 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::clock::Ids;
-use crate::interop::{Fate, Finding, book, kind, text};
+use crate::clock::IdGenerator;
+use crate::interop::{FindingOutcome, ImportFinding, book, kind, text};
 use crate::store::Store;
 
-use super::Item;
-use super::house::{DEEPEST, Found, House, Kind, Place};
-use super::import::{ImportError, MEND_LIST, Progress};
-use super::sillytavern::root::{Folder, Root, unread};
-use super::sillytavern::{Arrived, Given, Wish, Work, unreadable};
-use sort::Sort;
+use super::ForeignImportItem;
+use super::house::{ContainerEntry, ContainerEntryKind, DEEPEST, FileContainer, SourceFile};
+use super::import::{ImportError, ImportProgress, MEND_LIST};
+use super::sillytavern::root::{ChatFolder, DataFolder, unread};
+use super::sillytavern::{ForeignImport, ForeignImportResult, ImportOptions, ImportSource, unreadable};
+use sort::ForeignFileType;
 
 /// So many files that are nothing are named one by one; the rest are counted.
 const NAMED: usize = 200;
@@ -41,15 +41,15 @@ const TAKEN: &str = "a session (.clotho), a folder or archive of SillyTavern or 
 /// There is nothing that is known, the store fails, or `told` answers `false`; what was written until then stays.
 pub async fn import(
     store: &Store,
-    ids: &Ids,
-    given: Given,
-    wish: Wish,
-    mut told: impl FnMut(Progress) -> bool + Send,
-) -> Result<Arrived, ImportError> {
-    let mut work = Work::new(store, ids, wish, &mut told);
+    ids: &IdGenerator,
+    given: ImportSource,
+    wish: ImportOptions,
+    mut told: impl FnMut(ImportProgress) -> bool + Send,
+) -> Result<ForeignImportResult, ImportError> {
+    let mut work = ForeignImport::new(store, ids, wish, &mut told);
     let (count, unknown) = match opened(given)? {
-        Opened::House(house) => work.house(&house, 0).await?,
-        Opened::File(place) => (1, work.files(vec![place], 0).await?),
+        OpenInput::House(house) => work.house(&house, 0).await?,
+        OpenInput::File(place) => (1, work.files(vec![place], 0).await?),
     };
     if unknown.len() == count {
         let what = if count == 1 { "it is" } else { "there is nothing but files that are" };
@@ -65,23 +65,25 @@ pub fn is_foreign(path: &Path) -> bool {
 }
 
 /// What was given, with its door open.
-enum Opened {
-    House(House),
-    File(Place),
+enum OpenInput {
+    House(FileContainer),
+    File(SourceFile),
 }
 
-fn opened(given: Given) -> Result<Opened, ImportError> {
+fn opened(given: ImportSource) -> Result<OpenInput, ImportError> {
     let place = match given {
-        Given::Path(path) if fs::metadata(&path)?.is_dir() => return Ok(Opened::House(House::Folder(path))),
-        Given::Path(path) => Place::whole(File::open(&path)?, base(&path.to_string_lossy()))?,
-        Given::File(file, name) => Place::whole(file, base(&name))?,
+        ImportSource::Path(path) if fs::metadata(&path)?.is_dir() => {
+            return Ok(OpenInput::House(FileContainer::Folder(path)));
+        }
+        ImportSource::Path(path) => SourceFile::whole(File::open(&path)?, base(&path.to_string_lossy()))?,
+        ImportSource::File(file, name) => SourceFile::whole(file, base(&name))?,
     };
-    if sort::look(&place)? != Sort::Archive {
-        return Ok(Opened::File(place));
+    if sort::look(&place)? != ForeignFileType::Archive {
+        return Ok(OpenInput::File(place));
     }
     let bad = |error| ImportError::Unknown(format!("it is no archive that can be read: {error}"));
     let house = place.archive().map_err(bad)?;
-    Ok(if house.has(CARD) { Opened::File(place) } else { Opened::House(house) })
+    Ok(if house.has(CARD) { OpenInput::File(place) } else { OpenInput::House(house) })
 }
 
 /// The file that makes a card of an archive.
@@ -93,21 +95,24 @@ fn base(name: &str) -> &str {
 }
 
 /// All files among what lies in a house, by name, in whatever folders, and what is not even looked at.
-fn gathered(house: &House, top: Vec<Found>) -> Result<(Vec<Place>, Vec<Item>), ImportError> {
+fn gathered(
+    house: &FileContainer,
+    top: Vec<ContainerEntry>,
+) -> Result<(Vec<SourceFile>, Vec<ForeignImportItem>), ImportError> {
     let (mut files, mut left_out, mut next) = (Vec::new(), Vec::new(), vec![(top, 0)]);
     while let Some((found, depth)) = next.pop() {
-        for Found { name, kind } in found {
+        for ContainerEntry { name, kind } in found {
             match kind {
-                Kind::File(place) => files.push(place),
-                Kind::Folder if depth < DEEPEST => {
+                ContainerEntryKind::File(place) => files.push(place),
+                ContainerEntryKind::Folder if depth < DEEPEST => {
                     let (inside, is_more) = house.list(&name)?;
                     if is_more {
                         left_out.push(leave(&name, "it has more files than are looked at"));
                     }
                     next.push((inside, depth + 1));
                 }
-                Kind::Folder => left_out.push(leave(&name, "it lies too deep in other folders")),
-                Kind::Unread(why) => left_out.push(leave(&name, why)),
+                ContainerEntryKind::Folder => left_out.push(leave(&name, "it lies too deep in other folders")),
+                ContainerEntryKind::Unread(why) => left_out.push(leave(&name, why)),
             }
         }
     }
@@ -115,16 +120,16 @@ fn gathered(house: &House, top: Vec<Found>) -> Result<(Vec<Place>, Vec<Item>), I
     Ok((files, left_out))
 }
 
-fn leave(name: &str, why: &str) -> Item {
-    Item::skipped("file", name, Finding::new(Fate::Skipped, "unread", why)).from_file(name)
+fn leave(name: &str, why: &str) -> ForeignImportItem {
+    ForeignImportItem::skipped("file", name, ImportFinding::new(FindingOutcome::Skipped, "unread", why)).from_file(name)
 }
 
 /// How many files were looked at, and which of them are nothing.
-type Seen = (usize, Vec<Place>);
+type UnknownFiles = (usize, Vec<SourceFile>);
 
-impl Work<'_> {
+impl ForeignImport<'_> {
     /// Takes in what lies in a folder or an archive: the data of SillyTavern, if there is some, and whatever else there is.
-    async fn house(&mut self, house: &House, depth: usize) -> Result<Seen, ImportError> {
+    async fn house(&mut self, house: &FileContainer, depth: usize) -> Result<UnknownFiles, ImportError> {
         let (top, is_root) = if house.homes()?.is_empty() {
             unread(house).into_iter().for_each(|item| self.report(item));
             let (top, is_more) = house.list("")?;
@@ -133,7 +138,7 @@ impl Work<'_> {
             }
             (top, 0)
         } else {
-            let root = Root::of(house)?;
+            let root = DataFolder::of(house)?;
             self.take(&root).await?;
             (root.others, 1)
         };
@@ -143,7 +148,7 @@ impl Work<'_> {
     }
 
     /// Takes files in, each as what it is; answers with those that are nothing.
-    async fn files(&mut self, files: Vec<Place>, depth: usize) -> Result<Vec<Place>, ImportError> {
+    async fn files(&mut self, files: Vec<SourceFile>, depth: usize) -> Result<Vec<SourceFile>, ImportError> {
         self.way.expects(files.iter().map(|place| place.bytes).sum());
         let (mut unknown, mut chats, mut sorted) = (Vec::new(), Vec::new(), Vec::with_capacity(files.len()));
         for place in files {
@@ -153,42 +158,50 @@ impl Work<'_> {
             }
         }
         // Whoever has a card is there before what they say.
-        sorted.sort_by_key(|(_, sort)| *sort != Sort::Card);
+        sorted.sort_by_key(|(_, sort)| *sort != ForeignFileType::Card);
         for (place, sort) in sorted {
             self.go_on()?;
             match self.file(&place, sort, depth).await {
                 Ok(None) => {}
-                Ok(Some(Sort::Chat)) => chats.push(place),
+                Ok(Some(ForeignFileType::Chat)) => chats.push(place),
                 Ok(Some(_)) => unknown.push(place),
                 Err(ImportError::Read(why)) => self.report(unreadable(&place.name, &std::io::Error::other(why))),
                 Err(error) => return Err(error),
             }
         }
         if !chats.is_empty() {
-            let folder = Folder { key: "chats".into(), chats, ..Folder::default() };
+            let folder = ChatFolder { key: "chats".into(), chats, ..ChatFolder::default() };
             self.folder(&folder, &mut Default::default()).await?;
         }
         Ok(unknown)
     }
 
     /// Names files that are nothing.
-    fn name(&mut self, unknown: Vec<Place>) {
+    fn name(&mut self, unknown: Vec<SourceFile>) {
         let more = unknown.len().saturating_sub(NAMED);
         for place in unknown.into_iter().take(NAMED) {
-            let why = Finding::new(Fate::Skipped, "not_known", "it is nothing that is taken in");
-            self.report(Item::skipped("file", place.stem(), why).from_file(&place.name));
+            let why = ImportFinding::new(FindingOutcome::Skipped, "not_known", "it is nothing that is taken in");
+            self.report(ForeignImportItem::skipped("file", place.stem(), why).from_file(&place.name));
         }
         if more > 0 {
-            let why =
-                Finding::new(Fate::Skipped, "not_known", format!("{more} more files are nothing that is taken in"));
-            self.report(Item::skipped("file", "more files", why.of(more)));
+            let why = ImportFinding::new(
+                FindingOutcome::Skipped,
+                "not_known",
+                format!("{more} more files are nothing that is taken in"),
+            );
+            self.report(ForeignImportItem::skipped("file", "more files", why.of(more)));
         }
     }
 
     /// Takes a file in; answers with what it is where that is left to do.
-    async fn file(&mut self, place: &Place, sort: Sort, depth: usize) -> Result<Option<Sort>, ImportError> {
+    async fn file(
+        &mut self,
+        place: &SourceFile,
+        sort: ForeignFileType,
+        depth: usize,
+    ) -> Result<Option<ForeignFileType>, ImportError> {
         match sort {
-            Sort::Card => {
+            ForeignFileType::Card => {
                 let bytes = place.read()?;
                 match book::is_in_picture(&bytes) {
                     true => _ = self.lorebook(place, &bytes).await?,
@@ -196,21 +209,21 @@ impl Work<'_> {
                 }
                 Ok(None)
             }
-            Sort::Archive => self.archive(place, depth).await,
-            Sort::Session => {
+            ForeignFileType::Archive => self.archive(place, depth).await,
+            ForeignFileType::Session => {
                 self.session(place).await?;
                 Ok(None)
             }
-            Sort::Json => match self.stories(place).await? {
-                Some(Sort::Nothing) => self.thing(place).await,
+            ForeignFileType::Json => match self.stories(place).await? {
+                Some(ForeignFileType::Nothing) => self.thing(place).await,
                 read => Ok(read),
             },
-            Sort::Chat | Sort::Nothing => Ok(Some(sort)),
+            ForeignFileType::Chat | ForeignFileType::Nothing => Ok(Some(sort)),
         }
     }
 
     /// Takes in what lies in an archive that lies among other files; what is nothing of it is named.
-    async fn archive(&mut self, place: &Place, depth: usize) -> Result<Option<Sort>, ImportError> {
+    async fn archive(&mut self, place: &SourceFile, depth: usize) -> Result<Option<ForeignFileType>, ImportError> {
         let house = place.archive()?;
         if house.has(CARD) {
             self.character(place, &place.read()?).await?;
@@ -228,7 +241,7 @@ impl Work<'_> {
                 self.name(unknown);
                 Ok(None)
             }
-            Ok(_) => Ok(Some(Sort::Nothing)),
+            Ok(_) => Ok(Some(ForeignFileType::Nothing)),
             Err(error) => Err(error),
         };
         self.inside = outside;
@@ -246,24 +259,24 @@ impl Work<'_> {
     }
 
     /// Takes JSON in that is no story.
-    async fn thing(&mut self, place: &Place) -> Result<Option<Sort>, ImportError> {
+    async fn thing(&mut self, place: &SourceFile) -> Result<Option<ForeignFileType>, ImportError> {
         let bytes = place.read()?;
         let text = text::decode(&bytes).ok();
         let value = text.and_then(|text| serde_json::from_str::<Map<String, Value>>(&text).ok());
         match (value.as_ref().and_then(kind::of), value) {
-            (Some(kind::Kind::Card), _) => {
+            (Some(kind::JsonFileKind::Card), _) => {
                 self.character(place, &bytes).await?;
                 Ok(None)
             }
-            (Some(kind::Kind::Book), _) => {
+            (Some(kind::JsonFileKind::Book), _) => {
                 self.lorebook(place, &bytes).await?;
                 Ok(None)
             }
-            (Some(kind::Kind::Personas), Some(value)) => {
+            (Some(kind::JsonFileKind::Personas), Some(value)) => {
                 self.personas_of(place, value.into()).await?;
                 Ok(None)
             }
-            _ => Ok(Some(Sort::Nothing)),
+            _ => Ok(Some(ForeignFileType::Nothing)),
         }
     }
 }

@@ -9,24 +9,24 @@ use serde_json::{Map, Value, json};
 use crate::clock::Time;
 use crate::ids::{CharacterId, LorebookId, NodeId, SessionId};
 use crate::interop::finding::many;
-use crate::interop::grove::Address;
-use crate::interop::tale::{self, NoTale, Pieces, Said, Tale, Who};
-use crate::interop::{Fate, Finding};
-use crate::store::{Draft, Ends, Seedling, Source, Tx, Whereabouts};
+use crate::interop::grove::PathHash;
+use crate::interop::tale::{self, ForeignChat, ForeignChatError, ForeignMessage, ForeignRole, JsonElements};
+use crate::interop::{FindingOutcome, ImportFinding};
+use crate::store::{ImportedNode, NodeDraft, NodeImportEnd, SessionPresence, SourceRecord, Tx};
 use crate::tree::bounds::LONGEST_SPEAKER;
 use crate::tree::{Kind, Role, card};
 
-use super::super::Item;
-use super::super::begin::Beginning;
+use super::super::ForeignImportItem;
+use super::super::begin::NewImportedSession;
 use super::super::books::new_book;
-use super::super::house::Place;
+use super::super::house::SourceFile;
 use super::super::import::{ImportError, PIECE, PIECE_BYTES};
-use super::super::sillytavern::Work;
-use super::super::sillytavern::bed::Bed;
-use super::super::sillytavern::known::Verdict;
-use super::super::sillytavern::scan::Watched;
+use super::super::sillytavern::ForeignImport;
+use super::super::sillytavern::bed::ImportTarget;
+use super::super::sillytavern::known::ImportDecision;
+use super::super::sillytavern::scan::HashingReader;
 use super::super::sillytavern::sprout::{self, readable};
-use super::sort::Sort;
+use super::sort::ForeignFileType;
 
 /// So many stories that cannot be read are named one by one; the rest are counted.
 const NAMED: usize = 20;
@@ -36,21 +36,21 @@ const NOBODY: &str = "Somebody";
 const NAMED_KEYS: usize = 40;
 
 /// A message on its way: where it stands, and what stands above it.
-struct Spot {
-    address: Address,
+struct ForeignMessagePosition {
+    address: PathHash,
     parent: Option<usize>,
 }
 
-impl Work<'_> {
+impl ForeignImport<'_> {
     /// The stories of a file, one after the other, however many there are; answers that it is nothing where it has none.
-    pub(super) async fn stories(&mut self, place: &Place) -> Result<Option<Sort>, ImportError> {
-        let mut pieces = Pieces::new(BufReader::with_capacity(1 << 16, Watched::open(place, &self.way)?));
-        let (mut is_known, mut is_broken, mut bad) = (false, false, Bad::default());
+    pub(super) async fn stories(&mut self, place: &SourceFile) -> Result<Option<ForeignFileType>, ImportError> {
+        let mut pieces = JsonElements::new(BufReader::with_capacity(1 << 16, HashingReader::open(place, &self.way)?));
+        let (mut is_known, mut is_broken, mut bad) = (false, false, SkippedStories::default());
         while let Some((number, piece)) = pieces.next_piece()? {
             self.go_on()?;
             let read = match piece {
                 Ok(piece) => tale::read(piece).map(|tales| (tales, blake3::hash(piece))).map_err(|why| {
-                    is_broken |= why != NoTale::Unknown;
+                    is_broken |= why != ForeignChatError::Unknown;
                     why.to_string()
                 }),
                 Err(fault) => {
@@ -69,12 +69,12 @@ impl Work<'_> {
             }
         }
         if !is_known && !is_broken {
-            return Ok(Some(Sort::Nothing));
+            return Ok(Some(ForeignFileType::Nothing));
         }
         // What a file is that cannot be read at all nobody knows.
         let kind = if is_known { "session" } else { "file" };
         for why in bad.findings() {
-            self.report(Item::skipped(kind, place.stem(), why).from_file(&place.name));
+            self.report(ForeignImportItem::skipped(kind, place.stem(), why).from_file(&place.name));
         }
         Ok(None)
     }
@@ -82,16 +82,16 @@ impl Work<'_> {
     /// Takes one story in.
     async fn tale(
         &mut self,
-        place: &Place,
-        mut tale: Tale,
+        place: &SourceFile,
+        mut tale: ForeignChat,
         (number, within): (u64, usize),
         hash: blake3::Hash,
     ) -> Result<(), ImportError> {
         self.arrived.totals.chats += 1;
         let title = tale.title.clone().unwrap_or_else(|| place.stem().to_owned());
         if tale.said.is_empty() {
-            let why = Finding::new(Fate::Skipped, "empty", "there is no message in it");
-            self.report(Item::skipped("session", title, why).from_file(&place.name).with(tale.findings));
+            let why = ImportFinding::new(FindingOutcome::Skipped, "empty", "there is no message in it");
+            self.report(ForeignImportItem::skipped("session", title, why).from_file(&place.name).with(tale.findings));
             return Ok(());
         }
         let spots = spots(&tale.said);
@@ -101,37 +101,37 @@ impl Work<'_> {
         // One that was stopped on its way in has no hash.
         let mut is_begun = true;
         let session = match self.sown(&key).await? {
-            Sown::Here(_, Some(known)) if known == hash.as_bytes() => {
+            ForeignStoryMatch::Here(_, Some(known)) if known == hash.as_bytes() => {
                 self.arrived.totals.unchanged += 1;
                 return Ok(());
             }
-            Sown::InTrash(session) => {
+            ForeignStoryMatch::InTrash(session) => {
                 let message = "its story lies in the trash: bring it back or delete it for good, and import again";
-                let why = Finding::new(Fate::Skipped, "in_trash", message);
-                let mut item = Item::skipped("session", title, why).from_file(&place.name);
+                let why = ImportFinding::new(FindingOutcome::Skipped, "in_trash", message);
+                let mut item = ForeignImportItem::skipped("session", title, why).from_file(&place.name);
                 item.id = Some(session.to_string());
                 self.report(item);
                 return Ok(());
             }
-            Sown::Here(session, known) => {
+            ForeignStoryMatch::Here(session, known) => {
                 is_begun = known.is_none();
                 Some(session)
             }
-            Sown::New => None,
+            ForeignStoryMatch::New => None,
         };
         let mut bed = self.bed_of(&tale, session, (&title, &key, place)).await?;
         self.lore(&mut tale, &key, &title, &place.name).await?;
-        let mut item = Item::new("session", title, bed.session).from_file(&place.name);
+        let mut item = ForeignImportItem::new("session", title, bed.session).from_file(&place.name);
         let (before, size) = (self.arrived.totals.messages, size(&tale.said));
         let newest = tale.said.iter().filter_map(|said| said.date).max();
         let hidden = tale.said.iter().filter(|said| said.is_hidden).count();
         let nodes = self.sow(&mut tale, &spots, &mut bed, &format!("{}#{number}", place.name)).await?;
-        let mut source = Source::new(key, bed.session.as_bytes());
+        let mut source = SourceRecord::new(key, bed.session.as_bytes());
         source.hash = Some(hash.as_bytes().to_vec());
         source.node = tale.head.and_then(|head| nodes.get(head).copied());
         source.header = (!tale.rest.is_empty()).then(|| Value::Object(tale.rest.clone()).to_string());
         let come = self.arrived.totals.messages - before;
-        item.findings.push(Finding::new(Fate::Works, "messages", format!("{size}; {come} are new")));
+        item.findings.push(ImportFinding::new(FindingOutcome::Works, "messages", format!("{size}; {come} are new")));
         item.findings.extend(told(tale, hidden, bed.left));
         self.finished(bed, newest, source, come > 0 || is_begun).await?;
         self.report(item);
@@ -139,21 +139,21 @@ impl Work<'_> {
     }
 
     /// What a story has become already.
-    async fn sown(&self, key: &str) -> Result<Sown, ImportError> {
+    async fn sown(&self, key: &str) -> Result<ForeignStoryMatch, ImportError> {
         if let Some(seen) = self.look.source(key)
             && let Some(session) = self.look.became(seen, None)
         {
-            return Ok(Sown::Here(session, seen.hash.clone()));
+            return Ok(ForeignStoryMatch::Here(session, seen.hash.clone()));
         }
         let (owner, key) = (self.wish.owner, key.to_owned());
         self.store
             .read(move |reader| {
-                let Some(source) = reader.source(owner, &key)? else { return Ok(Sown::New) };
-                let Some(session) = SessionId::from_slice(&source.became) else { return Ok(Sown::New) };
+                let Some(source) = reader.source(owner, &key)? else { return Ok(ForeignStoryMatch::New) };
+                let Some(session) = SessionId::from_slice(&source.became) else { return Ok(ForeignStoryMatch::New) };
                 Ok(match reader.whereabouts(owner, session)? {
-                    Whereabouts::Here => Sown::Here(session, source.hash),
-                    Whereabouts::InTrash => Sown::InTrash(session),
-                    Whereabouts::Gone => Sown::New,
+                    SessionPresence::Here => ForeignStoryMatch::Here(session, source.hash),
+                    SessionPresence::InTrash => ForeignStoryMatch::InTrash(session),
+                    SessionPresence::Gone => ForeignStoryMatch::New,
                 })
             })
             .await
@@ -162,12 +162,12 @@ impl Work<'_> {
     /// The session of a story, begun if it is new.
     async fn bed_of(
         &mut self,
-        tale: &Tale,
+        tale: &ForeignChat,
         session: Option<SessionId>,
-        (title, key, place): (&str, &str, &Place),
-    ) -> Result<Bed, ImportError> {
+        (title, key, place): (&str, &str, &SourceFile),
+    ) -> Result<ImportTarget, ImportError> {
         let first = self.voice(tale, place).await?;
-        let mut bed = Bed {
+        let mut bed = ImportTarget {
             session: session.unwrap_or_else(|| SessionId::new(self.ids.next(self.wish.at))),
             root: NodeId::new(self.ids.next(self.wish.at)),
             persona: None,
@@ -189,7 +189,7 @@ impl Work<'_> {
         self.arrived.totals.sessions += 1;
         if !self.wish.is_dry {
             let oldest = tale.said.iter().filter_map(|said| said.date).min();
-            let beginning = Beginning {
+            let beginning = NewImportedSession {
                 session: bed.session,
                 root: bed.root,
                 owner: self.wish.owner,
@@ -198,7 +198,7 @@ impl Work<'_> {
                 begun: tale.begun.into_iter().chain(oldest).min().map(Time),
                 players: vec![first],
                 persona: None,
-                sources: vec![Source::new(key, bed.session.as_bytes())],
+                sources: vec![SourceRecord::new(key, bed.session.as_bytes())],
                 settings: Map::new(),
             };
             beginning.write(self.store, self.ids).await?;
@@ -207,7 +207,7 @@ impl Work<'_> {
     }
 
     /// Who answers in a story: by the file, or by the folder that it lies in, which some programs name after the character.
-    async fn voice(&mut self, tale: &Tale, place: &Place) -> Result<CharacterId, ImportError> {
+    async fn voice(&mut self, tale: &ForeignChat, place: &SourceFile) -> Result<CharacterId, ImportError> {
         let folder = place.name.rsplit_once('/').and_then(|(folder, _)| folder.rsplit('/').next());
         let names = [tale.voice.as_deref(), tale.program.voice(), folder, Some(NOBODY)].into_iter().flatten();
         let tidy =
@@ -226,27 +226,29 @@ impl Work<'_> {
         card.extend(tale.about.clone());
         if let Err(unfit) = card::fits(&card) {
             card.retain(|field, _| field == "name");
-            let why = Finding::new(Fate::Skipped, "unfit", unfit.message);
-            self.report(Item::skipped("character", name.as_str(), why).from_file(&place.name));
+            let why = ImportFinding::new(FindingOutcome::Skipped, "unfit", unfit.message);
+            self.report(ForeignImportItem::skipped("character", name.as_str(), why).from_file(&place.name));
         }
-        let id = self.somebody(known_by.clone(), card, Finding::new(Fate::Kept, "stand_in", message)).await?;
+        let id = self
+            .somebody(known_by.clone(), card, ImportFinding::new(FindingOutcome::Kept, "stand_in", message))
+            .await?;
         self.voices.insert(known_by, id);
         Ok(id)
     }
 
     /// Keeps the lorebook of a story, once.
-    async fn lore(&mut self, tale: &mut Tale, key: &str, title: &str, file: &str) -> Result<(), ImportError> {
+    async fn lore(&mut self, tale: &mut ForeignChat, key: &str, title: &str, file: &str) -> Result<(), ImportError> {
         let Some(book) = tale.book.take() else { return Ok(()) };
         let known = self.known::<LorebookId>(format!("{key}/lore")).await?;
         let hash = blake3::hash(Value::Object(book.clone()).to_string().as_bytes());
-        if self.judge(&known, &hash, (title, file)) != Verdict::Comes {
+        if self.judge(&known, &hash, (title, file)) != ImportDecision::Comes {
             return Ok(());
         }
         let (mut book, mut item) = match new_book(book, title, self.ids, self.wish.at) {
             Ok(new) => new,
             Err(unfit) => {
-                let why = Finding::new(Fate::Skipped, "unfit", unfit.message);
-                self.report(Item::skipped("lorebook", title, why).from_file(file));
+                let why = ImportFinding::new(FindingOutcome::Skipped, "unfit", unfit.message);
+                self.report(ForeignImportItem::skipped("lorebook", title, why).from_file(file));
                 return Ok(());
             }
         };
@@ -268,9 +270,9 @@ impl Work<'_> {
     /// Writes what the story has and the session has not; answers with the node of each message.
     async fn sow(
         &mut self,
-        tale: &mut Tale,
-        spots: &[Spot],
-        bed: &mut Bed,
+        tale: &mut ForeignChat,
+        spots: &[ForeignMessagePosition],
+        bed: &mut ImportTarget,
         file: &str,
     ) -> Result<Vec<NodeId>, ImportError> {
         let chosen = line(&tale.said, tale.head);
@@ -297,7 +299,7 @@ impl Work<'_> {
             draft.author = (draft.role == Role::User).then_some(self.wish.owner);
             draft.character = bed.first.filter(|_| draft.role == Role::Assistant);
             bed.piece_bytes += draft.content.len() + 1_000;
-            bed.piece.push(Seedling { parent, draft, is_enabled, is_chosen: chosen.contains(&n) });
+            bed.piece.push(ImportedNode { parent, draft, is_enabled, is_chosen: chosen.contains(&n) });
         }
         self.flush(bed).await?;
         Ok(nodes)
@@ -306,9 +308,9 @@ impl Work<'_> {
     /// All of a story is in: HEAD goes where it was left if something came, and the story is known.
     async fn finished(
         &mut self,
-        bed: Bed,
+        bed: ImportTarget,
         newest: Option<i64>,
-        source: Source,
+        source: SourceRecord,
         has_come: bool,
     ) -> Result<(), ImportError> {
         if self.wish.is_dry {
@@ -317,7 +319,7 @@ impl Work<'_> {
             return Ok(());
         }
         let played = newest.map(Time).filter(|time| bed.is_new && time.has_date());
-        let ends = Ends { head: source.node.filter(|_| has_come), played, labels: Vec::new() };
+        let ends = NodeImportEnd { head: source.node.filter(|_| has_come), played, labels: Vec::new() };
         let (owner, actor, session) = (self.wish.owner, self.actor(), bed.session);
         let write = move |tx: &mut Tx<'_>| {
             tx.end_growth(&actor, session, &ends)?;
@@ -329,68 +331,72 @@ impl Work<'_> {
 
 /// Stories of a file that are left out.
 #[derive(Default)]
-struct Bad {
-    named: Vec<Finding>,
+struct SkippedStories {
+    named: Vec<ImportFinding>,
     more: usize,
 }
 
-impl Bad {
+impl SkippedStories {
     fn add(&mut self, number: u64, why: &str) {
         if self.named.len() < NAMED {
-            self.named.push(Finding::new(Fate::Skipped, "bad_story", format!("story {number} of the file: {why}")));
+            self.named.push(ImportFinding::new(
+                FindingOutcome::Skipped,
+                "bad_story",
+                format!("story {number} of the file: {why}"),
+            ));
         } else {
             self.more += 1;
         }
     }
 
-    fn findings(mut self) -> Vec<Finding> {
+    fn findings(mut self) -> Vec<ImportFinding> {
         if self.more > 0 {
             let more = format!("{} more stories could not be read", self.more);
-            self.named.push(Finding::new(Fate::Skipped, "bad_stories", more).of(self.more));
+            self.named.push(ImportFinding::new(FindingOutcome::Skipped, "bad_stories", more).of(self.more));
         }
         self.named
     }
 }
 
 /// What a story has become.
-enum Sown {
+enum ForeignStoryMatch {
     New,
     Here(SessionId, Option<Vec<u8>>),
     InTrash(SessionId),
 }
 
 /// Where each message stands; of equal ones below one message each has its own place.
-fn spots(said: &[Said]) -> Vec<Spot> {
-    let mut spots: Vec<Spot> = Vec::with_capacity(said.len());
-    let mut equal: HashMap<Address, usize> = HashMap::new();
+fn spots(said: &[ForeignMessage]) -> Vec<ForeignMessagePosition> {
+    let mut spots: Vec<ForeignMessagePosition> = Vec::with_capacity(said.len());
+    let mut equal: HashMap<PathHash, usize> = HashMap::new();
     for one in said {
-        let above = one.parent.and_then(|parent| spots.get(parent)).map_or(Address::ROOT, |spot| spot.address);
-        let is_user = one.who == Who::User;
+        let above = one.parent.and_then(|parent| spots.get(parent)).map_or(PathHash::ROOT, |spot| spot.address);
+        let is_user = one.who == ForeignRole::User;
         let name = match one.who {
-            Who::System => "system",
+            ForeignRole::System => "system",
             _ => one.name.as_deref().unwrap_or_default(),
         };
         let place = equal.entry(above.below(is_user, name, &one.text, 0)).or_default();
         let address = above.below(is_user, name, &one.text, *place);
         *place += 1;
-        spots.push(Spot { address, parent: one.parent });
+        spots.push(ForeignMessagePosition { address, parent: one.parent });
     }
     spots
 }
 
 /// By what a story is known again: its own id, or its first message of a person and all before it, or its beginning.
-fn key(tale: &Tale, spots: &[Spot]) -> String {
+fn key(tale: &ForeignChat, spots: &[ForeignMessagePosition]) -> String {
     let word = tale.program.word();
     if let Some(id) = &tale.id {
         return readable(&format!("{word}/{id}"));
     }
-    let first = tale.said.iter().position(|said| said.who == Who::User).unwrap_or(0);
-    let stem = spots.get(first).map_or(Address::ROOT, |spot| spot.address);
+    let first = tale.said.iter().position(|said| said.who == ForeignRole::User).unwrap_or(0);
+    let stem = spots.get(first).map_or(PathHash::ROOT, |spot| spot.address);
     readable(&format!("{word}/{}#{}", tale.voice.as_deref().unwrap_or_default(), stem.hex()))
 }
 
 /// The messages that lead to one.
-fn line(said: &[Said], head: Option<usize>) -> HashSet<usize> {
+fn line(said: &[ForeignMessage], head: Option<usize>) -> HashSet<usize> {
     let mut line = HashSet::new();
     let mut at = head;
     while let Some(n) = at {
@@ -400,15 +406,15 @@ fn line(said: &[Said], head: Option<usize>) -> HashSet<usize> {
     line
 }
 
-fn draft(said: Said, id: NodeId, spot: &Spot, (program, file): (&str, &str)) -> Draft {
+fn draft(said: ForeignMessage, id: NodeId, spot: &ForeignMessagePosition, (program, file): (&str, &str)) -> NodeDraft {
     let role = match said.who {
-        Who::User => Role::User,
-        Who::Voice => Role::Assistant,
-        Who::System => Role::System,
+        ForeignRole::User => Role::User,
+        ForeignRole::Voice => Role::Assistant,
+        ForeignRole::System => Role::System,
     };
     let kind = if spot.parent.is_none() && role == Role::Assistant { Kind::Greeting } else { Kind::Message };
     let seed = uuid::Uuid::from_bytes(*spot.address.bytes()).as_u64_pair().1;
-    let mut draft = Draft::new(id, role, kind, seed, Time(0));
+    let mut draft = NodeDraft::new(id, role, kind, seed, Time(0));
     let name: String =
         said.name.iter().flat_map(|name| name.trim().chars()).filter(|c| *c != '\0').take(LONGEST_SPEAKER).collect();
     draft.name = (!name.is_empty()).then_some(name);
@@ -425,14 +431,14 @@ fn draft(said: Said, id: NodeId, spot: &Spot, (program, file): (&str, &str)) -> 
 }
 
 /// How much there is in a story, in words.
-fn size(said: &[Said]) -> String {
+fn size(said: &[ForeignMessage]) -> String {
     let answered: HashSet<usize> = said.iter().filter_map(|one| one.parent).collect();
     let (messages, ends) = (said.len(), said.len() - answered.len());
     format!("{} in {}", many(messages, "message", "messages"), many(ends, "branch", "branches"))
 }
 
 /// What is to say of a story.
-fn told(tale: Tale, hidden: usize, left: usize) -> Vec<Finding> {
+fn told(tale: ForeignChat, hidden: usize, left: usize) -> Vec<ImportFinding> {
     let mut findings = tale.findings;
     if hidden > 0 {
         let words = many(
@@ -440,16 +446,16 @@ fn told(tale: Tale, hidden: usize, left: usize) -> Vec<Finding> {
             "message that was not part of the talk there, such as the answer of a tool, is switched off",
             "messages that were not part of the talk there, such as answers of tools, are switched off",
         );
-        findings.push(Finding::new(Fate::Translated, "hidden", words).of(hidden));
+        findings.push(ImportFinding::new(FindingOutcome::Translated, "hidden", words).of(hidden));
     }
     if left > 0 {
         let message = format!("{left} messages go on below what was taken out of the tree here, and were left out");
-        findings.push(Finding::new(Fate::Skipped, "below_taken_out", message).of(left));
+        findings.push(ImportFinding::new(FindingOutcome::Skipped, "below_taken_out", message).of(left));
     }
     if !tale.rest.is_empty() {
         let keys: Vec<&str> = tale.rest.keys().map(String::as_str).take(NAMED_KEYS).collect();
         let message = format!("kept, but does nothing here: {}", keys.join(", "));
-        findings.push(Finding::new(Fate::Kept, "chat_settings", message).of(tale.rest.len()));
+        findings.push(ImportFinding::new(FindingOutcome::Kept, "chat_settings", message).of(tale.rest.len()));
     }
     findings
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use crate::ids::CharacterId;
-use crate::store::{Held, Reader, StoreError};
+use crate::store::{StoreError, StoreReader, StoredSession};
 use crate::tree::{Node, Role};
 
 use super::names::safe;
@@ -16,9 +16,9 @@ const USER: &str = "User";
 const NARRATOR: &str = "Narrator";
 
 /// Everybody who plays.
-pub struct Cast {
+pub struct ExportCast {
     /// The characters, in speaking order.
-    pub characters: Vec<Player>,
+    pub characters: Vec<ExportCharacter>,
     /// The name of the persona that plays.
     pub persona: Option<String>,
     /// The names of those whose card cannot be read as the session has it.
@@ -27,7 +27,7 @@ pub struct Cast {
 
 /// A character that plays.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Player {
+pub struct ExportCharacter {
     /// Its id.
     pub id: CharacterId,
     /// Its name.
@@ -36,9 +36,9 @@ pub struct Player {
     pub file: String,
 }
 
-impl Cast {
+impl ExportCast {
     /// The cast of a session, in the versions that it plays with.
-    pub fn of(reader: &mut Reader<'_>, held: &Held) -> Result<Self, StoreError> {
+    pub fn of(reader: &mut StoreReader<'_>, held: &StoredSession) -> Result<Self, StoreError> {
         let (mut characters, mut damaged) = (Vec::with_capacity(held.session.cards.len()), Vec::new());
         let owner = held.session.owner;
         for card in &held.session.cards {
@@ -51,7 +51,7 @@ impl Cast {
                 }
             };
             let file = file(reader, held, card.id)?.unwrap_or_else(|| safe(&name));
-            characters.push(Player { id: card.id, name, file });
+            characters.push(ExportCharacter { id: card.id, name, file });
         }
         let persona = match &held.session.persona {
             Some(persona) => match name(reader, &persona.hash)? {
@@ -87,14 +87,14 @@ impl Cast {
     }
 
     /// The character that speaks; the first, where nobody is named.
-    pub fn player(&self, node: &Node) -> Option<&Player> {
+    pub fn player(&self, node: &Node) -> Option<&ExportCharacter> {
         let own = node.character.and_then(|id| self.characters.iter().find(|player| player.id == id));
         own.or(self.characters.first())
     }
 }
 
 /// The name in a card as a session has it; nothing where that is damaged.
-fn name(reader: &mut Reader<'_>, hash: &str) -> Result<Option<String>, StoreError> {
+fn name(reader: &mut StoreReader<'_>, hash: &str) -> Result<Option<String>, StoreError> {
     let bytes = match reader.blob(hash) {
         Err(StoreError::Inconsistent { .. }) => return Ok(None),
         read => read?,
@@ -108,7 +108,7 @@ fn named(card: &Map<String, Value>) -> Option<String> {
 }
 
 /// The file in which a card came in.
-fn file(reader: &mut Reader<'_>, held: &Held, id: CharacterId) -> Result<Option<String>, StoreError> {
+fn file(reader: &mut StoreReader<'_>, held: &StoredSession, id: CharacterId) -> Result<Option<String>, StoreError> {
     let sources = reader.sources_of(held.session.owner, id.as_bytes())?;
     Ok(sources.iter().find_map(|source| source.name.strip_prefix("characters/")).map(str::to_owned))
 }

@@ -7,13 +7,13 @@ use serde_json::{Map, Value, json};
 
 use crate::clock::Time;
 use crate::ids::NodeId;
-use crate::interop::chat::{Alternative, Row};
-use crate::store::{Held, Placed, Reader, StoreError};
+use crate::interop::chat::{ChatFileMessage, ChatFileSwipe};
+use crate::store::{StoreError, StoreReader, StoredNode, StoredSession};
 use crate::tree::{Kind, Node, Role, Status};
 
 use super::super::sillytavern::STATE;
-use super::cast::Cast;
-use super::line::Told;
+use super::cast::ExportCast;
+use super::line::MessageWithSiblings;
 
 /// What follows from the state and is not made here.
 const DERIVED: [&str; 2] = ["display_data", "delta_data"];
@@ -21,11 +21,11 @@ const DERIVED: [&str; 2] = ["display_data", "delta_data"];
 const TIMES: [&str; 2] = ["gen_started", "gen_finished"];
 
 /// A chat on its way out.
-pub struct Chat<'a> {
+pub struct ChatExport<'a> {
     /// The session.
-    pub held: &'a Held,
+    pub held: &'a StoredSession,
     /// Who speaks.
-    pub cast: &'a Cast,
+    pub cast: &'a ExportCast,
     /// The chats that keep a place, by the message at which they end.
     pub bookmarks: Option<&'a HashMap<NodeId, String>>,
     /// Whether messages have variables.
@@ -34,14 +34,18 @@ pub struct Chat<'a> {
     pub before: Option<Map<String, Value>>,
 }
 
-impl Chat<'_> {
+impl ChatExport<'_> {
     /// A message of a line; none where nothing was said.
-    pub fn row(&mut self, reader: &mut Reader<'_>, told: &Told) -> Result<Option<Row>, StoreError> {
+    pub fn row(
+        &mut self,
+        reader: &mut StoreReader<'_>,
+        told: &MessageWithSiblings,
+    ) -> Result<Option<ChatFileMessage>, StoreError> {
         let own = &told.own.node;
         if own.content.is_empty() && (own.kind == Kind::Merge || own.status == Status::Error) {
             return Ok(None);
         }
-        let alike: Vec<&Placed> = told.all.iter().filter(|one| is_swipe(&one.node, own)).collect();
+        let alike: Vec<&StoredNode> = told.all.iter().filter(|one| is_swipe(&one.node, own)).collect();
         let chosen = alike.iter().position(|one| one.node.id == own.id).unwrap_or(0);
         let mut alternatives = Vec::with_capacity(alike.len());
         let mut after = None;
@@ -61,7 +65,7 @@ impl Chat<'_> {
         }
         self.before = after;
         let kept = kept(own);
-        Ok(Some(Row {
+        Ok(Some(ChatFileMessage {
             name: self.name(own),
             is_user: own.role == Role::User || kept.is_some_and(|kept| kept.contains_key("is_user")),
             is_hidden: !own.is_enabled || own.status == Status::Error,
@@ -92,7 +96,7 @@ impl Chat<'_> {
     }
 
     /// What a line says of a message as a whole.
-    fn rest(&self, own: &Node, alike: &[&Placed]) -> Map<String, Value> {
+    fn rest(&self, own: &Node, alike: &[&StoredNode]) -> Map<String, Value> {
         if let Some(line) = part(own, "line") {
             return line.clone();
         }
@@ -132,7 +136,7 @@ fn text<'a>(kept: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
     kept.get(name)?.as_str()
 }
 
-fn alternative(node: &Node, state: Option<Value>, beside: Option<Map<String, Value>>) -> Alternative {
+fn alternative(node: &Node, state: Option<Value>, beside: Option<Map<String, Value>>) -> ChatFileSwipe {
     let is_stateless = kept(node).is_some_and(|kept| kept.contains_key("stateless"));
     let variables = beside.map(|beside| {
         let state = state.filter(|_| !is_stateless).map(|state| (STATE.to_owned(), state));
@@ -143,7 +147,7 @@ fn alternative(node: &Node, state: Option<Value>, beside: Option<Map<String, Val
         Some(date) => Some(date.clone()),
         None => Some(node.created.to_string().into()),
     };
-    Alternative { text: node.content.clone(), date, extra: extra(node), info: info(node), variables }
+    ChatFileSwipe { text: node.content.clone(), date, extra: extra(node), info: info(node), variables }
 }
 
 /// The facts of its making.

@@ -2,15 +2,15 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::store::{Reader, Source, StoreError};
+use crate::store::{SourceRecord, StoreError, StoreReader};
 use crate::tree::AuthorsNote;
 
 use super::super::sillytavern::STATE;
-use super::line::Line;
+use super::line::ExportBranch;
 
 /// The header of the file that a line comes from, or one of our own. Of several files the one counts that goes furthest along
 /// the line.
-pub fn of(reader: &mut Reader<'_>, line: &Line) -> Result<Map<String, Value>, StoreError> {
+pub fn of(reader: &mut StoreReader<'_>, line: &ExportBranch) -> Result<Map<String, Value>, StoreError> {
     let session = &line.held.session;
     let sources = reader.sources_of(session.owner, session.id.as_bytes())?;
     let own = source(reader, line, &sources)?.and_then(|source| source.header.as_deref());
@@ -31,8 +31,12 @@ pub fn of(reader: &mut Reader<'_>, line: &Line) -> Result<Map<String, Value>, St
 }
 
 /// The file whose end lies furthest along a line; else the first.
-fn source<'a>(reader: &mut Reader<'_>, line: &Line, sources: &'a [Source]) -> Result<Option<&'a Source>, StoreError> {
-    let files: Vec<&Source> = sources.iter().filter(|source| source.header.is_some()).collect();
+fn source<'a>(
+    reader: &mut StoreReader<'_>,
+    line: &ExportBranch,
+    sources: &'a [SourceRecord],
+) -> Result<Option<&'a SourceRecord>, StoreError> {
+    let files: Vec<&SourceRecord> = sources.iter().filter(|source| source.header.is_some()).collect();
     if let Some(own) = files.iter().find(|source| source.node == Some(line.leaf.node.id)) {
         return Ok(Some(own));
     }
@@ -40,12 +44,12 @@ fn source<'a>(reader: &mut Reader<'_>, line: &Line, sources: &'a [Source]) -> Re
     let spots = reader.spots(&line.held, &ends)?;
     let passed = reader.on_path(&line.held, line.leaf.node.id, &spots)?;
     let furthest = spots.iter().filter(|spot| passed.contains(&spot.id)).max_by_key(|spot| spot.depth);
-    let ends_there = |source: &&&Source| furthest.is_some_and(|spot| source.node == Some(spot.id));
+    let ends_there = |source: &&&SourceRecord| furthest.is_some_and(|spot| source.node == Some(spot.id));
     Ok(files.iter().find(ends_there).or(files.first()).copied())
 }
 
 /// Whether one of the files that a story came in with has the note that it has now: then each says its own.
-fn came_with(sources: &[Source], now: Option<&AuthorsNote>) -> bool {
+fn came_with(sources: &[SourceRecord], now: Option<&AuthorsNote>) -> bool {
     let headers = sources.iter().filter_map(|source| serde_json::from_str::<Value>(source.header.as_deref()?).ok());
     let mut notes = headers.map(|header| AuthorsNote::of_chat(header.get("chat_metadata")?.as_object()?));
     let of_chats = |note: &AuthorsNote| AuthorsNote { is_for_lore: false, ..note.clone() };
@@ -73,7 +77,7 @@ fn set_variables(metadata: &mut Map<String, Value>, mut now: Map<String, Value>)
     }
 }
 
-fn new(line: &Line) -> Map<String, Value> {
+fn new(line: &ExportBranch) -> Map<String, Value> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(line.held.session.id.as_bytes()).update(line.leaf.node.id.as_bytes());
     let mut bytes = [0; 16];

@@ -8,26 +8,28 @@ use std::io::{Seek, Write};
 use serde_json::{Map, Value, json};
 
 use crate::ids::{CharacterId, LorebookId, PersonaId, UserId};
-use crate::interop::{Fate, Finding, card, picture};
+use crate::interop::{FindingOutcome, ImportFinding, card, picture};
 use crate::prompt::lore;
-use crate::store::{CardFile, ExportError, HoldsFor, PersonaCard, Reader, Snapshot, StoreError};
+use crate::store::{
+    BindingTarget, CardFile, DatabaseSnapshot, PersonaCard, SessionExportError, StoreError, StoreReader,
+};
 
 use super::super::cards::{lorebook_of, sheet};
 use super::super::personas::persona_mark;
-use super::super::report::{Item, Report};
+use super::super::report::{ForeignImportItem, ForeignImportReport};
 use super::super::sillytavern::{FOLDERS, LIST, preset_mark, regex_key};
-use super::list::List;
-use super::names::{Names, is_plain, safe};
-use super::settings::Settings;
-use super::shelf::Shelf;
-use super::stories::{Files, Groups, Open};
+use super::list::ExportIndexWriter;
+use super::names::{UniqueFileNames, is_plain, safe};
+use super::settings::SettingsWriter;
+use super::shelf::ExportTarget;
+use super::stories::{ExportFileNames, ImportedGroups, OpenChats};
 
 /// So many things are read at once.
 const PAGE: i64 = 100;
 
 /// How much went out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Gone {
+pub struct ExportOutcome {
     /// Characters.
     pub characters: u64,
     /// Lorebooks that are no character's own.
@@ -41,7 +43,7 @@ pub struct Gone {
     /// Chats: a session has one for each of its lines.
     pub chats: u64,
     /// What did not go out as it should.
-    pub report: Report,
+    pub report: ForeignImportReport,
 }
 
 /// Writes everything of a user. `told` hears after each session how many there are so far.
@@ -49,24 +51,24 @@ pub struct Gone {
 /// # Errors
 /// The database or the bytes fail.
 pub fn export_all<W: Write + Seek>(
-    snapshot: &mut Snapshot,
+    snapshot: &mut DatabaseSnapshot,
     owner: UserId,
-    shelf: Shelf<W>,
+    shelf: ExportTarget<W>,
     told: impl FnMut(u64),
-) -> Result<(Option<W>, Gone), ExportError> {
+) -> Result<(Option<W>, ExportOutcome), SessionExportError> {
     let reader = snapshot.reader();
     let (list, gone, settings) = Default::default();
-    let mut house = House { reader, owner, shelf, list, gone, settings };
+    let mut house = DataFolderWriter { reader, owner, shelf, list, gone, settings };
     let cards = house.cards()?;
     house.lorebooks(&cards)?;
     house.lore_settings()?;
     let personas = house.personas()?;
     let groups = house.presets()?;
-    let files = Files { cards: &cards.files, personas: &personas };
+    let files = ExportFileNames { cards: &cards.files, personas: &personas };
     let open = house.sessions(files, groups, told)?;
     // A card names the chat that was open last.
     house.characters(&cards, &open)?;
-    let House { mut shelf, list, gone, settings, .. } = house;
+    let DataFolderWriter { mut shelf, list, gone, settings, .. } = house;
     let mut put = |name: &str, text: String| shelf.put(name, |out| Ok(out.write_all(text.as_bytes())?));
     put("settings.json", settings.text())?;
     put(LIST, list.text(&gone.report))?;
@@ -74,25 +76,25 @@ pub fn export_all<W: Write + Seek>(
 }
 
 /// A folder while it is written.
-pub struct House<'a, W: Write + Seek> {
-    pub reader: Reader<'a>,
+pub struct DataFolderWriter<'a, W: Write + Seek> {
+    pub reader: StoreReader<'a>,
     pub owner: UserId,
-    pub shelf: Shelf<W>,
-    pub list: List,
-    pub gone: Gone,
-    settings: Settings,
+    pub shelf: ExportTarget<W>,
+    pub list: ExportIndexWriter,
+    pub gone: ExportOutcome,
+    settings: SettingsWriter,
 }
 
 /// The files of the cards, and which lorebooks are in them.
 #[derive(Default)]
-struct Cards {
+struct CardFileNames {
     files: HashMap<CharacterId, String>,
     books: Vec<LorebookId>,
 }
 
-impl<W: Write + Seek> House<'_, W> {
+impl<W: Write + Seek> DataFolderWriter<'_, W> {
     /// A small file.
-    pub fn put(&mut self, name: &str, bytes: &[u8]) -> Result<blake3::Hash, ExportError> {
+    pub fn put(&mut self, name: &str, bytes: &[u8]) -> Result<blake3::Hash, SessionExportError> {
         self.shelf.put(name, |out| Ok(out.write_all(bytes)?))
     }
 
@@ -107,14 +109,14 @@ impl<W: Write + Seek> House<'_, W> {
     fn lore_settings(&mut self) -> Result<(), StoreError> {
         let kept = self.reader.lore_settings(self.owner)?;
         if kept.is_some() {
-            self.settings.lore(lore::Settings::from_kept(kept));
+            self.settings.lore(lore::WorldInfoSettings::from_kept(kept));
         }
         Ok(())
     }
 
     /// The files of the cards: of what came in its own, of the others their names.
-    fn cards(&mut self) -> Result<Cards, ExportError> {
-        let (mut cards, mut names, mut new) = (Cards::default(), Names::default(), Vec::new());
+    fn cards(&mut self) -> Result<CardFileNames, SessionExportError> {
+        let (mut cards, mut names, mut new) = (CardFileNames::default(), UniqueFileNames::default(), Vec::new());
         self.every(
             |reader, owner, skip, most| reader.characters(owner, skip, most),
             |house, card| {
@@ -131,7 +133,7 @@ impl<W: Write + Seek> House<'_, W> {
         Ok(cards)
     }
 
-    fn characters(&mut self, cards: &Cards, open: &Open) -> Result<(), ExportError> {
+    fn characters(&mut self, cards: &CardFileNames, open: &OpenChats) -> Result<(), SessionExportError> {
         self.every(
             |reader, owner, skip, most| reader.characters(owner, skip, most),
             |house, character| {
@@ -144,9 +146,13 @@ impl<W: Write + Seek> House<'_, W> {
                 sheet.open_chat = open.get(&character.id).cloned().flatten().map(|(_, chat)| chat);
                 if let Some(error) = sheet.picture.and_then(|picture| picture::drawn(picture).err()) {
                     let words = format!("its picture goes out as a plain one: {error}");
-                    let finding = Finding::new(Fate::Skipped, "picture_damaged", words);
+                    let finding = ImportFinding::new(FindingOutcome::Skipped, "picture_damaged", words);
                     let title = character.card.get("name").and_then(Value::as_str).unwrap_or_default();
-                    house.gone.report.items.push(Item::new("character", title, character.id).with(vec![finding]));
+                    house
+                        .gone
+                        .report
+                        .items
+                        .push(ForeignImportItem::new("character", title, character.id).with(vec![finding]));
                 }
                 let hash = house.put(&format!("characters/{name}.png"), &card::png(&sheet))?;
                 house.list.note(&format!("characters/{name}"), hash, character.id);
@@ -165,9 +171,9 @@ impl<W: Write + Seek> House<'_, W> {
         )
     }
 
-    fn lorebooks(&mut self, cards: &Cards) -> Result<(), ExportError> {
-        let mut names = Names::default();
-        let for_all = self.reader.holding(self.owner, HoldsFor::Everything)?;
+    fn lorebooks(&mut self, cards: &CardFileNames) -> Result<(), SessionExportError> {
+        let mut names = UniqueFileNames::default();
+        let for_all = self.reader.holding(self.owner, BindingTarget::Everything)?;
         self.every(
             |reader, owner, skip, most| reader.lorebooks(owner, skip, most),
             |house, book| {
@@ -190,8 +196,8 @@ impl<W: Write + Seek> House<'_, W> {
     }
 
     /// Writes the personas; answers with their files.
-    fn personas(&mut self) -> Result<HashMap<PersonaId, String>, ExportError> {
-        let (mut files, mut names) = (HashMap::new(), Names::default());
+    fn personas(&mut self) -> Result<HashMap<PersonaId, String>, SessionExportError> {
+        let (mut files, mut names) = (HashMap::new(), UniqueFileNames::default());
         self.every(
             |reader, owner, skip, most| reader.personas(owner, skip, most),
             |house, persona| {
@@ -216,8 +222,9 @@ impl<W: Write + Seek> House<'_, W> {
     }
 
     /// Presets go back as they came: the groups for those who write them, and what stood in the settings.
-    fn presets(&mut self) -> Result<Groups, ExportError> {
-        let (mut groups, mut names, mut known) = (Groups::new(), HashMap::<&str, Names>::new(), HashSet::new());
+    fn presets(&mut self) -> Result<ImportedGroups, SessionExportError> {
+        let (mut groups, mut names, mut known) =
+            (ImportedGroups::new(), HashMap::<&str, UniqueFileNames>::new(), HashSet::new());
         self.every(
             |reader, owner, skip, most| reader.presets(owner, None, skip, most),
             |house, head| {
@@ -246,7 +253,7 @@ impl<W: Write + Seek> House<'_, W> {
         Ok(groups)
     }
 
-    fn persona_file(&mut self, persona: &PersonaCard, names: &mut Names) -> Result<String, StoreError> {
+    fn persona_file(&mut self, persona: &PersonaCard, names: &mut UniqueFileNames) -> Result<String, StoreError> {
         let came = self.came_as(persona.id.as_bytes(), "personas")?;
         if let Some(came) = came.filter(|came| names.take(came)) {
             return Ok(came);
@@ -258,9 +265,9 @@ impl<W: Write + Seek> House<'_, W> {
     /// Hands everything of a kind on, page by page.
     pub fn every<T>(
         &mut self,
-        mut page: impl FnMut(&mut Reader<'_>, UserId, i64, i64) -> Result<Vec<T>, StoreError>,
-        mut each: impl FnMut(&mut Self, T) -> Result<(), ExportError>,
-    ) -> Result<(), ExportError> {
+        mut page: impl FnMut(&mut StoreReader<'_>, UserId, i64, i64) -> Result<Vec<T>, StoreError>,
+        mut each: impl FnMut(&mut Self, T) -> Result<(), SessionExportError>,
+    ) -> Result<(), SessionExportError> {
         let mut skip = 0;
         loop {
             let some = page(&mut self.reader, self.owner, skip, PAGE)?;

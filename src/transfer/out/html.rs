@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
-use super::readable::{Passage, Title};
+use super::readable::{ReadableHeader, ReadableMessage};
 use crate::tree::Role;
 
 /// What stands after the messages.
@@ -32,7 +32,7 @@ table{border-collapse:collapse}td,th{border:1px solid;padding:.2rem .5rem}\
 @media print{article{break-inside:avoid}}";
 
 /// What stands before the messages.
-pub fn beginning(title: &Title) -> String {
+pub fn beginning(title: &ReadableHeader) -> String {
     let name = escaped(&title.name);
     let cast: String = title
         .cast
@@ -57,7 +57,7 @@ pub fn beginning(title: &Title) -> String {
 }
 
 /// A message below the name of who speaks.
-pub fn passage(passage: &Passage<'_>) -> String {
+pub fn passage(passage: &ReadableMessage<'_>) -> String {
     let class = match passage.role {
         Role::User => "user",
         Role::Assistant => "character",

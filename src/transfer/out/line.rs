@@ -1,39 +1,44 @@
 //! One line of a tree, read piece by piece: of the whole of it only the numbers of its rows are held.
 
-use crate::store::{Held, Placed, Reader, Show, StoreError};
+use crate::store::{PathFilter, StoreError, StoreReader, StoredNode, StoredSession};
 
 /// So many messages are in memory at once.
 const PIECE: usize = 32;
 
 /// A line as it is at one moment.
-pub struct Line {
+pub struct ExportBranch {
     /// The session.
-    pub held: Held,
+    pub held: StoredSession,
     /// Its last node.
-    pub leaf: Placed,
+    pub leaf: StoredNode,
     rows: Vec<i64>,
 }
 
 /// A message of a line, and everything that was written in its place.
-pub struct Told {
+pub struct MessageWithSiblings {
     /// The message.
-    pub own: Placed,
+    pub own: StoredNode,
     /// It and its siblings, in the order in which they were made.
-    pub all: Vec<Placed>,
+    pub all: Vec<StoredNode>,
 }
 
-impl Line {
+impl ExportBranch {
     /// All messages, also those that are switched off.
-    pub fn whole(reader: &mut Reader<'_>, held: &Held, leaf: Placed) -> Result<Self, StoreError> {
-        Self::of(reader, held, leaf, Show::Disabled)
+    pub fn whole(reader: &mut StoreReader<'_>, held: &StoredSession, leaf: StoredNode) -> Result<Self, StoreError> {
+        Self::of(reader, held, leaf, PathFilter::Disabled)
     }
 
     /// The messages that readers see.
-    pub fn shown(reader: &mut Reader<'_>, held: &Held, leaf: Placed) -> Result<Self, StoreError> {
-        Self::of(reader, held, leaf, Show::Enabled)
+    pub fn shown(reader: &mut StoreReader<'_>, held: &StoredSession, leaf: StoredNode) -> Result<Self, StoreError> {
+        Self::of(reader, held, leaf, PathFilter::Enabled)
     }
 
-    fn of(reader: &mut Reader<'_>, held: &Held, leaf: Placed, show: Show) -> Result<Self, StoreError> {
+    fn of(
+        reader: &mut StoreReader<'_>,
+        held: &StoredSession,
+        leaf: StoredNode,
+        show: PathFilter,
+    ) -> Result<Self, StoreError> {
         let rows = reader.line(&leaf, show)?;
         Ok(Self { held: held.clone(), leaf, rows })
     }
@@ -41,8 +46,8 @@ impl Line {
     /// Hands the messages on in order, each by itself.
     pub fn messages<E: From<StoreError>>(
         &self,
-        reader: &mut Reader<'_>,
-        mut each: impl FnMut(&mut Reader<'_>, Placed) -> Result<(), E>,
+        reader: &mut StoreReader<'_>,
+        mut each: impl FnMut(&mut StoreReader<'_>, StoredNode) -> Result<(), E>,
     ) -> Result<(), E> {
         for rows in self.rows.chunks(PIECE) {
             for placed in reader.placed(&self.held, rows)? {
@@ -55,8 +60,8 @@ impl Line {
     /// The same with their siblings.
     pub fn told<E: From<StoreError>>(
         &self,
-        reader: &mut Reader<'_>,
-        mut each: impl FnMut(&mut Reader<'_>, Told) -> Result<(), E>,
+        reader: &mut StoreReader<'_>,
+        mut each: impl FnMut(&mut StoreReader<'_>, MessageWithSiblings) -> Result<(), E>,
     ) -> Result<(), E> {
         for rows in self.rows.chunks(PIECE) {
             let placed = reader.placed(&self.held, rows)?;
@@ -66,7 +71,7 @@ impl Line {
                     0 | 1 => vec![own.clone()],
                     _ => reader.nodes(&self.held, &one.siblings.ids)?,
                 };
-                each(reader, Told { own, all })?;
+                each(reader, MessageWithSiblings { own, all })?;
             }
         }
         Ok(())
@@ -75,7 +80,7 @@ impl Line {
     /// The moments of its first and its last message.
     pub fn span(
         &self,
-        reader: &mut Reader<'_>,
+        reader: &mut StoreReader<'_>,
     ) -> Result<Option<(crate::clock::Time, crate::clock::Time)>, StoreError> {
         let ends: Vec<i64> = self.rows.first().into_iter().chain(self.rows.last()).copied().collect();
         let found = reader.placed(&self.held, &ends)?;

@@ -4,18 +4,18 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::ids::NodeId;
-use crate::store::{Held, Label, Placed, Reader, Source, StoreError};
+use crate::store::{Label, SourceRecord, StoreError, StoreReader, StoredNode, StoredSession};
 use crate::tree::{Kind, Node, Role, Status};
 
 use super::chat::is_swipe;
-use super::names::{Names, is_plain};
+use super::names::{UniqueFileNames, is_plain};
 
 /// So many ends are looked at at once.
 const PIECE: i64 = 64;
 
 /// A line that goes out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct End {
+pub struct BranchFile {
     /// Its last node.
     pub leaf: NodeId,
     /// The name of its file, without ending.
@@ -24,18 +24,23 @@ pub struct End {
 
 /// The lines of a session, and how they name each other.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub struct BranchFiles {
     /// The lines; the first is the one that the others branch off.
-    pub ends: Vec<End>,
+    pub ends: Vec<BranchFile>,
     /// The message at which a file ends that only keeps a place, with its name.
     pub bookmarks: HashMap<NodeId, String>,
     /// The names of nodes, each of which is the end of a line.
     pub labels: Vec<Label>,
 }
 
-impl Lines {
+impl BranchFiles {
     /// The lines of a session. Names are given once in a folder.
-    pub fn of(reader: &mut Reader<'_>, held: &Held, sources: &[Source], names: &mut Names) -> Result<Self, StoreError> {
+    pub fn of(
+        reader: &mut StoreReader<'_>,
+        held: &StoredSession,
+        sources: &[SourceRecord],
+        names: &mut UniqueFileNames,
+    ) -> Result<Self, StoreError> {
         let labels: Vec<_> = reader.labels(held)?.into_iter().filter(|label| label.is_in_tree).collect();
         let head = held.session.head;
         let named: HashSet<NodeId> = labels.iter().map(|label| label.node).collect();
@@ -80,7 +85,7 @@ impl Lines {
                 let at = if placed.node.kind == Kind::Change { placed.node.parent } else { Some(leaf) };
                 lines.bookmarks.extend(at.map(|at| (at, name.clone())));
             }
-            lines.ends.push(End { leaf, name });
+            lines.ends.push(BranchFile { leaf, name });
         }
         lines.labels = labels;
         Ok(lines)
@@ -93,7 +98,7 @@ impl Lines {
 }
 
 /// Whether HEAD is on one of some lines.
-fn leads_to(reader: &mut Reader<'_>, held: &Held, leaves: &[NodeId]) -> Result<bool, StoreError> {
+fn leads_to(reader: &mut StoreReader<'_>, held: &StoredSession, leaves: &[NodeId]) -> Result<bool, StoreError> {
     let head = held.session.head;
     let mut is_there = leaves.contains(&head);
     for leaf in leaves {
@@ -102,16 +107,16 @@ fn leads_to(reader: &mut Reader<'_>, held: &Held, leaves: &[NodeId]) -> Result<b
     Ok(is_there)
 }
 
-/// The name of a chat by what it is known again: `chats/Rin/Night.jsonl` is `Night`.
+/// The name of a chat by what it is known again: `chats/Rin/Maintenance.jsonl` is `Maintenance`.
 pub fn file_name(source: &str) -> Option<&str> {
     source.rsplit('/').next()?.strip_suffix(".jsonl").filter(|name| is_plain(name))
 }
 
 /// The names of files that came in, by the ends of lines that go on from there; the line that is played comes first.
 fn came(
-    reader: &mut Reader<'_>,
-    held: &Held,
-    sources: &[Source],
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    sources: &[SourceRecord],
     leaves: &[NodeId],
 ) -> Result<HashMap<NodeId, String>, StoreError> {
     let mut came = HashMap::new();
@@ -135,7 +140,7 @@ fn came(
 }
 
 /// The line that the others branch off: the file that came in first, else the one that is played.
-fn main(leaves: &[NodeId], sources: &[Source], came: &HashMap<NodeId, String>, head: NodeId) -> NodeId {
+fn main(leaves: &[NodeId], sources: &[SourceRecord], came: &HashMap<NodeId, String>, head: NodeId) -> NodeId {
     let first = sources.iter().find_map(|source| {
         let name = file_name(&source.name)?;
         leaves.iter().find(|leaf| came.get(leaf).is_some_and(|own| own == name))
@@ -144,13 +149,18 @@ fn main(leaves: &[NodeId], sources: &[Source], came: &HashMap<NodeId, String>, h
 }
 
 /// Whether a line has to be a file: its end is no alternative in another.
-fn needs_own(reader: &mut Reader<'_>, held: &Held, leaf: &Placed, head: NodeId) -> Result<bool, StoreError> {
+fn needs_own(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    leaf: &StoredNode,
+    head: NodeId,
+) -> Result<bool, StoreError> {
     if leaf.node.status == Status::Generating || leaf.node.parent.is_none() {
         return Ok(false);
     }
     let Some(parent) = leaf.node.parent else { return Ok(false) };
     let family = reader.children(held, parent)?;
-    let others: Vec<&Placed> = family.iter().filter(|one| covers(&one.node, &leaf.node)).collect();
+    let others: Vec<&StoredNode> = family.iter().filter(|one| covers(&one.node, &leaf.node)).collect();
     if others.is_empty() {
         return Ok(true);
     }

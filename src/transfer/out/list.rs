@@ -6,24 +6,24 @@ use serde_json::{Map, Value, json};
 use crate::ids::SessionId;
 use crate::store::Label;
 
-use super::super::report::Report;
+use super::super::report::ForeignImportReport;
 
 /// The list while it is written.
 #[derive(Debug, Default)]
-pub struct List {
+pub struct ExportIndexWriter {
     files: Map<String, Value>,
     sessions: Map<String, Value>,
 }
 
 /// What goes along with a session beside its chats.
 #[derive(Debug, Default)]
-pub struct Story {
+pub struct ExportIndexSessionWriter {
     settings: Map<String, Value>,
     head: Value,
     labels: Vec<Value>,
 }
 
-impl Story {
+impl ExportIndexSessionWriter {
     /// A session with these settings.
     pub fn of(settings: Map<String, Value>) -> Self {
         Self { settings, ..Self::default() }
@@ -47,20 +47,20 @@ impl Story {
     }
 }
 
-impl List {
+impl ExportIndexWriter {
     /// Notes a file.
     pub fn note(&mut self, name: &str, hash: blake3::Hash, is: impl std::fmt::Display) {
         self.files.insert(name.to_owned(), json!({"hash": hash.to_hex().as_str(), "is": is.to_string()}));
     }
 
     /// Notes a session.
-    pub fn tell(&mut self, id: SessionId, story: Story) {
-        let Story { settings, head, labels } = story;
+    pub fn tell(&mut self, id: SessionId, story: ExportIndexSessionWriter) {
+        let ExportIndexSessionWriter { settings, head, labels } = story;
         self.sessions.insert(id.to_string(), json!({"settings": settings, "head": head, "labels": labels}));
     }
 
     /// As it is written, with what is to say of what went out.
-    pub fn text(self, report: &Report) -> String {
+    pub fn text(self, report: &ForeignImportReport) -> String {
         let Self { files, sessions } = self;
         json!({"format": "clotho-list", "version": 1, "files": files, "sessions": sessions, "report": report.items})
             .to_string()

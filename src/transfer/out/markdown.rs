@@ -1,7 +1,7 @@
 //! A line as Markdown. Nothing in a text is taken for a mark: shown by any program that knows CommonMark, it reads as it was
 //! written, line for line.
 
-use super::readable::{Passage, Title};
+use super::readable::{ReadableHeader, ReadableMessage};
 
 /// So wide is a tab that sets a line in.
 const TAB: usize = 4;
@@ -9,7 +9,7 @@ const TAB: usize = 4;
 const MARKS: &str = r"\`*_[]{}<>&~|$^!";
 
 /// What stands before the messages.
-pub fn beginning(title: &Title) -> String {
+pub fn beginning(title: &ReadableHeader) -> String {
     let mut parts = Vec::new();
     if !title.name.is_empty() {
         parts.push(format!("# {}\n\n", line(&title.name)));
@@ -24,7 +24,7 @@ pub fn beginning(title: &Title) -> String {
 }
 
 /// A message below the name of who speaks.
-pub fn passage(passage: &Passage<'_>) -> String {
+pub fn passage(passage: &ReadableMessage<'_>) -> String {
     let name = if passage.name.is_empty() { String::new() } else { format!("**{}**\n\n", line(&passage.name)) };
     format!("{name}{}\n\n", text(passage.text))
 }

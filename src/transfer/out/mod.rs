@@ -8,7 +8,7 @@
 //! name, `settings.rs` has the settings, `list.rs` what an import here or elsewhere has to know, and `shelf.rs` is where all of
 //! it goes. `markdown.rs` and `html.rs` write for people.
 //!
-//! To add a form: a variant of [`Form`], a file here that writes it, and its paragraph in `docs/export.md`.
+//! To add a form: a variant of [`BranchExportFormat`], a file here that writes it, and its paragraph in `docs/export.md`.
 
 mod cast;
 mod chat;
@@ -29,18 +29,18 @@ mod stories;
 use std::io::Write;
 
 use crate::ids::NodeId;
-use crate::store::{ExportError, Held, Snapshot};
+use crate::store::{DatabaseSnapshot, SessionExportError, StoredSession};
 
-pub use house::{Gone, export_all};
-pub use shelf::Shelf;
+pub use house::{ExportOutcome, export_all};
+pub use shelf::ExportTarget;
 
-use cast::Cast;
-use line::Line;
-use sillytavern::Links;
+use cast::ExportCast;
+use line::ExportBranch;
+use sillytavern::ChatLinks;
 
 /// In which form a line goes out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum BranchExportFormat {
     /// A chat of SillyTavern.
     SillyTavern,
     /// Markdown, in which every text reads as it was written.
@@ -49,7 +49,7 @@ pub enum Form {
     Html,
 }
 
-impl Form {
+impl BranchExportFormat {
     /// How the names of its files end.
     pub const fn ending(self) -> &'static str {
         match self {
@@ -62,11 +62,11 @@ impl Form {
 
 /// Which line goes out, and in which form.
 #[derive(Debug, Clone)]
-pub struct LineWish<'a> {
+pub struct BranchExportOptions<'a> {
     /// The last message.
     pub leaf: NodeId,
     /// The form.
-    pub form: Form,
+    pub form: BranchExportFormat,
     /// The tags whose blocks readers never see.
     pub hide_tags: &'a [String],
 }
@@ -76,21 +76,21 @@ pub struct LineWish<'a> {
 /// # Errors
 /// The database or the bytes fail.
 pub fn export_line<W: Write>(
-    snapshot: &mut Snapshot,
-    held: &Held,
-    wish: &LineWish<'_>,
+    snapshot: &mut DatabaseSnapshot,
+    held: &StoredSession,
+    wish: &BranchExportOptions<'_>,
     mut out: W,
-) -> Result<Option<W>, ExportError> {
+) -> Result<Option<W>, SessionExportError> {
     let mut reader = snapshot.reader();
     let Some(leaf) = reader.node(held, wish.leaf)? else { return Ok(None) };
-    let cast = Cast::of(&mut reader, held)?;
+    let cast = ExportCast::of(&mut reader, held)?;
     match wish.form {
-        Form::SillyTavern => {
-            let line = Line::whole(&mut reader, held, leaf)?;
-            sillytavern::write(&mut reader, &line, &cast, &Links::default(), &mut out)?;
+        BranchExportFormat::SillyTavern => {
+            let line = ExportBranch::whole(&mut reader, held, leaf)?;
+            sillytavern::write(&mut reader, &line, &cast, &ChatLinks::default(), &mut out)?;
         }
-        Form::Markdown | Form::Html => {
-            let line = Line::shown(&mut reader, held, leaf)?;
+        BranchExportFormat::Markdown | BranchExportFormat::Html => {
+            let line = ExportBranch::shown(&mut reader, held, leaf)?;
             readable::write(&mut reader, &line, &cast, wish, &mut out)?;
         }
     }

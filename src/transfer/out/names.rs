@@ -36,9 +36,9 @@ pub fn is_plain(name: &str) -> bool {
 
 /// Names of one folder, each given once, also where the system does not tell large letters from small ones.
 #[derive(Debug, Default)]
-pub struct Names(HashSet<String>);
+pub struct UniqueFileNames(HashSet<String>);
 
-impl Names {
+impl UniqueFileNames {
     /// Takes a name as it is, if nobody has it.
     pub fn take(&mut self, name: &str) -> bool {
         self.0.insert(name.to_lowercase())
@@ -74,7 +74,7 @@ mod tests {
         {
             assert_eq!(is_plain(name), expected, "{name}");
         }
-        let mut names = Names::default();
+        let mut names = UniqueFileNames::default();
         assert_eq!(["a", "A", "a", "b/", "b"].map(|name| names.unique(name)), ["a", "A 2", "a 3", "b", "b 2"]);
     }
 }

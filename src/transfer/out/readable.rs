@@ -7,15 +7,15 @@ use std::io::Write;
 use crate::clock::Time;
 use crate::interop::text;
 use crate::prompt::tags;
-use crate::store::{CardFile, ExportError, Reader, StoreError};
+use crate::store::{CardFile, SessionExportError, StoreError, StoreReader};
 use crate::tree::{Node, Role};
 
-use super::cast::Cast;
-use super::line::Line;
-use super::{Form, LineWish, html, markdown};
+use super::cast::ExportCast;
+use super::line::ExportBranch;
+use super::{BranchExportFormat, BranchExportOptions, html, markdown};
 
 /// What stands before the messages.
-pub struct Title {
+pub struct ReadableHeader {
     /// What the story is called.
     pub name: String,
     /// Who plays, each with a small picture where there is one.
@@ -25,7 +25,7 @@ pub struct Title {
 }
 
 /// A message as readers see it.
-pub struct Passage<'a> {
+pub struct ReadableMessage<'a> {
     /// Who speaks.
     pub name: String,
     /// As whom.
@@ -36,23 +36,23 @@ pub struct Passage<'a> {
 
 /// Writes a line in a form for readers.
 pub fn write<W: Write>(
-    reader: &mut Reader<'_>,
-    line: &Line,
-    cast: &Cast,
-    wish: &LineWish<'_>,
+    reader: &mut StoreReader<'_>,
+    line: &ExportBranch,
+    cast: &ExportCast,
+    wish: &BranchExportOptions<'_>,
     out: &mut W,
-) -> Result<(), ExportError> {
+) -> Result<(), SessionExportError> {
     let title = title(reader, line, cast)?;
-    let is_html = wish.form == Form::Html;
+    let is_html = wish.form == BranchExportFormat::Html;
     out.write_all(if is_html { html::beginning(&title) } else { markdown::beginning(&title) }.as_bytes())?;
     line.messages(reader, |_, placed| {
         let node = &placed.node;
         let hidden = tags::hide(&node.content, wish.hide_tags);
         let text = text::unpadded(hidden.as_deref().unwrap_or(&node.content));
         if text.is_empty() {
-            return Ok::<_, ExportError>(());
+            return Ok::<_, SessionExportError>(());
         }
-        let passage = Passage { name: name(cast, node), role: node.role, text };
+        let passage = ReadableMessage { name: name(cast, node), role: node.role, text };
         let written = if is_html { html::passage(&passage) } else { markdown::passage(&passage) };
         Ok(out.write_all(written.as_bytes())?)
     })?;
@@ -60,12 +60,12 @@ pub fn write<W: Write>(
 }
 
 /// Nobody's words have no name over them, unless they came with one.
-fn name(cast: &Cast, node: &Node) -> String {
+fn name(cast: &ExportCast, node: &Node) -> String {
     let is_nobody = node.role == Role::System && node.name.is_none();
     if is_nobody { String::new() } else { one_line(&cast.name(node)) }
 }
 
-fn title(reader: &mut Reader<'_>, line: &Line, cast: &Cast) -> Result<Title, StoreError> {
+fn title(reader: &mut StoreReader<'_>, line: &ExportBranch, cast: &ExportCast) -> Result<ReadableHeader, StoreError> {
     let owner = line.held.session.owner;
     let mut all = Vec::new();
     for player in &cast.characters {
@@ -79,7 +79,7 @@ fn title(reader: &mut Reader<'_>, line: &Line, cast: &Cast) -> Result<Title, Sto
     let ends = line.span(reader)?;
     let mut days: Vec<String> = ends.into_iter().flat_map(|(first, last)| [day(first), day(last)]).collect();
     days.dedup();
-    Ok(Title { name: one_line(&line.held.session.title), cast: all, days })
+    Ok(ReadableHeader { name: one_line(&line.held.session.title), cast: all, days })
 }
 
 fn day(time: Time) -> String {

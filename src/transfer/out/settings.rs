@@ -8,7 +8,7 @@ use crate::prompt::lore;
 
 /// The settings while they come together.
 #[derive(Debug, Default)]
-pub struct Settings {
+pub struct SettingsWriter {
     personas: Map<String, Value>,
     descriptions: Map<String, Value>,
     default: Option<String>,
@@ -19,10 +19,10 @@ pub struct Settings {
     extra_books: Vec<Value>,
     notes: Vec<Value>,
     variables: Map<String, Value>,
-    lore: Option<lore::Settings>,
+    lore: Option<lore::WorldInfoSettings>,
 }
 
-impl Settings {
+impl SettingsWriter {
     /// A persona, by the file of its picture.
     pub fn persona(&mut self, file: &str, name: Value, about: Map<String, Value>, is_default: bool) {
         self.personas.insert(file.to_owned(), name);
@@ -82,7 +82,7 @@ impl Settings {
     }
 
     /// How lorebooks are looked through, where somebody said it.
-    pub fn lore(&mut self, settings: lore::Settings) {
+    pub fn lore(&mut self, settings: lore::WorldInfoSettings) {
         self.lore = Some(settings);
     }
 

@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-use crate::store::ExportError;
+use crate::store::SessionExportError;
 
 /// A place for files.
-pub enum Shelf<W: Write + Seek> {
+pub enum ExportTarget<W: Write + Seek> {
     /// A folder.
     Folder(PathBuf),
     /// An archive.
     Archive(Box<ZipWriter<W>>),
 }
 
-impl<W: Write + Seek> Shelf<W> {
+impl<W: Write + Seek> ExportTarget<W> {
     /// A folder, which must be new or empty.
     ///
     /// # Errors
@@ -39,13 +39,13 @@ impl<W: Write + Seek> Shelf<W> {
     pub fn put(
         &mut self,
         name: &str,
-        write: impl FnOnce(&mut dyn Write) -> Result<(), ExportError>,
-    ) -> Result<blake3::Hash, ExportError> {
+        write: impl FnOnce(&mut dyn Write) -> Result<(), SessionExportError>,
+    ) -> Result<blake3::Hash, SessionExportError> {
         match self {
             Self::Folder(top) => {
                 let path = top.join(name);
                 path.parent().map_or(Ok(()), fs::create_dir_all)?;
-                let mut out = Hashed::new(BufWriter::new(File::create_new(path)?));
+                let mut out = HashingWriter::new(BufWriter::new(File::create_new(path)?));
                 write(&mut out)?;
                 out.out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
                 Ok(out.hasher.finalize())
@@ -56,7 +56,7 @@ impl<W: Write + Seek> Shelf<W> {
                     if name.ends_with(".png") { CompressionMethod::Stored } else { CompressionMethod::Deflated };
                 let options = SimpleFileOptions::default().compression_method(method).large_file(true);
                 zip.start_file(name, options).map_err(io::Error::from)?;
-                let mut out = Hashed::new(zip);
+                let mut out = HashingWriter::new(zip);
                 write(&mut out)?;
                 Ok(out.hasher.finalize())
             }
@@ -73,18 +73,18 @@ impl<W: Write + Seek> Shelf<W> {
 }
 
 /// Bytes that are hashed as they are written.
-struct Hashed<W> {
+struct HashingWriter<W> {
     out: W,
     hasher: blake3::Hasher,
 }
 
-impl<W> Hashed<W> {
+impl<W> HashingWriter<W> {
     fn new(out: W) -> Self {
         Self { out, hasher: blake3::Hasher::new() }
     }
 }
 
-impl<W: Write> Write for Hashed<W> {
+impl<W: Write> Write for HashingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.out.write(bytes)?;
         self.hasher.update(bytes.get(..count).unwrap_or_default());

@@ -7,17 +7,17 @@ use serde_json::{Map, Value};
 
 use crate::ids::NodeId;
 use crate::interop::chat;
-use crate::store::{ExportError, Reader};
+use crate::store::{SessionExportError, StoreReader};
 
 use super::super::sillytavern::STATE;
-use super::cast::Cast;
-use super::chat::Chat;
+use super::cast::ExportCast;
+use super::chat::ChatExport;
 use super::header;
-use super::line::Line;
+use super::line::ExportBranch;
 
 /// How the chats of one folder name each other.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Links<'a> {
+pub struct ChatLinks<'a> {
     /// The chat that this one branches off.
     pub parent: Option<&'a str>,
     /// The chats that keep a place, by the message at which they end.
@@ -30,14 +30,14 @@ pub struct Links<'a> {
 
 /// A chat that was written.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Written {
+pub struct ChatWriteResult {
     /// So many messages are in it.
     pub messages: u64,
     /// So many of them go up to and with the one whose place was wanted.
     pub wanted: Option<u64>,
 }
 
-impl Links<'_> {
+impl ChatLinks<'_> {
     /// Says in a header what it does not say itself.
     fn complete(&self, header: &mut Map<String, Value>) {
         let Some(metadata) = header.get_mut("chat_metadata").and_then(Value::as_object_mut) else { return };
@@ -51,18 +51,18 @@ impl Links<'_> {
 
 /// Writes a chat.
 pub fn write<W: Write>(
-    reader: &mut Reader<'_>,
-    line: &Line,
-    cast: &Cast,
-    links: &Links<'_>,
+    reader: &mut StoreReader<'_>,
+    line: &ExportBranch,
+    cast: &ExportCast,
+    links: &ChatLinks<'_>,
     out: &mut W,
-) -> Result<Written, ExportError> {
+) -> Result<ChatWriteResult, SessionExportError> {
     let mut header = header::of(reader, line)?;
     links.complete(&mut header);
     put(out, &Value::Object(header))?;
     let has_state = reader.world(&line.held, &line.leaf)?.vars.contains_key(STATE);
-    let mut chat = Chat { held: &line.held, cast, bookmarks: links.bookmarks, has_state, before: None };
-    let mut written = Written::default();
+    let mut chat = ChatExport { held: &line.held, cast, bookmarks: links.bookmarks, has_state, before: None };
+    let mut written = ChatWriteResult::default();
     line.told(reader, |reader, told| {
         if let Some(row) = chat.row(reader, &told)? {
             out.write_all(b"\n")?;
@@ -72,7 +72,7 @@ pub fn write<W: Write>(
         if links.wanted == Some(told.own.node.id) {
             written.wanted = Some(written.messages);
         }
-        Ok::<_, ExportError>(())
+        Ok::<_, SessionExportError>(())
     })?;
     Ok(written)
 }

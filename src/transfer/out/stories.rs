@@ -7,27 +7,27 @@ use serde_json::{Map, Value, json};
 
 use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, PersonaId};
-use crate::interop::{Fate, Finding};
-use crate::store::{ExportError, Held, Source, StoreError, settings_of};
+use crate::interop::{FindingOutcome, ImportFinding};
+use crate::store::{SessionExportError, SourceRecord, StoreError, StoredSession, settings_of};
 use crate::tree::Kind;
 
-use super::super::report::Item;
-use super::cast::Cast;
-use super::house::House;
-use super::line::Line;
-use super::lines::{End, Lines, file_name};
-use super::list::Story;
-use super::names::{Names, safe};
-use super::sillytavern::{self, Links};
+use super::super::report::ForeignImportItem;
+use super::cast::ExportCast;
+use super::house::DataFolderWriter;
+use super::line::ExportBranch;
+use super::lines::{BranchFile, BranchFiles, file_name};
+use super::list::ExportIndexSessionWriter;
+use super::names::{UniqueFileNames, safe};
+use super::sillytavern::{self, ChatLinks};
 
 /// Where the chats of groups lie.
 const GROUP_CHATS: &str = "group chats";
 
 /// Groups as they came in, by their files, each with the id of its preset.
-pub type Groups = BTreeMap<String, (String, Map<String, Value>)>;
+pub type ImportedGroups = BTreeMap<String, (String, Map<String, Value>)>;
 
 /// What chats name.
-pub struct Files<'a> {
+pub struct ExportFileNames<'a> {
     /// The files of the cards, without ending.
     pub cards: &'a HashMap<CharacterId, String>,
     /// The files of the personas.
@@ -35,11 +35,11 @@ pub struct Files<'a> {
 }
 
 /// The chat of each character that was open last, with its moment.
-pub type Open = HashMap<CharacterId, Option<(Time, String)>>;
+pub type OpenChats = HashMap<CharacterId, Option<(Time, String)>>;
 
 /// A group on its way out.
 #[derive(Default)]
-struct Group {
+struct GroupExport {
     /// The session that it was made of, where it did not come in.
     of: String,
     name: String,
@@ -48,7 +48,7 @@ struct Group {
     open: Option<(Time, String)>,
 }
 
-impl Group {
+impl GroupExport {
     /// Its file: what came in says how it plays.
     fn file(self, id: &str, came: Option<Map<String, Value>>) -> Value {
         let members: Vec<String> = self.members.iter().map(|member| format!("{member}.png")).collect();
@@ -66,12 +66,12 @@ impl Group {
 }
 
 /// What is known of all sessions while each of them goes out.
-struct Shared<'a> {
-    files: Files<'a>,
+struct SessionsExport<'a> {
+    files: ExportFileNames<'a>,
     /// The names that are given in each folder.
-    names: HashMap<String, Names>,
-    groups: BTreeMap<String, Group>,
-    open: Open,
+    names: HashMap<String, UniqueFileNames>,
+    groups: BTreeMap<String, GroupExport>,
+    open: OpenChats,
 }
 
 /// Takes what was open, if it was so later than what is known.
@@ -82,16 +82,23 @@ fn later(known: &mut Option<(Time, String)>, open: Option<(Time, String)>) {
     }
 }
 
-impl Shared<'_> {
+impl SessionsExport<'_> {
     /// A chat of the first who plays was open.
-    fn opened(&mut self, cast: &Cast, open: Option<(Time, String)>) {
+    fn opened(&mut self, cast: &ExportCast, open: Option<(Time, String)>) {
         if let Some(player) = cast.characters.first() {
             later(self.open.entry(player.id).or_default(), open);
         }
     }
 
     /// A session is played by a group.
-    fn join(&mut self, id: String, held: &Held, cast: &Cast, lines: Lines, open: Option<(Time, String)>) {
+    fn join(
+        &mut self,
+        id: String,
+        held: &StoredSession,
+        cast: &ExportCast,
+        lines: BranchFiles,
+        open: Option<(Time, String)>,
+    ) {
         let group = self.groups.entry(id).or_default();
         group.of = held.session.id.to_string();
         group.name.clone_from(&held.session.title);
@@ -105,15 +112,16 @@ impl Shared<'_> {
     }
 }
 
-impl<W: Write + Seek> House<'_, W> {
+impl<W: Write + Seek> DataFolderWriter<'_, W> {
     /// Writes all sessions, and the groups that play some of them. Answers with what was open last.
     pub fn sessions(
         &mut self,
-        files: Files<'_>,
-        mut kept: Groups,
+        files: ExportFileNames<'_>,
+        mut kept: ImportedGroups,
         mut told: impl FnMut(u64),
-    ) -> Result<Open, ExportError> {
-        let mut shared = Shared { files, names: HashMap::new(), groups: BTreeMap::new(), open: Open::new() };
+    ) -> Result<OpenChats, SessionExportError> {
+        let mut shared =
+            SessionsExport { files, names: HashMap::new(), groups: BTreeMap::new(), open: OpenChats::new() };
         // The names of what came in are given first, so that nothing new takes them.
         self.every(
             |reader, owner, skip, most| reader.sessions(owner, skip, most),
@@ -147,22 +155,22 @@ impl<W: Write + Seek> House<'_, W> {
         Ok(shared.open)
     }
 
-    fn group(&mut self, id: &str, is: &str, group: &Value) -> Result<(), ExportError> {
+    fn group(&mut self, id: &str, is: &str, group: &Value) -> Result<(), SessionExportError> {
         let hash = self.put(&format!("groups/{id}.json"), group.to_string().as_bytes())?;
         self.list.note(&format!("group/{id}"), hash, is);
         Ok(())
     }
 
     /// The files of which a session was made.
-    fn files_of(&mut self, held: &Held) -> Result<Vec<Source>, StoreError> {
+    fn files_of(&mut self, held: &StoredSession) -> Result<Vec<SourceRecord>, StoreError> {
         let mut sources = self.reader.sources_of(self.owner, held.session.id.as_bytes())?;
         sources.retain(|source| source.header.is_some() && source.node.is_some() && file_name(&source.name).is_some());
         Ok(sources)
     }
 
-    fn session(&mut self, held: &Held, shared: &mut Shared<'_>) -> Result<(), ExportError> {
+    fn session(&mut self, held: &StoredSession, shared: &mut SessionsExport<'_>) -> Result<(), SessionExportError> {
         let sources = self.files_of(held)?;
-        let cast = Cast::of(&mut self.reader, held)?.with_files(shared.files.cards);
+        let cast = ExportCast::of(&mut self.reader, held)?.with_files(shared.files.cards);
         self.damages(held, &cast);
         let came = sources.iter().find_map(|source| Some(source.name.rsplit_once('/')?.0.to_owned()));
         let first = cast.characters.first().map_or("Somebody", |player| player.file.as_str());
@@ -172,22 +180,22 @@ impl<W: Write + Seek> House<'_, W> {
         };
         let folder = if group.is_some() { GROUP_CHATS.to_owned() } else { format!("chats/{}", safe(first)) };
         let key = group.as_ref().map_or(folder.clone(), |id| format!("{folder}/{id}"));
-        let lines = Lines::of(&mut self.reader, held, &sources, shared.names.entry(folder.clone()).or_default())?;
+        let lines = BranchFiles::of(&mut self.reader, held, &sources, shared.names.entry(folder.clone()).or_default())?;
         let persona = held.session.persona.as_ref().and_then(|persona| shared.files.personas.get(&persona.id));
         let (head, mut open) = (self.spoken(held)?, None);
         let mut settings = settings_of(&held.session);
         settings.extend(held.session.preset.map(|id| ("preset".to_owned(), id.to_string().into())));
-        let mut story = Story::of(settings);
-        for End { leaf, name } in &lines.ends {
+        let mut story = ExportIndexSessionWriter::of(settings);
+        for BranchFile { leaf, name } in &lines.ends {
             let Some(end) = self.reader.node(held, *leaf)? else { continue };
-            let line = Line::whole(&mut self.reader, held, end)?;
-            let links = Links {
+            let line = ExportBranch::whole(&mut self.reader, held, end)?;
+            let links = ChatLinks {
                 parent: lines.main().filter(|main| main != name),
                 bookmarks: Some(&lines.bookmarks),
                 persona: persona.map(String::as_str),
                 wanted: head,
             };
-            let (reader, mut written) = (&mut self.reader, sillytavern::Written::default());
+            let (reader, mut written) = (&mut self.reader, sillytavern::ChatWriteResult::default());
             let hash = self.shelf.put(&format!("{folder}/{name}.jsonl"), |mut out| {
                 written = sillytavern::write(reader, &line, &cast, &links, &mut out)?;
                 Ok(())
@@ -213,7 +221,7 @@ impl<W: Write + Seek> House<'_, W> {
     }
 
     /// The message that HEAD shows last: a change is no message. Nothing where it stands before the first.
-    fn spoken(&mut self, held: &Held) -> Result<Option<NodeId>, StoreError> {
+    fn spoken(&mut self, held: &StoredSession) -> Result<Option<NodeId>, StoreError> {
         let mut at = Some(held.session.head);
         while let Some(placed) = at.map(|at| self.reader.node(held, at)).transpose()?.flatten() {
             match placed.node.kind {
@@ -226,7 +234,7 @@ impl<W: Write + Seek> House<'_, W> {
     }
 
     /// Says which cards of a session cannot be read.
-    fn damages(&mut self, held: &Held, cast: &Cast) {
+    fn damages(&mut self, held: &StoredSession, cast: &ExportCast) {
         if cast.damaged.is_empty() {
             return;
         }
@@ -234,7 +242,10 @@ impl<W: Write + Seek> House<'_, W> {
             "the card that it plays with cannot be read: {} goes out as it is in the library now",
             cast.damaged.join(", ")
         );
-        let finding = Finding::new(Fate::Translated, "card_damaged", words).of(cast.damaged.len());
-        self.gone.report.items.push(Item::new("session", &held.session.title, held.session.id).with(vec![finding]));
+        let finding = ImportFinding::new(FindingOutcome::Translated, "card_damaged", words).of(cast.damaged.len());
+        self.gone
+            .report
+            .items
+            .push(ForeignImportItem::new("session", &held.session.title, held.session.id).with(vec![finding]));
     }
 }

@@ -4,32 +4,32 @@ use std::collections::{HashMap, HashSet};
 
 use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
-use crate::interop::grove::{Address, Outline};
-use crate::store::{Reader, Seedling, Source, Whereabouts};
+use crate::interop::grove::{ChatOutline, PathHash};
+use crate::store::{ImportedNode, SessionPresence, SourceRecord, StoreReader};
 use crate::tree::bounds::MOST_CHARACTERS;
-use crate::tree::edit::Refusal;
+use crate::tree::edit::TreeError;
 use crate::tree::{AuthorsNote, PersonaRef, Session};
 
-use super::super::begin::Beginning;
+use super::super::begin::NewImportedSession;
 use super::super::house::stem;
 use super::super::import::ImportError;
-use super::cast::{Cast, Player};
-use super::root::Folder;
-use super::scan::Scanned;
-use super::{Work, sprout};
+use super::cast::{FolderCharacter, ImportCast};
+use super::root::ChatFolder;
+use super::scan::ChatScan;
+use super::{ForeignImport, sprout};
 
 /// What the story of some files is here.
-pub enum Found {
+pub enum StoryMatch {
     /// Nothing yet.
     New,
     /// A session, with what is known of each file.
-    Here(SessionId, HashMap<String, Source>),
+    Here(SessionId, HashMap<String, SourceRecord>),
     /// A session that was thrown away.
     InTrash(SessionId),
 }
 
 /// The session of a story while it grows.
-pub struct Bed {
+pub struct ImportTarget {
     pub session: SessionId,
     pub root: NodeId,
     pub persona: Option<PersonaRef>,
@@ -40,7 +40,7 @@ pub struct Bed {
     /// Whether worlds have to be followed.
     pub has_worlds: bool,
     pub is_new: bool,
-    pub piece: Vec<Seedling>,
+    pub piece: Vec<ImportedNode>,
     pub piece_bytes: usize,
     /// So many messages were left out.
     pub left: usize,
@@ -51,11 +51,11 @@ pub struct Bed {
     pub note: Option<AuthorsNote>,
 }
 
-impl Work<'_> {
+impl ForeignImport<'_> {
     /// The session that a story has become already.
-    pub async fn find(&self, folder: &Folder, files: &[&Scanned]) -> Result<Found, ImportError> {
+    pub async fn find(&self, folder: &ChatFolder, files: &[&ChatScan]) -> Result<StoryMatch, ImportError> {
         let owner = self.wish.owner;
-        let names: Vec<(String, bool, Option<Address>)> = files
+        let names: Vec<(String, bool, Option<PathHash>)> = files
             .iter()
             .flat_map(|file| {
                 let story = story_key(folder, file).map(|key| (key, false, None));
@@ -65,7 +65,7 @@ impl Work<'_> {
         let same: Vec<(String, String, blake3::Hash)> =
             files.iter().map(|file| (file_key(folder, file), file.place.stem().to_owned(), file.hash)).collect();
         let is_loose = folder.key == LOOSE;
-        let seen: HashMap<String, (Option<SessionId>, Source)> = names
+        let seen: HashMap<String, (Option<SessionId>, SourceRecord)> = names
             .iter()
             .filter_map(|(name, is_file, first)| {
                 let source = self.look.source(name)?;
@@ -88,12 +88,12 @@ impl Work<'_> {
                     let Some(source) = reader.source(owner, &name)? else { continue };
                     let Some(id) = SessionId::from_slice(&source.became) else { continue };
                     match reader.whereabouts(owner, id)? {
-                        Whereabouts::Gone => continue,
-                        Whereabouts::InTrash => {
+                        SessionPresence::Gone => continue,
+                        SessionPresence::InTrash => {
                             in_trash = Some(id);
                             continue;
                         }
-                        Whereabouts::Here => {}
+                        SessionPresence::Here => {}
                     }
                     // Another story may have the name of this file, elsewhere.
                     if is_file
@@ -119,9 +119,9 @@ impl Work<'_> {
                     }
                 }
                 Ok::<_, ImportError>(match (session, in_trash) {
-                    (Some(session), _) => Found::Here(session, sources),
-                    (None, Some(session)) => Found::InTrash(session),
-                    (None, None) => Found::New,
+                    (Some(session), _) => StoryMatch::Here(session, sources),
+                    (None, Some(session)) => StoryMatch::InTrash(session),
+                    (None, None) => StoryMatch::New,
                 })
             })
             .await
@@ -130,9 +130,9 @@ impl Work<'_> {
     /// Files that came in under other names are known by these, too.
     pub async fn also_known(
         &mut self,
-        folder: &Folder,
-        files: &[&Scanned],
-        sources: &HashMap<String, Source>,
+        folder: &ChatFolder,
+        files: &[&ChatScan],
+        sources: &HashMap<String, SourceRecord>,
     ) -> Result<(), ImportError> {
         for file in files {
             let key = file_key(folder, file);
@@ -141,7 +141,7 @@ impl Work<'_> {
             let mut own = source.clone();
             own.name = key;
             let became = own.became.clone();
-            let story = story.map(|name| Source { name, became, ..Source::new("", &[0; 16]) });
+            let story = story.map(|name| SourceRecord { name, became, ..SourceRecord::new("", &[0; 16]) });
             if self.wish.is_dry {
                 story.clone().into_iter().for_each(|story| self.look.keep(story));
             }
@@ -154,13 +154,13 @@ impl Work<'_> {
     pub async fn bed(
         &mut self,
         session: Option<SessionId>,
-        folder: &Folder,
-        files: &[&Scanned],
+        folder: &ChatFolder,
+        files: &[&ChatScan],
         titles: Vec<String>,
-        cast: &mut Cast,
-    ) -> Result<Bed, ImportError> {
+        cast: &mut ImportCast,
+    ) -> Result<ImportTarget, ImportError> {
         let players = self.players(folder, files, cast).await?;
-        let mut bed = Bed {
+        let mut bed = ImportTarget {
             session: session.unwrap_or_else(|| SessionId::new(self.ids.next(self.wish.at))),
             root: NodeId::new(self.ids.next(self.wish.at)),
             persona: None,
@@ -183,7 +183,7 @@ impl Work<'_> {
     }
 
     /// Learns what is there of a session.
-    pub(in crate::transfer) async fn enter(&self, bed: &mut Bed) -> Result<(), ImportError> {
+    pub(in crate::transfer) async fn enter(&self, bed: &mut ImportTarget) -> Result<(), ImportError> {
         let (owner, id) = (self.wish.owner, bed.session);
         if let Some((root, known)) = self.look.session(id) {
             (bed.root, bed.known) = (*root, known.clone());
@@ -192,7 +192,7 @@ impl Work<'_> {
         let (root, persona, note, known) = self
             .store
             .read(move |reader| {
-                let held = reader.session(owner, id)?.ok_or(Refusal::NotFound("the session"))?;
+                let held = reader.session(owner, id)?.ok_or(TreeError::NotFound("the session"))?;
                 let known = reader.node_ids(&held)?;
                 let Session { root, persona, note, .. } = held.session;
                 Ok::<_, ImportError>((root, persona, note, known))
@@ -205,10 +205,10 @@ impl Work<'_> {
     /// Who plays in some files, in speaking order.
     async fn players(
         &mut self,
-        folder: &Folder,
-        files: &[&Scanned],
-        cast: &mut Cast,
-    ) -> Result<Vec<(String, Player)>, ImportError> {
+        folder: &ChatFolder,
+        files: &[&ChatScan],
+        cast: &mut ImportCast,
+    ) -> Result<Vec<(String, FolderCharacter)>, ImportError> {
         let mut names: Vec<String> = folder.cards.clone();
         for speaker in files.iter().flat_map(|file| &file.speakers) {
             let speaker = stem(speaker).to_owned();
@@ -230,25 +230,25 @@ impl Work<'_> {
 
     async fn begin(
         &mut self,
-        bed: &mut Bed,
-        folder: &Folder,
-        files: &[&Scanned],
-        players: &[(String, Player)],
+        bed: &mut ImportTarget,
+        folder: &ChatFolder,
+        files: &[&ChatScan],
+        players: &[(String, FolderCharacter)],
         titles: Vec<String>,
-        cast: &Cast,
+        cast: &ImportCast,
     ) -> Result<(), ImportError> {
         self.arrived.totals.sessions += 1;
         if self.wish.is_dry {
             return Ok(());
         }
         let persona = plays(folder, files, cast);
-        let mut sources: Vec<Source> = Vec::new();
+        let mut sources: Vec<SourceRecord> = Vec::new();
         for file in files {
             sources.extend(
                 [story_key(folder, file), Some(file_key(folder, file))]
                     .into_iter()
                     .flatten()
-                    .map(|name| Source::new(name, bed.session.as_bytes())),
+                    .map(|name| SourceRecord::new(name, bed.session.as_bytes())),
             );
         }
         let mut settings = self.story(files).map(|story| story.settings).unwrap_or_default();
@@ -256,7 +256,7 @@ impl Work<'_> {
             settings.entry("note").or_insert_with(|| note.to_json());
         }
         self.choose_preset(&mut settings).await?;
-        let beginning = Beginning {
+        let beginning = NewImportedSession {
             session: bed.session,
             root: bed.root,
             owner: self.wish.owner,
@@ -275,7 +275,7 @@ impl Work<'_> {
 
 /// Who the user is: the persona that a chat names, else the one that its messages name, else the one that is bound to the card,
 /// else the one that new chats begin with.
-fn plays(folder: &Folder, files: &[&Scanned], cast: &Cast) -> Option<PersonaId> {
+fn plays(folder: &ChatFolder, files: &[&ChatScan], cast: &ImportCast) -> Option<PersonaId> {
     let named = files.iter().find_map(|file| {
         let by_file = file.header.text("persona").and_then(|file| cast.personas.get(file));
         by_file.or_else(|| cast.personas.get(file.user.as_ref()?))
@@ -285,14 +285,14 @@ fn plays(folder: &Folder, files: &[&Scanned], cast: &Cast) -> Option<PersonaId> 
 }
 
 /// By what a file is known again.
-pub fn file_key(folder: &Folder, file: &Scanned) -> String {
+pub fn file_key(folder: &ChatFolder, file: &ChatScan) -> String {
     format!("{}/{}.jsonl", folder.key, file.place.stem())
 }
 
 /// By what the story of a file is known again: of which session it was a line, where that is known, else the first message of
 /// the user and all before it.
-pub fn story_key(folder: &Folder, file: &Scanned) -> Option<String> {
-    let Outline { story, stem, .. } = &file.outline;
+pub fn story_key(folder: &ChatFolder, file: &ChatScan) -> Option<String> {
+    let ChatOutline { story, stem, .. } = &file.outline;
     let of_house = story.map(|story| format!("{}@{story}", folder.key));
     of_house.or_else(|| Some(format!("{}#{}", folder.key, stem.as_ref()?.hex())))
 }
@@ -302,10 +302,10 @@ pub const LOOSE: &str = "chats";
 
 /// A chat that came in before with the same bytes and name: by itself, where it comes in a folder now, or the other way round.
 fn same_chat(
-    reader: &mut Reader<'_>,
+    reader: &mut StoreReader<'_>,
     owner: UserId,
     (is_loose, stem, hash): (bool, &str, &blake3::Hash),
-) -> Result<Option<(SessionId, Source)>, ImportError> {
+) -> Result<Option<(SessionId, SourceRecord)>, ImportError> {
     let found = match is_loose {
         true => reader.chats_of_hash(owner, hash.as_bytes())?,
         false => reader.source(owner, &format!("{LOOSE}/{stem}.jsonl"))?.into_iter().collect(),
@@ -314,7 +314,7 @@ fn same_chat(
     for source in found {
         let is_same = source.hash.as_deref() == Some(hash.as_bytes()) && source.name.ends_with(&end);
         let Some(id) = SessionId::from_slice(&source.became).filter(|_| is_same) else { continue };
-        if reader.whereabouts(owner, id)? == Whereabouts::Here {
+        if reader.whereabouts(owner, id)? == SessionPresence::Here {
             return Ok(Some((id, source)));
         }
     }

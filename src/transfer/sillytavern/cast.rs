@@ -6,27 +6,27 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use crate::ids::{CharacterId, LorebookId, PersonaId};
-use crate::interop::{Fate, Finding};
-use crate::store::{CharacterCard, Source, Tx};
+use crate::interop::{FindingOutcome, ImportFinding};
+use crate::store::{CharacterCard, SourceRecord, Tx};
 use crate::tree::bounds::LONGEST_SPEAKER;
 use crate::tree::card::trim;
 
-use super::super::Item;
-use super::super::cards::{Arriving, arriving, bind_extra_lorebooks, bind_lorebook, lorebook_of, take_wish};
-use super::super::house::Place;
+use super::super::ForeignImportItem;
+use super::super::cards::{CharacterImport, arriving, bind_extra_lorebooks, bind_lorebook, lorebook_of, take_wish};
+use super::super::house::SourceFile;
 use super::super::import::ImportError;
-use super::known::Verdict;
-use super::root::Root;
-use super::{Work, unreadable};
+use super::known::ImportDecision;
+use super::root::DataFolder;
+use super::{ForeignImport, unreadable};
 
 /// The most bytes of a note that is kept with a card.
 const LONGEST_NOTE: usize = 64 << 10;
 
 /// Everybody who may play in a chat.
 #[derive(Debug, Default)]
-pub struct Cast {
+pub struct ImportCast {
     /// Characters by the file of their card, without ending.
-    pub characters: HashMap<String, Player>,
+    pub characters: HashMap<String, FolderCharacter>,
     /// Personas by their file, and by their name.
     pub personas: HashMap<String, PersonaId>,
     /// Personas by the file of a card that they are bound to, without ending.
@@ -37,15 +37,15 @@ pub struct Cast {
 
 /// A character.
 #[derive(Debug, Clone)]
-pub struct Player {
+pub struct FolderCharacter {
     pub id: CharacterId,
     /// The chat that was open last.
     pub open_chat: Option<String>,
 }
 
-impl Work<'_> {
+impl ForeignImport<'_> {
     /// Brings the characters in.
-    pub async fn characters(&mut self, root: &Root, cast: &mut Cast) -> Result<(), ImportError> {
+    pub async fn characters(&mut self, root: &DataFolder, cast: &mut ImportCast) -> Result<(), ImportError> {
         for place in &root.cards {
             self.go_on()?;
             match place.read() {
@@ -63,12 +63,12 @@ impl Work<'_> {
     /// Keeps a card, or finds that it is kept already.
     pub(in crate::transfer) async fn character(
         &mut self,
-        place: &Place,
+        place: &SourceFile,
         bytes: &[u8],
-    ) -> Result<Option<Player>, ImportError> {
+    ) -> Result<Option<FolderCharacter>, ImportError> {
         let name = format!("characters/{}", place.stem());
         if let Some(id) = self.went_out::<CharacterId>(&name, &blake3::hash(bytes)).await? {
-            return Ok(Some(Player { id, open_chat: None }));
+            return Ok(Some(FolderCharacter { id, open_chat: None }));
         }
         let known = self.known::<CharacterId>(name).await?;
         let at = self.wish.at;
@@ -76,8 +76,8 @@ impl Work<'_> {
         let mut arriving = match arriving(bytes, Some(&place.name), id, self.ids, at) {
             Ok(arriving) => arriving,
             Err(error) => {
-                let why = Finding::new(Fate::Skipped, "no_card", error.to_string());
-                self.report(Item::skipped("character", place.stem(), why).from_file(&place.name));
+                let why = ImportFinding::new(FindingOutcome::Skipped, "no_card", error.to_string());
+                self.report(ForeignImportItem::skipped("character", place.stem(), why).from_file(&place.name));
                 return Ok(None);
             }
         };
@@ -88,11 +88,11 @@ impl Work<'_> {
         if is_of_ours {
             take_wish(&mut arriving.character.card);
         }
-        let (player, hash) = (Player { id, open_chat: arriving.open_chat.take() }, hasher.finalize());
+        let (player, hash) = (FolderCharacter { id, open_chat: arriving.open_chat.take() }, hasher.finalize());
         match self.judge(&known, &hash, (place.stem(), &place.name)) {
-            Verdict::Comes => {}
-            Verdict::Stays => return Ok(Some(player)),
-            Verdict::Gone => return Ok(None),
+            ImportDecision::Comes => {}
+            ImportDecision::Stays => return Ok(Some(player)),
+            ImportDecision::Gone => return Ok(None),
         }
         if is_of_ours
             && known.held.is_none()
@@ -101,7 +101,7 @@ impl Work<'_> {
             let source = known.source(same.id.as_bytes(), Some(hash), &same.card);
             self.put(source, |_, _| Ok(())).await?;
             self.arrived.totals.known += 1;
-            return Ok(Some(Player { id: same.id, ..player }));
+            return Ok(Some(FolderCharacter { id: same.id, ..player }));
         }
         if let Some(held) = &known.held {
             arriving.character.created = held.created;
@@ -116,18 +116,19 @@ impl Work<'_> {
     }
 
     /// What stands beside a card: the tags that its owner gave it, that it is a favourite, and the lorebook that it names.
-    fn settle(&mut self, arriving: &mut Arriving, place: &Place, hasher: &mut blake3::Hasher) {
+    fn settle(&mut self, arriving: &mut CharacterImport, place: &SourceFile, hasher: &mut blake3::Hasher) {
         let tags = self.settings.tags_of(place.file());
         let (card, mut findings) = (&mut arriving.character.card, Vec::new());
         for tag in &tags {
             hasher.update(tag.as_bytes()).update(b"\n");
         }
         add_tags(card, tags);
-        findings.extend(trim(card).into_iter().map(|words| Finding::new(Fate::Skipped, "too_many", words)));
+        findings
+            .extend(trim(card).into_iter().map(|words| ImportFinding::new(FindingOutcome::Skipped, "too_many", words)));
         if arriving.is_favourite {
             card.insert("isFavourite".to_owned(), true.into());
             let words = "it is one of your favourites, and stands before the others";
-            findings.push(Finding::new(Fate::Kept, "favourite", words));
+            findings.push(ImportFinding::new(FindingOutcome::Kept, "favourite", words));
         }
         let world = card.get("metadata").and_then(|metadata| metadata.pointer("/extensions/world"));
         if let Some(world) = world.and_then(Value::as_str).filter(|world| !world.is_empty()).map(str::to_owned) {
@@ -141,7 +142,12 @@ impl Work<'_> {
     }
 
     /// Gives a character the lorebooks that its owner gave to the card beside its own.
-    fn extra_books(&self, arriving: &mut Arriving, card: &str, hasher: &mut blake3::Hasher) -> Vec<Finding> {
+    fn extra_books(
+        &self,
+        arriving: &mut CharacterImport,
+        card: &str,
+        hasher: &mut blake3::Hasher,
+    ) -> Vec<ImportFinding> {
         let names = self.settings.extra_books_of(card);
         if names.is_empty() {
             return Vec::new();
@@ -153,40 +159,53 @@ impl Work<'_> {
         bind_extra_lorebooks(&mut arriving.character, &ids);
         keep_beside(&mut arriving.character.card, "extraBooks", names.as_slice().into());
         let told = names.iter().map(|name| match self.books.contains_key(*name) {
-            true => {
-                Finding::new(Fate::Works, "extra_lorebook", format!("the lorebook \"{name}\" belongs to it as well"))
-            }
+            true => ImportFinding::new(
+                FindingOutcome::Works,
+                "extra_lorebook",
+                format!("the lorebook \"{name}\" belongs to it as well"),
+            ),
             false => {
                 let words = format!("the lorebook \"{name}\" that belongs to it as well is not there");
-                Finding::new(Fate::Kept, "lorebook_missing", words)
+                ImportFinding::new(FindingOutcome::Kept, "lorebook_missing", words)
             }
         });
         told.collect()
     }
 
     /// Keeps the note that stood in every chat of a card.
-    fn character_note(&self, arriving: &mut Arriving, card: &str, hasher: &mut blake3::Hasher) -> Option<Finding> {
+    fn character_note(
+        &self,
+        arriving: &mut CharacterImport,
+        card: &str,
+        hasher: &mut blake3::Hasher,
+    ) -> Option<ImportFinding> {
         let note = Value::Object(self.settings.note_of(card)?.clone());
         let text = note.to_string();
         hasher.update(text.as_bytes());
         if text.len() > LONGEST_NOTE {
             let words = format!("its note has more than {LONGEST_NOTE} bytes");
-            return Some(Finding::new(Fate::Skipped, "character_note", words));
+            return Some(ImportFinding::new(FindingOutcome::Skipped, "character_note", words));
         }
         let is_on = note.get("useChara").and_then(Value::as_bool).unwrap_or(false);
         keep_beside(&mut arriving.character.card, "note", note);
         Some(match is_on {
-            true => Finding::new(Fate::Works, "character_note", "its note goes with the author's note of its stories"),
-            false => Finding::new(Fate::Kept, "character_note", "its note was switched off: it is kept"),
+            true => ImportFinding::new(
+                FindingOutcome::Works,
+                "character_note",
+                "its note goes with the author's note of its stories",
+            ),
+            false => {
+                ImportFinding::new(FindingOutcome::Kept, "character_note", "its note was switched off: it is kept")
+            }
         })
     }
 
     /// Gives a character the lorebook that its card names. The book inside the card is a copy that is made anew each time the
     /// card is saved there; one that says something else stays, as a book of its own.
-    fn bind(&self, arriving: &mut Arriving, world: &str, hasher: &mut blake3::Hasher) -> Finding {
+    fn bind(&self, arriving: &mut CharacterImport, world: &str, hasher: &mut blake3::Hasher) -> ImportFinding {
         let Some(shelved) = self.books.get(world) else {
             let words = format!("the lorebook \"{world}\" that belongs to it is not there");
-            return Finding::new(Fate::Kept, "lorebook_missing", words);
+            return ImportFinding::new(FindingOutcome::Kept, "lorebook_missing", words);
         };
         hasher.update(shelved.id.as_bytes());
         bind_lorebook(&mut arriving.character, shelved.id);
@@ -194,7 +213,7 @@ impl Work<'_> {
             arriving.items.retain(|item| item.kind != "lorebook");
             let words =
                 format!("the book inside the card is a copy of the lorebook \"{world}\", which is its lorebook");
-            return Finding::new(Fate::Translated, "book_copied", words);
+            return ImportFinding::new(FindingOutcome::Translated, "book_copied", words);
         }
         let words = match &arriving.book {
             Some(_) => {
@@ -204,11 +223,11 @@ impl Work<'_> {
             }
             None => format!("its lorebook is \"{world}\""),
         };
-        Finding::new(Fate::Works, "lorebook", words)
+        ImportFinding::new(FindingOutcome::Works, "lorebook", words)
     }
 
     /// A card that comes again brings its book only if that has changed.
-    async fn same_book(&self, held: &CharacterCard, arriving: &mut Arriving) -> Result<(), ImportError> {
+    async fn same_book(&self, held: &CharacterCard, arriving: &mut CharacterImport) -> Result<(), ImportError> {
         let (owner, Some(before), Some(book)) = (self.wish.owner, lorebook_of(held), &arriving.book) else {
             return Ok(());
         };
@@ -225,7 +244,7 @@ impl Work<'_> {
     }
 
     /// A character for a chat whose card is not there: it has a name and nothing else.
-    pub async fn stand_in(&mut self, stem: &str, cast: &mut Cast) -> Result<Player, ImportError> {
+    pub async fn stand_in(&mut self, stem: &str, cast: &mut ImportCast) -> Result<FolderCharacter, ImportError> {
         if let Some(player) = cast.characters.get(stem) {
             return Ok(player.clone());
         }
@@ -233,9 +252,9 @@ impl Work<'_> {
         let name = if name.trim().is_empty() { "Somebody".to_owned() } else { name };
         let card = Map::from_iter([("name".to_owned(), Value::from(name))]);
         let message = "its card is not there: the character has only a name; import again when it is";
-        let why = Finding::new(Fate::Kept, "card_missing", message);
+        let why = ImportFinding::new(FindingOutcome::Kept, "card_missing", message);
         let id = self.somebody(format!("characters/{stem}"), card, why).await?;
-        let player = Player { id, open_chat: None };
+        let player = FolderCharacter { id, open_chat: None };
         cast.characters.insert(stem.to_owned(), player.clone());
         Ok(player)
     }
@@ -246,7 +265,7 @@ impl Work<'_> {
         &mut self,
         known_by: String,
         card: Map<String, Value>,
-        why: Finding,
+        why: ImportFinding,
     ) -> Result<CharacterId, ImportError> {
         let known = self.known::<CharacterId>(known_by).await?;
         if let Some(id) = known.here() {
@@ -254,22 +273,30 @@ impl Work<'_> {
         }
         let name = card.get("name").and_then(Value::as_str).unwrap_or_default();
         if let Some(id) = self.only_namesake(name).await? {
-            let why =
-                Finding::new(Fate::Works, "namesake", "its chats belong to the character of that name who is here");
-            self.report(Item::new("character", name, id).with(vec![why]));
+            let why = ImportFinding::new(
+                FindingOutcome::Works,
+                "namesake",
+                "its chats belong to the character of that name who is here",
+            );
+            self.report(ForeignImportItem::new("character", name, id).with(vec![why]));
             return Ok(id);
         }
         let id = CharacterId::new(self.ids.next(self.wish.at));
-        self.report(Item::new("character", name, id).with(vec![why]));
+        self.report(ForeignImportItem::new("character", name, id).with(vec![why]));
         self.arrived.totals.characters += 1;
         let source = known.source(id.as_bytes(), None, &card);
         let at = self.wish.at;
         let character = CharacterCard { id, card, created: at, updated: at };
-        self.keep_character(Arriving::bare(character), true, source).await?;
+        self.keep_character(CharacterImport::bare(character), true, source).await?;
         Ok(id)
     }
 
-    async fn keep_character(&mut self, arriving: Arriving, is_new: bool, source: Source) -> Result<(), ImportError> {
+    async fn keep_character(
+        &mut self,
+        arriving: CharacterImport,
+        is_new: bool,
+        source: SourceRecord,
+    ) -> Result<(), ImportError> {
         self.put(
             source,
             move |tx: &mut Tx<'_>, owner| {

@@ -4,15 +4,15 @@
 use serde_json::{Map, Value, json};
 
 use crate::ids::{CharacterId, LorebookId, PersonaId, PresetId, UserId};
-use crate::interop::{Fate, Finding};
-use crate::store::{Card, Reader, Source, StoreError};
+use crate::interop::{FindingOutcome, ImportFinding};
+use crate::store::{LibraryItem, SourceRecord, StoreError, StoreReader};
 
-use super::super::Item;
+use super::super::ForeignImportItem;
 use super::super::import::ImportError;
-use super::Work;
+use super::ForeignImport;
 
 /// A kind of thing that a folder has and this server keeps.
-pub trait Thing: Copy + std::fmt::Display + Send + 'static {
+pub trait ImportableId: Copy + std::fmt::Display + Send + 'static {
     /// What the report calls it.
     const KIND: &'static str;
 
@@ -20,19 +20,19 @@ pub trait Thing: Copy + std::fmt::Display + Send + 'static {
     fn from_slice(bytes: &[u8]) -> Option<Self>;
 
     /// The one that the caller has.
-    fn held(self, reader: &mut Reader<'_>, owner: UserId) -> Result<Option<Card<Self>>, StoreError>;
+    fn held(self, reader: &mut StoreReader<'_>, owner: UserId) -> Result<Option<LibraryItem<Self>>, StoreError>;
 }
 
 macro_rules! things {
     ($($id:ident $kind:literal $get:ident;)*) => {$(
-        impl Thing for $id {
+        impl ImportableId for $id {
             const KIND: &'static str = $kind;
 
             fn from_slice(bytes: &[u8]) -> Option<Self> {
                 $id::from_slice(bytes)
             }
 
-            fn held(self, reader: &mut Reader<'_>, owner: UserId) -> Result<Option<Card<Self>>, StoreError> {
+            fn held(self, reader: &mut StoreReader<'_>, owner: UserId) -> Result<Option<LibraryItem<Self>>, StoreError> {
                 reader.$get(owner, self)
             }
         }
@@ -47,19 +47,19 @@ things! {
 }
 
 /// What is known of a thing.
-pub struct Known<Id> {
+pub struct ImportMatch<Id> {
     /// By what it is known again.
     pub name: String,
-    source: Option<Source>,
+    source: Option<SourceRecord>,
     /// What it has become.
-    pub held: Option<Card<Id>>,
+    pub held: Option<LibraryItem<Id>>,
     /// What it would be by now, where a look has seen it.
     seen: Option<Id>,
 }
 
 /// What is to be done with a thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ImportDecision {
     /// It comes in, in the place of what it has become before.
     Comes,
     /// What is here stays as it is.
@@ -68,7 +68,7 @@ pub enum Verdict {
     Gone,
 }
 
-impl<Id: Thing> Known<Id> {
+impl<Id: ImportableId> ImportMatch<Id> {
     /// Its id here, or a new one.
     pub fn id_or(&self, new: impl FnOnce() -> Id) -> Id {
         self.here().unwrap_or_else(new)
@@ -80,38 +80,38 @@ impl<Id: Thing> Known<Id> {
     }
 
     /// By what it is known from now on.
-    pub fn source(&self, bytes: &[u8; 16], hash: Option<blake3::Hash>, card: &Map<String, Value>) -> Source {
-        let mut source = Source::new(self.name.clone(), bytes);
+    pub fn source(&self, bytes: &[u8; 16], hash: Option<blake3::Hash>, card: &Map<String, Value>) -> SourceRecord {
+        let mut source = SourceRecord::new(self.name.clone(), bytes);
         (source.hash, source.header) = (hash.map(|hash| hash.as_bytes().to_vec()), Some(mark(card)));
         source
     }
 
     /// What is to be done with one that has this hash; and what is to say of it, where that is not all.
-    pub fn judge(&self, hash: &blake3::Hash) -> (Verdict, Option<Finding>) {
-        let Some(source) = &self.source else { return (Verdict::Comes, None) };
+    pub fn judge(&self, hash: &blake3::Hash) -> (ImportDecision, Option<ImportFinding>) {
+        let Some(source) = &self.source else { return (ImportDecision::Comes, None) };
         let is_same = source.hash.as_deref() == Some(hash.as_bytes());
         match &self.held {
-            _ if self.seen.is_some() => (if is_same { Verdict::Stays } else { Verdict::Comes }, None),
-            Some(_) if is_same => (Verdict::Stays, None),
+            _ if self.seen.is_some() => (if is_same { ImportDecision::Stays } else { ImportDecision::Comes }, None),
+            Some(_) if is_same => (ImportDecision::Stays, None),
             None if is_same => {
                 let message = "you have deleted it here: it is not brought back";
-                (Verdict::Gone, Some(Finding::new(Fate::Skipped, "deleted_here", message)))
+                (ImportDecision::Gone, Some(ImportFinding::new(FindingOutcome::Skipped, "deleted_here", message)))
             }
             Some(held) if source.header.as_ref().is_none_or(|header| mark(&held.card) != *header) => {
                 let message = format!("it has changed there, but so has the {} here, which stays as it is", Id::KIND);
-                (Verdict::Stays, Some(Finding::new(Fate::Kept, "edited_here", message)))
+                (ImportDecision::Stays, Some(ImportFinding::new(FindingOutcome::Kept, "edited_here", message)))
             }
-            _ => (Verdict::Comes, None),
+            _ => (ImportDecision::Comes, None),
         }
     }
 }
 
-impl Work<'_> {
+impl ForeignImport<'_> {
     /// What is known of the thing of a name.
-    pub async fn known<Id: Thing>(&self, name: String) -> Result<Known<Id>, ImportError> {
+    pub async fn known<Id: ImportableId>(&self, name: String) -> Result<ImportMatch<Id>, ImportError> {
         let (owner, wanted) = (self.wish.owner, name.clone());
         let seen = self.look.source(&name).cloned();
-        let read = move |reader: &mut Reader<'_>| {
+        let read = move |reader: &mut StoreReader<'_>| {
             let source = reader.source(owner, &wanted)?;
             let id = source.as_ref().and_then(|source| Id::from_slice(&source.became));
             let held = id.map(|id| id.held(reader, owner)).transpose()?.flatten();
@@ -119,23 +119,23 @@ impl Work<'_> {
         };
         let (source, held) = self.store.read(read).await?;
         let became = seen.as_ref().and_then(|seen| Id::from_slice(&seen.became));
-        Ok(Known { name, source: seen.or(source), held, seen: became })
+        Ok(ImportMatch { name, source: seen.or(source), held, seen: became })
     }
 
     /// What is to be done with a thing. Of one that stays out the report says why.
-    pub fn judge<Id: Thing>(
+    pub fn judge<Id: ImportableId>(
         &mut self,
-        known: &Known<Id>,
+        known: &ImportMatch<Id>,
         hash: &blake3::Hash,
         (called, file): (&str, &str),
-    ) -> Verdict {
+    ) -> ImportDecision {
         let (verdict, why) = known.judge(hash);
-        self.arrived.totals.known += u64::from(verdict == Verdict::Stays);
+        self.arrived.totals.known += u64::from(verdict == ImportDecision::Stays);
         if let Some(why) = why {
-            let mut item = Item::skipped(Id::KIND, called, why).from_file(file);
+            let mut item = ForeignImportItem::skipped(Id::KIND, called, why).from_file(file);
             item.id = known.held.as_ref().map(|held| held.id.to_string());
-            if verdict == Verdict::Stays {
-                item.fate = Fate::Kept;
+            if verdict == ImportDecision::Stays {
+                item.fate = FindingOutcome::Kept;
             }
             self.report(item);
         }

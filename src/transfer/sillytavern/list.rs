@@ -11,14 +11,14 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::ids::{CharacterId, PresetId, SessionId};
-use crate::store::{CharacterCard, Reader, Whereabouts};
+use crate::store::{CharacterCard, SessionPresence, StoreReader};
 
-use super::super::cards::{Arriving, are_alike, lorebook_of};
+use super::super::cards::{CharacterImport, are_alike, lorebook_of};
 use super::super::import::ImportError;
-use super::Work;
-use super::known::Thing;
-use super::root::{Folder, Root};
-use super::scan::Scanned;
+use super::ForeignImport;
+use super::known::ImportableId;
+use super::root::{ChatFolder, DataFolder};
+use super::scan::ChatScan;
 
 /// So many characters are read at once.
 const PAGE: i64 = 100;
@@ -29,41 +29,41 @@ const MOST_LABELS: usize = 1_000;
 
 /// The files of a folder that went out from here or from another house.
 #[derive(Debug, Default)]
-pub struct List {
+pub struct ExportIndex {
     files: HashMap<String, (String, Uuid)>,
-    stories: HashMap<Uuid, Story>,
+    stories: HashMap<Uuid, ExportIndexSession>,
 }
 
 /// What goes along with a session beside its chats.
 #[derive(Debug, Clone, Default)]
-pub struct Story {
+pub struct ExportIndexSession {
     /// Its settings, by name.
     pub settings: Map<String, Value>,
     /// Where it stands.
-    pub head: Option<Spot>,
+    pub head: Option<ChatFilePosition>,
     /// Its labels, each with whether it moves along.
-    pub labels: Vec<(String, bool, Spot)>,
+    pub labels: Vec<(String, bool, ChatFilePosition)>,
 }
 
 /// A message of a file, counted from 1; 0 is before the first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spot {
+pub struct ChatFilePosition {
     /// The file, by what it is known again.
     pub file: String,
     /// The message.
     pub message: u64,
 }
 
-impl Story {
+impl ExportIndexSession {
     fn of(told: &Value) -> Self {
         let labels = told.get("labels").and_then(Value::as_array).into_iter().flatten();
         let label = |label: &Value| {
             let following = label.get("isFollowing")?.as_bool()?;
-            Some((label.get("name")?.as_str()?.to_owned(), following, Spot::of(label)?))
+            Some((label.get("name")?.as_str()?.to_owned(), following, ChatFilePosition::of(label)?))
         };
         Self {
             settings: told.get("settings").and_then(Value::as_object).cloned().unwrap_or_default(),
-            head: told.get("head").and_then(Spot::of),
+            head: told.get("head").and_then(ChatFilePosition::of),
             labels: labels.filter_map(label).take(MOST_LABELS).collect(),
         }
     }
@@ -75,13 +75,13 @@ impl Story {
     }
 }
 
-impl Spot {
+impl ChatFilePosition {
     fn of(value: &Value) -> Option<Self> {
         Some(Self { file: value.get("file")?.as_str()?.to_owned(), message: value.get("message")?.as_u64()? })
     }
 }
 
-impl List {
+impl ExportIndex {
     /// Whether nothing is known to have gone out.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
@@ -92,7 +92,7 @@ impl List {
     /// # Errors
     /// It cannot be read as a whole. What it would have kept apart must not come in without it: stories that begin alike would
     /// be one for good.
-    pub fn of(root: &Root) -> Result<Self, ImportError> {
+    pub fn of(root: &DataFolder) -> Result<Self, ImportError> {
         let Some(place) = &root.list else { return Ok(Self::default()) };
         let bad = |why: String| ImportError::BadList(why);
         let bytes =
@@ -108,7 +108,7 @@ impl List {
             let text = |key: &str| file.get(key).and_then(Value::as_str);
             Some((name.clone(), (text("hash")?.to_owned(), text("is")?.parse().ok()?)))
         };
-        let story = |(id, told): (&String, &Value)| Some((id.parse().ok()?, Story::of(told)));
+        let story = |(id, told): (&String, &Value)| Some((id.parse().ok()?, ExportIndexSession::of(told)));
         Some(Self {
             files: all("files")?.into_iter().map(file).collect::<Option<_>>()?,
             stories: all("sessions")?.into_iter().map(story).collect::<Option<_>>()?,
@@ -143,14 +143,18 @@ impl List {
     }
 
     /// What goes along with a session.
-    pub fn story(&self, id: Uuid) -> Option<&Story> {
+    pub fn story(&self, id: Uuid) -> Option<&ExportIndexSession> {
         self.stories.get(&id)
     }
 }
 
-impl Work<'_> {
+impl ForeignImport<'_> {
     /// The thing of the owner's that went out as this file.
-    pub async fn went_out<Id: Thing>(&mut self, name: &str, hash: &blake3::Hash) -> Result<Option<Id>, ImportError> {
+    pub async fn went_out<Id: ImportableId>(
+        &mut self,
+        name: &str,
+        hash: &blake3::Hash,
+    ) -> Result<Option<Id>, ImportError> {
         let Some(id) = self.list.is(name, hash).and_then(|id| Id::from_slice(id.as_bytes())) else { return Ok(None) };
         let owner = self.wish.owner;
         let held = self.store.read(move |reader| Ok::<_, ImportError>(id.held(reader, owner)?)).await?;
@@ -166,7 +170,7 @@ impl Work<'_> {
             Some(here) => Some(here),
             None => {
                 let owner = self.wish.owner;
-                let own = move |reader: &mut Reader<'_>| {
+                let own = move |reader: &mut StoreReader<'_>| {
                     let held = PresetId::from_slice(id.as_bytes()).map(|id| id.held(reader, owner)).transpose()?;
                     Ok::<_, ImportError>(held.flatten().map(|held| held.id))
                 };
@@ -187,14 +191,14 @@ impl Work<'_> {
         };
         let owner = self.wish.owner;
         let place = self.store.read(move |reader| Ok::<_, ImportError>(reader.whereabouts(owner, id)?)).await?;
-        self.arrived.totals.known += u64::from(place != Whereabouts::Gone);
-        Ok(place != Whereabouts::Gone)
+        self.arrived.totals.known += u64::from(place != SessionPresence::Gone);
+        Ok(place != SessionPresence::Gone)
     }
 
     /// Learns who is here: before anybody of another house comes in, or when the first chat comes without its card.
     pub async fn learn_names(&mut self) -> Result<(), ImportError> {
         let owner = self.wish.owner;
-        let read = move |reader: &mut Reader<'_>| {
+        let read = move |reader: &mut StoreReader<'_>| {
             let (mut names, mut skip): (HashMap<String, Vec<CharacterId>>, _) = (HashMap::new(), 0);
             loop {
                 let some = reader.characters(owner, skip, PAGE)?;
@@ -222,13 +226,13 @@ impl Work<'_> {
     }
 
     /// The character that is here and is no other than one that comes from another house: both have it from the same hand.
-    pub async fn alike(&self, arriving: &Arriving) -> Result<Option<CharacterCard>, ImportError> {
+    pub async fn alike(&self, arriving: &CharacterImport) -> Result<Option<CharacterCard>, ImportError> {
         let name = arriving.character.card.get("name").and_then(Value::as_str).unwrap_or_default();
         let Some(namesakes) = self.namesakes.as_ref().and_then(|names| names.get(name)).cloned() else {
             return Ok(None);
         };
         let (owner, arriving) = (self.wish.owner, arriving.clone());
-        let read = move |reader: &mut Reader<'_>| {
+        let read = move |reader: &mut StoreReader<'_>| {
             for id in namesakes {
                 let Some(one) = reader.character(owner, id)? else { continue };
                 let files = reader.card_files(owner, id.uuid())?;
@@ -244,7 +248,7 @@ impl Work<'_> {
     }
 
     /// Whether a chat is a line of a session that is here, as it went out; then it is counted as known.
-    pub async fn is_known_line(&mut self, folder: &Folder, file: &Scanned) -> Result<bool, ImportError> {
+    pub async fn is_known_line(&mut self, folder: &ChatFolder, file: &ChatScan) -> Result<bool, ImportError> {
         let name = super::bed::file_key(folder, file);
         let Some(id) = self.list.is(&name, &file.hash).and_then(|id| SessionId::from_slice(id.as_bytes())) else {
             return Ok(false);
@@ -252,9 +256,9 @@ impl Work<'_> {
         let owner = self.wish.owner;
         let place = self.store.read(move |reader| Ok::<_, ImportError>(reader.whereabouts(owner, id)?)).await?;
         match place {
-            Whereabouts::Gone => return Ok(false),
-            Whereabouts::InTrash => self.leave(file, id),
-            Whereabouts::Here => self.arrived.totals.unchanged += 1,
+            SessionPresence::Gone => return Ok(false),
+            SessionPresence::InTrash => self.leave(file, id),
+            SessionPresence::Here => self.arrived.totals.unchanged += 1,
         }
         self.arrived.totals.chats += 1;
         self.way.passed(usize::try_from(file.place.bytes).unwrap_or(0));

@@ -3,32 +3,32 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::ids::{NodeId, SessionId};
-use crate::interop::grove::Address;
-use crate::store::Source;
+use crate::interop::grove::PathHash;
+use crate::store::SourceRecord;
 
-use super::bed::{Bed, LOOSE};
+use super::bed::{ImportTarget, LOOSE};
 use super::sprout;
 
 /// What would be there by now. In a run that writes it stays empty: there the store says it.
 #[derive(Debug, Default)]
-pub struct Look {
-    sources: HashMap<String, Source>,
+pub struct DryRunState {
+    sources: HashMap<String, SourceRecord>,
     sessions: HashMap<SessionId, (NodeId, HashSet<NodeId>)>,
 }
 
-impl Look {
+impl DryRunState {
     /// Something would be known by this from now on.
-    pub fn keep(&mut self, source: Source) {
+    pub fn keep(&mut self, source: SourceRecord) {
         self.sources.insert(source.name.clone(), source);
     }
 
     /// A session would stand like this.
-    pub fn stands(&mut self, bed: Bed) {
+    pub fn stands(&mut self, bed: ImportTarget) {
         self.sessions.insert(bed.session, (bed.root, bed.known));
     }
 
     /// What would be known by a name.
-    pub fn source(&self, name: &str) -> Option<&Source> {
+    pub fn source(&self, name: &str) -> Option<&SourceRecord> {
         self.sources.get(name)
     }
 
@@ -38,9 +38,9 @@ impl Look {
     }
 
     /// The session that a name would lead to, where it has the message with which what asks begins.
-    pub fn became(&self, source: &Source, first: Option<Address>) -> Option<SessionId> {
+    pub fn became(&self, source: &SourceRecord, first: Option<PathHash>) -> Option<SessionId> {
         let id = SessionId::from_slice(&source.became)?;
-        let has = |first: Address| {
+        let has = |first: PathHash| {
             self.session(id).is_none_or(|(_, known)| known.contains(&NodeId::new(sprout::id(id, &first))))
         };
         first.is_none_or(has).then_some(id)
@@ -48,9 +48,9 @@ impl Look {
 
     /// A chat that would have come in with the same bytes and name: by itself, where it comes in a folder now, or the other way
     /// round.
-    pub fn same_chat(&self, is_loose: bool, stem: &str, hash: &blake3::Hash) -> Option<&Source> {
+    pub fn same_chat(&self, is_loose: bool, stem: &str, hash: &blake3::Hash) -> Option<&SourceRecord> {
         let (alone, end) = (format!("{LOOSE}/{stem}.jsonl"), format!("/{stem}.jsonl"));
-        let is_same = |source: &&Source| source.hash.as_deref() == Some(hash.as_bytes());
+        let is_same = |source: &&SourceRecord| source.hash.as_deref() == Some(hash.as_bytes());
         match is_loose {
             true => self.sources.values().filter(is_same).find(|one| one.node.is_some() && one.name.ends_with(&end)),
             false => self.sources.get(&alone).filter(is_same),

@@ -6,28 +6,28 @@ use serde_json::{Map, Value};
 
 use crate::ids::LorebookId;
 use crate::interop::book;
-use crate::interop::{Fate, Finding};
+use crate::interop::{FindingOutcome, ImportFinding};
 use crate::prompt::lore;
-use crate::store::{HoldsFor, StoreError};
+use crate::store::{BindingTarget, StoreError};
 
-use super::super::Item;
+use super::super::ForeignImportItem;
 use super::super::books::arriving_book;
-use super::super::house::Place;
+use super::super::house::SourceFile;
 use super::super::import::ImportError;
-use super::known::Verdict;
-use super::root::Root;
+use super::known::ImportDecision;
+use super::root::DataFolder;
 use super::settings::SETTINGS;
-use super::{Work, unreadable};
+use super::{ForeignImport, unreadable};
 
 /// A book that came in.
 #[derive(Debug)]
-pub struct Shelved {
+pub struct FolderLorebook {
     /// What it has become.
     pub id: LorebookId,
-    place: Place,
+    place: SourceFile,
 }
 
-impl Shelved {
+impl FolderLorebook {
     /// Whether it has every entry of another, by keys and text.
     pub fn has_all(&self, other: &Map<String, Value>) -> bool {
         let Some(own) = self.place.read().ok().and_then(|bytes| book::read(&bytes).ok()) else { return false };
@@ -38,15 +38,15 @@ impl Shelved {
     }
 }
 
-impl Work<'_> {
+impl ForeignImport<'_> {
     /// Brings the lorebooks in.
-    pub async fn lorebooks(&mut self, root: &Root) -> Result<(), ImportError> {
+    pub async fn lorebooks(&mut self, root: &DataFolder) -> Result<(), ImportError> {
         for place in &root.worlds {
             self.go_on()?;
             match place.read() {
                 Ok(bytes) => {
                     if let Some(id) = self.lorebook(place, &bytes).await? {
-                        self.books.insert(place.stem().to_owned(), Shelved { id, place: place.clone() });
+                        self.books.insert(place.stem().to_owned(), FolderLorebook { id, place: place.clone() });
                     }
                 }
                 Err(error) => self.report(unreadable(&place.name, &error)),
@@ -58,7 +58,7 @@ impl Work<'_> {
     /// Keeps a book, or finds that it is kept already.
     pub(in crate::transfer) async fn lorebook(
         &mut self,
-        place: &Place,
+        place: &SourceFile,
         bytes: &[u8],
     ) -> Result<Option<LorebookId>, ImportError> {
         let (name, hash) = (format!("worlds/{}", place.stem()), blake3::hash(bytes));
@@ -69,16 +69,16 @@ impl Work<'_> {
         let (mut book, mut item) = match arriving_book(bytes, Some(&place.name), self.ids, self.wish.at) {
             Ok(arriving) => arriving,
             Err(error) => {
-                let why = Finding::new(Fate::Skipped, "no_lorebook", error.to_string());
-                self.report(Item::skipped("lorebook", place.stem(), why).from_file(&place.name));
+                let why = ImportFinding::new(FindingOutcome::Skipped, "no_lorebook", error.to_string());
+                self.report(ForeignImportItem::skipped("lorebook", place.stem(), why).from_file(&place.name));
                 return Ok(None);
             }
         };
         book.id = known.id_or(|| book.id);
         match self.judge(&known, &hash, (place.stem(), &place.name)) {
-            Verdict::Comes => {}
-            Verdict::Stays => return Ok(Some(book.id)),
-            Verdict::Gone => return Ok(None),
+            ImportDecision::Comes => {}
+            ImportDecision::Stays => return Ok(Some(book.id)),
+            ImportDecision::Gone => return Ok(None),
         }
         let (id, is_new) = (book.id, known.held.is_none());
         if let Some(held) = &known.held {
@@ -88,14 +88,14 @@ impl Work<'_> {
         let is_for_all = self.settings.is_for_all(place.stem());
         if is_for_all {
             let words = "it held for all chats, and holds for everything here";
-            item.findings.push(Finding::new(Fate::Works, "lore_for_all", words));
+            item.findings.push(ImportFinding::new(FindingOutcome::Works, "lore_for_all", words));
         }
         let source = known.source(id.as_bytes(), Some(hash), &book.card);
         self.arrived.totals.lorebooks += 1;
         self.report(item);
         self.put(source, move |tx, owner| {
             if is_new { tx.put_lorebook(owner, &book) } else { tx.update_lorebook(owner, &book) }?;
-            if is_for_all { tx.hold(owner, id, HoldsFor::Everything) } else { Ok(()) }
+            if is_for_all { tx.hold(owner, id, BindingTarget::Everything) } else { Ok(()) }
         })
         .await?;
         Ok(Some(id))
@@ -106,35 +106,35 @@ impl Work<'_> {
         let Some(wanted) = self.settings.lore() else { return Ok(()) };
         let owner = self.wish.owner;
         let kept = self.store.read::<_, StoreError, _>(move |reader| reader.lore_settings(owner)).await?;
-        if lore::Settings::from_kept(kept.clone()) == wanted {
+        if lore::WorldInfoSettings::from_kept(kept.clone()) == wanted {
             return Ok(());
         }
         let finding = if kept.is_some() {
             let words = "how lorebooks are looked through was said here already, and stays as it is";
-            Finding::new(Fate::Skipped, "lore_settings_own", words)
+            ImportFinding::new(FindingOutcome::Skipped, "lore_settings_own", words)
         } else {
             let words = "how lorebooks were looked through there (depth, budget, recursion and so on) holds here too";
-            Finding::new(Fate::Works, "lore_settings", words)
+            ImportFinding::new(FindingOutcome::Works, "lore_settings", words)
         };
         let (fate, file) = (finding.fate, self.settings.file().to_owned());
-        self.note(Item { fate, ..Item::skipped("file", SETTINGS, finding).from_file(file) });
-        if fate == Fate::Works && !self.wish.is_dry {
+        self.note(ForeignImportItem { fate, ..ForeignImportItem::skipped("file", SETTINGS, finding).from_file(file) });
+        if fate == FindingOutcome::Works && !self.wish.is_dry {
             self.store.write(move |tx| tx.set_lore_settings(owner, Some(&wanted.to_kept()))).await?;
         }
         Ok(())
     }
 
     /// A book that belongs to somebody, and what is to say of that.
-    pub fn lore_of(&self, whose: &str, name: &str) -> (Option<LorebookId>, Fate, String) {
+    pub fn lore_of(&self, whose: &str, name: &str) -> (Option<LorebookId>, FindingOutcome, String) {
         match self.books.get(name) {
             Some(book) => {
                 let words =
                     format!("the lorebook \"{name}\" that belongs to {whose} is among your lorebooks and holds for it");
-                (Some(book.id), Fate::Works, words)
+                (Some(book.id), FindingOutcome::Works, words)
             }
             None => {
                 let words = format!("the lorebook \"{name}\" that belongs to {whose} is not there; its name is kept");
-                (None, Fate::Kept, words)
+                (None, FindingOutcome::Kept, words)
             }
         }
     }

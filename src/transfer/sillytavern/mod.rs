@@ -8,7 +8,7 @@
 //! on the world.
 //!
 //! **What makes a second run add nothing.** The id of a node follows from its session and from what was said up to and with
-//! it ([`crate::interop::grove::Address`]), so a message that is there is known by its id, whoever killed the program in
+//! it ([`crate::interop::grove::PathHash`]), so a message that is there is known by its id, whoever killed the program in
 //! the middle; nothing is compared. Which session a story has become is a row of the table `sources`, written with the session:
 //! under the place of the first message of the user, which a grown file still has, and under the name of each file. The
 //! hash of a file is kept once all of it is in, so that a file that has not changed is not read a second time.
@@ -44,25 +44,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use jiff::tz::{Offset, TimeZone};
 use serde::Serialize;
 
-use crate::archive::Limits;
-use crate::clock::{Ids, Time};
+use crate::archive::ArchiveLimits;
+use crate::clock::{IdGenerator, Time};
 use crate::ids::{CharacterId, UserId};
-use crate::interop::{Fate, Finding, grove};
-use crate::store::{Source, Store, Tx, WriteError};
+use crate::interop::{FindingOutcome, ImportFinding, grove};
+use crate::store::{SourceRecord, Store, Tx, WriteError};
 
-use super::import::{ImportError, Listener, Progress};
-use super::report::Report;
-use cast::Cast;
-use list::List;
-use look::Look;
-use lore::Shelved;
-use root::{Folder, Root};
-use scan::Scanned;
-use settings::{SETTINGS, Settings};
+use super::import::{ImportError, ImportProgress, ProgressListener};
+use super::report::ForeignImportReport;
+use cast::ImportCast;
+use list::ExportIndex;
+use look::DryRunState;
+use lore::FolderLorebook;
+use root::{ChatFolder, DataFolder};
+use scan::ChatScan;
+use settings::{SETTINGS, SillyTavernSettings};
 
 /// How a folder is taken in.
 #[derive(Debug, Clone)]
-pub struct Wish {
+pub struct ImportOptions {
     /// Whose it will be.
     pub owner: UserId,
     /// The moment.
@@ -72,7 +72,7 @@ pub struct Wish {
     /// Whether nothing is written, and only the report is wanted.
     pub is_dry: bool,
     /// How much is read of the file of a session that lies among others.
-    pub limits: Limits,
+    pub limits: ArchiveLimits,
 }
 
 /// The zone of a clock that was so many hours ahead of UTC; none beyond 26 of them.
@@ -88,7 +88,7 @@ pub fn zone_ahead(hours: f64) -> Option<TimeZone> {
 
 /// What is taken in.
 #[derive(Debug)]
-pub enum Given {
+pub enum ImportSource {
     /// A folder of data, an archive of one, or a chat.
     Path(PathBuf),
     /// An archive or a chat without a place on the disk, and its name.
@@ -98,17 +98,17 @@ pub enum Given {
 /// What came in.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Arrived {
+pub struct ForeignImportResult {
     /// How much there was.
-    pub totals: Totals,
+    pub totals: ImportTotals,
     /// What became of each file.
-    pub report: Report,
+    pub report: ForeignImportReport,
 }
 
 /// How much came in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Totals {
+pub struct ImportTotals {
     /// Characters that are new or have changed.
     pub characters: u64,
     /// Lorebooks that are new or have changed.
@@ -131,7 +131,7 @@ pub struct Totals {
     pub skipped: u64,
 }
 
-impl Totals {
+impl ImportTotals {
     /// Whether nothing came in, and nothing of it was here already.
     pub fn is_nothing(&self) -> bool {
         Self { chats: 0, skipped: 0, ..*self } == Self::default()
@@ -144,71 +144,72 @@ impl Totals {
 /// There is nothing that is known, the store fails, or `told` answers `false`; what was written until then stays.
 pub async fn import(
     store: &Store,
-    ids: &Ids,
-    given: Given,
-    wish: Wish,
-    mut told: impl FnMut(Progress) -> bool + Send,
-) -> Result<Arrived, ImportError> {
+    ids: &IdGenerator,
+    given: ImportSource,
+    wish: ImportOptions,
+    mut told: impl FnMut(ImportProgress) -> bool + Send,
+) -> Result<ForeignImportResult, ImportError> {
     let root = match given {
-        Given::Path(path) => Root::find(&path)?,
-        Given::File(file, name) => Root::of_file(file, &name)?,
+        ImportSource::Path(path) => DataFolder::find(&path)?,
+        ImportSource::File(file, name) => DataFolder::of_file(file, &name)?,
     };
-    let mut work = Work::new(store, ids, wish, &mut told);
+    let mut work = ForeignImport::new(store, ids, wish, &mut told);
     work.take(&root).await?;
     for other in root.others {
         let words = "left aside: it is nothing of SillyTavern; `clotho import` takes it by itself where it is anything that is known";
-        let why = Finding::new(Fate::Skipped, "left_aside", words);
-        work.note(super::Item::skipped("file", &other.name, why).from_file(&other.name));
+        let why = ImportFinding::new(FindingOutcome::Skipped, "left_aside", words);
+        work.note(super::ForeignImportItem::skipped("file", &other.name, why).from_file(&other.name));
     }
     Ok(work.arrived)
 }
 
 /// An import on its way.
-pub(super) struct Work<'a> {
+pub(super) struct ForeignImport<'a> {
     pub(super) store: &'a Store,
-    pub(super) ids: &'a Ids,
-    pub(super) wish: Wish,
-    pub(super) arrived: Arrived,
-    pub(super) way: Way,
+    pub(super) ids: &'a IdGenerator,
+    pub(super) wish: ImportOptions,
+    pub(super) arrived: ForeignImportResult,
+    pub(super) way: ReadProgress,
     /// The archive in which everything lies that is read now, where it lies in another house.
     pub(super) inside: String,
-    settings: Settings,
+    settings: SillyTavernSettings,
     /// What went out from here or from another house.
-    list: List,
+    list: ExportIndex,
     /// Who is here, by name; None until somebody asks. Where there is such a list, who was here before.
     namesakes: Option<HashMap<String, Vec<CharacterId>>>,
     /// The lorebooks that came in, by their files without ending.
-    books: HashMap<String, Shelved>,
+    books: HashMap<String, FolderLorebook>,
     /// Who answers in stories of other programs, by what they are known by.
     pub(super) voices: HashMap<String, CharacterId>,
     /// What a look has seen.
-    pub(super) look: Look,
-    pub(super) told: Listener<'a>,
+    pub(super) look: DryRunState,
+    pub(super) told: ProgressListener<'a>,
 }
 
-impl<'a> Work<'a> {
-    pub(super) fn new(store: &'a Store, ids: &'a Ids, wish: Wish, told: Listener<'a>) -> Self {
+impl<'a> ForeignImport<'a> {
+    pub(super) fn new(store: &'a Store, ids: &'a IdGenerator, wish: ImportOptions, told: ProgressListener<'a>) -> Self {
         let (arrived, way, inside, settings, list, namesakes, books, voices, look) = Default::default();
         Self { store, ids, wish, arrived, way, inside, settings, list, namesakes, books, voices, look, told }
     }
 
     /// Takes in what there is of SillyTavern.
-    pub(super) async fn take(&mut self, root: &Root) -> Result<(), ImportError> {
+    pub(super) async fn take(&mut self, root: &DataFolder) -> Result<(), ImportError> {
         // Each chat is read twice.
         self.way.expects(root.chat_bytes().saturating_mul(2));
         (self.settings, self.list, self.books, self.namesakes) = Default::default();
-        self.list = List::of(root)?;
+        self.list = ExportIndex::of(root)?;
         for left in &root.left_out {
             self.report(left.clone());
         }
-        match Settings::of(root) {
+        match SillyTavernSettings::of(root) {
             Ok(settings) => self.settings = settings,
             Err(why) => {
-                let why = Finding::new(Fate::Skipped, "bad_settings", format!("they cannot be read: {why}"));
-                self.report(super::Item::skipped("file", SETTINGS, why).from_file(SETTINGS));
+                let why =
+                    ImportFinding::new(FindingOutcome::Skipped, "bad_settings", format!("they cannot be read: {why}"));
+                self.report(super::ForeignImportItem::skipped("file", SETTINGS, why).from_file(SETTINGS));
             }
         }
-        let mut cast = Cast::default();
+        let mut cast = ImportCast::default();
         self.lore_settings().await?;
         self.lorebooks(root).await?;
         self.personas(root, &mut cast).await?;
@@ -226,11 +227,11 @@ impl<'a> Work<'a> {
     }
 
     /// The chats of one card, or of one group.
-    pub(super) async fn folder(&mut self, folder: &Folder, cast: &mut Cast) -> Result<(), ImportError> {
+    pub(super) async fn folder(&mut self, folder: &ChatFolder, cast: &mut ImportCast) -> Result<(), ImportError> {
         let mut scanned = Vec::with_capacity(folder.chats.len());
         for chat in &folder.chats {
             self.go_on()?;
-            match Scanned::read(chat, &self.wish.zone, &self.way) {
+            match ChatScan::read(chat, &self.wish.zone, &self.way) {
                 Ok(found) if self.is_known_line(folder, &found).await? => {}
                 Ok(mut found) if found.messages > 0 => {
                     found.outline.story = self.list.story_of(&bed::file_key(folder, &found));
@@ -246,7 +247,7 @@ impl<'a> Work<'a> {
         let outlines: Vec<_> = scanned.iter().map(|file| file.outline.clone()).collect();
         let trees = grove::trees(&outlines);
         for tree in &trees {
-            let files: Vec<&Scanned> = tree.iter().filter_map(|n| scanned.get(*n)).collect();
+            let files: Vec<&ChatScan> = tree.iter().filter_map(|n| scanned.get(*n)).collect();
             self.plant(folder, &files, trees.len() == 1, cast).await?;
         }
         Ok(())
@@ -255,7 +256,7 @@ impl<'a> Work<'a> {
     /// Keeps a thing, and by what it is known again.
     pub(super) async fn put(
         &mut self,
-        source: Source,
+        source: SourceRecord,
         keep: impl Fn(&mut Tx<'_>, UserId) -> Result<(), WriteError> + Send + 'static,
     ) -> Result<(), ImportError> {
         let owner = self.wish.owner;
@@ -270,14 +271,15 @@ impl<'a> Work<'a> {
         Ok(self.store.write(write).await?)
     }
 
-    pub(super) fn report(&mut self, item: super::Item) {
-        let lines = item.findings.iter().filter(|finding| finding.fate == Fate::Skipped).map(|finding| finding.count);
+    pub(super) fn report(&mut self, item: super::ForeignImportItem) {
+        let lines =
+            item.findings.iter().filter(|finding| finding.fate == FindingOutcome::Skipped).map(|finding| finding.count);
         self.arrived.totals.skipped += u64::try_from(lines.sum::<usize>()).unwrap_or(0);
         self.note(item);
     }
 
     /// Tells of something without counting it.
-    pub(super) fn note(&mut self, mut item: super::Item) {
+    pub(super) fn note(&mut self, mut item: super::ForeignImportItem) {
         if let Some(file) = item.file.as_mut().filter(|_| !self.inside.is_empty()) {
             *file = format!("{}/{file}", self.inside);
         }
@@ -290,19 +292,23 @@ impl<'a> Work<'a> {
     }
 }
 
-pub(super) fn unreadable(name: &str, error: &io::Error) -> super::Item {
-    super::Item::skipped("file", name, Finding::new(Fate::Skipped, "unreadable", format!("it cannot be read: {error}")))
-        .from_file(name)
+pub(super) fn unreadable(name: &str, error: &io::Error) -> super::ForeignImportItem {
+    super::ForeignImportItem::skipped(
+        "file",
+        name,
+        ImportFinding::new(FindingOutcome::Skipped, "unreadable", format!("it cannot be read: {error}")),
+    )
+    .from_file(name)
 }
 
 /// How far an import is, in bytes that are read.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Way {
+pub(super) struct ReadProgress {
     done: Arc<AtomicU64>,
     total: Arc<AtomicU64>,
 }
 
-impl Way {
+impl ReadProgress {
     /// So much more is to be read.
     pub(super) fn expects(&self, bytes: u64) {
         self.total.fetch_add(bytes, Ordering::Relaxed);
@@ -312,8 +318,8 @@ impl Way {
         self.done.fetch_add(u64::try_from(bytes).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    pub(super) fn progress(&self) -> Progress {
+    pub(super) fn progress(&self) -> ImportProgress {
         let total = self.total.load(Ordering::Relaxed);
-        Progress { done: self.done.load(Ordering::Relaxed).min(total), total }
+        ImportProgress { done: self.done.load(Ordering::Relaxed).min(total), total }
     }
 }

@@ -3,59 +3,66 @@
 use serde_json::Value;
 
 use crate::ids::{LorebookId, PersonaId};
-use crate::interop::persona::{self, PersonaError, Read};
-use crate::interop::{Fate, Finding};
-use crate::store::{HoldsFor, Tx};
+use crate::interop::persona::{self, ImportedPersona, PersonaError};
+use crate::interop::{FindingOutcome, ImportFinding};
+use crate::store::{BindingTarget, Tx};
 
-use super::super::Item;
-use super::super::house::{Place, stem};
+use super::super::ForeignImportItem;
+use super::super::house::{SourceFile, stem};
 use super::super::import::ImportError;
-use super::super::personas::{ArrivingPersona, new_persona, persona_mark};
-use super::cast::Cast;
-use super::known::Verdict;
-use super::root::Root;
-use super::settings::Settings;
-use super::{Work, unreadable};
+use super::super::personas::{PersonaImport, new_persona, persona_mark};
+use super::cast::ImportCast;
+use super::known::ImportDecision;
+use super::root::DataFolder;
+use super::settings::SillyTavernSettings;
+use super::{ForeignImport, unreadable};
 
-impl Work<'_> {
+impl ForeignImport<'_> {
     /// Brings the personas in of a file that lies by itself: settings, or a backup of personas.
-    pub(in crate::transfer) async fn personas_of(&mut self, place: &Place, value: Value) -> Result<(), ImportError> {
+    pub(in crate::transfer) async fn personas_of(
+        &mut self,
+        place: &SourceFile,
+        value: Value,
+    ) -> Result<(), ImportError> {
         let is_settings = value.get("power_user").is_some();
         if !is_settings && persona::of(&value) == Err(PersonaError::None) {
-            let why = Finding::new(Fate::Skipped, "personas", PersonaError::None.to_string());
-            self.report(Item::skipped("file", place.stem(), why).from_file(&place.name));
+            let why = ImportFinding::new(FindingOutcome::Skipped, "personas", PersonaError::None.to_string());
+            self.report(ForeignImportItem::skipped("file", place.stem(), why).from_file(&place.name));
         }
-        let outside = std::mem::replace(&mut self.settings, Settings::new(value, &place.name));
-        let took = self.personas(&Root::default(), &mut Cast::default()).await;
+        let outside = std::mem::replace(&mut self.settings, SillyTavernSettings::new(value, &place.name));
+        let took = self.personas(&DataFolder::default(), &mut ImportCast::default()).await;
         self.settings = outside;
         if is_settings {
             let words =
                 "of settings that lie by themselves only personas come in: name the folder of data for the rest";
-            let why = Finding::new(Fate::Skipped, "left_aside", words);
-            self.note(Item::skipped("file", place.stem(), why).from_file(&place.name));
+            let why = ImportFinding::new(FindingOutcome::Skipped, "left_aside", words);
+            self.note(ForeignImportItem::skipped("file", place.stem(), why).from_file(&place.name));
         }
         took
     }
 
     /// Brings the personas in that the settings name.
-    pub async fn personas(&mut self, root: &Root, cast: &mut Cast) -> Result<(), ImportError> {
+    pub async fn personas(&mut self, root: &DataFolder, cast: &mut ImportCast) -> Result<(), ImportError> {
         let all = match persona::of(self.settings.all()) {
             Ok(all) => all,
             Err(PersonaError::None) => return Ok(()),
             Err(error) => {
-                let why = Finding::new(Fate::Skipped, "personas", error.to_string());
+                let why = ImportFinding::new(FindingOutcome::Skipped, "personas", error.to_string());
                 let file = self.settings.file().to_owned();
-                self.report(Item::skipped("file", &file, why).from_file(&file));
+                self.report(ForeignImportItem::skipped("file", &file, why).from_file(&file));
                 return Ok(());
             }
         };
         for read in all {
             self.go_on()?;
             if !read.is_named {
-                let why =
-                    Finding::new(Fate::Skipped, "no_name", "it has no name, by which a message would say who speaks");
+                let why = ImportFinding::new(
+                    FindingOutcome::Skipped,
+                    "no_name",
+                    "it has no name, by which a message would say who speaks",
+                );
                 let from = self.settings.file().to_owned();
-                self.report(Item::skipped("persona", &read.file, why).from_file(from));
+                self.report(ForeignImportItem::skipped("persona", &read.file, why).from_file(from));
                 continue;
             }
             let (file, is_default, bound) = (read.file.clone(), read.is_default, read.bound.clone());
@@ -72,7 +79,11 @@ impl Work<'_> {
     }
 
     /// Keeps a persona, or finds that it is kept already.
-    async fn persona(&mut self, root: &Root, mut read: Read) -> Result<Option<PersonaId>, ImportError> {
+    async fn persona(
+        &mut self,
+        root: &DataFolder,
+        mut read: ImportedPersona,
+    ) -> Result<Option<PersonaId>, ImportError> {
         let (file, at) = (read.file.clone(), self.wish.at);
         let picture = match root.avatars.get(&file).map(|place| (place, place.read())) {
             Some((_, Ok(bytes))) => Some(bytes),
@@ -95,9 +106,9 @@ impl Work<'_> {
         let called = read.card.get("name").and_then(|name| name.as_str()).unwrap_or_default().to_owned();
         let from = self.settings.file().to_owned();
         match self.judge(&known, &hash, (&called, &from)) {
-            Verdict::Comes => {}
-            Verdict::Stays => return Ok(Some(id)),
-            Verdict::Gone => return Ok(None),
+            ImportDecision::Comes => {}
+            ImportDecision::Stays => return Ok(Some(id)),
+            ImportDecision::Gone => return Ok(None),
         }
         let book = self.name_book(&mut read);
         let mut arriving = match new_persona(read, picture, id, at) {
@@ -111,20 +122,20 @@ impl Work<'_> {
         if let Some(held) = &known.held {
             arriving.persona.created = held.created;
         }
-        let ArrivingPersona { persona, item, .. } = &arriving;
+        let PersonaImport { persona, item, .. } = &arriving;
         let source = known.source(id.as_bytes(), Some(hash), &persona.card);
         self.arrived.totals.personas += 1;
         self.report(item.clone().from_file(from));
         let keep = move |tx: &mut Tx<'_>, owner| {
             arriving.keep(tx, owner, is_new)?;
-            book.map_or(Ok(()), |book| tx.hold(owner, book, HoldsFor::Persona(id)))
+            book.map_or(Ok(()), |book| tx.hold(owner, book, BindingTarget::Persona(id)))
         };
         self.put(source, keep).await?;
         Ok(Some(id))
     }
 
     /// Which of the books that came in belongs to a persona; the persona says so.
-    fn name_book(&self, read: &mut Read) -> Option<LorebookId> {
+    fn name_book(&self, read: &mut ImportedPersona) -> Option<LorebookId> {
         let card = serde_json::Value::from(read.card.clone());
         let name = card.pointer("/metadata/sillytavern/about/lorebook").and_then(|name| name.as_str());
         let about = read.findings.iter_mut().find(|finding| finding.code == "persona_lorebook")?;

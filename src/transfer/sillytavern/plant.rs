@@ -8,29 +8,29 @@ use serde_json::{Map, Value};
 
 use crate::clock::Time;
 use crate::ids::{LorebookId, NodeId, SessionId};
-use crate::interop::chat::{self, Line, Lines, Row};
-use crate::interop::grove::Address;
-use crate::interop::{Fate, Finding};
-use crate::oplog::Mark;
-use crate::store::{Actor, Draft, Ends, HoldsFor, Seedling, Source};
+use crate::interop::chat::{self, ChatFileLine, ChatFileMessage, ChatFileReader};
+use crate::interop::grove::PathHash;
+use crate::interop::{FindingOutcome, ImportFinding};
+use crate::oplog::LabelTarget;
+use crate::store::{Actor, BindingTarget, ImportedNode, NodeDraft, NodeImportEnd, SourceRecord};
 use crate::tree::arrange::LONGEST_NAME;
-use crate::tree::edit::Refusal;
+use crate::tree::edit::TreeError;
 use crate::tree::{Kind, Role};
 use crate::world::World;
 
-use super::super::Item;
+use super::super::ForeignImportItem;
 use super::super::house::stem;
 use super::super::import::{ImportError, PIECE, PIECE_BYTES};
-use super::bed::{Bed, Found, file_key, story_key};
-use super::cast::Cast;
-use super::list::{Spot, Story};
-use super::root::Folder;
-use super::scan::{Scanned, Watched};
-use super::sprout::{Soil, Sprout, beside_state};
-use super::{Work, unreadable, worlds};
+use super::bed::{ImportTarget, StoryMatch, file_key, story_key};
+use super::cast::ImportCast;
+use super::list::{ChatFilePosition, ExportIndexSession};
+use super::root::ChatFolder;
+use super::scan::{ChatScan, HashingReader};
+use super::sprout::{ImportAlternative, ImportContext, beside_state};
+use super::{ForeignImport, unreadable, worlds};
 
 /// Where a file ends.
-struct End {
+struct ImportedChatEnd {
     node: NodeId,
     /// Whether it was not there before.
     is_new: bool,
@@ -44,7 +44,7 @@ struct End {
     places: HashMap<u64, NodeId>,
 }
 
-impl End {
+impl ImportedChatEnd {
     /// The node of a message, counted from 1; what the file says of its end belongs to the last.
     fn at(&self, message: u64) -> Option<NodeId> {
         if message >= self.messages { Some(self.node) } else { self.places.get(&message).copied() }
@@ -52,9 +52,9 @@ impl End {
 }
 
 /// Where a reading stands.
-struct Here {
+struct ChatReadPosition {
     node: NodeId,
-    address: Address,
+    address: PathHash,
     /// The world there; unknown below what was there before.
     world: Option<World>,
     date: Time,
@@ -62,26 +62,26 @@ struct Here {
     variables: Option<Map<String, Value>>,
 }
 
-impl Work<'_> {
+impl ForeignImport<'_> {
     /// Takes the files of one story in.
     pub async fn plant(
         &mut self,
-        folder: &Folder,
-        files: &[&Scanned],
+        folder: &ChatFolder,
+        files: &[&ChatScan],
         is_only: bool,
-        cast: &mut Cast,
+        cast: &mut ImportCast,
     ) -> Result<(), ImportError> {
         let count = u64::try_from(files.len()).unwrap_or(0);
         self.arrived.totals.chats += count;
         let (session, sources) = match self.find(folder, files).await? {
-            Found::InTrash(session) => {
+            StoryMatch::InTrash(session) => {
                 for file in files {
                     self.leave(file, session);
                 }
                 return Ok(());
             }
-            Found::Here(session, sources) => {
-                let is_same = |file: &&&Scanned| {
+            StoryMatch::Here(session, sources) => {
+                let is_same = |file: &&&ChatScan| {
                     let known = sources.get(&file_key(folder, file)).and_then(|source| source.hash.as_ref());
                     known.is_some_and(|hash| hash == file.hash.as_bytes())
                 };
@@ -92,11 +92,11 @@ impl Work<'_> {
                 }
                 (Some(session), sources)
             }
-            Found::New => (None, HashMap::new()),
+            StoryMatch::New => (None, HashMap::new()),
         };
         let mut files = files.to_vec();
         // What goes further comes first, so that a bookmark ends where something stands already.
-        let is_branch = |file: &&Scanned| file.outline.parent.is_some();
+        let is_branch = |file: &&ChatScan| file.outline.parent.is_some();
         files.sort_by_key(|file| (is_branch(file), std::cmp::Reverse(file.messages)));
         files.retain(|file| self.is_there(file));
         if files.is_empty() {
@@ -111,18 +111,22 @@ impl Work<'_> {
             match self.grow(file, &mut bed, &wanted).await {
                 Ok(end) => ends.push(Some(end)),
                 Err(ImportError::Read(why)) => {
-                    let why = Finding::new(Fate::Skipped, "unreadable", format!("it cannot be read: {why}"));
-                    self.report(Item::skipped("session", file.place.stem(), why).from_file(&file.place.name));
+                    let why =
+                        ImportFinding::new(FindingOutcome::Skipped, "unreadable", format!("it cannot be read: {why}"));
+                    self.report(
+                        ForeignImportItem::skipped("session", file.place.stem(), why).from_file(&file.place.name),
+                    );
                     ends.push(None);
                 }
                 Err(error) => return Err(error),
             }
         }
-        let whole: Vec<(&Scanned, &End)> =
+        let whole: Vec<(&ChatScan, &ImportedChatEnd)> =
             files.iter().zip(&ends).filter_map(|(file, end)| Some((*file, end.as_ref()?))).collect();
         let is_as_it_went = files.iter().all(|file| self.list.has(&file_key(folder, file), &file.hash));
         // A story that was stopped on its way in, with nothing said yet of where it ends, is a new one.
-        let is_begun = |file: &&Scanned| sources.get(&file_key(folder, file)).is_some_and(|known| known.node.is_none());
+        let is_begun =
+            |file: &&ChatScan| sources.get(&file_key(folder, file)).is_some_and(|known| known.node.is_none());
         let is_new = bed.is_new || files.iter().any(is_begun);
         let mut wanted = match story.filter(|_| is_as_it_went) {
             Some(story) => as_it_stood(folder, &whole, &story, &sources),
@@ -142,13 +146,13 @@ impl Work<'_> {
     }
 
     /// What another house says of the story of some files.
-    pub fn story(&self, files: &[&Scanned]) -> Option<Story> {
+    pub fn story(&self, files: &[&ChatScan]) -> Option<ExportIndexSession> {
         let story = files.iter().find_map(|file| file.outline.story)?;
         self.list.story(story).cloned()
     }
 
     /// Whether a file can still be read: a story of which nothing is left begins no session.
-    fn is_there(&mut self, file: &Scanned) -> bool {
+    fn is_there(&mut self, file: &ChatScan) -> bool {
         match file.place.open() {
             Ok(_) => true,
             Err(error) => {
@@ -159,27 +163,36 @@ impl Work<'_> {
     }
 
     /// Says why the story of a file is left where it is.
-    pub fn leave(&mut self, file: &Scanned, session: SessionId) {
+    pub fn leave(&mut self, file: &ChatScan, session: SessionId) {
         let message = "its story lies in the trash: bring it back or delete it for good, and import again";
-        let mut item = Item::skipped("session", file.place.stem(), Finding::new(Fate::Skipped, "in_trash", message));
+        let mut item = ForeignImportItem::skipped(
+            "session",
+            file.place.stem(),
+            ImportFinding::new(FindingOutcome::Skipped, "in_trash", message),
+        );
         item.id = Some(session.to_string());
         self.report(item.from_file(&file.place.name));
     }
 
     /// Writes what a file has and the session has not.
-    async fn grow(&mut self, file: &Scanned, bed: &mut Bed, wanted: &[u64]) -> Result<End, ImportError> {
-        let input = Watched::open(&file.place, &self.way)?;
-        let mut lines = Lines::new(BufReader::with_capacity(1 << 16, input));
+    async fn grow(
+        &mut self,
+        file: &ChatScan,
+        bed: &mut ImportTarget,
+        wanted: &[u64],
+    ) -> Result<ImportedChatEnd, ImportError> {
+        let input = HashingReader::open(&file.place, &self.way)?;
+        let mut lines = ChatFileReader::new(BufReader::with_capacity(1 << 16, input));
         let date = Time(file.oldest.unwrap_or(self.wish.at.0));
         let world = Some(World::default());
-        let mut here = Here { node: bed.root, address: Address::ROOT, world, date, variables: None };
+        let mut here = ChatReadPosition { node: bed.root, address: PathHash::ROOT, world, date, variables: None };
         let before = (self.arrived.totals.messages, bed.left);
         bed.fresh.clear();
         let (mut messages, mut places) = (0, HashMap::from([(0, bed.root)]));
         while let Some((number, line)) = lines.next_line()? {
             let Ok(line) = line else { continue };
             let hash = blake3::hash(line).to_hex();
-            let Ok(Line::Row(row)) = chat::read(line) else { continue };
+            let Ok(ChatFileLine::Row(row)) = chat::read(line) else { continue };
             let hash = hash.as_str().get(..32).unwrap_or_default();
             self.row(file, bed, &mut here, (&row, number, hash)).await?;
             messages += 1;
@@ -191,22 +204,22 @@ impl Work<'_> {
         self.flush(bed).await?;
         let hash = lines.into_input().into_inner().hash();
         let (come, left) = (self.arrived.totals.messages - before.0, bed.left - before.1);
-        Ok(End { node, is_new: bed.fresh.contains(&node), hash, come, left, messages, places })
+        Ok(ImportedChatEnd { node, is_new: bed.fresh.contains(&node), hash, come, left, messages, places })
     }
 
     /// Writes one message, and goes there.
     async fn row(
         &mut self,
-        file: &Scanned,
-        bed: &mut Bed,
-        here: &mut Here,
-        (row, line, hash): (&Row, u64, &str),
+        file: &ChatScan,
+        bed: &mut ImportTarget,
+        here: &mut ChatReadPosition,
+        (row, line, hash): (&ChatFileMessage, u64, &str),
     ) -> Result<(), ImportError> {
         if bed.piece.len() >= PIECE || bed.piece_bytes >= PIECE_BYTES {
             self.flush(bed).await?;
             self.go_on()?;
         }
-        let soil = Soil {
+        let soil = ImportContext {
             session: bed.session,
             owner: self.wish.owner,
             persona: bed.persona.as_ref().map(|persona| persona.id),
@@ -237,7 +250,7 @@ impl Work<'_> {
                 false => Default::default(),
             };
             let speaker = row.speaker_file().and_then(|file| bed.speakers.get(stem(file)).copied()).or(bed.first);
-            let sprout = Sprout {
+            let sprout = ImportAlternative {
                 row,
                 place,
                 alternative,
@@ -251,7 +264,7 @@ impl Work<'_> {
             };
             let draft = soil.node(&sprout, delta);
             bed.piece_bytes += draft.content.len() + 1_000;
-            bed.piece.push(Seedling { parent: here.node, draft, is_enabled: !row.is_hidden, is_chosen });
+            bed.piece.push(ImportedNode { parent: here.node, draft, is_enabled: !row.is_hidden, is_chosen });
         }
         if let Some(address) = addresses.get(row.chosen) {
             (here.node, here.address) = (soil.id(address), *address);
@@ -262,7 +275,7 @@ impl Work<'_> {
     }
 
     /// The world at the place where a reading stands. Below what was there before only the store knows it.
-    async fn world(&mut self, bed: &mut Bed, here: &mut Here) -> Result<World, ImportError> {
+    async fn world(&mut self, bed: &mut ImportTarget, here: &mut ChatReadPosition) -> Result<World, ImportError> {
         if let Some(world) = &here.world {
             return Ok(world.clone());
         }
@@ -271,12 +284,12 @@ impl Work<'_> {
         Ok(world)
     }
 
-    async fn read_world(&mut self, bed: &mut Bed, node: NodeId) -> Result<World, ImportError> {
+    async fn read_world(&mut self, bed: &mut ImportTarget, node: NodeId) -> Result<World, ImportError> {
         self.flush(bed).await?;
         let (owner, session) = (self.wish.owner, bed.session);
         self.store
             .read(move |reader| {
-                let held = reader.session(owner, session)?.ok_or(Refusal::NotFound("the session"))?;
+                let held = reader.session(owner, session)?.ok_or(TreeError::NotFound("the session"))?;
                 let placed = reader.node_or_stashed(&held, node)?;
                 let world = placed.map(|placed| reader.world(&held, &placed)).transpose()?;
                 Ok::<_, ImportError>(world.map(|world| (*world).clone()).unwrap_or_default())
@@ -285,7 +298,12 @@ impl Work<'_> {
     }
 
     /// Where a file ends its variables are those of the chat: a part of its last message, where that is new.
-    async fn leaf(&mut self, file: &Scanned, bed: &mut Bed, mut here: Here) -> Result<NodeId, ImportError> {
+    async fn leaf(
+        &mut self,
+        file: &ChatScan,
+        bed: &mut ImportTarget,
+        mut here: ChatReadPosition,
+    ) -> Result<NodeId, ImportError> {
         let Some(variables) = file.header.variables() else { return Ok(here.node) };
         let mut world = self.world(bed, &mut here).await?;
         let delta = worlds::towards(&mut world, variables);
@@ -302,15 +320,15 @@ impl Work<'_> {
         let id = NodeId::new(super::sprout::id(bed.session, &address));
         if bed.known.insert(id) {
             bed.fresh.insert(id);
-            let mut draft = Draft::new(id, Role::System, Kind::Change, 0, here.date);
+            let mut draft = NodeDraft::new(id, Role::System, Kind::Change, 0, here.date);
             (draft.author, draft.delta) = (Some(self.wish.owner), delta);
-            bed.piece.push(Seedling { parent: here.node, draft, is_enabled: true, is_chosen: false });
+            bed.piece.push(ImportedNode { parent: here.node, draft, is_enabled: true, is_chosen: false });
         }
         Ok(id)
     }
 
     /// Writes what has come together.
-    pub(in crate::transfer) async fn flush(&mut self, bed: &mut Bed) -> Result<(), ImportError> {
+    pub(in crate::transfer) async fn flush(&mut self, bed: &mut ImportTarget) -> Result<(), ImportError> {
         let piece = std::mem::take(&mut bed.piece);
         bed.piece_bytes = 0;
         let messages = |kind: Kind| u64::from(kind != Kind::Change);
@@ -332,20 +350,20 @@ impl Work<'_> {
     /// All of a story is in: its lines get their names, HEAD goes where it belongs, and the files are known.
     async fn finish(
         &mut self,
-        folder: &Folder,
-        whole: &[(&Scanned, &End)],
-        bed: &Bed,
-        mut wanted: Ends,
+        folder: &ChatFolder,
+        whole: &[(&ChatScan, &ImportedChatEnd)],
+        bed: &ImportTarget,
+        mut wanted: NodeImportEnd,
     ) -> Result<(), ImportError> {
         wanted.played = wanted.played.filter(|time| bed.is_new && time.has_date());
         let mut rows = Vec::with_capacity(whole.len());
         for (position, (file, end)) in whole.iter().enumerate() {
-            let mut row = Source::new(file_key(folder, file), bed.session.as_bytes());
+            let mut row = SourceRecord::new(file_key(folder, file), bed.session.as_bytes());
             row.hash = (end.hash == file.hash).then(|| file.hash.as_bytes().to_vec());
             row.node = Some(end.node);
             row.header = Some(Value::Object(file.header.0.clone()).to_string());
             rows.push(row);
-            rows.extend(story_key(folder, file).map(|key| Source::new(key, bed.session.as_bytes())));
+            rows.extend(story_key(folder, file).map(|key| SourceRecord::new(key, bed.session.as_bytes())));
             let joined = if position == 0 { joined(whole) } else { None };
             self.tell(file, end, bed, joined);
         }
@@ -359,7 +377,7 @@ impl Work<'_> {
         self.store
             .write(move |tx| {
                 tx.end_growth(&actor, session, &wanted)?;
-                books.iter().try_for_each(|book| tx.hold(owner, *book, HoldsFor::Session(session)))?;
+                books.iter().try_for_each(|book| tx.hold(owner, *book, BindingTarget::Session(session)))?;
                 rows.iter().try_for_each(|row| tx.put_source(owner, row))
             })
             .await?;
@@ -367,32 +385,40 @@ impl Work<'_> {
     }
 
     /// What is to say of a file.
-    fn tell(&mut self, file: &Scanned, end: &End, bed: &Bed, joined: Option<Finding>) {
-        let mut item = Item::new("session", file.place.stem(), bed.session).from_file(&file.place.name);
+    fn tell(&mut self, file: &ChatScan, end: &ImportedChatEnd, bed: &ImportTarget, joined: Option<ImportFinding>) {
+        let mut item = ForeignImportItem::new("session", file.place.stem(), bed.session).from_file(&file.place.name);
         let message = format!("{} messages; with all alternatives {} are new", file.messages, end.come);
-        item.findings.push(Finding::new(Fate::Works, "messages", message));
+        item.findings.push(ImportFinding::new(FindingOutcome::Works, "messages", message));
         item.findings.extend(joined);
         if file.has_state {
             let message = "the variables of its messages are the world, which goes back and forth with them";
-            item.findings.push(Finding::new(Fate::Translated, "variables", message));
+            item.findings.push(ImportFinding::new(FindingOutcome::Translated, "variables", message));
         }
         if end.left > 0 {
             let message =
                 format!("{} messages go on below what was taken out of the tree here, and were left out", end.left);
-            item.findings.push(Finding::new(Fate::Skipped, "below_taken_out", message).of(end.left));
+            item.findings.push(ImportFinding::new(FindingOutcome::Skipped, "below_taken_out", message).of(end.left));
         }
         item.findings.extend(file.note().map(|note| match bed.note == Some(note) {
-            true => Finding::new(Fate::Works, "author_note", "its author's note goes with the prompts of the story"),
-            false => Finding::new(Fate::Kept, "author_note", "the story has another author's note: this one is kept"),
+            true => ImportFinding::new(
+                FindingOutcome::Works,
+                "author_note",
+                "its author's note goes with the prompts of the story",
+            ),
+            false => ImportFinding::new(
+                FindingOutcome::Kept,
+                "author_note",
+                "the story has another author's note: this one is kept",
+            ),
         }));
         item.findings.extend(file.kept());
         if let Some(book) = file.header.text("world_info") {
             let (_, fate, words) = self.lore_of("the chat", book);
-            item.findings.push(Finding::new(fate, "chat_lorebook", words));
+            item.findings.push(ImportFinding::new(fate, "chat_lorebook", words));
         }
         if end.hash != file.hash {
             let message = "it changed while it was read: import it again to have all of it";
-            item.findings.push(Finding::new(Fate::Skipped, "changed_meanwhile", message));
+            item.findings.push(ImportFinding::new(FindingOutcome::Skipped, "changed_meanwhile", message));
         }
         item.findings.extend(file.findings.iter().cloned());
         self.report(item);
@@ -400,7 +426,7 @@ impl Work<'_> {
 }
 
 /// What a story may be called: a group gives its name to its story, and to each of several with that of the file.
-fn titles(folder: &Folder, files: &[&Scanned], is_only: bool) -> Vec<String> {
+fn titles(folder: &ChatFolder, files: &[&ChatScan], is_only: bool) -> Vec<String> {
     let file = files.first().map(|file| file.place.stem().to_owned()).unwrap_or_default();
     let group = folder.title.as_deref().map(str::trim).filter(|group| !group.is_empty());
     let group = group.map(|group| if is_only { group.to_owned() } else { format!("{group} - {file}") });
@@ -408,18 +434,23 @@ fn titles(folder: &Folder, files: &[&Scanned], is_only: bool) -> Vec<String> {
 }
 
 /// How a story stood in the house that it comes from.
-fn as_it_stood(folder: &Folder, whole: &[(&Scanned, &End)], story: &Story, sources: &HashMap<String, Source>) -> Ends {
-    let find = |spot: &Spot| {
+fn as_it_stood(
+    folder: &ChatFolder,
+    whole: &[(&ChatScan, &ImportedChatEnd)],
+    story: &ExportIndexSession,
+    sources: &HashMap<String, SourceRecord>,
+) -> NodeImportEnd {
+    let find = |spot: &ChatFilePosition| {
         let (file, end) = whole.iter().find(|(file, _)| file_key(folder, file) == spot.file)?;
         Some((*file, end.at(spot.message)?))
     };
     let head = story.head.as_ref().and_then(find);
-    let label = |(name, following, spot): &(String, bool, Spot)| {
+    let label = |(name, following, spot): &(String, bool, ChatFilePosition)| {
         let (_, node) = find(spot)?;
         let before = sources.get(&spot.file).and_then(|source| source.node);
-        Some((name.clone(), Mark { node, following: *following }, before))
+        Some((name.clone(), LabelTarget { node, following: *following }, before))
     };
-    Ends {
+    NodeImportEnd {
         head: head.map(|(_, node)| node),
         labels: story.labels.iter().filter_map(label).collect(),
         played: head.and_then(|(file, _)| file.newest).map(Time),
@@ -429,21 +460,21 @@ fn as_it_stood(folder: &Folder, whole: &[(&Scanned, &End)], story: &Story, sourc
 /// How a story stands that was played elsewhere: at the chat that was open last, else the one that was played last; each of
 /// its files gives its name to its end. In a story that was here the end of an old file is nowhere to go.
 fn as_played(
-    folder: &Folder,
-    whole: &[(&Scanned, &End)],
-    sources: &HashMap<String, Source>,
+    folder: &ChatFolder,
+    whole: &[(&ChatScan, &ImportedChatEnd)],
+    sources: &HashMap<String, SourceRecord>,
     (open, is_new): (Option<&str>, bool),
-) -> Ends {
-    let is_open = |file: &Scanned| Some(file.place.stem()) == open;
+) -> NodeImportEnd {
+    let is_open = |file: &ChatScan| Some(file.place.stem()) == open;
     let ends = whole.iter().filter(|(file, end)| is_new || end.is_new || is_open(file));
     let head = ends.max_by_key(|(file, _)| (is_open(file), file.newest));
     let bookmarks: HashSet<&str> = whole.iter().flat_map(|(file, _)| &file.bookmarks).map(String::as_str).collect();
-    let label = |(file, end): &(&Scanned, &End)| {
+    let label = |(file, end): &(&ChatScan, &ImportedChatEnd)| {
         let before = sources.get(&file_key(folder, file)).and_then(|source| source.node);
         let name: String = file.place.stem().chars().take(LONGEST_NAME).collect();
-        (name, Mark { node: end.node, following: !bookmarks.contains(file.place.stem()) }, before)
+        (name, LabelTarget { node: end.node, following: !bookmarks.contains(file.place.stem()) }, before)
     };
-    Ends {
+    NodeImportEnd {
         head: head.map(|(_, end)| end.node),
         labels: whole.iter().skip(1).map(label).collect(),
         played: head.and_then(|(file, _)| file.newest).map(Time),
@@ -454,11 +485,11 @@ fn as_played(
 const NAMED_FILES: usize = 40;
 
 /// Which files are one story now.
-fn joined(whole: &[(&Scanned, &End)]) -> Option<Finding> {
+fn joined(whole: &[(&ChatScan, &ImportedChatEnd)]) -> Option<ImportFinding> {
     let names: Vec<String> = whole.iter().map(|(file, _)| file.place.file().to_owned()).take(NAMED_FILES).collect();
     let more = whole.len() - names.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let words = format!("{} files are one story: {}{more}", whole.len(), names.join(", "));
-    let finding = || Finding::new(Fate::Translated, "joined", words).of(whole.len()).naming(names);
+    let finding = || ImportFinding::new(FindingOutcome::Translated, "joined", words).of(whole.len()).naming(names);
     (whole.len() > 1).then(finding)
 }

@@ -6,18 +6,18 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use crate::ids::PresetId;
-use crate::interop::preset::{self, PresetError, meaning};
-use crate::interop::{Fate, Finding};
-use crate::store::Preset;
+use crate::interop::preset::{self, PresetImportError, meaning};
+use crate::interop::{FindingOutcome, ImportFinding};
+use crate::store::StoredPreset;
 use crate::tree::preset::{LARGEST, LONGEST_NAME, fits};
 
-use super::super::Item;
-use super::super::house::Place;
+use super::super::ForeignImportItem;
+use super::super::house::SourceFile;
 use super::super::import::ImportError;
-use super::known::Verdict;
-use super::root::Root;
+use super::known::ImportDecision;
+use super::root::DataFolder;
 use super::settings::SETTINGS;
-use super::{Work, unreadable};
+use super::{ForeignImport, unreadable};
 
 /// The folders whose files are presets, and of which kind they are.
 pub const FOLDERS: [(&str, &str); 10] = [
@@ -34,7 +34,7 @@ pub const FOLDERS: [(&str, &str); 10] = [
 ];
 
 /// A preset that was read.
-struct Found<'a> {
+struct FolderPreset<'a> {
     kind: &'static str,
     /// By what it is known again.
     known: String,
@@ -43,20 +43,20 @@ struct Found<'a> {
     body: Map<String, Value>,
 }
 
-impl Work<'_> {
+impl ForeignImport<'_> {
     /// Brings those in that make prompts, before the sessions that choose one of them.
-    pub async fn prompts(&mut self, root: &Root) -> Result<(), ImportError> {
+    pub async fn prompts(&mut self, root: &DataFolder) -> Result<(), ImportError> {
         self.preset_files(root, true).await
     }
 
     /// Brings the other presets in.
-    pub async fn presets(&mut self, root: &Root) -> Result<(), ImportError> {
+    pub async fn presets(&mut self, root: &DataFolder) -> Result<(), ImportError> {
         self.preset_files(root, false).await?;
         self.regular_expressions().await?;
         self.variables().await
     }
 
-    async fn preset_files(&mut self, root: &Root, makes_prompts: bool) -> Result<(), ImportError> {
+    async fn preset_files(&mut self, root: &DataFolder, makes_prompts: bool) -> Result<(), ImportError> {
         for (kind, place) in root.presets.iter().filter(|(kind, _)| (*kind == "openai") == makes_prompts) {
             self.go_on()?;
             match place.read() {
@@ -71,15 +71,15 @@ impl Work<'_> {
     async fn variables(&mut self) -> Result<(), ImportError> {
         let Some(body) = self.settings.variables().cloned() else { return Ok(()) };
         let (known, name) = ("variables/global".to_owned(), "Global variables".to_owned());
-        self.preset(Found { kind: "variables", known, name, file: SETTINGS, body }).await
+        self.preset(FolderPreset { kind: "variables", known, name, file: SETTINGS, body }).await
     }
 
-    async fn preset_file(&mut self, kind: &'static str, place: &Place, bytes: &[u8]) -> Result<(), ImportError> {
+    async fn preset_file(&mut self, kind: &'static str, place: &SourceFile, bytes: &[u8]) -> Result<(), ImportError> {
         let body = match object(bytes) {
             Ok(body) => body,
             Err(why) => {
-                let why = Finding::new(Fate::Skipped, "no_preset", why);
-                self.report(Item::skipped("preset", place.stem(), why).from_file(&place.name));
+                let why = ImportFinding::new(FindingOutcome::Skipped, "no_preset", why);
+                self.report(ForeignImportItem::skipped("preset", place.stem(), why).from_file(&place.name));
                 return Ok(());
             }
         };
@@ -89,7 +89,7 @@ impl Work<'_> {
         if kind == "group" && self.is_same_group(&known, &blake3::hash(bytes)).await? {
             return Ok(());
         }
-        self.preset(Found { kind, known, name, file: &place.name, body }).await
+        self.preset(FolderPreset { kind, known, name, file: &place.name, body }).await
     }
 
     /// The regular expressions that held for all chats, in the order in which they ran.
@@ -100,20 +100,20 @@ impl Work<'_> {
         for (place, script) in all.into_iter().enumerate() {
             self.go_on()?;
             let Value::Object(body) = script else {
-                let why = Finding::new(Fate::Skipped, "no_preset", "it is no regular expression");
-                self.report(Item::skipped("regex", (place + 1).to_string(), why).from_file(SETTINGS));
+                let why = ImportFinding::new(FindingOutcome::Skipped, "no_preset", "it is no regular expression");
+                self.report(ForeignImportItem::skipped("regex", (place + 1).to_string(), why).from_file(SETTINGS));
                 continue;
             };
             let name = said(&body, "scriptName").unwrap_or(REGEX).to_owned();
             let known = regex_key(&body, place, &mut keys);
-            self.preset(Found { kind: "regex", known, name, file: SETTINGS, body }).await?;
+            self.preset(FolderPreset { kind: "regex", known, name, file: SETTINGS, body }).await?;
         }
         Ok(())
     }
 
     /// Keeps a preset, or finds that it is kept already.
-    async fn preset(&mut self, found: Found<'_>) -> Result<(), ImportError> {
-        let Found { kind, known, name, file, body } = found;
+    async fn preset(&mut self, found: FolderPreset<'_>) -> Result<(), ImportError> {
+        let FolderPreset { kind, known, name, file, body } = found;
         if self.went_out::<PresetId>(&known, &preset_mark(&body)).await?.is_some() {
             return Ok(());
         }
@@ -123,23 +123,23 @@ impl Work<'_> {
         let card: Map<String, Value> = card.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         let word = if kind == "regex" { "regex" } else { "preset" };
         if let Err(unfit) = fits(&card) {
-            let why = Finding::new(Fate::Skipped, "unfit", unfit.message);
-            self.report(Item::skipped(word, name, why).from_file(file));
+            let why = ImportFinding::new(FindingOutcome::Skipped, "unfit", unfit.message);
+            self.report(ForeignImportItem::skipped(word, name, why).from_file(file));
             return Ok(());
         }
         let hash = blake3::hash(Value::from(card.clone()).to_string().as_bytes());
         let known = self.known::<PresetId>(known).await?;
-        if self.judge(&known, &hash, (&name, file)) != Verdict::Comes {
+        if self.judge(&known, &hash, (&name, file)) != ImportDecision::Comes {
             return Ok(());
         }
         let (at, is_new) = (self.wish.at, known.held.is_none());
         let id = known.id_or(|| PresetId::new(self.ids.next(at)));
         let source = known.source(id.as_bytes(), Some(hash), &card);
         self.arrived.totals.presets += 1;
-        let mut item = Item::new(word, name, id).from_file(file).with(findings);
-        item.fate = item.findings.first().map_or(Fate::Kept, |finding| finding.fate);
+        let mut item = ForeignImportItem::new(word, name, id).from_file(file).with(findings);
+        item.fate = item.findings.first().map_or(FindingOutcome::Kept, |finding| finding.fate);
         self.report(item);
-        let preset = Preset { id, card, created: at, updated: at };
+        let preset = StoredPreset { id, card, created: at, updated: at };
         self.put(
             source,
             move |tx, owner| {
@@ -174,6 +174,6 @@ fn object(bytes: &[u8]) -> Result<Map<String, Value>, String> {
     }
     match preset::read(bytes).map_err(|error| error.to_string())?.as_mut_slice() {
         [body] => Ok(std::mem::take(body)),
-        _ => Err(PresetError::NoPreset.to_string()),
+        _ => Err(PresetImportError::NoPreset.to_string()),
     }
 }

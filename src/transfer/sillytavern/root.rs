@@ -7,10 +7,10 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::interop::finding::many;
-use crate::interop::{Fate, Finding};
+use crate::interop::{FindingOutcome, ImportFinding};
 
-use super::super::Item;
-use super::super::house::{Found, House, Kind, MOST_ENTRIES, Place, stem};
+use super::super::ForeignImportItem;
+use super::super::house::{ContainerEntry, ContainerEntryKind, FileContainer, MOST_ENTRIES, SourceFile, stem};
 use super::super::import::ImportError;
 use super::presets::FOLDERS;
 use super::settings::SETTINGS;
@@ -29,13 +29,13 @@ const PICTURES: [&str; 5] = ["png", "jpg", "jpeg", "webp", "gif"];
 
 /// The chats of one card, or of one group.
 #[derive(Debug, Clone, Default)]
-pub struct Folder {
+pub struct ChatFolder {
     /// By what they are known again: `chats/Rin`.
     pub key: String,
     /// The files of the cards that play, without ending.
     pub cards: Vec<String>,
     /// The chats, by name.
-    pub chats: Vec<Place>,
+    pub chats: Vec<SourceFile>,
     /// What a group is called.
     pub title: Option<String>,
     /// The chat of a group that was open last.
@@ -44,32 +44,32 @@ pub struct Folder {
 
 /// Everything that is imported.
 #[derive(Debug, Default)]
-pub struct Root {
+pub struct DataFolder {
     /// Cards.
-    pub cards: Vec<Place>,
+    pub cards: Vec<SourceFile>,
     /// Chats.
-    pub folders: Vec<Folder>,
+    pub folders: Vec<ChatFolder>,
     /// Lorebooks.
-    pub worlds: Vec<Place>,
+    pub worlds: Vec<SourceFile>,
     /// The pictures of personas, by their files.
-    pub avatars: BTreeMap<String, Place>,
+    pub avatars: BTreeMap<String, SourceFile>,
     /// Presets, with their kinds.
-    pub presets: Vec<(&'static str, Place)>,
+    pub presets: Vec<(&'static str, SourceFile)>,
     /// What is left aside, and why.
-    pub aside: Vec<Item>,
+    pub aside: Vec<ForeignImportItem>,
     /// What else lies there, and has nothing to do with it.
-    pub others: Vec<Found>,
+    pub others: Vec<ContainerEntry>,
     /// The settings, which name personas and tags.
-    pub settings: Option<Place>,
+    pub settings: Option<SourceFile>,
     /// What went out from here or from another house, or why that is not read.
-    pub list: Option<Result<Place, &'static str>>,
+    pub list: Option<Result<SourceFile, &'static str>>,
     /// What is not even looked at, and why.
-    pub left_out: Vec<Item>,
+    pub left_out: Vec<ForeignImportItem>,
     /// Where the data lies below what was named.
     home: String,
 }
 
-impl Root {
+impl DataFolder {
     /// Looks at a folder of data or at an archive of one, also at one that has a single such folder inside, or at a single
     /// chat.
     ///
@@ -78,7 +78,7 @@ impl Root {
     pub fn find(path: &Path) -> Result<Self, ImportError> {
         let kind = fs::metadata(path)?;
         if kind.is_dir() {
-            return Self::of(&House::Folder(path.to_owned()));
+            return Self::of(&FileContainer::Folder(path.to_owned()));
         }
         if !kind.is_file() {
             return Err(unknown("it is neither a file nor a folder"));
@@ -95,10 +95,10 @@ impl Root {
         if !name.to_ascii_lowercase().ends_with(".jsonl") {
             let bad =
                 |error| unknown(&format!("it is no archive that can be read, and a chat ends in .jsonl: {error}"));
-            return Self::of(&Place::whole(file, name)?.archive().map_err(bad)?);
+            return Self::of(&SourceFile::whole(file, name)?.archive().map_err(bad)?);
         }
-        let chats = vec![Place::whole(file, name.rsplit(['/', '\\']).next().unwrap_or_default())?];
-        let folder = Folder { key: "chats".into(), chats, ..Folder::default() };
+        let chats = vec![SourceFile::whole(file, name.rsplit(['/', '\\']).next().unwrap_or_default())?];
+        let folder = ChatFolder { key: "chats".into(), chats, ..ChatFolder::default() };
         Ok(Self { folders: vec![folder], ..Self::default() })
     }
 
@@ -106,7 +106,7 @@ impl Root {
     ///
     /// # Errors
     /// There is no data in it, or several people's.
-    pub fn of(house: &House) -> Result<Self, ImportError> {
+    pub fn of(house: &FileContainer) -> Result<Self, ImportError> {
         let homes = house.homes()?;
         let home = match homes.as_slice() {
             [] => {
@@ -143,23 +143,24 @@ impl Root {
     }
 
     /// The chats of cards: a folder for each.
-    fn chats(&mut self, house: &House) {
+    fn chats(&mut self, house: &FileContainer) {
         let (folders, others) =
-            self.list(house, "chats").into_iter().partition(|found| matches!(found.kind, Kind::Folder));
+            self.list(house, "chats").into_iter().partition(|found| matches!(found.kind, ContainerEntryKind::Folder));
         self.lay_aside(house, "chats", "in no folder of a card", others);
-        let folders: Vec<Found> = folders;
+        let folders: Vec<ContainerEntry> = folders;
         for found in folders {
             let card = found.name.rsplit('/').next().unwrap_or_default().to_owned();
             let key = format!("chats/{card}");
             let chats = self.files(house, &key, &["jsonl"]);
-            self.folders.push(Folder { key, cards: vec![card], chats, ..Folder::default() });
+            self.folders.push(ChatFolder { key, cards: vec![card], chats, ..ChatFolder::default() });
         }
     }
 
     /// The chats of groups: a file of its own says which chats a group has, and who plays in it.
-    fn groups(&mut self, house: &House) {
+    fn groups(&mut self, house: &FileContainer) {
         let chats = self.files(house, "group chats", &["jsonl"]);
-        let mut chats: BTreeMap<String, Place> = chats.into_iter().map(|chat| (chat.stem().to_owned(), chat)).collect();
+        let mut chats: BTreeMap<String, SourceFile> =
+            chats.into_iter().map(|chat| (chat.stem().to_owned(), chat)).collect();
         for group in self.files(house, "groups", &["json"]) {
             let read = group.read().map_err(|error| error.to_string());
             let value: Result<Value, String> =
@@ -175,34 +176,36 @@ impl Root {
                     self.presets.push(("group", group.clone()));
                     let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
                     let (key, title, open) = (format!("group chats/{}", group.stem()), text("name"), text("chat_id"));
-                    self.folders.push(Folder { key, cards, chats: own, title, open });
+                    self.folders.push(ChatFolder { key, cards, chats: own, title, open });
                 }
                 Err(why) => self.leave_out(&group.name, "bad_group", &format!("it is no group: {why}")),
             }
         }
         if !chats.is_empty() {
             let chats = chats.into_values().collect();
-            self.folders.push(Folder { key: "group chats".into(), chats, ..Folder::default() });
+            self.folders.push(ChatFolder { key: "group chats".into(), chats, ..ChatFolder::default() });
         }
     }
 
     /// What else lies at the top. Some of it has nothing to do with stories, or is made anew from them: it is counted by name
     /// and stays there.
-    fn top(&mut self, house: &House) {
+    fn top(&mut self, house: &FileContainer) {
         let read = ["characters", "chats", "groups", "group chats", "worlds", "User Avatars"];
         let is_read = |name: &str| read.contains(&name) || FOLDERS.iter().any(|(folder, _)| *folder == name);
-        for Found { name, kind } in self.list(house, "") {
+        for ContainerEntry { name, kind } in self.list(house, "") {
             let own = name.rsplit('/').next().unwrap_or_default();
             let is_settings = own.eq_ignore_ascii_case(SETTINGS);
             match kind {
-                Kind::Unread(why) if is_settings => self.leave_out(&name, "unread", why),
-                Kind::File(place) if is_settings && self.settings.is_none() => self.settings = Some(place),
-                Kind::File(place) if own == LIST => self.list = Some(Ok(place)),
-                Kind::Unread(why) if own == LIST => self.list = Some(Err(why)),
+                ContainerEntryKind::Unread(why) if is_settings => self.leave_out(&name, "unread", why),
+                ContainerEntryKind::File(place) if is_settings && self.settings.is_none() => {
+                    self.settings = Some(place)
+                }
+                ContainerEntryKind::File(place) if own == LIST => self.list = Some(Ok(place)),
+                ContainerEntryKind::Unread(why) if own == LIST => self.list = Some(Err(why)),
                 _ if is_read(own) => {}
                 kind => match meaning(own) {
                     Some(meaning) => self.aside.push(aside(own, count(house, &name, &kind), meaning)),
-                    None => self.others.push(Found { name, kind }),
+                    None => self.others.push(ContainerEntry { name, kind }),
                 },
             }
         }
@@ -210,7 +213,7 @@ impl Root {
 
     /// What lies beside the folder of data, and beside what that lies in, is looked at as anything else is; but where the folder
     /// lies inside the program that it is of, that is only counted.
-    fn beside(&mut self, house: &House) {
+    fn beside(&mut self, house: &FileContainer) {
         let home = self.home.clone();
         let parts: Vec<&str> = home.split('/').filter(|part| !part.is_empty()).collect();
         let program = parts.iter().position(|part| *part == "data");
@@ -220,7 +223,8 @@ impl Root {
             above = if above.is_empty() { (*part).to_owned() } else { format!("{above}/{part}") };
             let others = found.into_iter().filter(|found| found.name != above);
             if program.is_some_and(|program| depth >= program) {
-                count_of_program += others.map(|Found { name, kind }| count(house, &name, &kind)).sum::<usize>();
+                count_of_program +=
+                    others.map(|ContainerEntry { name, kind }| count(house, &name, &kind)).sum::<usize>();
             } else {
                 self.others.extend(others);
             }
@@ -232,11 +236,11 @@ impl Root {
     }
 
     /// The files of a folder with some endings, by name; the others are left aside.
-    fn files(&mut self, house: &House, folder: &str, endings: &[&str]) -> Vec<Place> {
+    fn files(&mut self, house: &FileContainer, folder: &str, endings: &[&str]) -> Vec<SourceFile> {
         let (mut files, mut others) = (Vec::new(), Vec::new());
         for found in self.list(house, folder) {
             match found.kind {
-                Kind::File(place) if endings.contains(&place.ending().as_str()) => files.push(place),
+                ContainerEntryKind::File(place) if endings.contains(&place.ending().as_str()) => files.push(place),
                 _ => others.push(found),
             }
         }
@@ -245,18 +249,18 @@ impl Root {
     }
 
     /// Says what of a folder is left where it is: some of it by name.
-    fn lay_aside(&mut self, house: &House, folder: &str, what: &str, others: Vec<Found>) {
+    fn lay_aside(&mut self, house: &FileContainer, folder: &str, what: &str, others: Vec<ContainerEntry>) {
         let (mut count, mut moods, mut names) = (0, 0, Vec::new());
-        for Found { name, kind } in others {
+        for ContainerEntry { name, kind } in others {
             let own = name.rsplit('/').next().unwrap_or_default();
             match kind {
-                Kind::Unread(_) => {}
-                Kind::Folder if folder == "characters" => moods += house.count(&name),
-                Kind::Folder => {
+                ContainerEntryKind::Unread(_) => {}
+                ContainerEntryKind::Folder if folder == "characters" => moods += house.count(&name),
+                ContainerEntryKind::Folder => {
                     count += house.count(&name);
                     names.push(format!("{own}/"));
                 }
-                Kind::File(_) => {
+                ContainerEntryKind::File(_) => {
                     count += 1;
                     names.push(own.to_owned());
                 }
@@ -266,8 +270,8 @@ impl Root {
             let more = if names.len() > EXAMPLES { ", …" } else { "" };
             names.truncate(EXAMPLES);
             let words = format!("left aside: {} {what}: {}{more}", many(count, "file", "files"), names.join(", "));
-            let why = Finding::new(Fate::Skipped, "left_aside", words).of(count);
-            self.aside.push(Item::skipped("file", folder, why).from_file(folder));
+            let why = ImportFinding::new(FindingOutcome::Skipped, "left_aside", words).of(count);
+            self.aside.push(ForeignImportItem::skipped("file", folder, why).from_file(folder));
         }
         if moods > 0 {
             self.aside.push(aside(
@@ -279,7 +283,7 @@ impl Root {
     }
 
     /// What lies in a folder, by name; what is not read is named.
-    fn list(&mut self, house: &House, folder: &str) -> Vec<Found> {
+    fn list(&mut self, house: &FileContainer, folder: &str) -> Vec<ContainerEntry> {
         let path =
             [self.home.as_str(), folder].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
         let (found, is_more) = match house.list(&path) {
@@ -293,7 +297,7 @@ impl Root {
             self.leave_out(folder, "too_many_files", &format!("only {MOST_ENTRIES} of its files are read"));
         }
         for found in found.iter().filter(|_| !folder.is_empty()) {
-            if let Kind::Unread(why) = found.kind {
+            if let ContainerEntryKind::Unread(why) = found.kind {
                 self.leave_out(&found.name, "unread", why);
             }
         }
@@ -301,8 +305,8 @@ impl Root {
     }
 
     fn leave_out(&mut self, name: &str, code: &'static str, why: &str) {
-        let why = Finding::new(Fate::Skipped, code, why);
-        self.left_out.push(Item::skipped("file", name, why).from_file(name));
+        let why = ImportFinding::new(FindingOutcome::Skipped, code, why);
+        self.left_out.push(ForeignImportItem::skipped("file", name, why).from_file(name));
     }
 
     /// The bytes of all chats.
@@ -312,28 +316,37 @@ impl Root {
 }
 
 /// What of an archive is not read.
-pub fn unread(house: &House) -> Vec<Item> {
-    let leave =
-        |name: &str, why: &str| Item::skipped("file", name, Finding::new(Fate::Skipped, "unread", why)).from_file(name);
-    let mut items: Vec<Item> = house.unread().take(NAMED).map(|(name, why)| leave(name, why)).collect();
+pub fn unread(house: &FileContainer) -> Vec<ForeignImportItem> {
+    let leave = |name: &str, why: &str| {
+        ForeignImportItem::skipped("file", name, ImportFinding::new(FindingOutcome::Skipped, "unread", why))
+            .from_file(name)
+    };
+    let mut items: Vec<ForeignImportItem> = house.unread().take(NAMED).map(|(name, why)| leave(name, why)).collect();
     let more = house.unread().skip(NAMED).count();
     if more > 0 {
-        let why = Finding::new(Fate::Skipped, "unread", format!("{more} more entries of the archive are not read"));
-        items.push(Item::skipped("file", "more entries", why.of(more)));
+        let why = ImportFinding::new(
+            FindingOutcome::Skipped,
+            "unread",
+            format!("{more} more entries of the archive are not read"),
+        );
+        items.push(ForeignImportItem::skipped("file", "more entries", why.of(more)));
     }
-    items.extend(house.lost().map(|why| Item::skipped("file", "entries", Finding::new(Fate::Skipped, "lost", why))));
+    items.extend(house.lost().map(|why| {
+        ForeignImportItem::skipped("file", "entries", ImportFinding::new(FindingOutcome::Skipped, "lost", why))
+    }));
     items
 }
 
 /// How many files something is.
-fn count(house: &House, name: &str, kind: &Kind) -> usize {
-    if matches!(kind, Kind::Folder) { house.count(name) } else { 1 }
+fn count(house: &FileContainer, name: &str, kind: &ContainerEntryKind) -> usize {
+    if matches!(kind, ContainerEntryKind::Folder) { house.count(name) } else { 1 }
 }
 
 /// Something of which so much is left where it is.
-pub fn aside(name: &str, count: usize, meaning: &str) -> Item {
+pub fn aside(name: &str, count: usize, meaning: &str) -> ForeignImportItem {
     let words = format!("left aside, {}: {meaning}", many(count, "file", "files"));
-    Item::skipped("file", name, Finding::new(Fate::Skipped, "left_aside", words).of(count)).from_file(name)
+    ForeignImportItem::skipped("file", name, ImportFinding::new(FindingOutcome::Skipped, "left_aside", words).of(count))
+        .from_file(name)
 }
 
 /// Why something of such a folder is left aside.

@@ -5,16 +5,16 @@ use std::io::{self, BufReader, Read};
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use crate::interop::chat::{self, Header, Line, Lines};
+use crate::interop::chat::{self, ChatFileHeader, ChatFileLine, ChatFileReader};
 use crate::interop::finding::many;
-use crate::interop::grove::{Address, Outline};
-use crate::interop::{Fate, Finding, text};
+use crate::interop::grove::{ChatOutline, PathHash};
+use crate::interop::{FindingOutcome, ImportFinding, text};
 use crate::tree::AuthorsNote;
 use crate::tree::bounds::MOST_CHARACTERS;
 
-use super::super::Item;
-use super::super::house::Place;
-use super::Way;
+use super::super::ForeignImportItem;
+use super::super::house::SourceFile;
+use super::ReadProgress;
 
 /// So many bad lines of a file are named one by one; the rest are counted.
 const NAMED_LINES: usize = 20;
@@ -24,10 +24,10 @@ const NAMED_KEYS: usize = 40;
 
 /// What is known of a chat.
 #[derive(Debug)]
-pub struct Scanned {
-    pub place: Place,
-    pub header: Header,
-    pub outline: Outline,
+pub struct ChatScan {
+    pub place: SourceFile,
+    pub header: ChatFileHeader,
+    pub outline: ChatOutline,
     /// The hash of its bytes.
     pub hash: blake3::Hash,
     /// The newest moment in it, in milliseconds.
@@ -46,16 +46,16 @@ pub struct Scanned {
     pub user: Option<String>,
     /// How many messages there are.
     pub messages: u64,
-    pub findings: Vec<Finding>,
+    pub findings: Vec<ImportFinding>,
 }
 
-impl Scanned {
+impl ChatScan {
     /// Reads a chat.
-    pub fn read(place: &Place, zone: &TimeZone, way: &Way) -> io::Result<Self> {
+    pub fn read(place: &SourceFile, zone: &TimeZone, way: &ReadProgress) -> io::Result<Self> {
         let mut found = Self {
             place: place.clone(),
-            header: Header::default(),
-            outline: Outline { name: place.stem().to_owned(), ..Outline::default() },
+            header: ChatFileHeader::default(),
+            outline: ChatOutline { name: place.stem().to_owned(), ..ChatOutline::default() },
             hash: blake3::hash(b""),
             newest: None,
             oldest: None,
@@ -67,22 +67,22 @@ impl Scanned {
             messages: 0,
             findings: Vec::new(),
         };
-        let mut bad = Bad::default();
-        let input = Watched::open(place, way)?;
-        let mut lines = Lines::new(BufReader::with_capacity(1 << 16, input));
-        let mut at = Address::ROOT;
-        let mut halves = Halves::default();
+        let mut bad = SkippedLines::default();
+        let input = HashingReader::open(place, way)?;
+        let mut lines = ChatFileReader::new(BufReader::with_capacity(1 << 16, input));
+        let mut at = PathHash::ROOT;
+        let mut halves = LoneSurrogates::default();
         while let Some((number, line)) = lines.next_line()? {
             halves.look(number, line.as_deref().unwrap_or_default());
             match line.and_then(chat::read) {
-                Ok(Line::Header(header)) if number == 1 => {
+                Ok(ChatFileLine::Header(header)) if number == 1 => {
                     found.outline.parent = header.parent().map(str::to_owned);
                     found.header = header;
                 }
-                Ok(Line::Header(_)) => {
+                Ok(ChatFileLine::Header(_)) => {
                     bad.add(number, "a header in the middle: the messages after it are read on".into())
                 }
-                Ok(Line::Row(row)) => {
+                Ok(ChatFileLine::Row(row)) => {
                     let addresses = found.outline.pass(at, &row);
                     at = addresses.get(row.chosen).copied().unwrap_or(at);
                     found.know(&row, zone);
@@ -96,7 +96,7 @@ impl Scanned {
         Ok(found)
     }
 
-    fn know(&mut self, row: &chat::Row, zone: &TimeZone) {
+    fn know(&mut self, row: &chat::ChatFileMessage, zone: &TimeZone) {
         self.messages += 1;
         self.has_state |= row.alternatives.iter().any(|one| one.variables.is_some());
         let date = row.shown().and_then(|shown| chat::date::read(shown.date.as_ref()?, zone));
@@ -135,20 +135,20 @@ const UNDERSTOOD: [&str; 9] = [
 /// What it says of the author's note.
 const NOTE: [&str; 5] = ["note_prompt", "note_interval", "note_position", "note_depth", "note_role"];
 
-impl Scanned {
+impl ChatScan {
     /// The author's note of the chat.
     pub fn note(&self) -> Option<AuthorsNote> {
         AuthorsNote::of_chat(self.header.0.get("chat_metadata")?.as_object()?)
     }
 
     /// What is to say of a chat in which nobody says anything.
-    pub fn empty(self) -> Item {
-        let why = Finding::new(Fate::Skipped, "empty", "there is no message in it");
-        Item::skipped("session", self.place.stem(), why).from_file(&self.place.name).with(self.findings)
+    pub fn empty(self) -> ForeignImportItem {
+        let why = ImportFinding::new(FindingOutcome::Skipped, "empty", "there is no message in it");
+        ForeignImportItem::skipped("session", self.place.stem(), why).from_file(&self.place.name).with(self.findings)
     }
 
     /// What the header says that is kept and does nothing here.
-    pub fn kept(&self) -> Option<Finding> {
+    pub fn kept(&self) -> Option<ImportFinding> {
         let metadata = self.header.0.get("chat_metadata")?.as_object()?;
         let says = |value: &Value| match value {
             Value::Null => false,
@@ -162,30 +162,30 @@ impl Scanned {
         let keys = metadata.iter().filter(|(key, value)| !is_understood(key) && says(value));
         let keys: Vec<&str> = keys.map(|(key, _)| key.as_str()).take(NAMED_KEYS).collect();
         let message = format!("kept, but does nothing here: {}", keys.join(", "));
-        (!keys.is_empty()).then(|| Finding::new(Fate::Kept, "chat_settings", message).of(keys.len()))
+        (!keys.is_empty()).then(|| ImportFinding::new(FindingOutcome::Kept, "chat_settings", message).of(keys.len()))
     }
 }
 
 /// Lines that are left out.
 #[derive(Default)]
-struct Bad {
-    named: Vec<Finding>,
+struct SkippedLines {
+    named: Vec<ImportFinding>,
     more: usize,
 }
 
-impl Bad {
+impl SkippedLines {
     fn add(&mut self, line: u64, why: String) {
         if self.named.len() < NAMED_LINES {
-            self.named.push(Finding::new(Fate::Skipped, "bad_line", why).at(line));
+            self.named.push(ImportFinding::new(FindingOutcome::Skipped, "bad_line", why).at(line));
         } else {
             self.more += 1;
         }
     }
 
-    fn findings(mut self) -> Vec<Finding> {
+    fn findings(mut self) -> Vec<ImportFinding> {
         if self.more > 0 {
             let more = format!("{} more lines could not be read", self.more);
-            self.named.push(Finding::new(Fate::Skipped, "bad_lines", more).of(self.more));
+            self.named.push(ImportFinding::new(FindingOutcome::Skipped, "bad_lines", more).of(self.more));
         }
         self.named
     }
@@ -193,12 +193,12 @@ impl Bad {
 
 /// Halves of characters in the lines of a file.
 #[derive(Default)]
-struct Halves {
+struct LoneSurrogates {
     first: u64,
     count: usize,
 }
 
-impl Halves {
+impl LoneSurrogates {
     fn look(&mut self, number: u64, line: &[u8]) {
         let here = std::str::from_utf8(line).map_or(0, text::halves);
         if here > 0 && self.count == 0 {
@@ -207,23 +207,24 @@ impl Halves {
         self.count += here;
     }
 
-    fn finding(&self) -> Option<Finding> {
+    fn finding(&self) -> Option<ImportFinding> {
         let words = many(self.count, "half of a character stands", "halves of characters stand");
         let words = format!("{words} in it, first here: U+FFFD takes their place");
-        (self.count > 0).then(|| Finding::new(Fate::Translated, "halves", words).at(self.first).of(self.count))
+        (self.count > 0)
+            .then(|| ImportFinding::new(FindingOutcome::Translated, "halves", words).at(self.first).of(self.count))
     }
 }
 
 /// A file that is hashed and counted as it is read.
-pub struct Watched {
+pub struct HashingReader {
     file: Box<dyn Read>,
     hasher: blake3::Hasher,
-    way: Way,
+    way: ReadProgress,
 }
 
-impl Watched {
+impl HashingReader {
     /// Begins to read.
-    pub fn open(place: &Place, way: &Way) -> io::Result<Self> {
+    pub fn open(place: &SourceFile, way: &ReadProgress) -> io::Result<Self> {
         Ok(Self { file: place.open()?, hasher: blake3::Hasher::new(), way: way.clone() })
     }
 
@@ -233,7 +234,7 @@ impl Watched {
     }
 }
 
-impl Read for Watched {
+impl Read for HashingReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.file.read(buffer)?;
         self.hasher.update(buffer.get(..count).unwrap_or_default());

@@ -8,14 +8,14 @@ use serde_json::{Map, Value};
 use crate::interop::text;
 use crate::prompt::lore;
 
-use super::root::Root;
+use super::root::DataFolder;
 
 /// How the report calls them.
 pub const SETTINGS: &str = "settings.json";
 
 /// The settings. Where there are none they say nothing.
 #[derive(Debug, Default)]
-pub struct Settings {
+pub struct SillyTavernSettings {
     value: Value,
     /// Tags by their ids.
     tags: HashMap<String, String>,
@@ -23,12 +23,12 @@ pub struct Settings {
     file: String,
 }
 
-impl Settings {
+impl SillyTavernSettings {
     /// Reads them.
     ///
     /// # Errors
     /// They cannot be read; the sentence says why.
-    pub fn of(root: &Root) -> Result<Self, String> {
+    pub fn of(root: &DataFolder) -> Result<Self, String> {
         let Some(place) = &root.settings else { return Ok(Self::default()) };
         let bytes = place.read().map_err(|error| error.to_string())?;
         let text = text::decode(&bytes).map_err(|error| error.to_string())?;
@@ -88,7 +88,7 @@ impl Settings {
     }
 
     /// How lorebooks were looked through, where they say anything of it.
-    pub fn lore(&self) -> Option<lore::Settings> {
+    pub fn lore(&self) -> Option<lore::WorldInfoSettings> {
         let rules = self.value.get("world_info_settings").and_then(Value::as_object);
         let vectors = self.value.pointer("/extension_settings/vectors").and_then(Value::as_object);
         let rules = rules.filter(|rules| rules.keys().any(|name| name.starts_with("world_info_")));
@@ -96,7 +96,7 @@ impl Settings {
         if rules.is_none() && vectors.is_none() {
             return None;
         }
-        let read = rules.map(lore::Settings::read).unwrap_or_default();
+        let read = rules.map(lore::WorldInfoSettings::read).unwrap_or_default();
         Some(vectors.map_or_else(|| read.clone(), |vectors| read.clone().with_vectors(vectors)).bounded())
     }
 

@@ -5,16 +5,16 @@ use serde_json::{Map, Value, json};
 
 use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
-use crate::interop::chat::{Alternative, Row};
-use crate::interop::grove::Address;
-use crate::store::Draft;
+use crate::interop::chat::{ChatFileMessage, ChatFileSwipe};
+use crate::interop::grove::PathHash;
+use crate::store::NodeDraft;
 use crate::tree::bounds::LONGEST_SPEAKER;
 use crate::tree::{Delta, Kind, Role};
 
 use super::worlds::STATE;
 
 /// What all nodes of a file have in common.
-pub struct Soil<'a> {
+pub struct ImportContext<'a> {
     pub session: SessionId,
     pub owner: UserId,
     pub persona: Option<PersonaId>,
@@ -23,11 +23,11 @@ pub struct Soil<'a> {
 }
 
 /// One alternative of a message, and where it stands.
-pub struct Sprout<'a> {
-    pub row: &'a Row,
+pub struct ImportAlternative<'a> {
+    pub row: &'a ChatFileMessage,
     pub place: usize,
-    pub alternative: &'a Alternative,
-    pub address: Address,
+    pub alternative: &'a ChatFileSwipe,
+    pub address: PathHash,
     pub line: u64,
     /// The hash of the line.
     pub hash: &'a str,
@@ -38,15 +38,15 @@ pub struct Sprout<'a> {
     pub before: Option<&'a Map<String, Value>>,
 }
 
-impl Soil<'_> {
+impl ImportContext<'_> {
     /// The id that a place in the story has in its session: time-ordered as the session is, so that its rows lie together.
-    pub fn id(&self, address: &Address) -> NodeId {
+    pub fn id(&self, address: &PathHash) -> NodeId {
         NodeId::new(id(self.session, address))
     }
 
     /// The node of an alternative.
-    pub fn node(&self, sprout: &Sprout<'_>, delta: Delta) -> Draft {
-        let Sprout { row, alternative, .. } = *sprout;
+    pub fn node(&self, sprout: &ImportAlternative<'_>, delta: Delta) -> NodeDraft {
+        let ImportAlternative { row, alternative, .. } = *sprout;
         let role = match (row.is_narration(), row.is_user) {
             (true, _) => Role::System,
             (false, true) => Role::User,
@@ -54,7 +54,7 @@ impl Soil<'_> {
         };
         let kind = if sprout.is_first && role == Role::Assistant { Kind::Greeting } else { Kind::Message };
         let seed = uuid::Uuid::from_bytes(*sprout.address.bytes()).as_u64_pair().1;
-        let mut draft = Draft::new(self.id(&sprout.address), role, kind, seed, sprout.created);
+        let mut draft = NodeDraft::new(self.id(&sprout.address), role, kind, seed, sprout.created);
         draft.author = (role == Role::User).then_some(self.owner);
         draft.persona = self.persona.filter(|_| role == Role::User);
         draft.character = sprout.speaker.filter(|_| role == Role::Assistant);
@@ -67,8 +67,8 @@ impl Soil<'_> {
         draft
     }
 
-    fn metadata(&self, sprout: &Sprout<'_>) -> Map<String, Value> {
-        let Sprout { alternative, .. } = *sprout;
+    fn metadata(&self, sprout: &ImportAlternative<'_>) -> Map<String, Value> {
+        let ImportAlternative { alternative, .. } = *sprout;
         let mut metadata = Map::new();
         if let Some(model) = alternative.extra.get("model").filter(|model| model.is_string()) {
             metadata.insert("model".into(), model.clone());
@@ -81,8 +81,8 @@ impl Soil<'_> {
 }
 
 /// What has no place of its own here; `transfer/out/chat.rs` puts it back where it was.
-fn kept(sprout: &Sprout<'_>) -> Map<String, Value> {
-    let Sprout { row, alternative, .. } = *sprout;
+fn kept(sprout: &ImportAlternative<'_>) -> Map<String, Value> {
+    let ImportAlternative { row, alternative, .. } = *sprout;
     let mut kept = Map::new();
     let is_chosen = sprout.place == row.chosen;
     if row.has_swipes || row.alternatives.len() > 1 {
@@ -126,13 +126,13 @@ fn short(name: &str) -> String {
 }
 
 /// The variables of a message but for the state, which has become operations.
-pub fn beside_state(alternative: &Alternative) -> Option<Map<String, Value>> {
+pub fn beside_state(alternative: &ChatFileSwipe) -> Option<Map<String, Value>> {
     let mut variables = alternative.variables.clone()?;
     variables.shift_remove(STATE);
     Some(variables)
 }
 
-fn reasoning(alternative: &Alternative) -> Option<&str> {
+fn reasoning(alternative: &ChatFileSwipe) -> Option<&str> {
     alternative.extra.get("reasoning")?.as_str().filter(|text| !text.is_empty())
 }
 
@@ -142,7 +142,7 @@ pub fn readable(text: &str) -> String {
 }
 
 /// Forty-eight bits of time from the session, and the rest from what is named in it.
-pub fn id(session: SessionId, address: &Address) -> uuid::Uuid {
+pub fn id(session: SessionId, address: &PathHash) -> uuid::Uuid {
     const TIME: u128 = 0xffff_ffff_ffff << 80;
     const VERSION: u128 = 0xf << 76;
     const VARIANT: u128 = 0b11 << 62;

@@ -7,16 +7,16 @@
 
 use serde_json::{Map, Number, Value};
 
-use crate::interop::chat::Alternative;
+use crate::interop::chat::ChatFileSwipe;
 use crate::plugin::mvu;
 use crate::tree::Delta;
-use crate::world::{Change, Operation, Pointer, Rules, World, diff, fold};
+use crate::world::{Pointer, SchemaSet, StateChange, StateOperation, World, diff, fold};
 
 /// Where the variables of messages live.
 pub const STATE: &str = "stat_data";
 
 /// What an alternative does to the world before it, which becomes the world after it.
-pub fn step(world: &mut World, alternative: &Alternative) -> Delta {
+pub fn step(world: &mut World, alternative: &ChatFileSwipe) -> Delta {
     match alternative.variables.as_ref().and_then(|variables| variables.get(STATE)) {
         Some(state) => {
             let wanted = Map::from_iter([(STATE.to_owned(), state.clone())]);
@@ -37,13 +37,13 @@ pub fn towards(world: &mut World, wanted: &Map<String, Value>) -> Delta {
     let changes = diff(&part(now.collect()), &part(wanted.clone()));
     let operations = changes.into_iter().map(|change| {
         let kind = match (&change.before, change.after) {
-            (_, None) => Change::Remove,
-            (before, Some(after)) => added(before.as_ref(), &after).map_or(Change::Set(after), Change::Add),
+            (_, None) => StateChange::Remove,
+            (before, Some(after)) => added(before.as_ref(), &after).map_or(StateChange::Set(after), StateChange::Add),
         };
-        Operation::new(change.path, kind, "", "server")
+        StateOperation::new(change.path, kind, "", "server")
     });
     let mut delta = Delta { operations: operations.collect(), ..Delta::default() };
-    let problems = fold(world, &delta.operations, &Rules::default());
+    let problems = fold(world, &delta.operations, &SchemaSet::default());
     delta.note_problems(&problems);
     delta
 }
@@ -59,9 +59,9 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn alternative(text: &str, state: Value) -> Alternative {
+    fn alternative(text: &str, state: Value) -> ChatFileSwipe {
         let variables = (!state.is_null()).then(|| Map::from_iter([(STATE.to_owned(), state)]));
-        Alternative { text: text.into(), variables, ..Alternative::default() }
+        ChatFileSwipe { text: text.into(), variables, ..ChatFileSwipe::default() }
     }
 
     /// Domain 3.3: what differs becomes operations that lead exactly there, and no more than that.
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(first.operations.len(), 1);
         let next = json!({"hp": [7, "health"], "bag": ["a", "b"]});
         let second = step(&mut world, &alternative("", next.clone()));
-        let told: Vec<Value> = second.operations.iter().map(Operation::to_json).collect();
+        let told: Vec<Value> = second.operations.iter().map(StateOperation::to_json).collect();
         assert_eq!(
             told,
             [

@@ -2,38 +2,38 @@
 
 use serde_json::{Map, Value};
 
-use crate::prompt::preset::{Preset, Unreadable, closest};
-use crate::store::{self, Reader, StoreError};
+use crate::prompt::preset::{Preset, PresetReadError, closest};
+use crate::store::{self, StoreError, StoreReader};
 use crate::tree::Session;
 
 /// The kind of the presets that make prompts.
 const KIND: &str = "openai";
 
 /// A preset that makes prompts; `None` for one of another kind.
-pub fn readable(kept: &store::Preset) -> Option<Result<Preset, Unreadable>> {
+pub fn readable(kept: &store::StoredPreset) -> Option<Result<Preset, PresetReadError>> {
     let is_kind = kept.card.get("kind").and_then(Value::as_str) == Some(KIND);
     let body = kept.card.get("body").and_then(Value::as_object).filter(|_| is_kind)?;
     Some(Preset::read(body))
 }
 
 /// A preset, and why it is used.
-pub struct Chosen {
+pub struct PresetSelection {
     /// The preset as it is now.
     pub preset: Preset,
     /// Why.
-    pub by: By,
+    pub by: PresetReason,
 }
 
 /// Why a preset is used.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct By {
+pub struct PresetReason {
     /// Its id and name; `None` = our own.
     pub kept: Option<(String, String)>,
     /// Which of its names of models it is, where the session chose none.
     pub model: Option<String>,
 }
 
-impl By {
+impl PresetReason {
     /// Whether it is one that somebody keeps.
     pub const fn is_kept(&self) -> bool {
         self.kept.is_some()
@@ -57,11 +57,15 @@ impl By {
 }
 
 /// The preset for a session's prompts to a model that has these names. One that is gone, or no preset any more, is as none.
-pub fn chosen(reader: &mut Reader<'_>, session: &Session, names: &[String]) -> Result<Chosen, StoreError> {
+pub fn chosen(
+    reader: &mut StoreReader<'_>,
+    session: &Session,
+    names: &[String],
+) -> Result<PresetSelection, StoreError> {
     if let Some(id) = session.preset {
         let kept = reader.preset(session.owner, id)?;
         if let Some((preset, kept)) = kept.and_then(|kept| Some((readable(&kept)?.ok()?, said(&kept)))) {
-            return Ok(Chosen { preset, by: By { kept: Some(kept), model: None } });
+            return Ok(PresetSelection { preset, by: PresetReason { kept: Some(kept), model: None } });
         }
     }
     // Those that name the model most closely first; of those that do alike the oldest.
@@ -77,13 +81,13 @@ pub fn chosen(reader: &mut Reader<'_>, session: &Session, names: &[String]) -> R
     for (_, id, model) in close {
         let kept = reader.preset(session.owner, id)?;
         if let Some((preset, kept)) = kept.and_then(|kept| Some((readable(&kept)?.ok()?, said(&kept)))) {
-            return Ok(Chosen { preset, by: By { kept: Some(kept), model: Some(model) } });
+            return Ok(PresetSelection { preset, by: PresetReason { kept: Some(kept), model: Some(model) } });
         }
     }
-    Ok(Chosen { preset: Preset::own(), by: By::default() })
+    Ok(PresetSelection { preset: Preset::own(), by: PresetReason::default() })
 }
 
-fn said(kept: &store::Preset) -> (String, String) {
+fn said(kept: &store::StoredPreset) -> (String, String) {
     let name = kept.card.get("name").and_then(Value::as_str).unwrap_or_default();
     (kept.id.to_string(), name.to_owned())
 }

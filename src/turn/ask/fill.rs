@@ -8,16 +8,16 @@ use serde_json::{Map, Value};
 
 use crate::clock::{SplitMix64, Time};
 use crate::ids::UserId;
-use crate::prompt::Cast;
-use crate::prompt::lore::Call;
-use crate::prompt::macros::{Facts, Macros, Moment, Said, Sizes, Variables};
-use crate::store::{Reader, StoreError};
+use crate::prompt::PromptCast;
+use crate::prompt::lore::LoreAudience;
+use crate::prompt::macros::{MacroContext, MacroEngine, MacroHistory, MacroTime, MacroTokenLimits, MacroVariables};
+use crate::store::{StoreError, StoreReader};
 use crate::tree::{Node, Role};
-use crate::world::{self, Change, Operation, Rules, World, diff};
+use crate::world::{self, SchemaSet, StateChange, StateOperation, World, diff};
 
 use super::note;
 use crate::turn::rules::hooks::SERVER;
-use crate::turn::scene::Scene;
+use crate::turn::scene::TurnSnapshot;
 
 /// The kind of the presets that are variables of all sessions.
 const VARIABLES: &str = "variables";
@@ -26,7 +26,7 @@ const WHY: &str = "a macro in the prompt";
 
 /// What is wanted of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
+pub enum GenerationTask {
     /// A reply.
     Reply,
     /// More of a reply, of which there is this text.
@@ -37,42 +37,42 @@ pub enum Wanted {
 
 /// What a prompt is made for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Purpose {
+pub struct PromptPurpose {
     /// What is wanted.
-    pub wanted: Wanted,
+    pub wanted: GenerationTask,
     /// The number of the reply among those to the same message, from 0: each has its own chance.
     pub number: usize,
 }
 
-impl Purpose {
+impl PromptPurpose {
     /// The first reply to a message.
-    pub const FIRST: Self = Self { wanted: Wanted::Reply, number: 0 };
+    pub const FIRST: Self = Self { wanted: GenerationTask::Reply, number: 0 };
 
     /// What the model is to write of the story's values: there is one call, which writes all of it.
-    pub const fn values(&self) -> Call {
+    pub const fn values(&self) -> LoreAudience {
         match self.wanted {
-            Wanted::Reply | Wanted::More(_) => Call::Whole,
-            Wanted::UsersMessage => Call::Story,
+            GenerationTask::Reply | GenerationTask::More(_) => LoreAudience::Whole,
+            GenerationTask::UsersMessage => LoreAudience::Story,
         }
     }
 
     /// The word for it: `normal`, `swipe`, `continue`, `impersonate`.
     pub const fn word(&self) -> &'static str {
         match self.wanted {
-            Wanted::More(_) => "continue",
-            Wanted::UsersMessage => "impersonate",
-            Wanted::Reply if self.number > 0 => "swipe",
-            Wanted::Reply => "normal",
+            GenerationTask::More(_) => "continue",
+            GenerationTask::UsersMessage => "impersonate",
+            GenerationTask::Reply if self.number > 0 => "swipe",
+            GenerationTask::Reply => "normal",
         }
     }
 }
 
 /// What macros know at a scene.
-pub fn facts(scene: &Scene, sizes: Sizes, model: &str, purpose: &Purpose) -> Facts {
+pub fn facts(scene: &TurnSnapshot, sizes: MacroTokenLimits, model: &str, purpose: &PromptPurpose) -> MacroContext {
     let at = &scene.at.node;
-    Facts {
-        said: Said { version: version(purpose), ..said(scene) },
-        time: Moment { ms: at.created.0, ..Moment::default() },
+    MacroContext {
+        said: MacroHistory { version: version(purpose), ..said(scene) },
+        time: MacroTime { ms: at.created.0, ..MacroTime::default() },
         sizes,
         model: model.to_owned(),
         note: note::of(scene.session(), &scene.cast).text,
@@ -84,7 +84,7 @@ pub fn facts(scene: &Scene, sizes: Sizes, model: &str, purpose: &Purpose) -> Fac
 }
 
 /// Which reply to the same message is written, from 1, and how many there are before it; none for the first.
-fn version(purpose: &Purpose) -> Option<(u64, u64)> {
+fn version(purpose: &PromptPurpose) -> Option<(u64, u64)> {
     let before = u64::try_from(purpose.number).ok().filter(|before| *before > 0)?;
     Some((before + 1, before))
 }
@@ -93,34 +93,34 @@ fn version(purpose: &Purpose) -> Option<(u64, u64)> {
 ///
 /// # Errors
 /// The database fails.
-pub fn globals(reader: &mut Reader<'_>, owner: UserId) -> Result<Map<String, Value>, StoreError> {
+pub fn globals(reader: &mut StoreReader<'_>, owner: UserId) -> Result<Map<String, Value>, StoreError> {
     let kept = reader.preset_bodies(owner, VARIABLES)?.all.into_iter();
     Ok(kept.filter_map(|body| if let Value::Object(body) = body { Some(body) } else { None }).flatten().collect())
 }
 
 /// What was said last on this path.
-fn said(scene: &Scene) -> Said {
+fn said(scene: &TurnSnapshot) -> MacroHistory {
     let sent = || scene.page.nodes.iter().rev().map(|placed| &placed.node).filter(|node| node.is_sent());
     let text = |found: Option<&Node>| found.map(|node| node.content.clone()).unwrap_or_default();
     let is = |role: Role| move |node: &&Node| node.role == role;
-    Said {
+    MacroHistory {
         last: text(sent().next()),
         last_user: text(sent().find(is(Role::User))),
         last_character: text(sent().find(is(Role::Assistant))),
         // The root is no message.
         last_id: sent().next().and_then(|node| u64::try_from(node.depth).ok()?.checked_sub(1)),
         user_spoke: sent().skip(1).find(is(Role::User)).map(|node| node.created.0),
-        ..Said::default()
+        ..MacroHistory::default()
     }
 }
 
 /// Chance at a scene, for one reply there.
-pub fn chance(scene: &Scene, purpose: &Purpose) -> impl FnMut() -> f64 + use<> {
+pub fn chance(scene: &TurnSnapshot, purpose: &PromptPurpose) -> impl FnMut() -> f64 + use<> {
     chance_for(scene, purpose, "")
 }
 
 /// The same for somebody who draws by himself: what he draws moves nobody else's dice.
-pub fn chance_for(scene: &Scene, purpose: &Purpose, who: &str) -> impl FnMut() -> f64 + use<> {
+pub fn chance_for(scene: &TurnSnapshot, purpose: &PromptPurpose, who: &str) -> impl FnMut() -> f64 + use<> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&scene.session().seed.to_le_bytes());
     hasher.update(&scene.at.node.turn.to_le_bytes());
@@ -132,16 +132,16 @@ pub fn chance_for(scene: &Scene, purpose: &Purpose, who: &str) -> impl FnMut() -
 
 /// A message that is told again, filled in. It has its own chance in each session, whoever asks and when, and what it writes
 /// goes nowhere.
-pub fn recalled(scene: &Scene, node: &Node, text: &str) -> String {
+pub fn recalled(scene: &TurnSnapshot, node: &Node, text: &str) -> String {
     if !text.contains(['{', '}', '<']) {
         return text.to_owned();
     }
     let mut hasher = blake3::Hasher::new();
     hasher.update(&scene.session().seed.to_le_bytes());
     hasher.update(node.id.as_bytes());
-    let time = Moment { ms: scene.at.node.created.0, ..Moment::default() };
-    let facts = Facts { time, seed: scene.session().seed, purpose: "normal".into(), ..scene.cast.facts() };
-    Macros::new(&facts, scene.world.vars.clone(), Map::new(), &mut draws(first(&hasher))).fill(text)
+    let time = MacroTime { ms: scene.at.node.created.0, ..MacroTime::default() };
+    let facts = MacroContext { time, seed: scene.session().seed, purpose: "normal".into(), ..scene.cast.facts() };
+    MacroEngine::new(&facts, scene.world.vars.clone(), Map::new(), &mut draws(first(&hasher))).fill(text)
 }
 
 /// The first bytes of a hash, as a seed.
@@ -156,26 +156,30 @@ fn draws(seed: u64) -> impl FnMut() -> f64 + use<> {
 }
 
 /// A text of the beginning, filled in for good.
-pub fn greeting(cast: &Cast, text: &str, globals: &Map<String, Value>, seed: u64, now: Time) -> String {
+pub fn greeting(cast: &PromptCast, text: &str, globals: &Map<String, Value>, seed: u64, now: Time) -> String {
     greeting_in(&World::default(), cast, text, globals, seed, now)
 }
 
 /// The same in the world that a story begins with.
 pub fn greeting_in(
     world: &World,
-    cast: &Cast,
+    cast: &PromptCast,
     text: &str,
     globals: &Map<String, Value>,
     seed: u64,
     now: Time,
 ) -> String {
-    let facts =
-        Facts { time: Moment { ms: now.0, ..Moment::default() }, seed, purpose: "normal".into(), ..cast.facts() };
-    Macros::new(&facts, world.vars.clone(), globals.clone(), &mut draws(seed)).fill(text)
+    let facts = MacroContext {
+        time: MacroTime { ms: now.0, ..MacroTime::default() },
+        seed,
+        purpose: "normal".into(),
+        ..cast.facts()
+    };
+    MacroEngine::new(&facts, world.vars.clone(), globals.clone(), &mut draws(seed)).fill(text)
 }
 
 /// What was written into variables that the schemas declare, as operations.
-pub fn operations(world: &World, rules: &Rules, local: &Variables) -> Vec<Operation> {
+pub fn operations(world: &World, rules: &SchemaSet, local: &MacroVariables) -> Vec<StateOperation> {
     let only = |vars: &Map<String, Value>| {
         let own = local.changed().iter().filter_map(|name| Some((name.clone(), vars.get(name)?.clone())));
         World { vars: own.collect(), ..World::default() }
@@ -185,17 +189,17 @@ pub fn operations(world: &World, rules: &Rules, local: &Variables) -> Vec<Operat
         let (root, schema) = rules.governing(&change.path)?;
         let node = schema.at(change.path.below(root)?)?;
         let change_there = match change.after {
-            Some(value) if takes_text(node) => Change::Set(value),
-            Some(value) => Change::Set(untold(value)),
-            None => Change::Remove,
+            Some(value) if takes_text(node) => StateChange::Set(value),
+            Some(value) => StateChange::Set(untold(value)),
+            None => StateChange::Remove,
         };
-        Some(Operation::new(change.path, change_there, WHY, SERVER))
+        Some(StateOperation::new(change.path, change_there, WHY, SERVER))
     });
     declared.collect()
 }
 
 /// Whether a text may stand there.
-fn takes_text(node: &world::Node) -> bool {
+fn takes_text(node: &world::SchemaNode) -> bool {
     node.kinds().is_empty() || node.kinds().iter().any(|kind| kind.word() == "string")
 }
 
@@ -212,10 +216,10 @@ mod tests {
     use serde_json::json;
     use std::sync::Arc;
 
-    fn rules() -> Rules {
+    fn rules() -> SchemaSet {
         let schema = json!({"type": "object", "properties": {
             "hp": {"type": "integer"}, "name": {"type": "string"}, "bag": {"type": "object", "additionalProperties": {"type": "integer"}}}});
-        Rules::new(vec![(Pointer::from_keys(["combat"]), Arc::new(Schema::parse(schema).unwrap()))]).unwrap()
+        SchemaSet::new(vec![(Pointer::from_keys(["combat"]), Arc::new(Schema::parse(schema).unwrap()))]).unwrap()
     }
 
     /// `domain.md` 6.4: only what a schema declares becomes an operation, as the schema wants it.
@@ -223,12 +227,13 @@ mod tests {
     fn declared_names_become_operations() {
         let vars = json!({"combat": {"hp": 20, "name": "7", "bag": {}, "loose": 1}, "mood": "grey"});
         let world = World { vars: vars.as_object().unwrap().clone(), ..World::default() };
-        let facts = Facts::default();
+        let facts = MacroContext::default();
         let mut draw = || 0.0;
-        let mut macros = Macros::new(&facts, world.vars.clone(), Map::new(), &mut draw);
+        let mut macros = MacroEngine::new(&facts, world.vars.clone(), Map::new(), &mut draw);
         macros.fill("{{setvar::mood::blue}}{{setvar::new::1}}{{addvar::combat.hp::-5}}{{setvar::combat.name::8}}");
         macros.fill("{{setvarkey::combat.bag::rope::2}}{{setvar::combat.loose::2}}");
-        let told: Vec<Value> = operations(&world, &rules(), &macros.local).iter().map(Operation::to_json).collect();
+        let told: Vec<Value> =
+            operations(&world, &rules(), &macros.local).iter().map(StateOperation::to_json).collect();
         let set =
             |path: &str, value: Value| json!({"op": "set", "path": path, "value": value, "why": WHY, "by": SERVER});
         assert_eq!(

@@ -11,24 +11,25 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::ids::{LorebookId, NodeId, UserId};
-use crate::plugin::LoreWish;
+use crate::plugin::LoreSelection;
 use crate::prompt::lore::{
-    Around, Book, Bound, Fired, Outcome, Printed, Said, Scanned, Scope, Settings, Timers, Verdict, Who, Wish, scan,
+    ActiveEntry, LoreHost, LoreOverride, LorePlacement, LoreTimers, LoreVerdict, LorebookScope, ScanBook,
+    ScanCharacter, ScanMessage, ScanOutcome, ScanRequest, ScopedBook, WorldInfoSettings, scan,
 };
-use crate::prompt::{Cast, Measure, preset};
-use crate::store::{HeldBook, HoldsFor, Reader, Show, StoreError};
+use crate::prompt::{PromptCast, TokenMeasure, preset};
+use crate::store::{BindingTarget, HeldBook, PathFilter, StoreError, StoreReader};
 use crate::tree::{Role, book};
-use crate::world::{Change, Operation, Pointer, Section};
+use crate::world::{Pointer, StateChange, StateOperation, WorldSection};
 
-use super::fill::{self, Purpose, Wanted};
-use super::plan::Planned;
-use super::recall::Cue;
-use super::scripted::Scripted;
-use super::shelf::Shelf;
-use super::similar::{self, Found};
+use super::fill::{self, GenerationTask, PromptPurpose};
+use super::plan::PromptPlan;
+use super::recall::PromptRecallQuery;
+use super::scripted::PromptScripts;
+use super::shelf::LorebookCache;
+use super::similar::{self, SimilarEntries};
 use crate::turn::cast;
 use crate::turn::rules::hooks::SERVER;
-use crate::turn::scene::Scene;
+use crate::turn::scene::TurnSnapshot;
 
 /// Messages beyond this are never looked at.
 const MOST_MESSAGES: usize = 1_000;
@@ -52,17 +53,17 @@ const FILES: &str = "characters/";
 
 /// The lorebooks that hold somewhere.
 #[derive(Debug, Default)]
-pub struct Lorebooks {
-    books: Vec<(Scope, Arc<Book>)>,
-    who: Who,
-    settings: Settings,
+pub struct ActiveLorebooks {
+    books: Vec<(LorebookScope, Arc<ScanBook>)>,
+    who: ScanCharacter,
+    settings: WorldInfoSettings,
 }
 
 /// What is looked at beside the books.
 #[derive(Debug)]
-pub struct Heard<'h> {
+pub struct LoreScanContext<'h> {
     /// What was said, oldest first.
-    pub said: &'h [preset::Said],
+    pub said: &'h [preset::HistoryMessage],
     /// Texts of others that lore may look at, too.
     pub open: &'h [String],
     /// Tokens that the whole prompt may take.
@@ -70,57 +71,57 @@ pub struct Heard<'h> {
     /// Tokens that lore takes at most, whatever its own settings say.
     pub most: usize,
     /// What the prompt is made for.
-    pub purpose: &'h Purpose,
+    pub purpose: &'h PromptPurpose,
     /// What texts are measured by.
-    pub measure: &'h Measure,
+    pub measure: &'h TokenMeasure,
     /// What entries may be found by that fit what was said.
-    pub cue: &'h Cue,
+    pub cue: &'h PromptRecallQuery,
     /// What plugins wish.
-    pub wishes: &'h [Wish],
+    pub wishes: &'h [LoreOverride],
 }
 
 /// What fires, and why.
 #[derive(Debug, Clone)]
-pub struct Looked {
+pub struct LoreScanReport {
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: ScanOutcome,
     /// How entries were found that fit what was said; nothing where none may be.
     pub similar: Option<Value>,
 }
 
 /// What lore does to a prompt and to the world.
 #[derive(Debug, Clone, Default)]
-pub struct Called {
+pub struct LorePromptEffects {
     /// Where its texts go.
-    pub lore: preset::Lore,
+    pub lore: preset::PromptLore,
     /// The texts that macros ask for.
     pub outlets: BTreeMap<String, String>,
     /// What is in mind from now on, and which times run.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<StateOperation>,
     /// What is said only to the model that keeps the values, where that is another one.
     pub values: Vec<String>,
     /// What fired and what was stopped, for the trace; nothing where no book holds.
     pub told: Option<Value>,
 }
 
-impl Lorebooks {
+impl ActiveLorebooks {
     /// Those that hold at a scene.
     ///
     /// # Errors
     /// The database fails.
-    pub fn at(reader: &mut Reader<'_>, scene: &Scene, shelf: &Shelf) -> Result<Self, StoreError> {
+    pub fn at(reader: &mut StoreReader<'_>, scene: &TurnSnapshot, shelf: &LorebookCache) -> Result<Self, StoreError> {
         let session = scene.session();
         let card = card(reader, scene)?;
-        let mut held: Vec<(Scope, HeldBook)> = Vec::new();
+        let mut held: Vec<(LorebookScope, HeldBook)> = Vec::new();
         for id in book::of_card(&card) {
-            held.extend(reader.lorebook_version(session.owner, id)?.map(|book| (Scope::Character, book)));
+            held.extend(reader.lorebook_version(session.owner, id)?.map(|book| (LorebookScope::Character, book)));
         }
         let persona = scene.voice.persona.or(session.persona.as_ref().map(|persona| persona.id));
         for (scope, what) in [
-            (Scope::Character, scene.speaker.map(HoldsFor::Character)),
-            (Scope::Global, Some(HoldsFor::Everything)),
-            (Scope::Chat, Some(HoldsFor::Session(session.id))),
-            (Scope::Persona, persona.map(HoldsFor::Persona)),
+            (LorebookScope::Character, scene.speaker.map(BindingTarget::Character)),
+            (LorebookScope::Global, Some(BindingTarget::Everything)),
+            (LorebookScope::Chat, Some(BindingTarget::Session(session.id))),
+            (LorebookScope::Persona, persona.map(BindingTarget::Persona)),
         ] {
             let Some(what) = what else { continue };
             held.extend(reader.holding(session.owner, what)?.into_iter().map(|book| (scope, book)));
@@ -139,10 +140,10 @@ impl Lorebooks {
     /// The database fails.
     pub fn take(
         &mut self,
-        reader: &mut Reader<'_>,
+        reader: &mut StoreReader<'_>,
         owner: UserId,
-        shelf: &Shelf,
-        held: impl IntoIterator<Item = (Scope, HeldBook)>,
+        shelf: &LorebookCache,
+        held: impl IntoIterator<Item = (LorebookScope, HeldBook)>,
     ) -> Result<(), StoreError> {
         for (scope, held) in held {
             let book = match shelf.take(held.id, held.updated) {
@@ -158,7 +159,7 @@ impl Lorebooks {
     }
 
     /// The books, each with what it is bound to.
-    pub fn books(&self) -> impl Iterator<Item = (Scope, &Book)> {
+    pub fn books(&self) -> impl Iterator<Item = (LorebookScope, &ScanBook)> {
         self.books.iter().map(|(scope, book)| (*scope, book.as_ref()))
     }
 
@@ -184,17 +185,17 @@ impl Lorebooks {
     /// The database fails.
     pub fn call(
         &self,
-        reader: &mut Reader<'_>,
-        scene: &Scene,
-        heard: &Heard<'_>,
-        scripted: &mut Scripted<'_, '_>,
-    ) -> Result<Called, StoreError> {
+        reader: &mut StoreReader<'_>,
+        scene: &TurnSnapshot,
+        heard: &LoreScanContext<'_>,
+        scripted: &mut PromptScripts<'_, '_>,
+    ) -> Result<LorePromptEffects, StoreError> {
         if self.books.is_empty() && scene.world.lore.is_empty() {
-            return Ok(Called::default());
+            return Ok(LorePromptEffects::default());
         }
-        let Looked { outcome, similar } = self.outcome(reader, scene, heard, scripted)?;
+        let LoreScanReport { outcome, similar } = self.outcome(reader, scene, heard, scripted)?;
         let outlets = outcome.printed.outlets.iter().map(|(name, texts)| (name.clone(), texts.join("\n")));
-        Ok(Called {
+        Ok(LorePromptEffects {
             outlets: outlets.collect(),
             operations: operations(scene, heard.purpose, &outcome),
             told: (!self.books.is_empty()).then(|| self.told(&outcome, similar, heard.measure)),
@@ -209,21 +210,26 @@ impl Lorebooks {
     /// The database fails.
     pub fn outcome(
         &self,
-        reader: &mut Reader<'_>,
-        scene: &Scene,
-        heard: &Heard<'_>,
-        scripted: &mut Scripted<'_, '_>,
-    ) -> Result<Looked, StoreError> {
+        reader: &mut StoreReader<'_>,
+        scene: &TurnSnapshot,
+        heard: &LoreScanContext<'_>,
+        scripted: &mut PromptScripts<'_, '_>,
+    ) -> Result<LoreScanReport, StoreError> {
         let timers = scene.world.lore.get("timers").cloned().and_then(|timers| serde_json::from_value(timers).ok());
-        let timers: Timers = timers.unwrap_or_default();
-        let counts = timers != Timers::default() || self.books().any(|(_, book)| book.counts_messages());
+        let timers: LoreTimers = timers.unwrap_or_default();
+        let counts = timers != LoreTimers::default() || self.books().any(|(_, book)| book.counts_messages());
         let delay = self.books().map(|(_, book)| book.longest_delay()).max().unwrap_or(0);
-        let reach = Reach { is_running: timers != Timers::default(), delay: i64::try_from(delay).unwrap_or(i64::MAX) };
+        let reach = MessageCountRange {
+            is_running: timers != LoreTimers::default(),
+            delay: i64::try_from(delay).unwrap_or(i64::MAX),
+        };
         let newest_first = heard.said.iter().rev().take(MOST_MESSAGES);
         let texts: Vec<&str> = newest_first.clone().map(|said| said.text.as_str()).collect();
-        let Found { near, told: similar } = self.fitting(reader, &texts, heard.cue)?;
-        let scanned = Scanned {
-            messages: newest_first.map(|said| Said { name: said.name.clone(), text: said.text.clone() }).collect(),
+        let SimilarEntries { near, told: similar } = self.fitting(reader, &texts, heard.cue)?;
+        let scanned = ScanRequest {
+            messages: newest_first
+                .map(|said| ScanMessage { name: said.name.clone(), text: said.text.clone() })
+                .collect(),
             count: if counts { count(reader, scene, heard, reach)? } else { 0 },
             card: cards(&scene.cast),
             injects: heard.open.to_vec(),
@@ -235,24 +241,29 @@ impl Lorebooks {
             near,
             wishes: heard.wishes.to_vec(),
             most: Some(heard.most),
-            ..Scanned::default()
+            ..ScanRequest::default()
         };
         let mut draw = fill::chance_for(scene, heard.purpose, WHY);
-        let outcome = self.scan(&scanned, &timers, &mut Asked::new(scripted, &mut draw, heard.measure));
-        Ok(Looked { outcome, similar })
+        let outcome = self.scan(&scanned, &timers, &mut PromptScanHost::new(scripted, &mut draw, heard.measure));
+        Ok(LoreScanReport { outcome, similar })
     }
 
     /// The entries that fit what was said, the newest of it first.
     ///
     /// # Errors
     /// The database fails.
-    pub fn fitting(&self, reader: &mut Reader<'_>, newest_first: &[&str], cue: &Cue) -> Result<Found, StoreError> {
-        let books: Vec<&Arc<Book>> = self.books.iter().map(|(_, book)| book).collect();
+    pub fn fitting(
+        &self,
+        reader: &mut StoreReader<'_>,
+        newest_first: &[&str],
+        cue: &PromptRecallQuery,
+    ) -> Result<SimilarEntries, StoreError> {
+        let books: Vec<&Arc<ScanBook>> = self.books.iter().map(|(_, book)| book).collect();
         similar::fitting(reader, &books, &self.settings.similar, newest_first, cue)
     }
 
     /// What plugins wish of these books. An entry that is not there, or switched off, is told to who asked for it.
-    pub fn wished(&self, planned: &mut Planned) -> Vec<Wish> {
+    pub fn wished(&self, planned: &mut PromptPlan) -> Vec<LoreOverride> {
         if planned.wishes.is_empty() {
             return Vec::new();
         }
@@ -267,7 +278,7 @@ impl Lorebooks {
             }
         }
         let (mut wishes, mut told) = (Vec::new(), Vec::new());
-        for (run, plugin, LoreWish { entry, is_in }) in &planned.wishes {
+        for (run, plugin, LoreSelection { entry, is_in }) in &planned.wishes {
             let places = places.get(entry.as_str()).map(Vec::as_slice).unwrap_or_default();
             let (name, short) = (if *is_in { "lore" } else { "unlore" }, entry.chars().take(80).collect::<String>());
             if places.is_empty() {
@@ -275,7 +286,7 @@ impl Lorebooks {
             } else if *is_in && places.iter().all(|(.., is_off)| *is_off) {
                 told.push((*run, format!("{name}(\"{short}\"): the entry is switched off")));
             }
-            let wish = |(book, entry, _): &(usize, usize, bool)| Wish {
+            let wish = |(book, entry, _): &(usize, usize, bool)| LoreOverride {
                 book: *book,
                 entry: *entry,
                 is_in: *is_in,
@@ -288,13 +299,18 @@ impl Lorebooks {
     }
 
     /// Looks through the books.
-    pub fn scan(&self, scanned: &Scanned, timers: &Timers, asked: &mut Asked<'_, '_, '_, '_>) -> Outcome {
-        let bound: Vec<Bound<'_>> = self.books().map(|(scope, book)| Bound { scope, book }).collect();
+    pub fn scan(
+        &self,
+        scanned: &ScanRequest,
+        timers: &LoreTimers,
+        asked: &mut PromptScanHost<'_, '_, '_, '_>,
+    ) -> ScanOutcome {
+        let bound: Vec<ScopedBook<'_>> = self.books().map(|(scope, book)| ScopedBook { scope, book }).collect();
         scan(&bound, &self.settings, scanned, timers, asked)
     }
 
     /// What a trace keeps of it.
-    fn told(&self, outcome: &Outcome, similar: Option<Value>, measure: &Measure) -> Value {
+    fn told(&self, outcome: &ScanOutcome, similar: Option<Value>, measure: &TokenMeasure) -> Value {
         let fired = outcome.active.iter().take(MOST_TOLD).map(|fired| Value::Object(told(fired, measure)));
         json!({
             "books": self.named(),
@@ -312,17 +328,17 @@ impl Lorebooks {
     }
 }
 
-fn read(reader: &mut Reader<'_>, owner: UserId, id: LorebookId) -> Result<Option<Arc<Book>>, StoreError> {
+fn read(reader: &mut StoreReader<'_>, owner: UserId, id: LorebookId) -> Result<Option<Arc<ScanBook>>, StoreError> {
     let book = reader.lorebook(owner, id)?;
     Ok(book.map(|book| {
         let name = book.card.get("name").and_then(Value::as_str).unwrap_or_default();
-        Arc::new(Book::read(id.to_string(), name, &book.card))
+        Arc::new(ScanBook::read(id.to_string(), name, &book.card))
     }))
 }
 
 /// The card of who answers as it is now, for it says which books belong to it; of one that is gone the version that the
 /// session keeps.
-fn card(reader: &mut Reader<'_>, scene: &Scene) -> Result<Map<String, Value>, StoreError> {
+fn card(reader: &mut StoreReader<'_>, scene: &TurnSnapshot) -> Result<Map<String, Value>, StoreError> {
     let session = scene.session();
     let Some(own) = cast::speaker(session, scene.speaker) else { return Ok(Map::new()) };
     match reader.character(session.owner, own.id)? {
@@ -332,7 +348,11 @@ fn card(reader: &mut Reader<'_>, scene: &Scene) -> Result<Map<String, Value>, St
 }
 
 /// Who answers, as entries that are for some only name it: by the file that it came in, else by its name; and its tags.
-fn who(reader: &mut Reader<'_>, scene: &Scene, card: &Map<String, Value>) -> Result<Who, StoreError> {
+fn who(
+    reader: &mut StoreReader<'_>,
+    scene: &TurnSnapshot,
+    card: &Map<String, Value>,
+) -> Result<ScanCharacter, StoreError> {
     let sources = match scene.speaker {
         Some(id) => reader.sources_of(scene.session().owner, id.as_bytes())?,
         None => Vec::new(),
@@ -340,35 +360,41 @@ fn who(reader: &mut Reader<'_>, scene: &Scene, card: &Map<String, Value>) -> Res
     let file = sources.iter().find_map(|source| source.name.strip_prefix(FILES));
     let file = file.unwrap_or(&scene.cast.character).to_owned();
     let tags = card.get("tags").and_then(Value::as_array).into_iter().flatten();
-    Ok(Who { file, tags: tags.filter_map(Value::as_str).map(str::to_owned).collect() })
+    Ok(ScanCharacter { file, tags: tags.filter_map(Value::as_str).map(str::to_owned).collect() })
 }
 
 /// How many messages there are to be seen in the story, as far as times need it: from where they were counted last, so
 /// that a deep story costs no more than times last. The first time, and for entries that wait for a long story, as far
 /// as those look.
-fn count(reader: &mut Reader<'_>, scene: &Scene, heard: &Heard<'_>, reach: Reach) -> Result<u64, StoreError> {
+fn count(
+    reader: &mut StoreReader<'_>,
+    scene: &TurnSnapshot,
+    heard: &LoreScanContext<'_>,
+    reach: MessageCountRange,
+) -> Result<u64, StoreError> {
     // A message that a preview pretends to be written stands in no row.
     let (at, unwritten) = match scene.at.n {
         0 => (scene.at.node.parent.map(|parent| reader.node(&scene.held, parent)).transpose()?.flatten(), 1),
         _ => (Some(scene.at.clone()), 0),
     };
-    let continued = u64::from(matches!(heard.purpose.wanted, Wanted::More(_)));
+    let continued = u64::from(matches!(heard.purpose.wanted, GenerationTask::More(_)));
     let Some(at) = at else { return Ok(unwritten + continued) };
-    let last: Option<Tally> = scene.world.lore.get(TALLY).cloned().and_then(|tally| serde_json::from_value(tally).ok());
+    let last: Option<MessageCountMark> =
+        scene.world.lore.get(TALLY).cloned().and_then(|tally| serde_json::from_value(tally).ok());
     let last = last.filter(|_| reach.is_running);
     let until = match &last {
         Some(tally) => reader.node(&scene.held, tally.node)?.map(|placed| placed.n),
         None => None,
     };
     let most = if reach.is_running { FARTHEST } else { reach.delay.clamp(NEAREST, FARTHEST) };
-    let (seen, is_met) = reader.count_up(&at, until, Show::Enabled, most)?;
+    let (seen, is_met) = reader.count_up(&at, until, PathFilter::Enabled, most)?;
     let before = last.filter(|_| is_met).map_or(0, |tally| tally.messages);
     Ok(seen + before + unwritten + continued)
 }
 
 /// How far back messages are counted.
 #[derive(Debug, Clone, Copy)]
-struct Reach {
+struct MessageCountRange {
     /// Times run already: they go by what was counted when they began.
     is_running: bool,
     /// The longest wait of an entry for a story to be long enough.
@@ -377,14 +403,14 @@ struct Reach {
 
 /// What was counted when a time last began or ended: so many messages up to and with this one.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Tally {
+struct MessageCountMark {
     node: NodeId,
     messages: u64,
 }
 
 /// The texts of the cards that an entry may look at, in the order of [`crate::prompt::lore::CARD_TEXTS`], with names
 /// filled in.
-fn cards(cast: &Cast) -> [String; 6] {
+fn cards(cast: &PromptCast) -> [String; 6] {
     let names = cast.names();
     [&cast.persona, &cast.description, &cast.personality, &cast.depth_prompt, &cast.scenario, &cast.creator_notes]
         .map(|text| names.fill(text))
@@ -394,22 +420,26 @@ fn cards(cast: &Cast) -> [String; 6] {
 ///
 /// # Errors
 /// The database fails.
-pub fn settings(reader: &mut Reader<'_>, owner: UserId) -> Result<Settings, StoreError> {
-    Ok(Settings::from_kept(reader.lore_settings(owner)?))
+pub fn settings(reader: &mut StoreReader<'_>, owner: UserId) -> Result<WorldInfoSettings, StoreError> {
+    Ok(WorldInfoSettings::from_kept(reader.lore_settings(owner)?))
 }
 
 /// What activation asks of the rest of a prompt.
-pub struct Asked<'s, 'm, 'a, 'd> {
-    scripted: &'s mut Scripted<'m, 'a>,
+pub struct PromptScanHost<'s, 'm, 'a, 'd> {
+    scripted: &'s mut PromptScripts<'m, 'a>,
     draw: &'d mut dyn FnMut() -> f64,
-    measure: &'d Measure,
+    measure: &'d TokenMeasure,
     /// Tokens of lines that were counted already: what is called up is counted again with each entry.
     counted: HashMap<String, usize>,
 }
 
-impl<'s, 'm, 'a, 'd> Asked<'s, 'm, 'a, 'd> {
+impl<'s, 'm, 'a, 'd> PromptScanHost<'s, 'm, 'a, 'd> {
     /// Asks these.
-    pub fn new(scripted: &'s mut Scripted<'m, 'a>, draw: &'d mut dyn FnMut() -> f64, measure: &'d Measure) -> Self {
+    pub fn new(
+        scripted: &'s mut PromptScripts<'m, 'a>,
+        draw: &'d mut dyn FnMut() -> f64,
+        measure: &'d TokenMeasure,
+    ) -> Self {
         Self { scripted, draw, measure, counted: HashMap::new() }
     }
 
@@ -426,7 +456,7 @@ impl<'s, 'm, 'a, 'd> Asked<'s, 'm, 'a, 'd> {
     }
 }
 
-impl Around for Asked<'_, '_, '_, '_> {
+impl LoreHost for PromptScanHost<'_, '_, '_, '_> {
     fn fill(&mut self, text: &str) -> String {
         self.scripted.macros.fill(text)
     }
@@ -459,12 +489,12 @@ impl Around for Asked<'_, '_, '_, '_> {
 }
 
 /// Tokens of an entry's text; none of an empty one.
-fn tokens(measure: &Measure, text: &str) -> usize {
+fn tokens(measure: &TokenMeasure, text: &str) -> usize {
     if text.is_empty() { 0 } else { measure.text(text) }
 }
 
 /// What somebody is told of an active entry: what it is, why, and how many tokens it takes.
-pub fn told(fired: &Fired, measure: &Measure) -> Map<String, Value> {
+pub fn told(fired: &ActiveEntry, measure: &TokenMeasure) -> Map<String, Value> {
     let mut told = match verdict(&fired.verdict) {
         Value::Object(told) => told,
         _ => Map::new(),
@@ -474,7 +504,7 @@ pub fn told(fired: &Fired, measure: &Measure) -> Map<String, Value> {
 }
 
 /// Where the texts go, as a preset takes them.
-fn placed(printed: Printed) -> preset::Lore {
+fn placed(printed: LorePlacement) -> preset::PromptLore {
     let role = |role: u8| match role {
         1 => Role::User,
         2 => Role::Assistant,
@@ -486,7 +516,7 @@ fn placed(printed: Printed) -> preset::Lore {
         let depth = usize::try_from(group.depth.unwrap_or(DEPTH)).unwrap_or(0);
         (depth, role(group.role), group.entries.join("\n"))
     });
-    preset::Lore {
+    preset::PromptLore {
         before: printed.before,
         after: printed.after,
         note_top: printed.note_top,
@@ -498,36 +528,36 @@ fn placed(printed: Printed) -> preset::Lore {
 }
 
 /// What somebody is told of one entry.
-pub fn verdict(verdict: &Verdict) -> Value {
+pub fn verdict(verdict: &LoreVerdict) -> Value {
     let title = verdict.title.chars().take(LONGEST_TITLE).collect();
-    serde_json::to_value(Verdict { title, ..verdict.clone() }).unwrap_or_default()
+    serde_json::to_value(LoreVerdict { title, ..verdict.clone() }).unwrap_or_default()
 }
 
 /// What is in mind from now on, and which times run, where that is not so already; and with times what they go by.
-fn operations(scene: &Scene, purpose: &Purpose, outcome: &Outcome) -> Vec<Operation> {
+fn operations(scene: &TurnSnapshot, purpose: &PromptPurpose, outcome: &ScanOutcome) -> Vec<StateOperation> {
     let now = &scene.world.lore;
     let active = outcome.active.iter().take(MOST_TOLD).map(|fired| verdict(&fired.verdict)).collect::<Vec<_>>();
     let timers = serde_json::to_value(&outcome.timers).unwrap_or_default();
     let none = |key: &str| match key {
         "active" => json!([]),
-        "timers" => serde_json::to_value(Timers::default()).unwrap_or_default(),
+        "timers" => serde_json::to_value(LoreTimers::default()).unwrap_or_default(),
         _ => Value::Null,
     };
     let set = |(key, value): (&str, Value)| {
         let before = now.get(key).cloned().unwrap_or_else(|| none(key));
-        let change = Change::Set(value.clone());
-        (before != value).then(|| Operation {
-            section: Section::Lore,
-            ..Operation::new(Pointer::from_keys([key]), change, WHY, SERVER)
+        let change = StateChange::Set(value.clone());
+        (before != value).then(|| StateOperation {
+            section: WorldSection::Lore,
+            ..StateOperation::new(Pointer::from_keys([key]), change, WHY, SERVER)
         })
     };
-    let mut operations: Vec<Operation> =
+    let mut operations: Vec<StateOperation> =
         [("active", Value::from(active)), ("timers", timers)].into_iter().filter_map(set).collect();
     let times_changed = operations.iter().any(|operation| operation.path == Pointer::from_keys(["timers"]));
-    if times_changed && outcome.timers != Timers::default() {
+    if times_changed && outcome.timers != LoreTimers::default() {
         // What is continued stands in no row of its own yet.
-        let continued = u64::from(matches!(purpose.wanted, Wanted::More(_)));
-        let tally = Tally { node: scene.at.node.id, messages: outcome.count.saturating_sub(continued) };
+        let continued = u64::from(matches!(purpose.wanted, GenerationTask::More(_)));
+        let tally = MessageCountMark { node: scene.at.node.id, messages: outcome.count.saturating_sub(continued) };
         operations.extend(set((TALLY, serde_json::to_value(tally).unwrap_or_default())));
     }
     operations

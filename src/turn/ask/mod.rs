@@ -25,20 +25,20 @@ pub(super) mod trace;
 
 use serde_json::{Map, Value};
 
-use crate::config::ToolsBy;
-use crate::prompt::Sent;
-use crate::prompt::macros::{Macros, Sizes};
-use crate::prompt::preset::Insert;
+use crate::config::ToolMode;
+use crate::prompt::OutgoingMessage;
+use crate::prompt::macros::{MacroEngine, MacroTokenLimits};
+use crate::prompt::preset::PromptInsert;
 use crate::provider::{self, Endpoint, Request};
-use crate::store::{Reader, StoreError};
+use crate::store::{StoreError, StoreReader};
 use crate::tree::Role;
 
-use crate::turn::scene::Scene;
-use crate::turn::tools::Offers;
-use crate::turn::{Parts, rules::force, tools::spoken};
-use fill::{Purpose, Wanted};
-use room::{Bounds, MOST};
-use trace::Made;
+use crate::turn::scene::TurnSnapshot;
+use crate::turn::tools::ToolOffers;
+use crate::turn::{TurnServices, rules::force, tools::spoken};
+use fill::{GenerationTask, PromptPurpose};
+use room::{MOST, PromptBounds};
+use trace::BuiltPrompt;
 
 /// The slot in which a prompt tells of tools.
 const TOOLS: &str = "tools";
@@ -48,31 +48,31 @@ const TOOLS: &str = "tools";
 /// # Errors
 /// The database fails.
 pub fn prompt(
-    parts: &Parts,
-    reader: &mut Reader<'_>,
-    scene: &mut Scene,
-    bounds: Bounds,
-    purpose: &Purpose,
-) -> Result<Made, StoreError> {
+    parts: &TurnServices,
+    reader: &mut StoreReader<'_>,
+    scene: &mut TurnSnapshot,
+    bounds: PromptBounds,
+    purpose: &PromptPurpose,
+) -> Result<BuiltPrompt, StoreError> {
     let mut planned = plan::plan(parts, reader, scene)?;
     let mut tools = match purpose.wanted {
-        Wanted::Reply if bounds.tools != ToolsBy::Nothing => {
-            Offers::of(&force::players(&scene.rules.plugins, &scene.catalogue))
+        GenerationTask::Reply if bounds.tools != ToolMode::Nothing => {
+            ToolOffers::of(&force::players(&scene.rules.plugins, &scene.catalogue))
         }
-        Wanted::Reply | Wanted::More(_) | Wanted::UsersMessage => Offers::default(),
+        GenerationTask::Reply | GenerationTask::More(_) | GenerationTask::UsersMessage => ToolOffers::default(),
     };
-    if bounds.tools == ToolsBy::Words && !tools.is_empty() {
+    if bounds.tools == ToolMode::Words && !tools.is_empty() {
         tools.are_spoken = true;
         let text = spoken::offer(&tools.wire());
-        planned.inserts.push(Insert { slot: TOOLS.to_owned(), depth: 1, priority: 0, text });
+        planned.inserts.push(PromptInsert { slot: TOOLS.to_owned(), depth: 1, priority: 0, text });
     }
     let budget = bounds.budget.saturating_sub(tools.tokens(&bounds.measure));
-    let bounds = Bounds { budget, ..bounds };
-    let sizes = Sizes { context: bounds.budget + bounds.reply, reply: bounds.reply };
+    let bounds = PromptBounds { budget, ..bounds };
+    let sizes = MacroTokenLimits { context: bounds.budget + bounds.reply, reply: bounds.reply };
     let facts = fill::facts(scene, sizes, &bounds.model, purpose);
     let mut draw = fill::chance(scene, purpose);
     let globals = fill::globals(reader, scene.session().owner)?;
-    let mut macros = Macros::new(&facts, scene.world.vars.clone(), globals, &mut draw);
+    let mut macros = MacroEngine::new(&facts, scene.world.vars.clone(), globals, &mut draw);
     let mut made = ordered::prompt(reader, scene, bounds, (purpose, planned), &mut macros)?;
     made.filled.operations.extend(fill::operations(&scene.world, &scene.rules.rules, &macros.local));
     made.filled.noted = macros.noted;
@@ -87,7 +87,7 @@ pub fn request(
     params: &Map<String, Value>,
     dice_seed: u64,
     model: String,
-    made: &Made,
+    made: &BuiltPrompt,
     endpoint: &Endpoint,
 ) -> Request {
     let mut params = said(&made.samplers, params);
@@ -98,7 +98,7 @@ pub fn request(
     if !MOST.iter().any(is_said) {
         params.insert("max_tokens".into(), made.reply.into());
     }
-    let messages = made.messages.iter().map(|sent| provider::Message {
+    let messages = made.messages.iter().map(|sent| provider::RequestMessage {
         role: role(sent),
         name: sent.name.clone(),
         content: sent.text.clone(),
@@ -112,18 +112,18 @@ fn said(samplers: &Map<String, Value>, params: &Map<String, Value>) -> Map<Strin
     samplers.iter().chain(params).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-fn role(sent: &Sent) -> provider::Role {
+fn role(sent: &OutgoingMessage) -> provider::RequestRole {
     match sent.role {
-        Role::System => provider::Role::System,
-        Role::User => provider::Role::User,
-        Role::Assistant => provider::Role::Assistant,
+        Role::System => provider::RequestRole::System,
+        Role::User => provider::RequestRole::User,
+        Role::Assistant => provider::RequestRole::Assistant,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provider::{Client, Kind};
+    use crate::provider::{ProviderClient, ProviderKind};
     use serde_json::json;
 
     fn endpoint(extra: &Value) -> Endpoint {
@@ -133,7 +133,7 @@ mod tests {
     /// The room that is kept free is what the reply may take; whoever says something else is heard.
     #[test]
     fn the_reply_keeps_to_its_room() {
-        let made = Made { reply: 1_000, ..Made::default() };
+        let made = BuiltPrompt { reply: 1_000, ..BuiltPrompt::default() };
         for (params, extra, expected) in [
             (json!({}), json!({}), json!({"max_tokens": 1_000})),
             (json!({"max_tokens": 200}), json!({}), json!({"max_tokens": 200})),
@@ -143,7 +143,7 @@ mod tests {
         ] {
             let endpoint = endpoint(&extra);
             let request = request(params.as_object().unwrap(), 7, "m".into(), &made, &endpoint);
-            let mut sent = Client::new(Kind::default(), endpoint).wire_params(&request);
+            let mut sent = ProviderClient::new(ProviderKind::default(), endpoint).wire_params(&request);
             assert!(sent.shift_remove("seed").is_some());
             assert_eq!(Value::Object(sent), expected, "{params} {extra}");
         }

@@ -1,68 +1,70 @@
 //! The prompt in the order of a preset, our own where nobody chose one: what [`crate::prompt::preset`] asks for is read here.
 
-use crate::prompt::macros::Macros;
+use crate::prompt::macros::MacroEngine;
 use crate::prompt::preset::{
-    self, Assembled, Cut, Form, Given, Kind, Lore, Naming, Piece, Place, Placed as Text, Preset, Said, Shape, Unfit,
-    Words,
+    self, GenerationType, HistoryMessage, HistoryTruncation, PositionedText as Text, Preset, PromptAssembly,
+    PromptInput, PromptLayout, PromptLore, PromptOverflow, PromptPosition, PromptRenderer, SpeakerNaming, TraceLayout,
+    TracePiece,
 };
-use crate::prompt::{self, Cast, Line, Measure, Sent};
-use crate::store::{Placed, Reader, Show, StoreError};
+use crate::prompt::{self, OutgoingMessage, PromptCast, PromptLine, TokenMeasure};
+use crate::store::{PathFilter, StoreError, StoreReader, StoredNode};
 use crate::tree::Role;
 
-use super::chosen::{By, Chosen, chosen};
-use super::fill::{Purpose, Wanted};
-use super::lore::{Heard, Lorebooks};
+use super::chosen::{PresetReason, PresetSelection, chosen};
+use super::fill::{GenerationTask, PromptPurpose};
+use super::lore::{ActiveLorebooks, LoreScanContext};
 use super::note;
-use super::plan::Planned;
-use super::recall::{self, Recalled};
-use super::room::{self, Bounds, PAGE};
-use super::scripted::Scripted;
-use super::summed::{self, Summed};
-use super::trace::{self, Filled, Made, Order};
-use crate::turn::scene::Scene;
+use super::plan::PromptPlan;
+use super::recall::{self, RecallBlock};
+use super::room::{self, PAGE, PromptBounds};
+use super::scripted::PromptScripts;
+use super::summed::{self, SummaryBlock};
+use super::trace::{self, BuiltPrompt, PromptBlueprint, PromptMacroResult};
+use crate::turn::scene::TurnSnapshot;
 
-/// The prompt at a scene, in the order of its preset.
+/// The prompt at a node, in the order of its preset.
 ///
 /// # Errors
 /// The database fails.
 pub(in crate::turn) fn prompt(
-    reader: &mut Reader<'_>,
-    scene: &mut Scene,
-    bounds: Bounds,
-    (purpose, mut planned): (&Purpose, Planned),
-    macros: &mut Macros<'_>,
-) -> Result<Made, StoreError> {
-    let Chosen { mut preset, by } = chosen(reader, scene.session(), &bounds.names)?;
+    reader: &mut StoreReader<'_>,
+    scene: &mut TurnSnapshot,
+    bounds: PromptBounds,
+    (purpose, mut planned): (&PromptPurpose, PromptPlan),
+    macros: &mut MacroEngine<'_>,
+) -> Result<BuiltPrompt, StoreError> {
+    let PresetSelection { mut preset, by } = chosen(reader, scene.session(), &bounds.names)?;
     let (context, reply, tokens) = all_sizes(&preset, &bounds);
     let for_recall = recall::room(scene, &bounds.recall, tokens).min(preset.own.shares.for_recalled(tokens));
-    let known = summed::Known::at(reader, scene, &bounds.measure)?;
+    let known = summed::BranchSummaries::at(reader, scene, &bounds.measure)?;
     let for_summaries = known.as_ref().map_or(0, |known| known.room(bounds.summaries.share, tokens));
-    let books = Lorebooks::at(reader, scene, &bounds.shelf)?;
+    let books = ActiveLorebooks::at(reader, scene, &bounds.shelf)?;
     let wishes = books.wished(&mut planned);
-    let mut scripted = Scripted::read(reader, scene, &preset, macros)?;
-    let least = (context, books.looks_back());
-    let Newest { kept: newest_first, said: mut history } = newest(reader, scene, &bounds, least, &mut scripted)?;
+    let mut scripted = PromptScripts::read(reader, scene, &preset, macros)?;
+    let newest = newest(reader, scene, &bounds, (context, books.looks_back()), &mut scripted)?;
+    let (newest_first, mut history) = (newest.kept, newest.said);
     history.reverse();
     let last = room::last(reader, newest_first.iter().map(|(placed, _)| placed))?;
     let place = |first: i64| newest_first.iter().rev().position(|(placed, _)| placed.n == first);
-    let cut = Cut::Steps(last.as_ref().and_then(|last| place(last.first)));
-    let (placed, lines): (Vec<Placed>, Vec<Line>) = newest_first.into_iter().rev().unzip();
-    if preset.settings.naming == Naming::AsNeeded {
+    let cut = HistoryTruncation::Steps(last.as_ref().and_then(|last| place(last.first)));
+    let (placed, lines): (Vec<StoredNode>, Vec<PromptLine>) = newest_first.into_iter().rev().unzip();
+    if preset.settings.naming == SpeakerNaming::AsNeeded {
         preset.settings.naming = naming(&lines);
     }
-    if let Wanted::More(text) = &purpose.wanted {
+    if let GenerationTask::More(text) = &purpose.wanted {
         let (name, text) = (scene.cast.character.clone(), text.clone());
-        history.push(scripted.continued(Said { role: Role::Assistant, name, is_other: false, text }));
+        history.push(scripted.continued(HistoryMessage { role: Role::Assistant, name, is_other: false, text }));
     }
     let own = note::of(scene.session(), &scene.cast);
     let open = note::open(&own, scene, scripted.macros);
     let most = preset.own.shares.for_lore(tokens, for_recall);
     let (measure, cue) = (&bounds.measure, &bounds.recall);
-    let heard = Heard { said: &history, open: &open, prompt: tokens, most, purpose, measure, cue, wishes: &wishes };
+    let heard =
+        LoreScanContext { said: &history, open: &open, prompt: tokens, most, purpose, measure, cue, wishes: &wishes };
     let called = books.call(reader, scene, &heard, &mut scripted)?;
     scripted.macros.outlets = Some(called.outlets);
     let status = prompt::status::block(&scene.world, &scene.rules.rules);
-    let given = Given {
+    let given = PromptInput {
         kind: kind(purpose),
         world: &status,
         injected: &planned.inserts,
@@ -77,23 +79,22 @@ pub(in crate::turn) fn prompt(
         aside: for_summaries + for_recall,
         ..given(&scene.cast)
     };
-    let mut words = Texts { macros: &mut *scripted.macros, measure: &bounds.measure };
+    let mut words = MacroTextFiller { macros: &mut *scripted.macros, measure: &bounds.measure };
     let assembled = match preset::assemble(&preset, &given, &mut words) {
         Ok(assembled) => assembled,
-        Err(Unfit { too_large, left }) => {
-            let order = Some(Order { left, by, ..Order::default() });
-            let made = Made { order, scripts: scripted.told(), lore: called.told, planned, ..Made::default() };
-            return Ok(Made { too_large: Some(too_large), ..made });
+        Err(overflow) => {
+            let made = BuiltPrompt { scripts: scripted.told(), lore: called.told, planned, ..BuiltPrompt::default() };
+            return Ok(too_large(overflow, by, made));
         }
     };
     // What a server is told does not change with the preset: one that loads a model for it would load it anew.
-    let Bounds { context, hide_tags, recall: cue, measure, .. } = bounds;
+    let PromptBounds { context, hide_tags, recall: cue, measure, .. } = bounds;
     let first = lines.len().saturating_sub(assembled.kept);
     let begin = placed.get(first).map(|placed| placed.n);
     let for_summaries = for_summaries.min(assembled.aside);
     let summed = match known {
         Some(known) => known.told(reader, scene, &measure, (for_summaries, tokens), (begin, last.as_ref()))?,
-        None => Summed::default(),
+        None => SummaryBlock::default(),
     };
     let for_recall = for_recall.min(assembled.aside.saturating_sub(summed.tokens));
     let looked = (&*placed, &*lines, first);
@@ -103,57 +104,63 @@ pub(in crate::turn) fn prompt(
     made.filled.operations = called.operations.into_iter().chain(summed.operation).collect();
     (made.summed, made.recalled) = (summed.told, recalled.told);
     (made.samplers, made.planned) = (preset.samplers, planned);
-    Ok(Made { reply, context, hide_tags, scripts, lore: called.told, values: called.values, measure, ..made })
+    Ok(BuiltPrompt { reply, context, hide_tags, scripts, lore: called.told, values: called.values, measure, ..made })
 }
 
-const fn kind(purpose: &Purpose) -> Kind {
+/// A prompt whose texts do not fit, with the blueprint that shows what there was no room for.
+fn too_large(overflow: PromptOverflow, by: PresetReason, made: BuiltPrompt) -> BuiltPrompt {
+    let order = Some(PromptBlueprint { left: overflow.left, by, ..PromptBlueprint::default() });
+    BuiltPrompt { order, too_large: Some(overflow.too_large), ..made }
+}
+
+const fn kind(purpose: &PromptPurpose) -> GenerationType {
     match purpose.wanted {
-        Wanted::Reply if purpose.number > 0 => Kind::Swipe,
-        Wanted::More(_) => Kind::Continue,
-        Wanted::UsersMessage => Kind::Impersonate,
-        Wanted::Reply => Kind::Normal,
+        GenerationTask::Reply if purpose.number > 0 => GenerationType::Swipe,
+        GenerationTask::More(_) => GenerationType::Continue,
+        GenerationTask::UsersMessage => GenerationType::Impersonate,
+        GenerationTask::Reply => GenerationType::Normal,
     }
 }
 
 /// What was assembled, with what a trace keeps of it.
 fn made(
     preset: &Preset,
-    by: By,
-    assembled: Assembled,
-    (lines, placed): (&[Line], &[Placed]),
-    cast: &Cast,
-    (summed, recalled): (&Summed, &Recalled),
-) -> Made {
+    by: PresetReason,
+    assembled: PromptAssembly,
+    (lines, placed): (&[PromptLine], &[StoredNode]),
+    cast: &PromptCast,
+    (summed, recalled): (&SummaryBlock, &RecallBlock),
+) -> BuiltPrompt {
     let first = lines.len().saturating_sub(assembled.kept);
     let names = cast.names();
-    let named = |line: &Line| Line { text: names.fill(&line.text), ..line.clone() };
-    let went: Vec<Line> = lines.iter().skip(first).map(named).collect();
-    let is_named = preset.settings.naming == Naming::Before;
-    let shape = Shape { is_named, is_joined: preset.settings.form == Form::Turns };
+    let named = |line: &PromptLine| PromptLine { text: names.fill(&line.text), ..line.clone() };
+    let went: Vec<PromptLine> = lines.iter().skip(first).map(named).collect();
+    let is_named = preset.settings.naming == SpeakerNaming::Before;
+    let shape = TraceLayout { is_named, is_joined: preset.settings.form == PromptLayout::Turns };
     let mut pieces = preset::pieces(&assembled.begun(), &went, first, shape);
     summed.join(&mut pieces);
     recalled.join(&mut pieces, went.len());
     let messages = preset::woven(&pieces, &went, shape);
-    Made {
+    BuiltPrompt {
         stable: stable(&pieces, &went, shape, &messages),
         messages,
         history: placed.iter().skip(first).map(|placed| placed.n).collect(),
         cut: first.checked_sub(1).and_then(|at| placed.get(at)).map(|placed| placed.node.id),
         tokens: assembled.tokens + summed.tokens + recalled.tokens,
-        filled: Filled { names: Some(names), ..Filled::default() },
-        order: Some(Order { pieces, shape, left: assembled.left, by }),
-        ..Made::default()
+        filled: PromptMacroResult { names: Some(names), ..PromptMacroResult::default() },
+        order: Some(PromptBlueprint { pieces, shape, left: assembled.left, by }),
+        ..BuiltPrompt::default()
     }
 }
 
 /// Names stand before texts as soon as two people or two characters are on the path (`domain.md` 2.4).
-fn naming(lines: &[Line]) -> Naming {
+fn naming(lines: &[PromptLine]) -> SpeakerNaming {
     let has_several = [Role::User, Role::Assistant].into_iter().any(|role| {
         let said = lines.iter().filter(|line| line.role == role && !line.text.trim().is_empty());
         let mut names = said.filter_map(|line| line.name.as_deref());
         names.next().is_some_and(|first| names.any(|name| name != first))
     });
-    if has_several { Naming::Before } else { Naming::Never }
+    if has_several { SpeakerNaming::Before } else { SpeakerNaming::Never }
 }
 
 /// What was said before a position, oldest first, as far as lore looks; and the tokens that a prompt there may take.
@@ -161,38 +168,38 @@ fn naming(lines: &[Line]) -> Naming {
 /// # Errors
 /// The database fails.
 pub(in crate::turn) fn said_before(
-    reader: &mut Reader<'_>,
-    scene: &mut Scene,
-    bounds: &Bounds,
+    reader: &mut StoreReader<'_>,
+    scene: &mut TurnSnapshot,
+    bounds: &PromptBounds,
     least: usize,
-    scripted: &mut Scripted<'_, '_>,
-) -> Result<(usize, Vec<Said>), StoreError> {
-    let Chosen { preset, .. } = chosen(reader, scene.session(), &bounds.names)?;
+    scripted: &mut PromptScripts<'_, '_>,
+) -> Result<(usize, Vec<HistoryMessage>), StoreError> {
+    let PresetSelection { preset, .. } = chosen(reader, scene.session(), &bounds.names)?;
     let (context, reply) = sizes(&preset, bounds);
-    let Newest { said, .. } = newest(reader, scene, bounds, (0, least), scripted)?;
+    let NewestMessages { said, .. } = newest(reader, scene, bounds, (0, least), scripted)?;
     Ok((context.saturating_sub(reply), said.into_iter().rev().collect()))
 }
 
 /// How many of the first messages are expected to begin the next prompt too: up to the first part that stands between lines of
 /// the history, for such parts move with it, or to its last line.
-fn stable(pieces: &[Piece], lines: &[Line], shape: Shape, sent: &[Sent]) -> usize {
+fn stable(pieces: &[TracePiece], lines: &[PromptLine], shape: TraceLayout, sent: &[OutgoingMessage]) -> usize {
     let moving = pieces.iter().filter(|piece| piece.at > 0 && !piece.is_over).map(|piece| piece.at).min();
     let last = lines.len().saturating_sub(1);
     let edge = moving.unwrap_or(last).min(last);
-    let stays = |piece: &&Piece| piece.at < edge || (piece.at == 0 && !piece.is_over);
-    let before: Vec<Piece> = pieces.iter().filter(stays).cloned().collect();
+    let stays = |piece: &&TracePiece| piece.at < edge || (piece.at == 0 && !piece.is_over);
+    let before: Vec<TracePiece> = pieces.iter().filter(stays).cloned().collect();
     let stays = preset::woven(&before, lines.get(..edge).unwrap_or_default(), shape);
     stays.iter().zip(sent).take_while(|(stays, sent)| stays == sent).count()
 }
 
 /// The same, and the tokens of the prompt.
-fn all_sizes(preset: &Preset, bounds: &Bounds) -> (usize, usize, usize) {
+fn all_sizes(preset: &Preset, bounds: &PromptBounds) -> (usize, usize, usize) {
     let (context, reply) = sizes(preset, bounds);
     (context, reply, context.saturating_sub(reply))
 }
 
 /// Tokens of context and of the reply: no more than the preset wants, and no more than the model has.
-fn sizes(preset: &Preset, bounds: &Bounds) -> (usize, usize) {
+fn sizes(preset: &Preset, bounds: &PromptBounds) -> (usize, usize) {
     let context = bounds.budget.saturating_add(bounds.reply);
     let context = preset.settings.context.map_or(context, |wanted| wanted.min(context));
     let reply = preset.settings.reply.filter(|_| !bounds.is_reply_said).unwrap_or(bounds.reply);
@@ -201,22 +208,22 @@ fn sizes(preset: &Preset, bounds: &Bounds) -> (usize, usize) {
 
 /// Messages, the newest first.
 #[derive(Default)]
-struct Newest {
+struct NewestMessages {
     /// As they are kept.
-    kept: Vec<(Placed, Line)>,
+    kept: Vec<(StoredNode, PromptLine)>,
     /// As scripts have them.
-    said: Vec<Said>,
+    said: Vec<HistoryMessage>,
 }
 
 /// The newest messages, until there are more than fit, and as many as lore looks at.
 fn newest(
-    reader: &mut Reader<'_>,
-    scene: &mut Scene,
-    bounds: &Bounds,
+    reader: &mut StoreReader<'_>,
+    scene: &mut TurnSnapshot,
+    bounds: &PromptBounds,
     (context, least): (usize, usize),
-    scripted: &mut Scripted<'_, '_>,
-) -> Result<Newest, StoreError> {
-    let mut newest = Newest::default();
+    scripted: &mut PromptScripts<'_, '_>,
+) -> Result<NewestMessages, StoreError> {
+    let mut newest = NewestMessages::default();
     let mut tokens = 0_usize;
     let mut page = std::mem::take(&mut scene.page);
     loop {
@@ -232,27 +239,32 @@ fn newest(
         if before.is_none() || (tokens > context && newest.kept.len() >= least) {
             return Ok(newest);
         }
-        page = reader.page(&scene.held, scene.at.node.id, before, PAGE, Show::Enabled)?;
+        page = reader.page(&scene.held, scene.at.node.id, before, PAGE, PathFilter::Enabled)?;
     }
 }
 
-fn said(line: &Line, cast: &Cast) -> Said {
+fn said(line: &PromptLine, cast: &PromptCast) -> HistoryMessage {
     let own = if line.role == Role::Assistant { &cast.character } else { &cast.user };
     let name = line.name.clone().unwrap_or_else(|| own.clone());
-    Said { role: line.role, is_other: line.role != Role::System && name != *own, name, text: line.text.clone() }
+    HistoryMessage {
+        role: line.role,
+        is_other: line.role != Role::System && name != *own,
+        name,
+        text: line.text.clone(),
+    }
 }
 
 /// What the card wants to stand between the last messages.
-fn card_depth(cast: &Cast) -> Option<Text> {
+fn card_depth(cast: &PromptCast) -> Option<Text> {
     let (depth, role) = cast.depth_place.unwrap_or(prompt::DEPTH);
     let text = cast.depth_prompt.clone();
-    (!text.trim().is_empty()).then_some(Text { text, place: Place::Depth(depth), role })
+    (!text.trim().is_empty()).then_some(Text { text, place: PromptPosition::Depth(depth), role })
 }
 
-fn given(cast: &Cast) -> Given<'_> {
-    const NONE: &Lore = &Lore::NONE;
-    Given {
-        kind: Kind::Normal,
+fn given(cast: &PromptCast) -> PromptInput<'_> {
+    const NONE: &PromptLore = &PromptLore::NONE;
+    PromptInput {
+        kind: GenerationType::Normal,
         user: &cast.user,
         character: &cast.character,
         description: &cast.description,
@@ -262,14 +274,14 @@ fn given(cast: &Cast) -> Given<'_> {
         card_main: &cast.system,
         card_last: &cast.post_history,
         card_depth: card_depth(cast),
-        persona: Text { text: cast.persona.clone(), place: Place::Prompt, role: Role::System },
+        persona: Text { text: cast.persona.clone(), place: PromptPosition::Prompt, role: Role::System },
         note: None,
         lore: NONE,
         history: &[],
         world: "",
         injected: &[],
         filler: "",
-        cut: Cut::Exact,
+        cut: HistoryTruncation::Exact,
         strips_examples: false,
         pins_examples: false,
         has_prefill: false,
@@ -280,12 +292,12 @@ fn given(cast: &Cast) -> Given<'_> {
 }
 
 /// The words of a request, filled in by macros.
-struct Texts<'m, 'a> {
-    macros: &'m mut Macros<'a>,
-    measure: &'m Measure,
+struct MacroTextFiller<'m, 'a> {
+    macros: &'m mut MacroEngine<'a>,
+    measure: &'m TokenMeasure,
 }
 
-impl Words for Texts<'_, '_> {
+impl PromptRenderer for MacroTextFiller<'_, '_> {
     fn fill(&mut self, text: &str) -> String {
         self.macros.fill(text)
     }
@@ -306,18 +318,18 @@ impl Words for Texts<'_, '_> {
 mod tests {
     use super::*;
 
-    fn piece(at: usize, is_over: bool, text: &str) -> Piece {
-        let sent = Sent { role: Role::System, name: None, text: text.to_owned() };
-        Piece { slot: String::new(), at, is_over, sent }
+    fn piece(at: usize, is_over: bool, text: &str) -> TracePiece {
+        let sent = OutgoingMessage { role: Role::System, name: None, text: text.to_owned() };
+        TracePiece { slot: String::new(), at, is_over, sent }
     }
 
     /// `domain.md` 6.3: what a provider is told to keep ends before the first part that moves with the history.
     #[test]
     fn what_stays_ends_before_what_moves() {
-        let line = |text: &str| Line { role: Role::User, name: None, text: text.to_owned() };
+        let line = |text: &str| PromptLine { role: Role::User, name: None, text: text.to_owned() };
         let lines = ["one", "two", "three", "four"].map(line);
-        let check = |pieces: &[Piece], expected: usize| {
-            let shape = Shape::default();
+        let check = |pieces: &[TracePiece], expected: usize| {
+            let shape = TraceLayout::default();
             let sent = preset::woven(pieces, &lines, shape);
             assert_eq!(stable(pieces, &lines, shape, &sent), expected, "{sent:?}");
         };
@@ -326,6 +338,6 @@ mod tests {
         check(&[piece(0, false, "card"), piece(2, false, "note"), piece(4, false, "last word")], 3);
         check(&[piece(0, false, "card"), piece(1, true, "TWO"), piece(4, false, "last word")], 4);
         check(&[], 3);
-        assert_eq!(stable(&[piece(0, false, "card")], &[], Shape::default(), &[]), 0);
+        assert_eq!(stable(&[piece(0, false, "card")], &[], TraceLayout::default(), &[]), 0);
     }
 }

@@ -4,35 +4,39 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::plugin::{Hook, LoreWish, NodeFacts, Outcome};
-use crate::prompt::preset::Insert;
-use crate::store::{Reader, StoreError};
-use crate::tree::Trouble;
+use crate::plugin::{Hook, HookNodeInfo, HookOutcome, LoreSelection};
+use crate::prompt::preset::PromptInsert;
+use crate::store::{StoreError, StoreReader};
+use crate::tree::NodeProblem;
 
-use crate::turn::Parts;
-use crate::turn::rules::hooks::{self, Player, in_order};
+use crate::turn::TurnServices;
+use crate::turn::rules::hooks::{self, ActivePlugin, in_order};
 use crate::turn::rules::strikes;
-use crate::turn::scene::Scene;
+use crate::turn::scene::TurnSnapshot;
 
 /// What plugins want of one prompt.
 #[derive(Debug, Clone, Default)]
-pub struct Planned {
+pub struct PromptPlan {
     /// Their texts.
-    pub inserts: Vec<Insert>,
+    pub inserts: Vec<PromptInsert>,
     /// What they wish of lore: by the place of its run, who, and what.
-    pub wishes: Vec<(usize, String, LoreWish)>,
+    pub wishes: Vec<(usize, String, LoreSelection)>,
     /// What each did, thought and cost.
     pub runs: Vec<Map<String, Value>>,
     /// What failed, for the reply.
-    pub problems: Vec<Trouble>,
+    pub problems: Vec<NodeProblem>,
 }
 
 /// Lets the plugins in force at a scene plan the prompt there. The reply is not there yet: it has a place and no id.
 ///
 /// # Errors
 /// The database fails.
-pub fn plan(parts: &Parts, reader: &mut Reader<'_>, scene: &Scene) -> Result<Planned, StoreError> {
-    let mut planned = Planned::default();
+pub fn plan(
+    parts: &TurnServices,
+    reader: &mut StoreReader<'_>,
+    scene: &TurnSnapshot,
+) -> Result<PromptPlan, StoreError> {
+    let mut planned = PromptPlan::default();
     if !crate::turn::rules::force::players(&scene.rules.plugins, &scene.catalogue)
         .iter()
         .any(|one| one.plugin.has(Hook::Plan))
@@ -42,7 +46,7 @@ pub fn plan(parts: &Parts, reader: &mut Reader<'_>, scene: &Scene) -> Result<Pla
     let at = &scene.at.node;
     let count = |n: i32| u64::try_from(n).unwrap_or(0);
     let facts =
-        NodeFacts { id: String::new(), depth: count(at.depth) + 1, turn: count(at.turn), time: Some(at.created) };
+        HookNodeInfo { id: String::new(), depth: count(at.depth) + 1, turn: count(at.turn), time: Some(at.created) };
     let stage = scene.stage(&scene.rules, facts, 0);
     for player in in_order(&stage.players).into_iter().filter(|player| player.plugin.has(Hook::Plan)) {
         match parts.hooks.look_here(reader, Hook::Plan, &stage, &player, &scene.world)? {
@@ -53,8 +57,8 @@ pub fn plan(parts: &Parts, reader: &mut Reader<'_>, scene: &Scene) -> Result<Pla
     Ok(planned)
 }
 
-impl Planned {
-    fn take(&mut self, player: &Player, outcome: Outcome) {
+impl PromptPlan {
+    fn take(&mut self, player: &ActivePlugin, outcome: HookOutcome) {
         let id = player.plugin.id();
         let mut run = hooks::ran(Hook::Plan, player, &outcome);
         let slots: Vec<&str> = outcome.plan.injected.iter().map(|one| one.slot.as_str()).collect();
@@ -68,7 +72,7 @@ impl Planned {
         }
         let place = self.runs.len();
         self.wishes.extend(outcome.plan.lore.into_iter().map(|wish| (place, id.to_owned(), wish)));
-        self.inserts.extend(outcome.plan.injected.into_iter().map(|one| Insert {
+        self.inserts.extend(outcome.plan.injected.into_iter().map(|one| PromptInsert {
             slot: format!("plugin:{id}:{}", one.slot),
             depth: one.depth,
             priority: one.priority,

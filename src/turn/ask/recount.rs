@@ -3,13 +3,18 @@
 
 use serde_json::{Map, Value};
 
-use super::trace::Made;
-use crate::turn::models::Candidate;
-use crate::turn::{Parts, models::counts};
+use super::trace::BuiltPrompt;
+use crate::turn::models::ModelCandidate;
+use crate::turn::{TurnServices, models::counts};
 
 /// Has a prompt counted by the server of the model that is asked first, and learns from it. Whether it fits, as far as
 /// anybody knows.
-pub async fn fits(parts: &Parts, candidate: &Candidate, params: &Map<String, Value>, made: &mut Made) -> bool {
+pub async fn fits(
+    parts: &TurnServices,
+    candidate: &ModelCandidate,
+    params: &Map<String, Value>,
+    made: &mut BuiltPrompt,
+) -> bool {
     let endpoint = candidate.client.endpoint();
     if made.too_large.is_some() || made.measure.is_exact() {
         return true;

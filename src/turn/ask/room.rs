@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::config::{self, ToolsBy};
-use crate::prompt::Measure;
+use crate::config::{self, ToolMode};
+use crate::prompt::TokenMeasure;
 use crate::provider::Endpoint;
-use crate::store::{Placed, Reader, StoreError};
+use crate::store::{StoreError, StoreReader, StoredNode};
 use crate::tree::Role;
 
-use super::recall::Cue;
-use super::shelf::Shelf;
-use crate::turn::Parts;
-use crate::turn::models::{Candidate, Choice};
+use super::recall::PromptRecallQuery;
+use super::shelf::LorebookCache;
+use crate::turn::TurnServices;
+use crate::turn::models::{ModelCandidate, ModelSelection};
 
 /// History beyond the scene's page is read in pages of so many messages until the budget is full, so that a deep session
 /// costs no more.
@@ -23,7 +23,7 @@ const LOOK_BACK: usize = 8;
 
 /// What a prompt has to keep to.
 #[derive(Debug, Clone)]
-pub struct Bounds {
+pub struct PromptBounds {
     /// Tokens of the whole prompt.
     pub budget: usize,
     /// Tokens that are kept free for the reply.
@@ -39,20 +39,20 @@ pub struct Bounds {
     /// The names that it has: presets may be for one of them.
     pub names: Vec<String>,
     /// What texts are measured by.
-    pub measure: Measure,
+    pub measure: TokenMeasure,
     /// Whether the model can be handed the beginning of its reply.
     pub takes_beginnings: bool,
     /// How all models that may be asked can be told of tools: where one of them can only be told in words, all are, and where
     /// one is not told at all, none is.
-    pub tools: ToolsBy,
+    pub tools: ToolMode,
     /// Whether the request itself says how long a reply may be.
     pub is_reply_said: bool,
     /// Lorebooks that were read already.
-    pub shelf: Arc<Shelf>,
+    pub shelf: Arc<LorebookCache>,
     /// What it may recall by.
-    pub recall: Cue,
+    pub recall: PromptRecallQuery,
     /// How much it may sum up.
-    pub summaries: config::Summaries,
+    pub summaries: config::SummariesConfig,
 }
 
 /// What model servers call the most tokens of a reply.
@@ -72,17 +72,17 @@ pub fn says_reply(params: &Map<String, Value>, endpoint: &Endpoint) -> bool {
 }
 
 /// What the prompt of a request has to keep to: it is made once, and fits whichever of the models answers.
-pub fn bounds(parts: &Parts, choice: &Choice, params: &Map<String, Value>) -> Bounds {
+pub fn bounds(parts: &TurnServices, choice: &ModelSelection, params: &Map<String, Value>) -> PromptBounds {
     let generation = &parts.config.generation;
     let tokens = |tokens: u32| usize::try_from(tokens).unwrap_or(usize::MAX);
-    let context = |candidate: &Candidate| {
+    let context = |candidate: &ModelCandidate| {
         let told = || parts.models.context_length(&candidate.client.endpoint().id, &candidate.model);
         candidate.client.context(params).or_else(told).unwrap_or(tokens(generation.context_tokens))
     };
     let context = choice.candidates().map(context).min().unwrap_or_default();
     let endpoint = choice.first.client.endpoint();
     let reply = room_for_reply(params, endpoint, tokens(generation.reply_tokens), context);
-    Bounds {
+    PromptBounds {
         budget: context.saturating_sub(reply),
         reply,
         context,
@@ -92,7 +92,7 @@ pub fn bounds(parts: &Parts, choice: &Choice, params: &Map<String, Value>) -> Bo
         shelf: Arc::clone(&parts.shelf),
         model: choice.first.model.clone(),
         names: choice.names(),
-        recall: Cue::default(),
+        recall: PromptRecallQuery::default(),
         summaries: parts.config.summaries.clone(),
         takes_beginnings: choice.first.client.takes_beginnings(params),
         tools: choice.candidates().map(|candidate| parts.models.tools(candidate)).max().unwrap_or_default(),
@@ -102,7 +102,7 @@ pub fn bounds(parts: &Parts, choice: &Choice, params: &Map<String, Value>) -> Bo
 
 /// The last prompt on a path.
 #[derive(Debug, Clone, Default)]
-pub struct Last {
+pub struct LastPrompt {
     /// The row at which its history began.
     pub first: i64,
     /// The rows of its history.
@@ -113,13 +113,13 @@ pub struct Last {
 
 /// The last prompt on the path of these messages; `None` where there is none among the newest.
 pub fn last<'p>(
-    reader: &mut Reader<'_>,
-    newest_first: impl Iterator<Item = &'p Placed>,
-) -> Result<Option<Last>, StoreError> {
+    reader: &mut StoreReader<'_>,
+    newest_first: impl Iterator<Item = &'p StoredNode>,
+) -> Result<Option<LastPrompt>, StoreError> {
     for placed in newest_first.filter(|placed| placed.node.role == Role::Assistant).take(LOOK_BACK) {
         let Some(outline) = reader.trace_outline(placed)? else { continue };
         if let Some(first) = outline.history.first().copied() {
-            return Ok(Some(Last { first, history: outline.history, head: outline.head }));
+            return Ok(Some(LastPrompt { first, history: outline.history, head: outline.head }));
         }
     }
     Ok(None)

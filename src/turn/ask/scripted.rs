@@ -7,16 +7,19 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::ids::CharacterId;
-use crate::prompt::macros::Macros;
-use crate::prompt::preset::{Preset, Said};
-use crate::prompt::scripts::{Came, Filler, MOST, Note, Place, Scope, Script, Scripts, Why, placement};
-use crate::store::{Held, Reader, StoreError};
+use crate::prompt::macros::MacroEngine;
+use crate::prompt::preset::{HistoryMessage, Preset};
+use crate::prompt::scripts::{
+    MOST, MacroFiller, RegexScript, RegexScriptSet, ScriptNote, ScriptPlacement, ScriptScope, ScriptSkipReason,
+    TextOrigin, placement,
+};
+use crate::store::{StoreError, StoreReader, StoredSession};
 use crate::tree::{Kind, Node, Role, Session};
 
-use super::chosen::{Chosen, chosen};
+use super::chosen::{PresetSelection, chosen};
 use super::fill;
-use crate::turn::cast::{self, Voice};
-use crate::turn::scene::Scene;
+use crate::turn::cast::{self, UserPersona};
+use crate::turn::scene::TurnSnapshot;
 
 /// The kind of the presets that are scripts of a user's own.
 const KIND: &str = "regex";
@@ -28,37 +31,37 @@ const LONGEST_NAME: usize = 100;
 const VERSIONS: usize = 16;
 
 /// The scripts of one prompt, with its macros.
-pub struct Scripted<'m, 'a> {
-    scripts: Scripts,
+pub struct PromptScripts<'m, 'a> {
+    scripts: RegexScriptSet,
     /// Whether some of the user's own were not read, because there are too many.
     is_cut: bool,
     /// The macros of the same prompt.
-    pub macros: &'m mut Macros<'a>,
+    pub macros: &'m mut MacroEngine<'a>,
 }
 
-impl<'m, 'a> Scripted<'m, 'a> {
+impl<'m, 'a> PromptScripts<'m, 'a> {
     /// The scripts at a scene, whose prompt is made by this preset.
     ///
     /// # Errors
     /// The database fails.
     pub fn read(
-        reader: &mut Reader<'_>,
-        scene: &Scene,
+        reader: &mut StoreReader<'_>,
+        scene: &TurnSnapshot,
         preset: &Preset,
-        macros: &'m mut Macros<'a>,
+        macros: &'m mut MacroEngine<'a>,
     ) -> Result<Self, StoreError> {
         let session = scene.session();
         let own = reader.preset_bodies(session.owner, KIND)?;
-        let mut scripts = Scripts::default();
-        scripts.add(Scope::Global, true, &own.all);
-        scripts.add(Scope::Preset, session.scripts.preset, &preset.scripts);
-        scripts.add(Scope::Card, session.scripts.card, &scene.cast.scripts);
+        let mut scripts = RegexScriptSet::default();
+        scripts.add(ScriptScope::Global, true, &own.all);
+        scripts.add(ScriptScope::Preset, session.scripts.preset, &preset.scripts);
+        scripts.add(ScriptScope::Card, session.scripts.card, &scene.cast.scripts);
         Ok(Self { scripts, is_cut: own.is_cut, macros })
     }
 
     /// No scripts at all, where there is no story.
-    pub fn none(macros: &'m mut Macros<'a>) -> Self {
-        Self { scripts: Scripts::default(), is_cut: false, macros }
+    pub fn none(macros: &'m mut MacroEngine<'a>) -> Self {
+        Self { scripts: RegexScriptSet::default(), is_cut: false, macros }
     }
 
     /// A message of the history as it is sent; `depth` messages that are sent stand behind it.
@@ -67,12 +70,12 @@ impl<'m, 'a> Scripted<'m, 'a> {
     /// The database fails.
     pub fn said(
         &mut self,
-        reader: &mut Reader<'_>,
-        held: &Held,
+        reader: &mut StoreReader<'_>,
+        held: &StoredSession,
         node: &Node,
-        said: Said,
+        said: HistoryMessage,
         depth: usize,
-    ) -> Result<Said, StoreError> {
+    ) -> Result<HistoryMessage, StoreError> {
         if self.scripts.is_empty() {
             return Ok(said);
         }
@@ -81,22 +84,22 @@ impl<'m, 'a> Scripted<'m, 'a> {
     }
 
     /// The reply that is gone on from, which stands behind all that counts.
-    pub fn continued(&mut self, said: Said) -> Said {
-        self.changed(said, Came::Written, -1)
+    pub fn continued(&mut self, said: HistoryMessage) -> HistoryMessage {
+        self.changed(said, TextOrigin::Written, -1)
     }
 
     /// What an entry of a lorebook says, macros filled in; only what stands in the history has a depth.
     pub fn lore(&mut self, text: String, depth: Option<i64>) -> String {
-        let place = Place { placement: placement::LORE, depth, speaker: None };
-        self.scripts.sent(&text, Came::Done, place, &mut *self.macros).unwrap_or(text)
+        let place = ScriptPlacement { placement: placement::LORE, depth, speaker: None };
+        self.scripts.sent(&text, TextOrigin::Done, place, &mut *self.macros).unwrap_or(text)
     }
 
-    fn changed(&mut self, said: Said, came: Came, depth: i64) -> Said {
+    fn changed(&mut self, said: HistoryMessage, came: TextOrigin, depth: i64) -> HistoryMessage {
         let placement = if said.role == Role::User { placement::USER } else { placement::REPLY };
         let speaker = Some(said.name.as_str()).filter(|_| said.is_other && said.role == Role::Assistant);
-        let place = Place { placement, depth: Some(depth), speaker };
+        let place = ScriptPlacement { placement, depth: Some(depth), speaker };
         match self.scripts.sent(&said.text, came, place, &mut *self.macros) {
-            Some(text) => Said { text, ..said },
+            Some(text) => HistoryMessage { text, ..said },
             None => said,
         }
     }
@@ -106,8 +109,8 @@ impl<'m, 'a> Scripted<'m, 'a> {
         let mut told: Vec<Value> = self.scripts.notes().take(MOST_TOLD).map(told).collect();
         if self.is_cut {
             let message = "there are more megabytes of scripts than are read: the newest are left out";
-            let why = Why::TooMany.word();
-            told.push(json!({"scope": Scope::Global.word(), "changed": 0, "why": why, "message": message}));
+            let why = ScriptSkipReason::TooMany.word();
+            told.push(json!({"scope": ScriptScope::Global.word(), "changed": 0, "why": why, "message": message}));
         }
         told
     }
@@ -115,15 +118,15 @@ impl<'m, 'a> Scripted<'m, 'a> {
 
 /// A script that has a part in a session, or would have if it were allowed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Known {
+pub struct ScopedScript {
     /// Where it comes from.
-    pub scope: Scope,
+    pub scope: ScriptScope,
     /// The character whose card it came with; `None` = it came with none.
     pub character: Option<CharacterId>,
     /// The name of the preset or character that it came with; empty for the user's own.
     pub whose: String,
     /// What it says.
-    pub script: Script,
+    pub script: RegexScript,
 }
 
 /// The scripts that have a part in a session whose model has these names, in the order in which they run, those of each of its
@@ -131,34 +134,38 @@ pub struct Known {
 ///
 /// # Errors
 /// The database fails, or a card that the session keeps is not there any more.
-pub fn known(reader: &mut Reader<'_>, session: &Session, names: &[String]) -> Result<Vec<Known>, StoreError> {
+pub fn known(
+    reader: &mut StoreReader<'_>,
+    session: &Session,
+    names: &[String],
+) -> Result<Vec<ScopedScript>, StoreError> {
     let mut all = Vec::new();
-    let mut take = |scope: Scope, character: Option<CharacterId>, whose: &str, list: &[Value]| {
-        let known = |script| Known { scope, character, whose: whose.to_owned(), script };
+    let mut take = |scope: ScriptScope, character: Option<CharacterId>, whose: &str, list: &[Value]| {
+        let known = |script| ScopedScript { scope, character, whose: whose.to_owned(), script };
         let more = MOST.saturating_sub(all.len());
-        all.extend(list.iter().filter_map(Script::read).take(more).map(known));
+        all.extend(list.iter().filter_map(RegexScript::read).take(more).map(known));
     };
-    take(Scope::Global, None, "", &reader.preset_bodies(session.owner, KIND)?.all);
-    let Chosen { preset, by } = chosen(reader, session, names)?;
+    take(ScriptScope::Global, None, "", &reader.preset_bodies(session.owner, KIND)?.all);
+    let PresetSelection { preset, by } = chosen(reader, session, names)?;
     let name = by.kept.map(|(_, name)| name).unwrap_or_default();
-    take(Scope::Preset, None, &name, &preset.scripts);
+    take(ScriptScope::Preset, None, &name, &preset.scripts);
     for card in &session.cards {
         let cast = cast::cast(&cast::object(&reader.blob(&card.hash)?), &Map::new());
-        take(Scope::Card, Some(card.id), &cast.character, &cast.scripts);
+        take(ScriptScope::Card, Some(card.id), &cast.character, &cast.scripts);
     }
     Ok(all)
 }
 
 /// What macros say, each under its name.
-pub type Values = BTreeMap<&'static str, String>;
+pub type MacroValues = BTreeMap<&'static str, String>;
 
 /// What a page needs to show messages as scripts have them.
 #[derive(Debug, Clone, Default)]
-pub struct Shown {
+pub struct DisplayScripts {
     /// The scripts that change what is shown, in the order in which they run.
-    pub scripts: Vec<Known>,
+    pub scripts: Vec<ScopedScript>,
     /// What macros of names and cards say where one of the characters speaks; the first speaks where nobody of them does.
-    pub casts: Vec<(Option<CharacterId>, Values)>,
+    pub casts: Vec<(Option<CharacterId>, MacroValues)>,
     /// The variables of all sessions, where a script names one.
     pub globals: Map<String, Value>,
 }
@@ -183,11 +190,11 @@ const TEXTS: [&str; 10] = [
 ///
 /// # Errors
 /// The database fails, or a card that the session keeps is not there any more.
-pub fn shown(reader: &mut Reader<'_>, session: &Session, names: &[String]) -> Result<Shown, StoreError> {
+pub fn shown(reader: &mut StoreReader<'_>, session: &Session, names: &[String]) -> Result<DisplayScripts, StoreError> {
     let mut scripts = known(reader, session, names)?;
     scripts.retain(|known| known.is_allowed(session) && known.script.is_shown());
     if scripts.is_empty() {
-        return Ok(Shown::default());
+        return Ok(DisplayScripts::default());
     }
     let said = |name: &str| scripts.iter().any(|known| known.script.says(name));
     let wanted: Vec<&'static str> =
@@ -199,33 +206,33 @@ pub fn shown(reader: &mut Reader<'_>, session: &Session, names: &[String]) -> Re
     }
     let mut casts = Vec::with_capacity(speakers.len());
     for speaker in speakers {
-        let facts = cast::read(reader, session, speaker, &Voice::default())?.facts();
+        let facts = cast::read(reader, session, speaker, &UserPersona::default())?.facts();
         let mut draw = || 0.0;
-        let mut macros = Macros::new(&facts, Map::new(), globals.clone(), &mut draw);
+        let mut macros = MacroEngine::new(&facts, Map::new(), globals.clone(), &mut draw);
         let values = wanted.iter().map(|name| (*name, macros.fill(&format!("{{{{{name}}}}}"))));
         casts.push((speaker, values.collect()));
     }
-    Ok(Shown { scripts, casts, globals })
+    Ok(DisplayScripts { scripts, casts, globals })
 }
 
-impl Known {
+impl ScopedScript {
     /// Whether a session has it run.
     pub const fn is_allowed(&self, session: &Session) -> bool {
         match self.scope {
-            Scope::Global => true,
-            Scope::Preset => session.scripts.preset,
-            Scope::Card => session.scripts.card,
+            ScriptScope::Global => true,
+            ScriptScope::Preset => session.scripts.preset,
+            ScriptScope::Card => session.scripts.card,
         }
     }
 }
 
-impl Filler for Macros<'_> {
+impl MacroFiller for MacroEngine<'_> {
     fn fill(&mut self, text: &str, speaker: Option<&str>) -> String {
         self.fill_as(text, speaker)
     }
 }
 
-fn told(note: &Note) -> Value {
+fn told(note: &ScriptNote) -> Value {
     let name: String = note.name.chars().take(LONGEST_NAME).collect();
     let mut told = json!({"name": name, "scope": note.scope.word(), "changed": note.changed});
     if let (Some(why), Some(map)) = (&note.why, told.as_object_mut()) {
@@ -238,20 +245,20 @@ fn told(note: &Note) -> Value {
 /// How a message came to be as it is kept. Here texts stay as they were said, so that what another program does once when
 /// they come is still to be done; but one that has come from there has that behind it, and a later version of such a one
 /// was edited.
-fn came(reader: &mut Reader<'_>, held: &Held, node: &Node) -> Result<Came, StoreError> {
+fn came(reader: &mut StoreReader<'_>, held: &StoredSession, node: &Node) -> Result<TextOrigin, StoreError> {
     if node.kind == Kind::Summary || is_foreign(node) {
-        return Ok(Came::Done);
+        return Ok(TextOrigin::Done);
     }
     let mut before = edited(node);
     for _ in 0..VERSIONS {
         let Some(id) = before else { break };
         let Some(version) = reader.node(held, id)? else { break };
         if is_foreign(&version.node) {
-            return Ok(Came::Edited);
+            return Ok(TextOrigin::Edited);
         }
         before = edited(&version.node);
     }
-    Ok(Came::Written)
+    Ok(TextOrigin::Written)
 }
 
 /// The version that one was made from.

@@ -8,39 +8,39 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::clock::Time;
 use crate::ids::LorebookId;
-use crate::prompt::lore::Book;
+use crate::prompt::lore::ScanBook;
 
 /// Books of so many bytes in all are kept, roughly counted.
 const MOST_BYTES: usize = 128 << 20;
 
 /// The shelf.
 #[derive(Default)]
-pub struct Shelf(Mutex<Kept>);
+pub struct LorebookCache(Mutex<LorebookCacheState>);
 
 #[derive(Default)]
-struct Kept {
-    books: HashMap<LorebookId, One>,
+struct LorebookCacheState {
+    books: HashMap<LorebookId, LorebookCacheEntry>,
     bytes: usize,
     /// Counts how often somebody asked.
     asked: u64,
 }
 
-struct One {
+struct LorebookCacheEntry {
     updated: Time,
-    book: Arc<Book>,
+    book: Arc<ScanBook>,
     bytes: usize,
     asked: u64,
 }
 
-impl fmt::Debug for Shelf {
+impl fmt::Debug for LorebookCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shelf").finish_non_exhaustive()
     }
 }
 
-impl Shelf {
+impl LorebookCache {
     /// A book as it was at its last change, if it is here.
-    pub fn take(&self, id: LorebookId, updated: Time) -> Option<Arc<Book>> {
+    pub fn take(&self, id: LorebookId, updated: Time) -> Option<Arc<ScanBook>> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.asked += 1;
         let asked = kept.asked;
@@ -50,14 +50,14 @@ impl Shelf {
     }
 
     /// Keeps a book. One that is larger than everything that may be kept is not.
-    pub fn put(&self, id: LorebookId, updated: Time, book: &Arc<Book>) {
+    pub fn put(&self, id: LorebookId, updated: Time, book: &Arc<ScanBook>) {
         let bytes = book.bytes();
         if bytes > MOST_BYTES {
             return;
         }
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let asked = kept.asked;
-        let before = kept.books.insert(id, One { updated, book: Arc::clone(book), bytes, asked });
+        let before = kept.books.insert(id, LorebookCacheEntry { updated, book: Arc::clone(book), bytes, asked });
         kept.bytes = (kept.bytes + bytes).saturating_sub(before.map_or(0, |before| before.bytes));
         while kept.bytes > MOST_BYTES {
             let oldest = kept.books.iter().filter(|(other, _)| **other != id).min_by_key(|(_, one)| one.asked);
@@ -73,15 +73,15 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn book(bytes: usize) -> Arc<Book> {
+    fn book(bytes: usize) -> Arc<ScanBook> {
         let book = json!({"entries": {"0": {"key": ["a"], "content": "x".repeat(bytes)}}});
-        Arc::new(Book::read("b", "B", book.as_object().unwrap()))
+        Arc::new(ScanBook::read("b", "B", book.as_object().unwrap()))
     }
 
     /// A book that changed is read anew, and no more is kept than there is room for.
     #[test]
     fn only_so_much_is_kept() {
-        let shelf = Shelf::default();
+        let shelf = LorebookCache::default();
         let id = |n: u8| LorebookId::from_slice(&[n; 16]).unwrap();
         shelf.put(id(1), Time(1), &book(10));
         assert!(shelf.take(id(1), Time(1)).is_some() && shelf.take(id(1), Time(2)).is_none());

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::prompt::lore::{Book, Near, Score, Similar, Why};
-use crate::prompt::recall::{self, Counted, Nearest, Query};
-use crate::search::Terms;
-use crate::store::{Reader, StoreError};
+use crate::prompt::lore::{LoreReason, LoreScore, ScanBook, SimilarEntry, SimilaritySettings};
+use crate::prompt::recall::{self, NearestVectors, RecallQuery, TermCounts};
+use crate::search::TermAnalyzer;
+use crate::store::{StoreError, StoreReader};
 
-use super::recall::Cue;
+use super::recall::PromptRecallQuery;
 
 /// So many entries are compared by their vectors.
 const MOST: usize = 5_000;
@@ -27,36 +27,36 @@ const EMPTY: [&str; 67] = [
 
 /// What was found.
 #[derive(Debug, Clone, Default)]
-pub struct Found {
+pub struct SimilarEntries {
     /// The entries.
-    pub near: Vec<Near>,
+    pub near: Vec<SimilarEntry>,
     /// How, for a trace; `None` where nothing may be called up so.
     pub told: Option<Value>,
 }
 
 /// One that may be found: the place of its book, and its own.
-type Place = (usize, usize);
+type LoreEntryPosition = (usize, usize);
 
 /// The entries that fit what was said; `newest_first` are the last messages.
 ///
 /// # Errors
 /// The database fails.
 pub fn fitting(
-    reader: &mut Reader<'_>,
-    books: &[&Arc<Book>],
-    rules: &Similar,
+    reader: &mut StoreReader<'_>,
+    books: &[&Arc<ScanBook>],
+    rules: &SimilaritySettings,
     newest_first: &[&str],
-    cue: &Cue,
-) -> Result<Found, StoreError> {
-    let first = |at: usize, book: &Book| books.iter().position(|other| other.id == book.id) == Some(at);
-    let places: Vec<Place> = books
+    cue: &PromptRecallQuery,
+) -> Result<SimilarEntries, StoreError> {
+    let first = |at: usize, book: &ScanBook| books.iter().position(|other| other.id == book.id) == Some(at);
+    let places: Vec<LoreEntryPosition> = books
         .iter()
         .enumerate()
         .filter(|(at, book)| rules.entries > 0 && first(*at, book))
         .flat_map(|(at, book)| book.fitting(rules.all).map(move |entry| (at, entry)))
         .collect();
     if places.is_empty() {
-        return Ok(Found::default());
+        return Ok(SimilarEntries::default());
     }
     let (mut near, known) = by_vectors(reader, books, rules, &places, cue)?;
     let has_vectors = !known.is_empty();
@@ -71,19 +71,19 @@ pub fn fitting(
     if let (Some(problem), Some(told)) = (cue.lore.problem.as_deref(), told.as_object_mut()) {
         told.insert("problem".into(), problem.into());
     }
-    Ok(Found { near, told: Some(told) })
+    Ok(SimilarEntries { near, told: Some(told) })
 }
 
 /// Those whose vectors are near, the nearest first; and all that have one.
 fn by_vectors(
-    reader: &mut Reader<'_>,
-    books: &[&Arc<Book>],
-    rules: &Similar,
-    places: &[Place],
-    cue: &Cue,
-) -> Result<(Vec<Near>, Vec<Place>), StoreError> {
+    reader: &mut StoreReader<'_>,
+    books: &[&Arc<ScanBook>],
+    rules: &SimilaritySettings,
+    places: &[LoreEntryPosition],
+    cue: &PromptRecallQuery,
+) -> Result<(Vec<SimilarEntry>, Vec<LoreEntryPosition>), StoreError> {
     let Some((model, vector)) = &cue.lore.vector else { return Ok((Vec::new(), Vec::new())) };
-    let hash = |(book, entry): &Place| {
+    let hash = |(book, entry): &LoreEntryPosition| {
         let entry = books.get(*book)?.entries.get(*entry)?;
         Some(recall::hash(&entry.content, cue.chars()))
     };
@@ -93,16 +93,22 @@ fn by_vectors(
     let near = ranked.iter().take_while(|(_, score)| *score >= least).take(rules.entries);
     let near = near.filter_map(|(at, score)| {
         let (book, entry) = *places.get(*at)?;
-        Some(Near { book, entry, why: Why::Vectors { score: Score::of(*score) } })
+        Some(SimilarEntry { book, entry, why: LoreReason::Vectors { score: LoreScore::of(*score) } })
     });
-    let mut known: Vec<Place> = ranked.iter().filter_map(|(at, _)| places.get(*at).copied()).collect();
+    let mut known: Vec<LoreEntryPosition> = ranked.iter().filter_map(|(at, _)| places.get(*at).copied()).collect();
     known.sort_unstable();
     Ok((near.collect(), known))
 }
 
 /// Those that share the most words with what was said, but for the ones that have vectors.
-fn by_words(books: &[&Arc<Book>], rules: &Similar, newest_first: &[&str], known: &[Place], most: usize) -> Vec<Near> {
-    let (mut terms, mut query, mut weight) = (Terms::default(), Query::default(), 1.0);
+fn by_words(
+    books: &[&Arc<ScanBook>],
+    rules: &SimilaritySettings,
+    newest_first: &[&str],
+    known: &[LoreEntryPosition],
+    most: usize,
+) -> Vec<SimilarEntry> {
+    let (mut terms, mut query, mut weight) = (TermAnalyzer::default(), RecallQuery::default(), 1.0);
     for text in newest_first.iter().take(rules.messages) {
         terms.each(text, |term| {
             if says_something(term) {
@@ -111,7 +117,7 @@ fn by_words(books: &[&Arc<Book>], rules: &Similar, newest_first: &[&str], known:
         });
         weight = BEFORE;
     }
-    let (mut places, mut counted): (Vec<Place>, Vec<Counted>) = (Vec::new(), Vec::new());
+    let (mut places, mut counted): (Vec<LoreEntryPosition>, Vec<TermCounts>) = (Vec::new(), Vec::new());
     for (at, book) in books.iter().enumerate() {
         if books.iter().position(|other| other.id == book.id) != Some(at) {
             continue;
@@ -121,12 +127,12 @@ fn by_words(books: &[&Arc<Book>], rules: &Similar, newest_first: &[&str], known:
         for (entry, counts) in book.fitting(rules.all).zip(own) {
             let is_known = known.binary_search(&(at, entry)).is_ok();
             places.push((at, entry));
-            counted.push(if is_known { Counted::default() } else { counts });
+            counted.push(if is_known { TermCounts::default() } else { counts });
         }
     }
     let near = |(at, score): (usize, f32)| {
         let (book, entry) = *places.get(at)?;
-        Some(Near { book, entry, why: Why::Words { score: Score::of(score) } })
+        Some(SimilarEntry { book, entry, why: LoreReason::Words { score: LoreScore::of(score) } })
     };
     query.ranked(&counted, most).into_iter().filter_map(near).collect()
 }
@@ -147,7 +153,7 @@ mod tests {
             assert_eq!(says_something(term), says, "{term}");
         }
         let mut stems = Vec::new();
-        Terms::default().each(&EMPTY.join(" "), |term| stems.push(term.to_owned()));
+        TermAnalyzer::default().each(&EMPTY.join(" "), |term| stems.push(term.to_owned()));
         assert_eq!(stems, EMPTY, "they are ground forms");
     }
 }

@@ -11,17 +11,17 @@ use serde_json::{Map, Value, json};
 
 use crate::ids::{NodeId, SummaryId};
 use crate::plugin::Permission;
-use crate::prompt::preset::Piece;
-use crate::prompt::summaries::{self, Span};
-use crate::prompt::{Measure, Sent};
-use crate::store::{Held, Placed, Reader, Show, StoreError, Summary, hash_of_rows};
+use crate::prompt::preset::TracePiece;
+use crate::prompt::summaries::{self, SummarySpan};
+use crate::prompt::{OutgoingMessage, TokenMeasure};
+use crate::store::{PathFilter, StoreError, StoreReader, StoredNode, StoredSession, StoredSummary, hash_of_rows};
 use crate::tree::Role;
-use crate::world::{Change, Operation, Pointer, Section};
+use crate::world::{Pointer, StateChange, StateOperation, WorldSection};
 
-use super::room::Last;
+use super::room::LastPrompt;
 use super::trace::SUMMED;
 use crate::turn::rules::hooks::SERVER;
-use crate::turn::scene::Scene;
+use crate::turn::scene::TurnSnapshot;
 
 /// What names the block in a trace.
 pub const SLOT: &str = "summary";
@@ -29,53 +29,59 @@ pub const SLOT: &str = "summary";
 const WHY: &str = "summary";
 
 /// The summaries that hold on a line.
-pub struct Known {
+pub struct BranchSummaries {
     /// The rows of the line, oldest first.
     pub rows: Vec<i64>,
     /// Where each stands.
     pub places: HashMap<i64, usize>,
     /// The summaries.
-    pub all: Vec<Summary>,
+    pub all: Vec<StoredSummary>,
     /// Where each of these stands.
-    pub spans: Vec<Span>,
+    pub spans: Vec<SummarySpan>,
 }
 
 /// What is told of them.
 #[derive(Debug, Clone, Default)]
-pub struct Summed {
+pub struct SummaryBlock {
     text: String,
     /// Tokens that it takes.
     pub tokens: usize,
     /// What a trace tells of it; null where the session does not sum itself up.
     pub told: Value,
     /// The summary that the world has from now on, where it is another one.
-    pub operation: Option<Operation>,
+    pub operation: Option<StateOperation>,
 }
 
-impl Known {
+impl BranchSummaries {
     /// Those that hold at a node.
     ///
     /// # Errors
     /// The database fails.
-    pub fn on(reader: &mut Reader<'_>, held: &Held, at: &Placed, measure: &Measure) -> Result<Self, StoreError> {
+    pub fn on(
+        reader: &mut StoreReader<'_>,
+        held: &StoredSession,
+        at: &StoredNode,
+        measure: &TokenMeasure,
+    ) -> Result<Self, StoreError> {
         // A message that a preview pretends to be written stands in no row.
         let written = match (at.n, at.node.parent) {
             (0, Some(parent)) => reader.node(held, parent)?,
             _ => Some(at.clone()),
         };
-        let rows = written.map(|at| reader.line(&at, Show::Enabled)).transpose()?.unwrap_or_default();
+        let rows = written.map(|at| reader.line(&at, PathFilter::Enabled)).transpose()?.unwrap_or_default();
         let places: HashMap<i64, usize> = rows.iter().enumerate().map(|(place, row)| (*row, place)).collect();
-        let mut holding: Vec<(i64, Span)> = Vec::new();
+        let mut holding: Vec<(i64, SummarySpan)> = Vec::new();
         for sources in reader.summary_sources(held)? {
             let ends = places.get(&sources.first).zip(places.get(&sources.last));
             let Some((&first, &last)) = ends.filter(|(first, last)| first <= last) else { continue };
             if rows.get(first..=last).map(hash_of_rows) == Some(sources.hash) {
-                holding.push((sources.n, Span { level: sources.level, first, last, tokens: 0 }));
+                holding.push((sources.n, SummarySpan { level: sources.level, first, last, tokens: 0 }));
             }
         }
         let all = reader.summaries(&holding.iter().map(|(n, _)| *n).collect::<Vec<_>>())?;
         let tokens = |text: &str| if text.trim().is_empty() { 0 } else { measure.message(text) };
-        let spans = holding.iter().zip(&all).map(|((_, span), one)| Span { tokens: tokens(&one.content), ..*span });
+        let spans =
+            holding.iter().zip(&all).map(|((_, span), one)| SummarySpan { tokens: tokens(&one.content), ..*span });
         let spans = spans.collect();
         Ok(Self { rows, places, all, spans })
     }
@@ -84,7 +90,11 @@ impl Known {
     ///
     /// # Errors
     /// The database fails.
-    pub fn at(reader: &mut Reader<'_>, scene: &Scene, measure: &Measure) -> Result<Option<Self>, StoreError> {
+    pub fn at(
+        reader: &mut StoreReader<'_>,
+        scene: &TurnSnapshot,
+        measure: &TokenMeasure,
+    ) -> Result<Option<Self>, StoreError> {
         if scene.session().summaries.is_on {
             return Self::on(reader, &scene.held, &scene.at, measure).map(Some);
         }
@@ -99,7 +109,7 @@ impl Known {
     }
 
     /// Without those that are not wanted.
-    fn only(self, is_wanted: impl Fn(&Summary) -> bool) -> Self {
+    fn only(self, is_wanted: impl Fn(&StoredSummary) -> bool) -> Self {
         let both = self.all.into_iter().zip(self.spans).filter(|(one, _)| is_wanted(one));
         let (all, spans) = both.unzip();
         Self { all, spans, ..self }
@@ -116,12 +126,12 @@ impl Known {
     /// The database fails.
     pub fn told(
         &self,
-        reader: &mut Reader<'_>,
-        scene: &Scene,
-        measure: &Measure,
+        reader: &mut StoreReader<'_>,
+        scene: &TurnSnapshot,
+        measure: &TokenMeasure,
         (room, prompt): (usize, usize),
-        (begin, before): (Option<i64>, Option<&Last>),
-    ) -> Result<Summed, StoreError> {
+        (begin, before): (Option<i64>, Option<&LastPrompt>),
+    ) -> Result<SummaryBlock, StoreError> {
         let place = begin.and_then(|row| self.places.get(&row).copied()).unwrap_or(self.rows.len());
         let room = room.saturating_sub(measure.message(summaries::head()));
         let named = before.map(|last| named(&last.head)).unwrap_or_default();
@@ -129,7 +139,7 @@ impl Known {
         let best = summaries::told(&self.spans, place, room);
         let as_before = self.those(&named, place, room).filter(|_| is_same_cut);
         let chosen = as_before.filter(|those| summaries::is_enough(&self.spans, those, &best)).unwrap_or(best);
-        let told: Vec<(&Summary, &Span)> =
+        let told: Vec<(&StoredSummary, &SummarySpan)> =
             chosen.iter().filter_map(|at| Some((self.all.get(*at)?, self.spans.get(*at)?))).collect();
         let left: Vec<String> = self.left_out(&told, place).map(|one| one.id.to_string()).collect();
         let texts = || told.iter().map(|(one, _)| one.content.as_str());
@@ -141,12 +151,21 @@ impl Known {
             items.push(source(reader, &scene.held, one, span)?);
         }
         let tokens = if block.is_empty() { 0 } else { measure.message(&block) };
-        Ok(Summed { text: block, tokens, told: json!({"texts": items, "leftOut": left, "budget": prompt}), operation })
+        Ok(SummaryBlock {
+            text: block,
+            tokens,
+            told: json!({"texts": items, "leftOut": left, "budget": prompt}),
+            operation,
+        })
     }
 
     /// Those of messages before a place of which nothing that is told tells: there was no room.
-    fn left_out<'k>(&'k self, told: &[(&Summary, &Span)], place: usize) -> impl Iterator<Item = &'k Summary> {
-        let is_told = |span: &Span| told.iter().any(|(_, one)| one.first <= span.first && span.last <= one.last);
+    fn left_out<'k>(
+        &'k self,
+        told: &[(&StoredSummary, &SummarySpan)],
+        place: usize,
+    ) -> impl Iterator<Item = &'k StoredSummary> {
+        let is_told = |span: &SummarySpan| told.iter().any(|(_, one)| one.first <= span.first && span.last <= one.last);
         let both = self.all.iter().zip(&self.spans);
         let left = both.filter(|(_, span)| span.level == 1 && span.tokens > 0 && span.last < place && !is_told(span));
         left.map(|(one, _)| one).collect::<Vec<_>>().into_iter()
@@ -164,9 +183,9 @@ impl Known {
 
 /// A summary that was made of messages of a line.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SummaryOfLine {
+pub struct BranchSummary {
     /// The summary.
-    pub summary: Summary,
+    pub summary: StoredSummary,
     /// Its messages, oldest first, as far as they are there.
     pub nodes: Vec<NodeId>,
     /// Whether these stand otherwise now than when it was made: then it is told nowhere.
@@ -177,9 +196,13 @@ pub struct SummaryOfLine {
 ///
 /// # Errors
 /// The database fails.
-pub fn of_line(reader: &mut Reader<'_>, held: &Held, at: &Placed) -> Result<Vec<SummaryOfLine>, StoreError> {
-    let known = Known::on(reader, held, at, &Measure::default())?;
-    let everywhere: HashSet<i64> = reader.line(at, Show::All)?.into_iter().collect();
+pub fn of_line(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    at: &StoredNode,
+) -> Result<Vec<BranchSummary>, StoreError> {
+    let known = BranchSummaries::on(reader, held, at, &TokenMeasure::default())?;
+    let everywhere: HashSet<i64> = reader.line(at, PathFilter::All)?.into_iter().collect();
     let sources = reader.summary_sources(held)?;
     let own = sources.into_iter().filter(|one| everywhere.contains(&one.last));
     let rows: Vec<i64> = own.map(|one| one.n).collect();
@@ -187,9 +210,9 @@ pub fn of_line(reader: &mut Reader<'_>, held: &Held, at: &Placed) -> Result<Vec<
     for summary in reader.summaries(&rows)? {
         let nodes = reader.summarised(summary.sources.n)?;
         let is_stale = !known.all.iter().any(|one| one.sources.n == summary.sources.n);
-        found.push(SummaryOfLine { summary, nodes, is_stale });
+        found.push(BranchSummary { summary, nodes, is_stale });
     }
-    let place = |one: &SummaryOfLine| known.places.get(&one.summary.sources.last).copied().unwrap_or_default();
+    let place = |one: &BranchSummary| known.places.get(&one.summary.sources.last).copied().unwrap_or_default();
     found.sort_by_key(|one| (place(one), one.summary.sources.level, one.summary.sources.n));
     Ok(found)
 }
@@ -198,13 +221,17 @@ pub fn of_line(reader: &mut Reader<'_>, held: &Held, at: &Placed) -> Result<Vec<
 ///
 /// # Errors
 /// The database fails.
-pub fn one(reader: &mut Reader<'_>, held: &Held, id: SummaryId) -> Result<Option<SummaryOfLine>, StoreError> {
+pub fn one(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    id: SummaryId,
+) -> Result<Option<BranchSummary>, StoreError> {
     let Some(summary) = reader.summary(held, id)? else { return Ok(None) };
     let nodes = reader.summarised(summary.sources.n)?;
     let head = reader.node(held, held.session.head)?;
-    let known = head.map(|head| Known::on(reader, held, &head, &Measure::default())).transpose()?;
+    let known = head.map(|head| BranchSummaries::on(reader, held, &head, &TokenMeasure::default())).transpose()?;
     let is_stale = !known.is_some_and(|known| known.all.iter().any(|one| one.id == id));
-    Ok(Some(SummaryOfLine { summary, nodes, is_stale }))
+    Ok(Some(BranchSummary { summary, nodes, is_stale }))
 }
 
 /// The summaries that a trace names.
@@ -214,7 +241,12 @@ fn named(head: &Map<String, Value>) -> Vec<String> {
 }
 
 /// What a trace tells of one: from which message to which.
-fn source(reader: &mut Reader<'_>, held: &Held, one: &Summary, span: &Span) -> Result<Value, StoreError> {
+fn source(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    one: &StoredSummary,
+    span: &SummarySpan,
+) -> Result<Value, StoreError> {
     let ends = reader.placed(held, &[one.sources.first, one.sources.last])?;
     let id = |row: i64| ends.iter().find(|placed| placed.n == row).map(|placed| placed.node.id.to_string());
     Ok(json!({
@@ -224,22 +256,25 @@ fn source(reader: &mut Reader<'_>, held: &Held, one: &Summary, span: &Span) -> R
 }
 
 /// The summary that the world has from now on. What came with a file of elsewhere stays until there is one of ours.
-fn operation(now: &str, text: String, had_any: bool) -> Option<Operation> {
+fn operation(now: &str, text: String, had_any: bool) -> Option<StateOperation> {
     let is_other = now != text && (had_any || !text.is_empty());
-    let change = Change::Set(text.into());
-    let set = || Operation { section: Section::Summary, ..Operation::new(Pointer::default(), change, WHY, SERVER) };
+    let change = StateChange::Set(text.into());
+    let set = || StateOperation {
+        section: WorldSection::Summary,
+        ..StateOperation::new(Pointer::default(), change, WHY, SERVER)
+    };
     is_other.then(set)
 }
 
-impl Summed {
+impl SummaryBlock {
     /// Puts it into a prompt, behind all that stands before the history.
-    pub fn join(&self, pieces: &mut Vec<Piece>) {
+    pub fn join(&self, pieces: &mut Vec<TracePiece>) {
         if self.text.is_empty() {
             return;
         }
         let place = pieces.iter().position(|piece| piece.at > 0 || piece.is_over).unwrap_or(pieces.len());
-        let sent = Sent { role: Role::System, name: None, text: self.text.clone() };
-        pieces.insert(place, Piece { slot: SLOT.to_owned(), at: 0, is_over: false, sent });
+        let sent = OutgoingMessage { role: Role::System, name: None, text: self.text.clone() };
+        pieces.insert(place, TracePiece { slot: SLOT.to_owned(), at: 0, is_over: false, sent });
     }
 }
 
@@ -250,10 +285,10 @@ mod tests {
     #[test]
     fn it_stands_behind_what_stands_before_the_history() {
         let piece = |at: usize, is_over: bool| {
-            let sent = Sent { role: Role::System, name: None, text: "x".into() };
-            Piece { slot: "p".into(), at, is_over, sent }
+            let sent = OutgoingMessage { role: Role::System, name: None, text: "x".into() };
+            TracePiece { slot: "p".into(), at, is_over, sent }
         };
-        let summed = Summed { text: "long ago".into(), ..Summed::default() };
+        let summed = SummaryBlock { text: "long ago".into(), ..SummaryBlock::default() };
         for (mut pieces, expected) in [
             (vec![piece(0, false), piece(0, false), piece(3, false)], 2),
             (vec![piece(0, false), piece(0, true)], 1),

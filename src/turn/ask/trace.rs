@@ -5,18 +5,20 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use crate::ids::NodeId;
-use crate::prompt::macros::Noted;
-use crate::prompt::preset::{Left, Piece, Shape, woven};
-use crate::prompt::refill::{Difference, Names};
-use crate::prompt::{Block, LeftOut, Line, Measure, Sent, Slot, TooLarge, tags, weave};
-use crate::store::{Held, Missing, Placed, Reader, Trace};
+use crate::prompt::macros::MacroReport;
+use crate::prompt::preset::{OmittedText, TraceLayout, TracePiece, woven};
+use crate::prompt::refill::{HistoryNames, LinePatch};
+use crate::prompt::{
+    OmitReason, OutgoingMessage, PromptLine, TokenMeasure, TokenOverflow, TraceBlock, TraceSlot, tags, weave,
+};
+use crate::store::{MissingNode, StoreReader, StoredNode, StoredSession, Trace};
 use crate::tree::{Node, Role};
-use crate::world::Operation;
+use crate::world::StateOperation;
 
-use super::chosen::By;
-use super::plan::Planned;
+use super::chosen::PresetReason;
+use super::plan::PromptPlan;
 use crate::turn::TurnError;
-use crate::turn::tools::Offers;
+use crate::turn::tools::ToolOffers;
 
 /// What the head of a trace has where a preset made the prompt: all but the oldest.
 const ORDERED: &str = "preset";
@@ -25,30 +27,30 @@ pub const SUMMED: &str = "summaries";
 
 /// A trace with its prompt; empty where no prompt was made.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rebuilt {
+pub struct RebuiltPrompt {
     /// Model, parameters, timings, usage.
     pub head: serde_json::Map<String, Value>,
     /// The blocks: `{slot, role, source, tokens, kept, why?}` with their texts; `why` says why one was not sent.
     pub blueprint: Vec<Value>,
     /// The messages as they were sent.
-    pub messages: Vec<Sent>,
+    pub messages: Vec<OutgoingMessage>,
     /// The nodes whose texts were sent, oldest first.
     pub history: Vec<NodeId>,
     /// Those of them that are not there: the place of each among all that were sent, from 0, and where it is.
-    pub missing: Vec<(usize, Missing)>,
+    pub missing: Vec<(usize, MissingNode)>,
     /// Whether the rebuilt messages are those that were sent, byte for byte.
     pub is_exact: bool,
 }
 
-impl Default for Rebuilt {
+impl Default for RebuiltPrompt {
     fn default() -> Self {
         rebuilt(Trace::default(), &[])
     }
 }
 
-impl Rebuilt {
+impl RebuiltPrompt {
     /// A prompt that nobody has sent; `history` are the nodes whose texts are in it.
-    pub fn of(made: Made, history: Vec<NodeId>) -> Self {
+    pub fn of(made: BuiltPrompt, history: Vec<NodeId>) -> Self {
         let Trace { head, blocks, .. } = made.trace();
         let blueprint = shown(&blocks);
         Self { head, blueprint, messages: made.messages, history, missing: Vec::new(), is_exact: true }
@@ -57,34 +59,34 @@ impl Rebuilt {
 
 /// What a preset made of a prompt, beside the history.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Order {
+pub struct PromptBlueprint {
     /// The pieces.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<TracePiece>,
     /// How they and the history become messages.
-    pub shape: Shape,
+    pub shape: TraceLayout,
     /// What did not go.
-    pub left: Vec<Left>,
+    pub left: Vec<OmittedText>,
     /// Which preset it was, and why.
-    pub by: By,
+    pub by: PresetReason,
 }
 
 /// What a prompt was made of.
 #[derive(Debug, Clone, Default)]
-pub struct Made {
+pub struct BuiltPrompt {
     /// The rows of the nodes sent, oldest first.
     pub history: Vec<i64>,
     /// What else, and in which order; `None` = what is asked is no part of the story.
-    pub order: Option<Order>,
+    pub order: Option<PromptBlueprint>,
     /// What the preset says to the model server.
     pub samplers: Map<String, Value>,
     /// The messages.
-    pub messages: Vec<Sent>,
+    pub messages: Vec<OutgoingMessage>,
     /// So many of them are expected to begin the next prompt too.
     pub stable: usize,
     /// Tokens, as far as they can be counted.
     pub tokens: usize,
     /// What its texts were measured by.
-    pub measure: Measure,
+    pub measure: TokenMeasure,
     /// Tokens of the whole, where the model server has counted them.
     pub counted: Option<usize>,
     /// The newest message that did not fit: neither did those before it.
@@ -96,7 +98,7 @@ pub struct Made {
     /// The tags hidden from models, as they were then.
     pub hide_tags: Vec<String>,
     /// What macros did.
-    pub filled: Filled,
+    pub filled: PromptMacroResult,
     /// What regex scripts did: `{name, scope, changed, why?, message?}`.
     pub scripts: Vec<Value>,
     /// What lorebooks called up, and what was stopped; nothing where none holds.
@@ -104,31 +106,31 @@ pub struct Made {
     /// What lore says only to the model that keeps the values, where that is another one.
     pub values: Vec<String>,
     /// What plugins planned.
-    pub planned: Planned,
+    pub planned: PromptPlan,
     /// What was told summed up; null where the session does not sum itself up.
     pub summed: Value,
     /// What was recalled and why; null where nothing is.
     pub recalled: Value,
     /// The tools that the model may use.
-    pub tools: Offers,
+    pub tools: ToolOffers,
     /// The blocks that may not be left out do not fit: nothing can be sent.
-    pub too_large: Option<TooLarge>,
+    pub too_large: Option<TokenOverflow>,
 }
 
 /// What macros did while a prompt was made.
 #[derive(Debug, Clone, Default)]
-pub struct Filled {
+pub struct PromptMacroResult {
     /// The names that were filled into the history; `None` = the trace has what was filled in as texts of its own.
-    pub names: Option<Names>,
+    pub names: Option<HistoryNames>,
     /// The lines of the history with more than names filled in, by their places, in older traces.
-    pub differences: Vec<(usize, Difference)>,
+    pub differences: Vec<(usize, LinePatch)>,
     /// What is to be told.
-    pub noted: Noted,
+    pub noted: MacroReport,
     /// What they wrote that the schemas declare, and what lore leaves in the world.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<StateOperation>,
 }
 
-impl Filled {
+impl PromptMacroResult {
     /// As a trace keeps it: `{names?: [user, character], left?, problems?}`.
     fn to_json(&self) -> Value {
         let mut kept = Map::new();
@@ -142,24 +144,24 @@ impl Filled {
     /// Reads what is needed to fill the history again.
     fn from_json(kept: &Value) -> Self {
         let name = |at: usize| kept.get("names")?.get(at)?.as_str().map(str::to_owned);
-        let names = name(0).zip(name(1)).map(|(user, character)| Names { user, character });
+        let names = name(0).zip(name(1)).map(|(user, character)| HistoryNames { user, character });
         let lines = kept.get("lines").and_then(Value::as_array).into_iter().flatten();
         let line =
-            |one: &Value| Some((usize::try_from(one.get(0)?.as_u64()?).ok()?, Difference::from_json(one.get(1)?)?));
+            |one: &Value| Some((usize::try_from(one.get(0)?.as_u64()?).ok()?, LinePatch::from_json(one.get(1)?)?));
         Self { names, differences: lines.filter_map(line).collect(), ..Self::default() }
     }
 
     /// A line of the history, filled again.
-    fn again(&self, at: Option<usize>, line: Line) -> Line {
+    fn again(&self, at: Option<usize>, line: PromptLine) -> PromptLine {
         let Some(names) = &self.names else { return line };
         let named = names.fill(&line.text);
         let own = self.differences.iter().find(|(place, _)| Some(*place) == at);
         let text = own.and_then(|(_, difference)| difference.onto(&named)).unwrap_or(named);
-        Line { text, ..line }
+        PromptLine { text, ..line }
     }
 }
 
-impl Made {
+impl BuiltPrompt {
     /// Whether it was made by a preset that somebody chose.
     pub fn has_preset(&self) -> bool {
         self.order.as_ref().is_some_and(|order| order.by.is_kept())
@@ -187,7 +189,7 @@ impl Made {
             head.insert("scripts".into(), self.scripts.clone().into());
         }
         if self.too_large.is_none() {
-            let cut = self.cut.map(|through| json!({"why": LeftOut::Budget.word(), "through": through.to_string()}));
+            let cut = self.cut.map(|through| json!({"why": OmitReason::Budget.word(), "through": through.to_string()}));
             head.insert("hash".into(), digest(&self.messages).into());
             head.insert("tokensEstimated".into(), self.tokens.into());
             head.insert("tokens".into(), self.counts());
@@ -207,12 +209,12 @@ impl Made {
 }
 
 /// A line of the history, as a model is sent it.
-pub fn line(node: &Node, hide_tags: &[String]) -> Line {
+pub fn line(node: &Node, hide_tags: &[String]) -> PromptLine {
     let text = tags::sent(node.role, &node.content, hide_tags).into_owned();
-    Line { role: node.role, name: node.name.clone(), text }
+    PromptLine { role: node.role, name: node.name.clone(), text }
 }
 
-fn digest(messages: &[Sent]) -> String {
+fn digest(messages: &[OutgoingMessage]) -> String {
     let mut hasher = blake3::Hasher::new();
     for message in messages {
         hasher.update(message.role.word().as_bytes());
@@ -231,7 +233,11 @@ fn digest(messages: &[Sent]) -> String {
 ///
 /// # Errors
 /// The database fails.
-pub fn read_trace(reader: &mut Reader<'_>, held: &Held, placed: &Placed) -> Result<Option<Rebuilt>, TurnError> {
+pub fn read_trace(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    placed: &StoredNode,
+) -> Result<Option<RebuiltPrompt>, TurnError> {
     let Some(trace) = reader.trace(placed)? else { return Ok(None) };
     let history = reader.placed(held, &trace.history)?;
     let there: HashSet<i64> = history.iter().map(|placed| placed.n).collect();
@@ -239,31 +245,31 @@ pub fn read_trace(reader: &mut Reader<'_>, held: &Held, placed: &Placed) -> Resu
     for (at, n) in trace.history.iter().enumerate().filter(|(_, n)| !there.contains(n)) {
         missing.push((at, reader.missing(*n)?));
     }
-    Ok(Some(Rebuilt { missing, ..rebuilt(trace, &history) }))
+    Ok(Some(RebuiltPrompt { missing, ..rebuilt(trace, &history) }))
 }
 
-fn rebuilt(trace: Trace, history: &[Placed]) -> Rebuilt {
+fn rebuilt(trace: Trace, history: &[StoredNode]) -> RebuiltPrompt {
     let hide = trace.head.get("hideTags").and_then(Value::as_array).into_iter().flatten();
     let hide: Vec<String> = hide.filter_map(Value::as_str).map(str::to_owned).collect();
-    let filled = trace.head.get("macros").map(Filled::from_json).unwrap_or_default();
+    let filled = trace.head.get("macros").map(PromptMacroResult::from_json).unwrap_or_default();
     let place = |n: i64| trace.history.iter().position(|row| *row == n);
-    let again = |placed: &Placed| filled.again(place(placed.n), line(&placed.node, &hide));
-    let lines: Vec<Line> = history.iter().map(again).collect();
+    let again = |placed: &StoredNode| filled.again(place(placed.n), line(&placed.node, &hide));
+    let lines: Vec<PromptLine> = history.iter().map(again).collect();
     let messages = match (trace.head.get(ORDERED), trace.head.contains_key("hash")) {
         (_, false) => Vec::new(),
         (None, true) => {
-            let blocks: Vec<Block> = trace.blocks.iter().filter_map(|(about, text)| block(about, text)).collect();
+            let blocks: Vec<TraceBlock> = trace.blocks.iter().filter_map(|(about, text)| block(about, text)).collect();
             weave(&blocks, &lines)
         }
         (Some(order), true) => {
-            let pieces: Vec<Piece> = trace.blocks.iter().filter_map(|(about, text)| piece(about, text)).collect();
+            let pieces: Vec<TracePiece> = trace.blocks.iter().filter_map(|(about, text)| piece(about, text)).collect();
             let is = |key: &str| order.get(key).and_then(Value::as_bool).unwrap_or_default();
-            woven(&pieces, &lines, Shape { is_named: is("named"), is_joined: is("joined") })
+            woven(&pieces, &lines, TraceLayout { is_named: is("named"), is_joined: is("joined") })
         }
     };
     let is_exact = trace.head.get("hash").is_none_or(|hash| hash.as_str() == Some(digest(&messages).as_str()));
     let blueprint = shown(&trace.blocks);
-    Rebuilt {
+    RebuiltPrompt {
         head: trace.head,
         blueprint,
         messages,
@@ -288,8 +294,8 @@ fn shown(blocks: &[(Value, String)]) -> Vec<Value> {
 }
 
 /// A piece of a preset's prompt, as it is kept.
-fn told(piece: &Piece, measure: &Measure) -> (Value, String) {
-    let Piece { slot, at, is_over, sent } = piece;
+fn told(piece: &TracePiece, measure: &TokenMeasure) -> (Value, String) {
+    let TracePiece { slot, at, is_over, sent } = piece;
     let mut about = json!({"slot": slot, "role": sent.role.word(), "source": source(slot), "at": at,
         "tokens": measure.message(&sent.text)});
     if let Some(map) = about.as_object_mut() {
@@ -300,8 +306,8 @@ fn told(piece: &Piece, measure: &Measure) -> (Value, String) {
 }
 
 /// A text that did not go.
-fn told_of_left(left: &Left, measure: &Measure) -> (Value, String) {
-    let Left { slot, role, text, why } = left;
+fn told_of_left(left: &OmittedText, measure: &TokenMeasure) -> (Value, String) {
+    let OmittedText { slot, role, text, why } = left;
     (
         json!({"slot": slot, "role": role.word(), "source": source(slot), "why": why.word(),
         "tokens": measure.message(text)}),
@@ -309,7 +315,7 @@ fn told_of_left(left: &Left, measure: &Measure) -> (Value, String) {
     )
 }
 
-fn told_of_shape(Order { shape, by, .. }: &Order) -> Value {
+fn told_of_shape(PromptBlueprint { shape, by, .. }: &PromptBlueprint) -> Value {
     let shape = [("named", shape.is_named), ("joined", shape.is_joined), ("chosen", by.is_kept())];
     shape.into_iter().map(|(key, is)| (key.to_owned(), is.into())).chain(by.told()).collect()
 }
@@ -331,21 +337,21 @@ fn source(slot: &str) -> &'static str {
 }
 
 /// A piece that went.
-fn piece(about: &Value, text: &str) -> Option<Piece> {
+fn piece(about: &Value, text: &str) -> Option<TracePiece> {
     let word = |key: &str| about.get(key).and_then(Value::as_str);
     let role = Role::from_word(word("role")?)?;
-    Some(Piece {
+    Some(TracePiece {
         slot: word("slot")?.to_owned(),
         at: usize::try_from(about.get("at")?.as_u64()?).ok()?,
         is_over: about.get("over").is_some(),
-        sent: Sent { role, name: word("name").map(str::to_owned), text: text.to_owned() },
+        sent: OutgoingMessage { role, name: word("name").map(str::to_owned), text: text.to_owned() },
     })
 }
 
-fn block(about: &Value, text: &str) -> Option<Block> {
+fn block(about: &Value, text: &str) -> Option<TraceBlock> {
     let word = |key: &str| about.get(key).and_then(Value::as_str);
-    Some(Block {
-        slot: Slot::from_word(word("slot")?)?,
+    Some(TraceBlock {
+        slot: TraceSlot::from_word(word("slot")?)?,
         role: Role::from_word(word("role")?)?,
         text: text.to_owned(),
         is_left_out: word("why").is_some(),

@@ -8,20 +8,20 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;
 
 use crate::ids::{NodeId, SessionId, UserId};
-use crate::oplog::Act;
-use crate::plugin::{Answered, Ask, Hook};
-use crate::prompt::{Sent, tags};
-use crate::store::{Actor, Draft, Placed, Reader, Seen, StoreError, WriteError};
-use crate::tree::edit::Refusal;
+use crate::oplog::OperationKind;
+use crate::plugin::{Hook, ModelCallAnswer, PluginModelCall};
+use crate::prompt::{OutgoingMessage, tags};
+use crate::store::{Actor, ExpectedVersion, NodeDraft, StoreError, StoreReader, StoredNode, WriteError};
+use crate::tree::edit::TreeError;
 use crate::tree::{Kind, Role, Session, Status};
 
 use super::{ANSWERS, call};
 use crate::turn::ask::room::{self, MOST};
-use crate::turn::ask::trace::Made;
-use crate::turn::models::{Choice, Writer};
-use crate::turn::rules::hooks::Proposal;
-use crate::turn::scene::{self, Look, Scene};
-use crate::turn::{Parts, TurnError, rules::force, rules::proposed};
+use crate::turn::ask::trace::BuiltPrompt;
+use crate::turn::models::{ModelSelection, ReplyWriter};
+use crate::turn::rules::hooks::HookProposal;
+use crate::turn::scene::{self, SnapshotQuery, TurnSnapshot};
+use crate::turn::{TurnError, TurnServices, rules::force, rules::proposed};
 
 /// So many calls run at once for all sessions together.
 const AT_ONCE: usize = 4;
@@ -34,13 +34,13 @@ const LONGEST: usize = 16 << 10;
 
 /// Who asks for plugins.
 #[derive(Debug)]
-pub struct Asking {
+pub struct PluginModelCalls {
     /// How many calls of each session wait or run.
     waiting: Mutex<HashMap<SessionId, usize>>,
     places: Semaphore,
 }
 
-impl Default for Asking {
+impl Default for PluginModelCalls {
     fn default() -> Self {
         Self { waiting: Mutex::default(), places: Semaphore::new(AT_ONCE) }
     }
@@ -48,23 +48,29 @@ impl Default for Asking {
 
 /// The message that asked.
 #[derive(Debug, Clone, Copy)]
-struct Asker {
+struct AskOrigin {
     session: SessionId,
     user: UserId,
     node: NodeId,
 }
 
 /// What came of a call: the words, and what is known of it; or why there are none.
-type Came = Result<(String, Map<String, Value>), String>;
+type ModelAnswer = Result<(String, Map<String, Value>), String>;
 
-impl Asking {
+impl PluginModelCalls {
     /// Has the calls made that the plugins of a message ask for: one after the other, in the order in which they asked. The message
     /// is written by now.
-    pub fn put(parts: &Arc<Parts>, session: SessionId, user: UserId, node: NodeId, asks: Vec<(String, Ask)>) {
+    pub fn put(
+        parts: &Arc<TurnServices>,
+        session: SessionId,
+        user: UserId,
+        node: NodeId,
+        asks: Vec<(String, PluginModelCall)>,
+    ) {
         if asks.is_empty() {
             return;
         }
-        let (parts, asker) = (Arc::clone(parts), Asker { session, user, node });
+        let (parts, asker) = (Arc::clone(parts), AskOrigin { session, user, node });
         let mut now = asks;
         let late = parts.asking.take_places(session, &mut now);
         tokio::spawn(async move {
@@ -80,7 +86,11 @@ impl Asking {
     }
 
     /// Takes a place for each call that has room in its session, and takes those out that have none.
-    fn take_places(&self, session: SessionId, asks: &mut Vec<(String, Ask)>) -> Vec<(String, Ask)> {
+    fn take_places(
+        &self,
+        session: SessionId,
+        asks: &mut Vec<(String, PluginModelCall)>,
+    ) -> Vec<(String, PluginModelCall)> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let count = waiting.entry(session).or_default();
         let late = asks.split_off(asks.len().min(OF_A_SESSION.saturating_sub(*count)));
@@ -100,14 +110,14 @@ impl Asking {
 }
 
 /// Makes one call, and lets the plugin read what came.
-async fn one(parts: &Arc<Parts>, asker: Asker, plugin: &str, ask: &Ask) {
+async fn one(parts: &Arc<TurnServices>, asker: AskOrigin, plugin: &str, ask: &PluginModelCall) {
     let came = {
         let Ok(_place) = parts.asking.places.acquire().await else { return };
         if parts.is_stopping.load(Ordering::SeqCst) {
             return;
         }
-        let Asker { session, user, node } = asker;
-        let read = move |reader: &mut Reader<'_>| {
+        let AskOrigin { session, user, node } = asker;
+        let read = move |reader: &mut StoreReader<'_>| {
             let Some(held) = reader.session(user, session)? else { return Ok(None) };
             Ok(reader.node(&held, node)?.map(|_| held.session))
         };
@@ -126,52 +136,52 @@ async fn one(parts: &Arc<Parts>, asker: Asker, plugin: &str, ask: &Ask) {
 }
 
 /// Asks the model.
-async fn make(parts: &Arc<Parts>, session: &Session, ask: &Ask) -> Came {
+async fn make(parts: &Arc<TurnServices>, session: &Session, ask: &PluginModelCall) -> ModelAnswer {
     let choice = who(parts, session, ask)?;
     // What the session says to its model goes with it; how long an answer may be, the plugin says.
     let mut params = if ask.model.is_none() { session.params.clone() } else { Map::new() };
     MOST.iter().for_each(|key| _ = params.shift_remove(*key));
     let bounds = room::bounds(parts, &choice, &params);
-    let messages: Vec<Sent> = ask.messages.iter().map(sent).collect();
+    let messages: Vec<OutgoingMessage> = ask.messages.iter().map(sent).collect();
     let needed: usize = messages.iter().map(|sent| bounds.measure.message(&sent.text)).sum();
     if needed > bounds.budget {
         return Err(format!("the messages take about {needed} tokens, and the model has room for {}", bounds.budget));
     }
     let reply = usize::try_from(ask.max_tokens).unwrap_or(usize::MAX).min(bounds.context.saturating_sub(needed));
-    let made = Made { messages, reply, context: bounds.context, ..Made::default() };
+    let made = BuiltPrompt { messages, reply, context: bounds.context, ..BuiltPrompt::default() };
     let (content, metadata) = call::ask(parts, &choice, &params, &made).await?;
     let content = tags::hide(&content, &bounds.hide_tags).unwrap_or(content);
     let content = crate::prompt::recall::beginning(content.trim(), LONGEST).to_owned();
     if content.is_empty() { Err("the model answered without any text".to_owned()) } else { Ok((content, metadata)) }
 }
 
-fn who(parts: &Parts, session: &Session, ask: &Ask) -> Result<Choice, String> {
+fn who(parts: &TurnServices, session: &Session, ask: &PluginModelCall) -> Result<ModelSelection, String> {
     let named = ask.model.as_ref().or(session.model.as_ref()).cloned();
     let named = &named.unwrap_or_else(|| parts.models.default_name());
     match parts.models.find(named) {
-        Ok(Writer::Model(choice)) => Ok(choice),
-        Ok(Writer::Narrator(_)) => Err(format!("\"{named}\" is a plugin and writes replies only: name a model")),
+        Ok(ReplyWriter::Model(choice)) => Ok(choice),
+        Ok(ReplyWriter::Narrator(_)) => Err(format!("\"{named}\" is a plugin and writes replies only: name a model")),
         Err(error) => Err(error.to_string()),
     }
 }
 
-fn sent(line: &crate::plugin::ask::Line) -> Sent {
+fn sent(line: &crate::plugin::ask::ModelCallMessage) -> OutgoingMessage {
     let role = Role::from_word(&line.role).unwrap_or(Role::User);
-    Sent { role, name: None, text: line.text.clone() }
+    OutgoingMessage { role, name: None, text: line.text.clone() }
 }
 
 /// Where an answer lands.
-enum Place {
+enum AnswerTarget {
     /// Nowhere: what asked for it is gone.
     Gone,
     /// Something is being written there.
     Busy,
     /// With the turn of the message that asked.
-    At(Box<Scene>, u64),
+    At(Box<TurnSnapshot>, u64),
 }
 
 /// Lets the plugin read what came, and writes down what it does. It waits for as long as the end of the line is being written.
-async fn land(parts: &Arc<Parts>, asker: Asker, plugin: &str, ask: &Ask, came: Came) {
+async fn land(parts: &Arc<TurnServices>, asker: AskOrigin, plugin: &str, ask: &PluginModelCall, came: ModelAnswer) {
     let mut counting = parts.live.counting();
     let mut tries = 0;
     while tries < TRIES {
@@ -179,21 +189,21 @@ async fn land(parts: &Arc<Parts>, asker: Asker, plugin: &str, ask: &Ask, came: C
             return;
         }
         counting.borrow_and_update();
-        let look = Look::at(parts, asker.user, asker.session, asker.node);
+        let look = SnapshotQuery::at(parts, asker.user, asker.session, asker.node);
         let written = match parts.store.read(move |reader| place(reader, &look)).await {
-            Ok(Place::Gone) => return,
-            Ok(Place::Busy) => {
+            Ok(AnswerTarget::Gone) => return,
+            Ok(AnswerTarget::Busy) => {
                 if counting.changed().await.is_err() {
                     return;
                 }
                 continue;
             }
-            Ok(Place::At(scene, turn)) => write(parts, asker, (&scene, turn), plugin, ask, &came).await,
+            Ok(AnswerTarget::At(scene, turn)) => write(parts, asker, (&scene, turn), plugin, ask, &came).await,
             Err(error) => Err(error),
         };
         match written {
             Ok(()) => return,
-            Err(TurnError::Refused(Refusal::HeadMoved { .. } | Refusal::Generating)) => tries += 1,
+            Err(TurnError::Refused(TreeError::HeadMoved { .. } | TreeError::Generating)) => tries += 1,
             Err(TurnError::Refused(refusal)) => {
                 let (session, node) = (asker.session, asker.node);
                 tracing::info!(%session, %node, plugin, "an answer came to nothing: {refusal}");
@@ -209,14 +219,14 @@ async fn land(parts: &Arc<Parts>, asker: Asker, plugin: &str, ask: &Ask, came: C
 }
 
 /// The end of the line on which the asking message stands: HEAD, or the one last visited below it.
-fn place(reader: &mut Reader<'_>, look: &Look) -> Result<Place, TurnError> {
-    let Some(held) = reader.session(look.caller, look.session)? else { return Ok(Place::Gone) };
-    let Some(asking) = reader.node(&held, look.node)? else { return Ok(Place::Gone) };
+fn place(reader: &mut StoreReader<'_>, look: &SnapshotQuery) -> Result<AnswerTarget, TurnError> {
+    let Some(held) = reader.session(look.caller, look.session)? else { return Ok(AnswerTarget::Gone) };
+    let Some(asking) = reader.node(&held, look.node)? else { return Ok(AnswerTarget::Gone) };
     let head = held.session.head;
     let turn = u64::try_from(asking.node.turn).unwrap_or(0);
-    let mut at: Placed = asking;
+    let mut at: StoredNode = asking;
     if reader.is_on_path(&held, at.node.id, head)? {
-        at = reader.node(&held, head)?.ok_or(Refusal::NotFound("HEAD"))?;
+        at = reader.node(&held, head)?.ok_or(TreeError::NotFound("HEAD"))?;
     } else {
         while let Some(child) = at.node.remembered
             && let Some(below) = reader.node(&held, child)?
@@ -232,24 +242,24 @@ fn place(reader: &mut Reader<'_>, look: &Look) -> Result<Place, TurnError> {
         at = above;
     }
     if at.node.status == Status::Generating || reader.is_answered_now(&at)? {
-        return Ok(Place::Busy);
+        return Ok(AnswerTarget::Busy);
     }
-    let look = Look { node: at.node.id, ..look.clone() };
-    Ok(Place::At(Box::new(scene::read_in(reader, held, &look)?), turn))
+    let look = SnapshotQuery { node: at.node.id, ..look.clone() };
+    Ok(AnswerTarget::At(Box::new(scene::read_in(reader, held, &look)?), turn))
 }
 
 /// Runs `on_answer` at a scene and writes a node below it.
 async fn write(
-    parts: &Arc<Parts>,
-    asker: Asker,
-    (scene, asked_at): (&Scene, u64),
+    parts: &Arc<TurnServices>,
+    asker: AskOrigin,
+    (scene, asked_at): (&TurnSnapshot, u64),
     plugin: &str,
-    ask: &Ask,
-    came: &Came,
+    ask: &PluginModelCall,
+    came: &ModelAnswer,
 ) -> Result<(), TurnError> {
     let now = parts.clock.now();
-    let mut draft = Draft::new(NodeId::new(parts.ids.next(now)), Role::System, Kind::Change, parts.ids.seed(), now);
-    let answered = Answered {
+    let mut draft = NodeDraft::new(NodeId::new(parts.ids.next(now)), Role::System, Kind::Change, parts.ids.seed(), now);
+    let answered = ModelCallAnswer {
         name: ask.name.clone(),
         text: came.as_ref().map(|(text, _)| text.clone()).unwrap_or_default(),
         error: came.as_ref().err().cloned(),
@@ -260,8 +270,8 @@ async fn write(
     stage.answer = Some(answered);
     let player = stage.players.iter().find(|player| player.plugin.id() == plugin).cloned();
     // It was switched off meanwhile: its answer has no reader, and its values none who keeps them.
-    let player = player.ok_or(Refusal::NotFound("the plugin, in force there"))?;
-    let mut proposal = Proposal::on(Arc::clone(&stage.world));
+    let player = player.ok_or(TreeError::NotFound("the plugin, in force there"))?;
+    let mut proposal = HookProposal::on(Arc::clone(&stage.world));
     parts.hooks.one(Hook::OnAnswer, &stage, &player, &mut proposal).await;
     draft.delta = proposal.delta;
     draft.delta.problems.extend(force::unlike(&scene.rules.plugins, &scene.catalogue));
@@ -273,11 +283,11 @@ async fn write(
     }
     draft.metadata.insert(ANSWERS.into(), told);
     let head = scene.session().head;
-    let actor = Actor { user: asker.user, at: now, expected_leaf: Some(Seen::Leaf(head)) };
+    let actor = Actor { user: asker.user, at: now, expected_leaf: Some(ExpectedVersion::Leaf(head)) };
     let (session, parent) = (asker.session, scene.at.node.id);
     let summaries = proposed::all(parts, proposal.summaries);
     let write = move |tx: &mut crate::store::Tx<'_>| {
-        tx.change(&actor, session, parent, &draft, Act::Answer)?;
+        tx.change(&actor, session, parent, &draft, OperationKind::Answer)?;
         summaries.iter().try_for_each(|one| tx.propose_summary(session, draft.id, one).map(drop))?;
         Ok::<_, WriteError>(())
     };

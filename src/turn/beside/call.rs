@@ -7,24 +7,24 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use crate::provider::Usage;
-use crate::turn::Parts;
-use crate::turn::ask::trace::Made;
-use crate::turn::machine::{Event, Fault, Machine};
-use crate::turn::models::providers::Cost;
-use crate::turn::models::{Candidate, Choice};
+use crate::turn::TurnServices;
+use crate::turn::ask::trace::BuiltPrompt;
+use crate::turn::machine::{ReplyEvent, ReplyFault, ReplyMachine};
+use crate::turn::models::providers::ReplyCost;
+use crate::turn::models::{ModelCandidate, ModelSelection};
 
 /// The answer of the first model that gives one, and what is known of it.
 pub async fn ask(
-    parts: &Arc<Parts>,
-    choice: &Choice,
+    parts: &Arc<TurnServices>,
+    choice: &ModelSelection,
     params: &Map<String, Value>,
-    made: &Made,
+    made: &BuiltPrompt,
 ) -> Result<(String, Map<String, Value>), String> {
     let deadline = Instant::now() + parts.config.limits.generation;
     let mut why = "no model can be asked".to_owned();
     for candidate in choice.candidates() {
         let machine = hear(parts, candidate, params, made, deadline).await;
-        if let Some(Fault { message, .. }) = machine.fault() {
+        if let Some(ReplyFault { message, .. }) = machine.fault() {
             why = format!("{}: {message}", candidate.name);
             continue;
         }
@@ -40,22 +40,24 @@ pub async fn ask(
 
 /// Hears one model to its end.
 async fn hear(
-    parts: &Arc<Parts>,
-    candidate: &Candidate,
+    parts: &Arc<TurnServices>,
+    candidate: &ModelCandidate,
     params: &Map<String, Value>,
-    made: &Made,
+    made: &BuiltPrompt,
     deadline: Instant,
-) -> Machine {
+) -> ReplyMachine {
     let endpoint = candidate.client.endpoint();
     let request = crate::turn::ask::request(params, parts.ids.seed(), candidate.model.clone(), made, endpoint);
-    let mut machine = Machine::new(parts.clock.now());
+    let mut machine = ReplyMachine::new(parts.clock.now());
     let mut frames = candidate.client.stream_aside(&request);
     while !machine.is_over() {
         let event = match tokio::time::timeout_at(deadline, frames.next()).await {
-            Ok(Some(Ok(frame))) => Event::Frame(frame),
-            Ok(Some(Err(failure))) => Event::Failed(Fault::new(failure.code(), failure.to_string(), failure.hint())),
-            Ok(None) => Event::Ended,
-            Err(_) => Event::Failed(Fault::new("provider_timeout", "it took too long", "ask for less")),
+            Ok(Some(Ok(frame))) => ReplyEvent::Frame(frame),
+            Ok(Some(Err(failure))) => {
+                ReplyEvent::Failed(ReplyFault::new(failure.code(), failure.to_string(), failure.hint()))
+            }
+            Ok(None) => ReplyEvent::Ended,
+            Err(_) => ReplyEvent::Failed(ReplyFault::new("provider_timeout", "it took too long", "ask for less")),
         };
         machine.on(event, parts.clock.now());
     }
@@ -63,9 +65,9 @@ async fn hear(
 }
 
 /// Says what a text cost, where the model server did not.
-pub fn price(parts: &Parts, metadata: &mut Map<String, Value>, (provider, model): (&str, &str), usage: &Usage) {
+pub fn price(parts: &TurnServices, metadata: &mut Map<String, Value>, (provider, model): (&str, &str), usage: &Usage) {
     let is_unknown = metadata.get("cost").is_some_and(Value::is_null);
-    let Some(Cost { cost, saved, from }) = parts.models.cost(provider, model, usage).filter(|_| is_unknown) else {
+    let Some(ReplyCost { cost, saved, from }) = parts.models.cost(provider, model, usage).filter(|_| is_unknown) else {
         return;
     };
     metadata.insert("cost".into(), Value::Number(cost));

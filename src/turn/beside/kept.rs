@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::plugin::mvu::{self, Holder};
+use crate::plugin::mvu::{self, MvuTarget};
 use crate::store::VALUES;
-use crate::tree::{Delta, Trouble};
-use crate::world::{Rules, World};
+use crate::tree::{Delta, NodeProblem};
+use crate::world::{SchemaSet, World};
 
-use crate::turn::rules::hooks::{Player, Proposal, Stage, shown};
+use crate::turn::rules::hooks::{ActivePlugin, HookContext, HookProposal, shown};
 
 /// The hook under whose name it is recorded.
 const HOOK: &str = "values";
@@ -18,12 +18,12 @@ const HOOK: &str = "values";
 const NAMED: usize = 3;
 
 /// Does what the model that keeps the values said, as far as nobody else reads it.
-pub fn keep(stage: &Stage, metadata: &Map<String, Value>, proposal: &mut Proposal) {
+pub fn keep(stage: &HookContext, metadata: &Map<String, Value>, proposal: &mut HookProposal) {
     let kept = metadata.get(VALUES);
     let Some(text) = kept.and_then(|kept| kept.get("text")?.as_str()) else { return };
-    let (readers, others): (Vec<&Player>, Vec<&Player>) =
+    let (readers, others): (Vec<&ActivePlugin>, Vec<&ActivePlugin>) =
         stage.players.iter().partition(|player| player.plugin.reads_commands());
-    let holders: Vec<Holder> = others.iter().map(|player| holder(player)).collect();
+    let holders: Vec<MvuTarget> = others.iter().map(|player| holder(player)).collect();
     let (done, nobodys) = mvu::keep(text, &holders, Arc::make_mut(&mut proposal.world), &stage.rules);
     // What is nobody's here may be a reader's, who says so.
     let mut left_out = if readers.is_empty() { nobodys } else { Vec::new() };
@@ -40,16 +40,16 @@ pub fn keep(stage: &Stage, metadata: &Map<String, Value>, proposal: &mut Proposa
     let named: Vec<&str> = left_out.iter().take(NAMED).map(String::as_str).collect();
     let more = if left_out.len() > NAMED { "; …" } else { "" };
     let message = format!("{} of the changes by {model} left out: {}{more}", left_out.len(), named.join("; "));
-    proposal.delta.problems.push(Trouble { code: "values_left_out".into(), message, plugin: None });
+    proposal.delta.problems.push(NodeProblem { code: "values_left_out".into(), message, plugin: None });
 }
 
-fn holder(player: &Player) -> Holder {
+fn holder(player: &ActivePlugin) -> MvuTarget {
     let plugin = &player.plugin;
     let root = plugin.manifest().state.root.clone();
-    Holder { id: plugin.id().to_owned(), root, schema: plugin.schema().cloned() }
+    MvuTarget { id: plugin.id().to_owned(), root, schema: plugin.schema().cloned() }
 }
 
-fn record(player: &Player, kept: mvu::Kept, (world, rules): (&World, &Rules), delta: &mut Delta) {
+fn record(player: &ActivePlugin, kept: mvu::MvuChanges, (world, rules): (&World, &SchemaSet), delta: &mut Delta) {
     let manifest = player.plugin.manifest();
     let warnings: Vec<String> =
         kept.mended.into_iter().chain(kept.left_out.into_iter().map(|line| format!("left out: {line}"))).collect();

@@ -1,10 +1,10 @@
 //! Nodes that came by themselves: what an answer to a plugin did to the world.
 
 use crate::ids::{NodeId, SessionId, UserId};
-use crate::store::{Held, Reader, Seen, StoreError};
+use crate::store::{ExpectedVersion, StoreError, StoreReader, StoredSession};
 use crate::tree::{Kind, Node};
 
-use crate::turn::Parts;
+use crate::turn::TurnServices;
 
 /// What the metadata of a node tells of the call by, whose answer it is.
 pub const ANSWERS: &str = "answers";
@@ -14,7 +14,7 @@ pub const ANSWERS: &str = "answers";
 ///
 /// # Errors
 /// The database fails.
-pub fn newest(reader: &mut Reader<'_>, held: &Held, node: NodeId) -> Result<NodeId, StoreError> {
+pub fn newest(reader: &mut StoreReader<'_>, held: &StoredSession, node: NodeId) -> Result<NodeId, StoreError> {
     let mut next = Some(held.session.head);
     while let Some(id) = next {
         if id == node {
@@ -31,17 +31,17 @@ pub fn newest(reader: &mut Reader<'_>, held: &Held, node: NodeId) -> Result<Node
 /// # Errors
 /// The database fails.
 pub async fn seen(
-    parts: &Parts,
+    parts: &TurnServices,
     caller: UserId,
     session: SessionId,
-    seen: Option<Seen>,
-) -> Result<Option<Seen>, StoreError> {
-    let Some(Seen::Leaf(leaf)) = seen else { return Ok(seen) };
-    let read = move |reader: &mut Reader<'_>| match reader.session(caller, session)? {
+    seen: Option<ExpectedVersion>,
+) -> Result<Option<ExpectedVersion>, StoreError> {
+    let Some(ExpectedVersion::Leaf(leaf)) = seen else { return Ok(seen) };
+    let read = move |reader: &mut StoreReader<'_>| match reader.session(caller, session)? {
         Some(held) => newest(reader, &held, leaf),
         None => Ok(leaf),
     };
-    Ok(Some(Seen::Leaf(parts.store.glance(read).await?)))
+    Ok(Some(ExpectedVersion::Leaf(parts.store.glance(read).await?)))
 }
 
 fn is_answer(node: &Node) -> bool {

@@ -19,8 +19,8 @@ mod kept;
 mod landed;
 mod values;
 
-pub use asks::Asking;
+pub use asks::PluginModelCalls;
 pub use call::{ask, price};
 pub use kept::keep;
 pub use landed::{ANSWERS, newest, seen};
-pub use values::{Kept, keep_values, with_values};
+pub use values::{ValuesModelResult, keep_values, with_values};

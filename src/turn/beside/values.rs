@@ -7,17 +7,17 @@ use serde_json::{Map, Value, json};
 
 use crate::plugin::mvu;
 use crate::prompt::values::values;
-use crate::prompt::{Line, Sent, status, tags};
+use crate::prompt::{OutgoingMessage, PromptLine, status, tags};
 use crate::store::VALUES;
-use crate::tree::{Role, Trouble};
+use crate::tree::{NodeProblem, Role};
 use crate::world::World;
 
 use super::call;
 use crate::turn::ask::room;
-use crate::turn::ask::trace::Made;
-use crate::turn::models::Writer;
-use crate::turn::scene::Scene;
-use crate::turn::{Parts, rules::force};
+use crate::turn::ask::trace::BuiltPrompt;
+use crate::turn::models::ReplyWriter;
+use crate::turn::scene::TurnSnapshot;
+use crate::turn::{TurnServices, rules::force};
 
 /// Tokens of its answer.
 const TOKENS: usize = 1_024;
@@ -32,7 +32,7 @@ const NOTHING: [&str; 12] =
 
 /// What came of it.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct ValuesModelResult {
     /// What the node says of the call: the commands as `text`, what it took, or why it failed.
     pub told: Map<String, Value>,
     /// What it was asked, for the trace.
@@ -40,15 +40,15 @@ pub struct Kept {
     /// What it answered, for the trace, where that was of no use.
     pub answer: Option<String>,
     /// Why there are no commands.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<NodeProblem>,
 }
 
-impl Kept {
+impl ValuesModelResult {
     /// There are no commands, and why.
     pub fn none(model: &str, why: &str) -> Self {
         let told = [("model", model), ("error", why)].map(|(key, text)| (key.to_owned(), Value::from(text)));
         let message = format!("the values were not kept by {model}: {why}");
-        let trouble = Some(Trouble { code: "values_failed".into(), message, plugin: None });
+        let trouble = Some(NodeProblem { code: "values_failed".into(), message, plugin: None });
         Self { told: told.into_iter().collect(), trouble, ..Self::default() }
     }
 }
@@ -56,19 +56,21 @@ impl Kept {
 /// Asks the model that keeps the values of a session what a reply changes. The reply stands whatever comes of it, and so does the
 /// next one: that this fails is no sign to the story that its provider is out of order. It is asked again as a story is, and no more.
 pub async fn keep_values(
-    parts: &Arc<Parts>,
-    scene: &Scene,
+    parts: &Arc<TurnServices>,
+    scene: &TurnSnapshot,
     (rules, world): (&[String], &World),
     model: &str,
     reply: &str,
-) -> Kept {
+) -> ValuesModelResult {
     let choice = match parts.models.find(model) {
-        Ok(Writer::Model(choice)) => choice,
-        Ok(Writer::Narrator(_)) => return Kept::none(model, "a plugin writes replies and nothing else"),
-        Err(error) => return Kept::none(model, &error.to_string()),
+        Ok(ReplyWriter::Model(choice)) => choice,
+        Ok(ReplyWriter::Narrator(_)) => {
+            return ValuesModelResult::none(model, "a plugin writes replies and nothing else");
+        }
+        Err(error) => return ValuesModelResult::none(model, &error.to_string()),
     };
     let Some(told) = told(scene, world) else {
-        return Kept::none(
+        return ValuesModelResult::none(
             model,
             "no plugin here has values that it could keep, and none reads commands: nobody was asked",
         );
@@ -76,35 +78,37 @@ pub async fn keep_values(
     let params = Map::new();
     let bounds = room::bounds(parts, &choice, &params);
     let messages = values(rules, &told, &said(scene, reply, &bounds.hide_tags));
-    let asked = messages.iter().map(|sent: &Sent| json!({"role": sent.role.word(), "content": sent.text})).collect();
+    let asked =
+        messages.iter().map(|sent: &OutgoingMessage| json!({"role": sent.role.word(), "content": sent.text})).collect();
     let reply = TOKENS.min(bounds.context / 2);
-    let made = Made { messages, reply, context: bounds.context, ..Made::default() };
+    let made = BuiltPrompt { messages, reply, context: bounds.context, ..BuiltPrompt::default() };
     let kept = match call::ask(parts, &choice, &params, &made).await {
         Ok((content, told)) => answered(model, &tags::heard(Role::Assistant, &content, &bounds.hide_tags), told),
-        Err(error) => Kept::none(model, &error),
+        Err(error) => ValuesModelResult::none(model, &error),
     };
-    Kept { messages: asked, ..kept }
+    ValuesModelResult { messages: asked, ..kept }
 }
 
 /// The last words. What the story's model wrote for rules counts for nothing, and would only lead this one astray.
-fn said(scene: &Scene, reply: &str, hide_tags: &[String]) -> [Line; 2] {
-    let line = |role: Role, name: &str, text: &str| Line { role, name: Some(name.to_owned()), text: text.to_owned() };
+fn said(scene: &TurnSnapshot, reply: &str, hide_tags: &[String]) -> [PromptLine; 2] {
+    let line =
+        |role: Role, name: &str, text: &str| PromptLine { role, name: Some(name.to_owned()), text: text.to_owned() };
     let shown = tags::hide(reply, hide_tags).unwrap_or_else(|| reply.to_owned());
     let shown = mvu::without_commands(&shown);
     [line(Role::User, &scene.cast.user, &scene.said.0), line(Role::Assistant, &scene.cast.character, &shown)]
 }
 
 /// What an answer is good for.
-fn answered(model: &str, content: &str, mut told: Map<String, Value>) -> Kept {
+fn answered(model: &str, content: &str, mut told: Map<String, Value>) -> ValuesModelResult {
     if mvu::commands_in(&tagged(content)) == 0 && !says_nothing(content) {
         let words: String = content.trim().chars().take(SHOWN).collect();
-        let none = Kept::none(model, &format!("there is no command in its answer: \"{words}\""));
+        let none = ValuesModelResult::none(model, &format!("there is no command in its answer: \"{words}\""));
         told.extend(none.told);
         let answer = Some(crate::prompt::recall::beginning(content, WORDS).to_owned());
-        return Kept { told, answer, trouble: none.trouble, ..Kept::default() };
+        return ValuesModelResult { told, answer, trouble: none.trouble, ..ValuesModelResult::default() };
     }
     told.insert("text".into(), tagged(content).into());
-    Kept { told, ..Kept::default() }
+    ValuesModelResult { told, ..ValuesModelResult::default() }
 }
 
 /// Whether an answer without commands says that nothing changed.
@@ -120,7 +124,7 @@ fn says_nothing(content: &str) -> bool {
 
 /// How the values stand: as prompts tell it, and those of plugins without a schema as they are. `None` where there are none, and
 /// nobody who would make any.
-fn told(scene: &Scene, world: &World) -> Option<String> {
+fn told(scene: &TurnSnapshot, world: &World) -> Option<String> {
     let mut parts = vec![status::block(world, &scene.rules.rules)];
     let players = force::players(&scene.rules.plugins, &scene.catalogue);
     let mut bare = Map::new();

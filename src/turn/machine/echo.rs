@@ -2,14 +2,14 @@
 
 /// Listens for a text to be repeated.
 #[derive(Debug, Clone, Default)]
-pub struct Echo {
+pub struct PrefixFilter {
     /// The text; empty once it is known whether it is repeated.
     expected: String,
     /// What has come that may still turn out to be its beginning.
     held: String,
 }
 
-impl Echo {
+impl PrefixFilter {
     /// Listens for `expected`.
     pub fn of(expected: &str) -> Self {
         Self { expected: expected.to_owned(), held: String::new() }
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     fn heard(expected: &str, pieces: &[&str]) -> String {
-        let mut echo = Echo::of(expected);
+        let mut echo = PrefixFilter::of(expected);
         let mut text: String = pieces.iter().map(|piece| echo.hear(piece)).collect();
         text += &echo.rest();
         text

@@ -12,28 +12,28 @@ mod echo;
 use serde_json::{Map, Value, json};
 
 use crate::clock::Time;
-use crate::provider::{Finish, Frame, ToolCall, Usage};
+use crate::provider::{FinishReason, Frame, ToolCall, Usage};
 use crate::tree::Status;
-use crate::turn::tools::spoken::Spoken;
+use crate::turn::tools::spoken::TextToolParser;
 
-use echo::Echo;
+use echo::PrefixFilter;
 
 /// What happened.
 #[derive(Debug, Clone)]
-pub enum Event {
+pub enum ReplyEvent {
     /// A frame of the reply arrived.
     Frame(Frame),
     /// The stream ended.
     Ended,
     /// The stream failed.
-    Failed(Fault),
+    Failed(ReplyFault),
     /// Someone asked for it to stop.
     Cancelled,
 }
 
 /// What the runner must do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
+pub enum ReplyAction {
     /// Show this piece to watchers.
     Show {
         /// Text.
@@ -43,15 +43,15 @@ pub enum Action {
         /// Where the reply stands.
         phase: &'static str,
     },
-    /// Call the tools that [`Machine::wanted`] names, ask again with what came of them, and tell by [`Machine::go_on`].
+    /// Call the tools that [`ReplyMachine::wanted`] names, ask again with what came of them, and tell by [`ReplyMachine::go_on`].
     Call,
-    /// The reply is over: run the rules if [`Machine::runs_rules`], then commit.
+    /// The reply is over: run the rules if [`ReplyMachine::runs_rules`], then commit.
     Finish,
 }
 
 /// Why a reply failed: a stable code, the provider's words, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct ReplyFault {
     /// A code of the table for nodes.
     pub code: String,
     /// One sentence, with the provider's own words where there are some.
@@ -60,7 +60,7 @@ pub struct Fault {
     pub hint: String,
 }
 
-impl Fault {
+impl ReplyFault {
     /// A fault of the server's own.
     pub fn new(code: &str, message: impl Into<String>, hint: &str) -> Self {
         Self { code: code.to_owned(), message: message.into(), hint: hint.to_owned() }
@@ -68,30 +68,30 @@ impl Fault {
 }
 
 /// Why a reply failed that somebody stopped before it said anything.
-pub fn unsaid() -> Fault {
-    Fault::new("cancelled", "the reply was stopped before any text came", "ask again")
+pub fn unsaid() -> ReplyFault {
+    ReplyFault::new("cancelled", "the reply was stopped before any text came", "ask again")
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Over {
+enum MachineOutcome {
     Finished,
     Cancelled,
-    Failed(Fault),
+    Failed(ReplyFault),
 }
 
 /// One reply on its way.
 #[derive(Debug, Clone)]
-pub struct Machine {
+pub struct ReplyMachine {
     asked_at: Time,
     /// Bytes of the text that it began with.
     begun: usize,
-    echo: Echo,
+    echo: PrefixFilter,
     first_at: Option<Time>,
     ended_at: Option<Time>,
     content: String,
     reasoning: String,
     usage: Option<Usage>,
-    finish: Option<Finish>,
+    finish: Option<FinishReason>,
     model: Option<String>,
     /// Tools that the model wanted called and that are not ours to call.
     calls: Vec<ToolCall>,
@@ -100,21 +100,21 @@ pub struct Machine {
     /// So often it may still be asked again with what came of its tools; `None` = nobody calls any.
     rounds: Option<usize>,
     /// Takes calls out of the text, where they come in words.
-    spoken: Option<Spoken>,
+    spoken: Option<TextToolParser>,
     /// Where what was said since it was asked last begins.
     asked_from: usize,
     /// What earlier requests for the same reply took.
     spent: Option<Usage>,
-    over: Option<Over>,
+    over: Option<MachineOutcome>,
 }
 
-impl Machine {
+impl ReplyMachine {
     /// A reply that was asked for at a moment.
     pub fn new(asked_at: Time) -> Self {
         Self {
             asked_at,
             begun: 0,
-            echo: Echo::default(),
+            echo: PrefixFilter::default(),
             first_at: None,
             ended_at: None,
             content: String::new(),
@@ -135,7 +135,7 @@ impl Machine {
     /// The tools that the model wants are called, so many times at most; it may want them in words.
     pub fn let_call(&mut self, rounds: usize, in_words: bool) {
         self.rounds = Some(rounds);
-        self.spoken = in_words.then(Spoken::default);
+        self.spoken = in_words.then(TextToolParser::default);
     }
 
     /// Whether tools were called, and the model asked more than once.
@@ -156,15 +156,15 @@ impl Machine {
         self.calls.append(&mut self.wanted);
         self.rounds = self.rounds.map(|left| left.saturating_sub(1));
         self.asked_from = self.content.len();
-        self.spoken.iter_mut().for_each(Spoken::begin_again);
+        self.spoken.iter_mut().for_each(TextToolParser::begin_again);
     }
 
     /// Another model is asked: what the one before it told of itself is forgotten. It has said nothing.
     pub fn ask_another(&mut self) {
         (self.usage, self.finish, self.model) = (None, None, None);
-        self.echo = Echo::of(self.content.get(..self.begun).unwrap_or_default());
+        self.echo = PrefixFilter::of(self.content.get(..self.begun).unwrap_or_default());
         self.wanted.clear();
-        self.spoken.iter_mut().for_each(Spoken::begin_again);
+        self.spoken.iter_mut().for_each(TextToolParser::begin_again);
     }
 
     /// Whether nothing of a reply has come.
@@ -175,60 +175,68 @@ impl Machine {
     /// The same for a reply that goes on from a text.
     #[must_use]
     pub fn going_on_from(self, text: &str) -> Self {
-        Self { begun: text.len(), asked_from: text.len(), echo: Echo::of(text), content: text.to_owned(), ..self }
+        Self {
+            begun: text.len(),
+            asked_from: text.len(),
+            echo: PrefixFilter::of(text),
+            content: text.to_owned(),
+            ..self
+        }
     }
 
     /// Takes an event; answers with what to do. After the end nothing more is done.
-    pub fn on(&mut self, event: Event, now: Time) -> Option<Action> {
+    pub fn on(&mut self, event: ReplyEvent, now: Time) -> Option<ReplyAction> {
         if self.over.is_some() {
             return None;
         }
-        if matches!(event, Event::Ended) {
+        if matches!(event, ReplyEvent::Ended) {
             let rest = self.echo.rest();
             let rest = self.heard(rest);
             self.content.push_str(&rest);
-            if let Some((shown, calls)) = self.spoken.as_mut().map(Spoken::rest) {
+            if let Some((shown, calls)) = self.spoken.as_mut().map(TextToolParser::rest) {
                 self.content.push_str(&shown);
                 self.wanted.extend(calls);
             }
         }
         match event {
-            Event::Frame(frame) => self.frame(frame, now),
-            Event::Ended if !self.wanted.is_empty() && self.rounds.is_some_and(|left| left > 0) => Some(Action::Call),
-            Event::Ended if self.said().trim().is_empty() => {
-                let fault = self.without_text();
-                self.end(Over::Failed(fault), now)
+            ReplyEvent::Frame(frame) => self.frame(frame, now),
+            ReplyEvent::Ended if !self.wanted.is_empty() && self.rounds.is_some_and(|left| left > 0) => {
+                Some(ReplyAction::Call)
             }
-            Event::Ended => self.end(Over::Finished, now),
-            Event::Failed(fault) => self.end(Over::Failed(fault), now),
-            Event::Cancelled if self.said().trim().is_empty() => self.end(Over::Failed(unsaid()), now),
-            Event::Cancelled => self.end(Over::Cancelled, now),
+            ReplyEvent::Ended if self.said().trim().is_empty() => {
+                let fault = self.without_text();
+                self.end(MachineOutcome::Failed(fault), now)
+            }
+            ReplyEvent::Ended => self.end(MachineOutcome::Finished, now),
+            ReplyEvent::Failed(fault) => self.end(MachineOutcome::Failed(fault), now),
+            ReplyEvent::Cancelled if self.said().trim().is_empty() => self.end(MachineOutcome::Failed(unsaid()), now),
+            ReplyEvent::Cancelled => self.end(MachineOutcome::Cancelled, now),
         }
     }
 
     /// Why a reply that ended well has no text: it was held back, or there was none.
-    fn without_text(&self) -> Fault {
+    fn without_text(&self) -> ReplyFault {
         match &self.finish {
-            Some(Finish::ContentFilter(words)) => {
+            Some(FinishReason::ContentFilter(words)) => {
                 let hint = "say it otherwise, or choose another model";
-                Fault::new("provider_refused", format!("the model server held the reply back: {words}"), hint)
+                ReplyFault::new("provider_refused", format!("the model server held the reply back: {words}"), hint)
             }
             _ if self.begun > 0 => {
                 let hint = "the text may be whole as it is: ask again, choose another model, or write the next message";
-                Fault::new("empty_reply", "the model added nothing to the text", hint)
+                ReplyFault::new("empty_reply", "the model added nothing to the text", hint)
             }
             _ if !(self.calls.is_empty() && self.wanted.is_empty()) => {
                 let hint = "try again, choose another model, or switch the plugin's tools off for this one";
-                Fault::new("empty_reply", "the model called tools again and again and wrote no text", hint)
+                ReplyFault::new("empty_reply", "the model called tools again and again and wrote no text", hint)
             }
             _ => {
                 let hint = "try again, or choose another model";
-                Fault::new("empty_reply", "the model answered without any text", hint)
+                ReplyFault::new("empty_reply", "the model answered without any text", hint)
             }
         }
     }
 
-    fn frame(&mut self, frame: Frame, now: Time) -> Option<Action> {
+    fn frame(&mut self, frame: Frame, now: Time) -> Option<ReplyAction> {
         match frame {
             Frame::Text(text) => {
                 let new = self.echo.hear(&text);
@@ -272,7 +280,7 @@ impl Machine {
         is_first && !new.is_empty() && ends_open(self.said()) && !new.starts_with(char::is_whitespace)
     }
 
-    fn show(&mut self, content: &str, reasoning: &str, now: Time) -> Option<Action> {
+    fn show(&mut self, content: &str, reasoning: &str, now: Time) -> Option<ReplyAction> {
         if content.is_empty() && reasoning.is_empty() {
             return None;
         }
@@ -282,13 +290,13 @@ impl Machine {
         self.content.push_str(&content);
         self.reasoning.push_str(&reasoning);
         let phase = if self.said().is_empty() { "thinking" } else { "streaming" };
-        Some(Action::Show { content, reasoning, phase })
+        Some(ReplyAction::Show { content, reasoning, phase })
     }
 
-    fn end(&mut self, over: Over, now: Time) -> Option<Action> {
+    fn end(&mut self, over: MachineOutcome, now: Time) -> Option<ReplyAction> {
         self.over = Some(over);
         self.ended_at = Some(now);
-        Some(Action::Finish)
+        Some(ReplyAction::Finish)
     }
 
     /// Whether the reply is over.
@@ -298,7 +306,7 @@ impl Machine {
 
     /// Whether rules run on it: cancelled and failed replies change no world (`docs/domain.md` 5.5).
     pub fn runs_rules(&self) -> bool {
-        self.over == Some(Over::Finished)
+        self.over == Some(MachineOutcome::Finished)
     }
 
     /// What was added to the text that it began with.
@@ -320,15 +328,15 @@ impl Machine {
     pub fn status(&self) -> Status {
         match self.over {
             None => Status::Generating,
-            Some(Over::Finished | Over::Cancelled) => Status::Complete,
-            Some(Over::Failed(_)) => Status::Error,
+            Some(MachineOutcome::Finished | MachineOutcome::Cancelled) => Status::Complete,
+            Some(MachineOutcome::Failed(_)) => Status::Error,
         }
     }
 
     /// Why it failed, if it did.
-    pub fn fault(&self) -> Option<&Fault> {
+    pub fn fault(&self) -> Option<&ReplyFault> {
         match &self.over {
-            Some(Over::Failed(fault)) => Some(fault),
+            Some(MachineOutcome::Failed(fault)) => Some(fault),
             _ => None,
         }
     }
@@ -346,14 +354,14 @@ impl Machine {
             put("reportedModel", model.as_str().into());
         }
         let finish = match &self.over {
-            Some(Over::Cancelled) => Some("cancelled"),
-            _ => self.finish.as_ref().map(Finish::as_str),
+            Some(MachineOutcome::Cancelled) => Some("cancelled"),
+            _ => self.finish.as_ref().map(FinishReason::as_str),
         };
         put("finishReason", finish.into());
-        let cut = matches!(self.finish, Some(Finish::Length | Finish::ContentFilter(_)));
-        let truncated = cut || matches!(self.over, Some(Over::Cancelled));
+        let cut = matches!(self.finish, Some(FinishReason::Length | FinishReason::ContentFilter(_)));
+        let truncated = cut || matches!(self.over, Some(MachineOutcome::Cancelled));
         put("isTruncated", truncated.into());
-        if let Some(Over::Failed(fault)) = &self.over {
+        if let Some(MachineOutcome::Failed(fault)) = &self.over {
             put("error", json!({"code": fault.code, "message": fault.message, "hint": fault.hint}));
         }
         if let Some(ended) = self.ended_at {
@@ -394,12 +402,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn text(text: &str) -> Event {
-        Event::Frame(Frame::Text(text.into()))
+    fn text(text: &str) -> ReplyEvent {
+        ReplyEvent::Frame(Frame::Text(text.into()))
     }
 
-    fn run(events: Vec<Event>) -> (Machine, Vec<Action>) {
-        let mut machine = Machine::new(Time(1_000));
+    fn run(events: Vec<ReplyEvent>) -> (ReplyMachine, Vec<ReplyAction>) {
+        let mut machine = ReplyMachine::new(Time(1_000));
         let mut now = 1_000;
         let actions = events
             .into_iter()
@@ -415,28 +423,29 @@ mod tests {
     /// what the reply took.
     #[test]
     fn tools_are_called_in_between() {
-        let mut machine = Machine::new(Time(0));
+        let mut machine = ReplyMachine::new(Time(0));
         machine.let_call(1, false);
-        let usage = |prompt| Event::Frame(Frame::Usage(Usage { prompt, completion: 1, ..Usage::default() }));
-        let wants =
-            || Event::Frame(Frame::ToolCall(ToolCall { id: "c".into(), name: "roll".into(), ..ToolCall::default() }));
+        let usage = |prompt| ReplyEvent::Frame(Frame::Usage(Usage { prompt, completion: 1, ..Usage::default() }));
+        let wants = || {
+            ReplyEvent::Frame(Frame::ToolCall(ToolCall { id: "c".into(), name: "roll".into(), ..ToolCall::default() }))
+        };
         for event in [text("She rolls."), wants(), usage(10)] {
             machine.on(event, Time(1));
         }
-        assert_eq!(machine.on(Event::Ended, Time(1)), Some(Action::Call));
+        assert_eq!(machine.on(ReplyEvent::Ended, Time(1)), Some(ReplyAction::Call));
         assert_eq!((machine.is_over(), machine.wanted().1), (false, "She rolls."));
         machine.go_on();
         for event in [text("A six."), usage(20)] {
             machine.on(event, Time(2));
         }
-        assert_eq!(machine.on(Event::Ended, Time(2)), Some(Action::Finish));
+        assert_eq!(machine.on(ReplyEvent::Ended, Time(2)), Some(ReplyAction::Finish));
         assert_eq!((machine.content(), machine.usage().unwrap().prompt), ("She rolls.\n\nA six.", 30));
         assert_eq!(machine.facts()["toolCalls"].as_array().unwrap().len(), 1);
         // The last time there is nothing more to call: a reply that still wants something and says nothing has no text.
-        let mut silent = Machine::new(Time(0));
+        let mut silent = ReplyMachine::new(Time(0));
         silent.let_call(0, false);
         silent.on(wants(), Time(1));
-        silent.on(Event::Ended, Time(1));
+        silent.on(ReplyEvent::Ended, Time(1));
         let fault = silent.fault().map(|fault| (fault.code.as_str(), fault.message.contains("called tools")));
         assert_eq!(fault, Some(("empty_reply", true)));
     }
@@ -446,21 +455,21 @@ mod tests {
     fn a_reply_streams_and_finishes() {
         let usage = Usage { prompt: 7, completion: 2, cached: Some(5), ..Usage::default() };
         let (machine, actions) = run(vec![
-            Event::Frame(Frame::Alive),
-            Event::Frame(Frame::Reasoning("hm".into())),
+            ReplyEvent::Frame(Frame::Alive),
+            ReplyEvent::Frame(Frame::Reasoning("hm".into())),
             text("Hello"),
             text(""),
             text(" there"),
-            Event::Frame(Frame::Finish(Finish::Stop)),
-            Event::Frame(Frame::Usage(usage)),
-            Event::Ended,
+            ReplyEvent::Frame(Frame::Finish(FinishReason::Stop)),
+            ReplyEvent::Frame(Frame::Usage(usage)),
+            ReplyEvent::Ended,
         ]);
         let phases: Vec<&str> = actions
             .iter()
             .map(|action| match action {
-                Action::Show { phase, .. } => phase,
-                Action::Call => "call",
-                Action::Finish => "finish",
+                ReplyAction::Show { phase, .. } => phase,
+                ReplyAction::Call => "call",
+                ReplyAction::Finish => "finish",
             })
             .collect();
         assert_eq!(phases, ["thinking", "streaming", "streaming", "finish"]);
@@ -477,10 +486,10 @@ mod tests {
     /// A tool that a model wants called is told and called by nobody; another model begins with nothing of the one before.
     #[test]
     fn wanted_tools_are_told_and_forgotten_with_their_model() {
-        let call = || Event::Frame(Frame::ToolCall(ToolCall { name: "roll".into(), ..ToolCall::default() }));
-        let (machine, _) = run(vec![call(), text("Hm."), Event::Ended]);
+        let call = || ReplyEvent::Frame(Frame::ToolCall(ToolCall { name: "roll".into(), ..ToolCall::default() }));
+        let (machine, _) = run(vec![call(), text("Hm."), ReplyEvent::Ended]);
         assert_eq!(machine.facts()["toolCalls"][0]["name"], "roll");
-        let (mut machine, _) = run(vec![call(), Event::Frame(Frame::Model("m".into()))]);
+        let (mut machine, _) = run(vec![call(), ReplyEvent::Frame(Frame::Model("m".into()))]);
         assert!(machine.is_silent());
         machine.ask_another();
         machine.on(text("Hm."), Time(2_000));
@@ -491,7 +500,7 @@ mod tests {
     /// S3-23: a cancelled reply with text is complete and truncated, and no rule runs on it.
     #[test]
     fn a_cancelled_reply_keeps_its_text_and_runs_no_rule() {
-        let (machine, _) = run(vec![text("Half a"), Event::Cancelled, text(" lost")]);
+        let (machine, _) = run(vec![text("Half a"), ReplyEvent::Cancelled, text(" lost")]);
         assert_eq!((machine.content(), machine.status()), ("Half a", Status::Complete));
         assert!(!machine.runs_rules());
         assert_eq!(machine.facts()["finishReason"], "cancelled");
@@ -501,19 +510,19 @@ mod tests {
     /// S4-29: a fault keeps what arrived and says why.
     #[test]
     fn endings_that_are_errors() {
-        let fault = Fault::new("cut_off", "the stream was cut", "try again");
+        let fault = ReplyFault::new("cut_off", "the stream was cut", "try again");
         for (events, code) in [
-            (vec![text("Half"), Event::Failed(fault)], "cut_off"),
-            (vec![Event::Ended], "empty_reply"),
-            (vec![text(" \n"), Event::Ended], "empty_reply"),
-            (vec![Event::Frame(Frame::Reasoning("only thought".into())), Event::Ended], "empty_reply"),
-            (vec![Event::Cancelled], "cancelled"),
-            (vec![text(" \n"), Event::Cancelled], "cancelled"),
+            (vec![text("Half"), ReplyEvent::Failed(fault)], "cut_off"),
+            (vec![ReplyEvent::Ended], "empty_reply"),
+            (vec![text(" \n"), ReplyEvent::Ended], "empty_reply"),
+            (vec![ReplyEvent::Frame(Frame::Reasoning("only thought".into())), ReplyEvent::Ended], "empty_reply"),
+            (vec![ReplyEvent::Cancelled], "cancelled"),
+            (vec![text(" \n"), ReplyEvent::Cancelled], "cancelled"),
         ] {
             let (machine, actions) = run(events);
             assert_eq!(machine.status(), Status::Error);
             assert_eq!(machine.facts()["error"]["code"], code);
-            assert_eq!(actions.last(), Some(&Action::Finish));
+            assert_eq!(actions.last(), Some(&ReplyAction::Finish));
             assert!(!machine.runs_rules());
         }
     }
@@ -521,37 +530,39 @@ mod tests {
     /// `domain.md` 5.8: what a model adds is behind the text it goes on from; adding nothing is an error that keeps the text.
     #[test]
     fn a_reply_goes_on_from_a_text() {
-        let go_on = |events: Vec<Event>| {
-            let mut machine = Machine::new(Time(1_000)).going_on_from("She lights");
-            let shown: Vec<Action> = events.into_iter().filter_map(|event| machine.on(event, Time(1_010))).collect();
+        let go_on = |events: Vec<ReplyEvent>| {
+            let mut machine = ReplyMachine::new(Time(1_000)).going_on_from("She lights");
+            let shown: Vec<ReplyAction> =
+                events.into_iter().filter_map(|event| machine.on(event, Time(1_010))).collect();
             (machine, shown)
         };
-        let (machine, shown) = go_on(vec![text("She "), text("lights"), text(" the lamp."), Event::Ended]);
+        let (machine, shown) = go_on(vec![text("She "), text("lights"), text(" the lamp."), ReplyEvent::Ended]);
         assert_eq!((machine.content(), machine.status()), ("She lights the lamp.", Status::Complete));
-        let piece = Action::Show { content: " the lamp.".into(), reasoning: String::new(), phase: "streaming" };
-        assert_eq!(shown, [piece, Action::Finish]);
-        let (machine, _) = go_on(vec![text("She"), Event::Ended]);
+        let piece = ReplyAction::Show { content: " the lamp.".into(), reasoning: String::new(), phase: "streaming" };
+        assert_eq!(shown, [piece, ReplyAction::Finish]);
+        let (machine, _) = go_on(vec![text("She"), ReplyEvent::Ended]);
         assert_eq!(machine.content(), "She lightsShe", "what is no whole echo is text");
         let (machine, shown) =
-            go_on(vec![Event::Frame(Frame::Reasoning("hm".into())), text("She lights"), Event::Ended]);
-        assert!(matches!(&shown[0], Action::Show { phase: "thinking", .. }), "{shown:?}");
+            go_on(vec![ReplyEvent::Frame(Frame::Reasoning("hm".into())), text("She lights"), ReplyEvent::Ended]);
+        assert!(matches!(&shown[0], ReplyAction::Show { phase: "thinking", .. }), "{shown:?}");
         assert_eq!((machine.content(), machine.status()), ("She lights", Status::Error));
         assert_eq!(machine.facts()["error"]["code"], "empty_reply");
-        let (machine, _) = go_on(vec![Event::Cancelled]);
+        let (machine, _) = go_on(vec![ReplyEvent::Cancelled]);
         assert_eq!((machine.content(), &machine.facts()["error"]["code"]), ("She lights", &json!("cancelled")));
     }
 
     /// A reply that the provider held back: with some text it is truncated, without any it is refused in the provider's words.
     #[test]
     fn a_reply_that_was_held_back() {
-        let held_back = || Event::Frame(Frame::Finish(Finish::ContentFilter("content_filter, SAFETY".into())));
-        let (machine, _) = run(vec![text("Half"), held_back(), Event::Ended]);
+        let held_back =
+            || ReplyEvent::Frame(Frame::Finish(FinishReason::ContentFilter("content_filter, SAFETY".into())));
+        let (machine, _) = run(vec![text("Half"), held_back(), ReplyEvent::Ended]);
         assert_eq!((machine.status(), machine.runs_rules()), (Status::Complete, true));
         assert_eq!(
             (&machine.facts()["isTruncated"], &machine.facts()["finishReason"]),
             (&json!(true), &json!("content_filter"))
         );
-        let (machine, _) = run(vec![text(" "), held_back(), Event::Ended]);
+        let (machine, _) = run(vec![text(" "), held_back(), ReplyEvent::Ended]);
         assert_eq!((machine.status(), machine.runs_rules()), (Status::Error, false));
         let error = &machine.facts()["error"];
         assert_eq!(error["code"], "provider_refused");
@@ -560,26 +571,27 @@ mod tests {
 
     #[test]
     fn a_length_stop_is_truncated_and_nul_is_replaced() {
-        let thought = Event::Frame(Frame::Reasoning("c\0d".into()));
-        let (machine, _) = run(vec![thought, text("a\0b"), Event::Frame(Frame::Finish(Finish::Length)), Event::Ended]);
+        let thought = ReplyEvent::Frame(Frame::Reasoning("c\0d".into()));
+        let (machine, _) =
+            run(vec![thought, text("a\0b"), ReplyEvent::Frame(Frame::Finish(FinishReason::Length)), ReplyEvent::Ended]);
         assert_eq!((machine.content(), machine.reasoning()), ("a\u{fffd}b", Some("c\u{fffd}d")));
         assert_eq!(machine.facts()["isTruncated"], true);
         assert!(machine.runs_rules());
     }
 
-    fn any_event() -> impl Strategy<Value = Event> {
+    fn any_event() -> impl Strategy<Value = ReplyEvent> {
         let words = prop_oneof![Just(String::new()), Just(" \n".to_owned()), "[a\0天 ]{1,4}"];
         let usage = Usage { prompt: 1, completion: 1, ..Usage::default() };
         prop_oneof![
-            8 => words.clone().prop_map(|words| Event::Frame(Frame::Text(words))),
-            3 => words.prop_map(|words| Event::Frame(Frame::Reasoning(words))),
-            1 => Just(Event::Frame(Frame::Alive)),
-            1 => Just(Event::Frame(Frame::Usage(usage))),
-            1 => Just(Event::Frame(Frame::Model("m".into()))),
-            1 => Just(Event::Frame(Frame::Finish(Finish::Length))),
-            1 => Just(Event::Ended),
-            1 => Just(Event::Cancelled),
-            1 => Just(Event::Failed(Fault::new("cut_off", "the stream was cut", "try again"))),
+            8 => words.clone().prop_map(|words| ReplyEvent::Frame(Frame::Text(words))),
+            3 => words.prop_map(|words| ReplyEvent::Frame(Frame::Reasoning(words))),
+            1 => Just(ReplyEvent::Frame(Frame::Alive)),
+            1 => Just(ReplyEvent::Frame(Frame::Usage(usage))),
+            1 => Just(ReplyEvent::Frame(Frame::Model("m".into()))),
+            1 => Just(ReplyEvent::Frame(Frame::Finish(FinishReason::Length))),
+            1 => Just(ReplyEvent::Ended),
+            1 => Just(ReplyEvent::Cancelled),
+            1 => Just(ReplyEvent::Failed(ReplyFault::new("cut_off", "the stream was cut", "try again"))),
         ]
     }
 
@@ -589,14 +601,14 @@ mod tests {
         #[test]
         fn any_order_of_events_ends_once(events in proptest::collection::vec(any_event(), 0..24)) {
             let (machine, actions) = run(events.clone());
-            let ends = |event: &Event| matches!(event, Event::Ended | Event::Cancelled | Event::Failed(_));
-            let finishes = actions.iter().filter(|action| **action == Action::Finish).count();
+            let ends = |event: &ReplyEvent| matches!(event, ReplyEvent::Ended | ReplyEvent::Cancelled | ReplyEvent::Failed(_));
+            let finishes = actions.iter().filter(|action| **action == ReplyAction::Finish).count();
             prop_assert_eq!(finishes, usize::from(events.iter().any(ends)));
             prop_assert_eq!(machine.is_over(), finishes == 1);
-            prop_assert!(finishes == 0 || actions.last() == Some(&Action::Finish));
+            prop_assert!(finishes == 0 || actions.last() == Some(&ReplyAction::Finish));
             let mut shown = (String::new(), String::new());
             for action in &actions {
-                if let Action::Show { content, reasoning, phase } = action {
+                if let ReplyAction::Show { content, reasoning, phase } = action {
                     shown.0.push_str(content);
                     shown.1.push_str(reasoning);
                     prop_assert_eq!(*phase == "thinking", shown.0.is_empty());

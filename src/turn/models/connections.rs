@@ -10,12 +10,15 @@ use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
 use crate::clock::{Clock, Time};
-use crate::config::{Config, Connection, Secret};
+use crate::config::{Config, ProviderConnection, Secret};
 use crate::keyring::{Keyring, KeyringError};
-use crate::provider::{Client, Endpoint, Failure, Finish, Frame, Kind, Message, ModelInfo, Request, Role, Timeouts};
-use crate::store::{Claim, ConnectedProvider, Store, StoreError, WriteError};
+use crate::provider::{
+    Endpoint, FinishReason, Frame, ModelInfo, ProviderClient, ProviderFailure, ProviderKind, Request, RequestMessage,
+    RequestRole, Timeouts,
+};
+use crate::store::{ConnectedProvider, IdempotencyClaim, Store, StoreError, WriteError};
 
-use super::Models;
+use super::ModelRegistry;
 use super::providers::{bound_to, connection, unknown};
 
 /// A server that is tried has so long to tell its models.
@@ -71,7 +74,7 @@ impl From<(&'static str, String)> for ConnectError {
 
 /// What changes of one; `None` = stays.
 #[derive(Debug, Default)]
-pub struct Change {
+pub struct ConnectionChange {
     /// What it speaks.
     pub kind: Option<String>,
     /// Where its API begins.
@@ -84,16 +87,16 @@ pub struct Change {
 
 /// What a server that was tried has shown.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct ConnectionTestResult {
     /// The models that it told, or why it did not.
-    pub models: Option<Result<Vec<ModelInfo>, Failure>>,
+    pub models: Option<Result<Vec<ModelInfo>, ProviderFailure>>,
     /// What a model said, or why it said nothing; `None` = nobody asked.
-    pub reply: Option<Result<Said, Failure>>,
+    pub reply: Option<Result<ConnectionTestReply, ProviderFailure>>,
 }
 
 /// What a model said that was tried.
 #[derive(Debug, Default)]
-pub struct Said {
+pub struct ConnectionTestReply {
     /// How it begins; empty where it only thought.
     pub text: String,
     /// Milliseconds until the first of it, thoughts included.
@@ -101,10 +104,10 @@ pub struct Said {
 }
 
 /// Connects, changes and forgets model servers.
-pub struct Connections {
+pub struct ProviderConnections {
     config: Arc<Config>,
     store: Arc<Store>,
-    models: Arc<Models>,
+    models: Arc<ModelRegistry>,
     keyring: Keyring,
     clock: Arc<dyn Clock>,
     runtime: Handle,
@@ -112,12 +115,12 @@ pub struct Connections {
     order: Arc<Mutex<()>>,
 }
 
-impl Connections {
-    /// Those of a data directory. [`Connections::load`] takes in what is kept.
+impl ProviderConnections {
+    /// Those of a data directory. [`ProviderConnections::load`] takes in what is kept.
     pub fn new(
         config: &Arc<Config>,
         store: &Arc<Store>,
-        models: &Arc<Models>,
+        models: &Arc<ModelRegistry>,
         clock: &Arc<dyn Clock>,
         runtime: Handle,
     ) -> Self {
@@ -164,14 +167,14 @@ impl Connections {
     ///
     /// # Errors
     /// A field does not fit, or another is called so.
-    pub async fn add(&self, new: Connection, key: Option<Secret>) -> Result<ConnectedProvider, ConnectError> {
+    pub async fn add(&self, new: ProviderConnection, key: Option<Secret>) -> Result<ConnectedProvider, ConnectError> {
         let new = self.fit(new)?;
         if self.models.is_configured(&new.id) {
             let message = format!("a provider of config.toml is called {:?} already", new.id);
             return Err(ConnectError::Invalid { field: "id", message });
         }
         let kept = self.kept(new, key.as_ref(), None)?;
-        let (new, claim) = (kept.clone(), Claim::present());
+        let (new, claim) = (kept.clone(), IdempotencyClaim::present());
         self.write(move |tx| {
             tx.put_provider(&new)?;
             tx.act_for(claim.as_ref(), &new.id)
@@ -185,10 +188,10 @@ impl Connections {
     ///
     /// # Errors
     /// It is not there, or a field does not fit.
-    pub async fn change(&self, id: &str, change: Change) -> Result<ConnectedProvider, ConnectError> {
+    pub async fn change(&self, id: &str, change: ConnectionChange) -> Result<ConnectedProvider, ConnectError> {
         let before = self.get(id).await?;
         let old = connection(&before);
-        let new = self.fit(Connection {
+        let new = self.fit(ProviderConnection {
             id: old.id.clone(),
             kind: change.kind.unwrap_or_else(|| old.kind.clone()),
             base_url: change.base_url.unwrap_or_else(|| old.base_url.clone()),
@@ -222,7 +225,7 @@ impl Connections {
     /// No model is named so.
     pub async fn choose(&self, model: Option<String>) -> Result<(), ConnectError> {
         if let Some(name) = &model {
-            let unknown = |error: crate::turn::UnknownModel| ("model", error.to_string());
+            let unknown = |error: crate::turn::UnknownModelError| ("model", error.to_string());
             self.models.find(name).map_err(unknown)?;
         }
         self.write(move |tx| tx.choose_model(model.as_deref())).await
@@ -235,62 +238,65 @@ impl Connections {
     /// A field does not fit.
     pub async fn try_out(
         &self,
-        new: Connection,
+        new: ProviderConnection,
         key: Option<Option<Secret>>,
         model: Option<&str>,
-    ) -> Result<Seen, ConnectError> {
+    ) -> Result<ConnectionTestResult, ConnectError> {
         let new = self.fit(new)?;
         let key = match key {
             Some(key) => key,
             None => self.kept_key(&new).await?,
         };
-        let kind = Kind::named(&new.kind).unwrap_or_default();
+        let kind = ProviderKind::named(&new.kind).unwrap_or_default();
         let timeouts = Timeouts { first_token: REPLY_WITHIN, ..Timeouts::default() };
         let max_reply_bytes = self.config.limits.reply_bytes;
         let endpoint = Endpoint { key, timeouts, max_reply_bytes, ..Endpoint::new(&new.id, &new.base_url) };
-        Ok(self.look(&Client::new(kind, endpoint), model).await)
+        Ok(self.look(&ProviderClient::new(kind, endpoint), model).await)
     }
 
     /// Tries a provider that is there, of the settings or connected.
     ///
     /// # Errors
     /// It is not there, or cannot be asked.
-    pub async fn try_known(&self, id: &str, model: Option<&str>) -> Result<Seen, ConnectError> {
+    pub async fn try_known(&self, id: &str, model: Option<&str>) -> Result<ConnectionTestResult, ConnectError> {
         if let Some(why) = self.models.trouble(id) {
-            return Ok(Seen { models: Some(Err(Failure::Misconfigured { words: why })), reply: None });
+            return Ok(ConnectionTestResult {
+                models: Some(Err(ProviderFailure::Misconfigured { words: why })),
+                reply: None,
+            });
         }
         let client = self.models.providers().find(|(known, ..)| known == id).map(|(_, client, _)| client);
         Ok(self.look(&client.ok_or(ConnectError::NotFound)?, model).await)
     }
 
-    async fn look(&self, client: &Client, model: Option<&str>) -> Seen {
+    async fn look(&self, client: &ProviderClient, model: Option<&str>) -> ConnectionTestResult {
         let limit = LIST_WITHIN;
-        let late = |_| Err(Failure::Timeout { wait: crate::provider::Wait::FirstToken, limit });
+        let late = |_| Err(ProviderFailure::Timeout { wait: crate::provider::TimeoutPhase::FirstToken, limit });
         let models = tokio::time::timeout(limit, client.models()).await.unwrap_or_else(late);
         // Where nobody is there, nobody speaks.
-        let is_away = matches!(models, Err(Failure::Unreachable { .. } | Failure::Timeout { .. }));
+        let is_away = matches!(models, Err(ProviderFailure::Unreachable { .. } | ProviderFailure::Timeout { .. }));
         let reply = match model.filter(|_| !is_away) {
             Some(model) => Some(self.hear(client, model).await),
             None => None,
         };
-        Seen { models: Some(models), reply }
+        ConnectionTestResult { models: Some(models), reply }
     }
 
     /// A short reply of a model.
-    async fn hear(&self, client: &Client, model: &str) -> Result<Said, Failure> {
-        let message = Message { role: Role::User, name: None, content: QUESTION.to_owned() };
+    async fn hear(&self, client: &ProviderClient, model: &str) -> Result<ConnectionTestReply, ProviderFailure> {
+        let message = RequestMessage { role: RequestRole::User, name: None, content: QUESTION.to_owned() };
         let params: Map<String, Value> = Map::from_iter([("max_tokens".to_owned(), Value::from(TOKENS))]);
         let request = Request { model: model.to_owned(), messages: vec![message], params, ..Request::default() };
         let begun = self.clock.now();
         let said = tokio::time::timeout(REPLY_WITHIN, hear(client, &request, begun, self.clock.as_ref())).await;
-        let late = Failure::Timeout { wait: crate::provider::Wait::FirstToken, limit: REPLY_WITHIN };
+        let late = ProviderFailure::Timeout { wait: crate::provider::TimeoutPhase::FirstToken, limit: REPLY_WITHIN };
         said.unwrap_or(Err(late))
     }
 
     /// What is to be kept, as far as it fits.
-    fn fit(&self, new: Connection) -> Result<Connection, ConnectError> {
+    fn fit(&self, new: ProviderConnection) -> Result<ProviderConnection, ConnectError> {
         let new = new.checked()?;
-        match Kind::named(&new.kind) {
+        match ProviderKind::named(&new.kind) {
             Some(_) => Ok(new),
             None => Err(ConnectError::Invalid { field: "kind", message: unknown(&new.kind) }),
         }
@@ -298,18 +304,18 @@ impl Connections {
 
     fn kept(
         &self,
-        new: Connection,
+        new: ProviderConnection,
         key: Option<&Secret>,
         created: Option<Time>,
     ) -> Result<ConnectedProvider, ConnectError> {
         let sealed_key = key.map(|key| self.keyring.seal(key, &bound_to(&new))).transpose()?;
         let now = self.clock.now();
-        let Connection { id, kind, base_url, models } = new;
+        let ProviderConnection { id, kind, base_url, models } = new;
         Ok(ConnectedProvider { id, kind, base_url, sealed_key, models, created: created.unwrap_or(now), updated: now })
     }
 
     /// The key that is kept under an id, for the address that it is for.
-    async fn kept_key(&self, new: &Connection) -> Result<Option<Secret>, ConnectError> {
+    async fn kept_key(&self, new: &ProviderConnection) -> Result<Option<Secret>, ConnectError> {
         let Some(before) = self.list().await?.into_iter().find(|one| one.id == new.id) else { return Ok(None) };
         is_same_origin(&before, new)?;
         let sealed = before.sealed_key.as_deref();
@@ -332,14 +338,14 @@ impl Connections {
     }
 }
 
-async fn take_in(store: &Store, models: &Models, keyring: &Keyring) -> Result<(), StoreError> {
-    let read = |reader: &mut crate::store::Reader<'_>| Ok((reader.connected_providers()?, reader.chosen_model()?));
+async fn take_in(store: &Store, models: &ModelRegistry, keyring: &Keyring) -> Result<(), StoreError> {
+    let read = |reader: &mut crate::store::StoreReader<'_>| Ok((reader.connected_providers()?, reader.chosen_model()?));
     let (kept, chosen) = store.read::<_, StoreError, _>(read).await?;
     models.connect(kept, chosen, keyring);
     Ok(())
 }
 
-fn is_same_origin(before: &ConnectedProvider, new: &Connection) -> Result<(), ConnectError> {
+fn is_same_origin(before: &ConnectedProvider, new: &ProviderConnection) -> Result<(), ConnectError> {
     let origin = connection(before).origin();
     if before.sealed_key.is_none() || origin == new.origin() {
         return Ok(());
@@ -348,23 +354,28 @@ fn is_same_origin(before: &ConnectedProvider, new: &Connection) -> Result<(), Co
     Err(ConnectError::Invalid { field: "key", message })
 }
 
-async fn hear(client: &Client, request: &Request, begun: Time, clock: &dyn Clock) -> Result<Said, Failure> {
+async fn hear(
+    client: &ProviderClient,
+    request: &Request,
+    begun: Time,
+    clock: &dyn Clock,
+) -> Result<ConnectionTestReply, ProviderFailure> {
     let mut frames = client.stream_aside(request);
     let mut said = None;
     while let Some(frame) = frames.next().await {
         let piece = match frame? {
             Frame::Text(text) => text,
             Frame::Reasoning(_) => String::new(),
-            Frame::Finish(Finish::Stop | Finish::Length) if said.is_some() => break,
+            Frame::Finish(FinishReason::Stop | FinishReason::Length) if said.is_some() => break,
             _ => continue,
         };
-        let now: &mut Said =
-            said.get_or_insert_with(|| Said { text: String::new(), first_ms: clock.now().since(begun) });
+        let now: &mut ConnectionTestReply =
+            said.get_or_insert_with(|| ConnectionTestReply { text: String::new(), first_ms: clock.now().since(begun) });
         now.text.push_str(&piece);
         if now.text.chars().count() >= SHOWN {
             break;
         }
     }
-    let said = said.map(|said| Said { text: said.text.chars().take(SHOWN).collect(), ..said });
-    said.ok_or_else(|| Failure::Garbled { words: "the reply is empty".to_owned() })
+    let said = said.map(|said| ConnectionTestReply { text: said.text.chars().take(SHOWN).collect(), ..said });
+    said.ok_or_else(|| ProviderFailure::Garbled { words: "the reply is empty".to_owned() })
 }

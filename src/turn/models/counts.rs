@@ -6,9 +6,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::config::Provider;
-use crate::prompt::{Counter, ESTIMATE, Measure, Sent, estimate, tokens};
-use crate::provider::{NoTokenizer, Template, Tokenizer};
+use crate::config::ProviderConfig;
+use crate::prompt::{ESTIMATE, OutgoingMessage, TokenCounter, TokenMeasure, estimate, tokens};
+use crate::provider::{ChatTemplate, Tokenizer, TokenizerError};
 
 /// So many models of a provider are told apart; then all is learned anew.
 const MOST_MODELS: usize = 256;
@@ -22,21 +22,22 @@ const BELIEVED: std::ops::RangeInclusive<usize> = 400..=3_000;
 
 /// The counters of one provider's models.
 #[derive(Debug, Default)]
-pub struct Counters {
+pub struct TokenCounters {
     /// The tokenizer of the settings for every model, and those for some.
     all: Option<Tokenizer>,
     own: HashMap<String, Tokenizer>,
     /// Whether names of models mean what they mean at OpenAI.
     knows_names: bool,
-    models: Mutex<HashMap<String, Arc<OfModel>>>,
+    models: Mutex<HashMap<String, Arc<ModelTokenCounter>>>,
 }
 
-impl Counters {
+impl TokenCounters {
     /// The counters of a provider. Reads the files that the settings name; one that is none is a line in the log, and texts
     /// are estimated.
-    pub fn new(provider: &Provider) -> Self {
+    pub fn new(provider: &ProviderConfig) -> Self {
         let read = |setting: &str| {
-            let warn = |error: &NoTokenizer| tracing::warn!(provider = %provider.id, "{error}; tokens are estimated");
+            let warn =
+                |error: &TokenizerError| tracing::warn!(provider = %provider.id, "{error}; tokens are estimated");
             Tokenizer::of_setting(setting).inspect_err(warn).ok()
         };
         let all = Some(provider.tokenizer.as_str()).filter(|setting| !setting.is_empty()).and_then(read);
@@ -45,8 +46,8 @@ impl Counters {
     }
 
     /// What texts for a model are measured by.
-    pub fn measure(&self, model: &str) -> Measure {
-        Measure::new(self.of(model))
+    pub fn measure(&self, model: &str) -> TokenMeasure {
+        TokenMeasure::new(self.of(model))
     }
 
     /// Learns from what the model server counted for a prompt of so many estimated tokens.
@@ -54,14 +55,14 @@ impl Counters {
         self.of(model).learn(estimated, counted);
     }
 
-    fn of(&self, model: &str) -> Arc<OfModel> {
+    fn of(&self, model: &str) -> Arc<ModelTokenCounter> {
         let mut models = lock(&self.models);
         if let Some(known) = models.get(model) {
             return Arc::clone(known);
         }
         let guessed = || Tokenizer::of_model(model).filter(|_| self.knows_names);
         let tokenizer = self.own.get(model).or(self.all.as_ref()).cloned().or_else(guessed);
-        let new = Arc::new(OfModel { tokenizer, seen: Mutex::default() });
+        let new = Arc::new(ModelTokenCounter { tokenizer, seen: Mutex::default() });
         if models.len() >= MOST_MODELS {
             models.clear();
         }
@@ -71,12 +72,12 @@ impl Counters {
 }
 
 /// The files of the settings that are no tokenizers or templates, each in one sentence.
-pub fn unusable_files(providers: &[Provider]) -> Vec<String> {
-    let named = |provider: &Provider| {
+pub fn unusable_files(providers: &[ProviderConfig]) -> Vec<String> {
+    let named = |provider: &ProviderConfig| {
         let own = provider.tokenizers.values().chain([&provider.tokenizer]).filter(|setting| !setting.is_empty());
         let wrong = own.filter_map(|setting| Tokenizer::of_setting(setting).err());
         let wrong = wrong.map(|error| format!("{error}; tokens are estimated"));
-        let template = Template::of_setting(&provider.template).problem();
+        let template = ChatTemplate::of_setting(&provider.template).problem();
         let all = wrong.chain(template.map(|why| format!("{why}; prompts are written in ChatML")));
         all.map(|why| format!("provider {}: {why}", provider.id)).collect::<Vec<_>>()
     };
@@ -84,19 +85,19 @@ pub fn unusable_files(providers: &[Provider]) -> Vec<String> {
 }
 
 /// What messages are estimated at as a whole, before anything was learned.
-pub fn estimated(messages: &[Sent]) -> usize {
+pub fn estimated(messages: &[OutgoingMessage]) -> usize {
     messages.iter().map(|message| tokens(&message.text)).sum()
 }
 
 /// The counter of one model.
 #[derive(Debug)]
-struct OfModel {
+struct ModelTokenCounter {
     tokenizer: Option<Tokenizer>,
     /// What the server counted for a thousand estimated tokens, the newest last.
     seen: Mutex<VecDeque<usize>>,
 }
 
-impl OfModel {
+impl ModelTokenCounter {
     fn learn(&self, estimated: usize, counted: u64) {
         let counted = usize::try_from(counted).unwrap_or(usize::MAX);
         let Some(share) = counted.saturating_mul(1_000).checked_div(estimated) else { return };
@@ -111,7 +112,7 @@ impl OfModel {
     }
 }
 
-impl Counter for OfModel {
+impl TokenCounter for ModelTokenCounter {
     fn count(&self, text: &str) -> usize {
         if let Some(count) = self.tokenizer.as_ref().and_then(|tokenizer| tokenizer.count(text)) {
             return count;
@@ -134,9 +135,9 @@ mod tests {
     use super::*;
     use crate::config::Config;
 
-    fn counters(settings: &str) -> Counters {
+    fn counters(settings: &str) -> TokenCounters {
         let text = format!("[[providers]]\nid = \"a\"\nbase_url = \"http://a\"\n{settings}");
-        Counters::new(&Config::load(None, Some(text), std::iter::empty()).unwrap().providers[0])
+        TokenCounters::new(&Config::load(None, Some(text), std::iter::empty()).unwrap().providers[0])
     }
 
     #[test]

@@ -13,72 +13,72 @@ pub(super) mod providers;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::clock::Time;
-use crate::config::{Alias, Config, ConfigError, ToolsBy};
+use crate::config::{Config, ConfigError, ModelAlias, ToolMode};
 use crate::keyring::Keyring;
-use crate::plugin::{Hook, Installed, Loaded};
-use crate::prompt::Measure;
-use crate::provider::{Client, Embedder, Failure, Usage};
+use crate::plugin::{Hook, InstalledPlugins, LoadedPlugin};
+use crate::prompt::TokenMeasure;
+use crate::provider::{Embedder, ProviderClient, ProviderFailure, Usage};
 use crate::store::ConnectedProvider;
 
-use providers::{Cost, Entry};
+use providers::{ProviderEntry, ReplyCost};
 
 /// What a provider told is asked for again after so many milliseconds.
 const LEARN_AGAIN_MS: u64 = 600_000;
 
 /// All models that this server can ask.
-pub struct Models {
+pub struct ModelRegistry {
     config: Arc<Config>,
     /// Those of the settings.
-    configured: Vec<Arc<Entry>>,
-    catalogue: Arc<Installed>,
-    roster: RwLock<Arc<Roster>>,
+    configured: Vec<Arc<ProviderEntry>>,
+    catalogue: Arc<InstalledPlugins>,
+    roster: RwLock<Arc<ProviderRoster>>,
 }
 
 /// Who can be asked at a moment. It is replaced as a whole: whoever asks keeps the one that it found.
 #[derive(Default)]
-struct Roster {
+struct ProviderRoster {
     /// Those that were connected while the server runs, as they are kept.
-    connected: Vec<(ConnectedProvider, Arc<Entry>)>,
+    connected: Vec<(ConnectedProvider, Arc<ProviderEntry>)>,
     /// The model that was chosen for sessions that name none.
     chosen: Option<String>,
 }
 
 /// Who writes a reply.
 #[derive(Clone)]
-pub enum Writer {
+pub enum ReplyWriter {
     /// Models behind providers.
-    Model(Choice),
+    Model(ModelSelection),
     /// A plugin's `narrate`.
-    Narrator(Arc<Loaded>),
+    Narrator(Arc<LoadedPlugin>),
 }
 
 /// The models that a name stands for.
 #[derive(Debug, Clone)]
-pub struct Choice {
+pub struct ModelSelection {
     /// The name by which it was asked for.
     pub asked: String,
     /// The one that is asked.
-    pub first: Candidate,
+    pub first: ModelCandidate,
     /// Those that are asked one after another where it cannot answer.
-    pub others: Vec<Candidate>,
+    pub others: Vec<ModelCandidate>,
     /// Those that could not even be asked.
-    pub passed: Vec<Passed>,
+    pub passed: Vec<SkippedModel>,
 }
 
 /// A model that can be asked.
 #[derive(Debug, Clone)]
-pub struct Candidate {
+pub struct ModelCandidate {
     /// `provider/model`.
     pub name: String,
     /// The client.
-    pub client: Client,
+    pub client: ProviderClient,
     /// The model's name there.
     pub model: String,
 }
 
 /// A model that was to answer and could not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Passed {
+pub struct SkippedModel {
     /// `provider/model`, or as the settings name it.
     pub model: String,
     /// A code of the table for nodes.
@@ -87,33 +87,33 @@ pub struct Passed {
     pub message: String,
 }
 
-impl Passed {
+impl SkippedModel {
     /// A model that failed before it said anything.
-    pub fn failed(model: &str, failure: &Failure) -> Self {
+    pub fn failed(model: &str, failure: &ProviderFailure) -> Self {
         Self { model: model.to_owned(), code: failure.code().to_owned(), message: failure.to_string() }
     }
 
-    fn unknown(model: &str, error: &UnknownModel) -> Self {
+    fn unknown(model: &str, error: &UnknownModelError) -> Self {
         let code = "provider_misconfigured".to_owned();
         Self { model: model.to_owned(), code, message: error.to_string() }
     }
 }
 
-impl Choice {
+impl ModelSelection {
     /// The names that it has: as it was asked for, `provider/model`, and the model's own.
     pub fn names(&self) -> Vec<String> {
         vec![self.asked.clone(), self.first.name.clone(), self.first.model.clone()]
     }
 
     /// Every model, in the order in which they are asked.
-    pub fn candidates(&self) -> impl Iterator<Item = &Candidate> {
+    pub fn candidates(&self) -> impl Iterator<Item = &ModelCandidate> {
         std::iter::once(&self.first).chain(&self.others)
     }
 }
 
 /// No model has that name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum UnknownModel {
+pub enum UnknownModelError {
     /// Nobody offers it.
     #[error("no model is named \"{0}\"")]
     None(String),
@@ -141,9 +141,9 @@ pub enum UnknownModel {
     },
 }
 
-impl UnknownModel {
+impl UnknownModelError {
     /// Whether it may still come right without another setting: a plugin is mended, a key appears, a provider tells more.
-    fn may_come_right(&self, models: &Models) -> bool {
+    fn may_come_right(&self, models: &ModelRegistry) -> bool {
         match self {
             Self::Broken { .. } | Self::Unusable { .. } => true,
             Self::None(_) => models.asks_its_server(),
@@ -152,9 +152,9 @@ impl UnknownModel {
     }
 }
 
-impl Models {
+impl ModelRegistry {
     /// The models of a configuration. A key that is not there is a log line now and an honest error when it is used.
-    pub fn new(config: &Arc<Config>, catalogue: Arc<Installed>) -> Self {
+    pub fn new(config: &Arc<Config>, catalogue: Arc<InstalledPlugins>) -> Self {
         let configured = providers::entries(config).into_iter().map(Arc::new).collect();
         Self { config: Arc::clone(config), configured, catalogue, roster: RwLock::default() }
     }
@@ -163,7 +163,7 @@ impl Models {
     /// learned of it; replies under way go on with whom they have asked.
     pub fn connect(&self, kept: Vec<ConnectedProvider>, chosen: Option<String>, keyring: &Keyring) {
         let before = self.roster();
-        let mut connected: Vec<(ConnectedProvider, Arc<Entry>)> = Vec::with_capacity(kept.len());
+        let mut connected: Vec<(ConnectedProvider, Arc<ProviderEntry>)> = Vec::with_capacity(kept.len());
         for one in kept {
             let known = before.connected.iter().find(|(other, _)| *other == one).map(|(_, entry)| Arc::clone(entry));
             let entry = known.unwrap_or_else(|| {
@@ -172,17 +172,17 @@ impl Models {
             });
             connected.push((one, entry));
         }
-        *self.roster.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Roster { connected, chosen });
+        *self.roster.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(ProviderRoster { connected, chosen });
     }
 
-    fn roster(&self) -> Arc<Roster> {
+    fn roster(&self) -> Arc<ProviderRoster> {
         Arc::clone(&self.roster.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Every provider, those of the settings first: what they name so goes before what was connected so.
-    fn entries(&self) -> Vec<Arc<Entry>> {
+    fn entries(&self) -> Vec<Arc<ProviderEntry>> {
         let roster = self.roster();
-        let is_free = |entry: &&Arc<Entry>| !self.is_configured(&entry.id);
+        let is_free = |entry: &&Arc<ProviderEntry>| !self.is_configured(&entry.id);
         let connected = roster.connected.iter().map(|(_, entry)| entry).filter(is_free);
         self.configured.iter().chain(connected).cloned().collect()
     }
@@ -211,44 +211,47 @@ impl Models {
     ///
     /// # Errors
     /// Nobody or more than one has that name; of a name that stands for several, why none of them can be asked.
-    pub fn find(&self, name: &str) -> Result<Writer, UnknownModel> {
+    pub fn find(&self, name: &str) -> Result<ReplyWriter, UnknownModelError> {
         if let Some(id) = name.strip_prefix("plugin:") {
             return self.narrator(id);
         }
         let choice = match self.config.aliases.iter().find(|alias| alias.name == name) {
             Some(alias) => self.choice_of(alias)?,
-            None => {
-                Choice { asked: name.to_owned(), first: self.candidate(name)?, others: Vec::new(), passed: Vec::new() }
-            }
+            None => ModelSelection {
+                asked: name.to_owned(),
+                first: self.candidate(name)?,
+                others: Vec::new(),
+                passed: Vec::new(),
+            },
         };
-        Ok(Writer::Model(choice))
+        Ok(ReplyWriter::Model(choice))
     }
 
     /// The names of the model that a session's name of one stands for, the server's own where it has none: as it is asked for,
     /// `provider/model`, and the model's own. None where no model would be asked.
     pub fn names(&self, name: Option<&str>) -> Vec<String> {
         match self.find(&name.map_or_else(|| self.default_name(), str::to_owned)) {
-            Ok(Writer::Model(choice)) => choice.names(),
+            Ok(ReplyWriter::Model(choice)) => choice.names(),
             _ => Vec::new(),
         }
     }
 
     /// The models that a name of the settings stands for, as far as they can be asked.
-    fn choice_of(&self, alias: &Alias) -> Result<Choice, UnknownModel> {
+    fn choice_of(&self, alias: &ModelAlias) -> Result<ModelSelection, UnknownModelError> {
         let (mut found, mut passed, mut why) = (Vec::new(), Vec::new(), None);
         for name in &alias.models {
             match self.candidate(name) {
                 Ok(candidate) => found.push(candidate),
                 Err(error) => {
-                    passed.push(Passed::unknown(name, &error));
+                    passed.push(SkippedModel::unknown(name, &error));
                     why.get_or_insert(error);
                 }
             }
         }
         let mut found = found.into_iter();
         match found.next() {
-            Some(first) => Ok(Choice { asked: alias.name.clone(), first, others: found.collect(), passed }),
-            None => Err(why.unwrap_or_else(|| UnknownModel::None(alias.name.clone()))),
+            Some(first) => Ok(ModelSelection { asked: alias.name.clone(), first, others: found.collect(), passed }),
+            None => Err(why.unwrap_or_else(|| UnknownModelError::None(alias.name.clone()))),
         }
     }
 
@@ -262,7 +265,9 @@ impl Models {
             return Ok(None);
         }
         let candidate = match self.candidate(name) {
-            Err(UnknownModel::None(_)) => return Err(format!("no provider is named as in {name:?}{}", self.choice())),
+            Err(UnknownModelError::None(_)) => {
+                return Err(format!("no provider is named as in {name:?}{}", self.choice()));
+            }
             other => other.map_err(|error| error.to_string())?,
         };
         let embedder = Embedder::new(candidate.name, candidate.client, candidate.model);
@@ -270,7 +275,7 @@ impl Models {
         Ok(Some(embedder))
     }
 
-    fn candidate(&self, name: &str) -> Result<Candidate, UnknownModel> {
+    fn candidate(&self, name: &str) -> Result<ModelCandidate, UnknownModelError> {
         if let Some((provider, model)) = name.split_once('/')
             && let Some(entry) = self.entry(provider)
         {
@@ -280,8 +285,8 @@ impl Models {
         let mut offering = entries.iter().filter(|entry| entry.offers(name));
         match (offering.next(), offering.next()) {
             (Some(entry), None) => candidate_of(entry, name),
-            (Some(_), Some(_)) => Err(UnknownModel::Ambiguous(name.to_owned())),
-            (None, _) => Err(UnknownModel::None(name.to_owned())),
+            (Some(_), Some(_)) => Err(UnknownModelError::Ambiguous(name.to_owned())),
+            (None, _) => Err(UnknownModelError::None(name.to_owned())),
         }
     }
 
@@ -296,7 +301,7 @@ impl Models {
         (is_known && !entry.offers(model)).then(why)
     }
 
-    fn entry(&self, provider: &str) -> Option<Arc<Entry>> {
+    fn entry(&self, provider: &str) -> Option<Arc<ProviderEntry>> {
         if let Some(entry) = self.configured.iter().find(|entry| entry.id == provider) {
             return Some(Arc::clone(entry));
         }
@@ -304,20 +309,20 @@ impl Models {
         roster.connected.iter().find(|(one, _)| one.id == provider).map(|(_, entry)| Arc::clone(entry))
     }
 
-    fn narrator(&self, id: &str) -> Result<Writer, UnknownModel> {
+    fn narrator(&self, id: &str) -> Result<ReplyWriter, UnknownModelError> {
         let catalogue = self.catalogue.now();
         match catalogue.get(id).filter(|plugin| plugin.has(Hook::Narrate)) {
-            Some(plugin) => Ok(Writer::Narrator(Arc::clone(plugin))),
+            Some(plugin) => Ok(ReplyWriter::Narrator(Arc::clone(plugin))),
             None => Err(match catalogue.broken(id) {
-                Some(broken) => UnknownModel::Broken { id: id.to_owned(), broken },
-                None => UnknownModel::Narrator(id.to_owned()),
+                Some(broken) => UnknownModelError::Broken { id: id.to_owned(), broken },
+                None => UnknownModelError::Narrator(id.to_owned()),
             }),
         }
     }
 
     /// Mistakes in the settings that only somebody finds who knows the kinds of servers and the models, each at its place.
     pub fn mistakes(&self, config: &Config) -> Option<ConfigError> {
-        let stands_for_none = |alias: &Alias| {
+        let stands_for_none = |alias: &ModelAlias| {
             let wrong = alias.models.iter().filter_map(|name| self.candidate(name).err());
             let wrong = wrong.filter(|error| !error.may_come_right(self)).map(|error| error.to_string()).next()?;
             alias.refuse(format!("{wrong}{}", self.choice()))
@@ -343,10 +348,12 @@ impl Models {
             None => None,
         };
         match error {
-            UnknownModel::Broken { .. } | UnknownModel::Unusable { .. } => {}
-            UnknownModel::None(_) if meant.is_none() && self.asks_its_server() => {}
-            UnknownModel::None(_) => return Err(format!("{error}{}", meant.unwrap_or_else(|| self.choice()))),
-            UnknownModel::Ambiguous(_) | UnknownModel::Narrator(_) => return Err(format!("{error}{}", self.choice())),
+            UnknownModelError::Broken { .. } | UnknownModelError::Unusable { .. } => {}
+            UnknownModelError::None(_) if meant.is_none() && self.asks_its_server() => {}
+            UnknownModelError::None(_) => return Err(format!("{error}{}", meant.unwrap_or_else(|| self.choice()))),
+            UnknownModelError::Ambiguous(_) | UnknownModelError::Narrator(_) => {
+                return Err(format!("{error}{}", self.choice()));
+            }
         }
         tracing::warn!(model = default, "sessions that name no model cannot be answered as it stands: {error}");
         Ok(())
@@ -372,17 +379,17 @@ impl Models {
     }
 
     /// What texts for a model are measured by.
-    pub fn measure(&self, provider: &str, model: &str) -> Measure {
+    pub fn measure(&self, provider: &str, model: &str) -> TokenMeasure {
         self.entry(provider).map(|entry| entry.counters.measure(model)).unwrap_or_default()
     }
 
     /// How a model is told of tools.
-    pub fn tools(&self, candidate: &Candidate) -> ToolsBy {
+    pub fn tools(&self, candidate: &ModelCandidate) -> ToolMode {
         self.tools_of(&candidate.client.endpoint().id, &candidate.model).unwrap_or_default()
     }
 
     /// How a model of a provider is told of tools; `None` where there is no such provider.
-    pub fn tools_of(&self, provider: &str, model: &str) -> Option<ToolsBy> {
+    pub fn tools_of(&self, provider: &str, model: &str) -> Option<ToolMode> {
         Some(self.entry(provider)?.tools(model))
     }
 
@@ -401,7 +408,7 @@ impl Models {
     }
 
     /// What a reply costs by the prices of the settings, else by those that its provider has told.
-    pub fn cost(&self, provider: &str, model: &str, usage: &Usage) -> Option<Cost> {
+    pub fn cost(&self, provider: &str, model: &str, usage: &Usage) -> Option<ReplyCost> {
         self.entry(provider)?.cost(model, usage)
     }
 
@@ -417,7 +424,7 @@ impl Models {
     }
 
     /// Asks a provider what it has. A failure is no harm: what was known stays known.
-    pub async fn learn_from(&self, client: &Client) {
+    pub async fn learn_from(&self, client: &ProviderClient) {
         let id = &client.endpoint().id;
         match client.models().await {
             Ok(models) => {
@@ -430,7 +437,7 @@ impl Models {
     }
 
     /// The providers that can be asked: id, client, and the models that the configuration names.
-    pub fn providers(&self) -> impl Iterator<Item = (String, Client, Vec<String>)> {
+    pub fn providers(&self) -> impl Iterator<Item = (String, ProviderClient, Vec<String>)> {
         let usable = self.entries().into_iter().filter(|entry| entry.unusable.is_none());
         usable.map(|entry| (entry.id.clone(), entry.client.clone(), entry.models.clone()))
     }
@@ -450,17 +457,17 @@ impl Models {
     }
 
     /// The plugins that narrate.
-    pub fn narrators(&self) -> Vec<Arc<Loaded>> {
+    pub fn narrators(&self) -> Vec<Arc<LoadedPlugin>> {
         let catalogue = self.catalogue.now();
         let loaded = catalogue.entries().filter_map(|entry| entry.state.as_ref().ok());
         loaded.filter(|one| one.has(Hook::Narrate)).cloned().collect()
     }
 }
 
-fn candidate_of(entry: &Entry, model: &str) -> Result<Candidate, UnknownModel> {
+fn candidate_of(entry: &ProviderEntry, model: &str) -> Result<ModelCandidate, UnknownModelError> {
     match &entry.unusable {
-        Some(reason) => Err(UnknownModel::Unusable { provider: entry.id.clone(), reason: reason.clone() }),
-        None => Ok(Candidate {
+        Some(reason) => Err(UnknownModelError::Unusable { provider: entry.id.clone(), reason: reason.clone() }),
+        None => Ok(ModelCandidate {
             name: format!("{}/{model}", entry.id),
             client: entry.client.clone(),
             model: model.to_owned(),

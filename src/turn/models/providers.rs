@@ -6,33 +6,33 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::Number;
 
 use crate::clock::Time;
-use crate::config::{ApiKey, Config, ConfigError, Connection, Prices, Provider, Secret, ToolsBy};
+use crate::config::{ApiKey, Config, ConfigError, ModelPrices, ProviderConfig, ProviderConnection, Secret, ToolMode};
 use crate::keyring::{Keyring, KeyringError};
-use crate::provider::{self, Client, Endpoint, Kind, Lane, ModelInfo, Template, Timeouts, Usage};
+use crate::provider::{self, ChatTemplate, Endpoint, Lane, ModelInfo, ProviderClient, ProviderKind, Timeouts, Usage};
 use crate::store::ConnectedProvider;
 
-use super::counts::Counters;
+use super::counts::TokenCounters;
 
 /// One provider that can be asked, or cannot and why.
-pub(in crate::turn) struct Entry {
+pub(in crate::turn) struct ProviderEntry {
     pub id: String,
     /// The models that the settings name; none = what the server tells.
     pub models: Vec<String>,
-    pub client: Client,
+    pub client: ProviderClient,
     /// Why it cannot be asked: its key is not there, or nobody speaks its kind.
     pub unusable: Option<String>,
-    prices: indexmap::IndexMap<String, Prices>,
+    prices: indexmap::IndexMap<String, ModelPrices>,
     /// How many tokens texts are to its models.
-    pub counters: Counters,
-    told: Mutex<Told>,
-    tools: ToolsBy,
+    pub counters: TokenCounters,
+    told: Mutex<ProviderModelList>,
+    tools: ToolMode,
     /// The models whose server refused to be told of tools, while this process lives.
     wordy: Mutex<HashSet<String>>,
 }
 
 /// What a provider has told.
 #[derive(Default)]
-pub(in crate::turn) struct Told {
+pub(in crate::turn) struct ProviderModelList {
     pub models: Vec<ModelInfo>,
     /// When it was last asked.
     pub asked: Option<Time>,
@@ -40,7 +40,7 @@ pub(in crate::turn) struct Told {
 
 /// What a reply costs, and who says so.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cost {
+pub struct ReplyCost {
     /// Money, in the currency of the prices.
     pub cost: Number,
     /// What the provider's memory saved of it; `None` = nothing, or not known.
@@ -49,15 +49,15 @@ pub struct Cost {
     pub from: &'static str,
 }
 
-impl Entry {
-    pub fn told(&self) -> MutexGuard<'_, Told> {
+impl ProviderEntry {
+    pub fn told(&self) -> MutexGuard<'_, ProviderModelList> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How a model is told of tools.
-    pub fn tools(&self, model: &str) -> ToolsBy {
+    pub fn tools(&self, model: &str) -> ToolMode {
         let is_in_words = || !self.client.knows_tools() || self.wordy().contains(model);
-        if self.tools == ToolsBy::Field && is_in_words() { ToolsBy::Words } else { self.tools }
+        if self.tools == ToolMode::Field && is_in_words() { ToolMode::Words } else { self.tools }
     }
 
     /// From now on a model is told of tools in words.
@@ -78,16 +78,16 @@ impl Entry {
     }
 
     /// What a reply costs by the prices of the settings, else by those that the provider has told.
-    pub fn cost(&self, model: &str, usage: &Usage) -> Option<Cost> {
+    pub fn cost(&self, model: &str, usage: &Usage) -> Option<ReplyCost> {
         let (info, from) = match self.prices.get(model) {
             Some(prices) => (priced(prices), "settings"),
             None => (self.told().models.iter().find(|info| info.id == model)?.clone(), "prices"),
         };
-        Some(Cost { cost: provider::cost(usage, &info)?, saved: provider::saved(usage, &info), from })
+        Some(ReplyCost { cost: provider::cost(usage, &info)?, saved: provider::saved(usage, &info), from })
     }
 }
 
-fn priced(prices: &Prices) -> ModelInfo {
+fn priced(prices: &ModelPrices) -> ModelInfo {
     ModelInfo {
         prompt_price: Some(per_token(prices.prompt)),
         completion_price: Some(per_token(prices.completion)),
@@ -103,21 +103,21 @@ fn per_token(million: f64) -> f64 {
 }
 
 /// Every provider of the settings. What keeps one from being asked is a log line now and an honest error when it is used.
-pub(in crate::turn) fn entries(config: &Config) -> Vec<Entry> {
-    let keys: Vec<_> = config.providers.iter().map(Provider::key).collect();
+pub(in crate::turn) fn entries(config: &Config) -> Vec<ProviderEntry> {
+    let keys: Vec<_> = config.providers.iter().map(ProviderConfig::key).collect();
     let of = |key: &Result<Option<Secret>, _>| key.as_ref().ok().cloned().flatten();
     let lanes = lanes(&config.providers, &keys.iter().map(of).collect::<Vec<_>>());
     let parts = config.providers.iter().zip(keys).zip(lanes);
     parts.map(|((provider, key), lane)| entry(provider, config, key.map_err(|error| error.to_string()), lane)).collect()
 }
 
-fn entry(provider: &Provider, config: &Config, key: Result<Option<Secret>, String>, lane: Lane) -> Entry {
-    let kind = Kind::named(&provider.kind).ok_or_else(|| unknown(&provider.kind));
+fn entry(provider: &ProviderConfig, config: &Config, key: Result<Option<Secret>, String>, lane: Lane) -> ProviderEntry {
+    let kind = ProviderKind::named(&provider.kind).ok_or_else(|| unknown(&provider.kind));
     let unusable = kind.as_ref().err().or(key.as_ref().err()).cloned();
     if let Some(why) = &unusable {
         tracing::warn!(provider = %provider.id, "none of its models can be used: {why}");
     }
-    let template = Template::of_setting(&provider.template);
+    let template = ChatTemplate::of_setting(&provider.template);
     if let Some(why) = template.problem() {
         tracing::warn!(provider = %provider.id, "{why}; prompts are written in ChatML");
     }
@@ -136,13 +136,13 @@ fn entry(provider: &Provider, config: &Config, key: Result<Option<Secret>, Strin
         template,
         ..Endpoint::new(&provider.id, &provider.base_url)
     };
-    Entry {
+    ProviderEntry {
         id: provider.id.clone(),
         models: provider.models.clone(),
-        client: Client::new(kind.unwrap_or_default(), endpoint),
+        client: ProviderClient::new(kind.unwrap_or_default(), endpoint),
         unusable,
         prices: provider.prices.clone(),
-        counters: Counters::new(provider),
+        counters: TokenCounters::new(provider),
         told: Mutex::default(),
         tools: provider.tools,
         wordy: Mutex::default(),
@@ -154,14 +154,14 @@ pub(in crate::turn) fn connected<'a>(
     one: &ConnectedProvider,
     config: &Config,
     keyring: &Keyring,
-    mut others: impl Iterator<Item = &'a Arc<Entry>>,
-) -> Entry {
+    mut others: impl Iterator<Item = &'a Arc<ProviderEntry>>,
+) -> ProviderEntry {
     let connection = connection(one);
     let bound_to = bound_to(&connection);
     let provider = connection.provider(api_key(one.sealed_key.as_ref().map(|key| keyring.open(key, &bound_to))));
     let key = provider.key();
     let own = key.as_ref().ok().cloned().flatten();
-    let is_same = |other: &&Arc<Entry>| {
+    let is_same = |other: &&Arc<ProviderEntry>| {
         let endpoint = other.client.endpoint();
         endpoint.key == own && (own.is_some() || endpoint.base_url == provider.base_url)
     };
@@ -170,7 +170,7 @@ pub(in crate::turn) fn connected<'a>(
 }
 
 /// What a key is bound to: whose it is, and whom it is shown.
-pub(in crate::turn) fn bound_to(connection: &Connection) -> String {
+pub(in crate::turn) fn bound_to(connection: &ProviderConnection) -> String {
     format!("{} {}", connection.id, connection.origin())
 }
 
@@ -184,8 +184,8 @@ fn api_key(opened: Option<Result<Secret, KeyringError>>) -> ApiKey {
 }
 
 /// What is kept of one, as the settings would say it.
-pub(in crate::turn) fn connection(one: &ConnectedProvider) -> Connection {
-    Connection {
+pub(in crate::turn) fn connection(one: &ConnectedProvider) -> ProviderConnection {
+    ProviderConnection {
         id: one.id.clone(),
         kind: one.kind.clone(),
         base_url: one.base_url.clone(),
@@ -194,8 +194,8 @@ pub(in crate::turn) fn connection(one: &ConnectedProvider) -> Connection {
 }
 
 /// A lane for each provider; those that share a key (or, without keys, an address) share the narrowest of theirs.
-fn lanes(providers: &[Provider], keys: &[Option<Secret>]) -> Vec<Lane> {
-    let name = |provider: &Provider, key: &Option<Secret>| match key {
+fn lanes(providers: &[ProviderConfig], keys: &[Option<Secret>]) -> Vec<Lane> {
+    let name = |provider: &ProviderConfig, key: &Option<Secret>| match key {
         Some(key) => format!("key {}", key.expose()),
         None => format!("address {}", provider.base_url),
     };
@@ -210,13 +210,13 @@ fn lanes(providers: &[Provider], keys: &[Option<Secret>]) -> Vec<Lane> {
 }
 
 pub(in crate::turn) fn unknown(kind: &str) -> String {
-    let known: Vec<String> = Kind::all().map(|kind| format!("{:?}", kind.word())).collect();
+    let known: Vec<String> = ProviderKind::all().map(|kind| format!("{:?}", kind.word())).collect();
     format!("expected one of {}, got {kind:?}", known.join(", "))
 }
 
 /// The kinds of the settings that nobody speaks, each at its place.
 pub(in crate::turn) fn unknown_kinds(config: &Config) -> impl Iterator<Item = ConfigError> {
-    let wrong = config.providers.iter().filter(|provider| Kind::named(&provider.kind).is_none());
+    let wrong = config.providers.iter().filter(|provider| ProviderKind::named(&provider.kind).is_none());
     wrong.filter_map(|provider| provider.refuse_kind(unknown(&provider.kind)))
 }
 
@@ -259,7 +259,7 @@ mod tests {
              [[providers]]\nid = \"c\"\nbase_url = \"http://c\"\n\
              [[providers]]\nid = \"d\"\nbase_url = \"http://c\"\nconcurrent = 2\n",
         );
-        let shown = |entry: &Entry| format!("{:?}", entry.client.endpoint().lane);
+        let shown = |entry: &ProviderEntry| format!("{:?}", entry.client.endpoint().lane);
         let shown: Vec<String> = entries(&config).iter().map(shown).collect();
         assert!(shown[0].contains("permits: 1") && shown[1] == shown[0], "{shown:?}");
         assert!(shown[2].contains("permits: 2") && shown[3] == shown[2], "{shown:?}");

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use crate::ids::{NodeId, SessionId};
-use crate::store::{Ending, ProposedSummary, Trace, Tx, WriteError};
+use crate::store::{ProposedSummary, ReplyCompletion, Trace, Tx, WriteError};
 use crate::tree::{Delta, Status};
 
-use crate::turn::Parts;
-use crate::turn::machine::Fault;
+use crate::turn::TurnServices;
+use crate::turn::machine::ReplyFault;
 
 /// Why a reply ends that the server did not live to finish.
-pub fn interrupted() -> Fault {
+pub fn interrupted() -> ReplyFault {
     let message = "the server stopped while this reply was being written";
-    Fault::new("interrupted", message, "try again: whatever had arrived is kept")
+    ReplyFault::new("interrupted", message, "try again: whatever had arrived is kept")
 }
 
 /// The ending of a reply that failed outside the machine. `trace` is what is known of its prompt, which may be nothing: what it
@@ -22,17 +22,17 @@ pub fn interrupted() -> Fault {
 pub fn failed(
     mut metadata: Map<String, Value>,
     mut trace: Trace,
-    fault: &Fault,
+    fault: &ReplyFault,
     content: String,
     reasoning: String,
-) -> Ending {
+) -> ReplyCompletion {
     metadata.insert("error".into(), json!({"code": fault.code, "message": fault.message, "hint": fault.hint}));
     for key in ["model", "params", "error"] {
         if let Some(known) = metadata.get(key).filter(|_| !trace.head.contains_key(key)) {
             trace.head.insert(key.to_owned(), known.clone());
         }
     }
-    Ending {
+    ReplyCompletion {
         status: Status::Error,
         content,
         reasoning: Some(reasoning).filter(|text| !text.is_empty()),
@@ -46,21 +46,21 @@ pub fn failed(
 
 /// Commit 2.
 pub async fn commit(
-    parts: &Arc<Parts>,
+    parts: &Arc<TurnServices>,
     session: SessionId,
     node: NodeId,
     step: i64,
-    ending: Ending,
+    ending: ReplyCompletion,
 ) -> Result<(), WriteError> {
     commit_with(parts, session, (node, step), ending, Vec::new()).await
 }
 
 /// Commit 2, with the summaries that plugins proposed at it.
 pub async fn commit_with(
-    parts: &Arc<Parts>,
+    parts: &Arc<TurnServices>,
     session: SessionId,
     (node, step): (NodeId, i64),
-    ending: Ending,
+    ending: ReplyCompletion,
     summaries: Vec<ProposedSummary>,
 ) -> Result<(), WriteError> {
     let at = parts.clock.now();

@@ -6,14 +6,14 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::ids::NodeId;
-use crate::store::{Ending, Orphan, Trace, Tx};
+use crate::store::{OrphanReply, ReplyCompletion, Trace, Tx};
 
 use super::ends;
-use crate::turn::{Parts, TurnError};
+use crate::turn::{TurnError, TurnServices};
 
 /// How often what runs is kept.
 #[derive(Debug, Clone, Copy)]
-pub struct Rhythm {
+pub struct SaveIntervals {
     /// Partial texts are saved this often (`docs/domain.md` 5.3).
     pub save: Duration,
     /// What a reply was asked with is saved after this time, before it has passed twice: replies that end sooner cost nothing.
@@ -22,14 +22,14 @@ pub struct Rhythm {
     pub sweep: u32,
 }
 
-impl Default for Rhythm {
+impl Default for SaveIntervals {
     fn default() -> Self {
         Self { save: Duration::from_secs(1), soon: Duration::from_millis(250), sweep: 30 }
     }
 }
 
 /// Saves and sweeps for ever.
-pub async fn keep(parts: &Arc<Parts>) {
+pub async fn keep(parts: &Arc<TurnServices>) {
     let rhythm = parts.rhythm;
     let mut ticks = tokio::time::interval(rhythm.save);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -60,7 +60,7 @@ pub async fn keep(parts: &Arc<Parts>) {
 }
 
 /// Saves what replies were asked with that have run for a while. What could not be saved is saved at the next tick.
-async fn save_requests(parts: &Arc<Parts>) -> Result<(), TurnError> {
+async fn save_requests(parts: &Arc<TurnServices>) -> Result<(), TurnError> {
     let requests = parts.requests.ripe();
     if requests.is_empty() {
         return Ok(());
@@ -75,7 +75,7 @@ async fn save_requests(parts: &Arc<Parts>) -> Result<(), TurnError> {
 }
 
 /// Saves what arrived since the last time, all streams in one commit. What could not be saved is saved the next time.
-pub async fn save(parts: &Arc<Parts>) -> Result<(), TurnError> {
+pub async fn save(parts: &Arc<TurnServices>) -> Result<(), TurnError> {
     let arrived: Vec<_> = parts
         .live
         .all_running()
@@ -97,7 +97,7 @@ pub async fn save(parts: &Arc<Parts>) -> Result<(), TurnError> {
 
 /// Ends every reply that is generating in the database and held by nobody here: `error: interrupted`, with what had been
 /// saved of it (`docs/domain.md` 5.6).
-pub async fn end_orphans(parts: &Arc<Parts>) -> Result<usize, TurnError> {
+pub async fn end_orphans(parts: &Arc<TurnServices>) -> Result<usize, TurnError> {
     let orphans = parts.store.write(|tx| tx.generating()).await?;
     let mut ended = 0;
     for orphan in orphans {
@@ -108,7 +108,7 @@ pub async fn end_orphans(parts: &Arc<Parts>) -> Result<usize, TurnError> {
         let (session, node) = (orphan.session, orphan.node);
         let ending = ends::failed(orphan.metadata, trace, &ends::interrupted(), orphan.content, orphan.reasoning);
         // It may have ended by itself between the look and now; then there is nothing to do.
-        match ends::commit(parts, session, node, 0, Ending { name, ..ending }).await {
+        match ends::commit(parts, session, node, 0, ReplyCompletion { name, ..ending }).await {
             Ok(()) => {
                 tracing::info!(%session, %node, code = "interrupted", "a reply that nobody held was ended");
                 ended += 1;
@@ -121,7 +121,7 @@ pub async fn end_orphans(parts: &Arc<Parts>) -> Result<usize, TurnError> {
 }
 
 /// The name under which a placeholder stands, and what was saved of its prompt.
-async fn known(parts: &Arc<Parts>, orphan: &Orphan) -> Result<(Option<String>, Trace), TurnError> {
+async fn known(parts: &Arc<TurnServices>, orphan: &OrphanReply) -> Result<(Option<String>, Trace), TurnError> {
     let (session, node) = (orphan.session, orphan.node);
     parts
         .store
@@ -136,7 +136,7 @@ async fn known(parts: &Arc<Parts>, orphan: &Orphan) -> Result<(Option<String>, T
 
 /// Lets no more replies begin, asks every running one to end, and waits for their commits. Each becomes `error:
 /// interrupted` with what had arrived, as after a crash: nobody asked for half a reply.
-pub async fn stop(parts: &Arc<Parts>) {
+pub async fn stop(parts: &Arc<TurnServices>) {
     parts.is_stopping.store(true, Ordering::SeqCst);
     let mut counting = parts.live.counting();
     // A reply that was just about to begin is seen when it does.

@@ -12,7 +12,7 @@ use crate::store::Trace;
 
 /// What one reply was asked with.
 #[derive(Debug)]
-pub struct Request {
+pub struct RunningRequest {
     /// What is known of the reply so far.
     pub metadata: Map<String, Value>,
     /// Its prompt.
@@ -21,7 +21,7 @@ pub struct Request {
 
 /// How far one is on its way to the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum RequestSaveState {
     New,
     /// It was there when somebody looked.
     Seen,
@@ -30,15 +30,15 @@ enum Stage {
 
 /// Those of all running replies.
 #[derive(Debug, Default)]
-pub struct Requests {
-    known: Mutex<HashMap<NodeId, (Arc<Request>, Stage)>>,
+pub struct RunningRequests {
+    known: Mutex<HashMap<NodeId, (Arc<RunningRequest>, RequestSaveState)>>,
     new: Notify,
 }
 
-impl Requests {
+impl RunningRequests {
     /// Keeps a request until its reply ends.
-    pub fn keep(&self, node: NodeId, request: Request) {
-        self.lock().insert(node, (Arc::new(request), Stage::New));
+    pub fn keep(&self, node: NodeId, request: RunningRequest) {
+        self.lock().insert(node, (Arc::new(request), RequestSaveState::New));
         self.new.notify_one();
     }
 
@@ -48,16 +48,16 @@ impl Requests {
     }
 
     /// Those that are not on disk and were there the last time too. The others are ripe the next time.
-    pub fn ripe(&self) -> Vec<(NodeId, Arc<Request>)> {
+    pub fn ripe(&self) -> Vec<(NodeId, Arc<RunningRequest>)> {
         let mut ripe = Vec::new();
         for (node, (request, stage)) in self.lock().iter_mut() {
             match stage {
-                Stage::New => {
-                    *stage = Stage::Seen;
+                RequestSaveState::New => {
+                    *stage = RequestSaveState::Seen;
                     self.new.notify_one();
                 }
-                Stage::Seen => ripe.push((*node, Arc::clone(request))),
-                Stage::Saved => {}
+                RequestSaveState::Seen => ripe.push((*node, Arc::clone(request))),
+                RequestSaveState::Saved => {}
             }
         }
         ripe
@@ -66,16 +66,16 @@ impl Requests {
     /// Notes that one is on disk.
     pub fn saved(&self, node: NodeId) {
         if let Some((_, stage)) = self.lock().get_mut(&node) {
-            *stage = Stage::Saved;
+            *stage = RequestSaveState::Saved;
         }
     }
 
     /// Forgets one: its reply has ended.
-    pub fn take(&self, node: NodeId) -> Option<Arc<Request>> {
+    pub fn take(&self, node: NodeId) -> Option<Arc<RunningRequest>> {
         self.lock().remove(&node).map(|(request, _)| request)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<NodeId, (Arc<Request>, Stage)>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<NodeId, (Arc<RunningRequest>, RequestSaveState)>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -87,9 +87,9 @@ mod tests {
     /// A reply that ends at once is never written twice; one that does not is ripe the second time, until it is saved.
     #[test]
     fn what_runs_for_a_while_is_ripe() {
-        let requests = Requests::default();
+        let requests = RunningRequests::default();
         let node = |n: u128| NodeId::new(uuid::Uuid::from_u128(n));
-        let keep = |n| requests.keep(node(n), Request { metadata: Map::new(), trace: Trace::default() });
+        let keep = |n| requests.keep(node(n), RunningRequest { metadata: Map::new(), trace: Trace::default() });
         let ripe = || {
             let mut ripe: Vec<NodeId> = requests.ripe().into_iter().map(|(node, _)| node).collect();
             ripe.sort_unstable();

@@ -7,22 +7,22 @@ use futures_util::StreamExt;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use crate::live::{Stop, Writing};
-use crate::provider::{Failure, FrameStream, Request, Round, Written};
+use crate::live::{StopReason, TextGeneration};
+use crate::provider::{FrameStream, ProviderFailure, Request, TemplatedPrompt, ToolRound};
 
 use super::ends;
-use crate::turn::ask::trace::Made;
-use crate::turn::machine::{Action, Event, Fault, Machine};
-use crate::turn::models::{Candidate, Choice, Passed};
-use crate::turn::tools::Toolbox;
-use crate::turn::{Parts, ask, tools, tools::spoken};
+use crate::turn::ask::trace::BuiltPrompt;
+use crate::turn::machine::{ReplyAction, ReplyEvent, ReplyFault, ReplyMachine};
+use crate::turn::models::{ModelCandidate, ModelSelection, SkippedModel};
+use crate::turn::tools::ToolRunner;
+use crate::turn::{TurnServices, ask, tools, tools::spoken};
 
 /// What is to be asked.
-pub struct Wish<'a> {
+pub struct FallbackRequest<'a> {
     /// Of whom.
-    pub choice: &'a Choice,
+    pub choice: &'a ModelSelection,
     /// The prompt.
-    pub made: &'a Made,
+    pub made: &'a BuiltPrompt,
     /// Parameters of the session and of this request.
     pub params: &'a Map<String, Value>,
     /// What the reply's dice come from, and its seed.
@@ -30,29 +30,30 @@ pub struct Wish<'a> {
 }
 
 /// One model that is asked.
-pub struct Attempt<'a> {
+pub struct ModelAttempt<'a> {
     /// Who.
-    pub candidate: &'a Candidate,
+    pub candidate: &'a ModelCandidate,
     /// The parameters that go with the request.
     pub params: Map<String, Value>,
     /// What wrote the prompt as one text, where it goes as one: `{name, problem?}`.
     pub template: Option<Value>,
     /// Who could not answer before.
-    pub passed: &'a [Passed],
+    pub passed: &'a [SkippedModel],
 }
 
-impl Attempt<'_> {
+impl ModelAttempt<'_> {
     /// Those who could not answer, as the trace tells them; `None` = nobody.
     pub fn passed_over(&self) -> Option<Value> {
-        let told = |passed: &Passed| json!({"model": passed.model, "code": passed.code, "message": passed.message});
+        let told =
+            |passed: &SkippedModel| json!({"model": passed.model, "code": passed.code, "message": passed.message});
         (!self.passed.is_empty()).then(|| self.passed.iter().map(told).collect())
     }
 }
 
 /// A model whose server refused the request because it tells of tools. Nothing has been said.
-pub struct ToolsRefused {
+pub struct ToolsRefusal {
     /// Who.
-    pub candidate: Candidate,
+    pub candidate: ModelCandidate,
     /// The server's words.
     pub why: String,
 }
@@ -61,13 +62,13 @@ pub struct ToolsRefused {
 /// asked. All of them together, with the tools that they use, have the time that a reply may take. Where a server refuses to be
 /// told of tools, that is handed back: the prompt has to be another one.
 pub async fn speak<T>(
-    parts: &Arc<Parts>,
-    writing: &Writing<T>,
-    machine: &mut Machine,
-    wish: &Wish<'_>,
-    mut tools: Option<&mut Toolbox<'_>>,
-    mut asked: impl FnMut(&Attempt<'_>),
-) -> Option<ToolsRefused> {
+    parts: &Arc<TurnServices>,
+    writing: &TextGeneration<T>,
+    machine: &mut ReplyMachine,
+    wish: &FallbackRequest<'_>,
+    mut tools: Option<&mut ToolRunner<'_>>,
+    mut asked: impl FnMut(&ModelAttempt<'_>),
+) -> Option<ToolsRefusal> {
     let mut passed = wish.choice.passed.clone();
     let mut left = wish.choice.others.len();
     let deadline = Instant::now() + parts.config.limits.generation;
@@ -76,7 +77,7 @@ pub async fn speak<T>(
         let mut request = request(wish, candidate);
         let params = candidate.client.wire_params(&request);
         let template = candidate.client.written(&request).map(|written| told(&written));
-        asked(&Attempt { candidate, params, template, passed: &passed });
+        asked(&ModelAttempt { candidate, params, template, passed: &passed });
         parts.learn_again(&candidate.client);
         if let Some(wire) = tools.as_ref().and_then(|tools| tools.wire()) {
             offer(&mut request, wire);
@@ -86,10 +87,10 @@ pub async fn speak<T>(
             go_on(&mut request, &rounds, prompt, tools.as_deref());
             let frames = candidate.client.stream(&request);
             let is_told = rounds.is_empty() && tools.as_ref().is_some_and(|tools| tools.wire().is_some());
-            let may = Handing { on: left > 0, back: is_told };
+            let may = FailureHandling { on: left > 0, back: is_told };
             if let Some(failure) = stream_in(parts, writing, machine, frames, deadline, may).await {
                 if may.hands_back(&failure) {
-                    return Some(ToolsRefused { candidate: candidate.clone(), why: failure.to_string() });
+                    return Some(ToolsRefusal { candidate: candidate.clone(), why: failure.to_string() });
                 }
                 break failure;
             }
@@ -101,7 +102,7 @@ pub async fn speak<T>(
             machine.go_on();
         };
         tracing::warn!(model = candidate.name, code = failure.code(), "the next model is asked: {failure}");
-        passed.push(Passed::failed(&candidate.name, &failure));
+        passed.push(SkippedModel::failed(&candidate.name, &failure));
         left = left.saturating_sub(1);
     }
     None
@@ -109,19 +110,19 @@ pub async fn speak<T>(
 
 /// What may become of a failure before the first word.
 #[derive(Clone, Copy)]
-struct Handing {
+struct FailureHandling {
     /// Another model may be asked.
     on: bool,
     /// The same may be asked without being told of tools in a field of the request.
     back: bool,
 }
 
-impl Handing {
-    fn hands_back(self, failure: &Failure) -> bool {
+impl FailureHandling {
+    fn hands_back(self, failure: &ProviderFailure) -> bool {
         self.back && failure.refuses_tools()
     }
 
-    fn takes(self, failure: &Failure) -> bool {
+    fn takes(self, failure: &ProviderFailure) -> bool {
         self.hands_back(failure) || (self.on && failure.is_elsewhere_better())
     }
 }
@@ -134,7 +135,7 @@ fn offer(request: &mut Request, tools: Vec<Value>) {
 }
 
 /// Tells it what came of those that it has used. The last time it is asked it may use none: it has to say something.
-fn go_on(request: &mut Request, rounds: &[Round], prompt: usize, tools: Option<&Toolbox<'_>>) {
+fn go_on(request: &mut Request, rounds: &[ToolRound], prompt: usize, tools: Option<&ToolRunner<'_>>) {
     let is_last = rounds.len() >= tools::ROUNDS;
     if tools.is_some_and(|tools| tools.wire().is_none()) {
         request.messages.truncate(prompt);
@@ -148,14 +149,14 @@ fn go_on(request: &mut Request, rounds: &[Round], prompt: usize, tools: Option<&
 }
 
 /// A template, as the trace tells of it.
-fn told(written: &Written) -> Value {
+fn told(written: &TemplatedPrompt) -> Value {
     match &written.problem {
         Some(problem) => json!({"name": written.by, "problem": problem}),
         None => json!({"name": written.by}),
     }
 }
 
-fn request(wish: &Wish<'_>, candidate: &Candidate) -> Request {
+fn request(wish: &FallbackRequest<'_>, candidate: &ModelCandidate) -> Request {
     let endpoint = candidate.client.endpoint();
     ask::request(wish.params, wish.dice_seed, candidate.model.clone(), wish.made, endpoint)
 }
@@ -163,13 +164,13 @@ fn request(wish: &Wish<'_>, candidate: &Candidate) -> Request {
 /// Feeds the machine until the text is over or the model waits for its tools, and shows watchers what comes. Where somebody may be asked
 /// instead, a failure before the first word is not the end: it is handed back.
 async fn stream_in<T>(
-    parts: &Arc<Parts>,
-    writing: &Writing<T>,
-    machine: &mut Machine,
+    parts: &Arc<TurnServices>,
+    writing: &TextGeneration<T>,
+    machine: &mut ReplyMachine,
     mut frames: FrameStream,
     deadline: Instant,
-    may: Handing,
-) -> Option<Failure> {
+    may: FailureHandling,
+) -> Option<ProviderFailure> {
     let limit = parts.config.limits.generation;
     let late = tokio::time::sleep_until(deadline);
     tokio::pin!(late);
@@ -179,16 +180,16 @@ async fn stream_in<T>(
             stop = writing.stopped() => halt(stop),
             () = &mut late => {
                 let message = format!("the reply took longer than {} s", limit.as_secs());
-                Event::Failed(Fault::new("provider_timeout", message, "raise `limits.generation_s` or ask for less"))
+                ReplyEvent::Failed(ReplyFault::new("provider_timeout", message, "raise `limits.generation_s` or ask for less"))
             }
             frame = frames.next() => match frame {
-                Some(Ok(frame)) => Event::Frame(frame),
+                Some(Ok(frame)) => ReplyEvent::Frame(frame),
                 Some(Err(failure)) if machine.is_silent() && may.takes(&failure) => {
                     machine.ask_another();
                     return Some(failure);
                 }
-                Some(Err(failure)) => Event::Failed(fault(&failure)),
-                None => Event::Ended,
+                Some(Err(failure)) => ReplyEvent::Failed(fault(&failure)),
+                None => ReplyEvent::Ended,
             },
         };
         if hear(parts, writing, machine, event) {
@@ -199,23 +200,28 @@ async fn stream_in<T>(
 }
 
 /// What it means to the machine that somebody stops a text.
-pub fn halt(stop: Stop) -> Event {
+pub fn halt(stop: StopReason) -> ReplyEvent {
     match stop {
-        Stop::Cancelled => Event::Cancelled,
-        Stop::Interrupted => Event::Failed(ends::interrupted()),
+        StopReason::Cancelled => ReplyEvent::Cancelled,
+        StopReason::Interrupted => ReplyEvent::Failed(ends::interrupted()),
     }
 }
 
 /// Tells the machine, and shows what is new to whoever watches. Answers whether the model waits for its tools.
-pub fn hear<T>(parts: &Arc<Parts>, writing: &Writing<T>, machine: &mut Machine, event: Event) -> bool {
+pub fn hear<T>(
+    parts: &Arc<TurnServices>,
+    writing: &TextGeneration<T>,
+    machine: &mut ReplyMachine,
+    event: ReplyEvent,
+) -> bool {
     match machine.on(event, parts.clock.now()) {
-        Some(Action::Show { content, reasoning, phase }) => parts.live.write(writing, &content, &reasoning, phase),
-        Some(Action::Call) => return true,
-        Some(Action::Finish) | None => {}
+        Some(ReplyAction::Show { content, reasoning, phase }) => parts.live.write(writing, &content, &reasoning, phase),
+        Some(ReplyAction::Call) => return true,
+        Some(ReplyAction::Finish) | None => {}
     }
     false
 }
 
-fn fault(failure: &Failure) -> Fault {
-    Fault::new(failure.code(), failure.to_string(), failure.hint())
+fn fault(failure: &ProviderFailure) -> ReplyFault {
+    ReplyFault::new(failure.code(), failure.to_string(), failure.hint())
 }

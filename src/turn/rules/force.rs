@@ -4,27 +4,27 @@
 
 use std::sync::Arc;
 
-use crate::plugin::{Catalogue, Hook, Loaded};
-use crate::store::{PluginInForce, RulesInForce};
-use crate::tree::{Delta, PluginSetting, Trouble};
-use crate::world::{Change, Operation, World};
+use crate::plugin::{Catalogue, Hook, LoadedPlugin};
+use crate::store::{ActiveRules, PluginRecord};
+use crate::tree::{Delta, NodeProblem, PluginSetting};
+use crate::world::{StateChange, StateOperation, World};
 
-use super::hooks::Player;
+use super::hooks::ActivePlugin;
 
 /// The rules that a session wants, and the plugins among them that begin.
-pub struct Wanted {
+pub struct WantedRules {
     /// The rules.
-    pub rules: Arc<RulesInForce>,
+    pub rules: Arc<ActiveRules>,
     /// The plugins that were not in force before: their `init` runs.
-    pub beginning: Vec<Player>,
+    pub beginning: Vec<ActivePlugin>,
     /// The plugins among them whose values are of an older version: their `migrate` runs.
-    pub migrating: Vec<Player>,
+    pub migrating: Vec<ActivePlugin>,
     /// What cannot play, and why.
-    pub problems: Vec<Trouble>,
+    pub problems: Vec<NodeProblem>,
 }
 
 /// What a session's settings mean after the rules in force; `None` when nothing changes.
-pub fn wanted(settings: &[PluginSetting], before: &RulesInForce, catalogue: &Catalogue) -> Option<Wanted> {
+pub fn wanted(settings: &[PluginSetting], before: &ActiveRules, catalogue: &Catalogue) -> Option<WantedRules> {
     let mut problems = Vec::new();
     let mut plugins = Vec::new();
     for setting in settings.iter().filter(|setting| setting.enabled) {
@@ -49,20 +49,21 @@ pub fn wanted(settings: &[PluginSetting], before: &RulesInForce, catalogue: &Cat
     if rules.is_same(before) {
         return None;
     }
-    let is_new = |plugin: &&PluginInForce| !before.plugins.iter().any(|old| old.id == plugin.id);
-    let new: Vec<PluginInForce> = rules.plugins.iter().filter(is_new).cloned().collect();
+    let is_new = |plugin: &&PluginRecord| !before.plugins.iter().any(|old| old.id == plugin.id);
+    let new: Vec<PluginRecord> = rules.plugins.iter().filter(is_new).cloned().collect();
     let beginning = players(&new, catalogue);
-    let older = |player: Player| {
+    let older = |player: ActivePlugin| {
         let old = before.plugins.iter().find(|old| old.id == player.in_force.id)?;
-        (old.state_version < player.in_force.state_version).then_some(Player { from: old.state_version, ..player })
+        (old.state_version < player.in_force.state_version)
+            .then_some(ActivePlugin { from: old.state_version, ..player })
     };
     let migrating = players(&rules.plugins, catalogue).into_iter().filter_map(older).collect();
-    Some(Wanted { rules: Arc::new(rules), beginning, migrating, problems })
+    Some(WantedRules { rules: Arc::new(rules), beginning, migrating, problems })
 }
 
 /// A plugin with the version of the values that it finds. Code that could not carry them over is not asked again, and newer
 /// values than it knows stay what they are.
-fn carried(plugin: PluginInForce, known: Option<&PluginInForce>, problems: &mut Vec<Trouble>) -> PluginInForce {
+fn carried(plugin: PluginRecord, known: Option<&PluginRecord>, problems: &mut Vec<NodeProblem>) -> PluginRecord {
     let Some(known) = known else { return plugin };
     let (now, there) = (plugin.state_version, known.state_version);
     if there > now {
@@ -70,27 +71,28 @@ fn carried(plugin: PluginInForce, known: Option<&PluginInForce>, problems: &mut 
         problems.push(trouble("plugin_older", message, &plugin.id));
     }
     let is_tried = known.code_hash == plugin.code_hash;
-    PluginInForce { state_version: if is_tried { there } else { now.max(there) }, ..plugin }
+    PluginRecord { state_version: if is_tried { there } else { now.max(there) }, ..plugin }
 }
 
-impl Wanted {
+impl WantedRules {
     /// Who begins in a world: not who comes back to the values that it left there. Answers what those begin with who have no
     /// `init` to say it: the defaults of their schemas.
-    pub fn begin_in(&mut self, world: &World) -> Vec<Operation> {
+    pub fn begin_in(&mut self, world: &World) -> Vec<StateOperation> {
         self.beginning.retain(|player| world.get(&player.plugin.manifest().state.root).is_none());
         let mut first = Vec::new();
-        for Player { plugin, .. } in self.beginning.iter().filter(|player| !player.plugin.has(Hook::Init)) {
+        for ActivePlugin { plugin, .. } in self.beginning.iter().filter(|player| !player.plugin.has(Hook::Init)) {
             let root = &plugin.manifest().state.root;
             let values = plugin.schema().map(|schema| schema.first_values()).unwrap_or_default();
-            let begins =
-                |(key, value)| Operation::new(root.child(key), Change::Set(value), "where it begins", plugin.id());
+            let begins = |(key, value)| {
+                StateOperation::new(root.child(key), StateChange::Set(value), "where it begins", plugin.id())
+            };
             first.extend(values.into_iter().map(begins));
         }
         first
     }
 
     /// The rules after plugins have carried their values over; where one could not, they are what they were.
-    pub fn after(mut self, migrated: &Delta) -> (Arc<RulesInForce>, Vec<Trouble>) {
+    pub fn after(mut self, migrated: &Delta) -> (Arc<ActiveRules>, Vec<NodeProblem>) {
         let hook = Hook::Migrate;
         for player in self.migrating.iter().filter(|player| player.plugin.has(hook)) {
             if migrated.ran_well(player.plugin.id(), hook.name()) {
@@ -105,13 +107,13 @@ impl Wanted {
 }
 
 /// The rules of those plugins whose roots leave each other alone; of two that do not, the later one is left out.
-fn agreed(plugins: Vec<PluginInForce>, problems: &mut Vec<Trouble>) -> RulesInForce {
-    let mut agreed = RulesInForce::default();
+fn agreed(plugins: Vec<PluginRecord>, problems: &mut Vec<NodeProblem>) -> ActiveRules {
+    let mut agreed = ActiveRules::default();
     for plugin in plugins {
         let id = plugin.id.clone();
         let mut together = agreed.plugins.clone();
         together.push(plugin);
-        match RulesInForce::new(together) {
+        match ActiveRules::new(together) {
             Ok(rules) => agreed = rules,
             Err(message) => problems.push(trouble("plugin_conflict", message, &id)),
         }
@@ -127,13 +129,13 @@ pub fn together(settings: &[PluginSetting], catalogue: &Catalogue) -> Result<(),
     let on = settings.iter().filter(|setting| setting.enabled);
     let loaded = on.filter_map(|setting| catalogue.get(&setting.id).map(|loaded| (loaded, setting)));
     let plugins = loaded.map(|(loaded, setting)| in_force(loaded, setting)).collect::<Result<Vec<_>, _>>()?;
-    RulesInForce::new(plugins).map(drop)
+    ActiveRules::new(plugins).map(drop)
 }
 
 /// The plugins in force that are loaded.
-pub fn players(in_force: &[PluginInForce], catalogue: &Catalogue) -> Vec<Player> {
-    let player = |plugin: &PluginInForce| {
-        catalogue.get(&plugin.id).map(|loaded| Player {
+pub fn players(in_force: &[PluginRecord], catalogue: &Catalogue) -> Vec<ActivePlugin> {
+    let player = |plugin: &PluginRecord| {
+        catalogue.get(&plugin.id).map(|loaded| ActivePlugin {
             plugin: Arc::clone(loaded),
             in_force: plugin.clone(),
             from: plugin.state_version,
@@ -143,8 +145,8 @@ pub fn players(in_force: &[PluginInForce], catalogue: &Catalogue) -> Vec<Player>
 }
 
 /// The plugins in force that are not loaded, or with other code than the one recorded, as problems.
-pub fn unlike(in_force: &[PluginInForce], catalogue: &Catalogue) -> Vec<Trouble> {
-    let problem = |plugin: &PluginInForce| match catalogue.get(&plugin.id) {
+pub fn unlike(in_force: &[PluginRecord], catalogue: &Catalogue) -> Vec<NodeProblem> {
+    let problem = |plugin: &PluginRecord| match catalogue.get(&plugin.id) {
         None => {
             let now = catalogue.broken(&plugin.id).unwrap_or_else(|| "is not installed now".into());
             Some(trouble("plugin_missing", format!("it is in force here but {now}"), &plugin.id))
@@ -159,10 +161,10 @@ pub fn unlike(in_force: &[PluginInForce], catalogue: &Catalogue) -> Vec<Trouble>
     in_force.iter().filter_map(problem).collect()
 }
 
-fn in_force(loaded: &Arc<Loaded>, setting: &PluginSetting) -> Result<PluginInForce, String> {
+fn in_force(loaded: &Arc<LoadedPlugin>, setting: &PluginSetting) -> Result<PluginRecord, String> {
     let manifest = loaded.manifest();
     let config = manifest.settings(&setting.config).map_err(|error| error.to_string())?;
-    Ok(PluginInForce {
+    Ok(PluginRecord {
         id: loaded.id().to_owned(),
         version: manifest.version.to_string(),
         code_hash: loaded.code_hash().to_owned(),
@@ -174,6 +176,6 @@ fn in_force(loaded: &Arc<Loaded>, setting: &PluginSetting) -> Result<PluginInFor
     })
 }
 
-fn trouble(code: &str, message: String, plugin: &str) -> Trouble {
-    Trouble { code: code.to_owned(), message: format!("{plugin}: {message}"), plugin: Some(plugin.to_owned()) }
+fn trouble(code: &str, message: String, plugin: &str) -> NodeProblem {
+    NodeProblem { code: code.to_owned(), message: format!("{plugin}: {message}"), plugin: Some(plugin.to_owned()) }
 }

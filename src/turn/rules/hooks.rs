@@ -9,15 +9,16 @@ use tokio::runtime::Handle;
 
 use crate::ids::SessionId;
 use crate::plugin::{
-    Answer, Answered, Ask, Call, ErrorKind, Hook, Loaded, NodeFacts, Outcome, Permission, Recent, Roll, ScriptError,
-    ScriptHost, Seeds, Start, Summary, TOOL, ToolUse, Typed, order,
+    DiceSeeds, Hook, HookAnswer, HookCall, HookNodeInfo, HookOutcome, InitVarText, LoadedPlugin, ModelCallAnswer,
+    Permission, PluginModelCall, RecentMessage, Roll, ScriptError, ScriptErrorKind, ScriptHost, SlashCommand,
+    SummaryProposal, TOOL, ToolInvocation, order,
 };
-use crate::store::{PluginInForce, Reader, Store, StoreError};
-use crate::tree::{Delta, Note, Trouble};
-use crate::world::{Operation, Problem, Rules, World, fold};
+use crate::store::{PluginRecord, Store, StoreError, StoreReader};
+use crate::tree::{Delta, NodeNote, NodeProblem};
+use crate::world::{Problem, SchemaSet, StateOperation, World, fold};
 
-use super::meters::Meters;
-use super::strikes::{self, Tally};
+use super::meters::HookMetrics;
+use super::strikes::{self, ViolationCounter};
 
 /// Who operations are by that the server itself makes.
 pub const SERVER: &str = "server";
@@ -29,16 +30,16 @@ const SUMMARIES: usize = 4;
 
 /// A plugin that plays, with its settings and grants as they are in force.
 #[derive(Debug, Clone)]
-pub struct Player {
+pub struct ActivePlugin {
     /// The plugin.
-    pub plugin: Arc<Loaded>,
+    pub plugin: Arc<LoadedPlugin>,
     /// Its settings and grants.
-    pub in_force: PluginInForce,
+    pub in_force: PluginRecord,
     /// The version of its values as they are, where they are carried over.
     pub from: u32,
 }
 
-impl Player {
+impl ActivePlugin {
     /// Whether it was granted a permission.
     pub fn may(&self, permission: &Permission) -> bool {
         self.in_force.grants.iter().any(|grant| grant.parse().as_ref() == Ok(permission))
@@ -47,13 +48,13 @@ impl Player {
 
 /// What all hooks at one node share.
 #[derive(Clone)]
-pub struct Stage {
+pub struct HookContext {
     /// The session.
     pub session: SessionId,
     /// The plugins, in any order.
-    pub players: Vec<Player>,
+    pub players: Vec<ActivePlugin>,
     /// The schemas in force.
-    pub rules: Arc<Rules>,
+    pub rules: Arc<SchemaSet>,
     /// The world before the node.
     pub world: Arc<World>,
     /// The text the hooks are about.
@@ -65,17 +66,17 @@ pub struct Stage {
     /// The character's name.
     pub character: String,
     /// The node.
-    pub node: NodeFacts,
+    pub node: HookNodeInfo,
     /// The messages before it, oldest first.
-    pub recent: Arc<[Recent]>,
+    pub recent: Arc<[RecentMessage]>,
     /// Where dice come from.
-    pub seeds: Seeds,
+    pub seeds: DiceSeeds,
     /// What fell when an earlier version of the node was made: it falls the same way again.
     pub recorded: Arc<[Roll]>,
     /// What came of a model call, where plugins read that.
-    pub answer: Option<Answered>,
+    pub answer: Option<ModelCallAnswer>,
     /// What lorebooks say that values begin with; only `init` is told.
-    pub starts: Arc<[Start]>,
+    pub starts: Arc<[InitVarText]>,
     /// Replies from the root to the place below which the node stands; 0 where no rule asks.
     pub replies: u64,
     /// Whether the message is only a command that a plugin answers: rules that count turns do not count it.
@@ -84,7 +85,7 @@ pub struct Stage {
 
 /// What the hooks of one node proposed together.
 #[derive(Debug, Clone, Default)]
-pub struct Proposal {
+pub struct HookProposal {
     /// Operations, rolls, notes, problems and the record of each run.
     pub delta: Delta,
     /// The world after it. While a hook runs, the hook has it.
@@ -92,14 +93,14 @@ pub struct Proposal {
     /// The world before it.
     begun: Arc<World>,
     /// What each plugin answered, in the order in which they ran.
-    pub answers: Vec<(String, Answer)>,
+    pub answers: Vec<(String, HookAnswer)>,
     /// The models that plugins want asked when the node is written.
-    pub asks: Vec<(String, Ask)>,
+    pub asks: Vec<(String, PluginModelCall)>,
     /// The summaries that plugins propose, to be kept with the node.
-    pub summaries: Vec<(String, Summary)>,
+    pub summaries: Vec<(String, SummaryProposal)>,
 }
 
-impl Proposal {
+impl HookProposal {
     /// One that begins with a world.
     pub fn on(world: Arc<World>) -> Self {
         Self { begun: Arc::clone(&world), world, ..Self::default() }
@@ -112,8 +113,8 @@ impl Proposal {
 
     /// Takes the world back. What a call that failed has written there is of no account: the world is made once more of what was
     /// proposed before.
-    fn take_back(&mut self, world: Option<Arc<World>>, rules: &Rules) {
-        let (world, missing): (Arc<World>, &[Operation]) = match world {
+    fn take_back(&mut self, world: Option<Arc<World>>, rules: &SchemaSet) {
+        let (world, missing): (Arc<World>, &[StateOperation]) = match world {
             Some(world) => (world, &[]),
             None => (Arc::clone(&self.begun), &self.delta.operations),
         };
@@ -125,7 +126,7 @@ impl Proposal {
     }
 
     /// What the server itself does before any hook, as what macros of the prompt wrote: folded as what they propose is.
-    pub fn begin_with(&mut self, operations: Vec<Operation>, rules: &Rules) {
+    pub fn begin_with(&mut self, operations: Vec<StateOperation>, rules: &SchemaSet) {
         let problems = fold(Arc::make_mut(&mut self.world), &operations, rules);
         let mut own = Delta { operations, ..Delta::default() };
         own.note_problems(&problems);
@@ -136,25 +137,31 @@ impl Proposal {
 }
 
 /// Runs hooks, and remembers which plugin ran into its limits too often in which session.
-pub struct Hooks {
+pub struct HookRunner {
     host: Arc<dyn ScriptHost>,
-    tally: Tally,
+    tally: ViolationCounter,
     /// What they have cost.
-    pub meters: Meters,
+    pub meters: HookMetrics,
     /// Where those wait who cannot wait otherwise.
     runtime: Handle,
     /// Failures of read-only hooks that the log has already.
-    told: Mutex<HashSet<(String, ErrorKind)>>,
+    told: Mutex<HashSet<(String, ScriptErrorKind)>>,
 }
 
-impl Hooks {
+impl HookRunner {
     /// Hooks run by a host, for the sessions of a store.
     pub fn new(host: Arc<dyn ScriptHost>, store: Arc<Store>, runtime: Handle) -> Self {
-        Self { host, tally: Tally::new(store), meters: Meters::default(), runtime, told: Mutex::default() }
+        Self {
+            host,
+            tally: ViolationCounter::new(store),
+            meters: HookMetrics::default(),
+            runtime,
+            told: Mutex::default(),
+        }
     }
 
     /// Runs `hook` of every plugin on the stage, after what `so_far` holds already.
-    pub async fn run(&self, hook: Hook, stage: &Stage, so_far: Proposal) -> Proposal {
+    pub async fn run(&self, hook: Hook, stage: &HookContext, so_far: HookProposal) -> HookProposal {
         let mut proposal = so_far;
         for player in in_order(&stage.players) {
             self.one(hook, stage, &player, &mut proposal).await;
@@ -164,7 +171,7 @@ impl Hooks {
     }
 
     /// Runs `hook` of one plugin and takes what it proposes.
-    pub async fn one(&self, hook: Hook, stage: &Stage, player: &Player, proposal: &mut Proposal) {
+    pub async fn one(&self, hook: Hook, stage: &HookContext, player: &ActivePlugin, proposal: &mut HookProposal) {
         if !player.plugin.has(hook) {
             return;
         }
@@ -183,7 +190,13 @@ impl Hooks {
     }
 
     /// Runs `hook` of one plugin that only looks at what was read. `None` = the plugin is switched off.
-    pub async fn look(&self, hook: Hook, stage: &Stage, player: &Player, world: &Arc<World>) -> Option<Outcome> {
+    pub async fn look(
+        &self,
+        hook: Hook,
+        stage: &HookContext,
+        player: &ActivePlugin,
+        world: &Arc<World>,
+    ) -> Option<HookOutcome> {
         if self.is_out(stage.session, &player.plugin).await {
             return None;
         }
@@ -199,12 +212,12 @@ impl Hooks {
     /// The database fails.
     pub fn look_here(
         &self,
-        reader: &mut Reader<'_>,
+        reader: &mut StoreReader<'_>,
         hook: Hook,
-        stage: &Stage,
-        player: &Player,
+        stage: &HookContext,
+        player: &ActivePlugin,
         world: &Arc<World>,
-    ) -> Result<Option<Outcome>, StoreError> {
+    ) -> Result<Option<HookOutcome>, StoreError> {
         if self.tally.is_out_here(reader, stage.session, &player.plugin)? {
             return Ok(None);
         }
@@ -215,7 +228,7 @@ impl Hooks {
     }
 
     /// Counts a call, and tells the host of its failure; of what is asked with every look once.
-    fn note(&self, hook: Hook, stage: &Stage, player: &Player, outcome: &Outcome) {
+    fn note(&self, hook: Hook, stage: &HookContext, player: &ActivePlugin, outcome: &HookOutcome) {
         let id = player.plugin.id();
         self.tally.record(stage.session, &player.plugin, hook, outcome.hit_limit());
         self.meters.record(id, hook, outcome);
@@ -227,25 +240,37 @@ impl Hooks {
     }
 
     /// Runs `hook` of one plugin for its author, who looks: neither a strike nor a line in the log comes of it.
-    pub async fn aside(&self, hook: Hook, stage: &Stage, player: &Player, world: Arc<World>) -> Outcome {
+    pub async fn aside(
+        &self,
+        hook: Hook,
+        stage: &HookContext,
+        player: &ActivePlugin,
+        world: Arc<World>,
+    ) -> HookOutcome {
         let call = call(hook, stage, player, world);
         self.host.call(Arc::clone(&player.plugin), call).await
     }
 
-    /// Calls a tool of one plugin for its author, as quietly as [`Hooks::aside`].
-    pub async fn tool_aside(&self, tool: ToolUse, stage: &Stage, player: &Player, world: Arc<World>) -> Outcome {
-        let call = Call { tool: Some(tool), ..call(Hook::Tool, stage, player, world) };
+    /// Calls a tool of one plugin for its author, as quietly as [`HookRunner::aside`].
+    pub async fn tool_aside(
+        &self,
+        tool: ToolInvocation,
+        stage: &HookContext,
+        player: &ActivePlugin,
+        world: Arc<World>,
+    ) -> HookOutcome {
+        let call = HookCall { tool: Some(tool), ..call(Hook::Tool, stage, player, world) };
         self.host.call(Arc::clone(&player.plugin), call).await
     }
 
     /// Runs `hook` of one plugin and its rules once more for a line that is replayed, as a turn would, and is as quiet as
-    /// [`Hooks::aside`].
+    /// [`HookRunner::aside`].
     pub async fn again(
         &self,
         hook: Hook,
-        stage: &Stage,
-        player: &Player,
-        proposal: &mut Proposal,
+        stage: &HookContext,
+        player: &ActivePlugin,
+        proposal: &mut HookProposal,
     ) -> Option<ScriptError> {
         let mut error = None;
         if player.plugin.has(hook) {
@@ -263,16 +288,16 @@ impl Hooks {
     /// Why nothing was done, in words for the model.
     pub async fn tool(
         &self,
-        stage: &Stage,
-        player: &Player,
-        tool: ToolUse,
-        proposal: &mut Proposal,
+        stage: &HookContext,
+        player: &ActivePlugin,
+        tool: ToolInvocation,
+        proposal: &mut HookProposal,
     ) -> Result<Value, String> {
         if self.is_out(stage.session, &player.plugin).await {
             return Err("this tool is switched off".to_owned());
         }
         let asked = tool.arguments.clone();
-        let call = Call { tool: Some(tool), ..call(Hook::Tool, stage, player, proposal.lend()) };
+        let call = HookCall { tool: Some(tool), ..call(Hook::Tool, stage, player, proposal.lend()) };
         let (name, dice) = (call.function(), call.dice());
         let outcome = self.host.call(Arc::clone(&player.plugin), call).await;
         self.note(Hook::Tool, stage, player, &outcome);
@@ -280,8 +305,8 @@ impl Hooks {
         take(Hook::Tool, stage, player, outcome, proposal);
         let answer = match (failed, proposal.answers.pop()) {
             (Some(why), _) => Err(why),
-            (None, Some((_, Answer::Value(value)))) => Ok(value),
-            (None, Some((_, Answer::Refused(why)))) => Err(why),
+            (None, Some((_, HookAnswer::Value(value)))) => Ok(value),
+            (None, Some((_, HookAnswer::Refused(why)))) => Err(why),
             (None, _) => Ok(Value::Null),
         };
         if let Some(Value::Object(run)) = proposal.delta.runs.last_mut() {
@@ -297,7 +322,7 @@ impl Hooks {
         answer
     }
 
-    pub(in crate::turn) async fn is_out(&self, session: SessionId, plugin: &Loaded) -> bool {
+    pub(in crate::turn) async fn is_out(&self, session: SessionId, plugin: &LoadedPlugin) -> bool {
         self.tally.is_out(session, plugin).await.unwrap_or_else(|error| {
             tracing::error!(%session, plugin = plugin.id(), "what was recorded of a plugin cannot be read: {error}");
             false
@@ -310,9 +335,9 @@ impl Hooks {
     /// The database fails.
     pub fn is_out_here(
         &self,
-        reader: &mut Reader<'_>,
+        reader: &mut StoreReader<'_>,
         session: SessionId,
-        plugin: &Loaded,
+        plugin: &LoadedPlugin,
     ) -> Result<bool, StoreError> {
         self.tally.is_out_here(reader, session, plugin)
     }
@@ -323,14 +348,14 @@ impl Hooks {
     }
 
     /// Whether the log does not have a failure yet: one of a hook that only reads comes again with every look.
-    fn is_news(&self, plugin: &str, kind: ErrorKind) -> bool {
+    fn is_news(&self, plugin: &str, kind: ScriptErrorKind) -> bool {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).insert((plugin.to_owned(), kind))
     }
 
     /// Forgets the strikes of those plugins of a session whose code is another one now.
-    pub fn forgive_changed(&self, session: SessionId, before: &[PluginInForce], now: &[PluginInForce]) {
+    pub fn forgive_changed(&self, session: SessionId, before: &[PluginRecord], now: &[PluginRecord]) {
         let is_new =
-            |plugin: &&PluginInForce| before.iter().any(|old| old.id == plugin.id && old.code_hash != plugin.code_hash);
+            |plugin: &&PluginRecord| before.iter().any(|old| old.id == plugin.id && old.code_hash != plugin.code_hash);
         now.iter().filter(is_new).for_each(|plugin| self.tally.forgive_one(session, &plugin.id));
     }
 
@@ -341,19 +366,19 @@ impl Hooks {
 }
 
 /// The order in which plugins run: each after those its manifest names, else by id.
-pub fn in_order(players: &[Player]) -> Vec<Player> {
-    let plugins: Vec<Arc<Loaded>> = players.iter().map(|player| Arc::clone(&player.plugin)).collect();
-    let find = |plugin: Arc<Loaded>| players.iter().find(|player| player.plugin.id() == plugin.id()).cloned();
+pub fn in_order(players: &[ActivePlugin]) -> Vec<ActivePlugin> {
+    let plugins: Vec<Arc<LoadedPlugin>> = players.iter().map(|player| Arc::clone(&player.plugin)).collect();
+    let find = |plugin: Arc<LoadedPlugin>| players.iter().find(|player| player.plugin.id() == plugin.id()).cloned();
     order(&plugins).into_iter().filter_map(find).collect()
 }
 
-fn call(hook: Hook, stage: &Stage, player: &Player, world: Arc<World>) -> Call {
+fn call(hook: Hook, stage: &HookContext, player: &ActivePlugin, world: Arc<World>) -> HookCall {
     let config = &player.in_force.config;
     let language = config.get("language").and_then(Value::as_str).unwrap_or("en").to_owned();
     let grants: Vec<Permission> = player.in_force.grants.iter().filter_map(|grant| grant.parse().ok()).collect();
     let others = stage.players.iter().filter(|other| other.plugin.id() != player.plugin.id());
     let command_of = (hook == Hook::OnInput).then(|| command_of(stage, player)).flatten();
-    Call {
+    HookCall {
         command_of,
         before: Arc::clone(&stage.world),
         others: others.map(|other| other.plugin.manifest().state.root.clone()).collect(),
@@ -371,27 +396,29 @@ fn call(hook: Hook, stage: &Stage, player: &Player, world: Arc<World>) -> Call {
         starts: Arc::clone(&stage.starts),
         from: player.from,
         language,
-        ..Call::new(hook, world, Arc::clone(&stage.rules))
+        ..HookCall::new(hook, world, Arc::clone(&stage.rules))
     }
 }
 
 /// Who gets the command that the text begins with, where another plugin has it too: the first in the order in which they run.
-fn command_of(stage: &Stage, player: &Player) -> Option<String> {
-    let typed = Typed::parse(&stage.text)?;
-    let has =
-        |player: &&Player| player.plugin.has(Hook::OnInput) && player.plugin.manifest().command(typed.word).is_some();
+fn command_of(stage: &HookContext, player: &ActivePlugin) -> Option<String> {
+    let typed = SlashCommand::parse(&stage.text)?;
+    let has = |player: &&ActivePlugin| {
+        player.plugin.has(Hook::OnInput) && player.plugin.manifest().command(typed.word).is_some()
+    };
     let others = stage.players.iter().filter(|other| other.plugin.id() != player.plugin.id());
-    let having: Vec<Player> = std::iter::once(player).chain(others).filter(has).cloned().collect();
+    let having: Vec<ActivePlugin> = std::iter::once(player).chain(others).filter(has).cloned().collect();
     let first = in_order(&having).first()?.plugin.id().to_owned();
     (has(&player) && first != player.plugin.id()).then_some(first)
 }
 
 /// Puts an outcome into the proposal.
-fn take(hook: Hook, stage: &Stage, player: &Player, outcome: Outcome, proposal: &mut Proposal) {
+fn take(hook: Hook, stage: &HookContext, player: &ActivePlugin, outcome: HookOutcome, proposal: &mut HookProposal) {
     let id = player.plugin.id().to_owned();
-    let said = outcome.notes.iter().map(|text| Note { plugin: id.clone(), text: text.clone() }).collect();
+    let said = outcome.notes.iter().map(|text| NodeNote { plugin: id.clone(), text: text.clone() }).collect();
     let mut run = ran(hook, player, &outcome);
-    if let Some(Answered { name, text, error, turn }) = stage.answer.as_ref().filter(|_| hook == Hook::OnAnswer) {
+    if let Some(ModelCallAnswer { name, text, error, turn }) = stage.answer.as_ref().filter(|_| hook == Hook::OnAnswer)
+    {
         run.insert("answer".into(), json!({"name": name, "text": text, "error": error, "turn": turn}));
     }
     proposal.take_back(outcome.world, &stage.rules);
@@ -414,7 +441,7 @@ fn take(hook: Hook, stage: &Stage, player: &Player, outcome: Outcome, proposal: 
 pub(in crate::turn) fn shown(
     problems: &[Problem],
     world: &World,
-    rules: &Rules,
+    rules: &SchemaSet,
     run: &mut Map<String, Value>,
 ) -> Vec<Problem> {
     let (hidden, shown): (Vec<Problem>, Vec<Problem>) =
@@ -427,17 +454,17 @@ pub(in crate::turn) fn shown(
 
 /// Takes what a plugin wants asked, as far as one node may ask, and tells the record of the run. Answers with what is wrong.
 fn wants(
-    player: &Player,
-    asks: Vec<Ask>,
+    player: &ActivePlugin,
+    asks: Vec<PluginModelCall>,
     run: &mut Map<String, Value>,
-    all: &mut Vec<(String, Ask)>,
-) -> Option<Trouble> {
+    all: &mut Vec<(String, PluginModelCall)>,
+) -> Option<NodeProblem> {
     if asks.is_empty() {
         return None;
     }
     let id = player.plugin.id();
-    let trouble = |message: String| Trouble { code: "plugin_ask".into(), message, plugin: Some(id.to_owned()) };
-    run.insert("asks".into(), asks.iter().map(Ask::to_json).collect());
+    let trouble = |message: String| NodeProblem { code: "plugin_ask".into(), message, plugin: Some(id.to_owned()) };
+    run.insert("asks".into(), asks.iter().map(PluginModelCall::to_json).collect());
     if !player.plugin.has(Hook::OnAnswer) {
         return Some(trouble("it asks a model and has no on_answer(ctx) to read what comes: nobody was asked".into()));
     }
@@ -451,25 +478,25 @@ fn wants(
 /// Takes the summary that a plugin proposes, as far as one node may have them, and tells the record of the run. Answers with what
 /// is wrong.
 fn proposes(
-    player: &Player,
-    summary: Option<Summary>,
+    player: &ActivePlugin,
+    summary: Option<SummaryProposal>,
     run: &mut Map<String, Value>,
-    all: &mut Vec<(String, Summary)>,
-) -> Option<Trouble> {
+    all: &mut Vec<(String, SummaryProposal)>,
+) -> Option<NodeProblem> {
     let summary = summary?;
     run.insert("summary".into(), summary.to_json());
     let plugin = player.plugin.id().to_owned();
     if all.len() >= SUMMARIES {
         let message =
             format!("the plugins of one message may propose {SUMMARIES} summaries together: this was left out");
-        return Some(Trouble { code: "plugin_summary".into(), message, plugin: Some(plugin) });
+        return Some(NodeProblem { code: "plugin_summary".into(), message, plugin: Some(plugin) });
     }
     all.push((plugin, summary));
     None
 }
 
 /// The record of a run: who, what it said to its author, what it cost, how it failed.
-pub fn ran(hook: Hook, player: &Player, outcome: &Outcome) -> Map<String, Value> {
+pub fn ran(hook: Hook, player: &ActivePlugin, outcome: &HookOutcome) -> Map<String, Value> {
     let (manifest, usage) = (player.plugin.manifest(), outcome.usage);
     let told = [
         ("plugin", json!(manifest.id)),
@@ -485,13 +512,13 @@ pub fn ran(hook: Hook, player: &Player, outcome: &Outcome) -> Map<String, Value>
 }
 
 /// A failure, as a problem of the node.
-pub fn failed(plugin: &str, error: &ScriptError) -> Trouble {
+pub fn failed(plugin: &str, error: &ScriptError) -> NodeProblem {
     let code = format!("plugin_{}", error.kind.word());
-    Trouble { code, message: error.message.clone(), plugin: Some(plugin.to_owned()) }
+    NodeProblem { code, message: error.message.clone(), plugin: Some(plugin.to_owned()) }
 }
 
 /// What failed and where, for the host: never the script's own words, in which people's may be.
-fn tell(stage: &Stage, error: &ScriptError) {
+fn tell(stage: &HookContext, error: &ScriptError) {
     let (session, node, kind) = (stage.session, &stage.node.id, error.kind.word());
     let ScriptError { plugin, hook, file, line, .. } = error;
     tracing::warn!(%session, node, plugin, hook, code = format!("plugin_{kind}"), file, line, "a plugin failed");
@@ -506,10 +533,10 @@ fn roll(roll: &Roll) -> Value {
 
 /// What a narrator or a tool did while a reply was written: it stays the deed of every edited version, because an edit changes words and
 /// not what happened. The world after it is folded here, under the rules in force before the reply.
-pub fn narrated(old: &Delta, world: Arc<World>, rules: &Rules) -> Proposal {
-    let mut proposal = Proposal::on(world);
+pub fn narrated(old: &Delta, world: Arc<World>, rules: &SchemaSet) -> HookProposal {
+    let mut proposal = HookProposal::on(world);
     // What the prompt did is a fact of the prompt, whatever becomes of the words.
-    let (own, of_plugins): (Vec<Operation>, Vec<Operation>) =
+    let (own, of_plugins): (Vec<StateOperation>, Vec<StateOperation>) =
         old.operations.iter().cloned().partition(|operation| operation.by == SERVER);
     proposal.begin_with(own, rules);
     let count = |run: &Value, what: &str| run.get(what).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
@@ -520,7 +547,7 @@ pub fn narrated(old: &Delta, world: Arc<World>, rules: &Rules) -> Proposal {
     }
     let (mut operations, mut told) = (of_plugins.iter(), Vec::new());
     for run in &old.runs {
-        let own: Vec<Operation> = operations.by_ref().take(count(run, "ops").unwrap_or(0)).cloned().collect();
+        let own: Vec<StateOperation> = operations.by_ref().take(count(run, "ops").unwrap_or(0)).cloned().collect();
         let hook = run.get("hook").and_then(Value::as_str).unwrap_or_default();
         let is_deed = hook == Hook::Narrate.name() || hook.starts_with(TOOL);
         if is_deed && run.get("error").is_none_or(Value::is_null) {
@@ -539,13 +566,13 @@ fn keep_said(old: &Delta, run: &Value, notes: usize, kept: &mut Delta) {
     let is_own = |roll: &&Value| roll.get("hook") == name && roll.get("plugin") == run.get("plugin");
     kept.rolls.extend(old.rolls.iter().filter(is_own).cloned());
     let plugin = run.get("plugin").and_then(Value::as_str);
-    let is_said = |note: &&Note| Some(note.plugin.as_str()) == plugin;
+    let is_said = |note: &&NodeNote| Some(note.plugin.as_str()) == plugin;
     let before = kept.notes.iter().filter(is_said).count();
     kept.notes.extend(old.notes.iter().filter(is_said).skip(before).take(notes).cloned());
 }
 
 /// What came of the model call whose answer a plugin read at a node.
-pub fn answered(delta: &Delta, plugin: &str) -> Option<Answered> {
+pub fn answered(delta: &Delta, plugin: &str) -> Option<ModelCallAnswer> {
     let is_own = |run: &&Value| {
         run.get("plugin").and_then(Value::as_str) == Some(plugin)
             && run.get("hook").and_then(Value::as_str) == Some(Hook::OnAnswer.name())
@@ -553,7 +580,7 @@ pub fn answered(delta: &Delta, plugin: &str) -> Option<Answered> {
     let answer = delta.runs.iter().find(is_own)?.get("answer")?;
     let word = |key: &str| answer.get(key).and_then(Value::as_str).map(str::to_owned);
     let turn = answer.get("turn").and_then(Value::as_u64).unwrap_or(0);
-    Some(Answered { name: word("name")?, text: word("text")?, error: word("error"), turn })
+    Some(ModelCallAnswer { name: word("name")?, text: word("text")?, error: word("error"), turn })
 }
 
 /// Marks the runs of those who answered a message that was only a command of theirs.

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use crate::plugin::{Hook, Outcome};
+use crate::plugin::{Hook, HookOutcome};
 
 /// What one hook of one plugin has cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Meter {
+pub struct HookMetric {
     /// How often it was called.
     pub calls: u64,
     /// How often it failed, limits included.
@@ -25,13 +25,13 @@ pub struct Meter {
 
 /// The meters of all plugins that were called. There are as many as plugins have hooks: tools share one.
 #[derive(Debug, Default)]
-pub struct Meters {
-    all: Mutex<BTreeMap<(String, &'static str), Meter>>,
+pub struct HookMetrics {
+    all: Mutex<BTreeMap<(String, &'static str), HookMetric>>,
 }
 
-impl Meters {
+impl HookMetrics {
     /// Counts a call.
-    pub fn record(&self, plugin: &str, hook: Hook, outcome: &Outcome) {
+    pub fn record(&self, plugin: &str, hook: Hook, outcome: &HookOutcome) {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let meter = all.entry((plugin.to_owned(), hook.name())).or_default();
         meter.calls += 1;
@@ -43,7 +43,7 @@ impl Meters {
     }
 
     /// All of them, by plugin and hook, in that order.
-    pub fn all(&self) -> Vec<((String, &'static str), Meter)> {
+    pub fn all(&self) -> Vec<((String, &'static str), HookMetric)> {
         let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         all.iter().map(|(key, meter)| (key.clone(), *meter)).collect()
     }

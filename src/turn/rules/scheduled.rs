@@ -3,18 +3,18 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::plugin::schedule::{Fired, Occasion, RULE, fire};
+use crate::plugin::schedule::{RULE, RuleFiring, RuleInput, fire};
 use crate::plugin::{Hook, Permission};
-use crate::tree::{Delta, Note, Trouble};
+use crate::tree::{Delta, NodeNote, NodeProblem};
 
-use crate::world::{Rules, World};
+use crate::world::{SchemaSet, World};
 
-use super::hooks::{Hooks, Player, Proposal, Stage, shown};
+use super::hooks::{ActivePlugin, HookContext, HookProposal, HookRunner, shown};
 
-impl Hooks {
+impl HookRunner {
     /// Lets the rules of one plugin act on what a message has done so far. Only what is said moves them: a message before it is
     /// sent, and a reply.
-    pub async fn scheduled(&self, hook: Hook, stage: &Stage, player: &Player, proposal: &mut Proposal) {
+    pub async fn scheduled(&self, hook: Hook, stage: &HookContext, player: &ActivePlugin, proposal: &mut HookProposal) {
         let manifest = player.plugin.manifest();
         let is_reply = hook == Hook::OnReply;
         if manifest.rules.is_empty() || !(is_reply || hook == Hook::OnInput) {
@@ -25,7 +25,7 @@ impl Hooks {
         }
         let in_force = &player.in_force;
         let grants: Vec<Permission> = in_force.grants.iter().filter_map(|grant| grant.parse().ok()).collect();
-        let occasion = Occasion {
+        let occasion = RuleInput {
             plugin: &manifest.id,
             root: &manifest.state.root,
             rules: &manifest.rules,
@@ -47,15 +47,15 @@ impl Hooks {
         }
         let told = troubles.into_iter().map(|(code, message)| {
             let plugin = Some(manifest.id.clone());
-            Trouble { code: code.to_owned(), message, plugin }
+            NodeProblem { code: code.to_owned(), message, plugin }
         });
         proposal.delta.problems.extend(told);
     }
 }
 
 /// Puts what a rule did into a delta.
-fn take((plugin, version): (&str, &str), fired: Fired, (world, rules): (&World, &Rules), delta: &mut Delta) {
-    let said = fired.notes.iter().map(|text| Note { plugin: plugin.to_owned(), text: text.clone() }).collect();
+fn take((plugin, version): (&str, &str), fired: RuleFiring, (world, rules): (&World, &SchemaSet), delta: &mut Delta) {
+    let said = fired.notes.iter().map(|text| NodeNote { plugin: plugin.to_owned(), text: text.clone() }).collect();
     let mut own = Delta { operations: fired.operations, notes: said, ..Delta::default() };
     let told = [
         ("plugin", json!(plugin)),

@@ -13,11 +13,11 @@ use serde_json::Value;
 
 use crate::ids::SessionId;
 use crate::plugin::schedule::RULE;
-use crate::plugin::{ErrorKind, Hook, Loaded, Strikes};
-use crate::store::{Reader, Store, StoreError};
-use crate::tree::{Delta, Trouble};
+use crate::plugin::{Hook, LimitViolations, LoadedPlugin, ScriptErrorKind};
+use crate::store::{Store, StoreError, StoreReader};
+use crate::tree::{Delta, NodeProblem};
 
-/// How many nodes are looked back to: [`Strikes::WINDOW`] calls of a plugin that has its say at each message and reply.
+/// How many nodes are looked back to: [`LimitViolations::WINDOW`] calls of a plugin that has its say at each message and reply.
 const LOOK_BACK: i64 = 100;
 /// So many sessions are kept in mind.
 const SESSIONS: usize = 10_000;
@@ -25,28 +25,28 @@ const SESSIONS: usize = 10_000;
 pub const OFF: &str = "plugin_off";
 
 /// What is said of a plugin that is not asked.
-pub fn off(plugin: &str) -> Trouble {
+pub fn off(plugin: &str) -> NodeProblem {
     let message = "switched off in this session: it ran into its limits too often".to_owned();
-    Trouble { code: OFF.into(), message, plugin: Some(plugin.to_owned()) }
+    NodeProblem { code: OFF.into(), message, plugin: Some(plugin.to_owned()) }
 }
 
 /// The counts of all sessions that were played lately.
-pub struct Tally {
+pub struct ViolationCounter {
     store: Arc<Store>,
-    sessions: Mutex<HashMap<SessionId, HashMap<String, Count>>>,
+    sessions: Mutex<HashMap<SessionId, HashMap<String, PluginViolations>>>,
 }
 
 /// One plugin in one session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Count {
-    recorded: Strikes,
-    offering: Strikes,
+struct PluginViolations {
+    recorded: LimitViolations,
+    offering: LimitViolations,
     is_out: bool,
     /// The code that it was seen with here; what was recorded says none.
     code: Option<String>,
 }
 
-impl Count {
+impl PluginViolations {
     /// That of some code: another one's strikes are forgotten.
     fn of(&mut self, code: &str) -> &mut Self {
         if self.code.as_deref().is_some_and(|known| known != code) {
@@ -57,7 +57,7 @@ impl Count {
     }
 }
 
-impl Tally {
+impl ViolationCounter {
     /// Counts of what a store has recorded.
     pub fn new(store: Arc<Store>) -> Self {
         Self { store, sessions: Mutex::default() }
@@ -67,7 +67,7 @@ impl Tally {
     ///
     /// # Errors
     /// The database fails.
-    pub async fn is_out(&self, session: SessionId, plugin: &Loaded) -> Result<bool, StoreError> {
+    pub async fn is_out(&self, session: SessionId, plugin: &LoadedPlugin) -> Result<bool, StoreError> {
         if !self.lock().contains_key(&session) {
             let recorded = self.store.read(move |reader| reader.newest_deltas(session, LOOK_BACK)).await?;
             self.keep(session, counts(&recorded));
@@ -81,9 +81,9 @@ impl Tally {
     /// The database fails.
     pub fn is_out_here(
         &self,
-        reader: &mut Reader<'_>,
+        reader: &mut StoreReader<'_>,
         session: SessionId,
-        plugin: &Loaded,
+        plugin: &LoadedPlugin,
     ) -> Result<bool, StoreError> {
         if !self.lock().contains_key(&session) {
             let recorded = reader.newest_deltas(session, LOOK_BACK)?;
@@ -101,13 +101,13 @@ impl Tally {
         out
     }
 
-    fn knows_out(&self, session: SessionId, plugin: &Loaded) -> bool {
+    fn knows_out(&self, session: SessionId, plugin: &LoadedPlugin) -> bool {
         let mut sessions = self.lock();
         let count = sessions.get_mut(&session).and_then(|plugins| plugins.get_mut(plugin.id()));
         count.is_some_and(|count| count.of(plugin.code_hash()).is_out)
     }
 
-    fn keep(&self, session: SessionId, counts: HashMap<String, Count>) {
+    fn keep(&self, session: SessionId, counts: HashMap<String, PluginViolations>) {
         let mut sessions = self.lock();
         if sessions.len() >= SESSIONS {
             sessions.clear();
@@ -117,7 +117,7 @@ impl Tally {
     }
 
     /// Counts a call.
-    pub fn record(&self, session: SessionId, plugin: &Loaded, hook: Hook, hit_limit: bool) {
+    pub fn record(&self, session: SessionId, plugin: &LoadedPlugin, hook: Hook, hit_limit: bool) {
         let (plugin, code) = (plugin.id(), plugin.code_hash());
         let mut sessions = self.lock();
         let Some(plugins) = sessions.get_mut(&session) else { return };
@@ -145,19 +145,19 @@ impl Tally {
         self.lock().insert(session, HashMap::new());
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, HashMap<String, Count>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, HashMap<String, PluginViolations>>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// What deltas, oldest first, say of their plugins. Who was off and yet ran again was forgiven in between.
-fn counts(recorded: &[Delta]) -> HashMap<String, Count> {
-    let mut counts: HashMap<String, Count> = HashMap::new();
+fn counts(recorded: &[Delta]) -> HashMap<String, PluginViolations> {
+    let mut counts: HashMap<String, PluginViolations> = HashMap::new();
     for delta in recorded {
         for (plugin, hit_limit) in delta.runs.iter().filter_map(run) {
             let count = counts.entry(plugin.to_owned()).or_default();
             if count.is_out {
-                *count = Count::default();
+                *count = PluginViolations::default();
             }
             count.is_out = count.recorded.record(hit_limit);
         }
@@ -165,7 +165,7 @@ fn counts(recorded: &[Delta]) -> HashMap<String, Count> {
             counts.entry(off.plugin.clone().unwrap_or_default()).or_default().is_out = true;
         }
     }
-    counts.retain(|_, count| *count != Count::default());
+    counts.retain(|_, count| *count != PluginViolations::default());
     counts
 }
 
@@ -177,7 +177,7 @@ fn run(run: &Value) -> Option<(&str, bool)> {
         return None;
     }
     let kind = run.get("error").and_then(|error| error.get("kind")).and_then(Value::as_str);
-    Some((plugin, kind == Some(ErrorKind::Limit.word())))
+    Some((plugin, kind == Some(ScriptErrorKind::Limit.word())))
 }
 
 #[cfg(test)]
@@ -192,14 +192,14 @@ mod tests {
     }
 
     fn off() -> Delta {
-        let problem = Trouble { code: OFF.into(), message: "off".into(), plugin: Some("a".into()) };
+        let problem = NodeProblem { code: OFF.into(), message: "off".into(), plugin: Some("a".into()) };
         Delta { problems: vec![problem], ..Delta::default() }
     }
 
     /// `modders.md`, limits: strikes are forgotten with the code that they were given to.
     #[test]
     fn other_code_begins_anew() {
-        let mut count = Count { is_out: true, ..Count::default() };
+        let mut count = PluginViolations { is_out: true, ..PluginViolations::default() };
         assert!(count.of("old").is_out && count.of("old").is_out);
         assert!(!count.of("new").is_out && !count.of("old").is_out);
     }

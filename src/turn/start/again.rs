@@ -5,106 +5,121 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::ids::{NodeId, SessionId, UserId};
-use crate::oplog::Act;
-use crate::store::{Held, Message, Reader, Seen};
-use crate::tree::edit::{self, Refusal};
+use crate::oplog::OperationKind;
+use crate::store::{ExpectedVersion, MessageWrite, StoreReader, StoredSession};
+use crate::tree::edit::{self, TreeError};
 use crate::tree::{Kind, Node, Role, Session, Status};
 
-use super::{Continued, Wish};
-use crate::turn::cast::{self, Voice};
-use crate::turn::models::Writer;
-use crate::turn::{Generate, GoOn, Parts, Reroll, Started, TurnError, Turns};
+use super::{ContinuedReply, GenerateOptions};
+use crate::turn::cast::{self, UserPersona};
+use crate::turn::models::ReplyWriter;
+use crate::turn::{ContinueSpec, GenerationSpec, RerollSpec, TurnEngine, TurnError, TurnReceipt, TurnServices};
 
 /// Where other replies belong, and as what they are asked for.
-struct Place {
-    held: Held,
+struct RerollTarget {
+    held: StoredSession,
     /// The node that was named.
     at: Node,
     /// What the replies answer.
     context: Node,
-    generate: Generate,
+    generate: GenerationSpec,
     /// The speaker's name.
     name: String,
 }
 
 /// Begins other replies beside an assistant node, or under a context node.
-pub async fn reroll(turns: &Turns, caller: UserId, session: SessionId, asked: Reroll) -> Result<Started, TurnError> {
+pub async fn reroll(
+    turns: &TurnEngine,
+    caller: UserId,
+    session: SessionId,
+    asked: RerollSpec,
+) -> Result<TurnReceipt, TurnError> {
     let place = find(&turns.parts, caller, session, asked.node, asked.generate).await?;
-    let wish = Wish { generate: Some(place.generate.clone()), move_head: asked.move_head, ..Wish::default() };
+    let wish = GenerateOptions {
+        generate: Some(place.generate.clone()),
+        move_head: asked.move_head,
+        ..GenerateOptions::default()
+    };
     begin(turns, caller, &place, wish, asked.expected_leaf).await
 }
 
 /// Begins another reply that goes on from the text of one (`docs/domain.md` 5.8).
-pub async fn go_on(turns: &Turns, caller: UserId, session: SessionId, asked: GoOn) -> Result<Started, TurnError> {
+pub async fn go_on(
+    turns: &TurnEngine,
+    caller: UserId,
+    session: SessionId,
+    asked: ContinueSpec,
+) -> Result<TurnReceipt, TurnError> {
     let parts = &turns.parts;
-    let generate = Generate { n: 1, model: asked.model, params: asked.params, character: None };
+    let generate = GenerationSpec { n: 1, model: asked.model, params: asked.params, character: None };
     let place = find(parts, caller, session, asked.node, generate).await?;
     super::stale(&place.held, asked.expected_leaf)?;
     may_go_on(&place.at)?;
-    if let Ok(Writer::Narrator(plugin)) = parts.models.find(&super::model(parts, &place.held.session, &place.generate))
+    if let Ok(ReplyWriter::Narrator(plugin)) =
+        parts.models.find(&super::model(parts, &place.held.session, &place.generate))
     {
         let message = format!("the plugin \"{}\" writes its replies whole and cannot go on from a text", plugin.id());
         return Err(TurnError::Invalid { field: "model", message });
     }
-    let wish = Wish {
+    let wish = GenerateOptions {
         generate: Some(place.generate.clone()),
         given: None,
         asks: Vec::new(),
         summaries: Vec::new(),
         move_head: asked.move_head,
-        continued: Some(Continued { node: place.at.id, text: place.at.content.clone() }),
+        continued: Some(ContinuedReply { node: place.at.id, text: place.at.content.clone() }),
     };
     begin(turns, caller, &place, wish, asked.expected_leaf).await
 }
 
 /// Whether there is a text to go on from, also that of a reply which broke off.
-fn may_go_on(at: &Node) -> Result<(), Refusal> {
+fn may_go_on(at: &Node) -> Result<(), TreeError> {
     if at.status == Status::Generating {
-        return Err(Refusal::Generating);
+        return Err(TreeError::Generating);
     }
     if at.role != Role::Assistant {
-        return Err(Refusal::Conflict("only a reply can be continued: edit what you wrote yourself".into()));
+        return Err(TreeError::Conflict("only a reply can be continued: edit what you wrote yourself".into()));
     }
     if at.content.trim().is_empty() {
-        return Err(Refusal::Conflict("there is no text to go on from: ask for another reply".into()));
+        return Err(TreeError::Conflict("there is no text to go on from: ask for another reply".into()));
     }
     Ok(())
 }
 
 async fn find(
-    parts: &Arc<Parts>,
+    parts: &Arc<TurnServices>,
     caller: UserId,
     session: SessionId,
     node: NodeId,
-    wanted: Generate,
-) -> Result<Place, TurnError> {
+    wanted: GenerationSpec,
+) -> Result<RerollTarget, TurnError> {
     let known = Arc::clone(parts);
     parts
         .store
         .read(move |reader| {
-            let held = reader.session(caller, session)?.ok_or(Refusal::NotFound("the session"))?;
-            let at = reader.node(&held, node)?.ok_or(Refusal::NotFound("the message"))?.node;
+            let held = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
+            let at = reader.node(&held, node)?.ok_or(TreeError::NotFound("the message"))?.node;
             let context = context(reader, &held, &at)?;
             let generate = again(&known, &held.session, &at, wanted);
-            let name = cast::read(reader, &held.session, generate.character, &Voice::default())?.character;
-            Ok(Place { held, at, context, generate, name })
+            let name = cast::read(reader, &held.session, generate.character, &UserPersona::default())?.character;
+            Ok(RerollTarget { held, at, context, generate, name })
         })
         .await
 }
 
 async fn begin(
-    turns: &Turns,
+    turns: &TurnEngine,
     caller: UserId,
-    place: &Place,
-    wish: Wish,
-    expected_leaf: Option<Seen>,
-) -> Result<Started, TurnError> {
+    place: &RerollTarget,
+    wish: GenerateOptions,
+    expected_leaf: Option<ExpectedVersion>,
+) -> Result<TurnReceipt, TurnError> {
     let parts = &turns.parts;
     let session = &place.held.session;
     edit::may_be_parent(&place.context)?;
     super::can_answer(parts, session, wish.generate.as_ref(), &place.context.content)?;
     let now = parts.clock.now();
-    let message = Message {
+    let message = MessageWrite {
         session: session.id,
         parent: place.context.id,
         bridge: None,
@@ -112,7 +127,7 @@ async fn begin(
         carry_from: None,
         replies: super::replies(parts, session, caller, &place.name, &wish, now)?,
         move_head: false,
-        act: Act::Reroll,
+        act: OperationKind::Reroll,
     };
     let started = super::commit(turns, super::actor(caller, now, expected_leaf), message, session, wish).await?;
     // Only a bridge is ever written by somebody else first.
@@ -121,11 +136,11 @@ async fn begin(
 
 /// What a new reply answers: a reply beside a reply answers the same message; below anything else it answers that. A
 /// change node is answered where the message above it waits for an answer.
-fn context(reader: &mut Reader<'_>, held: &Held, at: &Node) -> Result<Node, TurnError> {
-    let nothing = |message: &str| TurnError::from(Refusal::Conflict(message.to_owned()));
-    let above = |reader: &mut Reader<'_>, node: &Node| {
+fn context(reader: &mut StoreReader<'_>, held: &StoredSession, at: &Node) -> Result<Node, TurnError> {
+    let nothing = |message: &str| TurnError::from(TreeError::Conflict(message.to_owned()));
+    let above = |reader: &mut StoreReader<'_>, node: &Node| {
         let parent = node.parent.ok_or_else(|| nothing("there is nothing to answer"))?;
-        let placed = reader.node(held, parent)?.ok_or(Refusal::NotFound("the message"))?;
+        let placed = reader.node(held, parent)?.ok_or(TreeError::NotFound("the message"))?;
         Ok::<_, TurnError>(placed.node)
     };
     let context = if at.role == Role::Assistant { above(reader, at)? } else { at.clone() };
@@ -143,7 +158,7 @@ fn context(reader: &mut Reader<'_>, held: &Held, at: &Node) -> Result<Node, Turn
 }
 
 /// A reply again: as the one it stands beside was asked for, unless told otherwise. Its seed is its own.
-fn again(parts: &Parts, session: &Session, beside: &Node, asked: Generate) -> Generate {
+fn again(parts: &TurnServices, session: &Session, beside: &Node, asked: GenerationSpec) -> GenerationSpec {
     if beside.role != Role::Assistant {
         return asked;
     }
@@ -154,7 +169,7 @@ fn again(parts: &Parts, session: &Session, beside: &Node, asked: Generate) -> Ge
         before.and_then(|before| before.get("params")).and_then(Value::as_object).cloned().unwrap_or_default();
     params.shift_remove("seed");
     params.extend(asked.params);
-    Generate {
+    GenerationSpec {
         n: asked.n,
         model: asked.model.or(model),
         params,

@@ -6,28 +6,30 @@ use serde_json::{Map, Value};
 
 use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};
-use crate::plugin::{Catalogue, Hook, NodeFacts, Seeds, Start};
-use crate::prompt::{Cast, tags};
-use crate::store::{CharacterCard, Claim, Draft, PersonaCard, RulesInForce};
-use crate::tree::edit::Refusal;
-use crate::tree::{AllowedScripts, CardRef, Kind, PersonaRef, PluginSetting, Recall, Role, Session, Summaries};
+use crate::plugin::{Catalogue, DiceSeeds, Hook, HookNodeInfo, InitVarText};
+use crate::prompt::{PromptCast, tags};
+use crate::store::{ActiveRules, CharacterCard, IdempotencyClaim, NodeDraft, PersonaCard};
+use crate::tree::edit::TreeError;
+use crate::tree::{
+    AllowedScripts, CardRef, Kind, PersonaRef, PluginSetting, RecallSettings, Role, Session, SummarySettings,
+};
 use crate::world::World;
 
-use super::initial::{self, Whose};
-use crate::turn::rules::hooks::{Proposal, Stage};
-use crate::turn::{NewSession, Parts, PluginChoice, TurnError, ask::fill, cast, rules::force};
+use super::initial::{self, InitialValueScope};
+use crate::turn::rules::hooks::{HookContext, HookProposal};
+use crate::turn::{PluginChoice, SessionSpec, TurnError, TurnServices, ask::fill, cast, rules::force};
 
 /// The plugin that keeps values in the way of MVU.
 const KEEPER: &str = "mvu";
 
 /// Begins a session.
-pub async fn begin(parts: &Arc<Parts>, caller: UserId, new: NewSession) -> Result<SessionId, TurnError> {
+pub async fn begin(parts: &Arc<TurnServices>, caller: UserId, new: SessionSpec) -> Result<SessionId, TurnError> {
     let mode = new.mode.clone().unwrap_or_else(|| "tree".into());
     if !matches!(mode.as_str(), "tree" | "linear") {
         let message = format!("\"tree\" or \"linear\" is expected, not \"{mode}\"");
         return Err(TurnError::Invalid { field: "mode", message });
     }
-    let Cards { characters, persona, globals, starts } = cards(parts, caller, &new).await?;
+    let SessionCards { characters, persona, globals, starts } = cards(parts, caller, &new).await?;
     let first = characters.first().ok_or_else(|| TurnError::Invalid {
         field: "characterIds",
         message: "a session needs at least one character".into(),
@@ -36,7 +38,7 @@ pub async fn begin(parts: &Arc<Parts>, caller: UserId, new: NewSession) -> Resul
     if let Some(model) = &new.model {
         parts.models.find(model).map_err(|error| TurnError::Invalid { field: "model", message: error.to_string() })?;
     }
-    let suggested = Suggested::of(&first.card, &starts, parts);
+    let suggested = CardSuggestions::of(&first.card, &starts, parts);
     let model = new.model.clone().or(suggested.model);
     let narrator = &model.clone().unwrap_or_else(|| parts.models.default_name());
     let plugins = settings(parts, new.plugins.clone().unwrap_or(suggested.plugins), narrator)?;
@@ -58,9 +60,9 @@ pub async fn begin(parts: &Arc<Parts>, caller: UserId, new: NewSession) -> Resul
         params: new.params.clone(),
         preset: None,
         scripts: AllowedScripts::default(),
-        summaries: Summaries::default(),
+        summaries: SummarySettings::default(),
         values_model: None,
-        recall: Recall::default(),
+        recall: RecallSettings::default(),
         note: None,
         plugins,
         seed: parts.ids.seed(),
@@ -70,9 +72,9 @@ pub async fn begin(parts: &Arc<Parts>, caller: UserId, new: NewSession) -> Resul
     };
     let starts = starts.into_iter().map(|start| {
         let text = fill::greeting(&cast, &start.text, &globals, session.seed, now);
-        Start { text, ..start }
+        InitVarText { text, ..start }
     });
-    let starts: Arc<[Start]> = starts.collect();
+    let starts: Arc<[InitVarText]> = starts.collect();
     let (mut root, mut stage) = root(parts, &session, &cast, Arc::clone(&starts), now).await;
     let mut greetings = greetings(parts, &characters, own, &globals, &stage.world, now);
     if greetings.is_empty() {
@@ -87,33 +89,33 @@ pub async fn begin(parts: &Arc<Parts>, caller: UserId, new: NewSession) -> Resul
 }
 
 /// What a session begins with.
-struct Cards {
+struct SessionCards {
     characters: Vec<CharacterCard>,
     persona: Option<PersonaCard>,
     /// The caller's variables of all sessions.
     globals: Map<String, Value>,
     /// What their lorebooks say that values begin with.
-    starts: Vec<Start>,
+    starts: Vec<InitVarText>,
 }
 
-async fn cards(parts: &Arc<Parts>, caller: UserId, new: &NewSession) -> Result<Cards, TurnError> {
+async fn cards(parts: &Arc<TurnServices>, caller: UserId, new: &SessionSpec) -> Result<SessionCards, TurnError> {
     let (ids, persona, inside) = (new.character_ids.clone(), new.persona_id, Arc::clone(parts));
     parts
         .store
         .read(move |reader| {
             let mut characters = Vec::new();
             for id in ids {
-                characters.push(reader.character(caller, id)?.ok_or(Refusal::NotFound("the character"))?);
+                characters.push(reader.character(caller, id)?.ok_or(TreeError::NotFound("the character"))?);
             }
             let persona = match persona {
-                Some(id) => Some(reader.persona(caller, id)?.ok_or(Refusal::NotFound("the persona"))?),
+                Some(id) => Some(reader.persona(caller, id)?.ok_or(TreeError::NotFound("the persona"))?),
                 None => None,
             };
             let own: Vec<_> = characters.iter().map(|character| (character.id, &character.card)).collect();
             let persona_id = persona.as_ref().map(|persona| persona.id);
-            let whose = Whose { owner: caller, characters: &own, persona: persona_id, session: None };
+            let whose = InitialValueScope { owner: caller, characters: &own, persona: persona_id, session: None };
             let starts = initial::starts(reader, &whose, &inside.shelf)?;
-            Ok(Cards { characters, persona, globals: fill::globals(reader, caller)?, starts })
+            Ok(SessionCards { characters, persona, globals: fill::globals(reader, caller)?, starts })
         })
         .await
 }
@@ -121,13 +123,13 @@ async fn cards(parts: &Arc<Parts>, caller: UserId, new: &NewSession) -> Result<C
 /// What a card suggests for its sessions: `metadata.clotho = {model, plugins: [{id, config}]}`. Cards travel: what this
 /// server does not have is left out. Only plugins that are installed here can be meant; code inside a card never runs. A card
 /// that says nothing of it and brings values in the way of MVU suggests the plugin that keeps them.
-struct Suggested {
+struct CardSuggestions {
     model: Option<String>,
     plugins: Vec<PluginChoice>,
 }
 
-impl Suggested {
-    fn of(card: &Map<String, Value>, starts: &[Start], parts: &Parts) -> Self {
+impl CardSuggestions {
+    fn of(card: &Map<String, Value>, starts: &[InitVarText], parts: &TurnServices) -> Self {
         let clotho = card.get("metadata").and_then(|metadata| metadata.get("clotho"));
         let model = clotho.and_then(|c| c.get("model")).and_then(Value::as_str);
         let model = model.filter(|model| parts.models.find(model).is_ok()).map(str::to_owned);
@@ -148,7 +150,11 @@ impl Suggested {
 
 /// Checked plugin settings: each plugin can run, its settings and grants fit, and they get on with each other; a narrator
 /// plays in its own session.
-pub fn settings(parts: &Parts, mut plugins: Vec<PluginChoice>, model: &str) -> Result<Vec<PluginSetting>, TurnError> {
+pub fn settings(
+    parts: &TurnServices,
+    mut plugins: Vec<PluginChoice>,
+    model: &str,
+) -> Result<Vec<PluginSetting>, TurnError> {
     let catalogue = parts.catalogue.now();
     let narrator = model.strip_prefix("plugin:").filter(|id| catalogue.get(id).is_some());
     if let Some(id) = narrator.filter(|id| !plugins.iter().any(|plugin| plugin.id == *id)) {
@@ -207,15 +213,21 @@ fn get_on(catalogue: &Catalogue, plugins: &[PluginSetting]) -> Result<(), TurnEr
 }
 
 /// The root: the first record of which rules are in force, with what their `init` does.
-async fn root(parts: &Arc<Parts>, session: &Session, cast: &Cast, starts: Arc<[Start]>, now: Time) -> (Draft, Stage) {
-    let mut root = Draft::new(session.root, Role::System, Kind::Root, parts.ids.seed(), now);
-    let mut wanted = force::wanted(&session.plugins, &RulesInForce::default(), &parts.catalogue.now());
+async fn root(
+    parts: &Arc<TurnServices>,
+    session: &Session,
+    cast: &PromptCast,
+    starts: Arc<[InitVarText]>,
+    now: Time,
+) -> (NodeDraft, HookContext) {
+    let mut root = NodeDraft::new(session.root, Role::System, Kind::Root, parts.ids.seed(), now);
+    let mut wanted = force::wanted(&session.plugins, &ActiveRules::default(), &parts.catalogue.now());
     let first = wanted.as_mut().map(|wanted| wanted.begin_in(&World::default())).unwrap_or_default();
     let (players, rules) = match &wanted {
         Some(wanted) => (wanted.beginning.clone(), Arc::new(wanted.rules.rules.clone())),
         None => Default::default(),
     };
-    let mut stage = Stage {
+    let mut stage = HookContext {
         session: session.id,
         players,
         rules,
@@ -224,9 +236,9 @@ async fn root(parts: &Arc<Parts>, session: &Session, cast: &Cast, starts: Arc<[S
         role: Role::System.word(),
         user: cast.user.clone(),
         character: cast.character.clone(),
-        node: NodeFacts { id: root.id.to_string(), depth: 0, turn: 0, time: Some(now) },
+        node: HookNodeInfo { id: root.id.to_string(), depth: 0, turn: 0, time: Some(now) },
         recent: Arc::from([]),
-        seeds: Seeds { session: session.seed, node: root.dice_seed },
+        seeds: DiceSeeds { session: session.seed, node: root.dice_seed },
         recorded: Arc::from([]),
         answer: None,
         starts,
@@ -234,7 +246,7 @@ async fn root(parts: &Arc<Parts>, session: &Session, cast: &Cast, starts: Arc<[S
         is_aside: false,
     };
     let Some(wanted) = wanted else { return (root, stage) };
-    let mut so_far = Proposal::default();
+    let mut so_far = HookProposal::default();
     so_far.begin_with(first, &stage.rules);
     let proposal = parts.hooks.run(Hook::Init, &stage, so_far).await;
     root.delta = proposal.delta;
@@ -245,32 +257,32 @@ async fn root(parts: &Arc<Parts>, session: &Session, cast: &Cast, starts: Arc<[S
 }
 
 /// Lets plugins read a greeting, each from the same world: the one that the story begins with.
-async fn read(parts: &Arc<Parts>, stage: &mut Stage, greeting: &mut Draft) {
+async fn read(parts: &Arc<TurnServices>, stage: &mut HookContext, greeting: &mut NodeDraft) {
     let heard = tags::heard(greeting.role, &greeting.content, &parts.config.generation.hide_tags);
     (stage.text, stage.role) = (Arc::from(heard), greeting.role.word());
     stage.character = greeting.name.clone().unwrap_or_default();
-    stage.node = NodeFacts { id: greeting.id.to_string(), depth: 1, turn: 0, time: Some(greeting.created) };
+    stage.node = HookNodeInfo { id: greeting.id.to_string(), depth: 1, turn: 0, time: Some(greeting.created) };
     stage.seeds.node = greeting.dice_seed;
-    let so_far = Proposal::on(Arc::clone(&stage.world));
+    let so_far = HookProposal::on(Arc::clone(&stage.world));
     greeting.delta = parts.hooks.run(Hook::OnGreeting, stage, so_far).await.delta;
 }
 
 /// The greetings of all characters: the first messages, then the alternate ones, macros filled in. A greeting is a fact: what
 /// its macros drew is drawn once, and what they would write into variables goes with the filling.
 fn greetings(
-    parts: &Parts,
+    parts: &TurnServices,
     characters: &[CharacterCard],
     persona: &Map<String, Value>,
     globals: &Map<String, Value>,
     world: &World,
     now: Time,
-) -> Vec<Draft> {
+) -> Vec<NodeDraft> {
     let mut drafts = Vec::new();
     for character in characters {
         let cast = cast::cast(&character.card, persona);
         for text in cast.greetings.iter().filter(|text| !text.trim().is_empty()) {
             let id = NodeId::new(parts.ids.next(now));
-            let mut draft = Draft::new(id, Role::Assistant, Kind::Greeting, parts.ids.seed(), now);
+            let mut draft = NodeDraft::new(id, Role::Assistant, Kind::Greeting, parts.ids.seed(), now);
             draft.character = Some(character.id);
             draft.name = Some(cast.character.clone());
             draft.content = fill::greeting_in(world, &cast, text, globals, draft.dice_seed, now);
@@ -281,16 +293,16 @@ fn greetings(
 }
 
 async fn write(
-    parts: &Arc<Parts>,
+    parts: &Arc<TurnServices>,
     session: Session,
     characters: Vec<CharacterCard>,
     persona: Option<PersonaCard>,
-    root: Draft,
-    greetings: Vec<Draft>,
+    root: NodeDraft,
+    greetings: Vec<NodeDraft>,
     now: Time,
 ) -> Result<SessionId, TurnError> {
     let id = session.id;
-    let claim = Claim::present();
+    let claim = IdempotencyClaim::present();
     parts
         .store
         .write(move |tx| {

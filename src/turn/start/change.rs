@@ -7,34 +7,34 @@ use std::sync::Arc;
 
 use crate::clock::Time;
 use crate::ids::{NodeId, SessionId, UserId};
-use crate::oplog::Act;
-use crate::plugin::{Hook, Start};
-use crate::store::{Actor, Beginning, Claim, Draft, Reader, RulesInForce, Seen, Tx};
-use crate::tree::edit::{self, Refusal};
+use crate::oplog::OperationKind;
+use crate::plugin::{Hook, InitVarText};
+use crate::store::{ActiveRules, Actor, ExpectedVersion, IdempotencyClaim, NodeDraft, RulesStart, StoreReader, Tx};
+use crate::tree::edit::{self, TreeError};
 use crate::tree::{Kind, PluginSetting, Role};
-use crate::world::{Operation, ProblemKind, Section, fold};
+use crate::world::{ProblemKind, StateOperation, WorldSection, fold};
 
-use super::initial::{self, Whose};
-use crate::turn::rules::force::{self, Wanted};
-use crate::turn::rules::hooks::{Player, Proposal};
-use crate::turn::scene::{self, Look, Scene};
-use crate::turn::{Parts, PluginChoice, Started, TurnError, ask::fill, cast, rules::commands};
+use super::initial::{self, InitialValueScope};
+use crate::turn::rules::force::{self, WantedRules};
+use crate::turn::rules::hooks::{ActivePlugin, HookProposal};
+use crate::turn::scene::{self, SnapshotQuery, TurnSnapshot};
+use crate::turn::{PluginChoice, TurnError, TurnReceipt, TurnServices, ask::fill, cast, rules::commands};
 
 /// Changes the world by hand.
 pub async fn change(
-    parts: &Arc<Parts>,
+    parts: &Arc<TurnServices>,
     caller: UserId,
     session: SessionId,
     node: NodeId,
-    operations: Vec<Operation>,
-    expected_leaf: Option<Seen>,
-) -> Result<Started, TurnError> {
+    operations: Vec<StateOperation>,
+    expected_leaf: Option<ExpectedVersion>,
+) -> Result<TurnReceipt, TurnError> {
     by_hand(&operations)?;
-    let look = Look::at(parts, caller, session, node);
+    let look = SnapshotQuery::at(parts, caller, session, node);
     let scene = parts.store.read(move |reader| scene::read(reader, &look)).await?;
     edit::may_be_parent(&scene.at.node)?;
     let now = parts.clock.now();
-    let mut draft = Draft::new(NodeId::new(parts.ids.next(now)), Role::System, Kind::Change, parts.ids.seed(), now);
+    let mut draft = NodeDraft::new(NodeId::new(parts.ids.next(now)), Role::System, Kind::Change, parts.ids.seed(), now);
     draft.author = Some(caller);
     draft.delta.operations = operations;
     let mut world = (*scene.world).clone();
@@ -45,10 +45,10 @@ pub async fn change(
     draft.delta.note_problems(&problems);
     let actor = Actor { user: caller, at: now, expected_leaf };
     let id = draft.id;
-    let claim = Claim::present();
+    let claim = IdempotencyClaim::present();
     let write = move |tx: &mut Tx<'_>| {
-        let op = tx.change(&actor, session, node, &draft, Act::Change)?.op;
-        let made = Started { node: Some(id), generations: Vec::new(), op };
+        let op = tx.change(&actor, session, node, &draft, OperationKind::Change)?.op;
+        let made = TurnReceipt { node: Some(id), generations: Vec::new(), op };
         tx.act_for(claim.as_ref(), &made)?;
         Ok(made)
     };
@@ -56,12 +56,12 @@ pub async fn change(
 }
 
 /// People change variables; lore, summary and events are the server's own (`docs/domain.md` 3.3).
-fn by_hand(operations: &[Operation]) -> Result<(), TurnError> {
+fn by_hand(operations: &[StateOperation]) -> Result<(), TurnError> {
     let invalid = |message: &str| Err(TurnError::Invalid { field: "operations", message: message.to_owned() });
     if operations.is_empty() {
         return invalid("at least one operation is expected");
     }
-    if operations.iter().any(|operation| operation.section != Section::Vars) {
+    if operations.iter().any(|operation| operation.section != WorldSection::Vars) {
         return invalid("only variables can be changed by hand");
     }
     Ok(())
@@ -70,13 +70,13 @@ fn by_hand(operations: &[Operation]) -> Result<(), TurnError> {
 /// Sets the plugins of a session and lets them begin at HEAD. While a reply to HEAD is being written they begin with the
 /// next message: HEAD must not move away under it.
 pub async fn set_plugins(
-    parts: &Arc<Parts>,
+    parts: &Arc<TurnServices>,
     caller: UserId,
     session: SessionId,
     plugins: Vec<PluginChoice>,
-) -> Result<PluginsKept, TurnError> {
+) -> Result<PluginsUpdate, TurnError> {
     let held = parts.store.read(move |reader| reader.session(caller, session)).await?;
-    let held = held.ok_or(Refusal::NotFound("the session"))?;
+    let held = held.ok_or(TreeError::NotFound("the session"))?;
     let model = &held.session.model.clone().unwrap_or_else(|| parts.models.default_name());
     let unsaid: Vec<String> =
         plugins.iter().filter(|choice| choice.refused.is_none()).map(|choice| choice.id.clone()).collect();
@@ -84,27 +84,27 @@ pub async fn set_plugins(
     remember(&mut plugins, &unsaid, &held.session.plugins);
     parts.hooks.forgive(session);
     let now = parts.clock.now();
-    let look = Look::at(parts, caller, session, held.session.head);
-    let read = move |reader: &mut Reader<'_>| {
+    let look = SnapshotQuery::at(parts, caller, session, held.session.head);
+    let read = move |reader: &mut StoreReader<'_>| {
         let scene = scene::read(reader, &look)?;
         let is_answered = reader.is_answered_now(&scene.at)?;
         Ok::<_, TurnError>((scene, is_answered))
     };
     let (mut scene, is_answered) = parts.store.read(read).await?;
     scene.held.session.plugins.clone_from(&plugins);
-    let crossing = if is_answered { Crossing::None } else { crossing(parts, caller, &scene, now).await? };
+    let crossing = if is_answered { RulesChange::None } else { crossing(parts, caller, &scene, now).await? };
     let warnings = commands::told_twice(&plugins, &parts.catalogue.now());
     let actor = Actor { user: caller, at: now, expected_leaf: None };
     let head = scene.at.node.id;
     let write = move |tx: &mut Tx<'_>| {
         let beginning = match &crossing {
-            Crossing::New(draft) => Beginning::New(draft),
-            Crossing::There(bridge) => Beginning::There(bridge.at.node.id),
-            Crossing::None => Beginning::Later,
+            RulesChange::New(draft) => RulesStart::New(draft),
+            RulesChange::There(bridge) => RulesStart::There(bridge.at.node.id),
+            RulesChange::None => RulesStart::Later,
         };
         tx.set_plugins(&actor, session, &plugins, head, beginning)
     };
-    Ok(PluginsKept { op: parts.store.write(write).await?, warnings })
+    Ok(PluginsUpdate { op: parts.store.write(write).await?, warnings })
 }
 
 /// Where a choice does not say what was refused, that is as it was.
@@ -118,7 +118,7 @@ fn remember(plugins: &mut [PluginSetting], unsaid: &[String], before: &[PluginSe
 
 /// The plugins of a session as they were set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PluginsKept {
+pub struct PluginsUpdate {
     /// The operation.
     pub op: i64,
     /// What is probably not meant so, though it plays.
@@ -126,38 +126,51 @@ pub struct PluginsKept {
 }
 
 /// What lies between a place and what is written below it.
-pub enum Crossing {
+pub enum RulesChange {
     /// Nothing: the rules in force are those the session wants.
     None,
     /// A change node that is there already, and the scene at it.
-    There(Box<Scene>),
+    There(Box<TurnSnapshot>),
     /// A change node to be written.
-    New(Box<Draft>),
+    New(Box<NodeDraft>),
 }
 
 /// How the rules that the session wants begin below a scene.
-pub async fn crossing(parts: &Arc<Parts>, caller: UserId, scene: &Scene, now: Time) -> Result<Crossing, TurnError> {
+pub async fn crossing(
+    parts: &Arc<TurnServices>,
+    caller: UserId,
+    scene: &TurnSnapshot,
+    now: Time,
+) -> Result<RulesChange, TurnError> {
     let Some(wanted) = force::wanted(&scene.session().plugins, &scene.rules, &scene.catalogue) else {
-        return Ok(Crossing::None);
+        return Ok(RulesChange::None);
     };
     let (held, at, rules) = (scene.held.clone(), scene.at.clone(), Arc::clone(&wanted.rules));
-    let look = Look { voice: Some(scene.voice.clone()), ..Look::at(parts, caller, held.session.id, at.node.id) };
+    let look = SnapshotQuery {
+        voice: Some(scene.voice.clone()),
+        ..SnapshotQuery::at(parts, caller, held.session.id, at.node.id)
+    };
     let there = parts
         .store
         .read(move |reader| match reader.bridge(&held, &at, &rules)? {
-            Some(bridge) => scene::read(reader, &Look { node: bridge.node.id, ..look }).map(Some),
+            Some(bridge) => scene::read(reader, &SnapshotQuery { node: bridge.node.id, ..look }).map(Some),
             None => Ok::<_, TurnError>(None),
         })
         .await?;
     match there {
-        Some(there) => Ok(Crossing::There(Box::new(there))),
-        None => Ok(Crossing::New(Box::new(record(parts, scene, wanted, None, now).await))),
+        Some(there) => Ok(RulesChange::There(Box::new(there))),
+        None => Ok(RulesChange::New(Box::new(record(parts, scene, wanted, None, now).await))),
     }
 }
 
 /// The record to be written below an edited message that is yet to be written itself: its place is beside the old version, so
 /// the rules begin between it and its reply. The scene is then as they make it, for the hooks that read the message.
-pub async fn below(parts: &Arc<Parts>, scene: &mut Scene, message: &Draft, now: Time) -> Option<Draft> {
+pub async fn below(
+    parts: &Arc<TurnServices>,
+    scene: &mut TurnSnapshot,
+    message: &NodeDraft,
+    now: Time,
+) -> Option<NodeDraft> {
     let wanted = force::wanted(&scene.session().plugins, &scene.rules, &scene.catalogue)?;
     let record = record(parts, scene, wanted, Some(message), now).await;
     begin(scene, &record);
@@ -165,22 +178,28 @@ pub async fn below(parts: &Arc<Parts>, scene: &mut Scene, message: &Draft, now: 
 }
 
 /// The scene after the rules of a record have begun.
-fn begin(scene: &mut Scene, record: &Draft) {
+fn begin(scene: &mut TurnSnapshot, record: &NodeDraft) {
     scene.rules = record.rules.clone().unwrap_or_default();
     fold(Arc::make_mut(&mut scene.world), &record.delta.operations, &scene.rules.rules);
 }
 
 /// The record of rules that begin at a scene, or below a message that comes next there.
-async fn record(parts: &Arc<Parts>, scene: &Scene, mut wanted: Wanted, below: Option<&Draft>, now: Time) -> Draft {
+async fn record(
+    parts: &Arc<TurnServices>,
+    scene: &TurnSnapshot,
+    mut wanted: WantedRules,
+    below: Option<&NodeDraft>,
+    now: Time,
+) -> NodeDraft {
     let id = NodeId::new(parts.ids.next(now));
-    let mut draft = Draft::new(id, Role::System, Kind::Change, parts.ids.seed(), now);
-    let in_force = RulesInForce { plugins: Vec::new(), rules: wanted.rules.rules.clone() };
+    let mut draft = NodeDraft::new(id, Role::System, Kind::Change, parts.ids.seed(), now);
+    let in_force = ActiveRules { plugins: Vec::new(), rules: wanted.rules.rules.clone() };
     let mut stage = scene.stage(&in_force, scene.next(id, now, below.is_some()), draft.dice_seed);
     if let Some(message) = below {
         (stage.text, stage.role) = (Arc::from(message.content.as_str()), message.role.word());
         stage.node.depth += 1;
     }
-    let mut so_far = Proposal::on(Arc::clone(&stage.world));
+    let mut so_far = HookProposal::on(Arc::clone(&stage.world));
     so_far.begin_with(wanted.begin_in(&stage.world), &stage.rules);
     parts.hooks.forgive_changed(stage.session, &scene.rules.plugins, &wanted.rules.plugins);
     stage.players = std::mem::take(&mut wanted.beginning);
@@ -197,7 +216,12 @@ async fn record(parts: &Arc<Parts>, scene: &Scene, mut wanted: Wanted, below: Op
 }
 
 /// What the lorebooks of those who play say that values begin with, where a plugin asks for it.
-async fn starts(parts: &Arc<Parts>, scene: &Scene, beginning: &[Player], now: Time) -> Arc<[Start]> {
+async fn starts(
+    parts: &Arc<TurnServices>,
+    scene: &TurnSnapshot,
+    beginning: &[ActivePlugin],
+    now: Time,
+) -> Arc<[InitVarText]> {
     if !beginning.iter().any(|player| player.plugin.has(Hook::Init)) {
         return Arc::from([]);
     }
@@ -210,7 +234,7 @@ async fn starts(parts: &Arc<Parts>, scene: &Scene, beginning: &[Player], now: Ti
         }
         let cards: Vec<_> = cards.iter().map(|(id, card)| (*id, card)).collect();
         let persona = persona.or(session.persona.as_ref().map(|persona| persona.id));
-        let whose = Whose { owner: session.owner, characters: &cards, persona, session: Some(session.id) };
+        let whose = InitialValueScope { owner: session.owner, characters: &cards, persona, session: Some(session.id) };
         Ok::<_, TurnError>((initial::starts(reader, &whose, &inside.shelf)?, fill::globals(reader, session.owner)?))
     });
     // Values that cannot be read begin nothing: what the story says by itself goes on.
@@ -218,7 +242,7 @@ async fn starts(parts: &Arc<Parts>, scene: &Scene, beginning: &[Player], now: Ti
         tracing::error!(session = %scene.session().id, "what values begin with cannot be read: {error}");
         Default::default()
     });
-    let filled = starts.into_iter().map(|start| Start {
+    let filled = starts.into_iter().map(|start| InitVarText {
         text: fill::greeting(&scene.cast, &start.text, &globals, scene.session().seed, now),
         ..start
     });
@@ -227,15 +251,15 @@ async fn starts(parts: &Arc<Parts>, scene: &Scene, beginning: &[Player], now: Ti
 
 /// The bridge to be written below a scene, if one is, and the scene on its far side.
 pub async fn cross(
-    parts: &Arc<Parts>,
+    parts: &Arc<TurnServices>,
     caller: UserId,
-    mut scene: Scene,
+    mut scene: TurnSnapshot,
     now: Time,
-) -> Result<(Option<Draft>, Scene), TurnError> {
+) -> Result<(Option<NodeDraft>, TurnSnapshot), TurnError> {
     match crossing(parts, caller, &scene, now).await? {
-        Crossing::None => Ok((None, scene)),
-        Crossing::There(there) => Ok((None, *there)),
-        Crossing::New(draft) => {
+        RulesChange::None => Ok((None, scene)),
+        RulesChange::There(there) => Ok((None, *there)),
+        RulesChange::New(draft) => {
             begin(&mut scene, &draft);
             // What comes next stands below the bridge, not below the place itself.
             scene.bridged = 1;

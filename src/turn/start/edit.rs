@@ -3,52 +3,52 @@
 //! only takes the old one's place keeps the rules in force there.
 
 use crate::ids::{NodeId, SessionId, UserId};
-use crate::oplog::Act;
-use crate::store::{Draft, Message, VALUES};
+use crate::oplog::OperationKind;
+use crate::store::{MessageWrite, NodeDraft, VALUES};
 use crate::tree::Role;
-use crate::tree::edit::{self, Refusal};
+use crate::tree::edit::{self, TreeError};
 
-use super::Wish;
+use super::GenerateOptions;
 use super::change;
-use super::input::{self, Input};
-use crate::turn::cast::Voice;
+use super::input::{self, InputHookResult};
+use crate::turn::cast::UserPersona;
 use crate::turn::rules::force;
-use crate::turn::scene::{self, Look};
-use crate::turn::{Edit, Generate, Started, TurnError, Turns};
+use crate::turn::scene::{self, SnapshotQuery};
+use crate::turn::{EditSpec, GenerationSpec, TurnEngine, TurnError, TurnReceipt};
 
 /// Where a summary says which messages it stands for.
 const SUMMARIZED: &str = "summarizedFrom";
 
 /// Writes an edited version of a message beside it.
 pub async fn edit(
-    turns: &Turns,
+    turns: &TurnEngine,
     caller: UserId,
     session: SessionId,
     node: NodeId,
-    asked: Edit,
-) -> Result<Started, TurnError> {
+    asked: EditSpec,
+) -> Result<TurnReceipt, TurnError> {
     let parts = &turns.parts;
-    let look = Look::at(parts, caller, session, node);
+    let look = SnapshotQuery::at(parts, caller, session, node);
     let (old, mut scene, before) = parts
         .store
         .read(move |reader| {
-            let held = reader.session(caller, session)?.ok_or(Refusal::NotFound("the session"))?;
-            let placed = reader.node(&held, node)?.ok_or(Refusal::NotFound("the message"))?;
+            let held = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
+            let placed = reader.node(&held, node)?.ok_or(TreeError::NotFound("the message"))?;
             let before = reader.delta(&placed)?;
             let old = placed.node;
-            let parent = old.parent.ok_or_else(|| Refusal::Conflict("the root has no text to edit".into()))?;
-            let voice = (old.role == Role::User).then(|| Voice { persona: old.persona, name: old.name.clone() });
-            let look = Look { node: parent, speaker: old.character, voice, ..look };
+            let parent = old.parent.ok_or_else(|| TreeError::Conflict("the root has no text to edit".into()))?;
+            let voice = (old.role == Role::User).then(|| UserPersona { persona: old.persona, name: old.name.clone() });
+            let look = SnapshotQuery { node: parent, speaker: old.character, voice, ..look };
             Ok::<_, TurnError>((old, scene::read(reader, &look)?, before))
         })
         .await?;
     super::stale(&scene.held, asked.expected_leaf)?;
-    let fits = edit::edit_generates(&old, asked.carry).then(Generate::default);
+    let fits = edit::edit_generates(&old, asked.carry).then(GenerationSpec::default);
     let generate = asked.generate.unwrap_or(fits);
     edit::may_be_edited(&old, asked.carry, generate.is_some())?;
     super::can_answer(parts, scene.session(), generate.as_ref(), &asked.content)?;
     let now = parts.clock.now();
-    let mut draft = Draft::new(NodeId::new(parts.ids.next(now)), old.role, old.kind, old.dice_seed, now);
+    let mut draft = NodeDraft::new(NodeId::new(parts.ids.next(now)), old.role, old.kind, old.dice_seed, now);
     (draft.author, draft.persona, draft.character) = (Some(caller), old.persona, old.character);
     (draft.name, draft.content) = (old.name.clone(), asked.content);
     draft.metadata.insert("editedFrom".into(), old.id.to_string().into());
@@ -64,11 +64,12 @@ pub async fn edit(
         bridge.delta.operations.append(&mut draft.delta.operations);
     }
     let generate = generate.filter(|_| input.is_answered());
-    let Input { given, asks, summaries, .. } = input;
-    let wish = Wish { generate, given, asks, summaries, move_head: asked.move_head, ..Wish::default() };
+    let InputHookResult { given, asks, summaries, .. } = input;
+    let wish =
+        GenerateOptions { generate, given, asks, summaries, move_head: asked.move_head, ..GenerateOptions::default() };
     draft.delta.problems.extend(force::unlike(&scene.rules.plugins, &scene.catalogue));
     let replies = super::replies(parts, &scene.held.session, caller, &scene.cast.character, &wish, now)?;
-    let message = Message {
+    let message = MessageWrite {
         session,
         parent: scene.at.node.id,
         bridge,
@@ -76,7 +77,7 @@ pub async fn edit(
         carry_from: asked.carry.then_some(old.id),
         replies,
         move_head: asked.move_head,
-        act: Act::Edit,
+        act: OperationKind::Edit,
     };
     let actor = super::actor(caller, now, asked.expected_leaf);
     let started = super::commit(turns, actor, message, scene.session(), wish).await?;

@@ -4,14 +4,14 @@
 use serde_json::{Map, Value};
 
 use crate::ids::{CharacterId, PersonaId, SessionId, UserId};
-use crate::plugin::{Start, unread_starts};
-use crate::prompt::lore::Scope;
-use crate::store::{HeldBook, HoldsFor, Reader, StoreError};
-use crate::tree::{Trouble, book};
+use crate::plugin::{InitVarText, unread_starts};
+use crate::prompt::lore::LorebookScope;
+use crate::store::{BindingTarget, HeldBook, StoreError, StoreReader};
+use crate::tree::{NodeProblem, book};
 
-use crate::turn::ask::lore::Lorebooks;
-use crate::turn::ask::shelf::Shelf;
-use crate::turn::rules::hooks::Player;
+use crate::turn::ask::lore::ActiveLorebooks;
+use crate::turn::ask::shelf::LorebookCache;
+use crate::turn::rules::hooks::ActivePlugin;
 
 /// So many entries are read, each so far, in bytes.
 const MOST: usize = 50;
@@ -19,7 +19,7 @@ const LONGEST: usize = 64 << 10;
 
 /// Whose books are looked through.
 #[derive(Debug)]
-pub struct Whose<'a> {
+pub struct InitialValueScope<'a> {
     /// Whose session it is.
     pub owner: UserId,
     /// The characters with their cards as they are now.
@@ -34,36 +34,40 @@ pub struct Whose<'a> {
 ///
 /// # Errors
 /// The database fails.
-pub fn starts(reader: &mut Reader<'_>, whose: &Whose<'_>, shelf: &Shelf) -> Result<Vec<Start>, StoreError> {
-    let mut held: Vec<(Scope, HeldBook)> = Vec::new();
+pub fn starts(
+    reader: &mut StoreReader<'_>,
+    whose: &InitialValueScope<'_>,
+    shelf: &LorebookCache,
+) -> Result<Vec<InitVarText>, StoreError> {
+    let mut held: Vec<(LorebookScope, HeldBook)> = Vec::new();
     let mut take = |book: HeldBook| {
         if !held.iter().any(|(_, other)| other.id == book.id) {
-            held.push((Scope::Character, book));
+            held.push((LorebookScope::Character, book));
         }
     };
-    for holds in [Some(HoldsFor::Everything), whose.persona.map(HoldsFor::Persona)].into_iter().flatten() {
+    for holds in [Some(BindingTarget::Everything), whose.persona.map(BindingTarget::Persona)].into_iter().flatten() {
         reader.holding(whose.owner, holds)?.into_iter().for_each(&mut take);
     }
     for (id, card) in whose.characters {
         for book in book::of_card(card) {
             reader.lorebook_version(whose.owner, book)?.into_iter().for_each(&mut take);
         }
-        reader.holding(whose.owner, HoldsFor::Character(*id))?.into_iter().for_each(&mut take);
+        reader.holding(whose.owner, BindingTarget::Character(*id))?.into_iter().for_each(&mut take);
     }
     if let Some(session) = whose.session {
-        reader.holding(whose.owner, HoldsFor::Session(session))?.into_iter().for_each(&mut take);
+        reader.holding(whose.owner, BindingTarget::Session(session))?.into_iter().for_each(&mut take);
     }
-    let mut books = Lorebooks::default();
+    let mut books = ActiveLorebooks::default();
     books.take(reader, whose.owner, shelf, held)?;
     let entries = books.books().flat_map(|(_, book)| &book.entries).filter(|entry| entry.labels.begins());
     let short = |text: &str| text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default().to_owned();
-    Ok(entries.take(MOST).map(|entry| Start { name: entry.title.clone(), text: short(&entry.content) }).collect())
+    Ok(entries.take(MOST).map(|entry| InitVarText { name: entry.title.clone(), text: short(&entry.content) }).collect())
 }
 
 /// What people are told where texts that values begin with cannot be read, if a plugin that begins asks for them.
-pub fn unread(players: &[Player], starts: &[Start], greeting: &str) -> Vec<Trouble> {
+pub fn unread(players: &[ActivePlugin], starts: &[InitVarText], greeting: &str) -> Vec<NodeProblem> {
     let Some(player) = players.iter().find(|player| player.plugin.reads_starts()) else { return Vec::new() };
     let trouble =
-        |message| Trouble { code: "start_unread".into(), message, plugin: Some(player.plugin.id().to_owned()) };
+        |message| NodeProblem { code: "start_unread".into(), message, plugin: Some(player.plugin.id().to_owned()) };
     unread_starts(starts, greeting).into_iter().map(trouble).collect()
 }

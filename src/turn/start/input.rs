@@ -3,29 +3,29 @@
 
 use std::sync::Arc;
 
-use crate::plugin::schedule::Rule;
-use crate::plugin::{Answer, Ask, Hook, Loaded, Roll, Summary, Typed};
-use crate::store::Draft;
+use crate::plugin::schedule::ManifestRule;
+use crate::plugin::{Hook, HookAnswer, LoadedPlugin, PluginModelCall, Roll, SlashCommand, SummaryProposal};
+use crate::store::NodeDraft;
 use crate::tree::{Delta, Kind, Role};
 
-use crate::turn::rules::hooks::{self, Player, Proposal, Stage, in_order};
-use crate::turn::scene::Scene;
-use crate::turn::{Parts, TurnError, beside};
+use crate::turn::rules::hooks::{self, ActivePlugin, HookContext, HookProposal, in_order};
+use crate::turn::scene::TurnSnapshot;
+use crate::turn::{TurnError, TurnServices, beside};
 
 /// What plugins made of the input.
 #[derive(Debug, Default)]
-pub struct Input {
+pub struct InputHookResult {
     /// A plugin's own reply: no model is called.
-    pub given: Option<Given>,
+    pub given: Option<PluginReply>,
     /// No model is asked.
     pub stop: bool,
     /// The models that plugins want asked when it is written.
-    pub asks: Vec<(String, Ask)>,
+    pub asks: Vec<(String, PluginModelCall)>,
     /// The summaries that plugins propose.
-    pub summaries: Vec<(String, Summary)>,
+    pub summaries: Vec<(String, SummaryProposal)>,
 }
 
-impl Input {
+impl InputHookResult {
     /// Whether a reply is written: stopping means that no model is asked, and a reply that is there needs none.
     pub fn is_answered(&self) -> bool {
         self.given.is_some() || !self.stop
@@ -34,7 +34,7 @@ impl Input {
 
 /// A reply that a plugin has given in place of a model.
 #[derive(Debug, Clone)]
-pub struct Given {
+pub struct PluginReply {
     /// The plugin.
     pub plugin: String,
     /// The text.
@@ -46,20 +46,30 @@ pub struct Given {
 ///
 /// # Errors
 /// A plugin refuses it.
-pub async fn read(parts: &Parts, scene: &Scene, draft: &mut Draft, before: Option<&Delta>) -> Result<Input, TurnError> {
+pub async fn read(
+    parts: &TurnServices,
+    scene: &TurnSnapshot,
+    draft: &mut NodeDraft,
+    before: Option<&Delta>,
+) -> Result<InputHookResult, TurnError> {
     if draft.kind != Kind::Message {
-        return Ok(Input::default());
+        return Ok(InputHookResult::default());
     }
     if draft.role == Role::Assistant {
-        let Proposal { delta, asks, summaries, .. } = as_reply(parts, scene, draft, before).await;
+        let HookProposal { delta, asks, summaries, .. } = as_reply(parts, scene, draft, before).await;
         draft.delta = delta;
-        return Ok(Input { asks, summaries, ..Input::default() });
+        return Ok(InputHookResult { asks, summaries, ..InputHookResult::default() });
     }
     as_input(parts, scene, draft, before.map(hooks::recorded).unwrap_or_default()).await
 }
 
 /// `on_input` of every plugin in order. Each sees what earlier ones made of the text; the first refusal ends it all.
-async fn as_input(parts: &Parts, scene: &Scene, draft: &mut Draft, recorded: Arc<[Roll]>) -> Result<Input, TurnError> {
+async fn as_input(
+    parts: &TurnServices,
+    scene: &TurnSnapshot,
+    draft: &mut NodeDraft,
+    recorded: Arc<[Roll]>,
+) -> Result<InputHookResult, TurnError> {
     let facts = scene.next(draft.id, draft.created, true);
     let mut stage = scene.stage(&scene.rules, facts, draft.dice_seed);
     stage.role = draft.role.word();
@@ -71,7 +81,7 @@ async fn as_input(parts: &Parts, scene: &Scene, draft: &mut Draft, recorded: Arc
         stage.is_aside = true;
         heard = hear(parts, scene, &mut stage, &original).await?;
     }
-    let Heard { text, mut input, mut proposal, aside } = heard;
+    let InputHookRun { text, mut input, mut proposal, aside } = heard;
     hooks::mark_aside(&mut proposal.delta, &aside);
     if text != original {
         draft.metadata.insert("originalContent".into(), original.into());
@@ -83,31 +93,37 @@ async fn as_input(parts: &Parts, scene: &Scene, draft: &mut Draft, recorded: Arc
 }
 
 /// What came of a text.
-struct Heard {
+struct InputHookRun {
     /// The text as plugins left it.
     text: String,
-    input: Input,
-    proposal: Proposal,
+    input: InputHookResult,
+    proposal: HookProposal,
     /// The plugins that answered a command of their own, which the text was.
     aside: Vec<String>,
 }
 
-async fn hear(parts: &Parts, scene: &Scene, stage: &mut Stage, original: &str) -> Result<Heard, TurnError> {
-    let proposal = Proposal::on(Arc::clone(&scene.world));
-    let mut heard = Heard { text: original.to_owned(), input: Input::default(), proposal, aside: Vec::new() };
-    let Heard { text, input, proposal, aside } = &mut heard;
+async fn hear(
+    parts: &TurnServices,
+    scene: &TurnSnapshot,
+    stage: &mut HookContext,
+    original: &str,
+) -> Result<InputHookRun, TurnError> {
+    let proposal = HookProposal::on(Arc::clone(&scene.world));
+    let mut heard =
+        InputHookRun { text: original.to_owned(), input: InputHookResult::default(), proposal, aside: Vec::new() };
+    let InputHookRun { text, input, proposal, aside } = &mut heard;
     for player in in_order(&stage.players) {
         can_read(&player.plugin, text)?;
         stage.text = Arc::from(text.as_str());
         parts.hooks.one(Hook::OnInput, stage, &player, proposal).await;
         for (plugin, answer) in std::mem::take(&mut proposal.answers) {
             match answer {
-                Answer::Refused(message) => return Err(TurnError::InputRefused { plugin, message }),
-                Answer::Input { text: other, reply, stop } => {
+                HookAnswer::Refused(message) => return Err(TurnError::InputRefused { plugin, message }),
+                HookAnswer::Input { text: other, reply, stop } => {
                     let is_answer = reply.is_some() || stop;
                     aside.extend((is_answer && is_command(&player.plugin, original)).then(|| plugin.clone()));
                     *text = other.unwrap_or_else(|| std::mem::take(text));
-                    input.given = reply.map(|text| Given { plugin, text }).or(input.given.take());
+                    input.given = reply.map(|text| PluginReply { plugin, text }).or(input.given.take());
                     input.stop |= stop;
                 }
                 _ => {}
@@ -119,17 +135,17 @@ async fn hear(parts: &Parts, scene: &Scene, stage: &mut Stage, original: &str) -
 }
 
 /// Whether a text is a command of a plugin.
-fn is_command(plugin: &Loaded, text: &str) -> bool {
-    Typed::parse(text).is_some_and(|typed| plugin.manifest().command(typed.word).is_some())
+fn is_command(plugin: &LoadedPlugin, text: &str) -> bool {
+    SlashCommand::parse(text).is_some_and(|typed| plugin.manifest().command(typed.word).is_some())
 }
 
 /// Whether a rule of those who play counts messages.
-fn counts_turns(players: &[Player]) -> bool {
-    players.iter().any(|player| player.plugin.manifest().rules.iter().any(Rule::counts_messages))
+fn counts_turns(players: &[ActivePlugin]) -> bool {
+    players.iter().any(|player| player.plugin.manifest().rules.iter().any(ManifestRule::counts_messages))
 }
 
 /// A text of which a plugin sees only a part could be refused or written anew for the wrong reason.
-fn can_read(plugin: &Loaded, content: &str) -> Result<(), TurnError> {
+fn can_read(plugin: &LoadedPlugin, content: &str) -> Result<(), TurnError> {
     let most = plugin.longest_input();
     if !plugin.has(Hook::OnInput) || content.len() <= most {
         return Ok(());
@@ -139,7 +155,12 @@ fn can_read(plugin: &Loaded, content: &str) -> Result<(), TurnError> {
 
 /// The rules read a reply that a person wrote as they read a model's. An edited one keeps what its narrator did, and its
 /// dice are those of the version before (`docs/modders.md`).
-async fn as_reply(parts: &Parts, scene: &Scene, draft: &Draft, before: Option<&Delta>) -> Proposal {
+async fn as_reply(
+    parts: &TurnServices,
+    scene: &TurnSnapshot,
+    draft: &NodeDraft,
+    before: Option<&Delta>,
+) -> HookProposal {
     let facts = scene.next(draft.id, draft.created, false);
     let mut stage = scene.stage(&scene.rules, facts, draft.dice_seed);
     stage.text =

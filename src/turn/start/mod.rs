@@ -18,39 +18,42 @@ use serde_json::{Map, Value, json};
 
 use crate::clock::Time;
 use crate::ids::{NodeId, SessionId, UserId};
-use crate::live::Live;
-use crate::oplog::Act;
-use crate::plugin::{Ask, Summary};
-use crate::store::{Actor, Claim, Draft, Held, Message, Reader, Seen};
-use crate::tree::edit::{Refusal, may_be_parent};
+use crate::live::LiveSessions;
+use crate::oplog::OperationKind;
+use crate::plugin::{PluginModelCall, SummaryProposal};
+use crate::store::{Actor, ExpectedVersion, IdempotencyClaim, MessageWrite, NodeDraft, StoreReader, StoredSession};
+use crate::tree::edit::{TreeError, may_be_parent};
 use crate::tree::{Kind, Role, Session, Status};
 
-use crate::turn::cast::Voice;
-use crate::turn::models::Writer;
-use crate::turn::reply::runner::{Job, Source};
-use crate::turn::scene::{self, Look, Scene};
-use crate::turn::{Generate, NewMessage, OnStale, Parts, Started, TurnError, Turns, beside, rules::proposed};
-use input::{Given, Input};
+use crate::turn::cast::UserPersona;
+use crate::turn::models::ReplyWriter;
+use crate::turn::reply::runner::{ReplyJob, ReplyJobSource};
+use crate::turn::scene::{self, SnapshotQuery, TurnSnapshot};
+use crate::turn::{
+    GenerationSpec, MessageSpec, StaleHeadPolicy, TurnEngine, TurnError, TurnReceipt, TurnServices, beside,
+    rules::proposed,
+};
+use input::{InputHookResult, PluginReply};
 
 /// What the replies are to be.
 #[derive(Default)]
-pub struct Wish {
+pub struct GenerateOptions {
     /// The replies; `None` = none.
-    pub generate: Option<Generate>,
+    pub generate: Option<GenerationSpec>,
     /// What a plugin has said in place of a model.
-    pub given: Option<Given>,
+    pub given: Option<PluginReply>,
     /// The models that plugins want asked when the message is written.
-    pub asks: Vec<(String, Ask)>,
+    pub asks: Vec<(String, PluginModelCall)>,
     /// The summaries that they propose at it.
-    pub summaries: Vec<(String, Summary)>,
+    pub summaries: Vec<(String, SummaryProposal)>,
     /// Whether HEAD follows the first of them.
     pub move_head: bool,
     /// The reply that each goes on from.
-    pub continued: Option<Continued>,
+    pub continued: Option<ContinuedReply>,
 }
 
 /// A reply whose text another begins with.
-pub struct Continued {
+pub struct ContinuedReply {
     pub node: NodeId,
     pub text: String,
 }
@@ -60,32 +63,37 @@ pub struct Continued {
 const TRIES: usize = 64;
 
 /// Writes a message and begins its replies.
-pub async fn message(turns: &Turns, caller: UserId, session: SessionId, new: NewMessage) -> Result<Started, TurnError> {
+pub async fn message(
+    turns: &TurnEngine,
+    caller: UserId,
+    session: SessionId,
+    new: MessageSpec,
+) -> Result<TurnReceipt, TurnError> {
     let mut new = new;
     for _ in 0..TRIES {
         match send(turns, caller, session, &new).await {
             Ok(Some(started)) => return Ok(started),
             Ok(None) => {}
-            Err(TurnError::Refused(Refusal::HeadMoved { leaf, .. })) if new.on_stale == OnStale::Append => {
+            Err(TurnError::Refused(TreeError::HeadMoved { leaf, .. })) if new.on_stale == StaleHeadPolicy::Append => {
                 new.parent = leaf;
-                new.expected_leaf = Some(Seen::Leaf(leaf));
+                new.expected_leaf = Some(ExpectedVersion::Leaf(leaf));
             }
-            Err(TurnError::Refused(Refusal::HeadMoved { .. })) if new.on_stale == OnStale::Branch => {
+            Err(TurnError::Refused(TreeError::HeadMoved { .. })) if new.on_stale == StaleHeadPolicy::Branch => {
                 new.expected_leaf = None;
             }
             Err(error) => return Err(error),
         }
     }
     let message = "too many others write at the same place: try again".to_owned();
-    Err(Refusal::Conflict(message).into())
+    Err(TreeError::Conflict(message).into())
 }
 
 async fn send(
-    turns: &Turns,
+    turns: &TurnEngine,
     caller: UserId,
     session: SessionId,
-    new: &NewMessage,
-) -> Result<Option<Started>, TurnError> {
+    new: &MessageSpec,
+) -> Result<Option<TurnReceipt>, TurnError> {
     let parts = &turns.parts;
     if new.role == Role::Assistant && new.generate.is_some() {
         let message = "a reply that is written by hand is a reply already: nothing is generated below it".to_owned();
@@ -94,7 +102,9 @@ async fn send(
     let scene = scene_for(parts, caller, session, new).await?;
     let parent = scene.at.node.id;
     // An answer to a plugin came in between, and the message goes below it.
-    let came = |seen: Seen| if seen == Seen::Leaf(new.parent) { Seen::Leaf(parent) } else { seen };
+    let came = |seen: ExpectedVersion| {
+        if seen == ExpectedVersion::Leaf(new.parent) { ExpectedVersion::Leaf(parent) } else { seen }
+    };
     let expected_leaf = new.expected_leaf.map(came);
     stale(&scene.held, expected_leaf)?;
     may_be_parent(&scene.at.node)?;
@@ -104,10 +114,11 @@ async fn send(
     let mut draft = draft(parts, caller, &scene, new, now);
     let input = input::read(parts, &scene, &mut draft, None).await?;
     let generate = new.generate.clone().filter(|_| input.is_answered());
-    let Input { given, asks, summaries, .. } = input;
-    let wish = Wish { generate, given, asks, summaries, move_head: new.move_head, ..Wish::default() };
+    let InputHookResult { given, asks, summaries, .. } = input;
+    let wish =
+        GenerateOptions { generate, given, asks, summaries, move_head: new.move_head, ..GenerateOptions::default() };
     let replies = replies(parts, scene.session(), caller, &scene.cast.character, &wish, now)?;
-    let message = Message {
+    let message = MessageWrite {
         session,
         // A bridge that was there already is the parent itself; a new one comes in between.
         parent: if bridge.is_some() { parent } else { scene.at.node.id },
@@ -116,33 +127,33 @@ async fn send(
         carry_from: None,
         replies,
         move_head: new.move_head,
-        act: Act::Message,
+        act: OperationKind::Message,
     };
     commit(turns, actor(caller, now, expected_leaf), message, scene.session(), wish).await
 }
 
 async fn scene_for(
-    parts: &Arc<Parts>,
+    parts: &Arc<TurnServices>,
     caller: UserId,
     session: SessionId,
-    new: &NewMessage,
-) -> Result<Scene, TurnError> {
+    new: &MessageSpec,
+) -> Result<TurnSnapshot, TurnError> {
     let persona = new.persona;
-    let voice = Voice { persona, name: new.name.clone() };
-    let look = Look { voice: Some(voice), ..Look::at(parts, caller, session, new.parent) };
-    let read = move |reader: &mut Reader<'_>| {
+    let voice = UserPersona { persona, name: new.name.clone() };
+    let look = SnapshotQuery { voice: Some(voice), ..SnapshotQuery::at(parts, caller, session, new.parent) };
+    let read = move |reader: &mut StoreReader<'_>| {
         if let Some(persona) = persona {
-            reader.persona(caller, persona)?.ok_or(Refusal::NotFound("the persona"))?;
+            reader.persona(caller, persona)?.ok_or(TreeError::NotFound("the persona"))?;
         }
-        let held = reader.session(caller, session)?.ok_or(Refusal::NotFound("the session"))?;
-        let look = Look { node: beside::newest(reader, &held, look.node)?, ..look };
+        let held = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
+        let look = SnapshotQuery { node: beside::newest(reader, &held, look.node)?, ..look };
         scene::read_in(reader, held, &look)
     };
     parts.store.glance(read).await
 }
 
-fn draft(parts: &Parts, caller: UserId, scene: &Scene, new: &NewMessage, now: Time) -> Draft {
-    let mut draft = Draft::new(NodeId::new(parts.ids.next(now)), new.role, Kind::Message, parts.ids.seed(), now);
+fn draft(parts: &TurnServices, caller: UserId, scene: &TurnSnapshot, new: &MessageSpec, now: Time) -> NodeDraft {
+    let mut draft = NodeDraft::new(NodeId::new(parts.ids.next(now)), new.role, Kind::Message, parts.ids.seed(), now);
     draft.author = Some(caller);
     draft.content = new.content.clone();
     let name = match new.role {
@@ -161,15 +172,20 @@ fn draft(parts: &Parts, caller: UserId, scene: &Scene, new: &NewMessage, now: Ti
 }
 
 /// Stops a running reply.
-pub async fn cancel(parts: &Arc<Parts>, caller: UserId, session: SessionId, node: NodeId) -> Result<(), TurnError> {
+pub async fn cancel(
+    parts: &Arc<TurnServices>,
+    caller: UserId,
+    session: SessionId,
+    node: NodeId,
+) -> Result<(), TurnError> {
     parts
         .store
         .read(move |reader| {
-            let held = reader.session(caller, session)?.ok_or(Refusal::NotFound("the session"))?;
-            let at = reader.node(&held, node)?.ok_or(Refusal::NotFound("the message"))?;
+            let held = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
+            let at = reader.node(&held, node)?.ok_or(TreeError::NotFound("the message"))?;
             match at.node.status {
                 Status::Generating => Ok(()),
-                _ => Err(TurnError::from(Refusal::Conflict("the reply has ended already".into()))),
+                _ => Err(TurnError::from(TreeError::Conflict("the reply has ended already".into()))),
             }
         })
         .await?;
@@ -178,29 +194,29 @@ pub async fn cancel(parts: &Arc<Parts>, caller: UserId, session: SessionId, node
             running.cancel();
             Ok(())
         }
-        None => Err(Refusal::Conflict("the reply has ended already".into()).into()),
+        None => Err(TreeError::Conflict("the reply has ended already".into()).into()),
     }
 }
 
 /// Who acts.
-pub fn actor(user: UserId, at: Time, expected_leaf: Option<Seen>) -> Actor {
+pub fn actor(user: UserId, at: Time, expected_leaf: Option<ExpectedVersion>) -> Actor {
     Actor { user, at, expected_leaf }
 }
 
 /// A first look at whether HEAD is where the writer saw it; commit 1 looks again.
-pub fn stale(held: &Held, expected: Option<Seen>) -> Result<(), Refusal> {
+pub fn stale(held: &StoredSession, expected: Option<ExpectedVersion>) -> Result<(), TreeError> {
     expected.map_or(Ok(()), |seen| seen.holds(&held.session))
 }
 
 /// The placeholders of the replies that were asked for.
 pub fn replies(
-    parts: &Parts,
+    parts: &TurnServices,
     session: &Session,
     caller: UserId,
     name: &str,
-    wish: &Wish,
+    wish: &GenerateOptions,
     now: Time,
-) -> Result<Vec<Draft>, TurnError> {
+) -> Result<Vec<NodeDraft>, TurnError> {
     let Some(generate) = &wish.generate else { return Ok(Vec::new()) };
     let mut metadata = asked_for(parts, session, generate, wish.given.as_ref())?;
     if let Some(continued) = &wish.continued {
@@ -215,7 +231,7 @@ pub fn replies(
     room_for(parts, caller, n)?;
     let draft = |_| {
         let id = NodeId::new(parts.ids.next(now));
-        let mut draft = Draft::new(id, Role::Assistant, Kind::Message, parts.ids.seed(), now);
+        let mut draft = NodeDraft::new(id, Role::Assistant, Kind::Message, parts.ids.seed(), now);
         draft.status = Status::Generating;
         draft.author = Some(caller);
         draft.character = generate.character.or(session.cards.first().map(|card| card.id));
@@ -228,10 +244,10 @@ pub fn replies(
 
 /// What a reply's metadata says from the start: who is asked, with what, and what of it was this request's own wish.
 fn asked_for(
-    parts: &Parts,
+    parts: &TurnServices,
     session: &Session,
-    generate: &Generate,
-    given: Option<&Given>,
+    generate: &GenerationSpec,
+    given: Option<&PluginReply>,
 ) -> Result<Map<String, Value>, TurnError> {
     let mut metadata = Map::new();
     if let Some(given) = given {
@@ -252,26 +268,26 @@ fn asked_for(
 }
 
 /// The model that is asked: the request's, the session's, or the server's own.
-pub fn model(parts: &Parts, session: &Session, generate: &Generate) -> String {
+pub fn model(parts: &TurnServices, session: &Session, generate: &GenerationSpec) -> String {
     generate.model.as_ref().or(session.model.as_ref()).cloned().unwrap_or_else(|| parts.models.default_name())
 }
 
 /// Whether a text is short enough for who is to answer it: a plugin that runs into its limits is switched off at last, and a
 /// long message is not its fault.
 pub fn can_answer(
-    parts: &Parts,
+    parts: &TurnServices,
     session: &Session,
-    generate: Option<&Generate>,
+    generate: Option<&GenerationSpec>,
     content: &str,
 ) -> Result<(), TurnError> {
     let asked = generate.map(|generate| parts.models.find(&model(parts, session, generate)));
-    let Some(Ok(Writer::Narrator(plugin))) = asked else { return Ok(()) };
+    let Some(Ok(ReplyWriter::Narrator(plugin))) = asked else { return Ok(()) };
     let most = plugin.longest_message();
     if content.len() <= most { Ok(()) } else { Err(TurnError::TooLong { plugin: plugin.id().to_owned(), most }) }
 }
 
 /// The session's parameters with the request's over them.
-pub fn params(session: &Session, generate: &Generate) -> Map<String, Value> {
+pub fn params(session: &Session, generate: &GenerationSpec) -> Map<String, Value> {
     let mut params = session.params.clone();
     params.extend(generate.params.clone());
     params
@@ -279,7 +295,7 @@ pub fn params(session: &Session, generate: &Generate) -> Map<String, Value> {
 
 /// A first look at whether there is room for so many replies, be it to wait; when they begin they are counted again. More
 /// than would ever fit is a mistake: trying again would not help.
-fn room_for(parts: &Parts, caller: UserId, n: u32) -> Result<(), TurnError> {
+fn room_for(parts: &TurnServices, caller: UserId, n: u32) -> Result<(), TurnError> {
     let (n, ever) = (usize::try_from(n).unwrap_or(usize::MAX), parts.live.most_at_once());
     if n > ever {
         return Err(TurnError::Invalid {
@@ -291,12 +307,12 @@ fn room_for(parts: &Parts, caller: UserId, n: u32) -> Result<(), TurnError> {
 }
 
 /// Replies that nobody runs yet: they end with this, whatever happened, unless a runner took them.
-struct Unclaimed {
-    live: Arc<Live>,
+struct UnclaimedReplies {
+    live: Arc<LiveSessions>,
     nodes: Vec<NodeId>,
 }
 
-impl Drop for Unclaimed {
+impl Drop for UnclaimedReplies {
     fn drop(&mut self) {
         self.nodes.iter().for_each(|node| self.live.end(*node));
     }
@@ -304,12 +320,12 @@ impl Drop for Unclaimed {
 
 /// Commit 1, then the runners. `None`: the bridge was written by somebody else meanwhile, and nothing was done.
 pub async fn commit(
-    turns: &Turns,
+    turns: &TurnEngine,
     actor: Actor,
-    message: Message,
+    message: MessageWrite,
     session: &Session,
-    wish: Wish,
-) -> Result<Option<Started>, TurnError> {
+    wish: GenerateOptions,
+) -> Result<Option<TurnReceipt>, TurnError> {
     let parts = &turns.parts;
     let drafts = message.replies.clone();
     let nodes: Vec<NodeId> = drafts.iter().map(|draft| draft.id).collect();
@@ -318,18 +334,18 @@ pub async fn commit(
     let so_far = wish.continued.as_ref().map_or_else(String::new, |continued| continued.text.clone());
     // Registered before the commit: the sweeper must never see a placeholder that nobody holds.
     let running = parts.live.begin_all(session_id, &nodes, actor.user, &so_far).ok_or(TurnError::TooMany)?;
-    let mut unclaimed = Unclaimed { live: Arc::clone(&parts.live), nodes: nodes.clone() };
+    let mut unclaimed = UnclaimedReplies { live: Arc::clone(&parts.live), nodes: nodes.clone() };
     if parts.is_stopping.load(Ordering::SeqCst) {
         return Err(TurnError::Stopped);
     }
-    let claim = Claim::present();
-    let mut made = Started { node, generations: nodes.clone(), op: 0 };
+    let claim = IdempotencyClaim::present();
+    let mut made = TurnReceipt { node, generations: nodes.clone(), op: 0 };
     let summaries = proposed::all(parts, wish.summaries);
     let written = parts
         .store
         .write(move |tx| {
             // Nobody else can have bridged the place below a message that is only now written.
-            if message.act != Act::Edit
+            if message.act != OperationKind::Edit
                 && let Some(rules) = message.bridge.as_ref().and_then(|bridge| bridge.rules.as_ref())
                 && tx.has_bridge(actor.user, message.session, message.parent, rules)?
             {
@@ -347,15 +363,15 @@ pub async fn commit(
     let Some(written) = written else { return Ok(None) };
     unclaimed.nodes.clear();
     if let Some(node) = node {
-        beside::Asking::put(parts, session_id, actor.user, node, wish.asks);
+        beside::PluginModelCalls::put(parts, session_id, actor.user, node, wish.asks);
     }
     let generate = wish.generate.unwrap_or_default();
     for (i, (draft, running)) in drafts.into_iter().zip(running).enumerate() {
         let source = match &wish.given {
-            Some(given) => Source::Given(given.text.clone()),
-            None => Source::Named(model(parts, session, &generate)),
+            Some(given) => ReplyJobSource::Given(given.text.clone()),
+            None => ReplyJobSource::Named(model(parts, session, &generate)),
         };
-        let job = Job {
+        let job = ReplyJob {
             session: session_id,
             user: actor.user,
             source,
@@ -369,5 +385,5 @@ pub async fn commit(
         };
         turns.runtime.spawn(crate::turn::reply::runner::run(Arc::clone(parts), job));
     }
-    Ok(Some(Started { node, generations: nodes, op: written.op }))
+    Ok(Some(TurnReceipt { node, generations: nodes, op: written.op }))
 }

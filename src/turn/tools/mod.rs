@@ -12,13 +12,13 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::plugin::{Permission, TOOL, Tool, ToolUse};
-use crate::prompt::Measure;
-use crate::provider::{Round, ToolCall};
+use crate::plugin::{Permission, PluginTool, TOOL, ToolInvocation};
+use crate::prompt::TokenMeasure;
+use crate::provider::{ToolCall, ToolRound};
 use crate::world::alike;
 
-use crate::turn::Parts;
-use crate::turn::rules::hooks::{Player, Proposal, SERVER, Stage, in_order};
+use crate::turn::TurnServices;
+use crate::turn::rules::hooks::{ActivePlugin, HookContext, HookProposal, SERVER, in_order};
 
 /// So often a model is asked again with what came of its tools.
 pub const ROUNDS: usize = 4;
@@ -31,23 +31,23 @@ const LONGEST_TOLD: usize = 2_000;
 
 /// The tools that a reply may use.
 #[derive(Debug, Clone, Default)]
-pub struct Offers {
-    all: Vec<Offer>,
+pub struct ToolOffers {
+    all: Vec<ToolOffer>,
     /// Whether they are told in the prompt, and called in words.
     pub are_spoken: bool,
 }
 
 #[derive(Debug, Clone)]
-struct Offer {
-    player: Player,
-    tool: Tool,
+struct ToolOffer {
+    player: ActivePlugin,
+    tool: PluginTool,
     /// What the model calls it: its name, with the plugin's before it where another plugin has one of that name.
     name: String,
 }
 
-impl Offers {
+impl ToolOffers {
     /// The tools of those who play, as far as they were granted to offer any.
-    pub fn of(players: &[Player]) -> Self {
+    pub fn of(players: &[ActivePlugin]) -> Self {
         let mut offers = Self::default();
         for player in in_order(players).into_iter().filter(|player| player.may(&Permission::Tools)) {
             for tool in player.plugin.manifest().tools.clone() {
@@ -57,7 +57,7 @@ impl Offers {
                     Some(_) => format!("{}_{plain}", player.plugin.id()).chars().take(NAME).collect(),
                 };
                 if offers.find(&name).is_none() {
-                    offers.all.push(Offer { player: player.clone(), tool, name });
+                    offers.all.push(ToolOffer { player: player.clone(), tool, name });
                 }
             }
         }
@@ -71,7 +71,7 @@ impl Offers {
 
     /// As model servers are told of them.
     pub fn wire(&self) -> Vec<Value> {
-        let told = |Offer { tool, name, .. }: &Offer| {
+        let told = |ToolOffer { tool, name, .. }: &ToolOffer| {
             let function =
                 json!({"name": name, "description": tool.description, "parameters": tool.parameters.source()});
             json!({"type": "function", "function": function})
@@ -80,16 +80,16 @@ impl Offers {
     }
 
     /// Tokens that telling of them takes, about: each server writes them its own way. What stands in the prompt is counted there.
-    pub fn tokens(&self, measure: &Measure) -> usize {
+    pub fn tokens(&self, measure: &TokenMeasure) -> usize {
         if self.is_empty() || self.are_spoken { 0 } else { measure.message(&Value::from(self.wire()).to_string()) }
     }
 
-    fn find(&self, name: &str) -> Option<&Offer> {
+    fn find(&self, name: &str) -> Option<&ToolOffer> {
         self.all.iter().find(|offer| offer.name == name)
     }
 
     /// The one that a model means, which may write its name in another way.
-    fn meant(&self, name: &str) -> Option<&Offer> {
+    fn meant(&self, name: &str) -> Option<&ToolOffer> {
         self.find(name).or_else(|| self.find(alike(name, self.names())?))
     }
 
@@ -108,19 +108,24 @@ fn say_mended(run: &mut Map<String, Value>, mended: &[(String, String)]) {
 }
 
 /// The tools of one reply at work.
-pub struct Toolbox<'a> {
-    parts: &'a Parts,
-    offers: &'a Offers,
-    stage: Stage,
-    proposal: &'a mut Proposal,
+pub struct ToolRunner<'a> {
+    parts: &'a TurnServices,
+    offers: &'a ToolOffers,
+    stage: HookContext,
+    proposal: &'a mut HookProposal,
     /// How often each was used.
     used: HashMap<String, u32>,
     calls: usize,
 }
 
-impl<'a> Toolbox<'a> {
+impl<'a> ToolRunner<'a> {
     /// Tools at a stage; what they do goes to the proposal.
-    pub fn new(parts: &'a Parts, offers: &'a Offers, stage: Stage, proposal: &'a mut Proposal) -> Self {
+    pub fn new(
+        parts: &'a TurnServices,
+        offers: &'a ToolOffers,
+        stage: HookContext,
+        proposal: &'a mut HookProposal,
+    ) -> Self {
         Self { parts, offers, stage, proposal, used: HashMap::new(), calls: 0 }
     }
 
@@ -130,8 +135,8 @@ impl<'a> Toolbox<'a> {
     }
 
     /// Answers what a model wants called, one after the other: each sees what those before it did.
-    pub async fn answer(&mut self, said: &str, calls: &[ToolCall]) -> Round {
-        let mut round = Round { said: said.to_owned(), ..Round::default() };
+    pub async fn answer(&mut self, said: &str, calls: &[ToolCall]) -> ToolRound {
+        let mut round = ToolRound { said: said.to_owned(), ..ToolRound::default() };
         for call in calls {
             let answer = match self.one(call).await {
                 Ok(value) => value.to_string(),
@@ -156,7 +161,7 @@ impl<'a> Toolbox<'a> {
             }
         };
         let before = self.used.entry(offer.name.clone()).or_default();
-        let tool = ToolUse { name: offer.tool.name.clone(), arguments, before: *before };
+        let tool = ToolInvocation { name: offer.tool.name.clone(), arguments, before: *before };
         *before += 1;
         let runs = self.proposal.delta.runs.len();
         let answer = self.parts.hooks.tool(&self.stage, &offer.player, tool, self.proposal).await;
@@ -168,7 +173,7 @@ impl<'a> Toolbox<'a> {
 
     /// What a call is for, with its arguments as the tool's schema has them and what was read as what; or why that cannot be, in
     /// words for the model.
-    fn fitting(&self, call: &ToolCall) -> Result<Fitting<'a>, (Option<&'a Offer>, String)> {
+    fn fitting(&self, call: &ToolCall) -> Result<ToolCallMatch<'a>, (Option<&'a ToolOffer>, String)> {
         if self.calls >= CALLS {
             return Err((None, format!("one reply may call {CALLS} tools; write it now with what you know")));
         }
@@ -188,7 +193,7 @@ impl<'a> Toolbox<'a> {
 ///
 /// # Errors
 /// They do not fit, in words for the model.
-pub fn fit(tool: &Tool, arguments: &mut Value) -> Result<Vec<(String, String)>, String> {
+pub fn fit(tool: &PluginTool, arguments: &mut Value) -> Result<Vec<(String, String)>, String> {
     let mended = tool.parameters.mend(arguments);
     tool.parameters.fit(arguments).map_err(|why| format!("the arguments do not fit: {why}"))?;
     Ok(mended)
@@ -200,7 +205,7 @@ pub fn mended_lines(mended: &[(String, String)]) -> impl Iterator<Item = String>
 }
 
 /// A tool, what it is called with, and what was read as what.
-type Fitting<'a> = (&'a Offer, Value, Vec<(String, String)>);
+type ToolCallMatch<'a> = (&'a ToolOffer, Value, Vec<(String, String)>);
 
 /// The record of a call that came to no script: what the model wanted, and what it was told instead.
 fn turned_down(by: &str, call: &ToolCall, why: &str) -> Value {

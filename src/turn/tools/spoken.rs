@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::provider::{Message, Role, Round, ToolCall};
+use crate::provider::{RequestMessage, RequestRole, ToolCall, ToolRound};
 
 use super::slips;
 
@@ -25,8 +25,8 @@ pub fn offer(tools: &[Value]) -> String {
 }
 
 /// What a model and its tools said to one another, as messages.
-pub fn messages(rounds: &[Round], is_last: bool) -> Vec<Message> {
-    let message = |role: Role, content: String| Message { role, name: None, content };
+pub fn messages(rounds: &[ToolRound], is_last: bool) -> Vec<RequestMessage> {
+    let message = |role: RequestRole, content: String| RequestMessage { role, name: None, content };
     let told = rounds.iter().enumerate().flat_map(|(at, round)| {
         let call = |call: &ToolCall| {
             let arguments: Value =
@@ -39,20 +39,20 @@ pub fn messages(rounds: &[Round], is_last: bool) -> Vec<Message> {
         if is_last && at + 1 == rounds.len() {
             answers.push("Write on now, without any tool.".to_owned());
         }
-        [message(Role::Assistant, said.join("\n")), message(Role::User, answers.join("\n"))]
+        [message(RequestRole::Assistant, said.join("\n")), message(RequestRole::User, answers.join("\n"))]
     });
     told.collect()
 }
 
 /// Hears a text and takes the calls out of it. What follows a call is not shown: a model that does not stop makes its answer up.
 #[derive(Debug, Clone, Default)]
-pub struct Spoken {
+pub struct TextToolParser {
     held: String,
     is_inside: bool,
     has_called: bool,
 }
 
-impl Spoken {
+impl TextToolParser {
     /// Takes a piece; answers with what is to be shown, and the calls that are whole.
     pub fn hear(&mut self, text: &str) -> (String, Vec<ToolCall>) {
         self.held.push_str(text);
@@ -130,7 +130,7 @@ mod tests {
     fn calls_are_taken_out_of_a_text() {
         let check = |text: &str, shown: &str, names: &[&str]| {
             for size in [1, 3, 7, 1000] {
-                let (mut spoken, mut seen, mut called) = (Spoken::default(), String::new(), Vec::new());
+                let (mut spoken, mut seen, mut called) = (TextToolParser::default(), String::new(), Vec::new());
                 let letters: Vec<char> = text.chars().collect();
                 for piece in letters.chunks(size) {
                     let (text, calls) = spoken.hear(&piece.iter().collect::<String>());
@@ -162,7 +162,7 @@ mod tests {
     fn what_was_said_is_told_again() {
         let call = call("```json\n{\"name\": \"give\", \"arguments\": \"{\\\"item\\\": 1}\"}\n```");
         assert_eq!((call.name.as_str(), call.arguments.as_str()), ("give", "{\"item\": 1}"));
-        let round = Round { said: "Hm.".into(), calls: vec![call], answers: vec!["true".into()] };
+        let round = ToolRound { said: "Hm.".into(), calls: vec![call], answers: vec!["true".into()] };
         let told = messages(&[round], true);
         assert_eq!(told[0].content, "Hm.\n<tool_call>{\"name\":\"give\",\"arguments\":{\"item\":1}}</tool_call>");
         assert!(told[1].content.starts_with("<tool_response>true</tool_response>\nWrite on"), "{told:?}");

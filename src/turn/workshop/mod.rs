@@ -10,20 +10,22 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::ids::{NodeId, SessionId, UserId};
-use crate::plugin::{Answer, Answered, Hook, Loaded, NodeFacts, Outcome, Permission, ToolUse};
-use crate::store::{PluginInForce, Reader, RulesInForce};
-use crate::tree::edit::Refusal;
+use crate::plugin::{
+    Hook, HookAnswer, HookNodeInfo, HookOutcome, LoadedPlugin, ModelCallAnswer, Permission, ToolInvocation,
+};
+use crate::store::{ActiveRules, PluginRecord, StoreReader};
+use crate::tree::edit::TreeError;
 use crate::tree::{Delta, Kind, Node, Role};
 use crate::world::World;
 
-use crate::turn::rules::hooks::{self, Player, Stage};
-use crate::turn::scene::{self, Look, Scene};
-use crate::turn::{Parts, TurnError, beside, display, tools};
+use crate::turn::rules::hooks::{self, ActivePlugin, HookContext};
+use crate::turn::scene::{self, SnapshotQuery, TurnSnapshot};
+use crate::turn::{TurnError, TurnServices, beside, display, tools};
 
 /// What is to be tried.
-pub struct Trial {
+pub struct HookTrialSpec {
     /// The plugin, perhaps with code that is in no file.
-    pub plugin: Arc<Loaded>,
+    pub plugin: Arc<LoadedPlugin>,
     /// The hook.
     pub hook: Hook,
     /// With [`Hook::Tool`], which one, and what it is called with.
@@ -37,9 +39,9 @@ pub struct Trial {
 }
 
 /// What came of it.
-pub struct Tried {
+pub struct HookTrialOutcome {
     /// What the hook did.
-    pub outcome: Outcome,
+    pub outcome: HookOutcome,
     /// The world before it.
     pub before: Arc<World>,
 }
@@ -49,8 +51,12 @@ pub struct Tried {
 /// # Errors
 /// The session or message is not the caller's or not there, the plugin has no such tool, the settings of the session do not fit
 /// the plugin, or the database fails.
-pub async fn try_hook(parts: &Arc<Parts>, caller: UserId, trial: Trial) -> Result<Tried, TurnError> {
-    let look = Look::at(parts, caller, trial.session, trial.node);
+pub async fn try_hook(
+    parts: &Arc<TurnServices>,
+    caller: UserId,
+    trial: HookTrialSpec,
+) -> Result<HookTrialOutcome, TurnError> {
+    let look = SnapshotQuery::at(parts, caller, trial.session, trial.node);
     let hook = trial.hook;
     let place = parts.store.read(move |reader| place(reader, hook, &look)).await?;
     let mut set = set(&trial.plugin, hook, &place)?;
@@ -63,7 +69,7 @@ pub async fn try_hook(parts: &Arc<Parts>, caller: UserId, trial: Trial) -> Resul
     }
     if hook == Hook::OnAnswer {
         let (text, turn) = (set.stage.text.to_string(), set.stage.node.turn);
-        let said = || Answered { text, turn, ..Answered::default() };
+        let said = || ModelCallAnswer { text, turn, ..ModelCallAnswer::default() };
         set.stage.answer = Some(hooks::answered(&place.delta, trial.plugin.id()).unwrap_or_else(said));
     }
     let mut outcome = match trial.tool {
@@ -74,32 +80,32 @@ pub async fn try_hook(parts: &Arc<Parts>, caller: UserId, trial: Trial) -> Resul
         let line = "nobody sees this: only replies that are whole, and greetings, are shown by plugins";
         outcome.warnings.push(line.to_owned());
     }
-    Ok(Tried { outcome, before: world })
+    Ok(HookTrialOutcome { outcome, before: world })
 }
 
 /// Calls a tool as a model would. Arguments that it does not take are refused in the words that the model would be told.
 async fn called(
-    parts: &Parts,
-    set: &Set,
+    parts: &TurnServices,
+    set: &TrialHookContext,
     name: &str,
     mut arguments: Value,
     world: &Arc<World>,
-) -> Result<Outcome, TurnError> {
+) -> Result<HookOutcome, TurnError> {
     let manifest = set.player.plugin.manifest();
     let tool = manifest.tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
         let known: Vec<&str> = manifest.tools.iter().map(|tool| tool.name.as_str()).collect();
         let there = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         TurnError::Invalid { field: "tool", message: format!("the plugin has no tool \"{name}\"; there are: {there}") }
     })?;
-    let mut outcome = Outcome::nothing(Arc::clone(world));
+    let mut outcome = HookOutcome::nothing(Arc::clone(world));
     let mut lines = Vec::new();
     match tools::fit(tool, &mut arguments) {
         Ok(mended) => {
             lines.extend(tools::mended_lines(&mended));
-            let called = ToolUse { name: tool.name.clone(), arguments, before: 0 };
+            let called = ToolInvocation { name: tool.name.clone(), arguments, before: 0 };
             outcome = parts.hooks.tool_aside(called, &set.stage, &set.player, Arc::clone(world)).await;
         }
-        Err(why) => outcome.answer = Answer::Refused(why),
+        Err(why) => outcome.answer = HookAnswer::Refused(why),
     }
     if !set.player.may(&Permission::Tools) {
         lines.push("no model is offered this tool here: the story does not grant \"tools\"".to_owned());
@@ -109,13 +115,13 @@ async fn called(
 }
 
 /// A message and what is known of its place.
-pub(in crate::turn) struct Place {
+pub(in crate::turn) struct TrialPosition {
     /// The message.
     pub(in crate::turn) node: Node,
     /// What it did.
     pub(in crate::turn) delta: Delta,
     /// Where the hook looks from: above the message, if it is the one that the hook reads; else the message itself.
-    pub(in crate::turn) scene: Scene,
+    pub(in crate::turn) scene: TurnSnapshot,
     /// Tags whose blocks nobody is shown.
     hide_tags: Vec<String>,
     /// Whether the hook reads the message.
@@ -127,9 +133,13 @@ pub(in crate::turn) struct Place {
 }
 
 /// Reads the place at which a hook is tried.
-pub(in crate::turn) fn place(reader: &mut Reader<'_>, hook: Hook, look: &Look) -> Result<Place, TurnError> {
-    let held = reader.session(look.caller, look.session)?.ok_or(Refusal::NotFound("the session"))?;
-    let placed = reader.node(&held, look.node)?.ok_or(Refusal::NotFound("the message"))?;
+pub(in crate::turn) fn place(
+    reader: &mut StoreReader<'_>,
+    hook: Hook,
+    look: &SnapshotQuery,
+) -> Result<TrialPosition, TurnError> {
+    let held = reader.session(look.caller, look.session)?.ok_or(TreeError::NotFound("the session"))?;
+    let placed = reader.node(&held, look.node)?.ok_or(TreeError::NotFound("the message"))?;
     let (before, after) = (reader.world_before(&held, &placed)?, reader.world(&held, &placed)?);
     let (delta, node) = (reader.delta(&placed)?, placed.node);
     let reads = match hook {
@@ -141,29 +151,33 @@ pub(in crate::turn) fn place(reader: &mut Reader<'_>, hook: Hook, look: &Look) -
     let is_own = reads == Some(node.role) && node.kind == kind;
     let parent = node.parent.filter(|_| is_own);
     let hide_tags = look.hide_tags.clone();
-    let look = Look { node: parent.unwrap_or(node.id), ..look.clone() };
+    let look = SnapshotQuery { node: parent.unwrap_or(node.id), ..look.clone() };
     let scene = scene::read_in(reader, held, &look)?;
     // A narrator reads what it answers, which is the message above.
     let is_read = parent.is_some() && hook != Hook::Narrate;
-    Ok(Place { node, delta, scene, hide_tags, is_read, before, after })
+    Ok(TrialPosition { node, delta, scene, hide_tags, is_read, before, after })
 }
 
 /// What a hook is called with.
-pub(in crate::turn) struct Set {
-    pub(in crate::turn) stage: Stage,
-    pub(in crate::turn) player: Player,
+pub(in crate::turn) struct TrialHookContext {
+    pub(in crate::turn) stage: HookContext,
+    pub(in crate::turn) player: ActivePlugin,
 }
 
 /// The stage at a place for a plugin, under its own schema and with the dice that fell there.
-pub(in crate::turn) fn set(plugin: &Arc<Loaded>, hook: Hook, place: &Place) -> Result<Set, TurnError> {
-    let Place { node, delta, scene, hide_tags, is_read, before, .. } = place;
+pub(in crate::turn) fn set(
+    plugin: &Arc<LoadedPlugin>,
+    hook: Hook,
+    place: &TrialPosition,
+) -> Result<TrialHookContext, TurnError> {
+    let TrialPosition { node, delta, scene, hide_tags, is_read, before, .. } = place;
     let in_force = in_force(plugin, scene)?;
     let there = scene.rules.plugins.iter().find(|other| other.id == in_force.id);
     let from = there.map_or(in_force.state_version, |there| there.state_version);
     let others = scene.rules.plugins.iter().filter(|other| other.id != in_force.id).cloned();
     let together = others.chain([in_force.clone()]).collect();
     let invalid = |message| TurnError::Invalid { field: "plugin", message };
-    let rules = RulesInForce::new(together).map_err(invalid)?;
+    let rules = ActiveRules::new(together).map_err(invalid)?;
     let facts = if *is_read { scene.next(node.id, node.created, hook == Hook::OnInput) } else { facts(scene) };
     let mut stage = scene.stage(&rules, facts, node.dice_seed);
     if *is_read {
@@ -177,25 +191,25 @@ pub(in crate::turn) fn set(plugin: &Arc<Loaded>, hook: Hook, place: &Place) -> R
     } else if !*is_read {
         stage.world = Arc::clone(before);
     }
-    Ok(Set { stage, player: Player { plugin: Arc::clone(plugin), in_force, from } })
+    Ok(TrialHookContext { stage, player: ActivePlugin { plugin: Arc::clone(plugin), in_force, from } })
 }
 
 /// The facts of the message at which a scene is.
-fn facts(scene: &Scene) -> NodeFacts {
+fn facts(scene: &TurnSnapshot) -> HookNodeInfo {
     let at = &scene.at.node;
     let count = |n: i32| u64::try_from(n).unwrap_or(0);
-    NodeFacts { id: at.id.to_string(), depth: count(at.depth), turn: count(at.turn), time: Some(at.created) }
+    HookNodeInfo { id: at.id.to_string(), depth: count(at.depth), turn: count(at.turn), time: Some(at.created) }
 }
 
 /// The plugin with the settings and grants that it has there, else with its own defaults.
-fn in_force(plugin: &Loaded, scene: &Scene) -> Result<PluginInForce, TurnError> {
+fn in_force(plugin: &LoadedPlugin, scene: &TurnSnapshot) -> Result<PluginRecord, TurnError> {
     let manifest = plugin.manifest();
     let there = scene.rules.plugins.iter().find(|other| other.id == plugin.id());
     let config = there.map(|there| there.config.clone()).unwrap_or_default();
     // Settings that the new code cannot take are those that it begins with.
     let config = manifest.settings(&config).or_else(|_| manifest.settings(&serde_json::Map::new()));
     let asked_for = || manifest.permissions.iter().map(ToString::to_string).collect();
-    Ok(PluginInForce {
+    Ok(PluginRecord {
         id: plugin.id().to_owned(),
         version: manifest.version.to_string(),
         code_hash: plugin.code_hash().to_owned(),

@@ -10,24 +10,24 @@ use serde_json::Value;
 
 use crate::ids::{NodeId, SessionId, UserId};
 use crate::plugin::schedule::RULE;
-use crate::plugin::{Hook, Loaded, ScriptError, Summary};
-use crate::store::{Actor, Arranged, Revision, Show, WriteError};
-use crate::tree::edit::Refusal;
-use crate::tree::{Delta, Effects, Kind, Note, Role, Trouble};
-use crate::world::{Operation, PathChange, World, diff, fold};
+use crate::plugin::{Hook, LoadedPlugin, ScriptError, SummaryProposal};
+use crate::store::{Actor, ArrangeResult, DeltaRevision, PathFilter, WriteError};
+use crate::tree::edit::TreeError;
+use crate::tree::{Delta, Effects, Kind, NodeNote, NodeProblem, Role};
+use crate::world::{PathChange, StateOperation, World, diff, fold};
 
-use super::{Place, Set};
-use crate::turn::rules::hooks::{Player, Proposal};
-use crate::turn::scene::Look;
-use crate::turn::{Parts, TurnError, rules::proposed};
+use super::{TrialHookContext, TrialPosition};
+use crate::turn::rules::hooks::{ActivePlugin, HookProposal};
+use crate::turn::scene::SnapshotQuery;
+use crate::turn::{TurnError, TurnServices, rules::proposed};
 
 /// So many nodes of a line are replayed at once.
 const MOST: usize = 200;
 
 /// What is to be replayed.
-pub struct Replay {
+pub struct ReplaySpec {
     /// The plugin, perhaps with code that is in no file.
-    pub plugin: Arc<Loaded>,
+    pub plugin: Arc<LoadedPlugin>,
     /// The session.
     pub session: SessionId,
     /// Where the line ends; HEAD if it is left out.
@@ -37,9 +37,9 @@ pub struct Replay {
 }
 
 /// A line whose rules ran again.
-pub struct Replayed {
+pub struct ReplayOutcome {
     /// The messages at which they ran, oldest first.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ReplayStep>,
     /// Whether the plugin plays where the line ends.
     pub plays: bool,
     /// The newest operation of the session when they ran.
@@ -47,25 +47,25 @@ pub struct Replayed {
     /// What the messages would do now, of those that would do something else.
     deltas: Vec<(NodeId, Delta)>,
     /// The summaries that they would propose, each with its message and its plugin.
-    summaries: Vec<(NodeId, (String, Summary))>,
+    summaries: Vec<(NodeId, (String, SummaryProposal))>,
     /// The first message at which the rules are not those that the line was played by.
     unlike: Option<NodeId>,
 }
 
 /// One message of a line whose rules ran again.
-pub struct Row {
+pub struct ReplayStep {
     /// The message.
     pub node: NodeId,
     /// The hook.
     pub hook: Hook,
     /// What the plugin proposed there.
-    pub old: Vec<Operation>,
+    pub old: Vec<StateOperation>,
     /// What it would propose.
-    pub new: Vec<Operation>,
+    pub new: Vec<StateOperation>,
     /// The lines that it would say under the message.
     pub notes: Vec<String>,
     /// The summary that it would propose.
-    pub summary: Option<Summary>,
+    pub summary: Option<SummaryProposal>,
     /// Why it would fail.
     pub error: Option<ScriptError>,
     /// Where the world after the message would differ from the story's.
@@ -76,14 +76,14 @@ pub struct Row {
 ///
 /// # Errors
 /// The session or a message is not the caller's or not there, `from` is not on the line or too far up, or the database fails.
-pub async fn replay(parts: &Arc<Parts>, caller: UserId, asked: Replay) -> Result<Replayed, TurnError> {
+pub async fn replay(parts: &Arc<TurnServices>, caller: UserId, asked: ReplaySpec) -> Result<ReplayOutcome, TurnError> {
     let (seen, line) = line(parts, caller, &asked).await?;
     let mut made =
-        Replayed { rows: Vec::new(), plays: false, seen, deltas: Vec::new(), summaries: Vec::new(), unlike: None };
+        ReplayOutcome { rows: Vec::new(), plays: false, seen, deltas: Vec::new(), summaries: Vec::new(), unlike: None };
     let mut world: Option<Arc<World>> = None;
     for (node, role) in line {
         let hook = if role == Role::User { Hook::OnInput } else { Hook::OnReply };
-        let look = Look::at(parts, caller, asked.session, node);
+        let look = SnapshotQuery::at(parts, caller, asked.session, node);
         let place = parts.store.read(move |reader| super::place(reader, hook, &look)).await?;
         let before = world.unwrap_or_else(|| Arc::clone(&place.before));
         made.plays = place.scene.rules.plugins.iter().any(|other| other.id == asked.plugin.id());
@@ -96,20 +96,24 @@ pub async fn replay(parts: &Arc<Parts>, caller: UserId, asked: Replay) -> Result
 ///
 /// # Errors
 /// As [`replay`]; somewhere on the line other rules are in force, a rule fails, or something was done in the session meanwhile.
-pub async fn accept(parts: &Arc<Parts>, caller: UserId, asked: Replay) -> Result<(Replayed, Arranged), TurnError> {
+pub async fn accept(
+    parts: &Arc<TurnServices>,
+    caller: UserId,
+    asked: ReplaySpec,
+) -> Result<(ReplayOutcome, ArrangeResult), TurnError> {
     let session = asked.session;
     let made = replay(parts, caller, asked).await?;
     if let Some(node) = made.unlike {
         let message = format!(
             "the message {node} was played without this plugin, or with another shape of its values; begin below it (fromNodeId)"
         );
-        return Err(Refusal::Conflict(message).into());
+        return Err(TreeError::Conflict(message).into());
     }
     if let Some((node, error)) = made.rows.iter().find_map(|row| row.error.as_ref().map(|error| (row.node, error))) {
         let message = format!("the rules fail at the message {node}: {}", error.message);
-        return Err(Refusal::Conflict(message).into());
+        return Err(TreeError::Conflict(message).into());
     }
-    let revision = Revision { seen: made.seen, deltas: made.deltas.clone() };
+    let revision = DeltaRevision { seen: made.seen, deltas: made.deltas.clone() };
     let actor = Actor { user: caller, at: parts.clock.now(), expected_leaf: None };
     let summaries = proposed::at_each(parts, made.summaries.clone());
     let write = move |tx: &mut crate::store::Tx<'_>| {
@@ -122,16 +126,20 @@ pub async fn accept(parts: &Arc<Parts>, caller: UserId, asked: Replay) -> Result
 }
 
 /// The nodes to go along, oldest first.
-async fn line(parts: &Arc<Parts>, caller: UserId, asked: &Replay) -> Result<(i64, Vec<(NodeId, Role)>), TurnError> {
+async fn line(
+    parts: &Arc<TurnServices>,
+    caller: UserId,
+    asked: &ReplaySpec,
+) -> Result<(i64, Vec<(NodeId, Role)>), TurnError> {
     let (session, leaf, from) = (asked.session, asked.leaf, asked.from);
-    let read = move |reader: &mut crate::store::Reader<'_>| {
-        let held = reader.session(caller, session)?.ok_or(Refusal::NotFound("the session"))?;
-        let leaf = reader.node(&held, leaf.unwrap_or(held.session.head))?.ok_or(Refusal::NotFound("the message"))?;
+    let read = move |reader: &mut crate::store::StoreReader<'_>| {
+        let held = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
+        let leaf = reader.node(&held, leaf.unwrap_or(held.session.head))?.ok_or(TreeError::NotFound("the message"))?;
         if let Some(from) = from {
-            reader.node(&held, from)?.ok_or(Refusal::NotFound("the message"))?;
+            reader.node(&held, from)?.ok_or(TreeError::NotFound("the message"))?;
         }
         let most = i64::try_from(MOST).unwrap_or(i64::MAX);
-        let page = reader.newest_page(&held, &leaf, most, Show::All)?;
+        let page = reader.newest_page(&held, &leaf, most, PathFilter::All)?;
         let nodes: Vec<(NodeId, Role)> = page.nodes.iter().map(|placed| (placed.node.id, placed.node.role)).collect();
         let seen = held.session.op;
         let Some(from) = from else { return Ok((seen, nodes)) };
@@ -148,15 +156,15 @@ async fn line(parts: &Arc<Parts>, caller: UserId, asked: &Replay) -> Result<(i64
 
 /// One node: what it did with the plugin's part made anew. Answers the world after it.
 async fn step(
-    parts: &Arc<Parts>,
-    plugin: &Arc<Loaded>,
+    parts: &Arc<TurnServices>,
+    plugin: &Arc<LoadedPlugin>,
     hook: Hook,
-    place: &Place,
+    place: &TrialPosition,
     before: Arc<World>,
-    made: &mut Replayed,
+    made: &mut ReplayOutcome,
 ) -> Result<Arc<World>, TurnError> {
-    let Place { node, delta, .. } = place;
-    let Set { mut stage, player } = super::set(plugin, hook, place)?;
+    let TrialPosition { node, delta, .. } = place;
+    let TrialHookContext { mut stage, player } = super::set(plugin, hook, place)?;
     let rules = Arc::clone(&stage.rules);
     let mut world = Arc::clone(&before);
     let is_muted = node.effects == Effects::Muted;
@@ -167,22 +175,22 @@ async fn step(
         }
         return Ok(world);
     }
-    let part = Part::of(delta, plugin.id(), hook);
+    let part = HookDeltaSlice::of(delta, plugin.id(), hook);
     fold(Arc::make_mut(&mut world), part.ahead(delta), &rules);
     stage.world = before;
     if let Some(typed) = node.metadata.get("originalContent").and_then(Value::as_str) {
         stage.text = Arc::from(typed);
     }
-    let mut proposal = Proposal::on(world);
+    let mut proposal = HookProposal::on(world);
     let error = parts.hooks.again(hook, &stage, &player, &mut proposal).await;
-    let Proposal { delta: new, mut world, summaries, .. } = proposal;
+    let HookProposal { delta: new, mut world, summaries, .. } = proposal;
     fold(Arc::make_mut(&mut world), part.behind(delta), &rules);
     let old = part.own(delta).to_vec();
     if made.unlike.is_none() && !is_alike(plugin, &player, place) {
         made.unlike = Some(node.id);
     }
     let notes = new.notes.iter().map(|note| note.text.clone()).collect();
-    let row = Row {
+    let row = ReplayStep {
         node: node.id,
         hook,
         old,
@@ -201,14 +209,14 @@ async fn step(
 }
 
 /// Whether a message was played with the plugin, and folds as it did here.
-fn is_alike(plugin: &Loaded, player: &Player, place: &Place) -> bool {
+fn is_alike(plugin: &LoadedPlugin, player: &ActivePlugin, place: &TrialPosition) -> bool {
     let there = place.scene.rules.plugins.iter().find(|other| other.id == plugin.id());
     there.is_some_and(|there| there.schema == player.in_force.schema && there.root == player.in_force.root)
 }
 
 /// Where the part of one plugin's hook, with the rules of its manifest that fired after it, stands in what a node did. What a
 /// narrator or a tool did while the reply was written is another hook's.
-struct Part {
+struct HookDeltaSlice {
     plugin: String,
     /// Its runs.
     runs: Range<usize>,
@@ -220,7 +228,7 @@ struct Part {
     notes_before: usize,
 }
 
-impl Part {
+impl HookDeltaSlice {
     fn of(delta: &Delta, plugin: &str, hook: Hook) -> Self {
         let number =
             |run: &Value, what: &str| run.get(what).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
@@ -244,15 +252,15 @@ impl Part {
         }
     }
 
-    fn ahead<'a>(&self, delta: &'a Delta) -> &'a [Operation] {
+    fn ahead<'a>(&self, delta: &'a Delta) -> &'a [StateOperation] {
         delta.operations.get(..self.operations.start).unwrap_or_default()
     }
 
-    fn own<'a>(&self, delta: &'a Delta) -> &'a [Operation] {
+    fn own<'a>(&self, delta: &'a Delta) -> &'a [StateOperation] {
         delta.operations.get(self.operations.clone()).unwrap_or_default()
     }
 
-    fn behind<'a>(&self, delta: &'a Delta) -> &'a [Operation] {
+    fn behind<'a>(&self, delta: &'a Delta) -> &'a [StateOperation] {
         delta.operations.get(self.operations.end..).unwrap_or_default()
     }
 
@@ -271,14 +279,14 @@ impl Part {
     /// What a node did, with this part as it is now.
     fn renewed(&self, old: &Delta, new: Delta) -> Delta {
         let mut seen = 0;
-        let is_kept_note = |note: &&Note| {
+        let is_kept_note = |note: &&NodeNote| {
             let is_own = note.plugin == self.plugin;
             seen += usize::from(is_own);
             !is_own || seen <= self.notes_before
         };
-        let mut notes: Vec<Note> = old.notes.iter().filter(is_kept_note).cloned().collect();
+        let mut notes: Vec<NodeNote> = old.notes.iter().filter(is_kept_note).cloned().collect();
         notes.extend(new.notes);
-        let is_others = |trouble: &&Trouble| trouble.plugin.as_ref() != Some(&self.plugin);
+        let is_others = |trouble: &&NodeProblem| trouble.plugin.as_ref() != Some(&self.plugin);
         let mut runs = old.runs.clone();
         runs.splice(self.runs.clone(), new.runs);
         Delta {
@@ -296,14 +304,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::world::{Change, Pointer};
+    use crate::world::{Pointer, StateChange};
 
-    fn op(by: &str, n: i64) -> Operation {
-        Operation::new("/a".parse::<Pointer>().unwrap(), Change::Set(n.into()), "", by)
+    fn op(by: &str, n: i64) -> StateOperation {
+        StateOperation::new("/a".parse::<Pointer>().unwrap(), StateChange::Set(n.into()), "", by)
     }
 
     fn old() -> Delta {
-        let note = |plugin: &str, text: &str| Note { plugin: plugin.into(), text: text.into() };
+        let note = |plugin: &str, text: &str| NodeNote { plugin: plugin.into(), text: text.into() };
         Delta {
             operations: vec![op("server", 0), op("a", 1), op("b", 2), op("b", 3), op("b", 4), op("c", 5)],
             runs: vec![
@@ -323,7 +331,7 @@ mod tests {
     fn the_part_of_one_plugin_is_found() {
         let delta = old();
         let check = |plugin: &str, expected: [usize; 3]| {
-            let part = Part::of(&delta, plugin, Hook::OnReply);
+            let part = HookDeltaSlice::of(&delta, plugin, Hook::OnReply);
             assert_eq!(
                 [part.ahead(&delta).len(), part.own(&delta).len(), part.behind(&delta).len()],
                 expected,
@@ -338,11 +346,11 @@ mod tests {
     #[test]
     fn only_the_part_that_ran_again_is_made_anew() {
         let delta = old();
-        let part = Part::of(&delta, "b", Hook::OnReply);
+        let part = HookDeltaSlice::of(&delta, "b", Hook::OnReply);
         let new = Delta {
             operations: vec![op("b", 9)],
             runs: vec![json!({"plugin": "b", "hook": "on_reply", "ops": 1, "notes": 1})],
-            notes: vec![Note { plugin: "b".into(), text: "new".into() }],
+            notes: vec![NodeNote { plugin: "b".into(), text: "new".into() }],
             ..Delta::default()
         };
         let renewed = part.renewed(&delta, new.clone());
@@ -354,7 +362,7 @@ mod tests {
         assert_eq!(said, ["told", "a", "new"]);
         assert_eq!(renewed.rolls, [json!({"plugin": "b", "hook": "narrate"})]);
         assert!(part.says_else(&delta, &new));
-        let again = Part::of(&renewed, "b", Hook::OnReply);
+        let again = HookDeltaSlice::of(&renewed, "b", Hook::OnReply);
         assert!(!again.says_else(&renewed, &new), "the same once more changes nothing");
     }
 }

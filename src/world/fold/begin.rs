@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::{Pointer, Rules};
-use crate::world::schema::{Node, Spot};
+use super::{Pointer, SchemaSet};
+use crate::world::schema::{SchemaNode, SchemaRule};
 
 /// Gives a value that is put what it does not say itself: if it is an entry of such a map, and every entry of one inside it.
-pub(super) fn fill(container: Option<&Node>, key: Option<&String>, spot: Spot<'_>, value: &mut Value) {
+pub(super) fn fill(container: Option<&SchemaNode>, key: Option<&String>, spot: SchemaRule<'_>, value: &mut Value) {
     let Value::Object(map) = value else { return };
     if let (Some(container), Some(key)) = (container, key)
         && let Some(prototype) = container.prototype_of(key)
@@ -22,7 +22,7 @@ pub(super) fn fill(container: Option<&Node>, key: Option<&String>, spot: Spot<'_
 }
 
 /// What a place begins with that lies inside an entry which is not there yet; so many of its keys lead to something.
-pub(super) fn value<'r>(rules: &'r Rules, path: &Pointer, there: usize) -> Option<&'r Value> {
+pub(super) fn value<'r>(rules: &'r SchemaSet, path: &Pointer, there: usize) -> Option<&'r Value> {
     let (root, schema) = rules.governing(path)?;
     let mut node = Some(schema.top());
     let mut begins: Option<&'r Value> = None;

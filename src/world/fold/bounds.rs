@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Finding, Pointer, refusal};
+use super::{Pointer, ValueProblem, refusal};
 use crate::world::number;
 use crate::world::pointer::MAX_DEPTH;
 
@@ -11,14 +11,14 @@ const MAX_BYTES: usize = 1 << 20;
 
 /// Refuses a value that is too big, would make the world too deep at this place, or holds a number or a key that would
 /// not be read back as it was written.
-pub(super) fn check(value: &Value, path: &Pointer) -> Result<(), Finding> {
+pub(super) fn check(value: &Value, path: &Pointer) -> Result<(), ValueProblem> {
     let depth = depth_left(path)?;
     let mut bytes = MAX_BYTES;
     walk(value, depth, &mut bytes).map_err(|what| refusal(path, what))
 }
 
 /// Refuses a value, already in the world, that would be too deep at another place.
-pub(super) fn check_depth(value: &Value, path: &Pointer) -> Result<(), Finding> {
+pub(super) fn check_depth(value: &Value, path: &Pointer) -> Result<(), ValueProblem> {
     if is_at_most(value, depth_left(path)?) { Ok(()) } else { Err(refusal(path, TOO_DEEP)) }
 }
 
@@ -30,7 +30,7 @@ const OUT_OF_REACH: &str = "numbers lie between 1e-308 and 1e308 in size";
 const MARK: &str = "$serde_json::private::";
 const MARKED: &str = "what begins with \"$serde_json::private::\" cannot be a key";
 
-fn depth_left(path: &Pointer) -> Result<usize, Finding> {
+fn depth_left(path: &Pointer) -> Result<usize, ValueProblem> {
     if path.keys().iter().any(|key| key.starts_with(MARK)) {
         return Err(refusal(path, MARKED));
     }

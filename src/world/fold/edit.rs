@@ -2,60 +2,62 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::sight::{Found, Sight, look};
-use super::{Change, Finding, Pointer, Rules, begin, bounds, nothing_there, refusal, refuse};
+use super::sight::{LookupResult, PathLookup, look};
+use super::{Pointer, SchemaSet, StateChange, ValueProblem, begin, bounds, nothing_there, refusal, refuse};
 use crate::world::number::{self, same};
 use crate::world::pointer::{index, step_mut};
-use crate::world::schema::{Conform, Kind, counted, read_only_kept};
+use crate::world::schema::{ValueConformer, ValueKind, counted, read_only_kept};
 
 /// One operation at work on a section.
-pub(super) struct Edit<'w, 'r> {
+pub(super) struct SectionEdit<'w, 'r> {
     section: &'w mut Map<String, Value>,
-    rules: &'r Rules,
-    notes: Vec<Finding>,
+    rules: &'r SchemaSet,
+    notes: Vec<ValueProblem>,
 }
 
-impl<'w, 'r> Edit<'w, 'r> {
-    pub fn new(section: &'w mut Map<String, Value>, rules: &'r Rules) -> Self {
+impl<'w, 'r> SectionEdit<'w, 'r> {
+    pub fn new(section: &'w mut Map<String, Value>, rules: &'r SchemaSet) -> Self {
         Self { section, rules, notes: Vec::new() }
     }
 
     /// Does the whole change and answers with notes, or changes nothing at all.
-    pub fn apply(mut self, path: &Pointer, change: &Change) -> Result<Vec<Finding>, Finding> {
+    pub fn apply(mut self, path: &Pointer, change: &StateChange) -> Result<Vec<ValueProblem>, ValueProblem> {
         if path.is_root() {
             return refuse(path, "a delta never replaces the world: the path is empty");
         }
         self.check_written(path, change)?;
         match change {
-            Change::Add(amount) => self.add(path, amount)?,
-            Change::Set(value) => {
+            StateChange::Add(amount) => self.add(path, amount)?,
+            StateChange::Set(value) => {
                 bounds::check(value, path)?;
                 self.put(path, value.clone())?;
             }
-            Change::Remove => self.remove(path)?,
-            Change::Insert { key, value } => self.insert(path, key, value)?,
-            Change::Append(value) => self.append(path, value)?,
-            Change::Take(value) => self.take(path, value)?,
-            Change::Move { from } => self.relocate(from, path)?,
+            StateChange::Remove => self.remove(path)?,
+            StateChange::Insert { key, value } => self.insert(path, key, value)?,
+            StateChange::Append(value) => self.append(path, value)?,
+            StateChange::Take(value) => self.take(path, value)?,
+            StateChange::Move { from } => self.relocate(from, path)?,
         }
         Ok(self.notes)
     }
 
-    fn add(&mut self, path: &Pointer, amount: &Number) -> Result<(), Finding> {
+    fn add(&mut self, path: &Pointer, amount: &Number) -> Result<(), ValueProblem> {
         bounds::check(&Value::Number(amount.clone()), path)?;
         let zero = Number::from(0);
         let sight = look(self.section, self.rules, path);
         let base = match &sight.found {
-            Found::Value(Value::Number(base)) => base,
-            Found::Value(other) => return refuse(path, &format!("cannot add to {}", Kind::of(other).phrase())),
-            Found::Gap(depth) => match begin::value(self.rules, path, *depth) {
+            LookupResult::Value(Value::Number(base)) => base,
+            LookupResult::Value(other) => {
+                return refuse(path, &format!("cannot add to {}", ValueKind::of(other).phrase()));
+            }
+            LookupResult::Gap(depth) => match begin::value(self.rules, path, *depth) {
                 Some(Value::Number(begins)) => begins,
                 _ => &zero,
             },
-            Found::Blocked(_) => &zero,
+            LookupResult::Blocked(_) => &zero,
         };
         let sum = number::add(base, amount).map_err(|too_big| refusal(path, &too_big.to_string()))?;
-        let before = matches!(sight.found, Found::Value(_)).then(|| Value::Number(base.clone()));
+        let before = matches!(sight.found, LookupResult::Value(_)).then(|| Value::Number(base.clone()));
         let told = self.notes.len();
         self.put(path, Value::Number(sum))?;
         // That a number stays at its bound is no news: who is told so once need not hear it with every message.
@@ -65,9 +67,9 @@ impl<'w, 'r> Edit<'w, 'r> {
         Ok(())
     }
 
-    fn remove(&mut self, path: &Pointer) -> Result<(), Finding> {
+    fn remove(&mut self, path: &Pointer) -> Result<(), ValueProblem> {
         let sight = look(self.section, self.rules, path);
-        if !matches!(sight.found, Found::Value(_)) {
+        if !matches!(sight.found, LookupResult::Value(_)) {
             self.notes.push(nothing_there(path, "nothing there to remove"));
             return Ok(());
         }
@@ -76,26 +78,28 @@ impl<'w, 'r> Edit<'w, 'r> {
         Ok(())
     }
 
-    fn insert(&mut self, path: &Pointer, key: &str, value: &Value) -> Result<(), Finding> {
-        if let Found::Value(there) = look(self.section, self.rules, path).found
+    fn insert(&mut self, path: &Pointer, key: &str, value: &Value) -> Result<(), ValueProblem> {
+        if let LookupResult::Value(there) = look(self.section, self.rules, path).found
             && !there.is_object()
         {
-            return refuse(path, &format!("cannot insert into {}", Kind::of(there).phrase()));
+            return refuse(path, &format!("cannot insert into {}", ValueKind::of(there).phrase()));
         }
         let place = path.child(key);
         bounds::check(value, &place)?;
         self.put(&place, value.clone())
     }
 
-    fn append(&mut self, path: &Pointer, value: &Value) -> Result<(), Finding> {
+    fn append(&mut self, path: &Pointer, value: &Value) -> Result<(), ValueProblem> {
         self.check_holds_no_root(path)?;
         let sight = look(self.section, self.rules, path);
         let list = match &sight.found {
-            Found::Value(Value::Array(list)) => list,
-            Found::Value(other) => return refuse(path, &format!("cannot append to {}", Kind::of(other).phrase())),
-            Found::Gap(_) | Found::Blocked(_) => {
+            LookupResult::Value(Value::Array(list)) => list,
+            LookupResult::Value(other) => {
+                return refuse(path, &format!("cannot append to {}", ValueKind::of(other).phrase()));
+            }
+            LookupResult::Gap(_) | LookupResult::Blocked(_) => {
                 let begins = match &sight.found {
-                    Found::Gap(depth) => begin::value(self.rules, path, *depth).and_then(Value::as_array),
+                    LookupResult::Gap(depth) => begin::value(self.rules, path, *depth).and_then(Value::as_array),
                     _ => None,
                 };
                 let list: Vec<Value> = begins.into_iter().flatten().chain([value]).cloned().collect();
@@ -112,7 +116,7 @@ impl<'w, 'r> Edit<'w, 'r> {
         }
         let mut value = value.clone();
         let notes = &mut self.notes;
-        Conform::new(place.keys(), notes).spot(sight.spot.step("", true), &mut value)?;
+        ValueConformer::new(place.keys(), notes).spot(sight.spot.step("", true), &mut value)?;
         if sight.spot.node().is_some_and(|node| node.is_unique()) && list.iter().any(|there| same(there, &value)) {
             return refuse(path, "the value stands in it already");
         }
@@ -122,12 +126,14 @@ impl<'w, 'r> Edit<'w, 'r> {
         Ok(())
     }
 
-    fn take(&mut self, path: &Pointer, value: &Value) -> Result<(), Finding> {
+    fn take(&mut self, path: &Pointer, value: &Value) -> Result<(), ValueProblem> {
         let sight = look(self.section, self.rules, path);
         let position = match &sight.found {
-            Found::Value(Value::Array(list)) => list.iter().position(|there| same(there, value)),
-            Found::Value(other) => return refuse(path, &format!("cannot take from {}", Kind::of(other).phrase())),
-            Found::Gap(_) | Found::Blocked(_) => None,
+            LookupResult::Value(Value::Array(list)) => list.iter().position(|there| same(there, value)),
+            LookupResult::Value(other) => {
+                return refuse(path, &format!("cannot take from {}", ValueKind::of(other).phrase()));
+            }
+            LookupResult::Gap(_) | LookupResult::Blocked(_) => None,
         };
         let Some(position) = position else {
             self.notes.push(nothing_there(path, "no such value to take"));
@@ -141,9 +147,9 @@ impl<'w, 'r> Edit<'w, 'r> {
         Ok(())
     }
 
-    fn relocate(&mut self, from: &Pointer, path: &Pointer) -> Result<(), Finding> {
+    fn relocate(&mut self, from: &Pointer, path: &Pointer) -> Result<(), ValueProblem> {
         let sight = look(self.section, self.rules, from);
-        let Found::Value(value) = sight.found else { return refuse(from, "nothing there to move") };
+        let LookupResult::Value(value) = sight.found else { return refuse(from, "nothing there to move") };
         if path == from {
             return Ok(());
         }
@@ -157,16 +163,16 @@ impl<'w, 'r> Edit<'w, 'r> {
     }
 
     /// Puts a value, making the maps that lead to it, once everything touched fits its rule.
-    fn put(&mut self, path: &Pointer, mut value: Value) -> Result<(), Finding> {
+    fn put(&mut self, path: &Pointer, mut value: Value) -> Result<(), ValueProblem> {
         self.check_holds_no_root(path)?;
         let keys = path.keys();
         let sight = look(self.section, self.rules, path);
         sight.check_thawed(path)?;
         match sight.found {
-            Found::Blocked(depth) => Err(blocked(path, depth)),
-            Found::Value(old) => {
+            LookupResult::Blocked(depth) => Err(blocked(path, depth)),
+            LookupResult::Value(old) => {
                 begin::fill(sight.container, keys.last(), sight.spot, &mut value);
-                Conform::new(keys, &mut self.notes).spot(sight.spot, &mut value)?;
+                ValueConformer::new(keys, &mut self.notes).spot(sight.spot, &mut value)?;
                 if sight.spot.node().is_some_and(|node| !read_only_kept(node, old, &value)) {
                     return refuse(path, "something in it is read-only and has its value");
                 }
@@ -176,11 +182,11 @@ impl<'w, 'r> Edit<'w, 'r> {
                 }
                 Ok(())
             }
-            Found::Gap(depth) => {
+            LookupResult::Gap(depth) => {
                 let (above, below) = keys.split_at_checked(sight.ruled_at).unwrap_or((keys, &[]));
                 let mut made = nest(value, below);
                 begin::fill(sight.container, above.last(), sight.spot, &mut made);
-                Conform::new(above, &mut self.notes).spot(sight.spot, &mut made)?;
+                ValueConformer::new(above, &mut self.notes).spot(sight.spot, &mut made)?;
                 let (base, missing) = above.split_at_checked(depth).unwrap_or((above, &[]));
                 if let (Some((key, rest)), Some(map)) = (missing.split_first(), self.map(base)) {
                     map.insert(key.clone(), nest(made, rest));
@@ -191,12 +197,12 @@ impl<'w, 'r> Edit<'w, 'r> {
     }
 
     /// Refuses to write what follows from something else.
-    fn check_written(&self, path: &Pointer, change: &Change) -> Result<(), Finding> {
+    fn check_written(&self, path: &Pointer, change: &StateChange) -> Result<(), ValueProblem> {
         if !self.rules.computes() {
             return Ok(());
         }
-        let place = if let Change::Insert { key, .. } = change { path.child(key) } else { path.clone() };
-        let from = if let Change::Move { from } = change { Some(from) } else { None };
+        let place = if let StateChange::Insert { key, .. } = change { path.child(key) } else { path.clone() };
+        let from = if let StateChange::Move { from } = change { Some(from) } else { None };
         match [Some(&place), from].into_iter().flatten().find(|place| self.rules.is_computed(place)) {
             Some(place) => refuse(place, "it is computed: change what it follows from"),
             None => Ok(()),
@@ -204,7 +210,7 @@ impl<'w, 'r> Edit<'w, 'r> {
     }
 
     /// Refuses to take away what must stay.
-    fn check_leaving(&self, path: &Pointer, sight: &Sight<'_, '_>) -> Result<(), Finding> {
+    fn check_leaving(&self, path: &Pointer, sight: &PathLookup<'_, '_>) -> Result<(), ValueProblem> {
         self.check_holds_no_root(path)?;
         sight.check_thawed(path)?;
         let Some(container) = sight.container else { return Ok(()) };
@@ -218,7 +224,7 @@ impl<'w, 'r> Edit<'w, 'r> {
     }
 
     /// A schema governs its root alone: what lies above it cannot be replaced or taken away together with it.
-    fn check_holds_no_root(&self, path: &Pointer) -> Result<(), Finding> {
+    fn check_holds_no_root(&self, path: &Pointer) -> Result<(), ValueProblem> {
         match self.rules.inside(path) {
             Some(root) => refuse(path, &format!("it holds {root}, which has its own rules")),
             None => Ok(()),
@@ -258,7 +264,7 @@ impl<'w, 'r> Edit<'w, 'r> {
 }
 
 /// Refuses a value that would stand twice in a list that keeps its values apart.
-fn check_apart(path: &Pointer, sight: &Sight<'_, '_>, value: &Value) -> Result<(), Finding> {
+fn check_apart(path: &Pointer, sight: &PathLookup<'_, '_>, value: &Value) -> Result<(), ValueProblem> {
     let Some((list, own)) = sight.list.filter(|_| sight.container.is_some_and(|node| node.is_unique())) else {
         return Ok(());
     };
@@ -266,14 +272,14 @@ fn check_apart(path: &Pointer, sight: &Sight<'_, '_>, value: &Value) -> Result<(
     if twice { refuse(path, "the value stands in the list already") } else { Ok(()) }
 }
 
-fn blocked(path: &Pointer, depth: usize) -> Finding {
+fn blocked(path: &Pointer, depth: usize) -> ValueProblem {
     let (way, _) = path.keys().split_at_checked(depth).unwrap_or((path.keys(), &[]));
     let what = "the way leads through something that is not a map, or past the end of a list";
-    Finding { path: path.clone(), ..refusal(&Pointer::from_keys(way.iter().cloned()), what) }
+    ValueProblem { path: path.clone(), ..refusal(&Pointer::from_keys(way.iter().cloned()), what) }
 }
 
-fn refusal_at(path: &Pointer, finding: Finding) -> Finding {
-    Finding { path: path.clone(), ..finding }
+fn refusal_at(path: &Pointer, finding: ValueProblem) -> ValueProblem {
+    ValueProblem { path: path.clone(), ..finding }
 }
 
 /// The value inside new maps, one for each key.

@@ -26,8 +26,8 @@ fn schema() -> Value {
     })
 }
 
-fn rules() -> Rules {
-    Rules::new(vec![("/g".parse().unwrap(), Arc::new(Schema::parse(schema()).unwrap()))]).unwrap()
+fn rules() -> SchemaSet {
+    SchemaSet::new(vec![("/g".parse().unwrap(), Arc::new(Schema::parse(schema()).unwrap()))]).unwrap()
 }
 
 /// A validator of its own, written from JSON Schema's words and not from the fold's.
@@ -146,25 +146,25 @@ fn path() -> impl Strategy<Value = Pointer> {
     prop::sample::select(paths).prop_map(|path| path.parse().unwrap())
 }
 
-fn operation() -> impl Strategy<Value = Operation> {
+fn operation() -> impl Strategy<Value = StateOperation> {
     let key = prop::sample::select(vec!["hp", "g", "ann", "x", "love", "id"]);
     let change = prop_oneof![
-        3 => number().prop_map(Change::Add),
-        4 => value().prop_map(Change::Set),
-        1 => Just(Change::Remove),
-        2 => (key, value()).prop_map(|(key, value)| Change::Insert { key: key.to_owned(), value }),
-        2 => value().prop_map(Change::Append),
-        2 => number().prop_map(|number| Change::Take(Value::Number(number))),
-        1 => path().prop_map(|from| Change::Move { from }),
+        3 => number().prop_map(StateChange::Add),
+        4 => value().prop_map(StateChange::Set),
+        1 => Just(StateChange::Remove),
+        2 => (key, value()).prop_map(|(key, value)| StateChange::Insert { key: key.to_owned(), value }),
+        2 => value().prop_map(StateChange::Append),
+        2 => number().prop_map(|number| StateChange::Take(Value::Number(number))),
+        1 => path().prop_map(|from| StateChange::Move { from }),
     ];
-    (path(), change).prop_map(|(path, change)| Operation::new(path, change, "", ""))
+    (path(), change).prop_map(|(path, change)| StateOperation::new(path, change, "", ""))
 }
 
-fn operations() -> impl Strategy<Value = Vec<Operation>> {
+fn operations() -> impl Strategy<Value = Vec<StateOperation>> {
     prop::collection::vec(operation(), 0..40)
 }
 
-fn folded(operations: &[Operation]) -> World {
+fn folded(operations: &[StateOperation]) -> World {
     let mut world = World::default();
     fold(&mut world, operations, &rules());
     world
@@ -219,9 +219,9 @@ proptest! {
     /// C20: additions that meet no bound may come in any order.
     #[test]
     fn additions_commute(amounts in prop::collection::vec(any::<i64>(), 0..20)) {
-        let add = |amount: &i64| Operation::new("/n".parse().unwrap(), Change::Add((*amount).into()), "", "");
-        let forth: Vec<Operation> = amounts.iter().map(add).collect();
-        let back: Vec<Operation> = amounts.iter().rev().map(add).collect();
+        let add = |amount: &i64| StateOperation::new("/n".parse().unwrap(), StateChange::Add((*amount).into()), "", "");
+        let forth: Vec<StateOperation> = amounts.iter().map(add).collect();
+        let back: Vec<StateOperation> = amounts.iter().rev().map(add).collect();
         prop_assert_eq!(bytes(&folded(&forth)), bytes(&folded(&back)));
         let sum: i128 = amounts.iter().map(|amount| i128::from(*amount)).sum();
         let expected = if amounts.is_empty() { "{}".to_owned() } else { format!("{{\"n\":{sum}}}") };
@@ -233,8 +233,8 @@ proptest! {
     fn any_value_round_trips(entries in prop::collection::vec((".*", any_json()), 0..6)) {
         let mut world = World::default();
         for (key, value) in &entries {
-            let set = Operation::new(Pointer::from_keys([key.clone()]), Change::Set(value.clone()), "", "");
-            prop_assert_eq!(fold(&mut world, &[set], &Rules::default()), vec![]);
+            let set = StateOperation::new(Pointer::from_keys([key.clone()]), StateChange::Set(value.clone()), "", "");
+            prop_assert_eq!(fold(&mut world, &[set], &SchemaSet::default()), vec![]);
         }
         let expected: Map<String, Value> = entries.into_iter().collect();
         prop_assert_eq!(Value::Object(world.vars.clone()).to_string(), Value::Object(expected).to_string());
@@ -264,7 +264,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 #[test]
 fn keyframes_at_any_distance_give_the_same_world() {
     let rules = rules();
-    let operations: Vec<Operation> = (0u32..10_000).map(scripted).collect();
+    let operations: Vec<StateOperation> = (0u32..10_000).map(scripted).collect();
     let mut plain = World::default();
     fold(&mut plain, &operations, &rules);
     assert!(plain.vars["g"]["hp"].is_number() && plain.vars["free"]["x"].is_number(), "the script does something");
@@ -278,7 +278,7 @@ fn keyframes_at_any_distance_give_the_same_world() {
     }
 }
 
-fn scripted(turn: u32) -> Operation {
+fn scripted(turn: u32) -> StateOperation {
     let mixed = turn.wrapping_mul(2_654_435_761).rotate_left(7);
     let amount = f64::from(mixed % 41) - 20.0;
     let wire = match mixed % 7 {
@@ -292,5 +292,5 @@ fn scripted(turn: u32) -> Operation {
             json!({"op": "move", "from": format!("/g/friends/f{}", mixed % 5), "path": format!("/g/friends/f{}", mixed % 3)})
         }
     };
-    Operation::from_json(&wire).unwrap()
+    StateOperation::from_json(&wire).unwrap()
 }

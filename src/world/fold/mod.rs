@@ -21,9 +21,9 @@ mod tests;
 use serde_json::Value;
 
 use super::number::same;
-use super::schema::{Finding, Name};
-use super::{Change, Operation, Pointer, Problem, ProblemKind, Rules, Section, World};
-use edit::Edit;
+use super::schema::{PathName, ValueProblem};
+use super::{Pointer, Problem, ProblemKind, SchemaSet, StateChange, StateOperation, World, WorldSection};
+use edit::SectionEdit;
 
 /// Applies operations in order under the rules in force (`domain.md` 3.3, 3.4).
 ///
@@ -31,7 +31,7 @@ use edit::Edit;
 /// the schema, or does not fit what stands there, skips that one operation; the others go on. Folding a delta in parts
 /// gives the same world as folding it at once. What is computed is as it follows from the rest before the first of them and
 /// after each, so that no operation sees it stale.
-pub fn fold(world: &mut World, operations: &[Operation], rules: &Rules) -> Vec<Problem> {
+pub fn fold(world: &mut World, operations: &[StateOperation], rules: &SchemaSet) -> Vec<Problem> {
     if rules.computes() {
         settle::all(&mut world.vars, rules);
     }
@@ -39,16 +39,16 @@ pub fn fold(world: &mut World, operations: &[Operation], rules: &Rules) -> Vec<P
 }
 
 /// The same for a world that a fold under the same rules has left: what is computed there need not be looked through again.
-pub fn go_on(world: &mut World, operations: &[Operation], rules: &Rules) -> Vec<Problem> {
+pub fn go_on(world: &mut World, operations: &[StateOperation], rules: &SchemaSet) -> Vec<Problem> {
     let mut problems = Vec::new();
     let computes = rules.computes();
     for (position, operation) in operations.iter().enumerate() {
         let done = apply(world, operation, rules);
-        if computes && done.is_ok() && operation.section == Section::Vars {
+        if computes && done.is_ok() && operation.section == WorldSection::Vars {
             places(operation).for_each(|place| settle::after(&mut world.vars, rules, place));
         }
         let findings = done.unwrap_or_else(|refusal| vec![refusal]);
-        problems.extend(findings.into_iter().map(|Finding { kind, path, message }| Problem {
+        problems.extend(findings.into_iter().map(|ValueProblem { kind, path, message }| Problem {
             kind,
             operation: position,
             path,
@@ -59,29 +59,29 @@ pub fn go_on(world: &mut World, operations: &[Operation], rules: &Rules) -> Vec<
 }
 
 /// The places in which an operation changes something.
-fn places(operation: &Operation) -> impl Iterator<Item = &Pointer> {
-    let from = if let Change::Move { from } = &operation.change { Some(from) } else { None };
+fn places(operation: &StateOperation) -> impl Iterator<Item = &Pointer> {
+    let from = if let StateChange::Move { from } = &operation.change { Some(from) } else { None };
     std::iter::once(&operation.path).chain(from)
 }
 
-fn apply(world: &mut World, operation: &Operation, rules: &Rules) -> Result<Vec<Finding>, Finding> {
-    let Operation { path, change, .. } = operation;
+fn apply(world: &mut World, operation: &StateOperation, rules: &SchemaSet) -> Result<Vec<ValueProblem>, ValueProblem> {
+    let StateOperation { path, change, .. } = operation;
     match operation.section {
-        Section::Vars => Edit::new(&mut world.vars, rules).apply(path, change),
-        Section::Lore => match change {
-            Change::Add(_) | Change::Move { .. } => {
+        WorldSection::Vars => SectionEdit::new(&mut world.vars, rules).apply(path, change),
+        WorldSection::Lore => match change {
+            StateChange::Add(_) | StateChange::Move { .. } => {
                 refuse(path, "lore takes set, remove, insert, append and take only")
             }
-            _ => Edit::new(&mut world.lore, &Rules::default()).apply(path, change),
+            _ => SectionEdit::new(&mut world.lore, &SchemaSet::default()).apply(path, change),
         },
-        Section::Summary => summary(&mut world.summary, path, change),
-        Section::Events => events(&mut world.events, path, change),
+        WorldSection::Summary => summary(&mut world.summary, path, change),
+        WorldSection::Events => events(&mut world.events, path, change),
     }
 }
 
-fn summary(summary: &mut String, path: &Pointer, change: &Change) -> Result<Vec<Finding>, Finding> {
+fn summary(summary: &mut String, path: &Pointer, change: &StateChange) -> Result<Vec<ValueProblem>, ValueProblem> {
     match change {
-        Change::Set(value @ Value::String(text)) if path.is_root() => {
+        StateChange::Set(value @ Value::String(text)) if path.is_root() => {
             bounds::check(value, path)?;
             summary.clone_from(text);
             Ok(Vec::new())
@@ -90,14 +90,14 @@ fn summary(summary: &mut String, path: &Pointer, change: &Change) -> Result<Vec<
     }
 }
 
-fn events(events: &mut Vec<Value>, path: &Pointer, change: &Change) -> Result<Vec<Finding>, Finding> {
+fn events(events: &mut Vec<Value>, path: &Pointer, change: &StateChange) -> Result<Vec<ValueProblem>, ValueProblem> {
     match change {
-        Change::Append(event) if path.is_root() => {
+        StateChange::Append(event) if path.is_root() => {
             bounds::check(event, path)?;
             events.push(event.clone());
             Ok(Vec::new())
         }
-        Change::Take(event) if path.is_root() => match events.iter().position(|there| same(there, event)) {
+        StateChange::Take(event) if path.is_root() => match events.iter().position(|there| same(there, event)) {
             Some(position) => {
                 events.remove(position);
                 Ok(Vec::new())
@@ -108,19 +108,19 @@ fn events(events: &mut Vec<Value>, path: &Pointer, change: &Change) -> Result<Ve
     }
 }
 
-fn refusal(path: &Pointer, what: &str) -> Finding {
+fn refusal(path: &Pointer, what: &str) -> ValueProblem {
     finding(ProblemKind::Refused, path, what)
 }
 
-fn refuse<T>(path: &Pointer, what: &str) -> Result<T, Finding> {
+fn refuse<T>(path: &Pointer, what: &str) -> Result<T, ValueProblem> {
     Err(refusal(path, what))
 }
 
-fn nothing_there(path: &Pointer, what: &str) -> Finding {
+fn nothing_there(path: &Pointer, what: &str) -> ValueProblem {
     finding(ProblemKind::NothingThere, path, what)
 }
 
-fn finding(kind: ProblemKind, path: &Pointer, what: &str) -> Finding {
-    let message = if path.is_root() { what.to_owned() } else { format!("{}: {what}", Name(path.keys())) };
-    Finding { kind, path: path.clone(), message }
+fn finding(kind: ProblemKind, path: &Pointer, what: &str) -> ValueProblem {
+    let message = if path.is_root() { what.to_owned() } else { format!("{}: {what}", PathName(path.keys())) };
+    ValueProblem { kind, path: path.clone(), message }
 }

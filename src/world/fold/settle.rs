@@ -2,20 +2,20 @@
 
 use serde_json::{Map, Value};
 
-use super::{Pointer, Rules};
+use super::{Pointer, SchemaSet};
 use crate::world::number::same;
 use crate::world::pointer::step_mut;
-use crate::world::schema::{Conform, Follower, Schema, Step, meant};
+use crate::world::schema::{ComputedField, Schema, SchemaStep, ValueConformer, meant};
 
 /// Computes everything that a schema computes.
-pub(super) fn all(section: &mut Map<String, Value>, rules: &Rules) {
+pub(super) fn all(section: &mut Map<String, Value>, rules: &SchemaSet) {
     for (root, schema) in rules.roots() {
         settle(section, root, schema, None);
     }
 }
 
 /// Computes what may have become another value by a change at a place.
-pub(super) fn after(section: &mut Map<String, Value>, rules: &Rules, place: &Pointer) {
+pub(super) fn after(section: &mut Map<String, Value>, rules: &SchemaSet, place: &Pointer) {
     for (root, schema) in rules.roots() {
         if let Some(touched) = place.below(root) {
             settle(section, root, schema, Some(touched));
@@ -42,7 +42,7 @@ fn settle(section: &mut Map<String, Value>, root: &Pointer, schema: &Schema, tou
 /// The maps that a way leads to; of like things only the one that was touched, where nothing else matters.
 fn find(
     state: &Value,
-    way: &[Step],
+    way: &[SchemaStep],
     touched: Option<&[String]>,
     so_far: &mut Vec<String>,
     found: &mut Vec<Vec<String>>,
@@ -61,18 +61,20 @@ fn find(
         }
     };
     match (step, only) {
-        (Step::Key(key), _) => enter(key),
-        (Step::Any(declared), Some(only)) if !declared.contains(only) => enter(only),
-        (Step::Any(_), Some(_)) => {}
-        (Step::Any(declared), None) => map.keys().filter(|key| !declared.contains(key)).for_each(|key| enter(key)),
+        (SchemaStep::Key(key), _) => enter(key),
+        (SchemaStep::Any(declared), Some(only)) if !declared.contains(only) => enter(only),
+        (SchemaStep::Any(_), Some(_)) => {}
+        (SchemaStep::Any(declared), None) => {
+            map.keys().filter(|key| !declared.contains(key)).for_each(|key| enter(key))
+        }
     }
 }
 
 /// What it comes to: brought into its range without a word, since nobody proposed it. Nothing, where it does not fit.
-fn value(state: &Value, container: &[String], follower: &Follower) -> Option<Value> {
+fn value(state: &Value, container: &[String], follower: &ComputedField) -> Option<Value> {
     let mut value = follower.computed.value(&mut |variable| meant(state, container, variable))?;
     let mut notes = Vec::new();
-    Conform::new(&[], &mut notes).checked(&follower.node, &mut value).ok()?;
+    ValueConformer::new(&[], &mut notes).checked(&follower.node, &mut value).ok()?;
     Some(value)
 }
 

@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use super::{Finding, Pointer, Rules, refuse};
+use super::{Pointer, SchemaSet, ValueProblem, refuse};
 use crate::world::pointer::{index, step};
-use crate::world::schema::{Node, Spot};
+use crate::world::schema::{SchemaNode, SchemaRule};
 
 /// What stands at a place.
-pub(super) enum Found<'w> {
+pub(super) enum LookupResult<'w> {
     /// This value.
     Value(&'w Value),
     /// Nothing: the map that so many keys lead to has no entry under the next key.
@@ -17,15 +17,15 @@ pub(super) enum Found<'w> {
 }
 
 /// A place seen from the top of its section.
-pub(super) struct Sight<'w, 'r> {
+pub(super) struct PathLookup<'w, 'r> {
     /// What stands there.
-    pub found: Found<'w>,
+    pub found: LookupResult<'w>,
     /// What is said about the place so many keys lead to: the place itself, or the first that is missing.
-    pub spot: Spot<'r>,
+    pub spot: SchemaRule<'r>,
     /// How many keys `spot` is away from the top.
     pub ruled_at: usize,
     /// The rule for what contains the place, if all of that exists.
-    pub container: Option<&'r Node>,
+    pub container: Option<&'r SchemaNode>,
     /// The list that contains the place, with the position in it.
     pub list: Option<(&'w [Value], usize)>,
     /// Whether something read-only already stands there or on the way.
@@ -33,16 +33,21 @@ pub(super) struct Sight<'w, 'r> {
 }
 
 /// Looks at a place. Costs as many steps as the path has keys.
-pub(super) fn look<'w, 'r>(section: &'w Map<String, Value>, rules: &'r Rules, path: &Pointer) -> Sight<'w, 'r> {
+pub(super) fn look<'w, 'r>(
+    section: &'w Map<String, Value>,
+    rules: &'r SchemaSet,
+    path: &Pointer,
+) -> PathLookup<'w, 'r> {
     let governing = rules.governing(path).map(|(root, schema)| (root.keys().len(), schema));
-    let start = |depth: usize, spot: Spot<'r>| match governing {
-        Some((root, schema)) if root == depth => Spot::Ruled(schema.top()),
+    let start = |depth: usize, spot: SchemaRule<'r>| match governing {
+        Some((root, schema)) if root == depth => SchemaRule::Ruled(schema.top()),
         _ => spot,
     };
     let keys = path.keys();
-    let mut spot = start(0, Spot::Free);
+    let mut spot = start(0, SchemaRule::Free);
     let mut here: Option<&'w Value> = None;
-    let mut sight = Sight { found: Found::Gap(0), spot, ruled_at: 0, container: None, list: None, frozen: false };
+    let mut sight =
+        PathLookup { found: LookupResult::Gap(0), spot, ruled_at: 0, container: None, list: None, frozen: false };
     for (depth, key) in keys.iter().enumerate() {
         let in_list = here.is_some_and(Value::is_array);
         sight.container = spot.node();
@@ -50,34 +55,34 @@ pub(super) fn look<'w, 'r>(section: &'w Map<String, Value>, rules: &'r Rules, pa
         let next = here.map_or_else(|| section.get(key), |value| step(value, key));
         let Some(value) = next else {
             let is_map = here.is_none_or(Value::is_object);
-            sight.found = if is_map { Found::Gap(depth) } else { Found::Blocked(depth) };
+            sight.found = if is_map { LookupResult::Gap(depth) } else { LookupResult::Blocked(depth) };
             (sight.spot, sight.ruled_at) = first_missing(spot, depth.saturating_add(1), governing);
             return sight;
         };
         sight.list = here.and_then(Value::as_array).map(Vec::as_slice).zip(index(key));
-        sight.frozen |= spot.node().is_some_and(Node::is_read_only);
-        sight.found = Found::Value(value);
+        sight.frozen |= spot.node().is_some_and(SchemaNode::is_read_only);
+        sight.found = LookupResult::Value(value);
         here = Some(value);
     }
-    Sight { spot, ruled_at: keys.len(), ..sight }
+    PathLookup { spot, ruled_at: keys.len(), ..sight }
 }
 
 /// What must be checked when everything from a missing place on is made: from the root of the schema on, if that is
 /// missing too.
 fn first_missing<'r>(
-    spot: Spot<'r>,
+    spot: SchemaRule<'r>,
     depth: usize,
     governing: Option<(usize, &'r crate::world::Schema)>,
-) -> (Spot<'r>, usize) {
+) -> (SchemaRule<'r>, usize) {
     match governing {
-        Some((root, schema)) if root > depth => (Spot::Ruled(schema.top()), root),
+        Some((root, schema)) if root > depth => (SchemaRule::Ruled(schema.top()), root),
         _ => (spot, depth),
     }
 }
 
-impl Sight<'_, '_> {
+impl PathLookup<'_, '_> {
     /// Refuses to change what is read-only and exists.
-    pub fn check_thawed(&self, path: &Pointer) -> Result<(), Finding> {
+    pub fn check_thawed(&self, path: &Pointer) -> Result<(), ValueProblem> {
         if self.frozen { refuse(path, "it is read-only and has its value") } else { Ok(()) }
     }
 }

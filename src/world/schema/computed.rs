@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Number, Value};
 
-use crate::world::condition::Variable;
+use crate::world::condition::VariablePath;
 use crate::world::{Condition, number};
 
 /// The most bytes of a sum.
@@ -18,37 +18,37 @@ const MOST_CASES: usize = 64;
 
 /// How a value follows from others.
 #[derive(Debug, Clone)]
-pub(in crate::world) enum Computed {
+pub(in crate::world) enum ComputedExpr {
     /// The first case that holds; a last one without a condition always does.
     Cases(Vec<(Option<Condition>, Value)>),
     /// A number.
-    Sum(Sum),
+    Sum(ArithmeticExpr),
 }
 
 /// A sum of numbers and names.
 #[derive(Debug, Clone)]
-pub(in crate::world) enum Sum {
+pub(in crate::world) enum ArithmeticExpr {
     Number(Number),
-    Variable(Variable),
-    Negated(Box<Sum>),
-    Of(Sign, Box<(Sum, Sum)>),
+    Variable(VariablePath),
+    Negated(Box<ArithmeticExpr>),
+    Of(ArithmeticOperator, Box<(ArithmeticExpr, ArithmeticExpr)>),
     /// `min` or `max` of several.
-    Outermost(bool, Vec<Sum>),
+    Outermost(bool, Vec<ArithmeticExpr>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::world) enum Sign {
+pub(in crate::world) enum ArithmeticOperator {
     Plus,
     Minus,
     Times,
     By,
 }
 
-impl Computed {
+impl ComputedExpr {
     /// Reads the value of the keyword.
     pub fn read(source: &Value) -> Result<Self, String> {
         match source {
-            Value::String(text) => Sum::read(text).map(Self::Sum),
+            Value::String(text) => ArithmeticExpr::read(text).map(Self::Sum),
             Value::Array(cases) if (1..=MOST_CASES).contains(&cases.len()) => {
                 cases.iter().map(case).collect::<Result<_, _>>().map(Self::Cases)
             }
@@ -59,7 +59,7 @@ impl Computed {
     }
 
     /// Every name in it.
-    pub fn variables(&self) -> Vec<&Variable> {
+    pub fn variables(&self) -> Vec<&VariablePath> {
         let mut found = Vec::new();
         match self {
             Self::Cases(cases) => {
@@ -77,7 +77,7 @@ impl Computed {
     }
 
     /// The value; nothing where no case holds, or where something that is needed is no number.
-    pub fn value(&self, look: &mut dyn FnMut(&Variable) -> Option<Value>) -> Option<Value> {
+    pub fn value(&self, look: &mut dyn FnMut(&VariablePath) -> Option<Value>) -> Option<Value> {
         match self {
             Self::Cases(cases) => {
                 let mut holds = |when: &Condition| when.holds_where(&mut *look);
@@ -108,17 +108,17 @@ fn when(map: &Map<String, Value>) -> Result<Option<Condition>, String> {
     }
 }
 
-impl Sum {
+impl ArithmeticExpr {
     fn read(text: &str) -> Result<Self, String> {
         if text.len() > LONGEST {
             return Err(format!("a sum has at most {LONGEST} bytes"));
         }
-        let mut reader = Reader { rest: text, depth: 0, operands: 0 };
+        let mut reader = ArithmeticParser { rest: text, depth: 0, operands: 0 };
         let sum = reader.sum()?;
         if reader.peek().is_some() { Err(format!("the sum cannot be read at: {}", reader.rest)) } else { Ok(sum) }
     }
 
-    fn name<'s>(&'s self, found: &mut Vec<&'s Variable>) {
+    fn name<'s>(&'s self, found: &mut Vec<&'s VariablePath>) {
         match self {
             Self::Number(_) => {}
             Self::Variable(variable) => found.push(variable),
@@ -131,7 +131,7 @@ impl Sum {
         }
     }
 
-    fn value(&self, look: &mut dyn FnMut(&Variable) -> Option<Value>) -> Option<Number> {
+    fn value(&self, look: &mut dyn FnMut(&VariablePath) -> Option<Value>) -> Option<Number> {
         match self {
             Self::Number(number) => Some(number.clone()),
             Self::Variable(variable) => match look(variable)? {
@@ -142,10 +142,10 @@ impl Sum {
             Self::Of(sign, sides) => {
                 let (left, right) = (sides.0.value(look)?, sides.1.value(look)?);
                 match sign {
-                    Sign::Plus => number::add(&left, &right).ok(),
-                    Sign::Minus => number::add(&left, &negated(&right)?).ok(),
-                    Sign::Times => rounded(left.as_f64()? * right.as_f64()?),
-                    Sign::By => rounded(left.as_f64()? / right.as_f64()?),
+                    ArithmeticOperator::Plus => number::add(&left, &right).ok(),
+                    ArithmeticOperator::Minus => number::add(&left, &negated(&right)?).ok(),
+                    ArithmeticOperator::Times => rounded(left.as_f64()? * right.as_f64()?),
+                    ArithmeticOperator::By => rounded(left.as_f64()? / right.as_f64()?),
                 }
             }
             Self::Outermost(is_most, list) => {
@@ -173,13 +173,13 @@ fn rounded(value: f64) -> Option<Number> {
     number::is_within_reach(&number).then(|| number::add(&Number::from(0), &number).ok())?
 }
 
-struct Reader<'t> {
+struct ArithmeticParser<'t> {
     rest: &'t str,
     depth: usize,
     operands: usize,
 }
 
-impl Reader<'_> {
+impl ArithmeticParser<'_> {
     fn peek(&mut self) -> Option<char> {
         self.rest = self.rest.trim_start();
         self.rest.chars().next()
@@ -192,41 +192,41 @@ impl Reader<'_> {
         after.is_some()
     }
 
-    fn sum(&mut self) -> Result<Sum, String> {
+    fn sum(&mut self) -> Result<ArithmeticExpr, String> {
         let mut left = self.product()?;
         loop {
             let sign = match self.peek() {
-                Some('+') => Sign::Plus,
-                Some('-') => Sign::Minus,
+                Some('+') => ArithmeticOperator::Plus,
+                Some('-') => ArithmeticOperator::Minus,
                 _ => return Ok(left),
             };
             self.rest = self.rest.get(1..).unwrap_or_default();
-            left = Sum::Of(sign, Box::new((left, self.product()?)));
+            left = ArithmeticExpr::Of(sign, Box::new((left, self.product()?)));
         }
     }
 
-    fn product(&mut self) -> Result<Sum, String> {
+    fn product(&mut self) -> Result<ArithmeticExpr, String> {
         let mut left = self.operand()?;
         loop {
             let sign = match self.peek() {
-                Some('*') => Sign::Times,
-                Some('/') => Sign::By,
+                Some('*') => ArithmeticOperator::Times,
+                Some('/') => ArithmeticOperator::By,
                 _ => return Ok(left),
             };
             self.rest = self.rest.get(1..).unwrap_or_default();
-            left = Sum::Of(sign, Box::new((left, self.operand()?)));
+            left = ArithmeticExpr::Of(sign, Box::new((left, self.operand()?)));
         }
     }
 
     /// A number, a name, or something in brackets. A slash can only be the beginning of a name here.
-    fn operand(&mut self) -> Result<Sum, String> {
+    fn operand(&mut self) -> Result<ArithmeticExpr, String> {
         self.operands = self.operands.saturating_add(1);
         self.depth = self.depth.saturating_add(1);
         if self.operands > MOST_OPERANDS || self.depth > DEEPEST {
             return Err(format!("a sum has at most {MOST_OPERANDS} parts, and brackets {DEEPEST} deep"));
         }
         let operand = if self.takes('-') {
-            Sum::Negated(Box::new(self.operand()?))
+            ArithmeticExpr::Negated(Box::new(self.operand()?))
         } else if self.takes('(') {
             let inner = self.sum()?;
             self.closed(inner)?
@@ -237,11 +237,11 @@ impl Reader<'_> {
         Ok(operand)
     }
 
-    fn closed(&mut self, inner: Sum) -> Result<Sum, String> {
+    fn closed(&mut self, inner: ArithmeticExpr) -> Result<ArithmeticExpr, String> {
         if self.takes(')') { Ok(inner) } else { Err(format!("a bracket in the sum is not closed at: {}", self.rest)) }
     }
 
-    fn word(&mut self) -> Result<Sum, String> {
+    fn word(&mut self) -> Result<ArithmeticExpr, String> {
         let ends = |c: char| c.is_whitespace() || "+-*/(),".contains(c);
         let from = usize::from(self.rest.starts_with('/'));
         let length = self.rest.get(from..).and_then(|rest| rest.find(ends)).map(|at| at.saturating_add(from));
@@ -258,14 +258,15 @@ impl Reader<'_> {
             while self.takes(',') {
                 list.push(self.sum()?);
             }
-            return self.closed(Sum::Outermost(word == "max", list));
+            return self.closed(ArithmeticExpr::Outermost(word == "max", list));
         }
         if word.starts_with(|c: char| c.is_ascii_digit()) {
             let number = word.parse::<Number>().map_err(|_| format!("\"{word}\" in the sum is no number"))?;
-            return Ok(Sum::Number(number));
+            return Ok(ArithmeticExpr::Number(number));
         }
-        let variable = Variable::read(word).ok_or_else(|| format!("\"{word}\" in the sum is no name of a value"))?;
-        Ok(Sum::Variable(variable))
+        let variable =
+            VariablePath::read(word).ok_or_else(|| format!("\"{word}\" in the sum is no name of a value"))?;
+        Ok(ArithmeticExpr::Variable(variable))
     }
 }
 
@@ -276,7 +277,7 @@ mod tests {
 
     fn value(source: Value) -> Option<Value> {
         let world = json!({"hp": 12, "max": 40, "rate": 0.1, "in": {"a": 3}, "word": "x", "big": 9007199254740993_i64});
-        let computed = Computed::read(&source).unwrap();
+        let computed = ComputedExpr::read(&source).unwrap();
         computed.value(&mut |variable| world.pointer(&format!("/{}", variable.keys.join("/"))).cloned())
     }
 
@@ -315,7 +316,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_refused() {
         let check = |source: Value, message: &str| {
-            let why = Computed::read(&source).unwrap_err();
+            let why = ComputedExpr::read(&source).unwrap_err();
             assert!(why.contains(message), "{source}: {why}");
         };
         check(json!(3), "a sum like");

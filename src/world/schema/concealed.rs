@@ -3,33 +3,33 @@
 use serde_json::Value;
 
 use super::follow::meant;
-use super::node::{Node, Others, Seen};
+use super::node::{AdditionalProperties, SchemaNode, ValueVisibility};
 use super::{SchemaError, keywords};
 use crate::world::Pointer;
-use crate::world::condition::Variable;
+use crate::world::condition::VariablePath;
 
 /// The outermost places, seen from the root, that nobody but scripts may see while the values are these.
-pub(super) fn places(top: &Node, state: &Value) -> Vec<Pointer> {
-    let mut look = Look { state, way: Vec::new(), found: Vec::new() };
+pub(super) fn places(top: &SchemaNode, state: &Value) -> Vec<Pointer> {
+    let mut look = HiddenPathWalker { state, way: Vec::new(), found: Vec::new() };
     look.inside(top, Some(state));
     look.found
 }
 
-struct Look<'s> {
+struct HiddenPathWalker<'s> {
     state: &'s Value,
     way: Vec<String>,
     found: Vec<Pointer>,
 }
 
-impl Look<'_> {
-    fn inside(&mut self, node: &Node, value: Option<&Value>) {
+impl HiddenPathWalker<'_> {
+    fn inside(&mut self, node: &SchemaNode, value: Option<&Value>) {
         if !node.conceals {
             return;
         }
         for (key, child) in &node.properties {
             self.one(key, child, value.and_then(|value| value.get(key)));
         }
-        if let (Others::Like(like), Some(Value::Object(map))) = (&node.others, value) {
+        if let (AdditionalProperties::Like(like), Some(Value::Object(map))) = (&node.others, value) {
             for (key, inner) in map.iter().filter(|(key, _)| !node.properties.contains_key(*key)) {
                 self.one(key, like, Some(inner));
             }
@@ -41,11 +41,13 @@ impl Look<'_> {
         }
     }
 
-    fn one(&mut self, key: &str, node: &Node, value: Option<&Value>) {
+    fn one(&mut self, key: &str, node: &SchemaNode, value: Option<&Value>) {
         let is_seen = match &node.seen {
-            Seen::Always => true,
-            Seen::Never => false,
-            Seen::When(condition) => condition.holds_where(|variable| meant(self.state, &self.way, variable)),
+            ValueVisibility::Always => true,
+            ValueVisibility::Never => false,
+            ValueVisibility::When(condition) => {
+                condition.holds_where(|variable| meant(self.state, &self.way, variable))
+            }
         };
         self.way.push(key.to_owned());
         if is_seen {
@@ -58,16 +60,16 @@ impl Look<'_> {
 }
 
 /// Whether every condition names what is declared: else its value would never show itself.
-pub(super) fn check(top: &Node) -> Result<(), SchemaError> {
+pub(super) fn check(top: &SchemaNode) -> Result<(), SchemaError> {
     within(top, top, &Pointer::default())
 }
 
-fn within(top: &Node, node: &Node, at: &Pointer) -> Result<(), SchemaError> {
+fn within(top: &SchemaNode, node: &SchemaNode, at: &Pointer) -> Result<(), SchemaError> {
     if !node.conceals {
         return Ok(());
     }
     for (child, at) in inside(node, at) {
-        if let Seen::When(condition) = &child.seen {
+        if let ValueVisibility::When(condition) = &child.seen {
             for variable in condition.variables() {
                 let from = if variable.is_from_top { top } else { node };
                 if let Some((depth, stop)) = from.stray(&variable.keys) {
@@ -84,9 +86,9 @@ fn within(top: &Node, node: &Node, at: &Pointer) -> Result<(), SchemaError> {
 }
 
 /// What is declared inside a place, each with where in the schema.
-fn inside<'n>(node: &'n Node, at: &Pointer) -> Vec<(&'n Node, Pointer)> {
+fn inside<'n>(node: &'n SchemaNode, at: &Pointer) -> Vec<(&'n SchemaNode, Pointer)> {
     let properties = node.properties.iter().map(|(key, child)| (child.as_ref(), at.child("properties").child(key)));
-    let like = if let Others::Like(like) = &node.others {
+    let like = if let AdditionalProperties::Like(like) = &node.others {
         Some((like.as_ref(), at.child("additionalProperties")))
     } else {
         None
@@ -96,11 +98,11 @@ fn inside<'n>(node: &'n Node, at: &Pointer) -> Vec<(&'n Node, Pointer)> {
 }
 
 /// Comparisons of conditions that cannot be meant.
-pub(super) fn advice(top: &Node, node: &Node, at: &Pointer, found: &mut Vec<SchemaError>) {
+pub(super) fn advice(top: &SchemaNode, node: &SchemaNode, at: &Pointer, found: &mut Vec<SchemaError>) {
     for (child, at) in inside(node, at).into_iter().filter(|_| node.conceals) {
-        if let Seen::When(condition) = &child.seen {
+        if let ValueVisibility::When(condition) = &child.seen {
             for comparison in condition.comparisons() {
-                let from = |variable: &Variable| if variable.is_from_top { top } else { node };
+                let from = |variable: &VariablePath| if variable.is_from_top { top } else { node };
                 let message = from(comparison.variable)
                     .odd_comparison(&comparison, |variable| from(variable).declares(&variable.keys).is_some());
                 found.extend(message.map(|message| SchemaError { path: at.child("x-visible"), message }));

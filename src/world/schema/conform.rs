@@ -5,21 +5,21 @@ use std::fmt;
 
 use serde_json::{Map, Number, Value};
 
-use super::node::{Bound, Kind, Node, Span, Spot};
+use super::node::{LengthRange, NumberBound, SchemaNode, SchemaRule, ValueKind};
 use crate::world::{Pointer, ProblemKind, number, pointer};
 
 /// One thing to say about a value.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::world) struct Finding {
+pub(in crate::world) struct ValueProblem {
     pub kind: ProblemKind,
     pub path: Pointer,
     pub message: String,
 }
 
 /// How a place is called in a sentence: its last key, and a list position with the name of its list.
-pub(in crate::world) struct Name<'k>(pub &'k [String]);
+pub(in crate::world) struct PathName<'k>(pub &'k [String]);
 
-impl fmt::Display for Name<'_> {
+impl fmt::Display for PathName<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             [] => f.write_str("the world"),
@@ -30,33 +30,33 @@ impl fmt::Display for Name<'_> {
 }
 
 /// Makes one value fit.
-pub(in crate::world) struct Conform<'n> {
+pub(in crate::world) struct ValueConformer<'n> {
     trail: Vec<String>,
-    notes: &'n mut Vec<Finding>,
+    notes: &'n mut Vec<ValueProblem>,
 }
 
-impl<'n> Conform<'n> {
+impl<'n> ValueConformer<'n> {
     /// For a value at these keys; notes are added to the list.
-    pub fn new(keys: &[String], notes: &'n mut Vec<Finding>) -> Self {
+    pub fn new(keys: &[String], notes: &'n mut Vec<ValueProblem>) -> Self {
         Self { trail: keys.to_vec(), notes }
     }
 
     /// Makes a value fit what is said about its place.
-    pub fn spot(&mut self, spot: Spot<'_>, value: &mut Value) -> Result<(), Finding> {
+    pub fn spot(&mut self, spot: SchemaRule<'_>, value: &mut Value) -> Result<(), ValueProblem> {
         match spot {
-            Spot::Free => Ok(()),
-            Spot::Ruled(node) => self.value(node, value),
-            Spot::Closed => Err(self.refusal("no such key may stand here")),
+            SchemaRule::Free => Ok(()),
+            SchemaRule::Ruled(node) => self.value(node, value),
+            SchemaRule::Closed => Err(self.refusal("no such key may stand here")),
         }
     }
 
     /// Makes a value fit a rule. What is computed is not looked at: it becomes what it follows from in any case.
-    pub fn value(&mut self, node: &Node, value: &mut Value) -> Result<(), Finding> {
+    pub fn value(&mut self, node: &SchemaNode, value: &mut Value) -> Result<(), ValueProblem> {
         if node.is_computed() { Ok(()) } else { self.checked(node, value) }
     }
 
     /// Makes a value fit a rule.
-    pub fn checked(&mut self, node: &Node, value: &mut Value) -> Result<(), Finding> {
+    pub fn checked(&mut self, node: &SchemaNode, value: &mut Value) -> Result<(), ValueProblem> {
         if let Value::Number(number) = value {
             self.number(node, number)?;
         }
@@ -70,8 +70,10 @@ impl<'n> Conform<'n> {
         }
     }
 
-    fn number(&mut self, node: &Node, value: &mut Number) -> Result<(), Finding> {
-        if !node.kinds.is_empty() && !node.kinds.iter().any(|kind| matches!(kind, Kind::Integer | Kind::Number)) {
+    fn number(&mut self, node: &SchemaNode, value: &mut Number) -> Result<(), ValueProblem> {
+        if !node.kinds.is_empty()
+            && !node.kinds.iter().any(|kind| matches!(kind, ValueKind::Integer | ValueKind::Number))
+        {
             return Ok(());
         }
         if node.is_integral() && !number::is_integer(value) {
@@ -91,7 +93,7 @@ impl<'n> Conform<'n> {
         Ok(())
     }
 
-    fn kind(&self, node: &Node, value: &Value) -> Result<(), Finding> {
+    fn kind(&self, node: &SchemaNode, value: &Value) -> Result<(), ValueProblem> {
         if node.kinds.is_empty() || node.kinds.iter().any(|kind| kind.admits(value)) {
             return Ok(());
         }
@@ -99,7 +101,7 @@ impl<'n> Conform<'n> {
         Err(self.refusal(&format!("{} is not {}", short(value), expected.join(" or "))))
     }
 
-    fn choice(&self, node: &Node, value: &Value) -> Result<(), Finding> {
+    fn choice(&self, node: &SchemaNode, value: &Value) -> Result<(), ValueProblem> {
         let Some(choices) =
             node.choices.as_ref().filter(|choices| !choices.iter().any(|choice| number::same(choice, value)))
         else {
@@ -110,7 +112,7 @@ impl<'n> Conform<'n> {
         Err(self.refusal(&format!("{} is none of {}{more}", short(value), listed.join(", "))))
     }
 
-    fn text(&self, node: &Node, text: &str) -> Result<(), Finding> {
+    fn text(&self, node: &SchemaNode, text: &str) -> Result<(), ValueProblem> {
         self.span(node.text, || text.chars().count(), "character")?;
         match &node.pattern {
             Some(pattern) if !pattern.is_match(text) => {
@@ -120,7 +122,7 @@ impl<'n> Conform<'n> {
         }
     }
 
-    fn span(&self, span: Span, count: impl FnOnce() -> usize, of: &str) -> Result<(), Finding> {
+    fn span(&self, span: LengthRange, count: impl FnOnce() -> usize, of: &str) -> Result<(), ValueProblem> {
         if span.least.is_none() && span.most.is_none() {
             return Ok(());
         }
@@ -132,7 +134,7 @@ impl<'n> Conform<'n> {
         }
     }
 
-    fn list(&mut self, node: &Node, list: &mut [Value]) -> Result<(), Finding> {
+    fn list(&mut self, node: &SchemaNode, list: &mut [Value]) -> Result<(), ValueProblem> {
         self.span(node.length, || list.len(), "value")?;
         if let Some(items) = &node.items {
             for (position, value) in list.iter_mut().enumerate() {
@@ -143,21 +145,25 @@ impl<'n> Conform<'n> {
         twice.map_or(Ok(()), |value| Err(self.refusal(&format!("{} stands in it twice", short(value)))))
     }
 
-    fn map(&mut self, node: &Node, map: &mut Map<String, Value>) -> Result<(), Finding> {
+    fn map(&mut self, node: &SchemaNode, map: &mut Map<String, Value>) -> Result<(), ValueProblem> {
         let is_computed = |key: &str| node.properties.get(key).is_some_and(|child| child.is_computed());
         if let Some(missing) = node.required.iter().find(|key| !map.contains_key(*key) && !is_computed(key)) {
             return Err(self.refusal(&format!("\"{missing}\" is missing")));
         }
         for (key, value) in map {
             match node.entry(key) {
-                Spot::Free => {}
+                SchemaRule::Free => {}
                 spot => self.inside(key.clone(), |inner| inner.spot(spot, value))?,
             }
         }
         Ok(())
     }
 
-    fn inside(&mut self, key: String, then: impl FnOnce(&mut Self) -> Result<(), Finding>) -> Result<(), Finding> {
+    fn inside(
+        &mut self,
+        key: String,
+        then: impl FnOnce(&mut Self) -> Result<(), ValueProblem>,
+    ) -> Result<(), ValueProblem> {
         self.trail.push(key);
         then(self)?;
         self.trail.pop();
@@ -168,17 +174,17 @@ impl<'n> Conform<'n> {
         self.notes.push(self.finding(kind, &what));
     }
 
-    fn refusal(&self, what: &str) -> Finding {
+    fn refusal(&self, what: &str) -> ValueProblem {
         self.finding(ProblemKind::Refused, what)
     }
 
-    fn finding(&self, kind: ProblemKind, what: &str) -> Finding {
-        let message = format!("{}: {what}", Name(&self.trail));
-        Finding { kind, path: Pointer::from_keys(self.trail.iter().cloned()), message }
+    fn finding(&self, kind: ProblemKind, what: &str) -> ValueProblem {
+        let message = format!("{}: {what}", PathName(&self.trail));
+        ValueProblem { kind, path: Pointer::from_keys(self.trail.iter().cloned()), message }
     }
 }
 
-impl Bound {
+impl NumberBound {
     fn is_broken_by(&self, value: &Number, side: &str) -> bool {
         let order = number::compare(value, &self.number);
         let order = if side == "below" { order } else { order.reverse() };
@@ -188,7 +194,7 @@ impl Bound {
 
 /// Whether putting `new` in the place of `old` leaves everything read-only as it is. What goes as a whole may take its
 /// read-only parts along; what stays may not have them changed.
-pub(in crate::world) fn read_only_kept(node: &Node, old: &Value, new: &Value) -> bool {
+pub(in crate::world) fn read_only_kept(node: &SchemaNode, old: &Value, new: &Value) -> bool {
     if node.read_only {
         return number::same(old, new);
     }
@@ -199,7 +205,7 @@ pub(in crate::world) fn read_only_kept(node: &Node, old: &Value, new: &Value) ->
     });
     declared_stay
         && new.iter().all(|(key, value)| match (node.entry(key), old.get(key)) {
-            (Spot::Ruled(child), Some(old)) => read_only_kept(child, old, value),
+            (SchemaRule::Ruled(child), Some(old)) => read_only_kept(child, old, value),
             _ => true,
         })
 }
@@ -222,7 +228,7 @@ pub(in crate::world) fn counted(count: usize, of: &str) -> String {
 fn short(value: &Value) -> String {
     match value {
         Value::String(text) => short_text(text),
-        Value::Array(_) | Value::Object(_) => Kind::of(value).phrase().to_owned(),
+        Value::Array(_) | Value::Object(_) => ValueKind::of(value).phrase().to_owned(),
         plain => plain.to_string(),
     }
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::computed::Computed;
-use super::conform::Conform;
-use super::node::{Node, Others};
+use super::computed::ComputedExpr;
+use super::conform::ValueConformer;
+use super::node::{AdditionalProperties, SchemaNode};
 use super::{SchemaError, keywords};
-use crate::world::condition::Variable;
+use crate::world::condition::VariablePath;
 use crate::world::pointer::step;
 use crate::world::{Pointer, ProblemKind};
 
@@ -17,14 +17,14 @@ const MOST: usize = 256;
 
 /// One step from the root of a schema to a place.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::world) enum Step {
+pub(in crate::world) enum SchemaStep {
     /// To a declared key.
     Key(String),
     /// To every key of a map of like things that is not declared: these are.
     Any(Vec<String>),
 }
 
-impl Step {
+impl SchemaStep {
     fn admits(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Key(one), Self::Key(other)) => one == other,
@@ -35,26 +35,26 @@ impl Step {
 
 /// A computed value: where it stands, and what it follows from.
 #[derive(Debug, Clone)]
-pub(in crate::world) struct Follower {
+pub(in crate::world) struct ComputedField {
     /// The way to the maps in which it stands.
-    pub container: Vec<Step>,
+    pub container: Vec<SchemaStep>,
     /// Its key there.
     pub key: String,
     /// What may stand there.
-    pub node: Arc<Node>,
-    pub computed: Arc<Computed>,
+    pub node: Arc<SchemaNode>,
+    pub computed: Arc<ComputedExpr>,
     /// Whether all that it follows from stands in the same map.
     pub is_local: bool,
 }
 
 /// What a name means in a map that so many keys lead to from the root: beside it, or with a slash in front from the root.
-pub(in crate::world) fn meant(state: &Value, container: &[String], variable: &Variable) -> Option<Value> {
+pub(in crate::world) fn meant(state: &Value, container: &[String], variable: &VariablePath) -> Option<Value> {
     let from = if variable.is_from_top { &[] } else { container };
     from.iter().chain(&variable.keys).try_fold(state, |value, key| step(value, key)).cloned()
 }
 
 /// Every computed value, after those it follows from.
-pub(super) fn followers(top: &Arc<Node>) -> Result<Vec<Follower>, SchemaError> {
+pub(super) fn followers(top: &Arc<SchemaNode>) -> Result<Vec<ComputedField>, SchemaError> {
     let mut found = Vec::new();
     if top.computed.is_some() {
         return Err(wrong(&[], "the whole of a plugin's values cannot be computed"));
@@ -66,7 +66,11 @@ pub(super) fn followers(top: &Arc<Node>) -> Result<Vec<Follower>, SchemaError> {
     ordered(found)
 }
 
-fn collect(node: &Arc<Node>, way: &mut Vec<Step>, found: &mut Vec<Follower>) -> Result<(), SchemaError> {
+fn collect(
+    node: &Arc<SchemaNode>,
+    way: &mut Vec<SchemaStep>,
+    found: &mut Vec<ComputedField>,
+) -> Result<(), SchemaError> {
     if !node.computes {
         return Ok(());
     }
@@ -75,7 +79,7 @@ fn collect(node: &Arc<Node>, way: &mut Vec<Step>, found: &mut Vec<Follower>) -> 
     }
     for (key, child) in &node.properties {
         if let Some(computed) = &child.computed {
-            let follower = Follower {
+            let follower = ComputedField {
                 container: way.clone(),
                 key: key.clone(),
                 node: Arc::clone(child),
@@ -84,12 +88,12 @@ fn collect(node: &Arc<Node>, way: &mut Vec<Step>, found: &mut Vec<Follower>) -> 
             };
             found.push(follower);
         }
-        way.push(Step::Key(key.clone()));
+        way.push(SchemaStep::Key(key.clone()));
         collect(child, way, found)?;
         way.pop();
     }
-    if let Others::Like(like) = &node.others {
-        way.push(Step::Any(node.properties.keys().cloned().collect()));
+    if let AdditionalProperties::Like(like) = &node.others {
+        way.push(SchemaStep::Any(node.properties.keys().cloned().collect()));
         if like.computed.is_some() {
             return Err(wrong(way, "\"x-computed\" stands with a declared key"));
         }
@@ -103,12 +107,12 @@ fn collect(node: &Arc<Node>, way: &mut Vec<Step>, found: &mut Vec<Follower>) -> 
 }
 
 /// Whether what it follows from is declared, and what it may come to may stand there.
-fn fits(top: &Node, one: &Follower) -> Result<(), SchemaError> {
+fn fits(top: &SchemaNode, one: &ComputedField) -> Result<(), SchemaError> {
     let place = one.place();
-    let at = |node: &Node, step: &Step| match step {
-        Step::Key(key) => node.properties.get(key).cloned(),
-        Step::Any(_) => {
-            if let Others::Like(like) = &node.others {
+    let at = |node: &SchemaNode, step: &SchemaStep| match step {
+        SchemaStep::Key(key) => node.properties.get(key).cloned(),
+        SchemaStep::Any(_) => {
+            if let AdditionalProperties::Like(like) = &node.others {
                 Some(Arc::clone(like))
             } else {
                 None
@@ -129,7 +133,8 @@ fn fits(top: &Node, one: &Follower) -> Result<(), SchemaError> {
     }
     for written in one.computed.written() {
         let mut notes = Vec::new();
-        let refused = Conform::new(std::slice::from_ref(&one.key), &mut notes).checked(&one.node, &mut written.clone());
+        let refused =
+            ValueConformer::new(std::slice::from_ref(&one.key), &mut notes).checked(&one.node, &mut written.clone());
         let finding = refused.err().or_else(|| notes.into_iter().find(|note| note.kind != ProblemKind::NothingThere));
         if let Some(finding) = finding {
             return Err(wrong(
@@ -141,16 +146,16 @@ fn fits(top: &Node, one: &Follower) -> Result<(), SchemaError> {
     Ok(())
 }
 
-impl Follower {
-    fn place(&self) -> Vec<Step> {
-        self.container.iter().cloned().chain([Step::Key(self.key.clone())]).collect()
+impl ComputedField {
+    fn place(&self) -> Vec<SchemaStep> {
+        self.container.iter().cloned().chain([SchemaStep::Key(self.key.clone())]).collect()
     }
 
     /// The places that it reads.
-    fn reads(&self) -> Vec<Vec<Step>> {
-        let place = |variable: &Variable| {
+    fn reads(&self) -> Vec<Vec<SchemaStep>> {
+        let place = |variable: &VariablePath| {
             let from = if variable.is_from_top { &[] } else { self.container.as_slice() };
-            from.iter().cloned().chain(variable.keys.iter().cloned().map(Step::Key)).collect()
+            from.iter().cloned().chain(variable.keys.iter().cloned().map(SchemaStep::Key)).collect()
         };
         self.computed.variables().into_iter().map(place).collect()
     }
@@ -162,14 +167,14 @@ impl Follower {
 }
 
 /// Each after those it follows from.
-fn ordered(found: Vec<Follower>) -> Result<Vec<Follower>, SchemaError> {
+fn ordered(found: Vec<ComputedField>) -> Result<Vec<ComputedField>, SchemaError> {
     let mut waiting = found;
-    let mut ready: Vec<Follower> = Vec::new();
+    let mut ready: Vec<ComputedField> = Vec::new();
     while !waiting.is_empty() {
         let free = waiting.iter().position(|one| !waiting.iter().any(|other| one.follows(other)));
         let Some(free) = free else {
             let names: Vec<String> = waiting.iter().take(4).map(|one| one.key.clone()).collect();
-            let place = waiting.first().map(Follower::place).unwrap_or_default();
+            let place = waiting.first().map(ComputedField::place).unwrap_or_default();
             let message = format!("\"x-computed\" goes in a circle: {} follow from each other", names.join(", "));
             return Err(wrong(&place, &message));
         };
@@ -182,10 +187,10 @@ fn ordered(found: Vec<Follower>) -> Result<Vec<Follower>, SchemaError> {
 }
 
 /// An error at a place, as it is written in a schema without references.
-fn wrong(way: &[Step], message: &str) -> SchemaError {
+fn wrong(way: &[SchemaStep], message: &str) -> SchemaError {
     let keys = way.iter().flat_map(|step| match step {
-        Step::Key(key) => vec!["properties".to_owned(), key.clone()],
-        Step::Any(_) => vec!["additionalProperties".to_owned()],
+        SchemaStep::Key(key) => vec!["properties".to_owned(), key.clone()],
+        SchemaStep::Any(_) => vec!["additionalProperties".to_owned()],
     });
     SchemaError { path: Pointer::from_keys(keys), message: message.to_owned() }
 }

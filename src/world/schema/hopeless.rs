@@ -3,14 +3,14 @@
 use serde_json::{Number, Value};
 
 use super::keywords::guess;
-use super::node::{Kind, Node};
-use crate::world::condition::{Comparison, Variable, number};
+use super::node::{SchemaNode, ValueKind};
+use crate::world::condition::{Comparison, VariablePath, number};
 use crate::world::number::{compare, same};
 
 /// Two values beside each other.
 pub const TWO_VALUES: &str = "the right side is a text or a number; two values cannot be compared";
 
-impl Node {
+impl SchemaNode {
     /// The place inside that declared keys lead to, the first of them by its own name.
     pub fn declares(&self, keys: &[String]) -> Option<&Self> {
         let is_named = keys.first().is_some_and(|first| self.properties.contains_key(first));
@@ -21,7 +21,7 @@ impl Node {
     pub fn odd_comparison(
         &self,
         comparison: &Comparison<'_>,
-        is_declared: impl Fn(&Variable) -> bool,
+        is_declared: impl Fn(&VariablePath) -> bool,
     ) -> Option<String> {
         let node = self.declares(&comparison.variable.keys);
         if is_second_value(node, comparison, is_declared) {
@@ -62,17 +62,17 @@ impl Node {
     /// A text beside a number and the like.
     fn other_kind(&self, than: &Value) -> Option<String> {
         let is_number = number(Some(than)).is_some() && !than.is_boolean();
-        let fits = |kind: &Kind| match kind {
-            Kind::Integer | Kind::Number | Kind::Array | Kind::Object => is_number,
-            Kind::String => than.is_string(),
-            Kind::Boolean => than.is_boolean(),
-            Kind::Null => than.is_null(),
+        let fits = |kind: &ValueKind| match kind {
+            ValueKind::Integer | ValueKind::Number | ValueKind::Array | ValueKind::Object => is_number,
+            ValueKind::String => than.is_string(),
+            ValueKind::Boolean => than.is_boolean(),
+            ValueKind::Null => than.is_null(),
         };
         // `none == null` is a way to ask whether something is there.
         if self.kinds.is_empty() || than.is_null() || self.kinds.iter().any(fits) {
             return None;
         }
-        if is_number && self.kinds.contains(&Kind::String) {
+        if is_number && self.kinds.contains(&ValueKind::String) {
             return Some(format!("it is a text, and compares with {than} only where it is a number in quotes"));
         }
         let own: Vec<&str> = self.kinds.iter().map(|kind| kind.phrase()).collect();
@@ -113,11 +113,11 @@ impl Node {
 
 /// Whether what stands on the right without quotes is the name of a value, and none of the texts that the left may be.
 pub fn is_second_value(
-    node: Option<&Node>,
+    node: Option<&SchemaNode>,
     comparison: &Comparison<'_>,
-    is_declared: impl Fn(&Variable) -> bool,
+    is_declared: impl Fn(&VariablePath) -> bool,
 ) -> bool {
-    let is_choice = node.and_then(Node::choices).is_some_and(|choices| choices.contains(comparison.than));
+    let is_choice = node.and_then(SchemaNode::choices).is_some_and(|choices| choices.contains(comparison.than));
     let name = comparison.than.as_str().filter(|_| comparison.is_bare && !is_choice);
-    name.and_then(Variable::read).is_some_and(|variable| is_declared(&variable))
+    name.and_then(VariablePath::read).is_some_and(|variable| is_declared(&variable))
 }

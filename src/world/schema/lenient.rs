@@ -4,11 +4,11 @@
 
 use serde_json::{Number, Value};
 
-use super::node::{Kind, Node};
+use super::node::{SchemaNode, ValueKind};
 use crate::world::alike;
 
 /// Puts right what is certain, everywhere inside.
-pub(super) fn settle(node: &Node, value: &mut Value) {
+pub(super) fn settle(node: &SchemaNode, value: &mut Value) {
     if let Some(meant) = meant(node, value) {
         *value = meant;
     }
@@ -35,7 +35,7 @@ pub(super) fn settle(node: &Node, value: &mut Value) {
 }
 
 /// Gives entries their declared names, everywhere inside.
-pub(super) fn rename(node: &Node, value: &mut Value, mended: &mut Vec<(String, String)>) {
+pub(super) fn rename(node: &SchemaNode, value: &mut Value, mended: &mut Vec<(String, String)>) {
     match value {
         Value::Object(map) => {
             let strange: Vec<String> = map.keys().filter(|key| !node.properties.contains_key(*key)).cloned().collect();
@@ -68,7 +68,7 @@ pub(super) fn rename(node: &Node, value: &mut Value, mended: &mut Vec<(String, S
 }
 
 /// The value in the kind that the schema wants, where it has another and stands for exactly one of that.
-fn meant(node: &Node, value: &Value) -> Option<Value> {
+fn meant(node: &SchemaNode, value: &Value) -> Option<Value> {
     if admits(node, value) {
         return None;
     }
@@ -86,8 +86,8 @@ fn meant(node: &Node, value: &Value) -> Option<Value> {
 }
 
 /// Whether a value is of a kind that may stand there. A number with a fraction may: it is rounded.
-fn admits(node: &Node, value: &Value) -> bool {
-    let fits = |kind: &Kind| kind.admits(value) || (value.is_number() && *kind == Kind::Integer);
+fn admits(node: &SchemaNode, value: &Value) -> bool {
+    let fits = |kind: &ValueKind| kind.admits(value) || (value.is_number() && *kind == ValueKind::Integer);
     node.kinds.is_empty() || node.kinds.iter().any(fits)
 }
 

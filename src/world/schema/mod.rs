@@ -1,8 +1,8 @@
 //! Schemas: what may stand below one root of `vars`.
 //!
-//! A schema is a subset of JSON Schema, read once into [`Node`]s (`read.rs`) so that the fold can clamp and check only
+//! A schema is a subset of JSON Schema, read once into [`SchemaNode`]s (`read.rs`) so that the fold can clamp and check only
 //! the place it touches (`conform.rs`). A keyword that is not known is refused when the schema is read: none passes
-//! silently. [`Rules`] are the schemas in force at a node, each governing its own root.
+//! silently. [`SchemaSet`] are the schemas in force at a node, each governing its own root.
 //!
 //! What it understands: `type`, `enum` and `const` (of plain values), `minimum`, `maximum`, `exclusiveMinimum`,
 //! `exclusiveMaximum`, `minLength`, `maxLength`, `pattern`, `properties`, `additionalProperties`, `required`, `items`,
@@ -10,7 +10,7 @@
 //! local `$ref`s that do not go in a circle, `$schema` and `$comment` (both without effect), and the hints `x-ui`,
 //! `x-visible` and `x-search`; `x-computed` (`computed.rs`, and in which order in `follow.rs`) and `x-prototype`.
 //!
-//! To add a keyword: its name in `keywords.rs`, a field of [`Node`], its reading in `read.rs`, its check in
+//! To add a keyword: its name in `keywords.rs`, a field of [`SchemaNode`], its reading in `read.rs`, its check in
 //! `conform.rs`, and a line in the tables of `tests.rs`.
 
 mod computed;
@@ -35,12 +35,12 @@ use serde_json::{Map, Value};
 
 use super::{Pointer, canonical};
 
-pub(super) use conform::{Conform, Finding, Name, counted, read_only_kept};
-pub(super) use follow::{Follower, Step, meant};
+pub(super) use conform::{PathName, ValueConformer, ValueProblem, counted, read_only_kept};
+pub(super) use follow::{ComputedField, SchemaStep, meant};
 pub use hopeless::{TWO_VALUES, is_second_value};
-pub(super) use node::Spot;
-pub use node::{Kind, Node};
-pub use rules::Rules;
+pub(super) use node::SchemaRule;
+pub use node::{SchemaNode, ValueKind};
+pub use rules::SchemaSet;
 
 /// Why a schema cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -61,8 +61,8 @@ fn prefix(path: &Pointer) -> String {
 pub struct Schema {
     source: Value,
     hash: String,
-    top: Arc<Node>,
-    followers: Arc<[Follower]>,
+    top: Arc<SchemaNode>,
+    followers: Arc<[ComputedField]>,
 }
 
 impl PartialEq for Schema {
@@ -100,7 +100,7 @@ impl Schema {
     }
 
     /// The computed values, each after those it follows from.
-    pub(super) fn followers(&self) -> &[Follower] {
+    pub(super) fn followers(&self) -> &[ComputedField] {
         &self.followers
     }
 
@@ -110,7 +110,7 @@ impl Schema {
         !self.followers.is_empty()
             && keys.iter().any(|key| {
                 node = node.and_then(|node| node.below(key));
-                node.is_some_and(Node::is_computed)
+                node.is_some_and(SchemaNode::is_computed)
             })
     }
 
@@ -139,7 +139,7 @@ impl Schema {
     /// Says what does not fit, and where.
     pub fn fit(&self, value: &mut Value) -> Result<(), String> {
         lenient::settle(self.top(), value);
-        let found = conform::Conform::new(&[], &mut Vec::new()).value(self.top(), value);
+        let found = conform::ValueConformer::new(&[], &mut Vec::new()).value(self.top(), value);
         found.map_err(|finding| match finding.path.keys() {
             // It is no world that something is missing in.
             [] => finding.message.trim_start_matches("the world: ").to_owned(),
@@ -154,13 +154,13 @@ impl Schema {
     }
 
     /// The rule for the root itself.
-    pub fn top(&self) -> &Node {
+    pub fn top(&self) -> &SchemaNode {
         &self.top
     }
 
     /// The rule for the place that these keys lead to, seen from the root: through declared properties, the rule for
     /// all others, or the items of a list. `None` where the schema says nothing or allows nothing.
-    pub fn at(&self, keys: &[String]) -> Option<&Node> {
+    pub fn at(&self, keys: &[String]) -> Option<&SchemaNode> {
         keys.iter().try_fold(self.top(), |node, key| node.below(key))
     }
 
@@ -168,27 +168,27 @@ impl Schema {
     pub fn judge(&self, keys: &[String], value: &Value) -> Vec<String> {
         let Some(node) = self.at(keys) else { return Vec::new() };
         let mut notes = Vec::new();
-        let refused = conform::Conform::new(keys, &mut notes).value(node, &mut value.clone()).err();
+        let refused = conform::ValueConformer::new(keys, &mut notes).value(node, &mut value.clone()).err();
         // What entries begin with is filled in before they are looked at.
         let above = keys.split_last().and_then(|(_, above)| self.at(above));
-        let begins = above.is_some_and(Node::has_prototypes) || node.has_prototypes();
+        let begins = above.is_some_and(SchemaNode::has_prototypes) || node.has_prototypes();
         let findings = notes.into_iter().chain(refused.filter(|_| !begins));
         findings.map(|finding| finding.message).collect()
     }
 
     /// The declared leaves in document order, with their paths seen from the root. A leaf is what declares no
     /// properties of its own: a plain value, a list, or a map of like things.
-    pub fn leaves(&self) -> impl Iterator<Item = (Pointer, &Node)> {
+    pub fn leaves(&self) -> impl Iterator<Item = (Pointer, &SchemaNode)> {
         self.walk(|_| true)
     }
 
     /// The leaves that players may see whatever happens: none that is, or lies inside, something with `x-visible: false` or with
     /// a condition there.
-    pub fn visible_leaves(&self) -> impl Iterator<Item = (Pointer, &Node)> {
-        self.walk(Node::is_visible)
+    pub fn visible_leaves(&self) -> impl Iterator<Item = (Pointer, &SchemaNode)> {
+        self.walk(SchemaNode::is_visible)
     }
 
-    fn walk(&self, enter: impl Fn(&Node) -> bool) -> impl Iterator<Item = (Pointer, &Node)> {
+    fn walk(&self, enter: impl Fn(&SchemaNode) -> bool) -> impl Iterator<Item = (Pointer, &SchemaNode)> {
         let mut leaves = Vec::new();
         let mut open = vec![(Pointer::default(), self.top())];
         while let Some((path, node)) = open.pop() {

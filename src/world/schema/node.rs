@@ -6,12 +6,12 @@ use indexmap::IndexMap;
 use regex::Regex;
 use serde_json::{Map, Number, Value};
 
-use super::computed::Computed;
+use super::computed::ComputedExpr;
 use crate::world::{Condition, number, pointer};
 
 /// A type that a value may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// `null`.
     Null,
     /// `true` or `false`.
@@ -28,7 +28,7 @@ pub enum Kind {
     Object,
 }
 
-impl Kind {
+impl ValueKind {
     /// The word for it in a schema.
     pub fn word(self) -> &'static str {
         match self {
@@ -84,23 +84,23 @@ impl Kind {
 
 /// One end of a range.
 #[derive(Debug, Clone)]
-pub(super) struct Bound {
+pub(super) struct NumberBound {
     pub number: Number,
     pub exclusive: bool,
 }
 
 /// What may stand where nothing is declared.
 #[derive(Debug, Clone, Default)]
-pub(super) enum Others {
+pub(super) enum AdditionalProperties {
     #[default]
     Anything,
     Nothing,
-    Like(Arc<Node>),
+    Like(Arc<SchemaNode>),
 }
 
 /// Who may see a value besides scripts.
 #[derive(Debug, Clone, Default)]
-pub(super) enum Seen {
+pub(super) enum ValueVisibility {
     #[default]
     Always,
     Never,
@@ -110,38 +110,38 @@ pub(super) enum Seen {
 
 /// How long something may be.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Span {
+pub(super) struct LengthRange {
     pub least: Option<usize>,
     pub most: Option<usize>,
 }
 
 /// The rule for one place: what may stand there, and hints for those who show it.
 #[derive(Debug, Clone, Default)]
-pub struct Node {
+pub struct SchemaNode {
     /// Empty = any.
-    pub(super) kinds: Vec<Kind>,
+    pub(super) kinds: Vec<ValueKind>,
     /// Plain values only, so that a change inside something never has to look at the whole again.
     pub(super) choices: Option<Vec<Value>>,
-    pub(super) low: Option<Bound>,
-    pub(super) high: Option<Bound>,
+    pub(super) low: Option<NumberBound>,
+    pub(super) high: Option<NumberBound>,
     /// In characters.
-    pub(super) text: Span,
+    pub(super) text: LengthRange,
     pub(super) pattern: Option<Regex>,
-    pub(super) properties: IndexMap<String, Arc<Node>>,
-    pub(super) others: Others,
+    pub(super) properties: IndexMap<String, Arc<SchemaNode>>,
+    pub(super) others: AdditionalProperties,
     pub(super) required: Vec<String>,
-    pub(super) items: Option<Arc<Node>>,
-    pub(super) length: Span,
+    pub(super) items: Option<Arc<SchemaNode>>,
+    pub(super) length: LengthRange,
     pub(super) unique: bool,
     pub(super) read_only: bool,
     pub(super) default: Option<Value>,
     pub(super) title: Option<String>,
     pub(super) description: Option<String>,
     pub(super) ui: Option<Value>,
-    pub(super) seen: Seen,
+    pub(super) seen: ValueVisibility,
     pub(super) searched: bool,
     /// What it follows from.
-    pub(super) computed: Option<Arc<Computed>>,
+    pub(super) computed: Option<Arc<ComputedExpr>>,
     /// Whether something inside is computed.
     pub(super) computes: bool,
     /// Whether something inside may not be seen by everybody, or not yet.
@@ -160,16 +160,16 @@ pub struct Node {
 
 /// What a schema says about one place.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::world) enum Spot<'r> {
+pub(in crate::world) enum SchemaRule<'r> {
     /// Nothing: any JSON may stand there.
     Free,
     /// A rule.
-    Ruled(&'r Node),
+    Ruled(&'r SchemaNode),
     /// That nothing may stand there.
     Closed,
 }
 
-impl<'r> Spot<'r> {
+impl<'r> SchemaRule<'r> {
     /// What it says about a key or a list position inside.
     pub fn step(self, key: &str, in_list: bool) -> Self {
         match self {
@@ -180,19 +180,19 @@ impl<'r> Spot<'r> {
     }
 
     /// The rule, if there is one.
-    pub fn node(self) -> Option<&'r Node> {
+    pub fn node(self) -> Option<&'r SchemaNode> {
         if let Self::Ruled(node) = self { Some(node) } else { None }
     }
 }
 
-impl Node {
+impl SchemaNode {
     /// What is said about an entry of a map.
-    pub(super) fn entry(&self, key: &str) -> Spot<'_> {
+    pub(super) fn entry(&self, key: &str) -> SchemaRule<'_> {
         match (self.properties.get(key), &self.others) {
-            (Some(node), _) => Spot::Ruled(node),
-            (None, Others::Like(node)) => Spot::Ruled(node),
-            (None, Others::Anything) => Spot::Free,
-            (None, Others::Nothing) => Spot::Closed,
+            (Some(node), _) => SchemaRule::Ruled(node),
+            (None, AdditionalProperties::Like(node)) => SchemaRule::Ruled(node),
+            (None, AdditionalProperties::Anything) => SchemaRule::Free,
+            (None, AdditionalProperties::Nothing) => SchemaRule::Closed,
         }
     }
 
@@ -240,7 +240,7 @@ impl Node {
 
     /// Whether only whole numbers may stand here.
     pub(super) fn is_integral(&self) -> bool {
-        self.kinds.contains(&Kind::Integer) && !self.kinds.contains(&Kind::Number)
+        self.kinds.contains(&ValueKind::Integer) && !self.kinds.contains(&ValueKind::Number)
     }
 
     /// Whether a list here must keep a value apart from its others.
@@ -264,7 +264,7 @@ impl Node {
     }
 
     /// The types a value may have; none listed = any.
-    pub fn kinds(&self) -> &[Kind] {
+    pub fn kinds(&self) -> &[ValueKind] {
         &self.kinds
     }
 
@@ -290,12 +290,12 @@ impl Node {
 
     /// The rule for every key that is not declared: this is a map of like things.
     pub fn like(&self) -> Option<&Self> {
-        if let Others::Like(node) = &self.others { Some(node) } else { None }
+        if let AdditionalProperties::Like(node) = &self.others { Some(node) } else { None }
     }
 
     /// Whether nothing but the declared keys may stand in a map here.
     pub fn is_closed(&self) -> bool {
-        matches!(self.others, Others::Nothing)
+        matches!(self.others, AdditionalProperties::Nothing)
     }
 
     /// The rule for the values of a list.
@@ -325,7 +325,7 @@ impl Node {
 
     /// `x-visible`: whether players may see it whatever happens; true unless said otherwise.
     pub fn is_visible(&self) -> bool {
-        matches!(self.seen, Seen::Always)
+        matches!(self.seen, ValueVisibility::Always)
     }
 
     /// `x-search`: whether messages are found by its value; false unless said otherwise.

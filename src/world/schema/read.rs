@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Number, Value};
 
-use super::computed::Computed;
-use super::conform::Conform;
-use super::node::{Bound, Kind, Node, Others, Seen};
+use super::computed::ComputedExpr;
+use super::conform::ValueConformer;
+use super::node::{AdditionalProperties, NumberBound, SchemaNode, ValueKind, ValueVisibility};
 use super::{SchemaError, keywords};
 use crate::world::{Condition, Pointer, canonical, number};
 
@@ -33,7 +33,7 @@ const BESIDE_REF: [&str; 10] =
 
 /// The canonical text of a schema that is neither too big nor too deep.
 pub(super) fn bounded_text(source: &Value) -> Result<String, SchemaError> {
-    let top = Trail(None, "");
+    let top = SchemaPath(None, "");
     if !is_at_most(source, MAX_JSON_DEPTH) {
         return top.fails(format!("the schema is too deep: it goes at most {MAX_DEPTH} levels down"));
     }
@@ -45,14 +45,14 @@ pub(super) fn bounded_text(source: &Value) -> Result<String, SchemaError> {
 }
 
 /// Reads a whole schema.
-pub(super) fn schema(source: &Value) -> Result<Arc<Node>, SchemaError> {
-    let top = Trail(None, "");
+pub(super) fn schema(source: &Value) -> Result<Arc<SchemaNode>, SchemaError> {
+    let top = SchemaPath(None, "");
     let definitions = match source.get("$defs") {
         None => None,
         Some(Value::Object(definitions)) => Some(definitions),
         Some(_) => return top.at("$defs").fails("a map of names to schemas is expected"),
     };
-    let mut reader = Reader { definitions, ready: HashMap::new(), open: Vec::new(), depth: 0, patterns: 0 };
+    let mut reader = SchemaParser { definitions, ready: HashMap::new(), open: Vec::new(), depth: 0, patterns: 0 };
     for name in definitions.into_iter().flat_map(Map::keys) {
         reader.definition(name, &top)?;
     }
@@ -74,9 +74,9 @@ fn is_at_most(value: &Value, depth: usize) -> bool {
 
 /// A place in the schema, as a chain back to the top.
 #[derive(Clone, Copy)]
-struct Trail<'t>(Option<&'t Trail<'t>>, &'t str);
+struct SchemaPath<'t>(Option<&'t SchemaPath<'t>>, &'t str);
 
-impl<'t> Trail<'t> {
+impl<'t> SchemaPath<'t> {
     fn at(&'t self, key: &'t str) -> Self {
         Self(Some(self), key)
     }
@@ -98,16 +98,16 @@ impl<'t> Trail<'t> {
     }
 }
 
-struct Reader<'s> {
+struct SchemaParser<'s> {
     definitions: Option<&'s Map<String, Value>>,
-    ready: HashMap<&'s str, Arc<Node>>,
+    ready: HashMap<&'s str, Arc<SchemaNode>>,
     open: Vec<&'s str>,
     depth: usize,
     patterns: usize,
 }
 
-impl<'s> Reader<'s> {
-    fn node(&mut self, source: &'s Value, trail: &Trail<'_>) -> Result<Arc<Node>, SchemaError> {
+impl<'s> SchemaParser<'s> {
+    fn node(&mut self, source: &'s Value, trail: &SchemaPath<'_>) -> Result<Arc<SchemaNode>, SchemaError> {
         self.depth = self.depth.saturating_add(1);
         if self.depth > MAX_OPEN {
             return trail.fails(format!("the schema goes more than {MAX_DEPTH} levels down"));
@@ -117,9 +117,9 @@ impl<'s> Reader<'s> {
         Ok(node)
     }
 
-    fn one(&mut self, source: &'s Value, trail: &Trail<'_>) -> Result<Arc<Node>, SchemaError> {
+    fn one(&mut self, source: &'s Value, trail: &SchemaPath<'_>) -> Result<Arc<SchemaNode>, SchemaError> {
         let Value::Object(map) = source else { return trail.fails("a schema is an object") };
-        let mut node = if map.contains_key("$ref") { self.referred(map, trail)? } else { Node::default() };
+        let mut node = if map.contains_key("$ref") { self.referred(map, trail)? } else { SchemaNode::default() };
         for (word, value) in map {
             self.keyword(&mut node, word, value, &trail.at(word))?;
         }
@@ -134,7 +134,13 @@ impl<'s> Reader<'s> {
         Ok(Arc::new(node))
     }
 
-    fn keyword(&mut self, node: &mut Node, word: &str, value: &'s Value, at: &Trail<'_>) -> Result<(), SchemaError> {
+    fn keyword(
+        &mut self,
+        node: &mut SchemaNode,
+        word: &str,
+        value: &'s Value,
+        at: &SchemaPath<'_>,
+    ) -> Result<(), SchemaError> {
         match word {
             "type" => node.kinds = kinds(value, at)?,
             "enum" | "const" if node.choices.is_some() => return at.fails("either \"enum\" or \"const\", not both"),
@@ -155,12 +161,12 @@ impl<'s> Reader<'s> {
             "items" => node.items = Some(self.node(value, at)?),
             "uniqueItems" => node.unique = flag(value, at)?,
             "x-computed" => {
-                let computed = Computed::read(value).map_err(|why| at.error(why))?;
+                let computed = ComputedExpr::read(value).map_err(|why| at.error(why))?;
                 node.computed = Some(Arc::new(computed));
             }
             // It is read when the rest is known.
             "$ref" | "x-prototype" => {}
-            "$defs" if at.0.is_some_and(Trail::is_top) => {}
+            "$defs" if at.0.is_some_and(SchemaPath::is_top) => {}
             "$defs" => return at.fails("\"$defs\" stands at the top of the schema"),
             "$schema" | "$comment" => _ = text(value, at)?,
             _ => return hint(node, word, value, at),
@@ -168,7 +174,7 @@ impl<'s> Reader<'s> {
         Ok(())
     }
 
-    fn pattern(&mut self, value: &Value, at: &Trail<'_>) -> Result<regex::Regex, SchemaError> {
+    fn pattern(&mut self, value: &Value, at: &SchemaPath<'_>) -> Result<regex::Regex, SchemaError> {
         self.patterns = self.patterns.saturating_add(1);
         if self.patterns > MAX_PATTERNS {
             return at.fails(format!("a schema has at most {MAX_PATTERNS} patterns"));
@@ -178,7 +184,7 @@ impl<'s> Reader<'s> {
         built.map_err(|error| at.error(format!("not a pattern that can be used: {error}")))
     }
 
-    fn properties(&mut self, node: &mut Node, value: &'s Value, at: &Trail<'_>) -> Result<(), SchemaError> {
+    fn properties(&mut self, node: &mut SchemaNode, value: &'s Value, at: &SchemaPath<'_>) -> Result<(), SchemaError> {
         let Value::Object(map) = value else { return at.fails("a map of keys to schemas is expected") };
         for (key, source) in map {
             node.properties.insert(key.clone(), self.node(source, &at.at(key))?);
@@ -186,16 +192,16 @@ impl<'s> Reader<'s> {
         Ok(())
     }
 
-    fn others(&mut self, value: &'s Value, at: &Trail<'_>) -> Result<Others, SchemaError> {
+    fn others(&mut self, value: &'s Value, at: &SchemaPath<'_>) -> Result<AdditionalProperties, SchemaError> {
         match value {
-            Value::Bool(true) => Ok(Others::Anything),
-            Value::Bool(false) => Ok(Others::Nothing),
-            Value::Object(_) => Ok(Others::Like(self.node(value, at)?)),
+            Value::Bool(true) => Ok(AdditionalProperties::Anything),
+            Value::Bool(false) => Ok(AdditionalProperties::Nothing),
+            Value::Object(_) => Ok(AdditionalProperties::Like(self.node(value, at)?)),
             _ => at.fails("true, false or a schema is expected"),
         }
     }
 
-    fn referred(&mut self, map: &'s Map<String, Value>, trail: &Trail<'_>) -> Result<Node, SchemaError> {
+    fn referred(&mut self, map: &'s Map<String, Value>, trail: &SchemaPath<'_>) -> Result<SchemaNode, SchemaError> {
         if let Some(word) = map.keys().find(|word| *word != "$ref" && !BESIDE_REF.contains(&word.as_str())) {
             let allowed = BESIDE_REF.join(", ");
             return trail.at(word).fails(format!("beside \"$ref\" only these may stand: {allowed}"));
@@ -208,7 +214,7 @@ impl<'s> Reader<'s> {
         Ok(self.definition(&name, &at)?.as_ref().clone())
     }
 
-    fn definition(&mut self, name: &str, asked_at: &Trail<'_>) -> Result<Arc<Node>, SchemaError> {
+    fn definition(&mut self, name: &str, asked_at: &SchemaPath<'_>) -> Result<Arc<SchemaNode>, SchemaError> {
         let Some((name, source)) = self.definitions.and_then(|all| all.get_key_value(name)) else {
             return asked_at.fails(format!("there is no \"{name}\" in \"$defs\""));
         };
@@ -219,7 +225,7 @@ impl<'s> Reader<'s> {
             return asked_at.fails(format!("\"{name}\" refers to itself; references may not go in a circle"));
         }
         self.open.push(name);
-        let top = Trail(None, "");
+        let top = SchemaPath(None, "");
         let node = self.node(source, &top.at("$defs").at(name))?;
         self.open.pop();
         self.ready.insert(name, Arc::clone(&node));
@@ -228,7 +234,7 @@ impl<'s> Reader<'s> {
 }
 
 /// Hints and words for people.
-fn hint(node: &mut Node, word: &str, value: &Value, at: &Trail<'_>) -> Result<(), SchemaError> {
+fn hint(node: &mut SchemaNode, word: &str, value: &Value, at: &SchemaPath<'_>) -> Result<(), SchemaError> {
     match word {
         "default" => node.default = Some(value.clone()),
         "readOnly" => node.read_only = flag(value, at)?,
@@ -244,7 +250,7 @@ fn hint(node: &mut Node, word: &str, value: &Value, at: &Trail<'_>) -> Result<()
 }
 
 /// Puts together what the keywords said and finds what nothing could ever meet.
-fn finish(node: &mut Node, trail: &Trail<'_>) -> Result<(), SchemaError> {
+fn finish(node: &mut SchemaNode, trail: &SchemaPath<'_>) -> Result<(), SchemaError> {
     if node.is_integral() {
         // So that a bound of an integer is itself one, and clamping to it always works.
         node.low = node.low.take().map(|bound| whole(bound, number::ceil, "1"));
@@ -264,9 +270,9 @@ fn finish(node: &mut Node, trail: &Trail<'_>) -> Result<(), SchemaError> {
     if node.unique && !node.items.as_ref().is_some_and(|items| is_plain(items)) {
         return trail.fails("\"uniqueItems\" needs \"items\" whose \"type\" is neither array nor object");
     }
-    let inner: Vec<&Arc<Node>> = node.properties.values().chain(like(&node.others)).collect();
+    let inner: Vec<&Arc<SchemaNode>> = node.properties.values().chain(like(&node.others)).collect();
     node.guards = inner.iter().any(|child| child.read_only || child.guards);
-    let seen = |child: &Arc<Node>| matches!(child.seen, Seen::Always) && !child.conceals;
+    let seen = |child: &Arc<SchemaNode>| matches!(child.seen, ValueVisibility::Always) && !child.conceals;
     node.conceals = !inner.iter().copied().chain(&node.items).all(seen);
     node.prototypes = inner.iter().any(|child| child.prototypes);
     node.computes = inner.iter().copied().chain(&node.items).any(|child| child.computed.is_some() || child.computes);
@@ -279,8 +285,8 @@ fn finish(node: &mut Node, trail: &Trail<'_>) -> Result<(), SchemaError> {
 }
 
 /// What an entry of a map of like things begins with: as it is written, or every default that is declared for it.
-fn prototype(node: &Node, begins: &Value, at: &Trail<'_>) -> Result<Map<String, Value>, SchemaError> {
-    let Some(like) = like(&node.others).filter(|like| like.kinds == [Kind::Object]) else {
+fn prototype(node: &SchemaNode, begins: &Value, at: &SchemaPath<'_>) -> Result<Map<String, Value>, SchemaError> {
+    let Some(like) = like(&node.others).filter(|like| like.kinds == [ValueKind::Object]) else {
         return at.fails("a map of like things is expected here: \"additionalProperties\" with \"type\": \"object\"");
     };
     let begins = match begins {
@@ -292,7 +298,7 @@ fn prototype(node: &Node, begins: &Value, at: &Trail<'_>) -> Result<Map<String, 
         let at = at.at(key);
         let mut notes = Vec::new();
         let refused =
-            Conform::new(std::slice::from_ref(key), &mut notes).spot(like.entry(key), &mut value.clone()).err();
+            ValueConformer::new(std::slice::from_ref(key), &mut notes).spot(like.entry(key), &mut value.clone()).err();
         if let Some(finding) = refused.into_iter().chain(notes).next() {
             return at.fails(format!("it breaks the schema of an entry: {}", finding.message));
         }
@@ -304,8 +310,8 @@ fn prototype(node: &Node, begins: &Value, at: &Trail<'_>) -> Result<Map<String, 
 }
 
 /// The defaults of the declared keys, and of those inside.
-pub(super) fn defaults(node: &Node) -> Map<String, Value> {
-    let one = |(key, child): (&String, &Arc<Node>)| {
+pub(super) fn defaults(node: &SchemaNode) -> Map<String, Value> {
+    let one = |(key, child): (&String, &Arc<SchemaNode>)| {
         let inner = || Some(Value::Object(defaults(child))).filter(|inner| inner != &Value::Object(Map::new()));
         let value = child.default.clone().or_else(inner).filter(|_| !child.is_computed())?;
         Some((key.clone(), value))
@@ -314,82 +320,92 @@ pub(super) fn defaults(node: &Node) -> Map<String, Value> {
 }
 
 /// `x-visible`: true, false, or the condition from which on it is seen.
-fn seen(value: &Value, at: &Trail<'_>) -> Result<Seen, SchemaError> {
+fn seen(value: &Value, at: &SchemaPath<'_>) -> Result<ValueVisibility, SchemaError> {
     match value {
-        Value::Bool(true) => Ok(Seen::Always),
-        Value::Bool(false) => Ok(Seen::Never),
+        Value::Bool(true) => Ok(ValueVisibility::Always),
+        Value::Bool(false) => Ok(ValueVisibility::Never),
         Value::String(text) => match Condition::read(text) {
-            Ok(condition) => Ok(Seen::When(Arc::new(condition))),
+            Ok(condition) => Ok(ValueVisibility::When(Arc::new(condition))),
             Err(why) => at.fails(why.replace('`', "\"")),
         },
         _ => at.fails("true, false, or a condition like \"affinity >= 20\" is expected"),
     }
 }
 
-fn like(others: &Others) -> Option<&Arc<Node>> {
-    if let Others::Like(node) = others { Some(node) } else { None }
+fn like(others: &AdditionalProperties) -> Option<&Arc<SchemaNode>> {
+    if let AdditionalProperties::Like(node) = others { Some(node) } else { None }
 }
 
-fn is_plain(node: &Node) -> bool {
+fn is_plain(node: &SchemaNode) -> bool {
     !node.kinds.is_empty() && node.kinds.iter().all(|kind| kind.is_plain())
 }
 
-fn whole(bound: Bound, inwards: fn(&Number) -> Number, next: &str) -> Bound {
+fn whole(bound: NumberBound, inwards: fn(&Number) -> Number, next: &str) -> NumberBound {
     let number = inwards(&bound.number);
     let moved = bound.exclusive && number::is_integer(&bound.number);
     let stepped = if moved { next.parse().ok().and_then(|next| number::add(&number, &next).ok()) } else { None };
     // Where one step further cannot be written, the bound stays as it was said.
-    Bound { exclusive: moved && stepped.is_none(), number: stepped.unwrap_or(number) }
+    NumberBound { exclusive: moved && stepped.is_none(), number: stepped.unwrap_or(number) }
 }
 
 /// A default that does not fit its own schema is a mistake of the author, said at once.
-fn check_default(node: &Node, default: &Value, at: &Trail<'_>) -> Result<(), SchemaError> {
+fn check_default(node: &SchemaNode, default: &Value, at: &SchemaPath<'_>) -> Result<(), SchemaError> {
     let mut notes = Vec::new();
-    let refused = Conform::new(&["default".to_owned()], &mut notes).value(node, &mut default.clone()).err();
+    let refused = ValueConformer::new(&["default".to_owned()], &mut notes).value(node, &mut default.clone()).err();
     match refused.into_iter().chain(notes).next() {
         Some(finding) => at.fails(format!("the default breaks its own schema: {}", finding.message)),
         None => Ok(()),
     }
 }
 
-fn kinds(value: &Value, at: &Trail<'_>) -> Result<Vec<Kind>, SchemaError> {
+fn kinds(value: &Value, at: &SchemaPath<'_>) -> Result<Vec<ValueKind>, SchemaError> {
     let words = if let Value::Array(list) = value { list.as_slice() } else { std::slice::from_ref(value) };
-    let kinds: Option<Vec<Kind>> = words.iter().map(|word| word.as_str().and_then(kind)).collect();
+    let kinds: Option<Vec<ValueKind>> = words.iter().map(|word| word.as_str().and_then(kind)).collect();
     match kinds {
         Some(kinds) if !kinds.is_empty() => Ok(kinds),
         _ => at.fails("one of null, boolean, integer, number, string, array, object, or a list of them, is expected"),
     }
 }
 
-fn kind(word: &str) -> Option<Kind> {
-    let all = [Kind::Null, Kind::Boolean, Kind::Integer, Kind::Number, Kind::String, Kind::Array, Kind::Object];
+fn kind(word: &str) -> Option<ValueKind> {
+    let all = [
+        ValueKind::Null,
+        ValueKind::Boolean,
+        ValueKind::Integer,
+        ValueKind::Number,
+        ValueKind::String,
+        ValueKind::Array,
+        ValueKind::Object,
+    ];
     all.into_iter().find(|kind| kind.word() == word)
 }
 
-fn choices(value: &Value, at: &Trail<'_>) -> Result<Vec<Value>, SchemaError> {
+fn choices(value: &Value, at: &SchemaPath<'_>) -> Result<Vec<Value>, SchemaError> {
     match value {
         Value::Array(list) if !list.is_empty() => list.iter().map(|value| plain(value, at)).collect(),
         _ => at.fails("a list of at least one value is expected"),
     }
 }
 
-fn plain(value: &Value, at: &Trail<'_>) -> Result<Value, SchemaError> {
-    if Kind::of(value).is_plain() {
+fn plain(value: &Value, at: &SchemaPath<'_>) -> Result<Value, SchemaError> {
+    if ValueKind::of(value).is_plain() {
         Ok(value.clone())
     } else {
         at.fails("only texts, numbers, true, false and null may be listed")
     }
 }
 
-fn bound(value: &Value, exclusive: bool, at: &Trail<'_>) -> Result<Bound, SchemaError> {
+fn bound(value: &Value, exclusive: bool, at: &SchemaPath<'_>) -> Result<NumberBound, SchemaError> {
     match value {
-        Value::Number(number) if number::is_within_reach(number) => Ok(Bound { number: number.clone(), exclusive }),
+        Value::Number(number) if number::is_within_reach(number) => {
+            Ok(NumberBound { number: number.clone(), exclusive })
+        }
         _ => at.fails("a number is expected"),
     }
 }
 
 /// Keeps the stricter of two bounds: the one on the `inner` side of the other.
-fn tighten(end: &mut Option<Bound>, new: Bound, inner: std::cmp::Ordering) {
+fn tighten(end: &mut Option<NumberBound>, new: NumberBound, inner: std::cmp::Ordering) {
     let stricter = end.as_ref().is_none_or(|old| {
         let order = number::compare(&new.number, &old.number);
         order == inner || (order.is_eq() && new.exclusive)
@@ -399,20 +415,20 @@ fn tighten(end: &mut Option<Bound>, new: Bound, inner: std::cmp::Ordering) {
     }
 }
 
-fn count(value: &Value, at: &Trail<'_>) -> Result<usize, SchemaError> {
+fn count(value: &Value, at: &SchemaPath<'_>) -> Result<usize, SchemaError> {
     let count = value.as_u64().and_then(|count| usize::try_from(count).ok());
     count.ok_or_else(|| at.error("a whole number from 0 is expected"))
 }
 
-fn names(value: &Value, at: &Trail<'_>) -> Result<Vec<String>, SchemaError> {
+fn names(value: &Value, at: &SchemaPath<'_>) -> Result<Vec<String>, SchemaError> {
     let names = value.as_array().and_then(|list| list.iter().map(|name| name.as_str().map(str::to_owned)).collect());
     names.ok_or_else(|| at.error("a list of keys is expected"))
 }
 
-fn flag(value: &Value, at: &Trail<'_>) -> Result<bool, SchemaError> {
+fn flag(value: &Value, at: &SchemaPath<'_>) -> Result<bool, SchemaError> {
     value.as_bool().ok_or_else(|| at.error("true or false is expected"))
 }
 
-fn text(value: &Value, at: &Trail<'_>) -> Result<String, SchemaError> {
+fn text(value: &Value, at: &SchemaPath<'_>) -> Result<String, SchemaError> {
     value.as_str().map(str::to_owned).ok_or_else(|| at.error("a text is expected"))
 }

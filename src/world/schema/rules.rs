@@ -9,11 +9,11 @@ use crate::world::{Pointer, World};
 
 /// The schemas in force at a node, each governing exactly its own root; roots do not nest.
 #[derive(Debug, Clone, Default)]
-pub struct Rules {
+pub struct SchemaSet {
     roots: Vec<(Pointer, Arc<Schema>)>,
 }
 
-impl Rules {
+impl SchemaSet {
     /// Rules from roots and their schemas.
     ///
     /// # Errors

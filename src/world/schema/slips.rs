@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::SchemaError;
 use super::keywords;
-use super::node::Kind;
+use super::node::ValueKind;
 use super::parts;
 use crate::world::Pointer;
 
@@ -40,9 +40,9 @@ fn ruled_out(map: &Map<String, Value>, at: &Pointer) -> Vec<SchemaError> {
         Some(Value::String(one)) => vec![one.as_str()],
         _ => return Vec::new(),
     };
-    let is_number = |word: &str| word == Kind::Integer.word() || word == Kind::Number.word();
+    let is_number = |word: &str| word == ValueKind::Integer.word() || word == ValueKind::Number.word();
     let fits = |value: &Value| {
-        let own = Kind::of(value).word();
+        let own = ValueKind::of(value).word();
         kinds.iter().any(|kind| *kind == own || (is_number(kind) && is_number(own)))
     };
     let listed = map.get("enum").and_then(Value::as_array).into_iter().flatten().enumerate();

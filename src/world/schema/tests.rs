@@ -50,7 +50,7 @@ fn walks_through_properties_maps_of_like_things_and_lists() {
 #[test]
 fn leaves_come_in_document_order() {
     let schema = schema();
-    let names = |leaves: &mut dyn Iterator<Item = (Pointer, &Node)>| {
+    let names = |leaves: &mut dyn Iterator<Item = (Pointer, &SchemaNode)>| {
         leaves.map(|(path, _)| path.to_string()).collect::<Vec<_>>()
     };
     let all = ["/hp", "/place/room", "/place/secret", "/friends", "/pack", "/plans/next"];
@@ -182,7 +182,7 @@ fn references_are_local_and_go_in_no_circle() {
     );
     check(json!({"properties": {"a": {"$defs": {}}}}), "/properties/a/$defs: \"$defs\" stands at the top");
     let escaped = json!({"$defs": {"a/~b": {"type": "string"}}, "$ref": "#/$defs/a~1~0b"});
-    assert_eq!(Schema::parse(escaped).unwrap().top().kinds(), [Kind::String]);
+    assert_eq!(Schema::parse(escaped).unwrap().top().kinds(), [ValueKind::String]);
 }
 
 /// A small text must not become a big schema: neither by depth, nor by references that multiply.
@@ -226,7 +226,7 @@ fn the_stricter_of_two_bounds_counts() {
 fn roots_do_not_nest() {
     let any = Arc::new(Schema::parse(json!({})).unwrap());
     let rules =
-        |roots: &[&str]| Rules::new(roots.iter().map(|root| (root.parse().unwrap(), Arc::clone(&any))).collect());
+        |roots: &[&str]| SchemaSet::new(roots.iter().map(|root| (root.parse().unwrap(), Arc::clone(&any))).collect());
     for nested in [["/a", "/a"], ["/a", "/a/b"], ["/a/b", "/a"], ["", "/a"]] {
         assert!(rules(&nested).unwrap_err().message.ends_with("roots do not nest"), "{nested:?}");
     }
@@ -235,7 +235,7 @@ fn roots_do_not_nest() {
     assert_eq!(governing("/a/b").as_deref(), Some("/a/b"));
     assert_eq!(governing("/a/c/x/y").as_deref(), Some("/a/c"));
     assert_eq!((governing("/a"), governing("/a/bb"), governing("")), (None, None, None));
-    assert!(Rules::default().roots().is_empty());
+    assert!(SchemaSet::default().roots().is_empty());
 }
 
 /// `hidden until`: a value shows itself where its condition holds.

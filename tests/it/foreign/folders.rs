@@ -1,7 +1,7 @@
 //! What lies in a folder or in an archive is taken as it is by itself: sessions of ours, archives, the data of SillyTavern, and
 //! all of it at once.
 
-use clotho::transfer::sillytavern::Wish;
+use clotho::transfer::sillytavern::ImportOptions;
 
 use super::*;
 use crate::sillytavern::command::clotho;
@@ -37,8 +37,8 @@ fn a_folder_of_sessions_brings_them_back() {
     folder.bytes("b.zip", &packed(&[("deep/two.clotho", &files[1])]));
     folder.bytes("cut.clotho", &files[0][..files[0].len() / 2]);
     let other = TestStore::new();
-    let dry = clotho::transfer::sillytavern::Wish { is_dry: true, ..wish(&other) };
-    let given = Given::Path(folder.path().to_owned());
+    let dry = clotho::transfer::sillytavern::ImportOptions { is_dry: true, ..wish(&other) };
+    let given = ImportSource::Path(folder.path().to_owned());
     let dry = other.block_on(import(other.store(), &other.ids, given, dry, |_| true)).unwrap();
     assert_eq!((dry.totals.sessions, dry.totals.messages, sessions(&other).len()), (2, 10, 0), "{}", dry.report);
     let arrived = taken(&other, folder.path());
@@ -179,8 +179,8 @@ fn a_look_knows_what_it_has_seen() {
     folder.file("c/Night.jsonl", &lines(&grown));
     let store = TestStore::new();
     let looked = |store: &TestStore| {
-        let wish = Wish { is_dry: true, ..wish(store) };
-        let given = Given::Path(folder.path().to_owned());
+        let wish = ImportOptions { is_dry: true, ..wish(store) };
+        let given = ImportSource::Path(folder.path().to_owned());
         store.block_on(import(store.store(), &store.ids, given, wish, |_| true)).unwrap()
     };
     let dry = looked(&store);

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use clotho::transfer::ImportError;
 use clotho::transfer::foreign::import;
-use clotho::transfer::sillytavern::{Arrived, Given};
+use clotho::transfer::sillytavern::{ForeignImportResult, ImportSource};
 use serde_json::{Value, json};
 
 use crate::sillytavern::wish;
@@ -19,16 +19,16 @@ use crate::support::data_root::DataRoot;
 use crate::support::test_store::TestStore;
 
 /// Takes a folder or a file in.
-fn taken(store: &TestStore, path: &Path) -> Arrived {
+fn taken(store: &TestStore, path: &Path) -> ForeignImportResult {
     tried(store, path).unwrap()
 }
 
-fn tried(store: &TestStore, path: &Path) -> Result<Arrived, ImportError> {
-    store.block_on(import(store.store(), &store.ids, Given::Path(path.to_owned()), wish(store), |_| true))
+fn tried(store: &TestStore, path: &Path) -> Result<ForeignImportResult, ImportError> {
+    store.block_on(import(store.store(), &store.ids, ImportSource::Path(path.to_owned()), wish(store), |_| true))
 }
 
 /// Takes one file with this in it in.
-fn taken_json(store: &TestStore, value: &Value) -> Arrived {
+fn taken_json(store: &TestStore, value: &Value) -> ForeignImportResult {
     let folder = DataRoot::bare();
     taken(store, &folder.file("file.json", &value.to_string()))
 }

@@ -1,7 +1,7 @@
 //! Programs whose chats are trees: every branch comes over, and the story stands where it was left.
 
 use clotho::clock::Time;
-use clotho::transfer::sillytavern::Wish;
+use clotho::transfer::sillytavern::ImportOptions;
 use clotho::tree::{Kind, Role};
 
 use super::*;
@@ -49,8 +49,9 @@ fn the_same_conversation_adds_nothing_and_a_grown_one_grows() {
     let both = json!([asked_twice(), other]);
     let folder = DataRoot::bare();
     let path = folder.file("conversations.json", &both.to_string());
-    let dry = Wish { is_dry: true, ..wish(&store) };
-    let told = store.block_on(import(store.store(), &store.ids, Given::Path(path.clone()), dry, |_| true)).unwrap();
+    let dry = ImportOptions { is_dry: true, ..wish(&store) };
+    let told =
+        store.block_on(import(store.store(), &store.ids, ImportSource::Path(path.clone()), dry, |_| true)).unwrap();
     assert_eq!(sessions(&store).len(), 0, "only looked at");
     assert_eq!(told.totals, taken(&store, &path).totals);
     assert_eq!(sessions(&store).len(), 2);

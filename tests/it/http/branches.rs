@@ -1,8 +1,8 @@
 //! Looking at several branches: which there are, how two differ, how values went along them.
 
 use clotho::ids::NodeId;
-use clotho::oplog::Act;
-use clotho::store::{Actor, Draft, Message};
+use clotho::oplog::OperationKind;
+use clotho::store::{Actor, MessageWrite, NodeDraft};
 use clotho::tree::{Kind, Role};
 
 use super::play::{Play, ids};
@@ -27,12 +27,12 @@ async fn long_line(play: &Play, parent: &str, nodes: usize) -> Vec<String> {
     let mut messages = Vec::new();
     for n in 0..nodes {
         let role = if n % 2 == 0 { Role::User } else { Role::Assistant };
-        let draft = Draft {
+        let draft = NodeDraft {
             content: format!("step {n}"),
-            ..Draft::new(NodeId::new(app.ids.next(now)), role, Kind::Message, 1, now)
+            ..NodeDraft::new(NodeId::new(app.ids.next(now)), role, Kind::Message, 1, now)
         };
         let id = draft.id;
-        messages.push(Message {
+        messages.push(MessageWrite {
             session: play.sid.parse().unwrap(),
             parent: above,
             bridge: None,
@@ -40,7 +40,7 @@ async fn long_line(play: &Play, parent: &str, nodes: usize) -> Vec<String> {
             carry_from: None,
             replies: Vec::new(),
             move_head: false,
-            act: Act::Message,
+            act: OperationKind::Message,
         });
         above = id;
     }

@@ -4,7 +4,7 @@ use super::play::Play;
 use super::*;
 use crate::support::client::fits;
 use crate::support::schema;
-use clotho::http::caller::Access;
+use clotho::http::caller::RouteAccess;
 use clotho::http::document::described;
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 const NOTHING: &str = "018f3e2a-0000-7000-8000-0000000000aa";
 
 /// An address of a route, with ids of nothing.
-pub fn address(entry: &clotho::http::table::Entry) -> String {
+pub fn address(entry: &clotho::http::table::RouteEntry) -> String {
     entry
         .path
         .split('/')
@@ -155,7 +155,7 @@ fn the_document_has_what_goes_beside() {
             .filter(|one| one["in"] == "header")
             .map(|one| one["name"].as_str().unwrap())
             .collect();
-        let is_users = entry.access == Access::User;
+        let is_users = entry.access == RouteAccess::User;
         let expected: BTreeSet<&str> = [
             ("If-None-Match", entry.statuses.contains(&304)),
             ("Idempotency-Key", is_users && (entry.method == "POST" || entry.method == "PUT")),
@@ -324,12 +324,12 @@ async fn who_may_call_is_in_the_table() {
     ];
     for entry in clotho::http::table() {
         let expected = match entry.path {
-            "/readyz" | "/metrics" => Access::Operator,
-            path if open.contains(&path) => Access::Public,
-            path if door.contains(&path) => Access::Door,
-            _ => Access::User,
+            "/readyz" | "/metrics" => RouteAccess::Operator,
+            path if open.contains(&path) => RouteAccess::Public,
+            path if door.contains(&path) => RouteAccess::Door,
+            _ => RouteAccess::User,
         };
         assert_eq!(entry.access, expected, "{}", entry.path);
-        assert!(entry.access != Access::Public || entry.method == "GET", "{} {}", entry.method, entry.path);
+        assert!(entry.access != RouteAccess::Public || entry.method == "GET", "{} {}", entry.method, entry.path);
     }
 }

@@ -7,7 +7,7 @@ use super::contract::address;
 use super::*;
 use crate::support::client::{Ask, Heard};
 use crate::support::socket::Socket;
-use clotho::http::caller::Access;
+use clotho::http::caller::RouteAccess;
 
 const PHONE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(127, 0, 0, 2));
 const AGENT: &str = "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/131.0 Mobile Safari/537.36";
@@ -53,7 +53,7 @@ async fn who_is_not_paired_sees_nothing() {
     let forged = format!("clotho-device-{}={}", app.at.port(), "0".repeat(64));
     for entry in clotho::http::table() {
         let ask = || phone(&app, entry.method.as_str(), &address(&entry));
-        if entry.access == Access::Door {
+        if entry.access == RouteAccess::Door {
             assert_ne!(ask().send_raw().await.status, 401, "{}", entry.path);
             continue;
         }
@@ -70,8 +70,11 @@ async fn who_is_not_paired_sees_nothing() {
             assert!(error["hint"].as_str().unwrap().contains("a code on the server's own machine"), "{error}");
         }
     }
-    let open: Vec<&str> =
-        clotho::http::table().iter().filter(|entry| entry.access == Access::Door).map(|entry| entry.path).collect();
+    let open: Vec<&str> = clotho::http::table()
+        .iter()
+        .filter(|entry| entry.access == RouteAccess::Door)
+        .map(|entry| entry.path)
+        .collect();
     let files =
         ["/", "/settings", "/s/{address:.*}", "/pair", "/assets/{version}/{path:.*}", "/offline.js", "/favicon.ico"];
     assert_eq!(open, ["/api/devices/claim"].iter().chain(&files).copied().collect::<Vec<_>>());

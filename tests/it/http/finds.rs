@@ -1,8 +1,8 @@
 //! Searching over HTTP: which hits, how many, and what is said while one still types.
 
 use clotho::ids::NodeId;
-use clotho::oplog::Act;
-use clotho::store::{Actor, Draft, Message};
+use clotho::oplog::OperationKind;
+use clotho::store::{Actor, MessageWrite, NodeDraft};
 use clotho::tree::{Kind, Role};
 
 use super::play::Play;
@@ -16,11 +16,11 @@ async fn a_place_is_searched_to_its_end() {
     let play = Play::start().await;
     let (parent, app) = (play.head().await, play.app.inside());
     let now = app.clock.now();
-    let better = |_| Draft {
+    let better = |_| NodeDraft {
         content: "fog fog fog".to_owned(),
-        ..Draft::new(NodeId::new(app.ids.next(now)), Role::User, Kind::Message, 1, now)
+        ..NodeDraft::new(NodeId::new(app.ids.next(now)), Role::User, Kind::Message, 1, now)
     };
-    let message = Message {
+    let message = MessageWrite {
         session: play.sid.parse().unwrap(),
         parent: parent.parse().unwrap(),
         bridge: None,
@@ -28,7 +28,7 @@ async fn a_place_is_searched_to_its_end() {
         carry_from: None,
         replies: (0..BETTER).map(better).collect(),
         move_head: false,
-        act: Act::Message,
+        act: OperationKind::Message,
     };
     let actor = Actor { user: app.owner, at: now, expected_leaf: None };
     app.store.write(move |tx| tx.message(&actor, &message)).await.unwrap();

@@ -2,8 +2,8 @@
 //! afterwards the story is still one.
 
 use clotho::clock::SplitMix64;
-use clotho::http::table::Entry;
-use clotho::tree::mirror::Mirror;
+use clotho::http::table::RouteEntry;
+use clotho::tree::mirror::ReferenceTree;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::play::Play;
@@ -149,7 +149,7 @@ impl Dice {
     }
 
     /// An address of a route, mostly of what is there.
-    fn address(&mut self, entry: &Entry, play: &Play) -> String {
+    fn address(&mut self, entry: &RouteEntry, play: &Play) -> String {
         let mut parts = Vec::new();
         for part in entry.path.split('/') {
             parts.push(match part {
@@ -236,7 +236,7 @@ fn listening(mut socket: Socket) -> UnboundedReceiver<Value> {
 async fn is_one_story(play: &Play) {
     let app = play.app.inside();
     let story = Story { app, user: app.owner, id: play.sid.parse().unwrap() };
-    let mirror = Mirror::replay(&story.log().await).unwrap();
+    let mirror = ReferenceTree::replay(&story.log().await).unwrap();
     let nodes = play.nodes().await;
     let standing = mirror.nodes().iter().filter(|(_, place)| !place.is_hidden);
     let mirrored: Vec<String> = standing.map(|(id, _)| id.to_string()).collect();

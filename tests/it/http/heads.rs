@@ -3,12 +3,12 @@
 use super::play::{Play, ids};
 use super::*;
 use crate::support::schema;
-use clotho::http::table::Entry;
+use clotho::http::table::RouteEntry;
 
 /// The routes whose bodies may name the HEAD that the writer saw.
-fn with_expectation() -> Vec<Entry> {
+fn with_expectation() -> Vec<RouteEntry> {
     let document = clotho::http::document::json(&clotho::http::table());
-    let names = |entry: &Entry| {
+    let names = |entry: &RouteEntry| {
         let shape = schema::body(entry.method.as_str(), &entry.plain_path()).and_then(|body| body["$ref"].as_str());
         let shape = shape.and_then(|path| document.pointer(path.trim_start_matches('#')));
         shape.is_some_and(|shape| shape["properties"]["expectedLeafId"].is_object())
@@ -17,7 +17,7 @@ fn with_expectation() -> Vec<Entry> {
 }
 
 /// A body that the route would take.
-fn body(entry: &Entry, node: &str) -> Value {
+fn body(entry: &RouteEntry, node: &str) -> Value {
     match entry.path.rsplit('/').next().unwrap() {
         "message" => json!({"parentId": node, "content": "x"}),
         "reroll" | "continue" | "undo" | "redo" => json!({}),

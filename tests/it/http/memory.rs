@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clotho::clock::{TestClock, Time};
 use clotho::ids::DocumentId;
-use clotho::store::Document;
+use clotho::store::StoredDocument;
 
 use super::play::Play;
 use super::*;
@@ -336,7 +336,7 @@ async fn somebody_elses_documents_are_not_there() {
     let new = DocumentId::new(app.inside().ids.next(Time(0)));
     let (collection, content) = ("Maps".to_owned(), "A stranger's harbour.".to_owned());
     let hash = app.inside().turns.text_hash(&content);
-    let document = Document { id: new, collection, content, metadata: serde_json::Map::new(), created: Time(0) };
+    let document = StoredDocument { id: new, collection, content, metadata: serde_json::Map::new(), created: Time(0) };
     let user = stranger.user;
     app.inside().store.write(move |tx| tx.put_document(user, &document, hash)).await.unwrap();
     assert_eq!(app.get("/api/documents").await["items"], json!([]));
@@ -392,7 +392,7 @@ async fn a_purge_takes_vectors_along() {
     play.until_embedded(3).await;
     let have = async |text: &str| {
         let hash = play.app.inside().turns.text_hash(text);
-        let read = move |reader: &mut clotho::store::Reader<'_>| reader.have_vectors("mock/embedder", &[hash]);
+        let read = move |reader: &mut clotho::store::StoreReader<'_>| reader.have_vectors("mock/embedder", &[hash]);
         let known: Result<_, clotho::store::StoreError> = play.app.inside().store.read(read).await;
         !known.unwrap().is_empty()
     };

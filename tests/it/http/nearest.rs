@@ -1,10 +1,10 @@
-//! S0-57: whoever keeps vectors may be replaced. What [`Nearest`] promises is asked of each who keeps it: of the store, which
+//! S0-57: whoever keeps vectors may be replaced. What [`NearestVectors`] promises is asked of each who keeps it: of the store, which
 //! compares with every vector, and of a plain list in memory. Another index gets its line in [`everybody`].
 
 use std::collections::HashMap;
 
-use clotho::prompt::recall::{Nearest, similarity, strongest};
-use clotho::store::{Embedding, StoreError};
+use clotho::prompt::recall::{NearestVectors, similarity, strongest};
+use clotho::store::{EmbeddingBatch, StoreError};
 
 use crate::support::test_store::TestStore;
 
@@ -18,7 +18,7 @@ fn hash(name: &str) -> blake3::Hash {
 /// A plain list.
 struct Plain(HashMap<blake3::Hash, Vec<f32>>);
 
-impl Nearest for Plain {
+impl NearestVectors for Plain {
     type Error = StoreError;
 
     fn nearest(
@@ -46,7 +46,7 @@ fn everybody(vectors: &Named<'_>, to: &[f32], among: &[&str], least: f32, most: 
         Ok::<_, StoreError>(reader.node(&held, begun.greetings[0])?.unwrap().n)
     });
     for one in named {
-        let made = Embedding { nodes: vec![(greeting, one.0)], vectors: vec![one] };
+        let made = EmbeddingBatch { nodes: vec![(greeting, one.0)], vectors: vec![one] };
         store.write(move |tx| tx.put_vectors("m", &made)).unwrap();
     }
     let to = to.to_vec();

@@ -4,10 +4,10 @@ use super::*;
 use crate::support::client::Heard;
 use crate::support::server::Stranger;
 use crate::support::socket::Socket;
-use clotho::http::table::Entry;
+use clotho::http::table::RouteEntry;
 use std::collections::BTreeSet;
 
-fn address(entry: &Entry, stranger: &Stranger) -> String {
+fn address(entry: &RouteEntry, stranger: &Stranger) -> String {
     entry
         .path
         .replace("{sid}", &stranger.session.to_string())
@@ -33,7 +33,7 @@ fn address(entry: &Entry, stranger: &Stranger) -> String {
 }
 
 /// A body that the route takes, if it takes one.
-fn body(entry: &Entry, stranger: &Stranger) -> Option<Value> {
+fn body(entry: &RouteEntry, stranger: &Stranger) -> Option<Value> {
     let node = stranger.greeting.to_string();
     let last = entry.path.rsplit('/').next().unwrap();
     Some(match (entry.method.as_str(), last) {

@@ -1,7 +1,7 @@
 //! Presets: kept, listed by their kinds, changed, taken along, thrown away and brought back.
 
 use clotho::ids::PresetId;
-use clotho::store::Preset;
+use clotho::store::StoredPreset;
 
 use super::*;
 
@@ -120,7 +120,7 @@ async fn somebody_elses_presets_are_not_there() {
     let now = app.inside().clock.now();
     let new = PresetId::new(app.inside().ids.next(now));
     let card = json!({"kind": "theme", "name": "Theirs", "body": {}}).as_object().unwrap().clone();
-    let (owner, preset) = (stranger.user, Preset { id: new, card, created: now, updated: now });
+    let (owner, preset) = (stranger.user, StoredPreset { id: new, card, created: now, updated: now });
     app.inside().store.write(move |tx| tx.put_preset(owner, &preset)).await.unwrap();
     assert_eq!(app.get("/api/presets").await["items"], json!([]));
     let path = format!("/api/presets/{new}");

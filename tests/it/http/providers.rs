@@ -238,7 +238,7 @@ async fn what_is_cut_off_in_the_middle_changes_nothing() {
     let store = &app.inside().store;
     let cut = store.write(|tx| -> Result<(), clotho::store::WriteError> {
         tx.delete_provider("house")?;
-        Err(clotho::tree::edit::Refusal::NotFound("the rest").into())
+        Err(clotho::tree::edit::TreeError::NotFound("the rest").into())
     });
     cut.await.unwrap_err();
     let app = app.restart().await;

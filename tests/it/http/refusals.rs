@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::support::client::Heard;
-use clotho::http::table::Entry;
-use clotho::transfer::Expected;
+use clotho::http::table::RouteEntry;
+use clotho::transfer::UploadSlot;
 use std::collections::HashMap;
 
 /// A server with one of everything, and addresses that lead to it.
@@ -11,7 +11,7 @@ struct House {
     app: TestServer,
     ids: HashMap<&'static str, String>,
     /// A file is on its way in for as long as this is held.
-    _place: Expected,
+    _place: UploadSlot,
 }
 
 impl House {
@@ -52,7 +52,7 @@ impl House {
     }
 
     /// The address of a route, with ids of what is there.
-    fn address(&self, entry: &Entry) -> String {
+    fn address(&self, entry: &RouteEntry) -> String {
         let part = |part: &str| match part.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
             Some(name) => self.ids.get(name).cloned().unwrap_or_else(|| "combat".into()),
             None => part.to_owned(),
@@ -60,17 +60,17 @@ impl House {
         entry.path.split('/').map(part).collect::<Vec<_>>().join("/")
     }
 
-    async fn send(&self, entry: &Entry, body: &[u8], kind: &str) -> Heard {
+    async fn send(&self, entry: &RouteEntry, body: &[u8], kind: &str) -> Heard {
         self.app.ask(entry.method.as_str(), &self.address(entry)).bytes(body, kind).send().await
     }
 }
 
 /// The routes that take JSON: all that write, but for those that only name what they are about, or take a file
 /// (`transfers.rs`, `cards.rs`).
-fn with_bodies() -> Vec<Entry> {
+fn with_bodies() -> Vec<RouteEntry> {
     let takes_file = |path: &str| path.ends_with("/import") || path.ends_with("/avatar");
     let is_bare = |path: &str| path.ends_with("/cancel") || path.ends_with("/restore") || takes_file(path);
-    let takes = |entry: &Entry| matches!(entry.method.as_str(), "POST" | "PUT" | "PATCH") && !is_bare(entry.path);
+    let takes = |entry: &RouteEntry| matches!(entry.method.as_str(), "POST" | "PUT" | "PATCH") && !is_bare(entry.path);
     clotho::http::table().into_iter().filter(takes).collect()
 }
 

@@ -5,10 +5,10 @@ use super::*;
 use crate::support::client::Heard;
 use crate::support::data_root::DataRoot;
 use crate::support::file::{lines, long_line, packed, sealed};
-use clotho::archive::Limits;
+use clotho::archive::ArchiveLimits;
 use clotho::clock::{TestClock, Time};
-use clotho::transfer::sillytavern::{self, Given, Wish};
-use clotho::transfer::{Arrival, Progress, import};
+use clotho::transfer::sillytavern::{self, ImportOptions, ImportSource};
+use clotho::transfer::{ImportProgress, SessionImportOptions, import};
 use jiff::tz::TimeZone;
 use std::sync::Arc;
 
@@ -209,9 +209,10 @@ async fn a_turn_is_played_while_a_file_comes_in() {
     let app = play.app.inside().shared();
     let import = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let (arrival, limits) = (Arrival { owner: app.owner, job: None, title: None }, Limits::of(1 << 30));
+        let (arrival, limits) =
+            (SessionImportOptions { owner: app.owner, job: None, title: None }, ArchiveLimits::of(1 << 30));
         let mut is_told = false;
-        let told = move |progress: Progress| {
+        let told = move |progress: ImportProgress| {
             if !is_told && progress.done * 10 > progress.total * 6 {
                 is_told = true;
                 half_way.send(()).unwrap();
@@ -280,19 +281,19 @@ async fn turns_go_on_while_an_import_is_held() {
     let (play, root) = (Play::start().await, DataRoot::of_size(5, 1, 2, 400));
     let inside = play.app.inside();
     let (store, ids) = (Arc::clone(&inside.store), Arc::clone(&inside.ids));
-    let wish = Wish {
+    let wish = ImportOptions {
         owner: inside.owner,
         at: inside.clock.now(),
         zone: TimeZone::UTC,
         is_dry: false,
-        limits: Limits::of(64 << 20),
+        limits: ArchiveLimits::of(64 << 20),
     };
     let (tells, told) = std::sync::mpsc::channel();
     let (lets_go, let_go) = std::sync::mpsc::channel::<()>();
-    let given = Given::Path(root.path().to_owned());
+    let given = ImportSource::Path(root.path().to_owned());
     let import = std::thread::spawn(move || {
         let mut is_held = false;
-        let stand = move |progress: Progress| {
+        let stand = move |progress: ImportProgress| {
             // In the second reading, which writes.
             if !is_held && progress.done > progress.total / 2 {
                 is_held = true;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use clotho::clock::{TestClock, Time};
 use clotho::ids::NodeId;
-use clotho::oplog::Act;
-use clotho::store::{Actor, Draft, Message};
+use clotho::oplog::OperationKind;
+use clotho::store::{Actor, MessageWrite, NodeDraft};
 use clotho::tree::{Kind, Role};
-use clotho::world::Operation;
+use clotho::world::StateOperation;
 
 use super::play::{Play, ids, walk};
 use super::*;
@@ -159,10 +159,10 @@ async fn happened(play: &Play, parent: &str, what: &str) -> String {
     let app = play.app.inside();
     let now = app.clock.now();
     let event = json!({"in": "events", "op": "append", "path": "", "value": {"text": what}});
-    let mut draft = Draft::new(NodeId::new(app.ids.next(now)), Role::User, Kind::Message, 1, now);
-    draft.delta.operations = vec![Operation::from_json(&event).unwrap()];
+    let mut draft = NodeDraft::new(NodeId::new(app.ids.next(now)), Role::User, Kind::Message, 1, now);
+    draft.delta.operations = vec![StateOperation::from_json(&event).unwrap()];
     let node = draft.id.to_string();
-    let message = Message {
+    let message = MessageWrite {
         session: play.sid.parse().unwrap(),
         parent: parent.parse().unwrap(),
         bridge: None,
@@ -170,7 +170,7 @@ async fn happened(play: &Play, parent: &str, what: &str) -> String {
         carry_from: None,
         replies: Vec::new(),
         move_head: true,
-        act: Act::Message,
+        act: OperationKind::Message,
     };
     let actor = Actor { user: app.owner, at: now, expected_leaf: None };
     app.store.write(move |tx| tx.message(&actor, &message)).await.unwrap();
@@ -507,8 +507,8 @@ async fn a_huge_tree_has_other_ways_out() {
     let play = Play::start().await;
     let (parent, app) = (play.head().await.parse().unwrap(), play.app.inside());
     let now = app.clock.now();
-    let draft = |_| Draft::new(NodeId::new(app.ids.next(now)), Role::User, Kind::Message, 1, now);
-    let message = Message {
+    let draft = |_| NodeDraft::new(NodeId::new(app.ids.next(now)), Role::User, Kind::Message, 1, now);
+    let message = MessageWrite {
         session: play.sid.parse().unwrap(),
         parent,
         bridge: None,
@@ -516,7 +516,7 @@ async fn a_huge_tree_has_other_ways_out() {
         carry_from: None,
         replies: (0..MANY).map(draft).collect(),
         move_head: false,
-        act: Act::Message,
+        act: OperationKind::Message,
     };
     let actor = Actor { user: app.owner, at: now, expected_leaf: None };
     app.store.write(move |tx| tx.message(&actor, &message)).await.unwrap();

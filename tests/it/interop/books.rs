@@ -1,6 +1,6 @@
 //! Lorebooks: what is read of the recorded ones, and what goes out again.
 
-use clotho::interop::book::{self, BookError};
+use clotho::interop::book::{self, LorebookImportError};
 use clotho::interop::png;
 use serde_json::{Map, Value, json};
 
@@ -108,5 +108,5 @@ fn interop_books_that_are_none_are_refused() {
     check(b"\xff", "not UTF-8");
     check(&clotho::interop::picture::as_png(None), "no lorebook in it");
     check(("{\"entries\":".to_owned() + &"[".repeat(5_000)).as_bytes(), "recursion limit");
-    assert_eq!(book::read(&vec![b' '; book::LARGEST_FILE + 1]), Err(BookError::TooLong));
+    assert_eq!(book::read(&vec![b' '; book::LARGEST_FILE + 1]), Err(LorebookImportError::TooLong));
 }

@@ -1,8 +1,8 @@
 //! Cards: what is read of the recorded ones, and what goes out again.
 
 use base64::Engine;
-use clotho::interop::card::{self, CardError, Read, Sheet};
-use clotho::interop::{Fate, picture, png};
+use clotho::interop::card::{self, CardImportError, ExportCard, ImportedCard};
+use clotho::interop::{FindingOutcome, picture, png};
 use serde_json::{Map, Value, json};
 
 use super::*;
@@ -17,9 +17,9 @@ const OTHERWISE: [&str; 6] = [
     "/data/system_prompt",
 ];
 
-fn sheet(read: &Read) -> Sheet<'_> {
+fn sheet(read: &ImportedCard) -> ExportCard<'_> {
     let card = read.card.clone();
-    Sheet { card, book: read.book.clone(), picture: read.picture.as_deref(), ..Sheet::default() }
+    ExportCard { card, book: read.book.clone(), picture: read.picture.as_deref(), ..ExportCard::default() }
 }
 
 /// The cards inside a PNG, by the names of their chunks.
@@ -70,7 +70,7 @@ fn interop_cards_that_went_out_come_in_as_they_were() {
             (card::json(&sheet).to_string().into_bytes(), card::png(&sheet), card::charx(&sheet).unwrap());
         for file in [json, png, charx] {
             let again = card::read(&file).unwrap();
-            let bare = |read: &Read| {
+            let bare = |read: &ImportedCard| {
                 let mut card = read.card.clone();
                 // The version it came in, and what is empty there and absent here.
                 let metadata = card["metadata"].as_object_mut().unwrap();
@@ -124,7 +124,7 @@ fn interop_cards_survive_damage_behind_them() {
     let file = [&whole[..at], &card, &whole[at..whole.len() - 30]].concat();
     let read = card::read(&file).unwrap();
     assert_eq!((read.card["name"].as_str(), read.picture), (Some("Rin"), None));
-    assert!(read.findings.iter().any(|finding| finding.code == "picture" && finding.fate == Fate::Skipped));
+    assert!(read.findings.iter().any(|finding| finding.code == "picture" && finding.fate == FindingOutcome::Skipped));
     let mut changed = card.clone();
     *changed.last_mut().unwrap() ^= 1;
     let read = card::read(&png_with(&[changed])).unwrap();
@@ -173,7 +173,7 @@ fn interop_cards_in_yaml() {
     let bomb = (0..30).fold("a0: &a0 [x, x]\n".to_owned(), |text, n| {
         text + &format!("a{}: &a{} [{}]\n", n + 1, n + 1, vec![format!("*a{n}"); 9].join(", "))
     });
-    assert!(matches!(card::read(bomb.as_bytes()), Err(CardError::NotYaml(_))));
+    assert!(matches!(card::read(bomb.as_bytes()), Err(CardImportError::NotYaml(_))));
 }
 
 fn charx(files: &[(&str, &[u8])]) -> Vec<u8> {
@@ -207,9 +207,9 @@ fn interop_cards_in_archives() {
     assert_eq!(read.picture.as_deref(), Some(drawn.as_slice()));
     let paths: Vec<&str> = read.assets.iter().map(|asset| asset.path.as_str()).collect();
     assert_eq!(paths, ["assets/icon/main.png", "assets/other/狐.bin"]);
-    let skipped = read.findings.iter().filter(|finding| finding.fate == Fate::Skipped);
+    let skipped = read.findings.iter().filter(|finding| finding.fate == FindingOutcome::Skipped);
     assert_eq!(skipped.filter(|finding| finding.message.contains("leads out")).count(), 3);
-    let again = Sheet { assets: read.assets.clone(), ..sheet(&read) };
+    let again = ExportCard { assets: read.assets.clone(), ..sheet(&read) };
     let again = card::read(&card::charx(&again).unwrap()).unwrap();
     assert_eq!((again.assets, again.picture), (read.assets, read.picture));
 }
@@ -219,19 +219,19 @@ fn interop_cards_in_archives() {
 fn interop_cards_that_are_bombs_are_refused() {
     let zeros = vec![0; 33 << 20];
     let error = card::read(&charx(&[("card.json", &zeros)])).unwrap_err();
-    assert_eq!(error, CardError::TooLong("card.json", 32 << 20));
+    assert_eq!(error, CardImportError::TooLong("card.json", 32 << 20));
     let card_text = named("Rin").to_string();
     let names: Vec<String> = (0..4).map(|n| format!("{n}.bin")).collect();
     let mut files = vec![("card.json", card_text.as_bytes())];
     files.extend(names.iter().map(|name| (name.as_str(), zeros.as_slice())));
     let error = card::read(&charx(&files)).unwrap_err();
-    assert_eq!(error, CardError::TooLong("the archive, unpacked,", 96 << 20));
+    assert_eq!(error, CardImportError::TooLong("the archive, unpacked,", 96 << 20));
     let many: Vec<String> = (0..4_001).map(|n| n.to_string()).collect();
     let many: Vec<(&str, &[u8])> = many.iter().map(|name| (name.as_str(), &b""[..])).collect();
-    assert_eq!(card::read(&charx(&many)).unwrap_err(), CardError::TooMany("files", 4_000));
+    assert_eq!(card::read(&charx(&many)).unwrap_err(), CardImportError::TooMany("files", 4_000));
     let mut broken = charx(&[("card.json", card_text.as_bytes())]);
     broken.truncate(60);
-    assert!(matches!(card::read(&broken), Err(CardError::BrokenArchive(_))));
+    assert!(matches!(card::read(&broken), Err(CardImportError::BrokenArchive(_))));
 }
 
 /// However much a file says that it is: what is held of it stays within what a card may have.

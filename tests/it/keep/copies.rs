@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clotho::clock::Time;
-use clotho::store::copies::{self, CopyError};
-use clotho::store::{Settings, Store, StoreError};
+use clotho::store::copies::{self, BackupError};
+use clotho::store::{Store, StoreError, StoreSettings};
 use clotho::tree::Delta;
-use clotho::tree::mirror::Mirror;
+use clotho::tree::mirror::ReferenceTree;
 use serde_json::json;
 
 use crate::support::app::TestApp;
@@ -28,7 +28,7 @@ fn names(folder: &Path) -> Vec<String> {
 fn opened(copy: &Path, folder: &Path) -> Store {
     let database = folder.join("opened.db");
     std::fs::copy(copy, &database).unwrap();
-    let settings = Settings {
+    let settings = StoreSettings {
         data_dir: folder.to_owned(),
         database: Some(database),
         keyframe_every: 16,
@@ -65,11 +65,11 @@ async fn a_copy_under_load_is_of_one_moment() {
         tokio::task::spawn_blocking(move || copies::copy(&database, &to).unwrap()).await.unwrap();
         let home = tempfile::tempdir().unwrap();
         let (store, owner) = (opened(&copy, home.path()), app.inside().owner);
-        let check = move |reader: &mut clotho::store::Reader<'_>| {
+        let check = move |reader: &mut clotho::store::StoreReader<'_>| {
             assert!(reader.newest_cursor()? >= before, "what was acknowledged is there");
             for held in reader.sessions(owner, 0, 10)? {
                 let log = reader.operations(&held, 0, i64::MAX)?;
-                let mirror = Mirror::replay(&log).unwrap();
+                let mirror = ReferenceTree::replay(&log).unwrap();
                 assert_eq!(mirror.head(), Some(held.session.head));
                 assert_eq!(i64::try_from(mirror.nodes().len()).unwrap(), held.counts.nodes + 1);
             }
@@ -91,15 +91,15 @@ fn a_copy_is_whole_or_not_there() {
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().join("copy.db");
     std::fs::write(&to, "mine").unwrap();
-    assert!(matches!(copies::copy(&store.database(), &to), Err(CopyError::Exists(_))));
+    assert!(matches!(copies::copy(&store.database(), &to), Err(BackupError::Exists(_))));
     assert_eq!(std::fs::read_to_string(&to).unwrap(), "mine");
     std::fs::remove_file(&to).unwrap();
 
-    assert!(matches!(copies::copy(&folder.path().join("nothing.db"), &to), Err(CopyError::Missing(_))));
+    assert!(matches!(copies::copy(&folder.path().join("nothing.db"), &to), Err(BackupError::Missing(_))));
     let letter = folder.path().join("letter.db");
     std::fs::write(&letter, "Dear diary. ".repeat(1_000)).unwrap();
     assert!(copies::copy(&letter, &to).is_err());
-    assert!(matches!(copies::copy(&store.database(), &folder.path().join("no/where.db")), Err(CopyError::Failed(_))));
+    assert!(matches!(copies::copy(&store.database(), &folder.path().join("no/where.db")), Err(BackupError::Failed(_))));
     assert_eq!(names(folder.path()), ["letter.db"]);
     copies::copy(&store.database(), &to).unwrap();
     copies::check(&to).unwrap();
@@ -119,7 +119,7 @@ fn what_is_put_back_takes_the_place_of_what_is_kept() {
     store.try_message(late).unwrap();
     let (settings, now) = (store.settings.clone(), Time(1_763_734_500_000));
     let put_back = |file: &Path| copies::put_back(&settings, file, now);
-    assert!(matches!(put_back(&copy), Err(CopyError::Failed(StoreError::Locked))));
+    assert!(matches!(put_back(&copy), Err(BackupError::Failed(StoreError::Locked))));
     store.close();
 
     let bytes = std::fs::read(&copy).unwrap();
@@ -131,9 +131,9 @@ fn what_is_put_back_takes_the_place_of_what_is_kept() {
     let mut holed = bytes.clone();
     holed[4_096 * 4..4_096 * 6].fill(0xab);
     for file in [bad("cut.db", &bytes[..bytes.len() / 2]), bad("holed.db", &holed), bad("letter.db", b"Dear diary.")] {
-        assert!(matches!(put_back(&file), Err(CopyError::Damaged { .. } | CopyError::Foreign { .. })), "{file:?}");
+        assert!(matches!(put_back(&file), Err(BackupError::Damaged { .. } | BackupError::Foreign { .. })), "{file:?}");
     }
-    assert!(matches!(put_back(&folder.path().join("nothing")), Err(CopyError::Missing(_))));
+    assert!(matches!(put_back(&folder.path().join("nothing")), Err(BackupError::Missing(_))));
     store.reopen();
     assert_eq!(store.shown(begun.session), ["Welcome.", "Later."], "nothing was touched");
     store.close();

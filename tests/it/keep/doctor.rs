@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clotho::ids::{CharacterId, FragmentId, NodeId, PersonaId};
-use clotho::store::checkup::{Check, Doctor, Finding, Found};
-use clotho::store::{StateUpdate, Store, Trace, copies};
+use clotho::store::checkup::{Doctor, DoctorCheck, DoctorFinding, RepairableFinding};
+use clotho::store::{NodeStateUpdate, Store, Trace, copies};
 use clotho::tree::{CardRef, Effects, Kind, PersonaRef, Role, TreeEdit};
 use diesel::connection::SimpleConnection;
 use serde_json::{Map, json};
@@ -46,7 +46,7 @@ fn told() -> TestStore {
     }
     store.append(id, line[9], store.said("Another way."));
     let (actor, node) = (store.actor(), line[12]);
-    let mute = StateUpdate {
+    let mute = NodeStateUpdate {
         node,
         is_enabled: Some(false),
         effects: Some(Effects::Muted),
@@ -67,11 +67,11 @@ fn told() -> TestStore {
     store
 }
 
-fn findings(found: &[Found]) -> Vec<&Finding> {
+fn findings(found: &[RepairableFinding]) -> Vec<&DoctorFinding> {
     found.iter().map(|found| &found.finding).collect()
 }
 
-fn checks(found: &[Found]) -> BTreeSet<String> {
+fn checks(found: &[RepairableFinding]) -> BTreeSet<String> {
     found.iter().map(|found| format!("{:?}", found.finding.check)).collect()
 }
 
@@ -97,7 +97,7 @@ impl Ward {
         file
     }
 
-    fn repaired(&self, file: &Path) -> Vec<Found> {
+    fn repaired(&self, file: &Path) -> Vec<RepairableFinding> {
         let mut settings = self.store.settings.clone();
         (settings.data_dir, settings.database) = (self.folder.path().join("data"), Some(file.to_owned()));
         let (store, _published) = Store::open(&settings).unwrap();
@@ -163,53 +163,60 @@ fn what_is_derived_is_put_right() {
 fn what_is_not_derived_is_named() {
     let mut ward = Ward::new();
     for (sql, check) in [
-        (format!("UPDATE nodes SET parent_n = NULL WHERE n = {DEEP}"), Check::Root),
-        ("UPDATE nodes SET kind = 1 WHERE parent_n IS NULL".to_owned(), Check::Root),
-        ("UPDATE sessions SET root_n = head_n".to_owned(), Check::Root),
-        (format!("UPDATE nodes SET parent_n = 99999 WHERE n = {DEEP}"), Check::Parent),
-        (format!("UPDATE nodes SET parent_n = {DEEP} + 2 WHERE n = {DEEP}"), Check::Cycle),
-        (format!("UPDATE nodes SET parent_n = n WHERE n = {DEEP}"), Check::Cycle),
-        ("UPDATE sessions SET head_n = 99999".to_owned(), Check::Head),
-        ("UPDATE nodes SET is_hidden = 1 WHERE n = (SELECT head_n FROM sessions)".to_owned(), Check::Head),
-        (format!("UPDATE nodes SET remembered_n = 99999 WHERE n = {DEEP}"), Check::Remembered),
-        ("DELETE FROM operations WHERE op = 3".to_owned(), Check::Log),
-        ("DELETE FROM operations WHERE op = (SELECT max(op) FROM operations)".to_owned(), Check::Log),
-        ("UPDATE operations SET effects = '[{\"x\": 1}]' WHERE op = 3".to_owned(), Check::Log),
-        ("UPDATE operations SET act = 'party' WHERE op = 3".to_owned(), Check::Log),
+        (format!("UPDATE nodes SET parent_n = NULL WHERE n = {DEEP}"), DoctorCheck::Root),
+        ("UPDATE nodes SET kind = 1 WHERE parent_n IS NULL".to_owned(), DoctorCheck::Root),
+        ("UPDATE sessions SET root_n = head_n".to_owned(), DoctorCheck::Root),
+        (format!("UPDATE nodes SET parent_n = 99999 WHERE n = {DEEP}"), DoctorCheck::Parent),
+        (format!("UPDATE nodes SET parent_n = {DEEP} + 2 WHERE n = {DEEP}"), DoctorCheck::Cycle),
+        (format!("UPDATE nodes SET parent_n = n WHERE n = {DEEP}"), DoctorCheck::Cycle),
+        ("UPDATE sessions SET head_n = 99999".to_owned(), DoctorCheck::Head),
+        ("UPDATE nodes SET is_hidden = 1 WHERE n = (SELECT head_n FROM sessions)".to_owned(), DoctorCheck::Head),
+        (format!("UPDATE nodes SET remembered_n = 99999 WHERE n = {DEEP}"), DoctorCheck::Remembered),
+        ("DELETE FROM operations WHERE op = 3".to_owned(), DoctorCheck::Log),
+        ("DELETE FROM operations WHERE op = (SELECT max(op) FROM operations)".to_owned(), DoctorCheck::Log),
+        ("UPDATE operations SET effects = '[{\"x\": 1}]' WHERE op = 3".to_owned(), DoctorCheck::Log),
+        ("UPDATE operations SET act = 'party' WHERE op = 3".to_owned(), DoctorCheck::Log),
         (
             "UPDATE operations SET effects = '[]' WHERE op = (SELECT max(op) FROM operations)".to_owned(),
-            Check::Arrangement,
+            DoctorCheck::Arrangement,
         ),
-        (format!("UPDATE nodes SET is_enabled = 0 WHERE n = {DEEP}"), Check::Arrangement),
-        (format!("UPDATE nodes SET is_muted = 1 WHERE n = {DEEP}"), Check::Arrangement),
-        (format!("UPDATE nodes SET rating = 5 WHERE n = {DEEP}"), Check::Arrangement),
-        (format!("UPDATE nodes SET remembered_n = NULL WHERE n = {DEEP}"), Check::Arrangement),
-        (format!("DELETE FROM nodes WHERE n = {DEEP}"), Check::Arrangement),
-        (format!("DELETE FROM texts WHERE n = {DEEP}"), Check::Text),
-        (format!("UPDATE texts SET metadata = '[1]' WHERE n = {DEEP}"), Check::Text),
-        (format!("DELETE FROM deltas WHERE node_n = {DEEP}"), Check::Delta),
-        (format!("UPDATE deltas SET body = '{{' WHERE node_n = {DEEP}"), Check::Delta),
-        ("DELETE FROM labels".to_owned(), Check::Arrangement),
-        ("UPDATE labels SET node_n = 99999".to_owned(), Check::Label),
-        ("UPDATE fragments SET name = 'another'".to_owned(), Check::Arrangement),
-        ("DELETE FROM fragments".to_owned(), Check::Fragment),
-        ("UPDATE fragments SET top_n = 1".to_owned(), Check::Fragment),
-        ("UPDATE nodes SET fragment_n = 1 WHERE parent_n IS NULL".to_owned(), Check::Fragment),
-        ("UPDATE nodes SET fragment_n = NULL WHERE n = (SELECT top_n + 1 FROM fragments)".to_owned(), Check::Fragment),
-        ("UPDATE traces SET body = x'00'".to_owned(), Check::Trace),
-        ("DELETE FROM blobs WHERE CAST(bytes AS TEXT) = 'You are Rin.'".to_owned(), Check::Trace),
-        ("UPDATE blobs SET bytes = 'You are Bo.' WHERE CAST(bytes AS TEXT) = 'You are Rin.'".to_owned(), Check::Blob),
-        ("DELETE FROM blobs WHERE CAST(bytes AS TEXT) LIKE '%\"Rin\"%'".to_owned(), Check::Card),
-        ("DELETE FROM blobs WHERE CAST(bytes AS TEXT) LIKE '%\"Ada\"%'".to_owned(), Check::Card),
-        ("UPDATE sessions SET cards = '{}'".to_owned(), Check::Card),
-        ("DELETE FROM blobs WHERE CAST(bytes AS TEXT) LIKE '%codeHash%'".to_owned(), Check::Rules),
-        ("DELETE FROM blobs WHERE CAST(bytes AS TEXT) LIKE '%\"minimum\"%'".to_owned(), Check::Rules),
-        ("INSERT INTO traces (node_n, body) VALUES (99999, x'00')".to_owned(), Check::References),
-        ("INSERT INTO texts (n, content, metadata) VALUES (99999, '', '{}')".to_owned(), Check::References),
+        (format!("UPDATE nodes SET is_enabled = 0 WHERE n = {DEEP}"), DoctorCheck::Arrangement),
+        (format!("UPDATE nodes SET is_muted = 1 WHERE n = {DEEP}"), DoctorCheck::Arrangement),
+        (format!("UPDATE nodes SET rating = 5 WHERE n = {DEEP}"), DoctorCheck::Arrangement),
+        (format!("UPDATE nodes SET remembered_n = NULL WHERE n = {DEEP}"), DoctorCheck::Arrangement),
+        (format!("DELETE FROM nodes WHERE n = {DEEP}"), DoctorCheck::Arrangement),
+        (format!("DELETE FROM texts WHERE n = {DEEP}"), DoctorCheck::Text),
+        (format!("UPDATE texts SET metadata = '[1]' WHERE n = {DEEP}"), DoctorCheck::Text),
+        (format!("DELETE FROM deltas WHERE node_n = {DEEP}"), DoctorCheck::Delta),
+        (format!("UPDATE deltas SET body = '{{' WHERE node_n = {DEEP}"), DoctorCheck::Delta),
+        ("DELETE FROM labels".to_owned(), DoctorCheck::Arrangement),
+        ("UPDATE labels SET node_n = 99999".to_owned(), DoctorCheck::Label),
+        ("UPDATE fragments SET name = 'another'".to_owned(), DoctorCheck::Arrangement),
+        ("DELETE FROM fragments".to_owned(), DoctorCheck::Fragment),
+        ("UPDATE fragments SET top_n = 1".to_owned(), DoctorCheck::Fragment),
+        ("UPDATE nodes SET fragment_n = 1 WHERE parent_n IS NULL".to_owned(), DoctorCheck::Fragment),
+        (
+            "UPDATE nodes SET fragment_n = NULL WHERE n = (SELECT top_n + 1 FROM fragments)".to_owned(),
+            DoctorCheck::Fragment,
+        ),
+        ("UPDATE traces SET body = x'00'".to_owned(), DoctorCheck::Trace),
+        ("DELETE FROM blobs WHERE CAST(bytes AS TEXT) = 'You are Rin.'".to_owned(), DoctorCheck::Trace),
+        (
+            "UPDATE blobs SET bytes = 'You are Bo.' WHERE CAST(bytes AS TEXT) = 'You are Rin.'".to_owned(),
+            DoctorCheck::Blob,
+        ),
+        ("DELETE FROM blobs WHERE CAST(bytes AS TEXT) LIKE '%\"Rin\"%'".to_owned(), DoctorCheck::Card),
+        ("DELETE FROM blobs WHERE CAST(bytes AS TEXT) LIKE '%\"Ada\"%'".to_owned(), DoctorCheck::Card),
+        ("UPDATE sessions SET cards = '{}'".to_owned(), DoctorCheck::Card),
+        ("DELETE FROM blobs WHERE CAST(bytes AS TEXT) LIKE '%codeHash%'".to_owned(), DoctorCheck::Rules),
+        ("DELETE FROM blobs WHERE CAST(bytes AS TEXT) LIKE '%\"minimum\"%'".to_owned(), DoctorCheck::Rules),
+        ("INSERT INTO traces (node_n, body) VALUES (99999, x'00')".to_owned(), DoctorCheck::References),
+        ("INSERT INTO texts (n, content, metadata) VALUES (99999, '', '{}')".to_owned(), DoctorCheck::References),
     ] {
         let file = ward.damaged(&sql);
         let found = examine(&file, true);
-        let named: Vec<&Finding> = findings(&found).into_iter().filter(|finding| finding.check == check).collect();
+        let named: Vec<&DoctorFinding> =
+            findings(&found).into_iter().filter(|finding| finding.check == check).collect();
         assert!(!named.is_empty(), "{sql}: {:#?}", findings(&found));
         assert!(named.iter().all(|finding| !finding.is_derived && !finding.message.is_empty()), "{sql}");
     }

@@ -241,7 +241,7 @@ struct Chronicle {
 }
 
 #[derive(QueryableByName)]
-struct Act {
+struct OperationKind {
     #[diesel(sql_type = BigInt)]
     op: i64,
     #[diesel(sql_type = Text)]
@@ -327,7 +327,7 @@ impl Chronicle {
         assert_eq!(status, 200);
         let mut conn = crate::support::sql_beside(self.database());
         let acts = "SELECT o.op, o.act, s.id FROM operations o JOIN sessions s ON s.n = o.session_n";
-        let acts: Vec<Act> = diesel::sql_query(acts).load(&mut conn).unwrap();
+        let acts: Vec<OperationKind> = diesel::sql_query(acts).load(&mut conn).unwrap();
         let acts: BTreeMap<(String, i64), String> = acts
             .into_iter()
             .map(|one| ((SessionId::from_slice(&one.id).unwrap().to_string(), one.op), one.act))
@@ -361,7 +361,7 @@ impl Chronicle {
 /// What the log says was purged.
 fn purged(conn: &mut SqliteConnection) -> BTreeSet<String> {
     let purges = diesel::sql_query("SELECT op, effects AS act, X'' AS id FROM operations WHERE act = 'purge'");
-    let effects = purges.load::<Act>(conn).unwrap().into_iter();
+    let effects = purges.load::<OperationKind>(conn).unwrap().into_iter();
     let effects = effects.flat_map(|one| serde_json::from_str::<Vec<Value>>(&one.act).unwrap());
     let mut ids = BTreeSet::new();
     for effect in effects.filter(|effect| effect["purged"].is_string()) {

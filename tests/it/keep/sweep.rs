@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clotho::clock::Time;
-use clotho::store::{Answer, StateUpdate, Swept, Trace};
+use clotho::store::{GcReport, NodeStateUpdate, SavedResponse, Trace};
 use clotho::tree::{Delta, Effects, Kind, Role};
 use serde_json::{Map, json};
 
@@ -15,7 +15,7 @@ use crate::support::test_store::{TestStore, add, delta, ending, message, rules, 
 
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
-fn sweep(store: &TestStore, after: i64) -> Swept {
+fn sweep(store: &TestStore, after: i64) -> GcReport {
     let now = Time(store.now().0 + after);
     store.block_on(store.store().sweep(now)).unwrap()
 }
@@ -54,7 +54,7 @@ fn what_is_in_use_stays() {
     assert_eq!(store.read(move |reader| reader.trace(&placed)), Some(trace));
     let placed = store.placed(begun.session, node);
     assert_eq!(store.read(move |reader| Ok(reader.rules(&placed)?.plugins.len())), 1);
-    assert_eq!(sweep(&store, 0), Swept::default());
+    assert_eq!(sweep(&store, 0), GcReport::default());
     // What was taken away can come again.
     let highest = store.count("SELECT highest AS n FROM numbers WHERE name = 'blobs'");
     let again = store.write(|tx| tx.put_blob(b"one")).unwrap();
@@ -100,7 +100,7 @@ fn outdated_keyframes_go() {
     let kept = store.count("SELECT count(*) AS n FROM keyframes");
     assert_eq!(sweep(&store, 0).keyframes, 0);
     let (actor, session, node) = (store.actor(), begun.session, left[10]);
-    let mute = StateUpdate { node, is_enabled: None, effects: Some(Effects::Muted), rating: None, is_unread: None };
+    let mute = NodeStateUpdate { node, is_enabled: None, effects: Some(Effects::Muted), rating: None, is_unread: None };
     store.write(move |tx| tx.set_state(&actor, session, &[mute])).unwrap();
     let ends = [*left.last().unwrap(), *right.last().unwrap()].map(|end| (end, store.world(session, end)));
     store.block_on(async {
@@ -126,14 +126,14 @@ fn time_runs_out() {
     let (owner, at, session) = (store.owner, store.now(), begun.session);
     store
         .write(move |tx| {
-            let answer = Answer { request: vec![1], status: 200, body: "{}".into() };
+            let answer = SavedResponse { request: vec![1], status: 200, body: "{}".into() };
             tx.put_answer(owner, "key", &answer, at, Time(0))?;
             tx.trash_session(owner, session, at)
         })
         .unwrap();
-    assert_eq!(sweep(&store, DAY - 60_000), Swept::default());
-    assert_eq!(sweep(&store, DAY), Swept { answers: 1, ..Swept::default() });
-    assert_eq!(sweep(&store, 30 * DAY - 60_000), Swept::default());
+    assert_eq!(sweep(&store, DAY - 60_000), GcReport::default());
+    assert_eq!(sweep(&store, DAY), GcReport { answers: 1, ..GcReport::default() });
+    assert_eq!(sweep(&store, 30 * DAY - 60_000), GcReport::default());
     let swept = sweep(&store, 30 * DAY);
     assert_eq!(swept.trash, 1);
     assert!(swept.rows > 0);

@@ -7,7 +7,7 @@ use std::process::Command;
 use clotho::clock::Time;
 use clotho::ids::TrashId;
 use clotho::store::TRASH_KEPT_MS;
-use clotho::tree::{Delta, Piece, TreeEdit};
+use clotho::tree::{Delta, EditTarget, TreeEdit};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ fn what_is_destroyed_is_marked() {
     let begun = store.begin(Delta::default(), None, &["Welcome."]);
     let (owner, session, at) = (store.owner, begun.session, store.now());
     let said = store.append(session, begun.greetings[0], store.said("Hi."));
-    let purge = |is_confirmed| TreeEdit::Purge { piece: Piece::Node(said), is_confirmed };
+    let purge = |is_confirmed| TreeEdit::Purge { piece: EditTarget::Node(said), is_confirmed };
     let (actor, asked) = (store.actor(), purge(false));
     store.write(move |tx| tx.arrange(&actor, session, std::slice::from_ref(&asked))).unwrap_err();
     assert_eq!(store.count(MARKS), 0);

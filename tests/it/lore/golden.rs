@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use clotho::prompt::lore::{
-    Around, Book, Bound, Call, Outcome, Said, Scanned, Scope, Settings, Timer, Timers, Who, scan,
+    LoreAudience, LoreHost, LoreTimer, LoreTimers, LorebookScope, ScanBook, ScanCharacter, ScanMessage, ScanOutcome,
+    ScanRequest, ScopedBook, WorldInfoSettings, scan,
 };
 use serde_json::{Map, Value, json};
 
@@ -30,7 +31,7 @@ struct Recorded<'a> {
     draws: u64,
 }
 
-impl Around for Recorded<'_> {
+impl LoreHost for Recorded<'_> {
     fn fill(&mut self, text: &str) -> String {
         let text = text.replace("{{user}}", words(&self.case["user"])).replace("{{noop}}", "");
         text.replace("{{char}}", words(&self.case["character"]["name"])).replace("{{reverse::etag}}", "gate")
@@ -73,30 +74,30 @@ fn list(value: &Value) -> Vec<String> {
 
 struct Story<'a> {
     case: &'a Value,
-    books: Vec<(Scope, String, Map<String, Value>)>,
+    books: Vec<(LorebookScope, String, Map<String, Value>)>,
     chat: Vec<Value>,
-    timers: Timers,
-    settings: Settings,
+    timers: LoreTimers,
+    settings: WorldInfoSettings,
 }
 
 impl<'a> Story<'a> {
     fn new(case: &'a Value) -> Self {
         let books = case["books"].as_array().unwrap().iter().map(|book| {
             let scope = match words(&book["scope"]) {
-                "global" => Scope::Global,
-                "character" => Scope::Character,
-                "chat" => Scope::Chat,
-                _ => Scope::Persona,
+                "global" => LorebookScope::Global,
+                "character" => LorebookScope::Character,
+                "chat" => LorebookScope::Chat,
+                _ => LorebookScope::Persona,
             };
             (scope, words(&book["name"]).to_owned(), book["book"].as_object().unwrap().clone())
         });
-        let mut settings = Settings::read(case["settings"].as_object().unwrap());
+        let mut settings = WorldInfoSettings::read(case["settings"].as_object().unwrap());
         settings.removes_twice = true;
-        Self { case, books: books.collect(), chat: Vec::new(), timers: Timers::default(), settings }
+        Self { case, books: books.collect(), chat: Vec::new(), timers: LoreTimers::default(), settings }
     }
 
     /// The next turn: what came of it, and how many draws it took.
-    fn turn(&mut self, turn: &Value) -> (Outcome, u64) {
+    fn turn(&mut self, turn: &Value) -> (ScanOutcome, u64) {
         self.chat.truncate(self.chat.len().saturating_sub(usize::try_from(turn["drop"].as_u64().unwrap()).unwrap()));
         self.chat.extend(turn["add"].as_array().unwrap().iter().cloned());
         if let Some(edit) = turn.get("edit") {
@@ -107,20 +108,20 @@ impl<'a> Story<'a> {
                 }
             }
         }
-        let read: Vec<(Scope, Book)> = self
+        let read: Vec<(LorebookScope, ScanBook)> = self
             .books
             .iter()
-            .map(|(scope, name, book)| (*scope, Book::read(name.as_str(), name.as_str(), book)))
+            .map(|(scope, name, book)| (*scope, ScanBook::read(name.as_str(), name.as_str(), book)))
             .collect();
-        let bound: Vec<Bound<'_>> = read.iter().map(|(scope, book)| Bound { scope: *scope, book }).collect();
+        let bound: Vec<ScopedBook<'_>> = read.iter().map(|(scope, book)| ScopedBook { scope: *scope, book }).collect();
         let case = self.case;
         let visible = self.chat.iter().filter(|row| row["is_system"] != true);
-        let messages: Vec<Said> = visible
-            .map(|row| Said { name: words(&row["name"]).to_owned(), text: words(&row["mes"]).to_owned() })
+        let messages: Vec<ScanMessage> = visible
+            .map(|row| ScanMessage { name: words(&row["name"]).to_owned(), text: words(&row["mes"]).to_owned() })
             .rev()
             .collect();
-        let scanned = Scanned {
-            call: Call::default(),
+        let scanned = ScanRequest {
+            call: LoreAudience::default(),
             is_apart: false,
             near: Vec::new(),
             wishes: Vec::new(),
@@ -137,7 +138,10 @@ impl<'a> Story<'a> {
             .map(|key| words(&case["card"][key]).to_owned()),
             injects: list(&case["scan_injects"]),
             trigger: words(&turn["trigger"]).to_owned(),
-            who: Who { file: words(&case["character"]["file"]).to_owned(), tags: list(&case["character"]["tags"]) },
+            who: ScanCharacter {
+                file: words(&case["character"]["file"]).to_owned(),
+                tags: list(&case["character"]["tags"]),
+            },
             prompt: usize::try_from(case["max_prompt_tokens"].as_u64().unwrap()).unwrap(),
             most: None,
             without_times: turn["dry_run"] == true,
@@ -150,11 +154,11 @@ impl<'a> Story<'a> {
 }
 
 /// An outcome in the form of the cases.
-fn told(outcome: &Outcome, draws: u64) -> Value {
+fn told(outcome: &ScanOutcome, draws: u64) -> Value {
     let printed = &outcome.printed;
     let note = [printed.note_top.clone(), vec!["NOTE".to_owned()], printed.note_bottom.clone()].concat();
     let note = if note.len() > 1 { Value::from(note.join("\n")) } else { Value::Null };
-    let timers = |timers: &BTreeMap<String, Timer>| {
+    let timers = |timers: &BTreeMap<String, LoreTimer>| {
         let all = timers.iter().map(|(key, timer)| {
             (key.clone(), json!({"start": timer.start, "end": timer.end, "protected": timer.protected}))
         });

@@ -1,6 +1,6 @@
 //! Books and stories of strangers: a scan ends, says what it gave up, and never panics.
 
-use clotho::prompt::lore::{Bound, Scope, Settings, Timers, scan};
+use clotho::prompt::lore::{LoreTimers, LorebookScope, ScopedBook, WorldInfoSettings, scan};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -51,7 +51,7 @@ fn lore_a_hundred_thousand_entries() {
     let entries: Map<String, Value> = (0..100_001)
         .map(|n| (n.to_string(), json!({"uid": n, "key": ["lantern"], "content": "x", "group": "g", "position": 0})))
         .collect();
-    let book = clotho::prompt::lore::Book::read("b", "b", json!({"entries": entries}).as_object().unwrap());
+    let book = clotho::prompt::lore::ScanBook::read("b", "b", json!({"entries": entries}).as_object().unwrap());
     let outcome = scanned(&book, &["a lantern"], &mut House::default());
     assert_eq!(outcome.active.len(), 1);
     assert_eq!(outcome.notes.len(), 1, "{:?}", outcome.notes);
@@ -100,13 +100,13 @@ proptest! {
             .map(|values| Value::Object(FIELDS.iter().map(|name| (*name).to_owned()).zip(values).collect()))
             .collect();
         let book = book(&entries);
-        let bound = [Bound { scope: Scope::Global, book: &book }, Bound { scope: Scope::Persona, book: &book }];
+        let bound = [ScopedBook { scope: LorebookScope::Global, book: &book }, ScopedBook { scope: LorebookScope::Persona, book: &book }];
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let settings = Settings { depth, min_activations, ..Settings::default() };
+        let settings = WorldInfoSettings { depth, min_activations, ..WorldInfoSettings::default() };
         let mut house = House { draw, ..House::default() };
-        let mut timers = Timers::default();
+        let mut timers = LoreTimers::default();
         for count in 1..4 {
-            let scanned = clotho::prompt::lore::Scanned { count, ..said(&texts) };
+            let scanned = clotho::prompt::lore::ScanRequest { count, ..said(&texts) };
             let outcome = scan(&bound, &settings, &scanned, &timers, &mut house);
             prop_assert_eq!(outcome.active.len() + outcome.stopped.len() + outcome.silent, entries.len());
             timers = outcome.timers;

@@ -4,7 +4,10 @@ mod golden;
 mod hostile;
 mod rules;
 
-use clotho::prompt::lore::{Around, Book, Bound, Outcome, Said, Scanned, Scope, Settings, Timers, scan};
+use clotho::prompt::lore::{
+    LoreHost, LoreTimers, LorebookScope, ScanBook, ScanMessage, ScanOutcome, ScanRequest, ScopedBook,
+    WorldInfoSettings, scan,
+};
 use serde_json::{Value, json};
 
 /// A plain house: one name to fill in, four letters a token, the same draw again and again.
@@ -19,7 +22,7 @@ impl Default for House {
     }
 }
 
-impl Around for House {
+impl LoreHost for House {
     fn fill(&mut self, text: &str) -> String {
         text.replace("{{user}}", "Ann")
     }
@@ -42,7 +45,7 @@ impl Around for House {
 }
 
 /// A book of these entries; each has an order that keeps them in their order.
-fn book(entries: &[Value]) -> Book {
+fn book(entries: &[Value]) -> ScanBook {
     let numbered = entries.iter().enumerate().map(|(uid, entry)| {
         let mut own = json!({
             "uid": uid, "content": format!("text {uid}"), "order": entries.len() - uid, "position": 0, "selective": true,
@@ -51,21 +54,27 @@ fn book(entries: &[Value]) -> Book {
         (uid.to_string(), own)
     });
     let entries: serde_json::Map<String, Value> = numbered.collect();
-    Book::read("b", "Book", json!({"entries": entries}).as_object().unwrap())
+    ScanBook::read("b", "Book", json!({"entries": entries}).as_object().unwrap())
 }
 
 /// What is said, the newest first.
-fn said(texts: &[&str]) -> Scanned {
-    let messages = texts.iter().map(|text| Said { name: "Ann".into(), text: (*text).to_owned() }).collect();
-    Scanned { messages, count: texts.len() as u64, trigger: "normal".into(), prompt: 4_000, ..Scanned::default() }
+fn said(texts: &[&str]) -> ScanRequest {
+    let messages = texts.iter().map(|text| ScanMessage { name: "Ann".into(), text: (*text).to_owned() }).collect();
+    ScanRequest {
+        messages,
+        count: texts.len() as u64,
+        trigger: "normal".into(),
+        prompt: 4_000,
+        ..ScanRequest::default()
+    }
 }
 
-fn scanned(book: &Book, texts: &[&str], house: &mut House) -> Outcome {
-    let bound = [Bound { scope: Scope::Global, book }];
-    scan(&bound, &Settings::default(), &said(texts), &Timers::default(), house)
+fn scanned(book: &ScanBook, texts: &[&str], house: &mut House) -> ScanOutcome {
+    let bound = [ScopedBook { scope: LorebookScope::Global, book }];
+    scan(&bound, &WorldInfoSettings::default(), &said(texts), &LoreTimers::default(), house)
 }
 
 /// The numbers of the active entries.
-fn active(outcome: &Outcome) -> Vec<&str> {
+fn active(outcome: &ScanOutcome) -> Vec<&str> {
     outcome.active.iter().map(|fired| fired.verdict.uid.as_str()).collect()
 }

@@ -1,11 +1,11 @@
 //! What was decided on purpose, and what SillyTavern does not have.
 
-use clotho::prompt::lore::{Bound, Scope, Settings, Timers, scan};
+use clotho::prompt::lore::{LoreTimers, LorebookScope, ScopedBook, WorldInfoSettings, scan};
 use serde_json::{Value, json};
 
 use super::{House, active, book, said, scanned};
 
-fn whys(book: &clotho::prompt::lore::Book, texts: &[&str], house: &mut House) -> Value {
+fn whys(book: &clotho::prompt::lore::ScanBook, texts: &[&str], house: &mut House) -> Value {
     let outcome = scanned(book, texts, house);
     let told = outcome.active.iter().map(|fired| &fired.verdict).chain(&outcome.stopped);
     let told = told.map(|verdict| (verdict.uid.clone(), serde_json::to_value(&verdict.why).unwrap()));
@@ -88,10 +88,10 @@ fn lore_an_entry_that_loses_twice_takes_no_other_along() {
         json!({"key": ["lantern"], "group": "y", "groupOverride": true}),
         json!({"key": ["lantern"]}),
     ]);
-    let bound = [Bound { scope: Scope::Global, book: &book }];
+    let bound = [ScopedBook { scope: LorebookScope::Global, book: &book }];
     let of = |removes_twice: bool| {
-        let settings = Settings { removes_twice, recursive: false, ..Settings::default() };
-        let outcome = scan(&bound, &settings, &said(&["lantern"]), &Timers::default(), &mut House::default());
+        let settings = WorldInfoSettings { removes_twice, recursive: false, ..WorldInfoSettings::default() };
+        let outcome = scan(&bound, &settings, &said(&["lantern"]), &LoreTimers::default(), &mut House::default());
         active(&outcome).into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(of(false), ["1", "2", "3"]);

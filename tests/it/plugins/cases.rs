@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use clotho::plugin::Loaded;
-use clotho::plugin::testing::{self, CaseReport, Report};
+use clotho::plugin::LoadedPlugin;
+use clotho::plugin::testing::{self, CaseReport, PluginTestReport};
 
 use super::{MANIFEST, joined, try_plugin};
 
@@ -22,13 +22,13 @@ const SCRIPT: &str = "fn init(ctx) { ctx.set(\"gold\", 9); }\n\
     fn tool_pay(ctx, args) { ctx.add(\"gold\", -args.coins); ctx.get(\"gold\") }\n\
     fn plan(ctx) { ctx.get(\"nothing\") }";
 
-fn with(file: &str) -> Arc<Loaded> {
+fn with(file: &str) -> Arc<LoadedPlugin> {
     let manifest = format!("{MANIFEST}{MORE}");
     try_plugin(&manifest, &[("main.rhai", SCRIPT), ("s.json", SCHEMA), ("tests/a.toml", file)])
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn report(file: &str) -> Report {
+fn report(file: &str) -> PluginTestReport {
     testing::test(&with(file))
 }
 

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use clotho::clock::Time;
-use clotho::plugin::{Answer, Call, ErrorKind, Hook, Limit, NodeFacts, Permission, QuickReply, Recent, Roll, Seeds};
-use clotho::world::{Pointer, Rules, Schema};
+use clotho::plugin::{
+    DiceSeeds, Hook, HookAnswer, HookCall, HookNodeInfo, Permission, PluginQuickReply, RecentMessage, Roll,
+    ScriptErrorKind, ScriptLimit,
+};
+use clotho::world::{Pointer, Schema, SchemaSet};
 use serde_json::{Value, json};
 
 use super::*;
@@ -105,7 +108,7 @@ fn patterns_that_are_made_up_count_in_every_call() {
         let outcome = Bench::new().reply(&few, json!({}), "word1 word15");
         assert_eq!((&outcome.error, outcome.operations.len()), (&None, 1));
         let outcome = Bench::new().reply(&many, json!({}), "word1 word15");
-        assert_eq!(outcome.error.and_then(|error| error.limit), Some(Limit::Regex));
+        assert_eq!(outcome.error.and_then(|error| error.limit), Some(ScriptLimit::Regex));
     }
 }
 
@@ -127,9 +130,9 @@ fn the_facts_of_the_call_are_there() {
     let mut call = call(Hook::OnInput, json!({}), "/drink the red one");
     call.role = "user".into();
     call.config = Arc::new(json!({"max_hp": 40}).as_object().unwrap().clone());
-    call.node = NodeFacts { id: "7f3a".into(), depth: 9, turn: 4, time: Some(Time(1_700_000_000_123)) };
+    call.node = HookNodeInfo { id: "7f3a".into(), depth: 9, turn: 4, time: Some(Time(1_700_000_000_123)) };
     call.recent = (0..3)
-        .map(|n| Recent { role: "assistant".into(), name: "Rin".into(), text: format!("line {n}") })
+        .map(|n| RecentMessage { role: "assistant".into(), name: "Rin".into(), text: format!("line {n}") })
         .collect::<Vec<_>>()
         .into();
     let outcome = Bench::new().call(&plugin, call);
@@ -193,15 +196,15 @@ const DICE: &str = r#"fn on_reply(ctx) {
 #[test]
 fn dice_belong_to_their_node() {
     let (plugin, bench) = (plugin(DICE), Bench::new());
-    let roll = |seeds: Seeds, recorded: &[Roll]| {
-        let call = Call { seeds, recorded: Arc::from(recorded), ..call(Hook::OnReply, json!({}), "") };
+    let roll = |seeds: DiceSeeds, recorded: &[Roll]| {
+        let call = HookCall { seeds, recorded: Arc::from(recorded), ..call(Hook::OnReply, json!({}), "") };
         let outcome = bench.call(&plugin, call);
         assert_eq!(outcome.error, None);
         outcome
     };
-    let first = roll(Seeds { session: 1, node: 1 }, &[]);
-    assert_eq!(first.rolls, roll(Seeds { session: 1, node: 1 }, &[]).rolls);
-    let others: Vec<_> = (2..12).map(|node| roll(Seeds { session: 1, node }, &[]).rolls).collect();
+    let first = roll(DiceSeeds { session: 1, node: 1 }, &[]);
+    assert_eq!(first.rolls, roll(DiceSeeds { session: 1, node: 1 }, &[]).rolls);
+    let others: Vec<_> = (2..12).map(|node| roll(DiceSeeds { session: 1, node }, &[]).rolls).collect();
     assert!(others.iter().all(|rolls| *rolls != first.rolls));
     let specs: Vec<(u32, &str)> = first.rolls.iter().map(|roll| (roll.n, roll.spec.as_str())).collect();
     assert_eq!(specs, [(0, "2d6+3"), (1, "1d20"), (2, "chance(0.5)"), (3, "pick(3)")]);
@@ -220,7 +223,7 @@ fn recorded_dice_win() {
         total,
     };
     let recorded = [old(0, "2d6+3", vec![1, 1], 5), old(1, "3d20", vec![9], 9), old(3, "pick(3)", vec![2], 2)];
-    let given = Call { recorded: Arc::from(recorded.clone()), ..call(Hook::OnReply, json!({}), "") };
+    let given = HookCall { recorded: Arc::from(recorded.clone()), ..call(Hook::OnReply, json!({}), "") };
     let outcome = bench.call(&plugin, given);
     assert_eq!((&outcome.rolls[0], &outcome.rolls[3]), (&recorded[0], &recorded[2]));
     assert_eq!(outcome.rolls[1].spec, "1d20", "another spec is another roll");
@@ -236,8 +239,8 @@ fn the_schema_bends_the_world_not_the_operation() {
     let schema =
         json!({"type": "object", "properties": {"hp": {"type": "integer", "minimum": 0, "maximum": 40}, "seen": {}}});
     let rules =
-        Rules::new(vec![("/mine".parse::<Pointer>().unwrap(), Arc::new(Schema::parse(schema).unwrap()))]).unwrap();
-    let given = Call { rules: Arc::new(rules), ..call(Hook::OnReply, json!({"hp": 25}), "") };
+        SchemaSet::new(vec![("/mine".parse::<Pointer>().unwrap(), Arc::new(Schema::parse(schema).unwrap()))]).unwrap();
+    let given = HookCall { rules: Arc::new(rules), ..call(Hook::OnReply, json!({"hp": 25}), "") };
     let outcome = Bench::new().call(&plugin, given);
     assert_eq!(outcome.error, None);
     assert_eq!(world_of(&outcome).vars["mine"], json!({"hp": 0, "seen": 0}));
@@ -246,7 +249,7 @@ fn the_schema_bends_the_world_not_the_operation() {
     assert_eq!((outcome.operations.len(), problems), (3, vec![0, 1]));
 }
 
-fn answer(script: &str, text: &str) -> Result<Answer, (ErrorKind, String)> {
+fn answer(script: &str, text: &str) -> Result<HookAnswer, (ScriptErrorKind, String)> {
     let outcome = Bench::new().call(&plugin(script), call(Hook::OnInput, json!({"hp": 1}), text));
     match outcome.error {
         None => Ok(outcome.answer),
@@ -254,26 +257,26 @@ fn answer(script: &str, text: &str) -> Result<Answer, (ErrorKind, String)> {
     }
 }
 
-fn input(text: Option<&str>, reply: Option<&str>, stop: bool) -> Answer {
-    Answer::Input { text: text.map(str::to_owned), reply: reply.map(str::to_owned), stop }
+fn input(text: Option<&str>, reply: Option<&str>, stop: bool) -> HookAnswer {
+    HookAnswer::Input { text: text.map(str::to_owned), reply: reply.map(str::to_owned), stop }
 }
 
 #[test]
 fn on_input_answers_in_four_ways() {
-    assert_eq!(answer("fn on_input(ctx) {}", "hi"), Ok(Answer::Nothing));
-    assert_eq!(answer("fn on_input(ctx) { if false { 1 } }", "hi"), Ok(Answer::Nothing));
+    assert_eq!(answer("fn on_input(ctx) {}", "hi"), Ok(HookAnswer::Nothing));
+    assert_eq!(answer("fn on_input(ctx) { if false { 1 } }", "hi"), Ok(HookAnswer::Nothing));
     assert_eq!(answer("fn on_input(ctx) { `*${ctx.text}*` }", "hi"), Ok(input(Some("*hi*"), None, false)));
     let all = "fn on_input(ctx) { #{ text: \"a\", reply: \"b\", stop: true } }";
     assert_eq!(answer(all, "hi"), Ok(input(Some("a"), Some("b"), true)));
     assert_eq!(answer("fn on_input(ctx) { #{ stop: true } }", "hi"), Ok(input(None, None, true)));
     let refused = "fn on_input(ctx) { ctx.add(\"hp\", -1); try { ctx.fail(\"not now\") } catch {} 1 }";
-    assert_eq!(answer(refused, "hi"), Ok(Answer::Refused("not now".into())));
+    assert_eq!(answer(refused, "hi"), Ok(HookAnswer::Refused("not now".into())));
 }
 
 #[test]
 fn a_wrong_answer_is_an_error_of_the_script() {
     let check = |script: &str, message: &str| {
-        assert_eq!(answer(script, "hi"), Err((ErrorKind::Runtime, message.to_owned())), "{script}");
+        assert_eq!(answer(script, "hi"), Err((ScriptErrorKind::Runtime, message.to_owned())), "{script}");
     };
     check("fn on_input(ctx) { 7 }", "on_input returns nothing, a text, or #{text, reply, stop}, not a number");
     check("fn on_input(ctx) { #{ text: 7 } }", "on_input returns a text as \"text\", not a number");
@@ -292,7 +295,7 @@ fn every_hook_has_its_answers() {
         let script = format!("fn {}(ctx) {{ {returned} }}", hook.name());
         let error = Bench::new().call(&plugin(&script), call(hook, json!({}), "text")).error;
         let said = error.map(|error| (error.kind, error.message));
-        assert_eq!(said, message.map(|message| (ErrorKind::Runtime, message.to_owned())), "{script}");
+        assert_eq!(said, message.map(|message| (ScriptErrorKind::Runtime, message.to_owned())), "{script}");
     };
     for hook in [Hook::Init, Hook::OnReply] {
         for returned in ["7", "\"text\"", "#{ text: 1 }", "[ctx]"] {
@@ -335,13 +338,13 @@ fn answers_have_their_sizes() {
         (Hook::QuickReplies, "[#{ label: \"a\", send: s }, #{ label: \"b\", send: s }, #{ label: \"c\", send: s }]"),
     ] {
         let error = run(hook, body).error.unwrap();
-        assert!(matches!(error.limit, Some(Limit::Size | Limit::Result)), "{error}");
+        assert!(matches!(error.limit, Some(ScriptLimit::Size | ScriptLimit::Result)), "{error}");
     }
-    assert!(matches!(run(Hook::Narrate, "[s, s]").answer, Answer::Narration(pieces) if pieces.len() == 2));
+    assert!(matches!(run(Hook::Narrate, "[s, s]").answer, HookAnswer::Narration(pieces) if pieces.len() == 2));
     let many = run(Hook::QuickReplies, "let a = []; for i in 0..20 { a.push(#{ label: s }) } a");
     assert!(many.error.is_some(), "twenty labels of 30 kB are too much, though only their beginning is shown");
     match run(Hook::QuickReplies, "let a = []; for i in 0..20 { a.push(#{ label: `${i}` + \"é\".repeat(99) }) } a} fn repeat(n) { let t = \"\"; t.pad(n, this); t").answer {
-        Answer::QuickReplies(replies) => {
+        HookAnswer::QuickReplies(replies) => {
             assert_eq!(replies.len(), 12);
             assert!(replies.iter().all(|reply| reply.label.chars().count() == 80 && reply.send.chars().count() > 80));
         }
@@ -356,7 +359,7 @@ fn a_failed_call_proposes_nothing() {
         "fn narrate(ctx) { ctx.add(\"hp\", 1); ctx.roll(\"d6\"); ctx.note(\"n\"); ctx.warn(\"w\"); print(1); 7 }";
     let outcome = Bench::new().call(&plugin(script), call(Hook::Narrate, json!({"hp": 1}), ""));
     let error = outcome.error.unwrap();
-    assert_eq!((error.kind, error.ops_dropped), (ErrorKind::Runtime, 1));
+    assert_eq!((error.kind, error.ops_dropped), (ScriptErrorKind::Runtime, 1));
     assert!(outcome.operations.is_empty() && outcome.notes.is_empty());
     assert_eq!((outcome.rolls.len(), outcome.warnings.len(), outcome.log), (1, 1, vec!["1".to_owned()]));
     assert_eq!(outcome.world, None);
@@ -365,9 +368,12 @@ fn a_failed_call_proposes_nothing() {
 #[test]
 fn narration_streams_in_pieces() {
     let run = |script: &str| Bench::new().call(&plugin(script), call(Hook::Narrate, json!({}), "")).answer;
-    assert_eq!(run("fn narrate(ctx) { \"All of it.\" }"), Answer::Narration(vec!["All of it.".into()]));
-    assert_eq!(run("fn narrate(ctx) { [\"One \", \"two.\"] }"), Answer::Narration(vec!["One ".into(), "two.".into()]));
-    assert_eq!(run("fn on_reply(ctx) {}"), Answer::Nothing);
+    assert_eq!(run("fn narrate(ctx) { \"All of it.\" }"), HookAnswer::Narration(vec!["All of it.".into()]));
+    assert_eq!(
+        run("fn narrate(ctx) { [\"One \", \"two.\"] }"),
+        HookAnswer::Narration(vec!["One ".into(), "two.".into()])
+    );
+    assert_eq!(run("fn on_reply(ctx) {}"), HookAnswer::Nothing);
 }
 
 #[test]
@@ -375,15 +381,15 @@ fn quick_replies_offer_and_change_nothing() {
     let run = |script: &str| Bench::new().call(&plugin(script), call(Hook::QuickReplies, json!({"hp": 3}), ""));
     let script = "fn quick_replies(ctx) { [#{ label: \"Drink\", send: \"/drink\", \"if\": ctx.get(\"hp\") < 5 }, \
         #{ label: \"Run\", send: \"/run\", \"if\": false }, #{ label: \"Wait\" }] }";
-    let reply = |label: &str, send: &str| QuickReply { label: label.into(), send: send.into() };
-    assert_eq!(run(script).answer, Answer::QuickReplies(vec![reply("Drink", "/drink"), reply("Wait", "Wait")]));
+    let reply = |label: &str, send: &str| PluginQuickReply { label: label.into(), send: send.into() };
+    assert_eq!(run(script).answer, HookAnswer::QuickReplies(vec![reply("Drink", "/drink"), reply("Wait", "Wait")]));
     for (script, message) in [
         ("ctx.add(\"hp\", 1)", "add(\"hp\"): this hook is read-only"),
         ("ctx.roll(\"d6\")", "roll: this hook is read-only and may not roll"),
         ("ctx.note(\"x\")", "note: this hook is read-only"),
     ] {
         let error = run(&format!("fn quick_replies(ctx) {{ {script}; [] }}")).error.unwrap();
-        assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Permission, message));
+        assert_eq!((error.kind, error.message.as_str()), (ScriptErrorKind::Permission, message));
     }
 }
 
@@ -392,10 +398,10 @@ fn quick_replies_offer_and_change_nothing() {
 fn grants_are_asked_for() {
     let check = |hook: Hook, body: &str, grants: &[Permission], message: Option<&str>| {
         let script = format!("fn {}(ctx) {{ {body} }}", hook.name());
-        let given = Call { grants: Arc::from(grants), ..call(hook, json!({"hp": 1}), "text") };
+        let given = HookCall { grants: Arc::from(grants), ..call(hook, json!({"hp": 1}), "text") };
         let outcome = Bench::new().call(&plugin(&script), given);
         let error = outcome.error.map(|error| (error.kind, error.message));
-        assert_eq!(error, message.map(|message| (ErrorKind::Permission, message.to_owned())), "{body}");
+        assert_eq!(error, message.map(|message| (ScriptErrorKind::Permission, message.to_owned())), "{body}");
     };
     let write = || Permission::StateWrite("/quests".parse().unwrap());
     let outside = "set(\"/quests/a\"): writing outside the plugin's own values needs \"state.write:quests\"";
@@ -469,7 +475,7 @@ fn a_limit_says_where_it_was_met() {
         let error = outcome.error.expect("an error");
         assert_eq!(
             (error.kind, error.line, error.file.as_deref()),
-            (ErrorKind::Limit, Some(line), Some("main.rhai")),
+            (ScriptErrorKind::Limit, Some(line), Some("main.rhai")),
             "{error}"
         );
         assert_eq!(error.excerpt.last().map(|one| one.line), Some(line), "{error}");
@@ -481,7 +487,7 @@ fn a_limit_says_where_it_was_met() {
     let outcome =
         Bench::new().reply(&plugin(&format!("fn on_reply(ctx) {{\n    let m = #{{}};\n    {heap}\n}}")), json!({}), "");
     let error = outcome.error.unwrap();
-    assert_eq!(error.limit, Some(Limit::Heap));
+    assert_eq!(error.limit, Some(ScriptLimit::Heap));
     assert!(matches!(error.line, Some(4 | 5)), "{error}");
 }
 
@@ -551,7 +557,7 @@ fn the_log_is_kept_and_bounded() {
 #[test]
 fn calls_do_not_see_each_other() {
     let plugin = plugin("fn on_reply(ctx) { for i in 0..200 { ctx.add(\"n\", ctx.get(\"step\")); } }");
-    let pool = Arc::new(Pool::new(2).unwrap());
+    let pool = Arc::new(ScriptPool::new(2).unwrap());
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
     let waiting: Vec<_> = (1..=200_i64)
         .map(|step| {
@@ -582,8 +588,9 @@ fn a_dropped_call_harms_nobody() {
 #[test]
 fn long_texts_are_cut_not_refused() {
     let script = "fn on_reply(ctx) { ctx.set(\"seen\", [ctx.text.bytes, ctx.find(\"needle\") != (), ctx.recent(50).len, ctx.recent(1)[0].text.bytes]); }";
-    let given = Call {
-        recent: vec![Recent { role: "user".into(), name: "猫".repeat(999), text: "猫".repeat(40_000) }; 60].into(),
+    let given = HookCall {
+        recent: vec![RecentMessage { role: "user".into(), name: "猫".repeat(999), text: "猫".repeat(40_000) }; 60]
+            .into(),
         ..call(Hook::OnReply, json!({}), &format!("{}needle", "猫".repeat(60_000)))
     };
     let outcome = Bench::new().call(&plugin(script), given);
@@ -595,8 +602,8 @@ fn long_texts_are_cut_not_refused() {
 fn a_summary_is_of_turns_that_there_are() {
     let propose = |hook: &str, arguments: &str, grants: Vec<Permission>| {
         let plugin = plugin(&format!("fn {hook}(ctx) {{ ctx.propose_summary({arguments}); }}"));
-        let node = NodeFacts { turn: 12, ..NodeFacts::default() };
-        let call = Call { node, grants: grants.into(), ..call(Hook::from_name(hook).unwrap(), json!({}), "") };
+        let node = HookNodeInfo { turn: 12, ..HookNodeInfo::default() };
+        let call = HookCall { node, grants: grants.into(), ..call(Hook::from_name(hook).unwrap(), json!({}), "") };
         Bench::new().call(&plugin, call)
     };
     let allowed = || vec![Permission::TreeSummarise];
@@ -609,17 +616,23 @@ fn a_summary_is_of_turns_that_there_are() {
     assert_eq!(summary("\"Long ago.\", 4, 7"), json!({"text": "Long ago.", "turns": 4, "upto": 7}));
     let long = format!("\"{}\", 1", "x".repeat(8_001));
     for (hook, arguments, grants, kind, part) in [
-        ("on_reply", "\"a\", 0", allowed(), ErrorKind::Runtime, "\"turns\" is a whole number from 1, not 0"),
-        ("on_reply", "\"a\", -3", allowed(), ErrorKind::Runtime, "from 1, not -3"),
-        ("on_reply", "\"a\", 13", allowed(), ErrorKind::Runtime, "there are 12 turns up to there"),
-        ("on_reply", "\"a\", 5, 4", allowed(), ErrorKind::Runtime, "there are 4 turns up to there"),
-        ("on_reply", "\"a\", 1, 13", allowed(), ErrorKind::Runtime, "\"upto\" is a turn of this line, from 1 to 12"),
-        ("on_reply", "\" \", 1", allowed(), ErrorKind::Runtime, "the text is empty"),
-        ("on_reply", &long, allowed(), ErrorKind::Runtime, "at most 8000 characters, and this has 8001"),
-        ("on_reply", "\"a\", 1", Vec::new(), ErrorKind::Permission, "needs the permission \"tree.summarise\""),
-        ("plan", "\"a\", 1", allowed(), ErrorKind::Permission, "this hook is read-only"),
-        ("on_input", "\"a\", 1", allowed(), ErrorKind::Runtime, "only on_reply, on_edit and on_answer"),
-        ("on_reply", "\"a\", 1); ctx.propose_summary(\"b\", 2", allowed(), ErrorKind::Limit, "one summary"),
+        ("on_reply", "\"a\", 0", allowed(), ScriptErrorKind::Runtime, "\"turns\" is a whole number from 1, not 0"),
+        ("on_reply", "\"a\", -3", allowed(), ScriptErrorKind::Runtime, "from 1, not -3"),
+        ("on_reply", "\"a\", 13", allowed(), ScriptErrorKind::Runtime, "there are 12 turns up to there"),
+        ("on_reply", "\"a\", 5, 4", allowed(), ScriptErrorKind::Runtime, "there are 4 turns up to there"),
+        (
+            "on_reply",
+            "\"a\", 1, 13",
+            allowed(),
+            ScriptErrorKind::Runtime,
+            "\"upto\" is a turn of this line, from 1 to 12",
+        ),
+        ("on_reply", "\" \", 1", allowed(), ScriptErrorKind::Runtime, "the text is empty"),
+        ("on_reply", &long, allowed(), ScriptErrorKind::Runtime, "at most 8000 characters, and this has 8001"),
+        ("on_reply", "\"a\", 1", Vec::new(), ScriptErrorKind::Permission, "needs the permission \"tree.summarise\""),
+        ("plan", "\"a\", 1", allowed(), ScriptErrorKind::Permission, "this hook is read-only"),
+        ("on_input", "\"a\", 1", allowed(), ScriptErrorKind::Runtime, "only on_reply, on_edit and on_answer"),
+        ("on_reply", "\"a\", 1); ctx.propose_summary(\"b\", 2", allowed(), ScriptErrorKind::Limit, "one summary"),
     ] {
         let outcome = propose(hook, arguments, grants);
         let error = outcome.error.unwrap();

@@ -5,7 +5,10 @@
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use clotho::plugin::{ErrorKind, Hook, Limit, Limits, Loaded, Origin, Outcome, STACK, Source, heap, run};
+use clotho::plugin::{
+    Hook, HookOutcome, LoadedPlugin, PluginOrigin, PluginSource, STACK, ScriptErrorKind, ScriptLimit, ScriptLimits,
+    heap, run,
+};
 use serde_json::json;
 
 use super::{MANIFEST, call, plugin, without_deadline};
@@ -19,7 +22,7 @@ mod rows;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     /// A limit.
-    By(Limit),
+    By(ScriptLimit),
     /// An ordinary error.
     Error,
     /// Nothing: it was harmless under the limits.
@@ -32,7 +35,7 @@ const TEXT: usize = 256 << 10;
 const GIVE_UP: Duration = Duration::from_secs(120);
 
 /// Runs a script several times on one thread: how it ended, whether memory came back, and whether the next call works.
-fn ended(script: &str, limits: &Limits) -> (End, Outcome) {
+fn ended(script: &str, limits: &ScriptLimits) -> (End, HookOutcome) {
     let hostile = with_limits(script, limits);
     let friendly = plugin("fn on_reply(ctx) { ctx.add(\"hp\", 1); }");
     let (done, wait) = channel();
@@ -59,11 +62,11 @@ fn ended(script: &str, limits: &Limits) -> (End, Outcome) {
         None => End::Well,
         Some(error) => match error.limit {
             Some(limit) => {
-                assert_eq!(error.kind, ErrorKind::Limit);
+                assert_eq!(error.kind, ScriptErrorKind::Limit);
                 End::By(limit)
             }
             None => {
-                assert!(matches!(error.kind, ErrorKind::Runtime | ErrorKind::Parse), "{error}");
+                assert!(matches!(error.kind, ScriptErrorKind::Runtime | ScriptErrorKind::Parse), "{error}");
                 End::Error
             }
         },
@@ -71,10 +74,11 @@ fn ended(script: &str, limits: &Limits) -> (End, Outcome) {
     (end, outcome)
 }
 
-fn with_limits(script: &str, limits: &Limits) -> std::sync::Arc<Loaded> {
+fn with_limits(script: &str, limits: &ScriptLimits) -> std::sync::Arc<LoadedPlugin> {
     let files = [("plugin.toml", MANIFEST), ("main.rhai", script)];
-    let source = Source::new("mine", Origin::Folder, files.map(|(path, text)| (path, text.as_bytes().to_vec())));
-    std::sync::Arc::new(Loaded::load(source, limits).unwrap_or_else(|error| panic!("{error}")))
+    let source =
+        PluginSource::new("mine", PluginOrigin::Folder, files.map(|(path, text)| (path, text.as_bytes().to_vec())));
+    std::sync::Arc::new(LoadedPlugin::load(source, limits).unwrap_or_else(|error| panic!("{error}")))
 }
 
 /// Memory that a call may reach before the budget is looked at again: one native call's worth above it.
@@ -89,7 +93,7 @@ macro_rules! hostile {
             // Only what may end by its time is given little; everything else must end by what is named.
             let is_timed = matches!(By(Deadline), $end);
             let deadline = if is_timed { Duration::from_millis(50) } else { without_deadline().deadline };
-            let (end, outcome) = ended(&script, &Limits { deadline, ..Limits::default() });
+            let (end, outcome) = ended(&script, &ScriptLimits { deadline, ..ScriptLimits::default() });
             assert!(matches!(end, $end), "{end:?}: {:?}", outcome.error.map(|error| error.message));
             let usage = outcome.usage;
             assert!(usage.heap_peak < MOST_HEAP, "{usage:?}");
@@ -99,7 +103,7 @@ macro_rules! hostile {
 }
 
 use End::{By, Error, Well};
-use Limit::{CallLevels, Chatter, Deadline, Heap, Modules, Operations, Regex, Result as Out, Size, Variables};
+use ScriptLimit::{CallLevels, Chatter, Deadline, Heap, Modules, Operations, Regex, Result as Out, Size, Variables};
 
 every_kind!(hostile);
 
@@ -110,8 +114,9 @@ fn imports_are_counted() {
         ("main.rhai", "fn on_reply(ctx) { loop { import \"lib\" as l; l::f(); } }"),
         ("lib.rhai", "fn f() { 1 }"),
     ];
-    let source = Source::new("mine", Origin::Folder, files.map(|(path, text)| (path, text.as_bytes().to_vec())));
-    let loaded = std::sync::Arc::new(Loaded::load(source, &without_deadline()).unwrap());
+    let source =
+        PluginSource::new("mine", PluginOrigin::Folder, files.map(|(path, text)| (path, text.as_bytes().to_vec())));
+    let loaded = std::sync::Arc::new(LoadedPlugin::load(source, &without_deadline()).unwrap());
     let outcome = std::thread::Builder::new()
         .stack_size(STACK)
         .spawn(move || run::run(&loaded, call(Hook::OnReply, json!({}), "")))
@@ -143,7 +148,7 @@ fn a_heavy_pattern_gets_a_short_text() {
 /// What stands in the script is compiled for all calls: the first to need it pays nothing, neither memory nor time.
 #[test]
 fn a_pattern_of_the_script_is_no_call_s_burden() {
-    let limits = Limits { heap: 600 << 10, ..without_deadline() };
+    let limits = ScriptLimits { heap: 600 << 10, ..without_deadline() };
     let run = |end: &str| {
         let finds = ["a", "b", "c", "d", "e", "f"].map(|c| format!("ctx.find(\"{c}\\\\w{{4}}\"{end});")).concat();
         let loaded = with_limits(&format!("fn on_reply(ctx) {{ {finds} }}"), &limits);
@@ -167,8 +172,9 @@ fn the_deepest_nesting_fits_the_stack() {
     for script in scripts {
         let script = format!("fn on_reply(ctx) {{ {script} }}");
         let files = [("plugin.toml", MANIFEST), ("main.rhai", script.as_str())];
-        let source = Source::new("mine", Origin::Folder, files.map(|(path, text)| (path, text.as_bytes().to_vec())));
-        let loaded = std::sync::Arc::new(Loaded::load(source, &without_deadline()).unwrap());
+        let source =
+            PluginSource::new("mine", PluginOrigin::Folder, files.map(|(path, text)| (path, text.as_bytes().to_vec())));
+        let loaded = std::sync::Arc::new(LoadedPlugin::load(source, &without_deadline()).unwrap());
         let body = move || run::run(&loaded, call(Hook::OnReply, json!({}), ""));
         let outcome = std::thread::Builder::new().stack_size(STACK).spawn(body).unwrap().join().unwrap();
         assert!(outcome.hit_limit());

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use clotho::plugin::{Catalogue, ErrorKind, Hook, Limits, Loaded, Origin, Source, order};
+use clotho::plugin::{Catalogue, Hook, LoadedPlugin, PluginOrigin, PluginSource, ScriptErrorKind, ScriptLimits, order};
 use serde_json::json;
 
 use super::*;
 
 /// The first line of an error and its message.
-fn fault(manifest: &str, files: &[(&str, &str)]) -> (ErrorKind, String) {
+fn fault(manifest: &str, files: &[(&str, &str)]) -> (ScriptErrorKind, String) {
     let error = try_plugin(manifest, files).unwrap_err();
     let place = format!("{}:{}", error.file.clone().unwrap_or_default(), error.line.unwrap_or_default());
     (error.kind, format!("{place} {}", error.message))
@@ -18,7 +18,7 @@ fn fault(manifest: &str, files: &[(&str, &str)]) -> (ErrorKind, String) {
 #[test]
 fn scripts_are_checked_before_they_run() {
     let check = |script: &str, message: &str| {
-        assert_eq!(fault(MANIFEST, &[("main.rhai", script)]), (ErrorKind::Parse, format!("main.rhai:{message}")));
+        assert_eq!(fault(MANIFEST, &[("main.rhai", script)]), (ScriptErrorKind::Parse, format!("main.rhai:{message}")));
     };
     check(
         "\n\nfn on_reply(ctx) { gold }",
@@ -51,22 +51,26 @@ fn files_have_their_sizes() {
     let (kind, message) = fault(MANIFEST, &[("main.rhai", &long)]);
     assert_eq!(
         (kind, message.as_str()),
-        (ErrorKind::Limit, "main.rhai:0 a script file may have 128 KiB, all of them together 512 KiB")
+        (ScriptErrorKind::Limit, "main.rhai:0 a script file may have 128 KiB, all of them together 512 KiB")
     );
     let part = "// long\n".repeat(15 << 10);
     let many: Vec<(String, &str)> = (0..5).map(|n| (format!("p{n}.rhai"), part.as_str())).collect();
     let mut files: Vec<(&str, &str)> = many.iter().map(|(path, text)| (path.as_str(), *text)).collect();
     files.push(("main.rhai", ""));
-    assert_eq!(fault(MANIFEST, &files).0, ErrorKind::Limit);
+    assert_eq!(fault(MANIFEST, &files).0, ScriptErrorKind::Limit);
     let deep = format!("let a = {}1{};", "(".repeat(3_000), ")".repeat(3_000));
-    assert_eq!(fault(MANIFEST, &[("main.rhai", &deep)]).0, ErrorKind::Limit);
+    assert_eq!(fault(MANIFEST, &[("main.rhai", &deep)]).0, ScriptErrorKind::Limit);
     let within = |depth: usize| format!("fn f() {{ let a = {}1{}; a }}", "(".repeat(depth), ")".repeat(depth));
-    assert_eq!(fault(MANIFEST, &[("main.rhai", &within(40))]).0, ErrorKind::Limit, "half as deep inside a function");
+    assert_eq!(
+        fault(MANIFEST, &[("main.rhai", &within(40))]).0,
+        ScriptErrorKind::Limit,
+        "half as deep inside a function"
+    );
     assert!(try_plugin(MANIFEST, &[("main.rhai", &within(10))]).is_ok());
     let functions: String = (0..300).map(|n| format!("fn f{n}() {{}}\n")).collect();
-    assert_eq!(fault(MANIFEST, &[("main.rhai", &functions)]).0, ErrorKind::Limit);
+    assert_eq!(fault(MANIFEST, &[("main.rhai", &functions)]).0, ScriptErrorKind::Limit);
     let text = format!("let a = \"{}\";", "x".repeat(70_000));
-    assert_ne!(fault(MANIFEST, &[("main.rhai", &text)]).0, ErrorKind::Host);
+    assert_ne!(fault(MANIFEST, &[("main.rhai", &text)]).0, ScriptErrorKind::Host);
 }
 
 #[test]
@@ -75,12 +79,12 @@ fn a_plugin_needs_its_files() {
     let with_schema = format!("{MANIFEST}[state]\nschema = \"s.json\"\n");
     assert_eq!(
         fault(&with_schema, &[("main.rhai", "")]),
-        (ErrorKind::Schema, "s.json:0 the file is missing or not UTF-8".into())
+        (ScriptErrorKind::Schema, "s.json:0 the file is missing or not UTF-8".into())
     );
     let (kind, message) = fault(&with_schema, &[("main.rhai", ""), ("s.json", "{\n \"type\": \n}")]);
-    assert!(kind == ErrorKind::Schema && message.starts_with("s.json:3 not JSON"), "{message}");
+    assert!(kind == ScriptErrorKind::Schema && message.starts_with("s.json:3 not JSON"), "{message}");
     let (kind, message) = fault(&with_schema, &[("main.rhai", ""), ("s.json", "{\"tpye\": \"object\"}")]);
-    assert!(kind == ErrorKind::Schema && message.contains("tpye"), "{message}");
+    assert!(kind == ScriptErrorKind::Schema && message.contains("tpye"), "{message}");
     let other = MANIFEST.replace("\"mine\"", "\"other\"");
     assert_eq!(
         fault(&other, &[("main.rhai", "")]).1,
@@ -105,7 +109,7 @@ fn imports_stay_inside_the_folder() {
     for path in ["../other/main", "/etc/passwd", "lib/../../x", "C:\\x"] {
         let script = format!("fn on_reply(ctx) {{ import {path:?} as x; x::f() }}");
         let error = Bench::new().reply(&plugin(&script), json!({}), "").error.unwrap();
-        assert_eq!(error.kind, ErrorKind::Permission, "{error}");
+        assert_eq!(error.kind, ScriptErrorKind::Permission, "{error}");
     }
     let missing = "fn on_reply(ctx) { import \"sya\" as x; x::f() }";
     let loaded = try_plugin(MANIFEST, &[("main.rhai", missing), ("say.rhai", "")]).unwrap();
@@ -131,7 +135,7 @@ fn an_error_in_an_imported_file_names_that_file() {
         [("main.rhai", "import \"a\" as a;"), ("a.rhai", "import \"b\" as b;"), ("b.rhai", "import \"a\" as a;")];
     assert!(fault(MANIFEST, &circle).1.contains("import each other in a circle"));
     let endless = [("main.rhai", ""), ("a.rhai", "loop {}")];
-    assert_eq!(fault(MANIFEST, &endless).0, ErrorKind::Limit);
+    assert_eq!(fault(MANIFEST, &endless).0, ScriptErrorKind::Limit);
 }
 
 #[test]
@@ -203,7 +207,7 @@ fn imports_are_looked_for() {
     let (kind, message) = fault(MANIFEST, &[("main.rhai", first), ("lib/dice.rhai", "")]);
     assert_eq!(
         (kind, message),
-        (ErrorKind::Parse, format!("main.rhai:2 {}", missing("lib/dise", " (did you mean \"lib/dice\"?)")))
+        (ScriptErrorKind::Parse, format!("main.rhai:2 {}", missing("lib/dise", " (did you mean \"lib/dice\"?)")))
     );
     let (_, message) = fault(MANIFEST, &[("main.rhai", "import \"../b/main\" as b;")]);
     assert!(message.contains("only files of the plugin's own folder"), "{message}");
@@ -227,19 +231,19 @@ fn a_broken_plugin_is_listed_and_harms_nobody() {
     put("broken", &[("plugin.toml", "id = 7\n"), ("main.rhai", "")]);
     put("mine", &[("plugin.toml", MANIFEST), ("main.rhai", "fn init(ctx) {}")]);
     put(".hidden", &[]);
-    let limits = Limits::default();
-    let bundled = Source::new(
+    let limits = ScriptLimits::default();
+    let bundled = PluginSource::new(
         "mine",
-        Origin::Bundled,
+        PluginOrigin::Bundled,
         [("plugin.toml", MANIFEST.as_bytes().to_vec()), ("main.rhai", b"fn on_reply(ctx) {}".to_vec())],
     );
     let mut catalogue = Catalogue::bundled([bundled], &limits);
     assert!(catalogue.get("mine").unwrap().has(Hook::OnReply));
     catalogue.add_folder(temp.path(), &limits);
     catalogue.add_folder(&temp.path().join("nowhere"), &limits);
-    let names: Vec<(&str, bool, Origin)> =
+    let names: Vec<(&str, bool, PluginOrigin)> =
         catalogue.entries().map(|entry| (entry.name.as_str(), entry.state.is_ok(), entry.origin)).collect();
-    assert_eq!(names, [("broken", false, Origin::Folder), ("mine", true, Origin::Folder)]);
+    assert_eq!(names, [("broken", false, PluginOrigin::Folder), ("mine", true, PluginOrigin::Folder)]);
     assert!(catalogue.get("mine").unwrap().has(Hook::Init), "a folder's plugin stands for the bundled one");
     let error = catalogue.entries().next().unwrap().state.as_ref().unwrap_err();
     assert_eq!((error.file.as_deref(), error.line), (Some("plugin.toml"), Some(1)));
@@ -249,17 +253,19 @@ fn a_broken_plugin_is_listed_and_harms_nobody() {
 #[test]
 fn what_the_program_brings_is_compiled_when_it_is_called() {
     let (limits, folder) = (without_deadline(), Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins"));
-    let found = Source::read_all(&folder).unwrap();
+    let found = PluginSource::read_all(&folder).unwrap();
     assert!(found.len() >= 6);
     for (name, source) in found {
         let source = source.unwrap();
-        let (later, now) = (Loaded::later(source.clone(), &limits).unwrap(), Loaded::load(source, &limits).unwrap());
+        let (later, now) =
+            (LoadedPlugin::later(source.clone(), &limits).unwrap(), LoadedPlugin::load(source, &limits).unwrap());
         assert_eq!(later.hooks().collect::<Vec<_>>(), now.hooks().collect::<Vec<_>>(), "{name}");
         assert_eq!((later.code_hash(), now.warnings()), (now.code_hash(), [].as_slice()), "{name}");
     }
     let files =
         [("plugin.toml", MANIFEST.as_bytes()), ("main.rhai", "fn on_reply(ctx) { ctx.set(\"x\", 1); }".as_bytes())];
-    let later = Arc::new(Loaded::later(Source::new("mine", Origin::Bundled, files), &limits).unwrap());
+    let later =
+        Arc::new(LoadedPlugin::later(PluginSource::new("mine", PluginOrigin::Bundled, files), &limits).unwrap());
     let outcome = Bench::new().reply(&later, json!({}), "");
     assert_eq!(world_of(&outcome).vars["mine"]["x"], 1);
 }
@@ -268,19 +274,24 @@ fn what_the_program_brings_is_compiled_when_it_is_called() {
 #[test]
 fn what_cannot_be_compiled_later_fails_its_calls() {
     let files = [("plugin.toml", MANIFEST.as_bytes()), ("main.rhai", "fn on_reply(ctx) { let; }".as_bytes())];
-    let later = Arc::new(Loaded::later(Source::new("mine", Origin::Bundled, files), &without_deadline()).unwrap());
+    let later = Arc::new(
+        LoadedPlugin::later(PluginSource::new("mine", PluginOrigin::Bundled, files), &without_deadline()).unwrap(),
+    );
     for _ in 0..2 {
         let outcome = Bench::new().reply(&later, json!({}), "");
         let error = outcome.error.unwrap();
-        assert_eq!((error.kind, error.file.as_deref(), error.line), (ErrorKind::Parse, Some("main.rhai"), Some(1)));
+        assert_eq!(
+            (error.kind, error.file.as_deref(), error.line),
+            (ScriptErrorKind::Parse, Some("main.rhai"), Some(1))
+        );
         assert!(outcome.operations.is_empty() && outcome.world.is_none());
     }
 }
 
-fn named(id: &str, after: &str) -> Arc<Loaded> {
+fn named(id: &str, after: &str) -> Arc<LoadedPlugin> {
     let manifest = format!("id = \"{id}\"\ntitle = \"T\"\nversion = \"1.0.0\"\napi = \"1\"\nafter = [{after}]\n");
     let files = [("plugin.toml", manifest.into_bytes()), ("main.rhai", Vec::new())];
-    Arc::new(Loaded::load(Source::new(id, Origin::Folder, files), &Limits::default()).unwrap())
+    Arc::new(LoadedPlugin::load(PluginSource::new(id, PluginOrigin::Folder, files), &ScriptLimits::default()).unwrap())
 }
 
 #[test]
@@ -316,7 +327,7 @@ fn the_code_hash_covers_every_file() {
 fn the_bundled_plugins_are_in_order() {
     let plugins = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins");
     let mut catalogue = Catalogue::default();
-    catalogue.add_folder(&plugins, &Limits::default());
+    catalogue.add_folder(&plugins, &ScriptLimits::default());
     let mut found = Vec::new();
     for entry in catalogue.entries() {
         let plugin = entry.state.as_ref().unwrap_or_else(|error| panic!("{error}"));

@@ -6,8 +6,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use clotho::plugin::{Call, Hook, Limits, Loaded, Origin, Outcome, Permission, Pool, ScriptError, ScriptHost, Source};
-use clotho::world::{Rules, World};
+use clotho::plugin::{
+    Hook, HookCall, HookOutcome, LoadedPlugin, Permission, PluginOrigin, PluginSource, ScriptError, ScriptHost,
+    ScriptLimits, ScriptPool,
+};
+use clotho::world::{SchemaSet, World};
 use serde_json::{Value, json};
 
 mod cases;
@@ -23,19 +26,19 @@ mod slips;
 const MANIFEST: &str = "id = \"mine\"\ntitle = \"Mine\"\nversion = \"1.0.0\"\napi = \"1\"\n";
 
 /// A plugin with this script and the shortest manifest.
-fn plugin(script: &str) -> Arc<Loaded> {
+fn plugin(script: &str) -> Arc<LoadedPlugin> {
     try_plugin(MANIFEST, &[("main.rhai", script)]).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn try_plugin(manifest: &str, files: &[(&str, &str)]) -> Result<Arc<Loaded>, Box<ScriptError>> {
+fn try_plugin(manifest: &str, files: &[(&str, &str)]) -> Result<Arc<LoadedPlugin>, Box<ScriptError>> {
     let manifest = [("plugin.toml", manifest)];
     let files = files.iter().chain(&manifest).map(|(path, text)| (*path, text.as_bytes().to_vec()));
-    Loaded::load(Source::new("mine", Origin::Folder, files), &without_deadline()).map(Arc::new)
+    LoadedPlugin::load(PluginSource::new("mine", PluginOrigin::Folder, files), &without_deadline()).map(Arc::new)
 }
 
 /// The server's limits without the one that depends on the machine.
-fn without_deadline() -> Limits {
-    Limits { deadline: Duration::from_secs(600), ..Limits::default() }
+fn without_deadline() -> ScriptLimits {
+    ScriptLimits { deadline: Duration::from_secs(600), ..ScriptLimits::default() }
 }
 
 fn world(vars: Value) -> Arc<World> {
@@ -43,49 +46,49 @@ fn world(vars: Value) -> Arc<World> {
 }
 
 /// The world that a call left.
-fn world_of(outcome: &Outcome) -> &World {
+fn world_of(outcome: &HookOutcome) -> &World {
     outcome.world.as_ref().unwrap_or_else(|| panic!("{:?}", outcome.error))
 }
 
 /// A pool of one thread and a runtime to wait for it.
 struct Bench {
-    pool: Pool,
+    pool: ScriptPool,
     runtime: tokio::runtime::Runtime,
 }
 
 impl Bench {
     fn new() -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        Self { pool: Pool::new(1).unwrap(), runtime }
+        Self { pool: ScriptPool::new(1).unwrap(), runtime }
     }
 
-    fn call(&self, plugin: &Arc<Loaded>, call: Call) -> Outcome {
+    fn call(&self, plugin: &Arc<LoadedPlugin>, call: HookCall) -> HookOutcome {
         self.runtime.block_on(self.pool.call(Arc::clone(plugin), call))
     }
 
     /// Calls `on_reply` on a state of this plugin.
-    fn reply(&self, plugin: &Arc<Loaded>, state: Value, text: &str) -> Outcome {
+    fn reply(&self, plugin: &Arc<LoadedPlugin>, state: Value, text: &str) -> HookOutcome {
         self.call(plugin, call(Hook::OnReply, state, text))
     }
 }
 
 /// A call with every grant that the tests need; `state` stands below the plugin's root.
-fn call(hook: Hook, state: Value, text: &str) -> Call {
+fn call(hook: Hook, state: Value, text: &str) -> HookCall {
     let grants = [Permission::Notes, Permission::InputRewrite, Permission::InputStop];
-    Call {
+    HookCall {
         text: Arc::from(text),
         grants: Arc::from(grants),
         user: "Alice".to_owned(),
         character: "Rin".to_owned(),
-        ..Call::new(hook, world(json!({"mine": state})), Arc::new(Rules::default()))
+        ..HookCall::new(hook, world(json!({"mine": state})), Arc::new(SchemaSet::default()))
     }
 }
 
-fn operations(outcome: &Outcome) -> Vec<Value> {
-    outcome.operations.iter().map(clotho::world::Operation::to_json).collect()
+fn operations(outcome: &HookOutcome) -> Vec<Value> {
+    outcome.operations.iter().map(clotho::world::StateOperation::to_json).collect()
 }
 
 /// What is not as expected, as the command line says it.
-fn joined(failures: &[clotho::plugin::testing::Failure]) -> String {
+fn joined(failures: &[clotho::plugin::testing::PluginTestFailure]) -> String {
     failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }

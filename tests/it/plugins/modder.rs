@@ -3,16 +3,16 @@
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex};
 
-use clotho::plugin::{Loaded, Source, testing};
+use clotho::plugin::{LoadedPlugin, PluginSource, testing};
 use proptest::prelude::*;
 
 /// The tests that come with the bundled plugins pass.
 #[test]
 fn the_bundled_plugins_pass_their_own_tests() {
     let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins");
-    for (name, source) in Source::read_all(&plugins).unwrap() {
+    for (name, source) in PluginSource::read_all(&plugins).unwrap() {
         let plugin = Arc::new(
-            Loaded::load(source.unwrap(), &super::without_deadline()).unwrap_or_else(|error| panic!("{error}")),
+            LoadedPlugin::load(source.unwrap(), &super::without_deadline()).unwrap_or_else(|error| panic!("{error}")),
         );
         let report = testing::test(&plugin);
         assert!(report.passed(), "{report}");
@@ -37,9 +37,9 @@ proptest! {
             let config = combat.manifest().settings(&serde_json::Map::new()).unwrap();
             let call = super::call(clotho::plugin::Hook::OnReply, serde_json::json!({}), &text);
             let root = combat.manifest().state.root.clone();
-            let rules = clotho::world::Rules::new(vec![(root, Arc::clone(combat.schema().unwrap()))]).unwrap();
+            let rules = clotho::world::SchemaSet::new(vec![(root, Arc::clone(combat.schema().unwrap()))]).unwrap();
             let world = super::world(serde_json::json!({"combat": {"hp": 20, "down": false, "pack": {}}}));
-            let call = clotho::plugin::Call { config: Arc::new(config), world, rules: Arc::new(rules), ..call };
+            let call = clotho::plugin::HookCall { config: Arc::new(config), world, rules: Arc::new(rules), ..call };
             bench.call(combat, call)
         });
         prop_assert_eq!(&outcome.error, &None, "{}", text);
@@ -48,10 +48,10 @@ proptest! {
     }
 }
 
-fn with_combat<R>(run: impl FnOnce(&Arc<Loaded>, &super::Bench) -> R) -> R {
-    static COMBAT: LazyLock<(Arc<Loaded>, Mutex<super::Bench>)> = LazyLock::new(|| {
+fn with_combat<R>(run: impl FnOnce(&Arc<LoadedPlugin>, &super::Bench) -> R) -> R {
+    static COMBAT: LazyLock<(Arc<LoadedPlugin>, Mutex<super::Bench>)> = LazyLock::new(|| {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins/combat");
-        let loaded = Loaded::load(Source::read(&folder).unwrap(), &super::without_deadline()).unwrap();
+        let loaded = LoadedPlugin::load(PluginSource::read(&folder).unwrap(), &super::without_deadline()).unwrap();
         (Arc::new(loaded), Mutex::new(super::Bench::new()))
     });
     run(&COMBAT.0, &COMBAT.1.lock().unwrap())
@@ -61,8 +61,11 @@ fn with_combat<R>(run: impl FnOnce(&Arc<Loaded>, &super::Bench) -> R) -> R {
 fn said(script: &str, test: &str) -> String {
     let files = [("plugin.toml", super::MANIFEST), ("main.rhai", script), ("tests/a.toml", test)];
     let files = files.map(|(path, text)| (path, text.as_bytes().to_vec()));
-    let loaded =
-        Loaded::load(Source::new("mine", clotho::plugin::Origin::Folder, files), &super::without_deadline()).unwrap();
+    let loaded = LoadedPlugin::load(
+        PluginSource::new("mine", clotho::plugin::PluginOrigin::Folder, files),
+        &super::without_deadline(),
+    )
+    .unwrap();
     let report = testing::test(&Arc::new(loaded));
     assert_eq!(report.cases.len(), 1);
     super::joined(&report.cases[0].failures)

@@ -1,11 +1,11 @@
 //! `plan`: what a script may ask of a prompt, and what it may not.
 
-use clotho::plugin::{ErrorKind, Hook, Injection, LoreWish, Plan};
+use clotho::plugin::{Hook, LoreSelection, PluginPromptPlan, ScriptErrorKind, TextInjection};
 use serde_json::json;
 
 use super::*;
 
-fn planning(script: &str, grants: &[&str]) -> Outcome {
+fn planning(script: &str, grants: &[&str]) -> HookOutcome {
     let plugin = plugin(script);
     let mut call = call(Hook::Plan, json!({"hp": 7}), "The last word.");
     call.grants = grants.iter().map(|grant| grant.parse().unwrap()).collect::<Vec<_>>().into();
@@ -37,48 +37,48 @@ fn a_plan_is_told() {
         ALL,
     );
     assert_eq!(outcome.error, None);
-    let text = |slot: &str, text: &str, depth: usize, priority: i64| Injection {
+    let text = |slot: &str, text: &str, depth: usize, priority: i64| TextInjection {
         slot: slot.into(),
         text: text.into(),
         depth,
         priority,
     };
-    let wish = |entry: &str, is_in: bool| LoreWish { entry: entry.into(), is_in };
+    let wish = |entry: &str, is_in: bool| LoreSelection { entry: entry.into(), is_in };
     let injected = vec![
         text("status", "hp 7 after: The last word.", 1, 0),
         text("system", "Now.", 0, 3),
         text("note", "Later.", 9, -100),
     ];
-    assert_eq!(outcome.plan, Plan { injected, lore: vec![wish("wounds", true), wish("peace", false)] });
+    assert_eq!(outcome.plan, PluginPromptPlan { injected, lore: vec![wish("wounds", true), wish("peace", false)] });
     assert_eq!(outcome.warnings, ["I thought so."]);
 }
 
 /// S0-38, S3-11: who plans cannot write or roll, whatever is granted; who fails plans nothing.
 #[test]
 fn a_plan_only_reads() {
-    let check = |line: &str, kind: ErrorKind, message: &str| {
+    let check = |line: &str, kind: ScriptErrorKind, message: &str| {
         let outcome = planning(&format!("fn plan(ctx) {{ ctx.inject(\"status\", \"x\"); {line} }}"), ALL);
         let error = outcome.error.clone().unwrap_or_else(|| panic!("{line}"));
         assert_eq!((error.kind, error.message.as_str()), (kind, message), "{line}");
         assert!(outcome.plan.is_empty() && outcome.operations.is_empty() && outcome.rolls.is_empty(), "{line}");
     };
-    check("ctx.add(\"hp\", 1);", ErrorKind::Permission, "add(\"hp\"): this hook is read-only");
-    check("ctx.set(\"/other/x\", 1);", ErrorKind::Permission, "set(\"/other/x\"): this hook is read-only");
-    check("ctx.roll(\"d6\");", ErrorKind::Permission, "roll: this hook is read-only and may not roll");
-    check("ctx.note(\"Seen!\");", ErrorKind::Permission, "note: this hook is read-only");
+    check("ctx.add(\"hp\", 1);", ScriptErrorKind::Permission, "add(\"hp\"): this hook is read-only");
+    check("ctx.set(\"/other/x\", 1);", ScriptErrorKind::Permission, "set(\"/other/x\"): this hook is read-only");
+    check("ctx.roll(\"d6\");", ScriptErrorKind::Permission, "roll: this hook is read-only and may not roll");
+    check("ctx.note(\"Seen!\");", ScriptErrorKind::Permission, "note: this hook is read-only");
     let slots = "inject(\"staus\"): there is no such slot (did you mean \"status\"?); there are status, system, note";
-    check("ctx.inject(\"staus\", \"x\");", ErrorKind::Runtime, slots);
+    check("ctx.inject(\"staus\", \"x\");", ScriptErrorKind::Runtime, slots);
     let options = "inject(\"status\"): there is no \"deph\" (did you mean \"depth\"?); there are priority and depth";
-    check("ctx.inject(\"status\", \"x\", #{ deph: 1 });", ErrorKind::Runtime, options);
+    check("ctx.inject(\"status\", \"x\", #{ deph: 1 });", ScriptErrorKind::Runtime, options);
     let depth = "inject(\"status\"): depth is 0 to 1000, not -1";
-    check("ctx.inject(\"status\", \"x\", #{ depth: -1 });", ErrorKind::Runtime, depth);
+    check("ctx.inject(\"status\", \"x\", #{ depth: -1 });", ScriptErrorKind::Runtime, depth);
     let whole = "inject(\"status\"): priority is a whole number, not a text";
-    check("ctx.inject(\"status\", \"x\", #{ priority: \"high\" });", ErrorKind::Runtime, whole);
+    check("ctx.inject(\"status\", \"x\", #{ priority: \"high\" });", ScriptErrorKind::Runtime, whole);
     let many = "inject(\"status\"): one call may inject 20 texts at most";
-    check("for n in 0..20 { ctx.inject(\"status\", `${n}`); }", ErrorKind::Limit, many);
+    check("for n in 0..20 { ctx.inject(\"status\", `${n}`); }", ScriptErrorKind::Limit, many);
     let long = "let x = \"x\"; x.pad(40000, \"x\"); ctx.inject(\"status\", x); ctx.inject(\"status\", x);";
     let error = planning(&format!("fn plan(ctx) {{ {long} }}"), ALL).error.unwrap();
-    assert_eq!(error.kind, ErrorKind::Limit, "{error}");
+    assert_eq!(error.kind, ScriptErrorKind::Limit, "{error}");
 }
 
 /// S3-11: each slot and lore needs its own yes; elsewhere than in `plan` there is no prompt to say anything of.

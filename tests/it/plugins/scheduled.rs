@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use clotho::plugin::schedule::{Fired, Occasion, Ran, fire};
-use clotho::plugin::{Loaded, Permission, testing};
-use clotho::world::{Operation, Rules, World};
+use clotho::plugin::schedule::{RuleFiring, RuleInput, RulesOutcome, fire};
+use clotho::plugin::{LoadedPlugin, Permission, testing};
+use clotho::world::{SchemaSet, StateOperation, World};
 use serde_json::{Value, json};
 
 use super::*;
@@ -15,7 +15,7 @@ fn with(rules: &str) -> String {
     format!("{MANIFEST}[permissions]\nrequest = [\"notes\", \"state.write:purse\"]\n{rules}")
 }
 
-fn ruled(rules: &str) -> Arc<Loaded> {
+fn ruled(rules: &str) -> Arc<LoadedPlugin> {
     try_plugin(&with(rules), &[]).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -30,10 +30,10 @@ struct Message {
 const REPLY: Message = Message { is_reply: true, turn: 1, replies: 1, grants: Vec::new() };
 
 impl Message {
-    fn on(&self, plugin: &Loaded, before: &Arc<World>, after: &mut Arc<World>) -> Ran {
+    fn on(&self, plugin: &LoadedPlugin, before: &Arc<World>, after: &mut Arc<World>) -> RulesOutcome {
         let manifest = plugin.manifest();
         let grants = if self.grants.is_empty() { &manifest.permissions } else { &self.grants };
-        let occasion = Occasion {
+        let occasion = RuleInput {
             plugin: &manifest.id,
             root: &manifest.state.root,
             rules: &manifest.rules,
@@ -42,21 +42,21 @@ impl Message {
             is_aside: false,
             turn: self.turn,
             replies: self.replies,
-            schemas: &Rules::default(),
+            schemas: &SchemaSet::default(),
             grants,
             language: "zh",
         };
         fire(&occasion, after)
     }
 
-    fn between(&self, plugin: &Loaded, before: Value, after: Value) -> (Ran, Value) {
+    fn between(&self, plugin: &LoadedPlugin, before: Value, after: Value) -> (RulesOutcome, Value) {
         let mut world = world(json!({"mine": after}));
         let ran = self.on(plugin, &super::world(json!({"mine": before})), &mut world);
         (ran, world.vars["mine"].clone())
     }
 }
 
-fn names(ran: &Ran) -> Vec<&str> {
+fn names(ran: &RulesOutcome) -> Vec<&str> {
     ran.fired.iter().map(|fired| fired.rule.as_str()).collect()
 }
 
@@ -137,12 +137,12 @@ fn a_crossing_fires_once_each_time() {
     let on =
         |before: i64, after: i64| REPLY.between(&plugin, json!({"affinity": before}), json!({"affinity": after})).0;
     let ran = on(19, 21);
-    let Fired { because, operations, notes, warnings, .. } = &ran.fired[0];
+    let RuleFiring { because, operations, notes, warnings, .. } = &ran.fired[0];
     assert_eq!(
         (because.as_str(), notes.as_slice(), warnings.len()),
         ("affinity >= 20", ["朋友：21".to_owned()].as_slice(), 0)
     );
-    let told: Vec<Value> = operations.iter().map(Operation::to_json).collect();
+    let told: Vec<Value> = operations.iter().map(StateOperation::to_json).collect();
     let expected = [
         json!({"op": "set", "path": "/mine/met", "value": true, "why": "twenty", "by": "mine"}),
         json!({"op": "append", "path": "/purse/log", "value": "friends", "why": "rule friend", "by": "mine"}),
@@ -174,7 +174,7 @@ fn a_changed_value_fires() {
 #[test]
 fn every_so_many_messages() {
     let rule = |of: &str| ruled(&format!("[[rule]]\nname = \"r\"\nevery = 3\n{of}\nnote = \"x\""));
-    let fires = |plugin: &Loaded, is_reply: bool, turn: u64, replies: u64| {
+    let fires = |plugin: &LoadedPlugin, is_reply: bool, turn: u64, replies: u64| {
         let message = Message { is_reply, turn, replies, grants: Vec::new() };
         !message.between(plugin, json!({}), json!({})).0.fired.is_empty()
     };

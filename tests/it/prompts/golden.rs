@@ -1,11 +1,16 @@
 //! Requests as SillyTavern 1.19.0 would have sent them: presets, cards, lore, notes, scripts, byte for byte.
 
 use clotho::interop::book;
-use clotho::prompt::Cast;
-use clotho::prompt::lore::{self, Around, Book, Bound, Outcome, Scanned, Scope, Settings};
-use clotho::prompt::macros::{Facts, Macros};
-use clotho::prompt::preset::{self, Cut, Given, Kind, Lore, Place, Placed, Preset, Said, Words};
-use clotho::prompt::scripts::{self, Came, Filler, Scripts, placement};
+use clotho::prompt::PromptCast;
+use clotho::prompt::lore::{
+    self, LoreHost, LorebookScope, ScanBook, ScanOutcome, ScanRequest, ScopedBook, WorldInfoSettings,
+};
+use clotho::prompt::macros::{MacroContext, MacroEngine};
+use clotho::prompt::preset::{
+    self, GenerationType, HistoryMessage, HistoryTruncation, PositionedText, Preset, PromptInput, PromptLore,
+    PromptPosition, PromptRenderer,
+};
+use clotho::prompt::scripts::{self, MacroFiller, RegexScriptSet, TextOrigin, placement};
 use clotho::tree::Role;
 use serde_json::{Map, Value, json};
 
@@ -48,13 +53,13 @@ fn tokens(text: &str) -> usize {
 
 /// Macros, scripts and sizes as the cases have them.
 struct House<'m, 'a, 's> {
-    macros: &'m mut Macros<'a>,
-    scripts: &'s mut Scripts,
+    macros: &'m mut MacroEngine<'a>,
+    scripts: &'s mut RegexScriptSet,
 }
 
-struct Fill<'m, 'a>(&'m mut Macros<'a>);
+struct Fill<'m, 'a>(&'m mut MacroEngine<'a>);
 
-impl Filler for Fill<'_, '_> {
+impl MacroFiller for Fill<'_, '_> {
     fn fill(&mut self, text: &str, speaker: Option<&str>) -> String {
         let text = speaker.map_or_else(|| text.to_owned(), |speaker| text.replace("{{char}}", speaker));
         self.0.fill(&text)
@@ -63,13 +68,13 @@ impl Filler for Fill<'_, '_> {
 
 impl House<'_, '_, '_> {
     fn sent(&mut self, text: &str, placement: i64, depth: Option<i64>, speaker: Option<&str>) -> String {
-        let place = scripts::Place { placement, depth, speaker };
-        let sent = self.scripts.sent(text, Came::Done, place, &mut Fill(self.macros));
+        let place = scripts::ScriptPlacement { placement, depth, speaker };
+        let sent = self.scripts.sent(text, TextOrigin::Done, place, &mut Fill(self.macros));
         sent.unwrap_or_else(|| text.to_owned())
     }
 }
 
-impl Around for House<'_, '_, '_> {
+impl LoreHost for House<'_, '_, '_> {
     fn fill(&mut self, text: &str) -> String {
         self.macros.fill(text)
     }
@@ -91,7 +96,7 @@ impl Around for House<'_, '_, '_> {
     }
 }
 
-impl Words for House<'_, '_, '_> {
+impl PromptRenderer for House<'_, '_, '_> {
     fn fill(&mut self, text: &str) -> String {
         self.macros.fill(text)
     }
@@ -112,14 +117,14 @@ struct Case {
     case: Value,
     preset: Preset,
     card: Value,
-    cast: Cast,
+    cast: PromptCast,
 }
 
 impl Case {
     fn read(case: Value) -> Self {
         let preset = Preset::read(&file("presets", case["preset"].as_str().unwrap())).unwrap();
         let card = Value::Object(file("cards", case["card"].as_str().unwrap()))["data"].take();
-        let cast = Cast {
+        let cast = PromptCast {
             user: text(&case["setup"], "user"),
             persona: text(&case["setup"]["persona"], "description"),
             character: text(&card, "name"),
@@ -133,32 +138,32 @@ impl Case {
             depth_prompt: text(&card["extensions"]["depth_prompt"], "prompt"),
             creator_notes: text(&card, "creator_notes"),
             version: text(&card, "character_version"),
-            ..Cast::default()
+            ..PromptCast::default()
         };
         Self { case, preset, card, cast }
     }
 
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> GenerationType {
         match self.case["type"].as_str().unwrap() {
-            "continue" => Kind::Continue,
-            "impersonate" => Kind::Impersonate,
-            "swipe" => Kind::Swipe,
-            "regenerate" => Kind::Regenerate,
-            _ => Kind::Normal,
+            "continue" => GenerationType::Continue,
+            "impersonate" => GenerationType::Impersonate,
+            "swipe" => GenerationType::Swipe,
+            "regenerate" => GenerationType::Regenerate,
+            _ => GenerationType::Normal,
         }
     }
 
     /// The messages that are to be seen; the one that a swipe replaces is not among them.
     fn chat(&self) -> Vec<&Value> {
         let chat = self.case["chat"].as_array().unwrap();
-        let replaced = usize::from(self.kind() == Kind::Swipe);
+        let replaced = usize::from(self.kind() == GenerationType::Swipe);
         let chat = chat.iter().take(chat.len() - replaced);
         chat.filter(|row| row["is_system"] != true).collect()
     }
 
-    fn history(&self, house: &mut House<'_, '_, '_>) -> Vec<Said> {
+    fn history(&self, house: &mut House<'_, '_, '_>) -> Vec<HistoryMessage> {
         let chat = self.chat();
-        let is_more = self.kind() == Kind::Continue;
+        let is_more = self.kind() == GenerationType::Continue;
         let mut said = Vec::new();
         for (at, row) in chat.iter().enumerate() {
             let is_user = row["is_user"] == true;
@@ -173,34 +178,34 @@ impl Case {
                 () => Role::Assistant,
             };
             let is_other = row.get("force_avatar").is_some() && name != self.cast.user;
-            said.push(Said { role, name, is_other, text });
+            said.push(HistoryMessage { role, name, is_other, text });
         }
         said
     }
 
     /// What lore fires.
-    fn lore(&self, history: &[Said], house: &mut House<'_, '_, '_>) -> Outcome {
+    fn lore(&self, history: &[HistoryMessage], house: &mut House<'_, '_, '_>) -> ScanOutcome {
         let own = self.card.get("character_book").map(book::from_card).unwrap_or_default();
-        let book = Book::read("card", "card", &own);
-        let bound = [Bound { scope: Scope::Character, book: &book }];
+        let book = ScanBook::read("card", "card", &own);
+        let bound = [ScopedBook { scope: LorebookScope::Character, book: &book }];
         let settings: Map<String, Value> = serde_json::from_str(HOUSE).unwrap();
-        let said = |one: &Said| lore::Said { name: one.name.clone(), text: one.text.clone() };
+        let said = |one: &HistoryMessage| lore::ScanMessage { name: one.name.clone(), text: one.text.clone() };
         let (context, reply) = self.room();
-        let scanned = Scanned {
+        let scanned = ScanRequest {
             messages: history.iter().rev().map(said).collect(),
             count: history.len() as u64,
             trigger: self.kind().word().to_owned(),
             prompt: context - reply,
-            ..Scanned::default()
+            ..ScanRequest::default()
         };
-        lore::scan(&bound, &Settings::read(&settings), &scanned, &lore::Timers::default(), house)
+        lore::scan(&bound, &WorldInfoSettings::read(&settings), &scanned, &lore::LoreTimers::default(), house)
     }
 
     fn room(&self) -> (usize, usize) {
         (self.preset.settings.context.unwrap_or(4_095), self.preset.settings.reply.unwrap_or(300))
     }
 
-    fn note(&self) -> Option<Placed> {
+    fn note(&self) -> Option<PositionedText> {
         let note = &self.case["setup"]["note"];
         let said = self.chat().iter().filter(|row| row["is_user"] == true).count();
         let interval = number(note, "interval");
@@ -208,30 +213,30 @@ impl Case {
             return None;
         }
         let place = match number(note, "position") {
-            0 => Place::Prompt,
-            2 => Place::BeforeMain,
-            _ => Place::Depth(number(note, "depth")),
+            0 => PromptPosition::Prompt,
+            2 => PromptPosition::BeforeMain,
+            _ => PromptPosition::Depth(number(note, "depth")),
         };
-        Some(Placed { text: text(note, "prompt"), place, role: role(&note["role"]) })
+        Some(PositionedText { text: text(note, "prompt"), place, role: role(&note["role"]) })
     }
 
-    fn persona(&self) -> Placed {
+    fn persona(&self) -> PositionedText {
         let persona = &self.case["setup"]["persona"];
         let place = match number(persona, "position") {
-            0 => Place::Prompt,
-            2 => Place::NoteTop,
-            3 => Place::NoteBottom,
-            4 => Place::Depth(number(persona, "depth")),
-            _ => Place::Nowhere,
+            0 => PromptPosition::Prompt,
+            2 => PromptPosition::NoteTop,
+            3 => PromptPosition::NoteBottom,
+            4 => PromptPosition::Depth(number(persona, "depth")),
+            _ => PromptPosition::Nowhere,
         };
-        Placed { text: self.cast.persona.clone(), place, role: role(&persona["role"]) }
+        PositionedText { text: self.cast.persona.clone(), place, role: role(&persona["role"]) }
     }
 
-    fn card_depth(&self) -> Option<Placed> {
+    fn card_depth(&self) -> Option<PositionedText> {
         let own = self.card["extensions"].get("depth_prompt")?;
-        let depth = Place::Depth(own["depth"].as_u64().map_or(4, |depth| usize::try_from(depth).unwrap()));
+        let depth = PromptPosition::Depth(own["depth"].as_u64().map_or(4, |depth| usize::try_from(depth).unwrap()));
         let role = own["role"].as_str().and_then(Role::from_word).unwrap_or(Role::System);
-        Some(Placed { text: text(own, "prompt"), place: depth, role })
+        Some(PositionedText { text: text(own, "prompt"), place: depth, role })
     }
 
     /// The messages of the request, and the variables after it.
@@ -246,19 +251,19 @@ impl Case {
         facts.said.last_user = mes(rows().find(|row| row["is_user"] == true));
         facts.said.last_character = mes(rows().find(|row| row["is_user"] != true));
         let mut draw = || 0.5;
-        let mut macros = Macros::new(&facts, setup["local"].as_object().unwrap().clone(), Map::new(), &mut draw);
-        let mut own = Scripts::default();
-        own.add(scripts::Scope::Global, true, setup["regex_scripts"].as_array().into_iter().flatten());
+        let mut macros = MacroEngine::new(&facts, setup["local"].as_object().unwrap().clone(), Map::new(), &mut draw);
+        let mut own = RegexScriptSet::default();
+        own.add(scripts::ScriptScope::Global, true, setup["regex_scripts"].as_array().into_iter().flatten());
         let mut house = House { macros: &mut macros, scripts: &mut own };
         let history = self.history(&mut house);
         let outcome = self.lore(&history, &mut house);
         let local = macros.local.map().clone();
         let outlets = outcome.printed.outlets.iter().map(|(name, texts)| (name.clone(), texts.join("\n")));
-        let facts = Facts { outlets: Some(outlets.collect()), ..facts.clone() };
+        let facts = MacroContext { outlets: Some(outlets.collect()), ..facts.clone() };
         let lore = placed(outcome);
-        let mut macros = Macros::new(&facts, local, Map::new(), &mut draw);
+        let mut macros = MacroEngine::new(&facts, local, Map::new(), &mut draw);
         let mut house = House { macros: &mut macros, scripts: &mut own };
-        let given = Given {
+        let given = PromptInput {
             kind: self.kind(),
             user: &self.cast.user,
             character: &self.cast.character,
@@ -276,7 +281,7 @@ impl Case {
             world: "",
             injected: &[],
             filler: "",
-            cut: Cut::Exact,
+            cut: HistoryTruncation::Exact,
             strips_examples: is("strip_examples"),
             whole: 0,
             pins_examples: is("pin_examples"),
@@ -297,7 +302,7 @@ impl Case {
 }
 
 /// Lore in its places.
-fn placed(outcome: Outcome) -> Lore {
+fn placed(outcome: ScanOutcome) -> PromptLore {
     let printed = outcome.printed;
     let examples = |top: bool| {
         let there = printed.examples.iter().filter(move |(is_top, _)| *is_top == top);
@@ -307,7 +312,7 @@ fn placed(outcome: Outcome) -> Lore {
         let depth = one.depth.and_then(|depth| usize::try_from(depth).ok()).unwrap_or_default();
         (depth, role(&one.role.into()), one.entries.join("\n"))
     });
-    Lore {
+    PromptLore {
         before: printed.before.clone(),
         after: printed.after.clone(),
         note_top: printed.note_top.clone(),

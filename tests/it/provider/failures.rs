@@ -44,7 +44,7 @@ async fn a_busy_server_is_asked_again_when_it_said() {
     let (mock, client) = scripted([busy("3600")]).await;
     let failure = ask(&client).await.failure.unwrap();
     let retry_after = Some(Duration::from_secs(3600));
-    assert_eq!(failure, Failure::RateLimited { words: "slow down".into(), retry_after });
+    assert_eq!(failure, ProviderFailure::RateLimited { words: "slow down".into(), retry_after });
     assert_eq!(
         (failure.code(), failure.retry_after(), mock.requests().len()),
         ("provider_rate_limited", retry_after, 1)
@@ -99,7 +99,7 @@ async fn a_network_that_swallows_everything_is_given_up() {
     }
     let timeouts = Timeouts { connect: SHORT, ..endpoint("").timeouts };
     let client = openai(Endpoint { timeouts, ..endpoint(&format!("http://{address}/v1")) });
-    let given_up = Failure::Timeout { wait: Wait::Connect, limit: SHORT };
+    let given_up = ProviderFailure::Timeout { wait: TimeoutPhase::Connect, limit: SHORT };
     assert_eq!(ask(&client).await.failure.unwrap(), given_up);
     assert_eq!(client.models().await.unwrap_err(), given_up);
 }
@@ -133,7 +133,7 @@ async fn an_answer_that_is_no_reply_is_garbled() {
 async fn an_error_in_the_stream_keeps_the_text_and_the_words() {
     let (mock, client) = scripted([Reply::ok(["Half a "]).then_error(502, "upstream died")]).await;
     let heard = ask(&client).await;
-    let expected = Failure::Failed { status: Some(502), words: "upstream died".into(), retry_after: None };
+    let expected = ProviderFailure::Failed { status: Some(502), words: "upstream died".into(), retry_after: None };
     assert_eq!((heard.text.as_str(), heard.finish, heard.failure), ("Half a ", vec![], Some(expected)));
     assert_eq!(mock.requests().len(), 1);
     assert_eq!(outcome(Reply::ok([""; 0]).then_error(429, "slow")).await.1, Some("provider_rate_limited"));
@@ -157,26 +157,31 @@ async fn a_reply_that_breaks_off_is_cut_off_and_not_asked_again() {
 #[tokio::test]
 async fn silence_has_three_limits() {
     let cases = [
-        (Reply::silent(), Timeouts { first_token: SHORT, ..endpoint("").timeouts }, "", Wait::FirstToken),
+        (Reply::silent(), Timeouts { first_token: SHORT, ..endpoint("").timeouts }, "", TimeoutPhase::FirstToken),
         (
             Reply::ok([""; 0]).then_stall(),
             Timeouts { first_token: SHORT, ..endpoint("").timeouts },
             "",
-            Wait::FirstToken,
+            TimeoutPhase::FirstToken,
         ),
-        (Reply::ok(["ab"]).then_stall(), Timeouts { idle: SHORT, ..endpoint("").timeouts }, "ab", Wait::Silence),
+        (
+            Reply::ok(["ab"]).then_stall(),
+            Timeouts { idle: SHORT, ..endpoint("").timeouts },
+            "ab",
+            TimeoutPhase::Silence,
+        ),
         (
             Reply::ok([""; 0]).reasoning(Dialect::Reasoning, ["hm"]).then_stall(),
             Timeouts { idle: SHORT, ..endpoint("").timeouts },
             "",
-            Wait::Silence,
+            TimeoutPhase::Silence,
         ),
     ];
     for (reply, timeouts, said, wait) in cases {
         let mock = MockModel::start().await;
         mock.script(reply);
         let heard = ask(&openai(Endpoint { timeouts, ..endpoint(&mock.base_url()) })).await;
-        assert_eq!((heard.text.as_str(), heard.failure), (said, Some(Failure::Timeout { wait, limit: SHORT })));
+        assert_eq!((heard.text.as_str(), heard.failure), (said, Some(ProviderFailure::Timeout { wait, limit: SHORT })));
         mock.until_aborted(1).await;
         assert_eq!(mock.requests().len(), 1);
     }
@@ -197,7 +202,7 @@ async fn a_reply_without_end_is_stopped_at_the_limit() {
     let (mock, _) =
         scripted([Reply::endless("夜色"), Reply::ok(["x".repeat(8 << 20)]), Reply::ok(["y".repeat(3000)])]).await;
     let client = openai(Endpoint { max_reply_bytes: 1000, ..endpoint(&mock.base_url()) });
-    let too_large = Some(Failure::TooLarge { limit: 1000 });
+    let too_large = Some(ProviderFailure::TooLarge { limit: 1000 });
     let heard = ask(&client).await;
     assert_eq!((heard.text.len(), heard.failure), (999, too_large.clone()));
     mock.until_aborted(1).await;

@@ -4,17 +4,17 @@ use super::*;
 use proptest::prelude::*;
 
 /// A client of `kind` at the mock.
-fn client_of(kind: Kind, mock: &MockModel) -> Client {
-    Client::new(kind, endpoint(&mock.root_url()))
+fn client_of(kind: ProviderKind, mock: &MockModel) -> ProviderClient {
+    ProviderClient::new(kind, endpoint(&mock.root_url()))
 }
 
 /// The kinds that are no OpenAI-compatible servers.
-fn others() -> impl Iterator<Item = Kind> {
-    Kind::all().filter(|kind| kind.word() != "openai")
+fn others() -> impl Iterator<Item = ProviderKind> {
+    ProviderKind::all().filter(|kind| kind.word() != "openai")
 }
 
 /// Where this kind begins at the mock.
-fn base_url(kind: Kind, mock: &MockModel) -> String {
+fn base_url(kind: ProviderKind, mock: &MockModel) -> String {
     if kind.word() == "openai" { mock.base_url() } else { mock.root_url() }
 }
 
@@ -34,7 +34,7 @@ async fn what_is_sent_is_the_wire_body_with_the_key_beside_it() {
     for kind in others() {
         let mock = MockModel::start().await;
         let endpoint = Endpoint { key: Some(Secret::new("sk-0123456789")), ..endpoint(&mock.root_url()) };
-        let client = Client::new(kind, endpoint);
+        let client = ProviderClient::new(kind, endpoint);
         let request = Request { stable: 1, context: Some(4096), ..request(json!({"max_tokens": 9, "seed": 7})) };
         assert_eq!(hear(client.stream(&request)).await.failure, None);
         let seen = mock.seen().pop().unwrap();
@@ -62,7 +62,7 @@ async fn thoughts_words_and_counts() {
         let completes = matches!(kind.word(), "koboldcpp" | "llamacpp");
         let (thought, said) = if completes { ("", "hm, yesSo, 夜🌙.") } else { ("hm, yes", "So, 夜🌙.") };
         assert_eq!((heard.reasoning.as_str(), heard.text.as_str()), (thought, said), "{kind:?}");
-        assert_eq!((heard.failure, heard.finish), (None, vec![Finish::Stop]), "{kind:?}");
+        assert_eq!((heard.failure, heard.finish), (None, vec![FinishReason::Stop]), "{kind:?}");
         let cached = (!matches!(kind.word(), "ollama")).then_some(200);
         let usage = heard.usage.map(|usage| (usage.prompt, usage.completion, usage.cached));
         assert_eq!(usage, (kind.word() != "koboldcpp").then_some((300, 5, cached)), "{kind:?}");
@@ -85,7 +85,7 @@ async fn errors_before_the_reply() {
         };
         mock.script(Reply::json(401, &own));
         let failure = ask(&client_of(kind, &mock)).await.failure.unwrap();
-        assert_eq!(failure, Failure::Refused { status: 401, words: "wrong key".into() }, "{kind:?}");
+        assert_eq!(failure, ProviderFailure::Refused { status: 401, words: "wrong key".into() }, "{kind:?}");
         assert!(failure.hint().contains("key"));
         assert_eq!(mock.requests().len(), 1);
 
@@ -120,7 +120,7 @@ async fn errors_in_the_middle_of_the_reply() {
 
 #[tokio::test]
 async fn what_is_no_reply_is_garbled() {
-    for kind in Kind::all() {
+    for kind in ProviderKind::all() {
         let mock = MockModel::start().await;
         for reply in [
             Reply::html(200, "Please log in"),
@@ -129,7 +129,7 @@ async fn what_is_no_reply_is_garbled() {
             Reply::raw(200, "text/event-stream", "data: hello\n\n"),
         ] {
             mock.script(reply);
-            let failure = ask(&Client::new(kind, endpoint(&base_url(kind, &mock)))).await.failure.unwrap();
+            let failure = ask(&ProviderClient::new(kind, endpoint(&base_url(kind, &mock)))).await.failure.unwrap();
             assert_eq!(failure.code(), "provider_garbled", "{kind:?}: {failure}");
         }
         mock.models(Reply::json(200, &json!({"hello": "world"})));
@@ -150,8 +150,8 @@ async fn leaving_and_silence() {
 
         mock.script(Reply::ok(["ab"]).then_stall());
         let timeouts = Timeouts { idle: SHORT, ..endpoint("").timeouts };
-        let heard = ask(&Client::new(kind, Endpoint { timeouts, ..endpoint(&mock.root_url()) })).await;
-        let silent = Some(Failure::Timeout { wait: Wait::Silence, limit: SHORT });
+        let heard = ask(&ProviderClient::new(kind, Endpoint { timeouts, ..endpoint(&mock.root_url()) })).await;
+        let silent = Some(ProviderFailure::Timeout { wait: TimeoutPhase::Silence, limit: SHORT });
         assert_eq!((heard.text.as_str(), heard.failure), ("ab", silent), "{kind:?}");
     }
 }
@@ -160,11 +160,11 @@ async fn leaving_and_silence() {
 #[tokio::test]
 async fn a_model_that_takes_no_beginning_is_asked_to_go_on() {
     let words = "This model does not support assistant message prefill. The conversation must end with a user message.";
-    for kind in Kind::all().filter(|kind| matches!(kind.word(), "openai" | "anthropic")) {
+    for kind in ProviderKind::all().filter(|kind| matches!(kind.word(), "openai" | "anthropic")) {
         let mock = MockModel::start().await;
-        let client = Client::new(kind, endpoint(&base_url(kind, &mock)));
+        let client = ProviderClient::new(kind, endpoint(&base_url(kind, &mock)));
         let mut begun = request(json!({}));
-        begun.messages.push(Message { role: Role::Assistant, name: None, content: "She lights".into() });
+        begun.messages.push(RequestMessage { role: RequestRole::Assistant, name: None, content: "She lights".into() });
         mock.script(Reply::error(400, words));
         mock.script(Reply::ok(["the lamp"]));
         mock.script(Reply::ok(["the lamp"]));
@@ -179,10 +179,10 @@ async fn a_model_that_takes_no_beginning_is_asked_to_go_on() {
     }
 }
 
-fn message() -> impl Strategy<Value = Message> {
-    let role = prop_oneof![Just(Role::System), Just(Role::User), Just(Role::Assistant)];
+fn message() -> impl Strategy<Value = RequestMessage> {
+    let role = prop_oneof![Just(RequestRole::System), Just(RequestRole::User), Just(RequestRole::Assistant)];
     let content = prop_oneof![Just(String::new()), Just(" \n".to_owned()), "[a-z夜<|>\u{1}]{1,6} ?"];
-    (role, content).prop_map(|(role, content)| Message { role, name: None, content })
+    (role, content).prop_map(|(role, content)| RequestMessage { role, name: None, content })
 }
 
 /// The player begins, roles take turns, no text is blank.
@@ -204,8 +204,8 @@ proptest! {
             parts.as_array().into_iter().flatten().map(|part| part["text"].as_str().unwrap().to_owned()).collect()
         };
         let said: Vec<&str> = request.messages.iter().map(|said| said.content.trim()).filter(|said| !said.is_empty()).collect();
-        for kind in Kind::all() {
-            let body = Client::new(kind, Endpoint::new("a", "http://a")).wire_body(&request);
+        for kind in ProviderKind::all() {
+            let body = ProviderClient::new(kind, Endpoint::new("a", "http://a")).wire_body(&request);
             match kind.word() {
                 "anthropic" => {
                     prop_assert!(is_in_turns(body["messages"].as_array().unwrap(), "assistant", |turn| texts(&turn["content"])), "{body}");

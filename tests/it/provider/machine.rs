@@ -28,5 +28,8 @@ async fn inside_a_strange_environment() {
     assert_eq!(ask(&openai(endpoint(&mock.base_url()))).await.failure, None);
     let secure = openai(endpoint(&mock.base_url().replace("http:", "https:")));
     let failure = ask(&secure).await.failure.unwrap();
-    assert!(matches!(failure, Failure::Unreachable { .. }), "the mock speaks no TLS, but the client does: {failure}");
+    assert!(
+        matches!(failure, ProviderFailure::Unreachable { .. }),
+        "the mock speaks no TLS, but the client does: {failure}"
+    );
 }

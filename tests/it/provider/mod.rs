@@ -14,8 +14,8 @@ mod wire;
 use crate::support::mock_model::{Dialect, Gate, MockModel, Reply, WORDS};
 use clotho::config::Secret;
 use clotho::provider::{
-    Client, Endpoint, Failure, Finish, Frame, FrameStream, Kind, Lane, Message, ModelInfo, Request, Retries, Role,
-    Timeouts, ToolCall, Usage, Wait,
+    Endpoint, FinishReason, Frame, FrameStream, Lane, ModelInfo, ProviderClient, ProviderFailure, ProviderKind,
+    Request, RequestMessage, RequestRole, RetryPolicy, TimeoutPhase, Timeouts, ToolCall, Usage,
 };
 use futures_util::StreamExt;
 use serde_json::{Value, json};
@@ -31,16 +31,16 @@ fn endpoint(base_url: &str) -> Endpoint {
     Endpoint {
         timeouts: Timeouts { connect: LONG, first_token: LONG, idle: LONG, after_finish: LONG },
         max_reply_bytes: 1 << 24,
-        retries: Retries { max: 2, first_wait: Duration::from_millis(1), longest_wait: Duration::from_secs(1) },
+        retries: RetryPolicy { max: 2, first_wait: Duration::from_millis(1), longest_wait: Duration::from_secs(1) },
         ..Endpoint::new("mock", base_url)
     }
 }
 
-fn openai(endpoint: Endpoint) -> Client {
-    Client::new(Kind::default(), endpoint)
+fn openai(endpoint: Endpoint) -> ProviderClient {
+    ProviderClient::new(ProviderKind::default(), endpoint)
 }
 
-async fn scripted(replies: impl IntoIterator<Item = Reply>) -> (MockModel, Client) {
+async fn scripted(replies: impl IntoIterator<Item = Reply>) -> (MockModel, ProviderClient) {
     let mock = MockModel::start().await;
     replies.into_iter().for_each(|reply| mock.script(reply));
     let client = openai(endpoint(&mock.base_url()));
@@ -48,8 +48,9 @@ async fn scripted(replies: impl IntoIterator<Item = Reply>) -> (MockModel, Clien
 }
 
 fn request(params: Value) -> Request {
-    let message = |role, content: &str| Message { role, name: None, content: content.into() };
-    let messages = vec![message(Role::System, "You keep a lighthouse."), message(Role::User, "What do you see?")];
+    let message = |role, content: &str| RequestMessage { role, name: None, content: content.into() };
+    let messages =
+        vec![message(RequestRole::System, "You keep a lighthouse."), message(RequestRole::User, "What do you see?")];
     Request { model: "mock".into(), messages, params: params.as_object().unwrap().clone(), ..Request::default() }
 }
 
@@ -61,8 +62,8 @@ struct Heard {
     models: Vec<String>,
     calls: Vec<ToolCall>,
     usage: Option<Usage>,
-    finish: Vec<Finish>,
-    failure: Option<Failure>,
+    finish: Vec<FinishReason>,
+    failure: Option<ProviderFailure>,
     alive: bool,
 }
 
@@ -85,7 +86,7 @@ async fn hear(mut stream: FrameStream) -> Heard {
     heard
 }
 
-async fn ask(client: &Client) -> Heard {
+async fn ask(client: &ProviderClient) -> Heard {
     hear(client.stream(&request(json!({})))).await
 }
 
@@ -102,7 +103,7 @@ fn text(words: &str) -> Frame {
 }
 
 /// The next frame that says something.
-async fn next(stream: &mut FrameStream) -> Option<Result<Frame, Failure>> {
+async fn next(stream: &mut FrameStream) -> Option<Result<Frame, ProviderFailure>> {
     loop {
         match stream.next().await {
             Some(Ok(Frame::Alive | Frame::Model(_))) => {}
@@ -126,11 +127,11 @@ async fn words(stream: &mut FrameStream) -> String {
 
 /// What any server must show: a stream, its end, its counts where it counts, the limits that were asked for, an early
 /// goodbye, the list of models.
-async fn suite(client: &Client, model: &str) {
+async fn suite(client: &ProviderClient, model: &str) {
     let counts = client.kind().word() != "koboldcpp";
     let request = |params: Value| Request { model: model.into(), ..request(params) };
     let limited = hear(client.stream(&request(json!({"max_tokens": 4, "seed": 7, "temperature": 0})))).await;
-    assert_eq!((limited.failure, limited.finish), (None, vec![Finish::Length]));
+    assert_eq!((limited.failure, limited.finish), (None, vec![FinishReason::Length]));
     assert!(!limited.text.is_empty() && limited.models.is_empty() != counts);
     let usage = limited.usage.map(|usage| (usage.prompt > 0, usage.completion));
     assert_eq!(usage, counts.then_some((true, 4)));
@@ -141,14 +142,14 @@ async fn suite(client: &Client, model: &str) {
     let stop = limited.text.trim().chars().last().unwrap().to_string();
     let stopped =
         hear(client.stream(&request(json!({"max_tokens": 40, "seed": 7, "temperature": 0, "stop": [stop]})))).await;
-    assert_eq!((stopped.failure, stopped.finish), (None, vec![Finish::Stop]));
+    assert_eq!((stopped.failure, stopped.finish), (None, vec![FinishReason::Stop]));
     assert!(!stopped.text.contains(&stop) && limited.text.starts_with(stopped.text.as_str()), "{:?}", stopped.text);
 
     let mut left = client.stream(&request(json!({"max_tokens": 200})));
     assert!(!words(&mut left).await.is_empty());
     drop(left);
     let after = hear(client.stream(&request(json!({"max_tokens": 2})))).await;
-    assert_eq!((after.failure, after.finish), (None, vec![Finish::Length]));
+    assert_eq!((after.failure, after.finish), (None, vec![FinishReason::Length]));
 
     let tells_length = client.kind().word() != "ollama";
     let is_it = |info: &ModelInfo| info.id == model && info.context_length.is_some() == tells_length;
@@ -173,6 +174,6 @@ async fn s0_39_a_real_server_passes_the_suite() {
     #[expect(clippy::disallowed_methods, reason = "only this test knows about the server, and only by hand")]
     let told = std::env::var("CLOTHO_TEST_MODEL").expect("CLOTHO_TEST_MODEL is not set");
     let told: Vec<&str> = told.split(' ').collect();
-    let kind = told.get(2).map_or(Kind::default(), |word| Kind::named(word).unwrap());
-    suite(&Client::new(kind, endpoint(told[0])), told[1]).await;
+    let kind = told.get(2).map_or(ProviderKind::default(), |word| ProviderKind::named(word).unwrap());
+    suite(&ProviderClient::new(kind, endpoint(told[0])), told[1]).await;
 }

@@ -33,7 +33,7 @@ async fn pieces_arrive_one_by_one() {
         assert_eq!(next(&mut stream).await, Some(Ok(text(piece))));
     }
     gate.open();
-    assert_eq!(next(&mut stream).await, Some(Ok(Frame::Finish(Finish::Stop))));
+    assert_eq!(next(&mut stream).await, Some(Ok(Frame::Finish(FinishReason::Stop))));
     assert_eq!(
         next(&mut stream).await,
         Some(Ok(Frame::Usage(Usage { prompt: 12, completion: 3, ..Usage::default() })))
@@ -68,10 +68,10 @@ async fn usage_is_heard_wherever_it_comes() {
 #[tokio::test]
 async fn the_reason_for_the_end_is_told() {
     for (reason, expected) in [
-        ("length", Finish::Length),
-        ("content_filter", Finish::ContentFilter("content_filter".into())),
-        ("tool_calls", Finish::ToolCalls),
-        ("bored", Finish::Other("bored".into())),
+        ("length", FinishReason::Length),
+        ("content_filter", FinishReason::ContentFilter("content_filter".into())),
+        ("tool_calls", FinishReason::ToolCalls),
+        ("bored", FinishReason::Other("bored".into())),
     ] {
         let (_mock, client) = scripted([Reply::ok(["a"]).finish(reason)]).await;
         let heard = ask(&client).await;
@@ -79,7 +79,7 @@ async fn the_reason_for_the_end_is_told() {
     }
     let (_mock, client) = scripted([Reply::ok([""; 0])]).await;
     let heard = ask(&client).await;
-    assert_eq!((heard.text.as_str(), heard.finish, heard.failure), ("", vec![Finish::Stop], None));
+    assert_eq!((heard.text.as_str(), heard.finish, heard.failure), ("", vec![FinishReason::Stop], None));
     let failed = Reply::ok(["a"]).finish("error");
     assert_eq!(outcome(failed).await, ("a".into(), Some("provider_failed")));
 }
@@ -91,7 +91,10 @@ async fn cuts_and_noise_change_nothing() {
         for reply in [Reply::default(), Reply::default().noise(), Reply::default().noise().no_done()] {
             let (_mock, client) = scripted([reply.reasoning(Dialect::All, ["思考🌙"]).sliced(slice)]).await;
             let heard = ask(&client).await;
-            assert_eq!((heard.text.as_str(), heard.failure, heard.finish), (said.as_str(), None, vec![Finish::Stop]));
+            assert_eq!(
+                (heard.text.as_str(), heard.failure, heard.finish),
+                (said.as_str(), None, vec![FinishReason::Stop])
+            );
             assert_eq!(
                 (heard.reasoning.as_str(), heard.models, heard.alive),
                 ("思考🌙", vec!["mock".to_owned()], true)
@@ -120,14 +123,14 @@ async fn other_choices_and_tool_calls_do_no_harm() {
     ];
     let (_mock, client) = scripted([Reply::events(events)]).await;
     let heard = ask(&client).await;
-    assert_eq!((heard.text.as_str(), heard.finish, heard.failure), ("ab", vec![Finish::Stop], None));
+    assert_eq!((heard.text.as_str(), heard.finish, heard.failure), ("ab", vec![FinishReason::Stop], None));
 }
 
 #[tokio::test]
 async fn an_answer_that_is_not_streamed_is_understood() {
     let (_mock, client) = scripted([Reply::whole("All at once.")]).await;
     let heard = ask(&client).await;
-    assert_eq!((heard.text.as_str(), heard.finish, heard.failure), ("All at once.", vec![Finish::Stop], None));
+    assert_eq!((heard.text.as_str(), heard.finish, heard.failure), ("All at once.", vec![FinishReason::Stop], None));
     assert_eq!((heard.models, heard.usage.map(|usage| usage.prompt)), (vec!["mock-whole".to_owned()], Some(7)));
 }
 

@@ -23,8 +23,8 @@ fn shown(heard: &Heard) -> Value {
     put("reasoning", heard.reasoning.clone().into());
     put("models", heard.models.clone().into());
     put("calls", heard.calls.iter().map(|call| json!([call.id, call.name, call.arguments])).collect());
-    put("finish", heard.finish.first().map(Finish::as_str).into());
-    put("failure", heard.failure.as_ref().map(Failure::code).into());
+    put("finish", heard.finish.first().map(FinishReason::as_str).into());
+    put("failure", heard.failure.as_ref().map(ProviderFailure::code).into());
     if let Some(usage) = heard.usage {
         let mut counts = json!({"prompt": usage.prompt, "completion": usage.completion});
         for (name, count) in [("cached", usage.cached), ("written", usage.written), ("reasoning", usage.reasoning)] {
@@ -55,7 +55,7 @@ async fn transcripts_are_heard_as_they_were_meant() {
         for slice in [usize::MAX, 7, 1] {
             let mock = MockModel::start().await;
             mock.script(Reply::raw(200, "text/event-stream", body.clone()).sliced(slice));
-            let client = Client::new(Kind::named(kind).unwrap(), endpoint(&mock.root_url()));
+            let client = ProviderClient::new(ProviderKind::named(kind).unwrap(), endpoint(&mock.root_url()));
             let heard = hear(client.stream(&request(json!({})))).await;
             assert_eq!(sorted(&shown(&heard)), sorted(&told), "{name} in pieces of {slice}");
             assert!(heard.finish.len() <= 1, "{name}");
@@ -64,7 +64,7 @@ async fn transcripts_are_heard_as_they_were_meant() {
         }
         kinds.push(kind.to_owned());
     }
-    for kind in Kind::all().filter(|kind| kind.word() != "openai") {
+    for kind in ProviderKind::all().filter(|kind| kind.word() != "openai") {
         assert!(kinds.iter().any(|one| one == kind.word()), "{kind:?} has no transcript");
     }
 }

@@ -157,9 +157,10 @@ fn what_was_taken_away_stays_away() {
 fn a_dry_run_writes_nothing() {
     let (store, root) = (TestStore::new(), DataRoot::of_size(3, 2, 5, 10));
     let before = rows(&store);
-    let dry = Wish { is_dry: true, ..wish(&store) };
-    let told =
-        store.block_on(import(store.store(), &store.ids, Given::Path(root.path().to_owned()), dry, |_| true)).unwrap();
+    let dry = ImportOptions { is_dry: true, ..wish(&store) };
+    let told = store
+        .block_on(import(store.store(), &store.ids, ImportSource::Path(root.path().to_owned()), dry, |_| true))
+        .unwrap();
     assert_eq!(rows(&store), before);
     assert_eq!(told.totals, taken(&store, root.path()).totals);
 }

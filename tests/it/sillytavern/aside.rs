@@ -4,7 +4,7 @@ use super::*;
 use crate::support::data_root::{DataRoot, greeting, said};
 
 /// What the report says of a folder.
-fn told_of(arrived: &Arrived, folder: &str) -> Vec<String> {
+fn told_of(arrived: &ForeignImportResult, folder: &str) -> Vec<String> {
     let of = arrived.report.items.iter().filter(|item| item.name == folder);
     of.flat_map(|item| &item.findings).map(|finding| finding.message.clone()).collect()
 }

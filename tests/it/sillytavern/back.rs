@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use clotho::store::Snapshot;
-use clotho::transfer::{Form, LineWish, export_line};
+use clotho::store::DatabaseSnapshot;
+use clotho::transfer::{BranchExportFormat, BranchExportOptions, export_line};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -12,9 +12,9 @@ use super::*;
 use crate::support::data_root::{DataRoot, greeting, header, lines, reply, said, swipes, with_state};
 
 /// The line to a node as a chat.
-fn out(store: &TestStore, held: &Held, leaf: NodeId) -> String {
-    let mut snapshot = Snapshot::open(&store.database()).unwrap();
-    let wish = LineWish { leaf, form: Form::SillyTavern, hide_tags: &[] };
+fn out(store: &TestStore, held: &StoredSession, leaf: NodeId) -> String {
+    let mut snapshot = DatabaseSnapshot::open(&store.database()).unwrap();
+    let wish = BranchExportOptions { leaf, form: BranchExportFormat::SillyTavern, hide_tags: &[] };
     let written = export_line(&mut snapshot, held, &wish, Vec::new()).unwrap().unwrap();
     String::from_utf8(written).unwrap()
 }

@@ -28,7 +28,7 @@ fn character(store: &TestStore, name: &str) -> CharacterCard {
     all.into_iter().find(|character| character.card["name"] == name).unwrap()
 }
 
-fn codes(arrived: &Arrived, name: &str) -> Vec<&'static str> {
+fn codes(arrived: &ForeignImportResult, name: &str) -> Vec<&'static str> {
     let of_name = arrived.report.items.iter().filter(|item| item.name == name);
     of_name.flat_map(|item| &item.findings).map(|finding| finding.code).collect()
 }
@@ -88,9 +88,13 @@ fn sillytavern_rules_of_lore_come_in() {
     root.card("Ivo Hale").file("settings.json", &rules.to_string());
     let arrived = taken(&store, root.path());
     assert_eq!(codes(&arrived, "settings.json"), ["lore_settings"], "{}", arrived.report);
-    let read = |store: &TestStore| lore::Settings::from_kept(store.read(move |reader| reader.lore_settings(owner)));
+    let read =
+        |store: &TestStore| lore::WorldInfoSettings::from_kept(store.read(move |reader| reader.lore_settings(owner)));
     let kept = read(&store);
-    assert_eq!((kept.depth, kept.budget, kept.strategy, kept.recursive), (7, 40.0, lore::Strategy::GlobalFirst, false));
+    assert_eq!(
+        (kept.depth, kept.budget, kept.strategy, kept.recursive),
+        (7, 40.0, lore::InsertionStrategy::GlobalFirst, false)
+    );
     assert_eq!((kept.similar.entries, kept.similar.messages, kept.similar.threshold), (8, 3, 40));
     assert!(codes(&taken(&store, root.path()), "settings.json").is_empty(), "nothing new");
 
@@ -102,7 +106,7 @@ fn sillytavern_rules_of_lore_come_in() {
     let next = TestStore::new();
     taken(&next, folder.path());
     let owner = next.owner;
-    assert_eq!(lore::Settings::from_kept(next.read(move |reader| reader.lore_settings(owner))), kept);
+    assert_eq!(lore::WorldInfoSettings::from_kept(next.read(move |reader| reader.lore_settings(owner))), kept);
 
     root.file("settings.json", &rules.to_string().replace("\"world_info_depth\":7", "\"world_info_depth\":3"));
     assert_eq!(codes(&taken(&store, root.path()), "settings.json"), ["lore_settings_own"]);
@@ -119,7 +123,7 @@ fn sillytavern_rules_of_lore_come_in() {
     );
     taken(&other, odd.path());
     let owner = other.owner;
-    let kept = lore::Settings::from_kept(other.read(move |reader| reader.lore_settings(owner)));
+    let kept = lore::WorldInfoSettings::from_kept(other.read(move |reader| reader.lore_settings(owner)));
     assert_eq!((kept.unfit(), kept.depth, kept.budget), (None, 1_000, 25.0));
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 
 use clotho::ids::{CharacterId, PresetId};
-use clotho::store::{CardFile, CharacterCard, Preset};
+use clotho::store::{CardFile, CharacterCard, StoredPreset};
 use clotho::tree::{CardRef, Kind, PluginSetting, Role, TreeEdit};
 use serde_json::{Map, json};
 
@@ -58,7 +58,7 @@ fn story(store: &TestStore, player: CharacterId, title: &str, texts: &[&str]) ->
 
 /// What of a session is told of by the list: title, texts up to HEAD, labels, plugins.
 fn told(store: &TestStore) -> Vec<Value> {
-    let face = |held: &Held| {
+    let face = |held: &StoredSession| {
         let own = held.clone();
         let labels = store.read(move |reader| reader.labels(&own));
         let labels: Vec<Value> = labels
@@ -281,7 +281,7 @@ fn the_preset_of_a_story_goes_along() {
     for name in ["Other", "Mine"] {
         let body = json!({"prompts": [{"identifier": "main", "content": name}], "temperature": 0.5});
         let card = json!({"kind": "openai", "name": name, "body": body}).as_object().unwrap().clone();
-        let preset = Preset { id: PresetId::new(store.ids.next(now)), card, created: now, updated: now };
+        let preset = StoredPreset { id: PresetId::new(store.ids.next(now)), card, created: now, updated: now };
         store.write(move |tx| tx.put_preset(owner, &preset)).unwrap();
     }
     let presets = |store: &TestStore| {

@@ -3,16 +3,16 @@
 use std::fs;
 
 use clotho::clock::Time;
-use clotho::interop::chat::{self, Line, Lines, Row, date};
+use clotho::interop::chat::{self, ChatFileLine, ChatFileMessage, ChatFileReader, date};
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::golden;
 
 /// Every line of a recorded chat that is one; and the numbers of those that are none.
-fn read(name: &str) -> (Vec<Line>, Vec<u64>) {
+fn read(name: &str) -> (Vec<ChatFileLine>, Vec<u64>) {
     let bytes = fs::read(golden(name)).unwrap();
-    let (mut lines, mut found, mut bad) = (Lines::new(bytes.as_slice()), Vec::new(), Vec::new());
+    let (mut lines, mut found, mut bad) = (ChatFileReader::new(bytes.as_slice()), Vec::new(), Vec::new());
     while let Some((number, line)) = lines.next_line().unwrap() {
         match line.and_then(chat::read) {
             Ok(line) => found.push(line),
@@ -22,10 +22,10 @@ fn read(name: &str) -> (Vec<Line>, Vec<u64>) {
     (found, bad)
 }
 
-fn rows(name: &str) -> Vec<Row> {
+fn rows(name: &str) -> Vec<ChatFileMessage> {
     let row = |line| match line {
-        Line::Row(row) => Some(*row),
-        Line::Header(_) => None,
+        ChatFileLine::Row(row) => Some(*row),
+        ChatFileLine::Header(_) => None,
     };
     read(name).0.into_iter().filter_map(row).collect()
 }
@@ -80,5 +80,5 @@ fn bad_lines_are_named() {
 #[test]
 fn a_chat_needs_no_header() {
     let (lines, bad) = read("no-header.jsonl");
-    assert!(bad.is_empty() && lines.iter().all(|line| matches!(line, Line::Row(_))) && lines.len() == 2);
+    assert!(bad.is_empty() && lines.iter().all(|line| matches!(line, ChatFileLine::Row(_))) && lines.len() == 2);
 }

@@ -2,8 +2,8 @@
 
 use std::fs::{self, File};
 
-use clotho::store::Snapshot;
-use clotho::transfer::{Gone, Shelf, export_all};
+use clotho::store::DatabaseSnapshot;
+use clotho::transfer::{ExportOutcome, ExportTarget, export_all};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -11,10 +11,10 @@ use super::*;
 use crate::support::data_root::{DataRoot, greeting, header, reply, said, swipes};
 
 /// Everything of a store as a folder.
-pub fn out(store: &TestStore) -> (TempDir, Gone) {
+pub fn out(store: &TestStore) -> (TempDir, ExportOutcome) {
     let folder = TempDir::new().unwrap();
-    let mut snapshot = Snapshot::open(&store.database()).unwrap();
-    let shelf = Shelf::<File>::folder(folder.path()).unwrap();
+    let mut snapshot = DatabaseSnapshot::open(&store.database()).unwrap();
+    let shelf = ExportTarget::<File>::folder(folder.path()).unwrap();
     let (_, gone) = export_all(&mut snapshot, store.owner, shelf, |_| {}).unwrap();
     (folder, gone)
 }
@@ -169,7 +169,7 @@ fn a_list_that_is_none_is_named() {
         let by_door = clotho::transfer::foreign::import(
             store.store(),
             &store.ids,
-            Given::Path(root.path().to_owned()),
+            ImportSource::Path(root.path().to_owned()),
             wish(&store),
             |_| true,
         );
@@ -191,7 +191,7 @@ fn a_list_that_is_none_is_named() {
     let packed = super::hostile::packed(&[("clotho.json", b"{"), ("chats/Ivo/mine.jsonl", &chat)]);
     folder.bytes("out.zip", &packed);
     folder.file("Night.jsonl", &crate::support::data_root::lines(&[greeting(), said("Hm.", 1)]));
-    let given = Given::Path(folder.path().to_owned());
+    let given = ImportSource::Path(folder.path().to_owned());
     let by_door = clotho::transfer::foreign::import(store.store(), &store.ids, given, wish(&store), |_| true);
     let told = store.block_on(by_door).unwrap().report.to_string();
     assert!(told.contains("out.zip") && told.contains("take it out of the folder"), "{told}");

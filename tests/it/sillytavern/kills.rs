@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 use clotho::clock::SplitMix64;
-use clotho::store::Settings;
+use clotho::store::StoreSettings;
 use tempfile::TempDir;
 
 use super::command::clotho;
@@ -60,7 +60,7 @@ fn killed_again_and_again_it_ends_where_it_must() {
 
     let undisturbed = TestStore::new();
     taken(&undisturbed, root.path());
-    let mut store = TestStore::empty(|settings: &mut Settings| settings.data_dir.clone_from(&data));
+    let mut store = TestStore::empty(|settings: &mut StoreSettings| settings.data_dir.clone_from(&data));
     let owner = store.read(|reader| reader.users()).remove(0).id;
     store.owner = owner;
     assert_eq!(face(&store), face(&undisturbed));

@@ -21,11 +21,11 @@ mod worlds;
 
 use std::path::{Path, PathBuf};
 
-use clotho::archive::Limits;
+use clotho::archive::ArchiveLimits;
 use clotho::ids::{NodeId, SessionId};
-use clotho::store::Held;
+use clotho::store::StoredSession;
 use clotho::transfer::ImportError;
-use clotho::transfer::sillytavern::{Arrived, Given, Wish, import};
+use clotho::transfer::sillytavern::{ForeignImportResult, ImportOptions, ImportSource, import};
 use clotho::tree::Node;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
@@ -33,20 +33,26 @@ use serde_json::{Value, json};
 use crate::support::test_store::TestStore;
 
 /// Takes a folder in.
-fn taken(store: &TestStore, path: &Path) -> Arrived {
+fn taken(store: &TestStore, path: &Path) -> ForeignImportResult {
     taken_until(store, path, |_| true).unwrap()
 }
 
-pub fn wish(store: &TestStore) -> Wish {
-    Wish { owner: store.owner, at: store.now(), zone: TimeZone::UTC, is_dry: false, limits: Limits::of(64 << 20) }
+pub fn wish(store: &TestStore) -> ImportOptions {
+    ImportOptions {
+        owner: store.owner,
+        at: store.now(),
+        zone: TimeZone::UTC,
+        is_dry: false,
+        limits: ArchiveLimits::of(64 << 20),
+    }
 }
 
 fn taken_until(
     store: &TestStore,
     path: &Path,
-    told: impl FnMut(clotho::transfer::Progress) -> bool + Send,
-) -> Result<Arrived, ImportError> {
-    store.block_on(import(store.store(), &store.ids, Given::Path(path.to_owned()), wish(store), told))
+    told: impl FnMut(clotho::transfer::ImportProgress) -> bool + Send,
+) -> Result<ForeignImportResult, ImportError> {
+    store.block_on(import(store.store(), &store.ids, ImportSource::Path(path.to_owned()), wish(store), told))
 }
 
 /// A recorded chat.
@@ -55,7 +61,7 @@ pub fn golden(name: &str) -> PathBuf {
 }
 
 /// The owner's sessions, by title.
-pub fn sessions(store: &TestStore) -> Vec<Held> {
+pub fn sessions(store: &TestStore) -> Vec<StoredSession> {
     let owner = store.owner;
     let mut all = store.read(move |reader| reader.sessions(owner, 0, 1_000));
     all.sort_by(|one, other| one.session.title.cmp(&other.session.title));
@@ -63,14 +69,14 @@ pub fn sessions(store: &TestStore) -> Vec<Held> {
 }
 
 /// The one session that there is.
-pub fn only(store: &TestStore) -> Held {
+pub fn only(store: &TestStore) -> StoredSession {
     let mut all = sessions(store);
     assert_eq!(all.len(), 1);
     all.remove(0)
 }
 
 /// All nodes of a session but the root, each with the texts that lead to it.
-pub fn nodes(store: &TestStore, held: &Held) -> Vec<(Vec<String>, Node)> {
+pub fn nodes(store: &TestStore, held: &StoredSession) -> Vec<(Vec<String>, Node)> {
     let held = held.clone();
     store.read(move |reader| {
         let (mut found, mut next) = (Vec::new(), vec![(Vec::new(), held.session.root)]);
@@ -87,7 +93,7 @@ pub fn nodes(store: &TestStore, held: &Held) -> Vec<(Vec<String>, Node)> {
 }
 
 /// The node with a text.
-pub fn node(store: &TestStore, held: &Held, text: &str) -> Node {
+pub fn node(store: &TestStore, held: &StoredSession, text: &str) -> Node {
     let mut found = nodes(store, held).into_iter().map(|(_, node)| node).filter(|node| node.content == text);
     let node = found.next().unwrap_or_else(|| panic!("nobody said {text}"));
     assert!(found.next().is_none(), "{text} was said twice");
@@ -95,7 +101,7 @@ pub fn node(store: &TestStore, held: &Held, text: &str) -> Node {
 }
 
 /// The texts of the children of a node, in order.
-pub fn children(store: &TestStore, held: &Held, parent: NodeId) -> Vec<String> {
+pub fn children(store: &TestStore, held: &StoredSession, parent: NodeId) -> Vec<String> {
     let held = held.clone();
     let children = store.read(move |reader| reader.children(&held, parent));
     children.into_iter().map(|child| child.node.content).collect()
@@ -103,7 +109,7 @@ pub fn children(store: &TestStore, held: &Held, parent: NodeId) -> Vec<String> {
 
 /// Everything about the stories of a store that does not depend on when and how often they were taken in.
 pub fn face(store: &TestStore) -> Value {
-    let told = |held: &Held| {
+    let told = |held: &StoredSession| {
         let mut seen: Vec<Value> = nodes(store, held)
             .into_iter()
             .map(|(way, node)| {

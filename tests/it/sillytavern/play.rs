@@ -14,14 +14,14 @@ use crate::support::server::TestServer;
 async fn with(root: &DataRoot) -> TestServer {
     let app = TestServer::with(TestApp::with()).await;
     let inside = app.inside().shared();
-    let wish = Wish {
+    let wish = ImportOptions {
         owner: inside.owner,
         at: inside.clock.now(),
         zone: TimeZone::UTC,
         is_dry: false,
-        limits: Limits::of(64 << 20),
+        limits: ArchiveLimits::of(64 << 20),
     };
-    import(&inside.store, &inside.ids, Given::Path(root.path().to_owned()), wish, |_| true).await.unwrap();
+    import(&inside.store, &inside.ids, ImportSource::Path(root.path().to_owned()), wish, |_| true).await.unwrap();
     app
 }
 

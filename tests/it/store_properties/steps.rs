@@ -1,6 +1,6 @@
 //! The random acts. A new act gets its variant, its weight, and what it does in `Play::act`.
 
-use clotho::world::{Change, Operation};
+use clotho::world::{StateChange, StateOperation};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::json;
@@ -15,7 +15,7 @@ pub enum Step {
         parent: Option<Index>,
         replies: usize,
         move_head: bool,
-        operations: Vec<Operation>,
+        operations: Vec<StateOperation>,
         bridge: Option<i64>,
     },
     Roll {
@@ -27,13 +27,13 @@ pub enum Step {
         running: Index,
         fails: bool,
         wants_head: bool,
-        operations: Vec<Operation>,
+        operations: Vec<StateOperation>,
     },
     Edit {
         node: Index,
         carry: bool,
         move_head: bool,
-        operations: Vec<Operation>,
+        operations: Vec<StateOperation>,
         bridge: Option<i64>,
     },
     Checkout {
@@ -42,7 +42,7 @@ pub enum Step {
     },
     Change {
         parent: Index,
-        operations: Vec<Operation>,
+        operations: Vec<StateOperation>,
         rules: Option<i64>,
     },
     State {
@@ -96,7 +96,7 @@ pub enum Step {
     Redo,
     /// Several acts in one request that is refused at its end: nothing of it may stay, also not in memory.
     Botch {
-        operations: Vec<Operation>,
+        operations: Vec<StateOperation>,
         rules: i64,
         mutes: Index,
     },
@@ -109,20 +109,20 @@ pub enum Step {
     Reopen,
 }
 
-fn operation() -> impl Strategy<Value = Operation> {
-    let new = |path: &str, change| Operation::new(pointer(path), change, "", "test");
+fn operation() -> impl Strategy<Value = StateOperation> {
+    let new = |path: &str, change| StateOperation::new(pointer(path), change, "", "test");
     prop_oneof![
         4 => (-60..60_i64).prop_map(|n| add("/combat/hp", n)),
         2 => (0..300_i64).prop_map(|n| set("/combat/hp", json!(n))),
         2 => (-9..9_i64).prop_map(|n| add("/free/x", n)),
-        1 => (0..3_i64).prop_map(move |n| new("/free/list", Change::Append(json!({"n": n})))),
-        1 => (0..3_i64).prop_map(move |n| new("/free/list", Change::Take(json!({"n": n})))),
-        1 => Just(new("/free/x", Change::Remove)),
+        1 => (0..3_i64).prop_map(move |n| new("/free/list", StateChange::Append(json!({"n": n})))),
+        1 => (0..3_i64).prop_map(move |n| new("/free/list", StateChange::Take(json!({"n": n})))),
+        1 => Just(new("/free/x", StateChange::Remove)),
         1 => Just(set("/free/比", json!({"a": null, "b": 0.1}))),
     ]
 }
 
-fn operations() -> impl Strategy<Value = Vec<Operation>> {
+fn operations() -> impl Strategy<Value = Vec<StateOperation>> {
     prop::collection::vec(operation(), 0..3)
 }
 

@@ -15,10 +15,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clotho::app::App;
-use clotho::clock::{Clock, Ids, TestClock, Time};
+use clotho::clock::{Clock, IdGenerator, TestClock, Time};
 use clotho::config::Config;
 use clotho::ids::{CharacterId, LorebookId, PersonaId, UserId};
-use clotho::store::{CharacterCard, Lorebook, PersonaCard, User};
+use clotho::store::{CharacterCard, Lorebook, PersonaCard, UserAccount};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -98,7 +98,7 @@ impl Setup {
             None => MockModel::start().await,
         };
         let config = self.config(&mock);
-        let (clock, ids) = (Arc::clone(&self.clock), Arc::new(Ids::new(self.seed)));
+        let (clock, ids) = (Arc::clone(&self.clock), Arc::new(IdGenerator::new(self.seed)));
         self.seed += 1;
         let app = blocking(move || App::build(config, clock, ids).unwrap_or_else(|error| panic!("{error}"))).await;
         TestApp { app: Some(Arc::new(app)), mock, setup: self }
@@ -211,7 +211,7 @@ impl TestApp {
     /// Another user of the server.
     pub async fn another_user(&self, name: &str) -> UserId {
         let now = self.clock.now();
-        let user = User { id: UserId::new(self.ids.next(now)), name: name.to_owned(), role: "user".to_owned() };
+        let user = UserAccount { id: UserId::new(self.ids.next(now)), name: name.to_owned(), role: "user".to_owned() };
         let id = user.id;
         self.store.write(move |tx| tx.put_user(&user, now)).await.unwrap();
         id

@@ -4,8 +4,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use clotho::http::error::Code;
-use clotho::http::table::Entry;
+use clotho::http::error::ApiErrorCode;
+use clotho::http::table::RouteEntry;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
@@ -182,7 +182,7 @@ impl Heard {
         }
     }
 
-    fn is_documented(&self, entry: &Entry, target: &str, sent: &[u8]) {
+    fn is_documented(&self, entry: &RouteEntry, target: &str, sent: &[u8]) {
         let (method, path) = (entry.method.as_str(), entry.plain_path());
         if let Some(schema) = schema::answer(method, &path, self.status) {
             let faults = schema::faults(schema, &self.json());
@@ -204,20 +204,24 @@ impl Heard {
         let faults = schema::faults(&schema::named("Error"), &body);
         assert!(faults.is_empty(), "{method} {target}: {body} {faults:?}");
         let error = &body["error"];
-        let code = Code::ALL.iter().find(|code| code.word() == error["code"]).unwrap_or_else(|| panic!("{body}"));
+        let code =
+            ApiErrorCode::ALL.iter().find(|code| code.word() == error["code"]).unwrap_or_else(|| panic!("{body}"));
         assert_eq!(code.status(), self.status, "{method} {target}: {body}");
         for key in ["message", "hint"] {
             let text = error[key].as_str().unwrap_or_else(|| panic!("{method} {target}: no {key} in {body}"));
             // A plugin's refusal has its own words.
-            assert!(!text.is_empty() && (!text.ends_with('.') || *code == Code::InputRefused), "{body}");
+            assert!(!text.is_empty() && (!text.ends_with('.') || *code == ApiErrorCode::InputRefused), "{body}");
         }
         let has_incident = error["incident"].is_string();
-        assert!(if *code == Code::Internal { has_incident } else { !has_incident || self.status >= 500 }, "{body}");
+        assert!(
+            if *code == ApiErrorCode::Internal { has_incident } else { !has_incident || self.status >= 500 },
+            "{body}"
+        );
     }
 }
 
 /// Whether a path is one of a route.
-pub fn fits(entry: &Entry, path: &str) -> bool {
+pub fn fits(entry: &RouteEntry, path: &str) -> bool {
     let mut wanted = entry.path.split('/');
     let mut given = path.split('/');
     loop {

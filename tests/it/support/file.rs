@@ -2,7 +2,7 @@
 
 use std::io::{Read as _, Write};
 
-use clotho::archive::{Line, Writer};
+use clotho::archive::{ArchiveLine, ArchiveWriter};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -34,8 +34,8 @@ pub fn packed(text: &str) -> Vec<u8> {
 /// well. It never is in memory as a whole.
 pub fn long_line(out: impl Write, messages: usize, bytes: usize) {
     let id = |n: usize| Uuid::from_u128((0x018f_3e2a << 96) + u128::try_from(n).unwrap()).to_string();
-    let mut file = Writer::begin(out, 0).unwrap();
-    let mut put = |line: Value| file.line(&serde_json::from_str::<Line>(&line.to_string()).unwrap()).unwrap();
+    let mut file = ArchiveWriter::begin(out, 0).unwrap();
+    let mut put = |line: Value| file.line(&serde_json::from_str::<ArchiveLine>(&line.to_string()).unwrap()).unwrap();
     put(json!({"session": {
         "id": id(1), "owner": id(2), "title": "A long line", "cards": [], "root": id(10), "head": id(10 + messages),
         "op": messages + 1, "headOp": messages + 1, "mode": "tree", "params": {}, "plugins": [], "seed": 7,

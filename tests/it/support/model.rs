@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clotho::ids::{NodeId, SessionId};
 use clotho::oplog::Effect;
-use clotho::tree::mirror::Mirror;
+use clotho::tree::mirror::ReferenceTree;
 use clotho::tree::{Kind, Role, Status};
-use clotho::world::{Operation, Rules, World, fold};
+use clotho::world::{SchemaSet, StateOperation, World, fold};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, SmallInt};
 
@@ -19,9 +19,9 @@ pub struct Fact {
     pub role: Role,
     pub kind: Kind,
     pub status: Status,
-    pub operations: Vec<Operation>,
+    pub operations: Vec<StateOperation>,
     /// Rules that begin here.
-    pub rules: Option<Rules>,
+    pub rules: Option<SchemaSet>,
     /// Of what a merge made: whose doing it holds, and how many operations of each; the rest is its own.
     pub record: Vec<(NodeId, usize)>,
 }
@@ -32,7 +32,7 @@ pub struct Model {
     /// In the order in which they came.
     pub order: Vec<NodeId>,
     pub facts: BTreeMap<NodeId, Fact>,
-    pub mirror: Mirror,
+    pub mirror: ReferenceTree,
     pub op: i64,
     paths: BTreeMap<NodeId, Vec<NodeId>>,
 }
@@ -83,7 +83,7 @@ struct SessionRow {
 impl Model {
     pub fn new(session: SessionId) -> Self {
         let (order, facts, paths) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
-        Self { session, order, facts, mirror: Mirror::default(), op: 0, paths }
+        Self { session, order, facts, mirror: ReferenceTree::default(), op: 0, paths }
     }
 
     pub fn add(&mut self, id: NodeId, fact: Fact) {
@@ -125,7 +125,7 @@ impl Model {
     /// `world(node) = fold(operations of every node from root to node whose effects are on)`, each under the rules in
     /// force there (`domain.md` 3.1, 3.2).
     pub fn world(&self, node: NodeId) -> World {
-        let (mut world, mut rules) = (World::default(), Rules::default());
+        let (mut world, mut rules) = (World::default(), SchemaSet::default());
         for id in self.mirror.path(node) {
             let fact = &self.facts[&id];
             if let Some(own) = &fact.rules {
@@ -139,7 +139,7 @@ impl Model {
     }
 
     /// Whose doing a node holds, and what was done: of a merge that of others, then its own.
-    pub fn parts(&self, node: NodeId) -> Vec<(NodeId, Vec<Operation>)> {
+    pub fn parts(&self, node: NodeId) -> Vec<(NodeId, Vec<StateOperation>)> {
         let fact = &self.facts[&node];
         let (mut parts, mut at) = (Vec::new(), 0);
         for (of, many) in &fact.record {
@@ -277,7 +277,7 @@ impl Model {
             for id in ids {
                 let placed = reader.node(&held, id)?.unwrap();
                 let world = reader.world(&held, &placed)?;
-                let page = reader.page(&held, id, None, i64::MAX - 1, clotho::store::Show::All)?;
+                let page = reader.page(&held, id, None, i64::MAX - 1, clotho::store::PathFilter::All)?;
                 let path: Vec<NodeId> = page.nodes.iter().map(|placed| placed.node.id).collect();
                 let context = reader.context_of(&held, id)?;
                 let siblings = reader.siblings(&placed)?;

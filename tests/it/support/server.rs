@@ -7,8 +7,8 @@ use std::thread::JoinHandle;
 
 use clotho::app::App;
 use clotho::ids::{CharacterId, LorebookId, NodeId, PersonaId, SessionId, UserId};
-use clotho::transfer::Expected;
-use clotho::turn::NewSession;
+use clotho::transfer::UploadSlot;
+use clotho::turn::SessionSpec;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
@@ -42,7 +42,7 @@ pub struct Stranger {
     /// Its greeting, which is HEAD.
     pub greeting: NodeId,
     /// A place for a file on its way in.
-    pub place: Expected,
+    pub place: UploadSlot,
 }
 
 impl TestServer {
@@ -162,7 +162,7 @@ impl TestServer {
         let persona = app.persona_of(user, json!({"name": "Somebody else's"})).await;
         let lorebook = app.lorebook_of(user, json!({"name": "Somebody else's", "entries": {}})).await;
         let title = Some("A stranger's story".to_owned());
-        let new = NewSession { character_ids: vec![character], title, ..NewSession::default() };
+        let new = SessionSpec { character_ids: vec![character], title, ..SessionSpec::default() };
         let session = app.turns.begin(user, new).await.unwrap();
         let held = app.store.read(move |reader| reader.session(user, session)).await.unwrap().unwrap();
         let place = app.desk.expect(user).unwrap();

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clotho::ids::{NodeId, SessionId, UserId};
-use clotho::live::{Running, Written};
+use clotho::live::{PartialText, RunningReply};
 use clotho::oplog::Operation;
-use clotho::store::{Actor, Page, Reader, Show, StateUpdate, StoreError};
+use clotho::store::{Actor, NodePage, NodeStateUpdate, PathFilter, StoreError, StoreReader};
 use clotho::tree::{Delta, Node, Role, Session, Status};
 use clotho::turn::{
-    Edit, Generate, NewMessage, NewSession, Offered, OnStale, PluginChoice, Rebuilt, Reroll, Started, TurnError,
-    read_trace,
+    EditSpec, GenerationSpec, MessageSpec, PluginChoice, RebuiltPrompt, ReplySuggestions, RerollSpec, SessionSpec,
+    StaleHeadPolicy, TurnError, TurnReceipt, read_trace,
 };
 use clotho::world::{Pointer, World};
 use serde_json::{Value, json};
@@ -47,23 +47,23 @@ pub async fn within<T>(what: impl Future<Output = T>) -> T {
 }
 
 /// A message below a node, with one reply; change what differs.
-pub fn message(parent: NodeId, content: &str) -> NewMessage {
-    NewMessage {
+pub fn message(parent: NodeId, content: &str) -> MessageSpec {
+    MessageSpec {
         parent,
         content: content.to_owned(),
         role: Role::User,
         name: None,
         persona: None,
-        generate: Some(Generate::default()),
+        generate: Some(GenerationSpec::default()),
         move_head: true,
         expected_leaf: None,
-        on_stale: OnStale::Refuse,
+        on_stale: StaleHeadPolicy::Refuse,
     }
 }
 
 /// An edit with its defaults.
-pub fn edit(content: &str) -> Edit {
-    Edit { content: content.to_owned(), carry: false, generate: None, move_head: true, expected_leaf: None }
+pub fn edit(content: &str) -> EditSpec {
+    EditSpec { content: content.to_owned(), carry: false, generate: None, move_head: true, expected_leaf: None }
 }
 
 /// A plugin switched on with its defaults.
@@ -87,18 +87,18 @@ impl<'a> Story<'a> {
     pub async fn begin(app: &'a TestApp, plugins: &[&str]) -> Self {
         let character = app.character(rin()).await;
         let plugins = Some(plugins.iter().map(|id| on(id)).collect());
-        Self::with(app, NewSession { character_ids: vec![character], plugins, ..NewSession::default() }).await
+        Self::with(app, SessionSpec { character_ids: vec![character], plugins, ..SessionSpec::default() }).await
     }
 
     /// A story of the owner's.
-    pub async fn with(app: &'a TestApp, new: NewSession) -> Self {
+    pub async fn with(app: &'a TestApp, new: SessionSpec) -> Self {
         let id = app.turns.begin(app.owner, new).await.unwrap();
         Self { app, user: app.owner, id }
     }
 
     async fn read<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&mut Reader<'_>) -> Result<T, StoreError> + Send + 'static,
+        read: impl FnOnce(&mut StoreReader<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> T {
         self.app.store.read(read).await.unwrap()
     }
@@ -175,17 +175,17 @@ impl<'a> Story<'a> {
 
     /// What is shown of the path to a node, oldest first.
     pub async fn path(&self, leaf: NodeId) -> Vec<Node> {
-        self.whole_path(leaf, Show::Disabled).await
+        self.whole_path(leaf, PathFilter::Disabled).await
     }
 
     /// The path to a node.
-    pub async fn whole_path(&self, leaf: NodeId, show: Show) -> Vec<Node> {
+    pub async fn whole_path(&self, leaf: NodeId, show: PathFilter) -> Vec<Node> {
         let (user, id) = (self.user, self.id);
         let page = self.read(move |reader| {
             let held = reader.session(user, id)?.unwrap();
             reader.page(&held, leaf, None, 100_000, show)
         });
-        let Page { nodes, .. } = page.await;
+        let NodePage { nodes, .. } = page.await;
         nodes.into_iter().map(|placed| placed.node).collect()
     }
 
@@ -200,14 +200,14 @@ impl<'a> Story<'a> {
     }
 
     /// The prompt of a reply, rebuilt.
-    pub async fn trace(&self, node: NodeId) -> Rebuilt {
+    pub async fn trace(&self, node: NodeId) -> RebuiltPrompt {
         self.trace_of(node).await.unwrap()
     }
 
     /// The same for a node that may have none.
-    pub async fn trace_of(&self, node: NodeId) -> Option<Rebuilt> {
+    pub async fn trace_of(&self, node: NodeId) -> Option<RebuiltPrompt> {
         let (user, session) = (self.user, self.id);
-        let read = move |reader: &mut Reader<'_>| {
+        let read = move |reader: &mut StoreReader<'_>| {
             let held = reader.session(user, session)?.unwrap();
             let placed = reader.node(&held, node)?.unwrap();
             read_trace(reader, &held, &placed)
@@ -218,7 +218,7 @@ impl<'a> Story<'a> {
     /// Whether the session has a node.
     pub async fn knows(&self, node: NodeId) -> bool {
         let (user, session) = (self.user, self.id);
-        let read = move |reader: &mut Reader<'_>| {
+        let read = move |reader: &mut StoreReader<'_>| {
             let held = reader.session(user, session)?.unwrap();
             Ok::<_, StoreError>(reader.node(&held, node)?.is_some())
         };
@@ -226,19 +226,19 @@ impl<'a> Story<'a> {
     }
 
     /// What plugins offer at a node.
-    pub async fn offered(&self, node: NodeId) -> Offered {
+    pub async fn offered(&self, node: NodeId) -> ReplySuggestions {
         let (user, session, turns) = (self.user, self.id, self.app.turns.clone());
         let tip = self.app.store.read(move |reader| turns.tip(reader, user, session, node)).await.unwrap();
         self.app.turns.offered(tip).await
     }
 
     /// Sends a message.
-    pub async fn send(&self, new: NewMessage) -> Result<Started, TurnError> {
+    pub async fn send(&self, new: MessageSpec) -> Result<TurnReceipt, TurnError> {
         self.app.turns.message(self.user, self.id, new).await
     }
 
     /// Sends a text at HEAD and asks for one reply.
-    pub async fn start(&self, text: &str) -> Started {
+    pub async fn start(&self, text: &str) -> TurnReceipt {
         self.send(message(self.head().await, text)).await.unwrap()
     }
 
@@ -255,27 +255,27 @@ impl<'a> Story<'a> {
 
     /// Writes a message without a reply.
     pub async fn write(&self, parent: NodeId, text: &str) -> NodeId {
-        self.send(NewMessage { generate: None, ..message(parent, text) }).await.unwrap().node.unwrap()
+        self.send(MessageSpec { generate: None, ..message(parent, text) }).await.unwrap().node.unwrap()
     }
 
     /// Asks for other replies.
-    pub async fn reroll(&self, node: NodeId, generate: Generate) -> Result<Started, TurnError> {
-        self.ask_again(Reroll { node, generate, move_head: true, expected_leaf: None }).await
+    pub async fn reroll(&self, node: NodeId, generate: GenerationSpec) -> Result<TurnReceipt, TurnError> {
+        self.ask_again(RerollSpec { node, generate, move_head: true, expected_leaf: None }).await
     }
 
     /// The same with everything said.
-    pub async fn ask_again(&self, asked: Reroll) -> Result<Started, TurnError> {
+    pub async fn ask_again(&self, asked: RerollSpec) -> Result<TurnReceipt, TurnError> {
         self.app.turns.reroll(self.user, self.id, asked).await
     }
 
     /// Asks for another reply and waits for it.
     pub async fn another(&self, node: NodeId) -> Node {
-        let started = self.reroll(node, Generate::default()).await.unwrap();
+        let started = self.reroll(node, GenerationSpec::default()).await.unwrap();
         self.done(started.generations[0]).await
     }
 
     /// Edits a message.
-    pub async fn edit(&self, node: NodeId, edit: Edit) -> Result<Started, TurnError> {
+    pub async fn edit(&self, node: NodeId, edit: EditSpec) -> Result<TurnReceipt, TurnError> {
         self.app.turns.edit(self.user, self.id, node, edit).await
     }
 
@@ -298,7 +298,8 @@ impl<'a> Story<'a> {
     /// Switches a node's text on or off.
     pub async fn enable(&self, node: NodeId, is_enabled: bool) {
         let (actor, id) = (self.actor(), self.id);
-        let update = StateUpdate { node, is_enabled: Some(is_enabled), effects: None, rating: None, is_unread: None };
+        let update =
+            NodeStateUpdate { node, is_enabled: Some(is_enabled), effects: None, rating: None, is_unread: None };
         self.app.store.write(move |tx| tx.set_state(&actor, id, &[update])).await.unwrap();
     }
 
@@ -315,7 +316,7 @@ impl<'a> Story<'a> {
     }
 
     /// A reply that is being written.
-    pub fn running(&self, node: NodeId) -> Arc<Running> {
+    pub fn running(&self, node: NodeId) -> Arc<RunningReply> {
         self.app.live.running(node).expect("the reply is not being written")
     }
 
@@ -336,7 +337,7 @@ impl<'a> Story<'a> {
     }
 
     /// Waits until what has arrived of a reply is as wanted.
-    pub async fn arrived(&self, node: NodeId, wanted: impl Fn(&Written) -> bool) -> Written {
+    pub async fn arrived(&self, node: NodeId, wanted: impl Fn(&PartialText) -> bool) -> PartialText {
         let mut watcher = self.app.live.watch(self.id);
         within(async {
             loop {

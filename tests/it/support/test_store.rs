@@ -4,17 +4,18 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clotho::clock::{Clock, Ids, TestClock, Time};
+use clotho::clock::{Clock, IdGenerator, TestClock, Time};
 use clotho::ids::{NodeId, SessionId, UserId};
-use clotho::oplog::{Act, Operation as Entry};
-use clotho::store::checkup::{Doctor, Found};
+use clotho::oplog::{Operation as Entry, OperationKind};
+use clotho::store::checkup::{Doctor, RepairableFinding};
 use clotho::store::{
-    Actor, Draft, Ending, Held, Message, Placed, PluginInForce, Published, Reader, RulesInForce, Settings, Show, Store,
-    StoreError, Tx, User, WriteError, Written,
+    ActiveRules, Actor, MessageReceipt, MessageWrite, NodeDraft, PathFilter, PluginRecord, PublishedOperation,
+    ReplyCompletion, Store, StoreError, StoreReader, StoreSettings, StoredNode, StoredSession, Tx, UserAccount,
+    WriteError,
 };
-use clotho::tree::edit::Asked;
-use clotho::tree::{AllowedScripts, Delta, Kind, Recall, Role, Session, Status, Summaries, TreeEdit};
-use clotho::world::{Change, Operation, Pointer, World};
+use clotho::tree::edit::HeadRequest;
+use clotho::tree::{AllowedScripts, Delta, Kind, RecallSettings, Role, Session, Status, SummarySettings, TreeEdit};
+use clotho::world::{Pointer, StateChange, StateOperation, World};
 use diesel::prelude::*;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
@@ -22,11 +23,11 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 /// A store with one user.
 pub struct TestStore {
-    pub settings: Settings,
-    pub ids: Ids,
+    pub settings: StoreSettings,
+    pub ids: IdGenerator,
     pub clock: TestClock,
     pub owner: UserId,
-    pub published: UnboundedReceiver<Published>,
+    pub published: UnboundedReceiver<PublishedOperation>,
     store: Option<Store>,
     runtime: tokio::runtime::Runtime,
     _folder: TempDir,
@@ -39,18 +40,18 @@ impl TestStore {
     }
 
     /// An empty store opened with other settings.
-    pub fn with(change: impl FnOnce(&mut Settings)) -> Self {
+    pub fn with(change: impl FnOnce(&mut StoreSettings)) -> Self {
         let store = Self::empty(change);
-        let user = User { id: store.owner, name: "Ada".into(), role: "owner".into() };
+        let user = UserAccount { id: store.owner, name: "Ada".into(), role: "owner".into() };
         let at = store.now();
         store.write(move |tx| tx.put_user(&user, at)).unwrap();
         store
     }
 
     /// A store without anything, not even a user.
-    pub fn empty(change: impl FnOnce(&mut Settings)) -> Self {
+    pub fn empty(change: impl FnOnce(&mut StoreSettings)) -> Self {
         let folder = TempDir::new().unwrap();
-        let mut settings = Settings {
+        let mut settings = StoreSettings {
             data_dir: folder.path().join("data"),
             database: None,
             keyframe_every: 16,
@@ -61,7 +62,7 @@ impl TestStore {
         change(&mut settings);
         let (store, published) = Store::open(&settings).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let (ids, clock) = (Ids::new(7), TestClock::new(Time(1_700_000_000_000)));
+        let (ids, clock) = (IdGenerator::new(7), TestClock::new(Time(1_700_000_000_000)));
         let owner = UserId::new(ids.next(clock.now()));
         Self { settings, ids, clock, owner, published, store: Some(store), runtime, _folder: folder }
     }
@@ -75,7 +76,7 @@ impl TestStore {
         self.reopen_with(|_| {});
     }
 
-    pub fn reopen_with(&mut self, change: impl FnOnce(&mut Settings)) {
+    pub fn reopen_with(&mut self, change: impl FnOnce(&mut StoreSettings)) {
         self.store = None;
         change(&mut self.settings);
         let (store, published) = Store::open(&self.settings).unwrap();
@@ -109,7 +110,7 @@ impl TestStore {
 
     pub fn read<T: Send + 'static>(
         &self,
-        closure: impl FnOnce(&mut Reader<'_>) -> Result<T, StoreError> + Send + 'static,
+        closure: impl FnOnce(&mut StoreReader<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> T {
         self.block_on(self.store().read(closure)).unwrap()
     }
@@ -126,7 +127,7 @@ impl TestStore {
     }
 
     /// Everything that has been published and not yet taken.
-    pub fn heard(&mut self) -> Vec<Published> {
+    pub fn heard(&mut self) -> Vec<PublishedOperation> {
         std::iter::from_fn(|| self.published.try_recv().ok()).collect()
     }
 
@@ -165,27 +166,27 @@ impl TestStore {
         Actor { user: self.owner, at: self.now(), expected_leaf: None }
     }
 
-    pub fn draft(&self, role: Role, kind: Kind, content: &str) -> Draft {
-        let mut draft = Draft::new(self.node_id(), role, kind, self.ids.seed(), self.now());
+    pub fn draft(&self, role: Role, kind: Kind, content: &str) -> NodeDraft {
+        let mut draft = NodeDraft::new(self.node_id(), role, kind, self.ids.seed(), self.now());
         draft.content = content.into();
         draft
     }
 
-    pub fn said(&self, content: &str) -> Draft {
+    pub fn said(&self, content: &str) -> NodeDraft {
         self.draft(Role::User, Kind::Message, content)
     }
 
-    pub fn placeholder(&self) -> Draft {
+    pub fn placeholder(&self) -> NodeDraft {
         let mut draft = self.draft(Role::Assistant, Kind::Message, "");
         draft.status = Status::Generating;
         draft
     }
 
     /// A session of `owner` with its root and greetings; answers with their ids.
-    pub fn begin(&self, root_delta: Delta, rules: Option<RulesInForce>, greetings: &[&str]) -> Begun {
+    pub fn begin(&self, root_delta: Delta, rules: Option<ActiveRules>, greetings: &[&str]) -> Begun {
         let mut root = self.draft(Role::System, Kind::Root, "");
         (root.delta, root.rules) = (root_delta, rules.map(Arc::new));
-        let greetings: Vec<Draft> =
+        let greetings: Vec<NodeDraft> =
             greetings.iter().map(|text| self.draft(Role::Assistant, Kind::Greeting, text)).collect();
         let session = self.session(root.id);
         let begun =
@@ -213,9 +214,9 @@ impl TestStore {
             params: Map::new(),
             preset: None,
             scripts: AllowedScripts::default(),
-            recall: Recall::default(),
+            recall: RecallSettings::default(),
             note: None,
-            summaries: Summaries::default(),
+            summaries: SummarySettings::default(),
             values_model: None,
             plugins: Vec::new(),
             seed: self.ids.seed(),
@@ -226,23 +227,30 @@ impl TestStore {
     }
 
     /// Appends a message below a node and moves HEAD to it.
-    pub fn append(&self, session: SessionId, parent: NodeId, draft: Draft) -> NodeId {
+    pub fn append(&self, session: SessionId, parent: NodeId, draft: NodeDraft) -> NodeId {
         let id = draft.id;
         self.try_message(message(session, parent, Some(draft), Vec::new())).unwrap();
         id
     }
 
-    pub fn try_message(&self, message: Message) -> Result<Written, WriteError> {
+    pub fn try_message(&self, message: MessageWrite) -> Result<MessageReceipt, WriteError> {
         let actor = self.actor();
         self.write(move |tx| tx.message(&actor, &message))
     }
 
     /// Ends a reply well; it takes HEAD where the rules say so.
-    pub fn complete(&self, session: SessionId, node: NodeId, written: &Written, content: &str, delta: Delta) -> i64 {
+    pub fn complete(
+        &self,
+        session: SessionId,
+        node: NodeId,
+        written: &MessageReceipt,
+        content: &str,
+        delta: Delta,
+    ) -> i64 {
         self.end(session, node, written, ending(content, delta, Some(written.asked)))
     }
 
-    pub fn end(&self, session: SessionId, node: NodeId, written: &Written, ending: Ending) -> i64 {
+    pub fn end(&self, session: SessionId, node: NodeId, written: &MessageReceipt, ending: ReplyCompletion) -> i64 {
         let (step, at) = (written.op, self.now());
         self.write(move |tx| tx.complete(session, node, step, at, &ending)).unwrap()
     }
@@ -252,12 +260,12 @@ impl TestStore {
         self.write(move |tx| tx.checkout(&actor, session, node, exact)).unwrap().1
     }
 
-    pub fn held(&self, session: SessionId) -> Held {
+    pub fn held(&self, session: SessionId) -> StoredSession {
         let owner = self.owner;
         self.read(move |reader| reader.session(owner, session)).unwrap()
     }
 
-    pub fn placed(&self, session: SessionId, node: NodeId) -> Placed {
+    pub fn placed(&self, session: SessionId, node: NodeId) -> StoredNode {
         let held = self.held(session);
         self.read(move |reader| reader.node(&held, node)).unwrap()
     }
@@ -277,14 +285,14 @@ impl TestStore {
     /// The whole path to a node, root first, as a page without a limit shows it.
     pub fn path(&self, session: SessionId, leaf: NodeId) -> Vec<NodeId> {
         let held = self.held(session);
-        let page = self.read(move |reader| reader.page(&held, leaf, None, 1_000_000, Show::All));
+        let page = self.read(move |reader| reader.page(&held, leaf, None, 1_000_000, PathFilter::All));
         page.nodes.iter().map(|placed| placed.node.id).collect()
     }
 
     /// The texts that the chat view shows at a node.
     pub fn shown_at(&self, session: SessionId, leaf: NodeId) -> Vec<String> {
         let held = self.held(session);
-        let page = self.read(move |reader| reader.page(&held, leaf, None, 1_000, Show::Enabled));
+        let page = self.read(move |reader| reader.page(&held, leaf, None, 1_000, PathFilter::Enabled));
         page.nodes.into_iter().map(|placed| placed.node.content).collect()
     }
 
@@ -308,14 +316,14 @@ pub struct Begun {
 }
 
 /// A message that moves HEAD, with placeholders for its replies.
-pub fn message(session: SessionId, parent: NodeId, draft: Option<Draft>, replies: Vec<Draft>) -> Message {
-    let act = if draft.is_some() { Act::Message } else { Act::Reroll };
+pub fn message(session: SessionId, parent: NodeId, draft: Option<NodeDraft>, replies: Vec<NodeDraft>) -> MessageWrite {
+    let act = if draft.is_some() { OperationKind::Message } else { OperationKind::Reroll };
     let move_head = draft.is_some();
-    Message { session, parent, bridge: None, draft, carry_from: None, replies, move_head, act }
+    MessageWrite { session, parent, bridge: None, draft, carry_from: None, replies, move_head, act }
 }
 
-pub fn ending(content: &str, delta: Delta, asked: Option<Asked>) -> Ending {
-    Ending {
+pub fn ending(content: &str, delta: Delta, asked: Option<HeadRequest>) -> ReplyCompletion {
+    ReplyCompletion {
         status: Status::Complete,
         content: content.into(),
         reasoning: None,
@@ -328,16 +336,16 @@ pub fn ending(content: &str, delta: Delta, asked: Option<Asked>) -> Ending {
 }
 
 /// A delta of operations.
-pub fn delta(operations: impl IntoIterator<Item = Operation>) -> Delta {
+pub fn delta(operations: impl IntoIterator<Item = StateOperation>) -> Delta {
     Delta { operations: operations.into_iter().collect(), ..Delta::default() }
 }
 
-pub fn add(path: &str, number: i64) -> Operation {
-    Operation::new(pointer(path), Change::Add(number.into()), "", "test")
+pub fn add(path: &str, number: i64) -> StateOperation {
+    StateOperation::new(pointer(path), StateChange::Add(number.into()), "", "test")
 }
 
-pub fn set(path: &str, value: Value) -> Operation {
-    Operation::new(pointer(path), Change::Set(value), "", "test")
+pub fn set(path: &str, value: Value) -> StateOperation {
+    StateOperation::new(pointer(path), StateChange::Set(value), "", "test")
 }
 
 pub fn pointer(path: &str) -> Pointer {
@@ -345,12 +353,12 @@ pub fn pointer(path: &str) -> Pointer {
 }
 
 /// Rules of one plugin that keeps `/<id>/hp` between 0 and `most`.
-pub fn rules(id: &str, most: i64) -> RulesInForce {
+pub fn rules(id: &str, most: i64) -> ActiveRules {
     let schema = json!({
         "type": "object",
         "properties": {"hp": {"type": "integer", "minimum": 0, "maximum": most, "default": most}},
     });
-    let plugin = PluginInForce {
+    let plugin = PluginRecord {
         id: id.into(),
         version: "1.0.0".into(),
         code_hash: format!("{id}-{most}"),
@@ -360,11 +368,11 @@ pub fn rules(id: &str, most: i64) -> RulesInForce {
         schema: Some(schema),
         state_version: 1,
     };
-    RulesInForce::new(vec![plugin]).unwrap()
+    ActiveRules::new(vec![plugin]).unwrap()
 }
 
 /// Everything that the doctor finds in a database file. `is_alone`: no server runs, and none was cut off while it wrote a reply.
-pub fn examine(database: &Path, is_alone: bool) -> Vec<Found> {
+pub fn examine(database: &Path, is_alone: bool) -> Vec<RepairableFinding> {
     let mut doctor = Doctor::open(database).unwrap();
     assert!(!is_alone || doctor.generating().unwrap() == 0, "a reply is still being written");
     let mut found = doctor.file().unwrap();

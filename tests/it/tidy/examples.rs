@@ -5,8 +5,8 @@ use std::fs;
 use std::sync::Arc;
 
 use clotho::config::Config;
-use clotho::plugin::{Call, Hook, Limits, Loaded, Origin, Source, run};
-use clotho::world::{Rules, World};
+use clotho::plugin::{Hook, HookCall, LoadedPlugin, PluginOrigin, PluginSource, ScriptLimits, run};
+use clotho::world::{SchemaSet, World};
 use regex::Regex;
 
 use super::code::{files_of, top};
@@ -52,15 +52,20 @@ fn files_in(document: &str) -> Vec<(String, Vec<u8>)> {
 }
 
 fn gold_after(document: &str, reply: &str) -> (Option<String>, Vec<String>) {
-    let plugin =
-        Arc::new(Loaded::load(Source::new("purse", Origin::Folder, files_in(document)), &Limits::patient()).unwrap());
+    let plugin = Arc::new(
+        LoadedPlugin::load(
+            PluginSource::new("purse", PluginOrigin::Folder, files_in(document)),
+            &ScriptLimits::patient(),
+        )
+        .unwrap(),
+    );
     let warnings: Vec<String> = plugin.warnings().iter().map(ToString::to_string).collect();
     assert!(warnings.is_empty(), "{warnings:?}");
     let schema = Arc::clone(plugin.schema().unwrap());
-    let rules = Arc::new(Rules::new(vec![(plugin.manifest().state.root.clone(), schema)]).unwrap());
-    let begun = run::run(&plugin, Call::new(Hook::Init, World::default().into(), Arc::clone(&rules)));
+    let rules = Arc::new(SchemaSet::new(vec![(plugin.manifest().state.root.clone(), schema)]).unwrap());
+    let begun = run::run(&plugin, HookCall::new(Hook::Init, World::default().into(), Arc::clone(&rules)));
     assert_eq!(begun.error, None);
-    let mut call = Call::new(Hook::OnReply, begun.world.unwrap(), rules);
+    let mut call = HookCall::new(Hook::OnReply, begun.world.unwrap(), rules);
     call.text = reply.into();
     call.grants = plugin.manifest().permissions.clone().into();
     let done = run::run(&plugin, call);
@@ -102,7 +107,7 @@ fn the_manifest_of_the_reference_is_read() {
     let document = read("docs/modders.md");
     let all = blocks(&document);
     let manifest = all.iter().find(|block| block.code.starts_with("id = \"purse\"")).unwrap();
-    clotho::plugin::Manifest::parse(&manifest.code, "purse", &Limits::default()).unwrap();
+    clotho::plugin::Manifest::parse(&manifest.code, "purse", &ScriptLimits::default()).unwrap();
 }
 
 /// Functions and properties of `ctx` that a document does not name.
@@ -162,7 +167,8 @@ fn the_test_of_the_reference_passes() {
     let case = blocks(&reference).into_iter().find(|block| block.title.starts_with("`tests/market.toml`")).unwrap();
     let files =
         files_in(&read("README.md")).into_iter().chain([("tests/market.toml".to_owned(), case.code.into_bytes())]);
-    let plugin = Loaded::load(Source::new("purse", Origin::Folder, files), &Limits::patient()).unwrap();
+    let plugin =
+        LoadedPlugin::load(PluginSource::new("purse", PluginOrigin::Folder, files), &ScriptLimits::patient()).unwrap();
     let report = clotho::plugin::testing::test(&Arc::new(plugin));
     assert!(report.passed() && report.cases.len() == 1, "{report}");
 }

@@ -1,8 +1,8 @@
 //! Others go on while a file comes in: the order in which things happen, never how long they take.
 
-use clotho::archive::Limits;
+use clotho::archive::ArchiveLimits;
 use clotho::ids::NodeId;
-use clotho::store::Show;
+use clotho::store::PathFilter;
 
 use super::import_file;
 use crate::support::file::long_line;
@@ -12,7 +12,7 @@ use crate::support::test_store::{Begun, TestStore};
 fn turn(store: &TestStore, own: &Begun, parent: NodeId) -> NodeId {
     let id = store.append(own.session, parent, store.said("I go on."));
     let (held, owner) = (store.held(own.session), store.owner);
-    let page = store.read(move |reader| reader.page(&held, id, None, 5, Show::Enabled));
+    let page = store.read(move |reader| reader.page(&held, id, None, 5, PathFilter::Enabled));
     assert_eq!(page.nodes.last().unwrap().node.id, id);
     assert_eq!(store.read(move |reader| reader.sessions(owner, 0, 10)).len(), 1, "nobody sees the other yet");
     id
@@ -29,7 +29,7 @@ fn others_write_between_the_pieces_of_a_file() {
     long_line(&mut file, usize::try_from(MESSAGES).unwrap(), 100);
     let rows = || store.count("SELECT count(*) AS n FROM nodes") + store.count("SELECT count(*) AS n FROM operations");
     let (mut parent, mut before, mut between) = (own.greetings[0], rows(), 0);
-    let session = import_file(&store, &mut file, Limits::of(1 << 30), |_| {
+    let session = import_file(&store, &mut file, ArchiveLimits::of(1 << 30), |_| {
         let now = rows();
         if now == before {
             // Nothing has been written since: the file is only looked at.

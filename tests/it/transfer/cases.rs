@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use clotho::archive::Limits;
+use clotho::archive::ArchiveLimits;
 use clotho::transfer::ImportError;
 use serde_json::{Value, json};
 
@@ -327,7 +327,7 @@ const CASES: &[(&str, Change)] = &[
     ("has 1 to 4000 bytes", |lines| last(lines, json!({"name": ""}))),
 ];
 
-fn fault(result: Result<clotho::ids::SessionId, ImportError>, about: &str) -> clotho::archive::Fault {
+fn fault(result: Result<clotho::ids::SessionId, ImportError>, about: &str) -> clotho::archive::ArchiveError {
     match result {
         Err(ImportError::Fault(fault)) => fault,
         other => panic!("{about}: {other:?}"),
@@ -384,15 +384,15 @@ fn a_file_that_is_not_whole_is_refused() {
 #[test]
 fn a_file_stays_within_its_limits() {
     let other = TestStore::new();
-    let check = |file: &[u8], limits: Limits, said: &str| {
+    let check = |file: &[u8], limits: ArchiveLimits, said: &str| {
         let fault = fault(import_within(&other, file, limits), said);
         assert!(fault.message.contains(said), "{said}: {fault}");
     };
     let spaces = |count: usize| packed(&" ".repeat(count));
-    check(&spaces(2_000_000), Limits { total: 1_000_000, line: 4_000_000 }, "more than 1000000 bytes, unpacked");
-    check(&spaces(2_000_000), Limits { total: 4_000_000, line: 1_000_000 }, "longer than 1000000 bytes");
+    check(&spaces(2_000_000), ArchiveLimits { total: 1_000_000, line: 4_000_000 }, "more than 1000000 bytes, unpacked");
+    check(&spaces(2_000_000), ArchiveLimits { total: 4_000_000, line: 1_000_000 }, "longer than 1000000 bytes");
     let mut wide = zstd::Encoder::new(Vec::new(), 3).unwrap();
     wide.window_log(27).unwrap();
     wide.write_all(&[b' '; 4_096]).unwrap();
-    check(&wide.finish().unwrap(), Limits::of(64 << 20), "cannot be unpacked");
+    check(&wide.finish().unwrap(), ArchiveLimits::of(64 << 20), "cannot be unpacked");
 }

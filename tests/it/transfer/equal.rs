@@ -1,8 +1,8 @@
 //! What comes in is what went out.
 
-use clotho::archive::Limits;
+use clotho::archive::ArchiveLimits;
 use clotho::ids::{PresetId, SessionId};
-use clotho::store::{Preset, StoreError, Trace};
+use clotho::store::{StoreError, StoredPreset, Trace};
 use clotho::transfer::{self, ImportError};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -98,14 +98,16 @@ pub fn session(store: &TestStore) -> Begun {
         let blocks = vec![(json!({"slot": "system", "role": "system"}), format!("You are Rin, turn {turn}."))];
         let head = json!({"model": "mock", "historyCut": {"through": user.to_string()}}).as_object().unwrap().clone();
         let trace = Some(Trace { head, blocks, history });
-        let ending =
-            clotho::store::Ending { trace, ..ending("replied", delta([add("/combat/hp", -3)]), Some(written.asked)) };
+        let ending = clotho::store::ReplyCompletion {
+            trace,
+            ..ending("replied", delta([add("/combat/hp", -3)]), Some(written.asked))
+        };
         store.end(sid, node, &written, ending);
         line.push(user);
         parent = node;
     }
     let mut edit = message(sid, begun.greetings[0], Some(store.said("turn 0, better")), Vec::new());
-    (edit.carry_from, edit.act) = (Some(line[0]), clotho::oplog::Act::Edit);
+    (edit.carry_from, edit.act) = (Some(line[0]), clotho::oplog::OperationKind::Edit);
     store.try_message(edit).unwrap();
     let running = store.placeholder();
     let id = running.id;
@@ -168,8 +170,8 @@ fn a_file_is_there_whole_or_not_at_all() {
     other.clock.advance(1_000_000_000);
     let own = other.begin(Default::default(), None, &["Mine."]);
     let before = rows(&other);
-    let (mut told, mut last) = (0, clotho::transfer::Progress::default());
-    let broken = import_until(&other, &file, Limits::of(64 << 20), |progress| {
+    let (mut told, mut last) = (0, clotho::transfer::ImportProgress::default());
+    let broken = import_until(&other, &file, ArchiveLimits::of(64 << 20), |progress| {
         assert!(progress.done >= last.done && progress.done <= progress.total);
         (told, last) = (told + 1, progress);
         // Far into the second reading.
@@ -183,7 +185,7 @@ fn a_file_is_there_whole_or_not_at_all() {
     std::io::Write::write_all(&mut bytes, &file).unwrap();
     let mut told = 0;
     let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        import_until(&other, &file, Limits::of(64 << 20), |_| {
+        import_until(&other, &file, ArchiveLimits::of(64 << 20), |_| {
             told += 1;
             assert!(told < 1_209, "dies here");
             true
@@ -214,7 +216,7 @@ fn the_preset_of_a_session_comes_along() {
     let (sid, owner, now) = (begun.session, store.owner, store.now());
     let body = json!({"temperature": 0.5, "prompts": [], "proxy_password": "hush", "big": 7.50});
     let card = json!({"kind": "openai", "name": "Mine", "body": body}).as_object().unwrap().clone();
-    let preset = Preset { id: PresetId::new(store.ids.next(now)), card, created: now, updated: now };
+    let preset = StoredPreset { id: PresetId::new(store.ids.next(now)), card, created: now, updated: now };
     let id = preset.id;
     store.write(move |tx| tx.put_preset(owner, &preset)).unwrap();
     let actor = store.actor();

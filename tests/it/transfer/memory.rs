@@ -5,10 +5,10 @@ use std::io::{BufWriter, Seek as _, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use clotho::archive::{Fault, Limits, Lines};
+use clotho::archive::{ArchiveError, ArchiveLimits, ArchiveReader};
 use clotho::clock::Time;
 use clotho::plugin::heap;
-use clotho::store::Snapshot;
+use clotho::store::DatabaseSnapshot;
 use clotho::transfer;
 use tempfile::TempDir;
 
@@ -46,8 +46,8 @@ fn a_look_at_a_file_holds_no_texts() {
     let look = |messages| {
         let file = written(messages);
         let held = held(|| {
-            let mut lines = Lines::begin(&file, Limits::of(1 << 30)).unwrap();
-            transfer::check::<_, Fault>(&mut lines, || Ok(())).unwrap();
+            let mut lines = ArchiveReader::begin(&file, ArchiveLimits::of(1 << 30)).unwrap();
+            transfer::check::<_, ArchiveError>(&mut lines, || Ok(())).unwrap();
         });
         (messages, held)
     };
@@ -60,8 +60,8 @@ fn a_look_at_a_file_holds_no_texts() {
 fn a_session_goes_out_without_being_held() {
     let store = TestStore::new();
     let out = |messages| {
-        let session = import_file(&store, &mut written(messages), Limits::of(1 << 30), |_| true).unwrap();
-        let mut snapshot = Snapshot::open(&store.database()).unwrap();
+        let session = import_file(&store, &mut written(messages), ArchiveLimits::of(1 << 30), |_| true).unwrap();
+        let mut snapshot = DatabaseSnapshot::open(&store.database()).unwrap();
         let kept = snapshot.session(None, session).unwrap().unwrap();
         let held = held(|| {
             transfer::export(&mut snapshot, &kept, std::io::sink(), Time(0), |_| {}).unwrap();

@@ -13,35 +13,35 @@ pub mod memory;
 use std::fs::File;
 use std::io::Write as _;
 
-use clotho::archive::Limits;
+use clotho::archive::ArchiveLimits;
 use clotho::clock::Time;
 use clotho::ids::SessionId;
-use clotho::store::Snapshot;
+use clotho::store::DatabaseSnapshot;
 use clotho::transfer::{self, ImportError};
 
 use crate::support::test_store::TestStore;
 
 /// The file of a session.
 pub fn exported(store: &TestStore, session: SessionId) -> Vec<u8> {
-    let mut snapshot = Snapshot::open(&store.database()).unwrap();
+    let mut snapshot = DatabaseSnapshot::open(&store.database()).unwrap();
     let held = snapshot.session(None, session).unwrap().unwrap();
     transfer::export(&mut snapshot, &held, Vec::new(), Time(0), |_| {}).unwrap()
 }
 
 /// Takes a file in.
 pub fn import(store: &TestStore, file: &[u8]) -> Result<SessionId, ImportError> {
-    import_within(store, file, Limits::of(64 << 20))
+    import_within(store, file, ArchiveLimits::of(64 << 20))
 }
 
-fn import_within(store: &TestStore, bytes: &[u8], limits: Limits) -> Result<SessionId, ImportError> {
+fn import_within(store: &TestStore, bytes: &[u8], limits: ArchiveLimits) -> Result<SessionId, ImportError> {
     import_until(store, bytes, limits, |_| true)
 }
 
 fn import_until(
     store: &TestStore,
     bytes: &[u8],
-    limits: Limits,
-    told: impl FnMut(transfer::Progress) -> bool + Send,
+    limits: ArchiveLimits,
+    told: impl FnMut(transfer::ImportProgress) -> bool + Send,
 ) -> Result<SessionId, ImportError> {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(bytes).unwrap();
@@ -51,10 +51,10 @@ fn import_until(
 fn import_file(
     store: &TestStore,
     file: &mut File,
-    limits: Limits,
-    told: impl FnMut(transfer::Progress) -> bool + Send,
+    limits: ArchiveLimits,
+    told: impl FnMut(transfer::ImportProgress) -> bool + Send,
 ) -> Result<SessionId, ImportError> {
-    let arrival = transfer::Arrival { owner: store.owner, job: None, title: None };
+    let arrival = transfer::SessionImportOptions { owner: store.owner, job: None, title: None };
     store.block_on(transfer::import(store.store(), file, arrival, &store.ids, store.now(), limits, told))
 }
 

@@ -1,8 +1,8 @@
 //! Other replies, old records, edited messages.
 
 use clotho::tree::Kind;
-use clotho::tree::edit::Refusal;
-use clotho::turn::Edit;
+use clotho::tree::edit::TreeError;
+use clotho::turn::EditSpec;
 
 use super::*;
 
@@ -38,12 +38,13 @@ async fn a_retry_keeps_its_own_parameters() {
     let app = TestApp::start().await;
     let (one, two) =
         (app.character(rin()).await, app.character(json!({"name": "Moss", "systemPrompt": "Be Moss."})).await);
-    let new = NewSession { character_ids: vec![one, two], ..NewSession::default() };
+    let new = SessionSpec { character_ids: vec![one, two], ..SessionSpec::default() };
     let story = Story::with(&app, new).await;
     app.mock.script(Reply::ok(["Cut"]).then_cut());
     let params = json!({"temperature": 0.1, "seed": 5}).as_object().unwrap().clone();
-    let generate = Generate { params, model: Some("mock/other".into()), character: Some(two), ..Generate::default() };
-    let new = NewMessage { generate: Some(generate), ..message(story.head().await, "Hi.") };
+    let generate =
+        GenerationSpec { params, model: Some("mock/other".into()), character: Some(two), ..GenerationSpec::default() };
+    let new = MessageSpec { generate: Some(generate), ..message(story.head().await, "Hi.") };
     let started = story.send(new).await.unwrap();
     let failed = story.done(started.generations[0]).await;
     assert_eq!((failed.status, failed.name.as_deref()), (Status::Error, Some("Moss")));
@@ -59,7 +60,7 @@ async fn a_retry_keeps_its_own_parameters() {
     let told = |body: &Value| (body["model"].clone(), body["temperature"].clone(), body["top_p"].clone());
     assert_eq!(told(&bodies[1]), (json!("other"), json!(0.1), json!(0.5)));
     assert_eq!(sent(&bodies[1])[0], ("system", "Be Moss."));
-    let other = Generate { model: Some("mock/mock".into()), character: Some(one), ..Generate::default() };
+    let other = GenerationSpec { model: Some("mock/mock".into()), character: Some(one), ..GenerationSpec::default() };
     let started = story.reroll(retried.id, other).await.unwrap();
     story.done(started.generations[0]).await;
     let body = app.mock.requests().pop().unwrap();
@@ -99,15 +100,15 @@ async fn where_there_is_nothing_to_answer() {
     let greeting = story.head().await;
     let op = story.session().await.op;
     for node in [greeting, root] {
-        let refused = story.reroll(node, Generate::default()).await;
-        assert!(matches!(refused, Err(TurnError::Refused(Refusal::Conflict(_)))), "{refused:?}");
+        let refused = story.reroll(node, GenerationSpec::default()).await;
+        assert!(matches!(refused, Err(TurnError::Refused(TreeError::Conflict(_)))), "{refused:?}");
     }
     assert_eq!(story.session().await.op, op);
     let heal = serde_json::from_value::<Value>(json!({"op": "add", "path": "/hurt/hp", "value": -1})).unwrap();
-    let operations = vec![clotho::world::Operation::from_json(&heal).unwrap()];
+    let operations = vec![clotho::world::StateOperation::from_json(&heal).unwrap()];
     let change = app.turns.change_world(story.user, story.id, greeting, operations.clone(), None).await.unwrap();
-    let refused = story.reroll(change.node.unwrap(), Generate::default()).await;
-    assert!(matches!(refused, Err(TurnError::Refused(Refusal::Conflict(_)))), "{refused:?}");
+    let refused = story.reroll(change.node.unwrap(), GenerationSpec::default()).await;
+    assert!(matches!(refused, Err(TurnError::Refused(TreeError::Conflict(_)))), "{refused:?}");
 
     app.mock.script(Reply::error(401, "no"));
     let failed = story.say("Hi.").await;
@@ -170,10 +171,10 @@ async fn an_edited_reply_is_read_by_the_rules() {
     assert_eq!(story.var(edited.id, "/hurt/luck").await, luck);
     assert_eq!(story.delta(edited.id).await.rolls, story.delta(turn.reply.id).await.rolls);
     assert_eq!(story.var(turn.reply.id, "/hurt/hp").await, json!(90));
-    let wants_reply = Edit { generate: Some(Some(Generate::default())), ..edit("x") };
+    let wants_reply = EditSpec { generate: Some(Some(GenerationSpec::default())), ..edit("x") };
     assert!(matches!(
         story.edit(turn.reply.id, wants_reply).await,
-        Err(TurnError::Refused(Refusal::Invalid { field: "generate", .. }))
+        Err(TurnError::Refused(TreeError::Invalid { field: "generate", .. }))
     ));
 }
 
@@ -187,7 +188,7 @@ async fn carry_keeps_the_future() {
     app.mock.script(Reply::ok(["Two. [HP -5]"]));
     let second = story.say("Again.").await;
     assert_eq!(story.var(second.reply.id, "/hurt/hp").await, json!(85));
-    let started = story.edit(first.reply.id, Edit { carry: true, ..edit("One! [HP -20]") }).await.unwrap();
+    let started = story.edit(first.reply.id, EditSpec { carry: true, ..edit("One! [HP -20]") }).await.unwrap();
     let new = started.node.unwrap();
     assert_eq!(story.head().await, second.reply.id, "HEAD stays on the leaf that moved along");
     assert_eq!(story.node(second.user).await.parent, Some(new));
@@ -198,13 +199,13 @@ async fn carry_keeps_the_future() {
     assert_eq!(story.var(second.reply.id, "/hurt/hp").await, json!(75));
     assert_eq!(story.var(first.reply.id, "/hurt/hp").await, json!(90));
     assert!(story.children(first.reply.id).await.is_empty(), "the old version is a leaf");
-    let typo = story.edit(first.user, Edit { carry: true, ..edit("I swing!") }).await.unwrap();
+    let typo = story.edit(first.user, EditSpec { carry: true, ..edit("I swing!") }).await.unwrap();
     assert!(typo.generations.is_empty(), "what follows is kept, so nothing is asked");
     assert_eq!(story.node(first.reply.id).await.parent, typo.node);
-    let both = Edit { carry: true, generate: Some(Some(Generate::default())), ..edit("x") };
+    let both = EditSpec { carry: true, generate: Some(Some(GenerationSpec::default())), ..edit("x") };
     assert!(matches!(
         story.edit(first.user, both).await,
-        Err(TurnError::Refused(Refusal::Invalid { field: "carry", .. }))
+        Err(TurnError::Refused(TreeError::Invalid { field: "carry", .. }))
     ));
 }
 
@@ -214,20 +215,24 @@ async fn what_cannot_be_edited() {
     let app = with_hurt().start().await;
     let story = Story::begin(&app, &["hurt"]).await;
     let root = story.session().await.root;
-    assert!(matches!(story.edit(root, edit("x")).await, Err(TurnError::Refused(Refusal::Conflict(_)))));
-    let heal = clotho::world::Operation::from_json(&json!({"op": "set", "path": "/hurt/hp", "value": 50})).unwrap();
+    assert!(matches!(story.edit(root, edit("x")).await, Err(TurnError::Refused(TreeError::Conflict(_)))));
+    let heal =
+        clotho::world::StateOperation::from_json(&json!({"op": "set", "path": "/hurt/hp", "value": 50})).unwrap();
     let change = app.turns.change_world(story.user, story.id, story.head().await, vec![heal], None).await.unwrap();
-    assert!(matches!(story.edit(change.node.unwrap(), edit("x")).await, Err(TurnError::Refused(Refusal::Conflict(_)))));
+    assert!(matches!(
+        story.edit(change.node.unwrap(), edit("x")).await,
+        Err(TurnError::Refused(TreeError::Conflict(_)))
+    ));
     let (reply, gate) = gated(&["Slow."]);
     app.mock.script(reply);
     let started = story.start("Hi.").await;
     let (user, reply) = (started.node.unwrap(), started.generations[0]);
     let op = story.session().await.op;
-    assert!(matches!(story.edit(reply, edit("x")).await, Err(TurnError::Refused(Refusal::Generating))));
-    let carry = Edit { carry: true, ..edit("x") };
-    assert!(matches!(story.edit(user, carry).await, Err(TurnError::Refused(Refusal::Generating))));
-    assert!(matches!(story.send(message(reply, "x")).await, Err(TurnError::Refused(Refusal::Generating))));
-    assert!(matches!(story.reroll(change.node.unwrap(), Generate::default()).await, Err(TurnError::Refused(_))));
+    assert!(matches!(story.edit(reply, edit("x")).await, Err(TurnError::Refused(TreeError::Generating))));
+    let carry = EditSpec { carry: true, ..edit("x") };
+    assert!(matches!(story.edit(user, carry).await, Err(TurnError::Refused(TreeError::Generating))));
+    assert!(matches!(story.send(message(reply, "x")).await, Err(TurnError::Refused(TreeError::Generating))));
+    assert!(matches!(story.reroll(change.node.unwrap(), GenerationSpec::default()).await, Err(TurnError::Refused(_))));
     assert_eq!(story.session().await.op, op);
     gate.open();
     assert_eq!(story.done(reply).await.content, "Slow.");
@@ -258,8 +263,8 @@ async fn two_hundred_rerolls() {
     let line: Vec<Node> = story.path(leaf).await.iter().map(facts).collect();
     let mut asked = vec![first.reply.id];
     for _ in 0..25 {
-        let eight = Generate { n: 8, ..Generate::default() };
-        let wish = Reroll { node: first.reply.id, generate: eight, move_head: false, expected_leaf: None };
+        let eight = GenerationSpec { n: 8, ..GenerationSpec::default() };
+        let wish = RerollSpec { node: first.reply.id, generate: eight, move_head: false, expected_leaf: None };
         let started = story.ask_again(wish).await.unwrap();
         asked.extend(&started.generations);
         for reply in started.generations {

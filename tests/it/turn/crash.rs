@@ -6,11 +6,11 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 
 use clotho::ids::SessionId;
-use clotho::oplog::{Act, Effect};
-use clotho::store::{Draft, Ending, Message, Trace, Tx, WriteError};
+use clotho::oplog::{Effect, OperationKind};
+use clotho::store::{MessageWrite, NodeDraft, ReplyCompletion, Trace, Tx, WriteError};
 use clotho::tree::Delta;
-use clotho::tree::edit::Asked;
-use clotho::world::Operation;
+use clotho::tree::edit::HeadRequest;
+use clotho::world::StateOperation;
 
 use super::*;
 use crate::support::wait::until;
@@ -58,7 +58,7 @@ async fn killed_in_mid_stream() {
     let retried = story.another(reply).await;
     assert_eq!((retried.status, story.head().await), (Status::Complete, retried.id));
     assert_eq!(story.var(retried.id, "/hurt/hp").await, json!(90));
-    clotho::tree::mirror::Mirror::replay(&story.log().await).unwrap();
+    clotho::tree::mirror::ReferenceTree::replay(&story.log().await).unwrap();
 }
 
 /// S3-21: killed inside the first commit, a message was never sent: no node, no reply, HEAD and log as they were, and it can be
@@ -80,7 +80,7 @@ async fn killed_inside_the_first_commit() {
     assert_eq!((turn.reply.status, story.head().await), (Status::Complete, turn.reply.id));
     let log = story.log().await;
     assert_eq!(log.iter().map(|operation| operation.op).collect::<Vec<_>>(), [1, 2, 3]);
-    clotho::tree::mirror::Mirror::replay(&log).unwrap();
+    clotho::tree::mirror::ReferenceTree::replay(&log).unwrap();
 }
 
 /// S3-21: killed before the first chunk, after the last one, and inside the last commit, a reply has done nothing at all; killed
@@ -126,7 +126,7 @@ async fn killed_at_each_step() {
         let completed = Effect::Completed { node: reply };
         let log = story.log().await;
         assert_eq!(log.iter().filter(|operation| operation.effects.contains(&completed)).count(), 1, "{step}");
-        clotho::tree::mirror::Mirror::replay(&log).unwrap();
+        clotho::tree::mirror::ReferenceTree::replay(&log).unwrap();
     }
 }
 
@@ -210,15 +210,15 @@ async fn the_one_that_is_killed() {
             let (session, head_op) = (story.id, story.session().await.head_op);
             let at = app.clock.now();
             let blow = json!({"op": "add", "path": "/hurt/hp", "value": -10});
-            let ending = Ending {
+            let ending = ReplyCompletion {
                 status: Status::Complete,
                 content: SAID.into(),
                 reasoning: None,
                 name: None,
                 metadata: serde_json::Map::new(),
-                delta: Delta { operations: vec![Operation::from_json(&blow).unwrap()], ..Delta::default() },
+                delta: Delta { operations: vec![StateOperation::from_json(&blow).unwrap()], ..Delta::default() },
                 trace: Some(Trace::default()),
-                asked: Some(Asked { move_head: true, head_op, at_context: true }),
+                asked: Some(HeadRequest { move_head: true, head_op, at_context: true }),
             };
             hold_the_writer(&story, move |tx| _ = tx.complete(session, reply, started.op, at, &ending).unwrap()).await;
             ready(story.id, reply);
@@ -247,14 +247,14 @@ async fn begin_for_ever(story: &Story<'_>) -> ! {
     let (now, parent, session) = (story.app.clock.now(), story.head().await, story.id);
     let draft = |role| {
         let id = NodeId::new(story.app.ids.next(now));
-        Draft::new(id, role, clotho::tree::Kind::Message, 0, now)
+        NodeDraft::new(id, role, clotho::tree::Kind::Message, 0, now)
     };
     let mut said = draft(Role::User);
     said.content = "I swing.".into();
     let mut reply = draft(Role::Assistant);
     reply.status = Status::Generating;
     let (actor, id) = (story.actor(), reply.id);
-    let message = Message {
+    let message = MessageWrite {
         session,
         parent,
         bridge: None,
@@ -262,7 +262,7 @@ async fn begin_for_ever(story: &Story<'_>) -> ! {
         carry_from: None,
         replies: vec![reply],
         move_head: true,
-        act: Act::Message,
+        act: OperationKind::Message,
     };
     hold_the_writer(story, move |tx| _ = tx.message(&actor, &message).unwrap()).await;
     ready(session, id);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clotho::clock::{Clock, TestClock, Time};
-use clotho::tree::edit::Refusal;
+use clotho::tree::edit::TreeError;
 
 use super::*;
 
@@ -24,7 +24,7 @@ async fn cancel_keeps_what_arrived() {
     app.mock.until_aborted(1).await;
     let op = story.session().await.op;
     for node in [reply, started.node.unwrap()] {
-        assert!(matches!(story.cancel(node).await, Err(TurnError::Refused(Refusal::Conflict(_)))));
+        assert!(matches!(story.cancel(node).await, Err(TurnError::Refused(TreeError::Conflict(_)))));
     }
     assert_eq!(story.session().await.op, op, "cancelling what has ended does nothing");
     story.say("Go on.").await;
@@ -74,7 +74,7 @@ async fn cancel_while_scripts_run() {
     let user = story.write(story.head().await, "Go.").await;
     let mut in_time = 0;
     for n in 0..60_u32 {
-        let reply = story.reroll(user, Generate::default()).await.unwrap().generations[0];
+        let reply = story.reroll(user, GenerationSpec::default()).await.unwrap().generations[0];
         // Sometimes at once, sometimes when the script is somewhere in the middle.
         for _ in 0..n {
             tokio::task::yield_now().await;
@@ -89,7 +89,7 @@ async fn cancel_while_scripts_run() {
             assert_eq!((happened, done.content.as_str()), ([json!(null), json!(null)], ""));
             in_time += 1;
         }
-        assert!(matches!(story.cancel(reply).await, Err(TurnError::Refused(Refusal::Conflict(_)))));
+        assert!(matches!(story.cancel(reply).await, Err(TurnError::Refused(TreeError::Conflict(_)))));
     }
     assert!(in_time > 0, "a cancel right after the beginning comes in time");
 }
@@ -174,10 +174,13 @@ async fn too_many_replies() {
     let story = Story::begin(&app, &[]).await;
     let bob = app.another_user("Bob").await;
     let card = app.character_of(bob, rin()).await;
-    let new = NewSession { character_ids: vec![card], ..NewSession::default() };
+    let new = SessionSpec { character_ids: vec![card], ..SessionSpec::default() };
     let theirs = Story { app: &app, user: bob, id: app.turns.begin(bob, new).await.unwrap() };
     let greeting = story.head().await;
-    let several = |n| NewMessage { generate: Some(Generate { n, ..Generate::default() }), ..message(greeting, "Hi.") };
+    let several = |n| MessageSpec {
+        generate: Some(GenerationSpec { n, ..GenerationSpec::default() }),
+        ..message(greeting, "Hi.")
+    };
     let op = story.session().await.op;
     // More than would ever fit is a mistake: trying again would not help.
     for n in [3, u32::MAX] {
@@ -199,7 +202,7 @@ async fn too_many_replies() {
     story.reads(begun[0], "Half").await;
     story.cancel(begun[0]).await.unwrap();
     within(app.live.counting().wait_for(|count| *count == 2)).await.unwrap();
-    let next = story.reroll(begun[0], Generate::default()).await.unwrap();
+    let next = story.reroll(begun[0], GenerationSpec::default()).await.unwrap();
     assert_eq!(next.generations.len(), 1, "there is room again");
 }
 
@@ -253,7 +256,7 @@ async fn the_sweeper_ends_what_nobody_holds() {
     let held = story.start("Hi.").await.generations[0];
     story.reads(held, "Half").await;
     app.mock.script(Reply::ok(["Lost"]).then_stall());
-    let lost = story.reroll(held, Generate::default()).await.unwrap().generations[0];
+    let lost = story.reroll(held, GenerationSpec::default()).await.unwrap().generations[0];
     story.reads(lost, "Lost").await;
     app.live.end(lost);
     assert_eq!(app.turns.end_interrupted().await.unwrap(), 1);
@@ -270,30 +273,30 @@ async fn the_sweeper_ends_what_nobody_holds() {
 /// the clock on the wall says.
 #[tokio::test]
 async fn the_keeper_saves_and_sweeps_by_itself() {
-    use clotho::plugin::Pool;
-    use clotho::turn::{Needs, Rhythm, Turns};
+    use clotho::plugin::ScriptPool;
+    use clotho::turn::{SaveIntervals, TurnDeps, TurnEngine};
     let app = TestApp::start().await;
     let story = Story::begin(&app, &[]).await;
     app.mock.script(Reply::ok(["Half"]).then_stall());
     let held = story.start("Hi.").await.generations[0];
     story.reads(held, "Half").await;
     app.mock.script(Reply::ok(["Lost"]).then_stall());
-    let lost = story.reroll(held, Generate::default()).await.unwrap().generations[0];
+    let lost = story.reroll(held, GenerationSpec::default()).await.unwrap().generations[0];
     story.reads(lost, "Lost").await;
     let step = std::time::Duration::from_millis(1);
-    let needs = Needs {
+    let needs = TurnDeps {
         config: Arc::clone(&app.config),
         store: Arc::clone(&app.store),
         live: Arc::clone(&app.live),
         catalogue: Arc::clone(&app.catalogue),
         embedder: None,
         models: Arc::clone(&app.models),
-        host: Arc::new(Pool::for_this_machine().unwrap()),
+        host: Arc::new(ScriptPool::for_this_machine().unwrap()),
         clock: Arc::clone(&app.clock),
         ids: Arc::clone(&app.ids),
-        rhythm: Rhythm { save: step, soon: step, sweep: 2 },
+        rhythm: SaveIntervals { save: step, soon: step, sweep: 2 },
     };
-    Turns::new(needs, tokio::runtime::Handle::current()).keep();
+    TurnEngine::new(needs, tokio::runtime::Handle::current()).keep();
     let saved = async || app.store.write(|tx| tx.generating()).await.unwrap();
     within(async { while !saved().await.iter().any(|one| one.node == held && one.content == "Half") {} }).await;
     assert_eq!(story.node(lost).await.status, Status::Generating, "somebody holds it");

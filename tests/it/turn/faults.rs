@@ -174,8 +174,8 @@ async fn a_model_that_nobody_has() {
     for (model, words) in
         [("nobody", "no model is named"), ("mock", "more than one provider"), ("plugin:x", "can narrate")]
     {
-        let generate = Some(Generate { model: Some(model.into()), ..Generate::default() });
-        match story.send(NewMessage { generate, ..message(story.head().await, "Hi.") }).await {
+        let generate = Some(GenerationSpec { model: Some(model.into()), ..GenerationSpec::default() });
+        match story.send(MessageSpec { generate, ..message(story.head().await, "Hi.") }).await {
             Err(TurnError::Invalid { field: "model", message }) => assert!(message.contains(words), "{message}"),
             other => panic!("{model}: {other:?}"),
         }

@@ -2,7 +2,7 @@
 
 use clotho::ids::NodeId;
 use clotho::oplog::Effect;
-use clotho::store::Seen;
+use clotho::store::ExpectedVersion;
 
 use super::*;
 
@@ -15,7 +15,7 @@ async fn stalling() -> (TestApp, Reply) {
 }
 
 /// Starts a reply and waits until it has begun to speak.
-async fn speaking(story: &Story<'_>, started: Result<Started, TurnError>) -> Started {
+async fn speaking(story: &Story<'_>, started: Result<TurnReceipt, TurnError>) -> TurnReceipt {
     let started = started.unwrap();
     for reply in &started.generations {
         story.reads(*reply, "Half").await;
@@ -58,8 +58,8 @@ async fn a_reroll_takes_head() {
 async fn of_several_replies_the_first_takes_head() {
     let (app, _) = stalling().await;
     let story = Story::begin(&app, &[]).await;
-    let several = Generate { n: 3, ..Generate::default() };
-    let new = NewMessage { generate: Some(several.clone()), ..message(story.head().await, "Hi.") };
+    let several = GenerationSpec { n: 3, ..GenerationSpec::default() };
+    let new = MessageSpec { generate: Some(several.clone()), ..message(story.head().await, "Hi.") };
     let started = speaking(&story, story.send(new).await).await;
     let user = started.node.unwrap();
     for last in [2, 1] {
@@ -91,7 +91,7 @@ async fn a_reply_never_pulls_head_back() {
     assert_eq!(story.head().await, greeting);
 
     story.checkout(user).await;
-    let again = speaking(&story, story.reroll(user, Generate::default()).await).await;
+    let again = speaking(&story, story.reroll(user, GenerationSpec::default()).await).await;
     story.checkout(greeting).await;
     story.checkout(user).await;
     let reply = cancelled(&story, again.generations[0]).await;
@@ -107,16 +107,16 @@ async fn a_reply_takes_no_head_that_was_not_its_own() {
     let story = Story::begin(&app, &[]).await;
     let greeting = story.head().await;
     let turn = story.say("Hi.").await;
-    let started = story.send(NewMessage { move_head: false, ..message(greeting, "Aside.") }).await.unwrap();
+    let started = story.send(MessageSpec { move_head: false, ..message(greeting, "Aside.") }).await.unwrap();
     story.done(started.generations[0]).await;
     assert_eq!(story.head().await, turn.reply.id);
 
-    let elsewhere = story.reroll(started.generations[0], Generate::default()).await.unwrap();
+    let elsewhere = story.reroll(started.generations[0], GenerationSpec::default()).await.unwrap();
     story.done(elsewhere.generations[0]).await;
     assert_eq!(story.head().await, turn.reply.id, "HEAD was not at its context when it was asked for");
 
-    let (node, generate) = (turn.reply.id, Generate::default());
-    let again = Reroll { node, generate, move_head: false, expected_leaf: None };
+    let (node, generate) = (turn.reply.id, GenerationSpec::default());
+    let again = RerollSpec { node, generate, move_head: false, expected_leaf: None };
     let reroll = story.ask_again(again).await.unwrap();
     assert_eq!(story.done(reroll.generations[0]).await.status, Status::Complete);
     assert_eq!(story.head().await, turn.reply.id, "it was not to follow");
@@ -129,8 +129,8 @@ async fn of_two_rerolls_the_first_to_end_takes_head() {
     let story = Story::begin(&app, &[]).await;
     let first = speaking(&story, Ok(story.start("Hi.").await)).await;
     cancelled(&story, first.generations[0]).await;
-    let one = speaking(&story, story.reroll(first.generations[0], Generate::default()).await).await;
-    let two = speaking(&story, story.reroll(first.generations[0], Generate::default()).await).await;
+    let one = speaking(&story, story.reroll(first.generations[0], GenerationSpec::default()).await).await;
+    let two = speaking(&story, story.reroll(first.generations[0], GenerationSpec::default()).await).await;
     cancelled(&story, two.generations[0]).await;
     assert_eq!(story.head().await, two.generations[0]);
     cancelled(&story, one.generations[0]).await;
@@ -151,35 +151,37 @@ async fn an_error_never_takes_head() {
 /// `domain.md` 2.19: what happens when HEAD is not where the writer saw it.
 #[tokio::test]
 async fn a_stale_writer_is_refused_appended_or_branched() {
-    use clotho::tree::edit::Refusal;
-    use clotho::turn::OnStale;
+    use clotho::tree::edit::TreeError;
+    use clotho::turn::StaleHeadPolicy;
     let app = TestApp::start().await;
     let story = Story::begin(&app, &[]).await;
     let seen = story.head().await;
     let turn = story.say("I was faster.").await;
     let before = story.session().await.op;
-    let stale = |on_stale| NewMessage {
-        expected_leaf: Some(Seen::Leaf(seen)),
+    let stale = |on_stale| MessageSpec {
+        expected_leaf: Some(ExpectedVersion::Leaf(seen)),
         on_stale,
         generate: None,
         ..message(seen, "I saw the greeting.")
     };
-    match story.send(stale(OnStale::Refuse)).await {
-        Err(TurnError::Refused(Refusal::HeadMoved { leaf, op })) => assert_eq!((leaf, op), (turn.reply.id, before)),
+    match story.send(stale(StaleHeadPolicy::Refuse)).await {
+        Err(TurnError::Refused(TreeError::HeadMoved { leaf, op })) => assert_eq!((leaf, op), (turn.reply.id, before)),
         other => panic!("{other:?}"),
     }
     assert_eq!(story.session().await.op, before, "nothing was written");
-    let appended = story.send(stale(OnStale::Append)).await.unwrap().node.unwrap();
+    let appended = story.send(stale(StaleHeadPolicy::Append)).await.unwrap().node.unwrap();
     assert_eq!(story.node(appended).await.parent, Some(turn.reply.id));
-    let branched = story.send(stale(OnStale::Branch)).await.unwrap().node.unwrap();
+    let branched = story.send(stale(StaleHeadPolicy::Branch)).await.unwrap().node.unwrap();
     assert_eq!(story.node(branched).await.parent, Some(seen));
     assert_eq!(story.head().await, branched);
-    let expected_leaf = Some(Seen::Leaf(seen));
-    let again = Reroll { node: turn.reply.id, generate: Generate::default(), move_head: true, expected_leaf };
+    let expected_leaf = Some(ExpectedVersion::Leaf(seen));
+    let again = RerollSpec { node: turn.reply.id, generate: GenerationSpec::default(), move_head: true, expected_leaf };
     let reroll = story.ask_again(again).await;
-    assert!(matches!(reroll, Err(TurnError::Refused(Refusal::HeadMoved { .. }))));
-    let edited = story.edit(turn.user, clotho::turn::Edit { expected_leaf: Some(Seen::Leaf(seen)), ..edit("x") }).await;
-    assert!(matches!(edited, Err(TurnError::Refused(Refusal::HeadMoved { .. }))));
+    assert!(matches!(reroll, Err(TurnError::Refused(TreeError::HeadMoved { .. }))));
+    let edited = story
+        .edit(turn.user, clotho::turn::EditSpec { expected_leaf: Some(ExpectedVersion::Leaf(seen)), ..edit("x") })
+        .await;
+    assert!(matches!(edited, Err(TurnError::Refused(TreeError::HeadMoved { .. }))));
 }
 
 /// Several people at one table: everybody's message goes below the one before, and nobody's is lost.
@@ -189,9 +191,9 @@ async fn many_append_at_once() {
     let story = Story::begin(&app, &[]).await;
     let seen = story.head().await;
     let send = |n: usize| {
-        let on_stale = clotho::turn::OnStale::Append;
+        let on_stale = clotho::turn::StaleHeadPolicy::Append;
         let new = message(seen, &format!("Voice {n}."));
-        story.send(NewMessage { expected_leaf: Some(Seen::Leaf(seen)), on_stale, generate: None, ..new })
+        story.send(MessageSpec { expected_leaf: Some(ExpectedVersion::Leaf(seen)), on_stale, generate: None, ..new })
     };
     for started in futures_util::future::join_all((0..16).map(send)).await {
         started.unwrap();

@@ -1,6 +1,6 @@
 //! The search index follows the log.
 
-use clotho::search::{Query, Request, Today};
+use clotho::search::{LocalNow, ParsedQuery, SearchRequest};
 
 use super::*;
 
@@ -14,8 +14,8 @@ async fn find(app: &TestApp, text: &str) -> Vec<String> {
         }
     })
     .await;
-    let query = Query::parse(text, Today { now: app.clock.now(), ahead: 0 }).unwrap();
-    let found = app.search.find(&Request::new(app.owner, query));
+    let query = ParsedQuery::parse(text, LocalNow { now: app.clock.now(), ahead: 0 }).unwrap();
+    let found = app.search.find(&SearchRequest::new(app.owner, query));
     let mut texts: Vec<String> = found.page(0, 100).unwrap().hits.into_iter().map(|hit| hit.text).collect();
     texts.sort();
     texts
@@ -43,7 +43,7 @@ async fn every_branch_is_found() {
     gate.open();
     story.done(started.generations[0]).await;
     assert_eq!(find(&app, "lantern").await.len(), 5);
-    story.edit(turn.user, clotho::turn::Edit { generate: Some(None), ..edit("Which lantern?") }).await.unwrap();
+    story.edit(turn.user, clotho::turn::EditSpec { generate: Some(None), ..edit("Which lantern?") }).await.unwrap();
     assert_eq!(find(&app, "which").await, ["Which lantern?"]);
 }
 

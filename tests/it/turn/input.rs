@@ -1,6 +1,6 @@
 //! `on_input` and `quick_replies`.
 
-use clotho::turn::QuickReply;
+use clotho::turn::SuggestedReply;
 
 use super::*;
 
@@ -65,8 +65,8 @@ async fn stopped_and_refused() {
 async fn a_plugin_answers_in_place_of_the_model() {
     let app = with_hurt().script("commands", COMMANDS).start().await;
     let story = Story::begin(&app, &["commands", "hurt"]).await;
-    let several = Generate { n: 3, ..Generate::default() };
-    let new = NewMessage { generate: Some(several), ..message(story.head().await, "ask") };
+    let several = GenerationSpec { n: 3, ..GenerationSpec::default() };
+    let new = MessageSpec { generate: Some(several), ..message(story.head().await, "ask") };
     let started = story.send(new).await.unwrap();
     assert_eq!(started.generations.len(), 1);
     let reply = story.done(started.generations[0]).await;
@@ -93,7 +93,7 @@ async fn a_plugin_answers_and_stops() {
     assert_eq!((&turn.reply.metadata["model"], story.head().await), (&json!("plugin:commands"), turn.reply.id));
     let edited = story.edit(turn.user, edit("ask and stop")).await.unwrap();
     assert_eq!(story.done(edited.generations[0]).await.content, "Nobody else is asked.");
-    let unasked = NewMessage { generate: None, ..message(story.head().await, "ask and stop") };
+    let unasked = MessageSpec { generate: None, ..message(story.head().await, "ask and stop") };
     assert!(story.send(unasked).await.unwrap().generations.is_empty());
     assert!(app.mock.requests().is_empty());
 }
@@ -189,7 +189,7 @@ async fn quick_replies_belong_to_a_node() {
         let offered = story.offered(node).await.replies;
         assert!(offered.iter().all(|one| one.plugin == "commands"));
         let offered: Vec<String> =
-            offered.iter().map(|QuickReply { label, send, .. }| format!("{label}={send}")).collect();
+            offered.iter().map(|SuggestedReply { label, send, .. }| format!("{label}={send}")).collect();
         assert_eq!(offered, expected);
     }
     assert_eq!(story.log().await.len(), log, "offering writes nothing");

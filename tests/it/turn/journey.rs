@@ -1,8 +1,8 @@
 //! The order of things in a turn, and what is recorded of it.
 
-use clotho::oplog::{Act, Effect};
+use clotho::oplog::{Effect, OperationKind};
 use clotho::tree::Kind;
-use clotho::tree::mirror::Mirror;
+use clotho::tree::mirror::ReferenceTree;
 
 use super::*;
 use crate::support::mock_model::Dialect;
@@ -49,8 +49,8 @@ async fn a_turn_is_two_operations() {
     app.mock.script(Reply::ok(["Ouch. [HP -10]"]).usage(20, 3));
     let turn = story.say("I swing.").await;
     let log = story.log().await;
-    let acts: Vec<Act> = log.iter().map(|op| op.kind).collect();
-    assert_eq!(acts, [Act::Begin, Act::Message, Act::Reply]);
+    let acts: Vec<OperationKind> = log.iter().map(|op| op.kind).collect();
+    assert_eq!(acts, [OperationKind::Begin, OperationKind::Message, OperationKind::Reply]);
     let reply = turn.reply.id;
     assert_eq!(
         log[1].effects,
@@ -97,7 +97,7 @@ async fn twenty_turns() {
     assert!(roles[1..].chunks(2).all(|pair| pair == [Role::User, Role::Assistant]));
     let log = story.log().await;
     assert_eq!(log.len(), 41);
-    let mirror = Mirror::replay(&log).unwrap();
+    let mirror = ReferenceTree::replay(&log).unwrap();
     assert_eq!(mirror.head(), Some(story.head().await));
     assert_eq!(mirror.path(story.head().await)[1..], path.iter().map(|node| node.id).collect::<Vec<_>>());
 }
@@ -109,12 +109,12 @@ async fn what_was_sent_is_recorded() {
     let app = TestApp::start().await;
     let character = app.character(rin()).await;
     let params = json!({"temperature": 0.7, "top_p": 0.9, "stop": ["\n"]}).as_object().unwrap().clone();
-    let new = NewSession { character_ids: vec![character], params, ..NewSession::default() };
+    let new = SessionSpec { character_ids: vec![character], params, ..SessionSpec::default() };
     let story = Story::with(&app, new).await;
     app.mock.script(Reply::ok(["Yes."]).usage(12, 2));
     let own = json!({"temperature": 0.2, "max_tokens": 50}).as_object().unwrap().clone();
-    let generate = Generate { params: own, model: Some("second/mock".into()), ..Generate::default() };
-    let new = NewMessage { generate: Some(generate), ..message(story.head().await, "Well?") };
+    let generate = GenerationSpec { params: own, model: Some("second/mock".into()), ..GenerationSpec::default() };
+    let new = MessageSpec { generate: Some(generate), ..message(story.head().await, "Well?") };
     let started = story.send(new).await.unwrap();
     let reply = story.done(started.generations[0]).await;
     let mut body = app.mock.requests()[0].as_object().unwrap().clone();
@@ -238,16 +238,16 @@ async fn many_replies_run_at_once() {
 async fn narration_is_answered() {
     let app = TestApp::start().await;
     let story = Story::begin(&app, &[]).await;
-    let new = NewMessage { role: Role::System, ..message(story.head().await, "Night falls.") };
+    let new = MessageSpec { role: Role::System, ..message(story.head().await, "Night falls.") };
     let started = story.send(new).await.unwrap();
     let reply = story.done(started.generations[0]).await;
     let narration = story.node(started.node.unwrap()).await;
     assert_eq!((narration.role, narration.name, reply.turn), (Role::System, None, 1));
     let body = &app.mock.requests()[0];
     assert_eq!(sent(body)[2..], [("system", "Night falls."), ("user", "[Go on]")]);
-    let assistant = NewMessage { role: Role::Assistant, ..message(story.head().await, "By hand.") };
+    let assistant = MessageSpec { role: Role::Assistant, ..message(story.head().await, "By hand.") };
     assert!(matches!(story.send(assistant.clone()).await, Err(TurnError::Invalid { field: "generate", .. })));
-    let written = story.send(NewMessage { generate: None, ..assistant }).await.unwrap();
+    let written = story.send(MessageSpec { generate: None, ..assistant }).await.unwrap();
     let written = story.node(written.node.unwrap()).await;
     assert_eq!((written.role, written.name.as_deref()), (Role::Assistant, Some("Rin")));
 }
@@ -258,7 +258,7 @@ async fn the_newest_persona_is_the_user() {
     let app = TestApp::start().await;
     let story = Story::begin(&app, &[]).await;
     let ann = app.persona(json!({"name": "Ann", "description": "{{user}} is a smith."})).await;
-    let new = NewMessage { persona: Some(ann), ..message(story.head().await, "I am here.") };
+    let new = MessageSpec { persona: Some(ann), ..message(story.head().await, "I am here.") };
     let started = story.send(new).await.unwrap();
     story.done(started.generations[0]).await;
     let user = story.node(started.node.unwrap()).await;
@@ -269,6 +269,6 @@ async fn the_newest_persona_is_the_user() {
     let users: Vec<&str> = sent(&body).iter().filter(|(role, _)| *role == "user").map(|(_, text)| *text).collect();
     assert_eq!(users, ["Ann: I am here.", "You: And I."], "two people on the path are told apart");
     let stranger = clotho::ids::PersonaId::new(app.ids.next(app.clock.now()));
-    let new = NewMessage { persona: Some(stranger), ..message(story.head().await, "Who?") };
-    assert!(matches!(story.send(new).await, Err(TurnError::Refused(clotho::tree::edit::Refusal::NotFound(_)))));
+    let new = MessageSpec { persona: Some(stranger), ..message(story.head().await, "Who?") };
+    assert!(matches!(story.send(new).await, Err(TurnError::Refused(clotho::tree::edit::TreeError::NotFound(_)))));
 }

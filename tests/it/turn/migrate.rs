@@ -1,7 +1,7 @@
 //! Values whose shape changes with a version of their plugin (`domain.md` 3.2): the branch goes on with the new shape, and its
 //! past keeps the old one.
 
-use clotho::oplog::Act;
+use clotho::oplog::OperationKind;
 use clotho::tree::Kind;
 
 use super::*;
@@ -57,7 +57,11 @@ async fn values_are_carried_over_once() {
 
     let other = story.say_to(branch.id, "The branch again.").await.reply;
     assert_eq!(purse_of(&story, other.id).await, json!({"coins": {"gold": 111}}), "each branch by itself");
-    assert_eq!(story.log().await.iter().filter(|op| op.kind == Act::Rules).count(), 0, "it comes with the message");
+    assert_eq!(
+        story.log().await.iter().filter(|op| op.kind == OperationKind::Rules).count(),
+        0,
+        "it comes with the message"
+    );
     let app = app.restart().await;
     let story = Story { app: &app, user, id };
     assert_eq!(purse_of(&story, next.reply.id).await, json!({"coins": {"gold": 211}}));

@@ -28,7 +28,7 @@ mod world;
 
 use clotho::ids::NodeId;
 use clotho::tree::{Node, Role, Status};
-use clotho::turn::{Generate, NewMessage, NewSession, Replay, Reroll, Started, TurnError};
+use clotho::turn::{GenerationSpec, MessageSpec, ReplaySpec, RerollSpec, SessionSpec, TurnError, TurnReceipt};
 use serde_json::{Value, json};
 
 use crate::support::app::{Setup, TestApp};

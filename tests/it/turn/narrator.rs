@@ -1,7 +1,7 @@
 //! Plugins that write the replies themselves (`plugin:<id>`).
 
-use clotho::plugin::{Dice, Seeds};
-use clotho::turn::Edit;
+use clotho::plugin::{DiceSeeds, DiceSpec};
+use clotho::turn::EditSpec;
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn on_reply(ctx) { ctx.set("heard", ctx.text.len()); ctx.set("seen", ctx.get("hp
 async fn story(app: &TestApp) -> Story<'_> {
     let character = app.character(rin()).await;
     let new =
-        NewSession { character_ids: vec![character], model: Some("plugin:teller".into()), ..NewSession::default() };
+        SessionSpec { character_ids: vec![character], model: Some("plugin:teller".into()), ..SessionSpec::default() };
     Story::with(app, new).await
 }
 
@@ -55,8 +55,8 @@ async fn dice_are_recorded_and_can_be_thrown_again() {
         let roll = &story.delta(node.id).await.rolls[0];
         let total = roll["total"].as_i64().unwrap();
         assert!(node.content.ends_with(&format!("You rolled {total}.")));
-        let seeds = Seeds { session: story.session().await.seed, node: node.dice_seed };
-        let again = Dice::parse("1d1000").unwrap().roll(&mut seeds.generator("teller", "narrate", 0));
+        let seeds = DiceSeeds { session: story.session().await.seed, node: node.dice_seed };
+        let again = DiceSpec::parse("1d1000").unwrap().roll(&mut seeds.generator("teller", "narrate", 0));
         assert_eq!((again.total, &roll["hook"], &roll["n"]), (total, &json!("narrate"), &json!(0)));
         assert_eq!(story.var(node.id, "/teller/hp").await, json!(19));
         totals.push(total);
@@ -90,8 +90,8 @@ async fn a_narrator_that_fails() {
 async fn a_narrator_that_is_not_there() {
     let app = TestApp::with().script("teller", TELLER).start().await;
     let absent = Story::begin(&app, &[]).await;
-    let generate = Generate { model: Some("plugin:teller".into()), ..Generate::default() };
-    let new = NewMessage { generate: Some(generate), ..message(absent.head().await, "Hi.") };
+    let generate = GenerationSpec { model: Some("plugin:teller".into()), ..GenerationSpec::default() };
+    let new = MessageSpec { generate: Some(generate), ..message(absent.head().await, "Hi.") };
     let started = absent.send(new).await.unwrap();
     let reply = absent.done(started.generations[0]).await;
     let said = |reply: &Node| reply.metadata["error"]["message"].as_str().unwrap().to_owned();
@@ -161,7 +161,8 @@ async fn a_typo_in_the_adventure_is_mended() {
     let app = TestApp::start().await;
     let character = app.character(rin()).await;
     let model = Some("plugin:lantern-keep".to_owned());
-    let story = Story::with(&app, NewSession { character_ids: vec![character], model, ..NewSession::default() }).await;
+    let story =
+        Story::with(&app, SessionSpec { character_ids: vec![character], model, ..SessionSpec::default() }).await;
     let mut hurt = story.say("jump!").await.reply;
     assert!(story.var(hurt.id, "/keep/hp").await.is_number());
     let mut tries = 0;
@@ -172,14 +173,14 @@ async fn a_typo_in_the_adventure_is_mended() {
     }
     let hp = story.var(hurt.id, "/keep/hp").await;
     let next = story.say("look").await.reply;
-    let typo = Edit { carry: true, ..edit(&format!("{} (mended)", hurt.content)) };
+    let typo = EditSpec { carry: true, ..edit(&format!("{} (mended)", hurt.content)) };
     let mended = story.edit(hurt.id, typo).await.unwrap().node.unwrap();
     let (old, new) = (story.delta(hurt.id).await, story.delta(mended).await);
     assert_eq!((&new.operations, &new.rolls), (&old.operations, &old.rolls));
     assert!(!new.operations.is_empty() && !new.rolls.is_empty());
     assert_eq!(story.world(mended).await, story.world(hurt.id).await);
     assert_eq!((story.head().await, story.var(next.id, "/keep/hp").await), (next.id, hp));
-    assert!(story.whole_path(next.id, clotho::store::Show::All).await.iter().any(|node| node.id == mended));
+    assert!(story.whole_path(next.id, clotho::store::PathFilter::All).await.iter().any(|node| node.id == mended));
 }
 
 /// Whose text a hook is about: the runner of plugins' tests says the same (`plugins::modder`).
@@ -199,7 +200,7 @@ async fn hooks_are_told_whose_text_it_is() {
         told.push(story.var(reply.id, &format!("/teller/{hook}")).await);
     }
     assert_eq!(told, ["system", "user", "user", "assistant"]);
-    let free = clotho::world::Operation::from_json(&json!({"op": "set", "path": "/free", "value": 1})).unwrap();
+    let free = clotho::world::StateOperation::from_json(&json!({"op": "set", "path": "/free", "value": 1})).unwrap();
     let change = app.turns.change_world(story.user, story.id, reply.parent.unwrap(), vec![free], None).await.unwrap();
     let again = story.another(change.node.unwrap()).await;
     assert_eq!(story.var(again.id, "/teller/narrate").await, "user", "a change node says nothing");
@@ -228,7 +229,8 @@ async fn a_message_that_a_narrator_cannot_read() {
     let app = TestApp::start().await;
     let character = app.character(rin()).await;
     let model = Some("plugin:lantern-keep".to_owned());
-    let story = Story::with(&app, NewSession { character_ids: vec![character], model, ..NewSession::default() }).await;
+    let story =
+        Story::with(&app, SessionSpec { character_ids: vec![character], model, ..SessionSpec::default() }).await;
     let (head, op) = (story.head().await, story.session().await.op);
     let too_long = "a".repeat((32 << 10) + 1);
     for _ in 0..6 {
@@ -243,8 +245,8 @@ async fn a_message_that_a_narrator_cannot_read() {
     assert_eq!(turn.reply.status, Status::Complete, "{:?}", turn.reply.metadata);
     assert!(matches!(story.edit(turn.user, edit(&too_long)).await, Err(TurnError::TooLong { .. })));
     let kept = story.write(story.head().await, &too_long).await;
-    assert!(matches!(story.reroll(kept, Generate::default()).await, Err(TurnError::TooLong { .. })));
-    let generate = Some(Generate { model: Some("mock/mock".into()), ..Generate::default() });
-    let started = story.send(NewMessage { generate, ..message(kept, &too_long) }).await.unwrap();
+    assert!(matches!(story.reroll(kept, GenerationSpec::default()).await, Err(TurnError::TooLong { .. })));
+    let generate = Some(GenerationSpec { model: Some("mock/mock".into()), ..GenerationSpec::default() });
+    let started = story.send(MessageSpec { generate, ..message(kept, &too_long) }).await.unwrap();
     assert_eq!(story.done(started.generations[0]).await.status, Status::Complete, "a model reads it");
 }

@@ -60,7 +60,7 @@ async fn blocks_without_room_are_left_out() {
         "exampleMessages": examples, "firstMessage": "Hello.",
     });
     let character = app.character(card).await;
-    let story = Story::with(&app, NewSession { character_ids: vec![character], ..NewSession::default() }).await;
+    let story = Story::with(&app, SessionSpec { character_ids: vec![character], ..SessionSpec::default() }).await;
     let reply = story.say("Hi.").await.reply;
     let trace = story.trace(reply.id).await;
     let told: Vec<(&str, bool, Option<&str>)> = trace
@@ -89,7 +89,7 @@ async fn a_card_that_is_too_large() {
     let app = narrow().start().await;
     let card = json!({"name": "Rin", "description": "lamp ".repeat(600), "firstMessage": "Hello."});
     let character = app.character(card).await;
-    let story = Story::with(&app, NewSession { character_ids: vec![character], ..NewSession::default() }).await;
+    let story = Story::with(&app, SessionSpec { character_ids: vec![character], ..SessionSpec::default() }).await;
     let turn = story.say("Hi.").await;
     let error = &turn.reply.metadata["error"];
     assert_eq!((turn.reply.status, &error["code"]), (Status::Error, &json!("prompt_too_large")));
@@ -248,20 +248,23 @@ fn deepen(
     user: clotho::ids::UserId,
     session: clotho::ids::SessionId,
     below: NodeId,
-    ids: &clotho::clock::Ids,
+    ids: &clotho::clock::IdGenerator,
     now: clotho::clock::Time,
 ) -> Result<NodeId, clotho::store::WriteError> {
-    use clotho::store::{Actor, Draft, Message};
+    use clotho::store::{Actor, MessageWrite, NodeDraft};
     let actor = Actor { user, at: now, expected_leaf: None };
     let mut parent = below;
     for _ in 0..500 {
-        let mut draft = Draft::new(NodeId::new(ids.next(now)), Role::User, clotho::tree::Kind::Message, 0, now);
+        let mut draft = NodeDraft::new(NodeId::new(ids.next(now)), Role::User, clotho::tree::Kind::Message, 0, now);
         draft.content = "deeper".into();
         let id = draft.id;
-        let act = clotho::oplog::Act::Message;
+        let act = clotho::oplog::OperationKind::Message;
         let (bridge, carry_from, replies) = (None, None, Vec::new());
         let draft = Some(draft);
-        tx.message(&actor, &Message { session, parent, bridge, draft, carry_from, replies, move_head: false, act })?;
+        tx.message(
+            &actor,
+            &MessageWrite { session, parent, bridge, draft, carry_from, replies, move_head: false, act },
+        )?;
         parent = id;
     }
     Ok(parent)
@@ -353,11 +356,11 @@ async fn the_cards_come_into_the_prompt() {
     });
     let (character, persona) =
         (app.character(card).await, app.persona(json!({"name": "Ann", "description": "A smith."})).await);
-    let new = NewSession {
+    let new = SessionSpec {
         character_ids: vec![character],
         persona_id: Some(persona),
         plugins: Some(vec![on("hurt")]),
-        ..NewSession::default()
+        ..SessionSpec::default()
     };
     let story = Story::with(&app, new).await;
     let greetings = story.children(story.session().await.root).await;
@@ -383,7 +386,7 @@ async fn the_cards_come_into_the_prompt() {
 async fn a_story_without_a_greeting() {
     let app = TestApp::start().await;
     let character = app.character(json!({"name": "Moss", "systemPrompt": "Be {{char}}.", "firstMessage": " "})).await;
-    let new = NewSession { character_ids: vec![character], ..NewSession::default() };
+    let new = SessionSpec { character_ids: vec![character], ..SessionSpec::default() };
     let story = Story::with(&app, new).await;
     let session = story.session().await;
     assert_eq!((session.head, story.path(session.head).await.len()), (session.root, 0));

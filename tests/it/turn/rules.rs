@@ -1,9 +1,9 @@
 //! Which rules are in force is a fact of the path (`domain.md` 3.2).
 
-use clotho::oplog::Act;
-use clotho::store::Show;
+use clotho::oplog::OperationKind;
+use clotho::store::PathFilter;
 use clotho::tree::{Kind, Session};
-use clotho::turn::{Edit, PluginChoice};
+use clotho::turn::{EditSpec, PluginChoice};
 
 use super::*;
 
@@ -53,7 +53,7 @@ async fn every_branch_gets_its_own_record() {
     story.plugins(&["counter"]).await.unwrap();
     story.say("The trunk.").await;
     let turn = story.say_to(branch.reply.id, "The branch again.").await;
-    let path = story.whole_path(turn.reply.id, Show::All).await;
+    let path = story.whole_path(turn.reply.id, PathFilter::All).await;
     let kinds: Vec<Kind> = path.iter().map(|node| node.kind).collect();
     use Kind::{Change, Greeting, Message, Root};
     assert_eq!(kinds, [Root, Greeting, Message, Message, Change, Message, Message]);
@@ -65,7 +65,11 @@ async fn every_branch_gets_its_own_record() {
     let off = story.say("Off.").await;
     assert_eq!(n(&story, off.reply.id).await, json!(1), "what it kept is still there, and counts no more");
     let log = story.log().await;
-    assert_eq!(log.iter().filter(|op| op.kind == Act::Rules).count(), 2, "the branch's record came with its message");
+    assert_eq!(
+        log.iter().filter(|op| op.kind == OperationKind::Rules).count(),
+        2,
+        "the branch's record came with its message"
+    );
     assert_eq!(
         n(&story, story.say_to(turn.reply.id, "On.").await.reply.id).await,
         json!(1),
@@ -120,12 +124,12 @@ async fn setting_plugins_is_one_step() {
     let (place, before) = (story.head().await, story.log().await.len());
     story.plugins(&["counter"]).await.unwrap();
     let (record, log) = (story.head().await, story.log().await);
-    assert_eq!((log.len(), log.last().unwrap().kind), (before + 1, Act::Rules));
+    assert_eq!((log.len(), log.last().unwrap().kind), (before + 1, OperationKind::Rules));
     let (actor, id) = (story.actor(), story.id);
     let is_on = |session: Session| !session.plugins.is_empty();
     for _ in 0..2 {
         let undone = app.store.write(move |tx| tx.undo(&actor, id)).await.unwrap();
-        assert_eq!((undone.kind, undone.head, is_on(story.session().await)), (Act::Rules, place, false));
+        assert_eq!((undone.kind, undone.head, is_on(story.session().await)), (OperationKind::Rules, place, false));
         let redone = app.store.write(move |tx| tx.redo(&actor, id)).await.unwrap();
         assert_eq!((redone.head, is_on(story.session().await)), (record, true));
         assert_eq!(n(&story, record).await, json!(0));
@@ -138,7 +142,7 @@ async fn setting_plugins_is_one_step() {
     story.plugins(&["counter"]).await.unwrap();
     assert_eq!((story.head().await, story.children(place).await.len()), (record, 1));
     let undone = app.store.write(move |tx| tx.undo(&actor, id)).await.unwrap();
-    assert_eq!((undone.kind, undone.head, is_on(story.session().await)), (Act::Rules, place, false));
+    assert_eq!((undone.kind, undone.head, is_on(story.session().await)), (OperationKind::Rules, place, false));
 }
 
 /// Settings are a part of the rules: other settings are another record, and `init` does not run again.
@@ -301,7 +305,8 @@ async fn a_plugin_that_is_gone_stays_in_force() {
     assert_eq!(story.in_force(reply.id).await, ["hurt"]);
     let problems = story.delta(reply.id).await.problems;
     assert_eq!((problems[0].code.as_str(), problems[0].plugin.as_deref()), ("plugin_missing", Some("hurt")));
-    let raise = clotho::world::Operation::from_json(&json!({"op": "add", "path": "/hurt/hp", "value": 500})).unwrap();
+    let raise =
+        clotho::world::StateOperation::from_json(&json!({"op": "add", "path": "/hurt/hp", "value": 500})).unwrap();
     let change = app.turns.change_world(user, id, turn.reply.id, vec![raise], None).await.unwrap();
     assert_eq!(story.var(change.node.unwrap(), "/hurt/hp").await, json!(100), "the schema holds");
 }
@@ -313,15 +318,15 @@ async fn cards_suggest_and_do_not_demand() {
     let mut card = rin();
     card["metadata"] = json!({"clotho": {"model": "plugin:nobody", "plugins": [{"id": "nobody"}, {"id": "counter"}]}});
     let character = app.character(card).await;
-    let new = NewSession { character_ids: vec![character], ..NewSession::default() };
+    let new = SessionSpec { character_ids: vec![character], ..SessionSpec::default() };
     let story = Story::with(&app, new.clone()).await;
     assert_eq!((story.in_force(story.head().await).await, story.session().await.model), (vec!["counter".into()], None));
     assert_eq!(story.session().await.title, "Rin");
     for (new, field) in [
-        (NewSession { model: Some("plugin:nobody".into()), ..new.clone() }, "model"),
-        (NewSession { plugins: Some(vec![on("nobody")]), ..new.clone() }, "plugins"),
-        (NewSession { mode: Some("loop".into()), ..new.clone() }, "mode"),
-        (NewSession { character_ids: Vec::new(), ..new }, "characterIds"),
+        (SessionSpec { model: Some("plugin:nobody".into()), ..new.clone() }, "model"),
+        (SessionSpec { plugins: Some(vec![on("nobody")]), ..new.clone() }, "plugins"),
+        (SessionSpec { mode: Some("loop".into()), ..new.clone() }, "mode"),
+        (SessionSpec { character_ids: Vec::new(), ..new }, "characterIds"),
     ] {
         match app.turns.begin(app.owner, new).await {
             Err(TurnError::Invalid { field: named, .. }) => assert_eq!(named, field),
@@ -349,7 +354,7 @@ async fn an_edited_message_is_answered_under_the_new_rules() {
     let next = story.say_to(reply.id, "Two.").await;
     assert_eq!((story.node(next.user).await.parent, n(&story, next.reply.id).await), (Some(reply.id), json!(2)));
     assert_eq!(n(&story, old.reply.id).await, json!(null));
-    clotho::tree::mirror::Mirror::replay(&story.log().await).unwrap();
+    clotho::tree::mirror::ReferenceTree::replay(&story.log().await).unwrap();
 }
 
 /// A plugin in another version begins with a record of its own before the next turn; the past keeps its worlds.
@@ -444,7 +449,7 @@ async fn an_edited_message_is_read_under_the_new_rules() {
     let answer = story.done(quiet.generations[0]).await;
     assert_eq!(story.node(quiet.node.unwrap()).await.content, "Two again.");
     assert!(story.in_force(answer.id).await.is_empty());
-    clotho::tree::mirror::Mirror::replay(&story.log().await).unwrap();
+    clotho::tree::mirror::ReferenceTree::replay(&story.log().await).unwrap();
 }
 
 /// The same where the plugin asks nobody: the record is there with what it did, and the story goes on below it. A version that
@@ -466,12 +471,13 @@ async fn an_edited_message_without_a_reply() {
         (Some(head.id), json!(12))
     );
 
-    for quiet in
-        [Edit { carry: true, ..edit("One, corrected.") }, Edit { generate: Some(None), ..edit("One, corrected.") }]
-    {
+    for quiet in [
+        EditSpec { carry: true, ..edit("One, corrected.") },
+        EditSpec { generate: Some(None), ..edit("One, corrected.") },
+    ] {
         let kept = story.edit(old.user, quiet).await.unwrap().node.unwrap();
         assert_eq!(story.node(kept).await.content, "One, corrected.");
         assert!(story.in_force(kept).await.is_empty() && story.delta(kept).await.runs.is_empty());
     }
-    clotho::tree::mirror::Mirror::replay(&story.log().await).unwrap();
+    clotho::tree::mirror::ReferenceTree::replay(&story.log().await).unwrap();
 }

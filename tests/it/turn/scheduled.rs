@@ -75,10 +75,10 @@ async fn an_answered_command_is_no_turn() {
     assert_eq!((delta.runs.len(), delta.rolls.len(), &delta.runs[0]["answered"]), (1, 1, &json!(true)), "{delta:?}");
     let gone_on = story.say("/hp on").await;
     assert_eq!((quiet(gone_on.reply.id).await, app.mock.requests().len()), (json!(2), 2));
-    let unasked = NewMessage { generate: None, ..message(story.head().await, "/hp stop") };
+    let unasked = MessageSpec { generate: None, ..message(story.head().await, "/hp stop") };
     assert_eq!(quiet(story.send(unasked).await.unwrap().node.unwrap()).await, json!(2));
     let plugin = app.catalogue.now().get("aa").cloned().unwrap();
-    let replay = Replay { plugin, session: story.id, leaf: None, from: None };
+    let replay = ReplaySpec { plugin, session: story.id, leaf: None, from: None };
     let rows = app.turns.replay(story.user, replay).await.unwrap().rows;
     let changed: Vec<_> = rows.iter().filter(|row| row.old != row.new).map(|row| (&row.old, &row.new)).collect();
     assert!(!rows.is_empty() && changed.is_empty(), "{changed:?}");

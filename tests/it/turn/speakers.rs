@@ -1,7 +1,7 @@
 //! Who speaks stands on the node (`domain.md` 2.4), and the greetings with which a story can begin.
 
 use clotho::tree::Kind;
-use clotho::turn::Edit;
+use clotho::turn::EditSpec;
 
 use super::*;
 
@@ -16,11 +16,11 @@ async fn every_node_says_who_speaks() {
     let app = with_hurt().start().await;
     let (first, second) = (app.character(rin()).await, app.character(json!({"name": "Moss"})).await);
     let ann = app.persona(json!({"name": "Ann"})).await;
-    let new = NewSession {
+    let new = SessionSpec {
         character_ids: vec![first, second],
         persona_id: Some(ann),
         plugins: Some(vec![on("hurt")]),
-        ..NewSession::default()
+        ..SessionSpec::default()
     };
     let story = Story::with(&app, new).await;
     let greeting = story.node(story.head().await).await;
@@ -35,7 +35,7 @@ async fn every_node_says_who_speaks() {
     );
     assert_eq!((voices(&turn.reply), turn.reply.character), ((true, false, true, Some("Rin")), Some(first)));
 
-    let other = Generate { character: Some(second), ..Generate::default() };
+    let other = GenerationSpec { character: Some(second), ..GenerationSpec::default() };
     let started = story.reroll(turn.reply.id, other).await.unwrap();
     let moss = story.done(started.generations[0]).await;
     assert_eq!((voices(&moss), moss.character), ((true, false, true, Some("Moss")), Some(second)));
@@ -43,17 +43,18 @@ async fn every_node_says_who_speaks() {
     let edited = story.edit(moss.id, edit("As I said.")).await.unwrap().node.unwrap();
     let edited = story.node(edited).await;
     assert_eq!((voices(&edited), edited.character), (voices(&moss), Some(second)));
-    let edited = story.edit(turn.user, Edit { generate: Some(None), ..edit("Hello.") }).await.unwrap().node.unwrap();
+    let edited =
+        story.edit(turn.user, EditSpec { generate: Some(None), ..edit("Hello.") }).await.unwrap().node.unwrap();
     let edited = story.node(edited).await;
     assert_eq!((voices(&edited), edited.persona), (voices(&user), Some(ann)));
 
-    let alias = NewMessage { name: Some("A voice".into()), ..message(moss.id, "Who is there?") };
+    let alias = MessageSpec { name: Some("A voice".into()), ..message(moss.id, "Who is there?") };
     let asked = story.node(story.send(alias).await.unwrap().node.unwrap()).await;
     assert_eq!((voices(&asked), asked.persona), ((true, true, false, Some("A voice")), Some(ann)));
-    let by_hand = NewMessage { role: Role::Assistant, generate: None, ..message(user.id, "Written.") };
+    let by_hand = MessageSpec { role: Role::Assistant, generate: None, ..message(user.id, "Written.") };
     let by_hand = story.node(story.send(by_hand).await.unwrap().node.unwrap()).await;
     assert_eq!((voices(&by_hand), by_hand.character), ((true, false, true, Some("Rin")), Some(first)));
-    let aside = NewMessage { role: Role::System, generate: None, ..message(by_hand.id, "Night falls.") };
+    let aside = MessageSpec { role: Role::System, generate: None, ..message(by_hand.id, "Night falls.") };
     let aside = story.node(story.send(aside).await.unwrap().node.unwrap()).await;
     assert_eq!(voices(&aside), (true, false, false, None));
 
@@ -70,7 +71,7 @@ async fn every_greeting_is_a_beginning() {
     let (rin, moss) =
         (app.character(card).await, app.character(json!({"name": "Moss", "firstMessage": "I am {{char}}."})).await);
     let ann = app.persona(json!({"name": "Ann"})).await;
-    let new = NewSession { character_ids: vec![rin, moss], persona_id: Some(ann), ..NewSession::default() };
+    let new = SessionSpec { character_ids: vec![rin, moss], persona_id: Some(ann), ..SessionSpec::default() };
     let story = Story::with(&app, new).await;
     let root = story.session().await.root;
     let greetings = story.children(root).await;

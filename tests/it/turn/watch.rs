@@ -9,7 +9,7 @@ use super::*;
 /// Someone who watches a session, as a socket does: takes operations by number and texts by offset.
 struct Viewer<'a> {
     story: Story<'a>,
-    watcher: clotho::live::Watcher,
+    watcher: clotho::live::SessionWatcher,
     operations: Vec<Operation>,
     texts: HashMap<NodeId, String>,
     pieces: usize,

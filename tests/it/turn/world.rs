@@ -1,11 +1,11 @@
 //! Every message carries its world: effects stand on the reply that had them.
 
-use clotho::world::Operation;
+use clotho::world::StateOperation;
 
 use super::*;
 
-fn operation(json: Value) -> Operation {
-    Operation::from_json(&json).unwrap()
+fn operation(json: Value) -> StateOperation {
+    StateOperation::from_json(&json).unwrap()
 }
 
 async fn hp(story: &Story<'_>, node: NodeId) -> Value {
@@ -22,7 +22,7 @@ async fn each_reply_has_its_own_world() {
     app.mock.script(Reply::ok(["The ogre hits. [HP -10]"]));
     let turn = story.say("I swing.").await;
     let hurt = turn.reply.id;
-    let operations: Vec<Value> = story.delta(hurt).await.operations.iter().map(Operation::to_json).collect();
+    let operations: Vec<Value> = story.delta(hurt).await.operations.iter().map(StateOperation::to_json).collect();
     assert_eq!(
         operations[1],
         json!({"op": "add", "path": "/hurt/hp", "value": -10, "why": "the reply says so", "by": "hurt"})
@@ -147,9 +147,9 @@ async fn the_world_is_changed_by_hand() {
         story.id,
         node,
         vec![operation(json!({"op": "add", "path": "/hurt/hp", "value": 1}))],
-        Some(clotho::store::Seen::Leaf(turn.user)),
+        Some(clotho::store::ExpectedVersion::Leaf(turn.user)),
     );
-    assert!(matches!(stale.await, Err(TurnError::Refused(clotho::tree::edit::Refusal::HeadMoved { .. }))));
+    assert!(matches!(stale.await, Err(TurnError::Refused(clotho::tree::edit::TreeError::HeadMoved { .. }))));
     assert_eq!(story.session().await.op, op);
 }
 
@@ -160,7 +160,7 @@ async fn variables_belong_to_a_place() {
     let story = Story::begin(&app, &[]).await;
     let before = story.say("Hi.").await.reply.id;
     let set = |path: &str, value: Value| {
-        clotho::world::Operation::from_json(&json!({"op": "set", "path": path, "value": value})).unwrap()
+        clotho::world::StateOperation::from_json(&json!({"op": "set", "path": path, "value": value})).unwrap()
     };
     let bag = json!({"coins": [1, 2.5], "天": {"open": null}});
     let operations = vec![set("/gold", json!(7)), set("/bag", bag.clone())];
@@ -178,7 +178,7 @@ async fn nothing_bleeds_from_one_story_into_another() {
     let mine = Story::begin(&app, &["hurt"]).await;
     let bob = app.another_user("Bob").await;
     let card = app.character_of(bob, rin()).await;
-    let new = NewSession { character_ids: vec![card], plugins: Some(vec![on("hurt")]), ..NewSession::default() };
+    let new = SessionSpec { character_ids: vec![card], plugins: Some(vec![on("hurt")]), ..SessionSpec::default() };
     let theirs = Story { app: &app, user: bob, id: app.turns.begin(bob, new).await.unwrap() };
     let greeting = mine.head().await;
     let (left, right) = (mine.write(greeting, "Left.").await, mine.write(greeting, "Right.").await);
@@ -186,8 +186,8 @@ async fn nothing_bleeds_from_one_story_into_another() {
     let gate = Gate::new();
     app.mock.always(Reply::ok(["Ow. [HP -10]", "", " [HP -5]"]).gated(&gate));
     let (a, b, c) = tokio::join!(
-        mine.reroll(left, Generate::default()),
-        mine.reroll(right, Generate::default()),
+        mine.reroll(left, GenerationSpec::default()),
+        mine.reroll(right, GenerationSpec::default()),
         theirs.send(message(theirs.head().await, "Bob's words."))
     );
     let (a, b, c) = (a.unwrap().generations[0], b.unwrap().generations[0], c.unwrap().generations[0]);
@@ -205,9 +205,12 @@ async fn nothing_bleeds_from_one_story_into_another() {
     }
     assert_eq!(hp(&mine, greeting).await, json!(100));
     let foreign = app.turns.message(app.owner, theirs.id, message(greeting, "x")).await;
-    assert!(matches!(foreign, Err(TurnError::Refused(clotho::tree::edit::Refusal::NotFound(_)))));
+    assert!(matches!(foreign, Err(TurnError::Refused(clotho::tree::edit::TreeError::NotFound(_)))));
     let foreign = theirs.send(message(greeting, "x")).await;
-    assert!(matches!(foreign, Err(TurnError::Refused(clotho::tree::edit::Refusal::NotFound(_)))), "a parent elsewhere");
+    assert!(
+        matches!(foreign, Err(TurnError::Refused(clotho::tree::edit::TreeError::NotFound(_)))),
+        "a parent elsewhere"
+    );
 }
 
 /// S3-03: text, world and trace stand on every reply.

@@ -13,10 +13,10 @@ mod variables;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::Macros;
+use super::MacroEngine;
 
 /// A macro.
-pub struct Row {
+pub struct MacroDefinition {
     /// Its names, whatever their case.
     pub names: &'static [&'static str],
     /// The fewest and the most arguments that it takes, its block counted.
@@ -24,21 +24,21 @@ pub struct Row {
     /// Which of them must be whole numbers.
     pub whole: &'static [usize],
     /// What becomes of it.
-    pub does: Does,
+    pub does: MacroAction,
 }
 
 /// What becomes of a macro.
-pub enum Does {
+pub enum MacroAction {
     /// Nothing: it is for whoever reads the text, and what stands in it does not run.
     Nothing,
     /// One of two texts, by a condition.
     Choose,
     /// A text; `None` = it stays as it is.
-    Text(fn(&mut Macros<'_>, Call<'_>) -> Option<String>),
+    Text(fn(&mut MacroEngine<'_>, MacroCall<'_>) -> Option<String>),
 }
 
 /// How a macro is used.
-pub struct Call<'t> {
+pub struct MacroCall<'t> {
     /// Its arguments, filled in, without the blanks around them.
     pub args: Vec<String>,
     /// The whole text that it stands in.
@@ -47,30 +47,33 @@ pub struct Call<'t> {
     pub at: usize,
 }
 
-impl Call<'_> {
+impl MacroCall<'_> {
     /// An argument; empty where there is none.
     pub fn arg(&self, at: usize) -> &str {
         self.args.get(at).map_or("", String::as_str)
     }
 }
 
-impl Row {
-    const fn new(names: &'static [&'static str], args: (usize, usize), does: Does) -> Self {
+impl MacroDefinition {
+    const fn new(names: &'static [&'static str], args: (usize, usize), does: MacroAction) -> Self {
         Self { names, args, whole: &[], does }
     }
 
     /// A macro without arguments.
-    const fn plain(names: &'static [&'static str], does: fn(&mut Macros<'_>, Call<'_>) -> Option<String>) -> Self {
-        Self::new(names, (0, 0), Does::Text(does))
+    const fn plain(
+        names: &'static [&'static str],
+        does: fn(&mut MacroEngine<'_>, MacroCall<'_>) -> Option<String>,
+    ) -> Self {
+        Self::new(names, (0, 0), MacroAction::Text(does))
     }
 
     /// A macro with arguments.
     const fn with(
         names: &'static [&'static str],
         args: (usize, usize),
-        does: fn(&mut Macros<'_>, Call<'_>) -> Option<String>,
+        does: fn(&mut MacroEngine<'_>, MacroCall<'_>) -> Option<String>,
     ) -> Self {
-        Self::new(names, args, Does::Text(does))
+        Self::new(names, args, MacroAction::Text(does))
     }
 
     /// Whether it can be used with so many arguments.
@@ -84,7 +87,7 @@ impl Row {
     }
 }
 
-static TABLE: LazyLock<HashMap<String, &'static Row>> = LazyLock::new(|| {
+static TABLE: LazyLock<HashMap<String, &'static MacroDefinition>> = LazyLock::new(|| {
     let all = [names::ROWS, said::ROWS, texts::ROWS, time::ROWS, values::ROWS, variables::ROWS].into_iter().flatten();
     all.flat_map(|row| row.names.iter().map(move |name| (name.to_ascii_lowercase(), row))).collect()
 });
@@ -96,7 +99,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The macro of a name.
-pub fn find(name: &str) -> Option<&'static Row> {
+pub fn find(name: &str) -> Option<&'static MacroDefinition> {
     // No name is longer, and some texts are.
     let lower = Some(name).filter(|name| name.len() <= 40)?.to_ascii_lowercase();
     // The offset of an older way to ask for the time belongs to its name.

@@ -1,38 +1,44 @@
 //! Who plays: names, and the texts of cards.
 
-use super::super::{Facts, Macros};
-use super::Row;
+use super::super::{MacroContext, MacroEngine};
+use super::MacroDefinition;
 
 /// The rows.
-pub const ROWS: &[Row] = &[
-    Row::plain(&["user"], |m, _| Some(m.facts.user.clone())),
-    Row::plain(&["char"], |m, _| Some(m.speaker.as_ref().unwrap_or(&m.facts.character).clone())),
-    Row::plain(&["group", "charIfNotGroup"], |m, _| Some(everybody(m))),
-    Row::plain(&["groupNotMuted"], |m, _| Some(speaking(m, ""))),
-    Row::plain(&["notChar"], |m, _| {
+pub const ROWS: &[MacroDefinition] = &[
+    MacroDefinition::plain(&["user"], |m, _| Some(m.facts.user.clone())),
+    MacroDefinition::plain(&["char"], |m, _| Some(m.speaker.as_ref().unwrap_or(&m.facts.character).clone())),
+    MacroDefinition::plain(&["group", "charIfNotGroup"], |m, _| Some(everybody(m))),
+    MacroDefinition::plain(&["groupNotMuted"], |m, _| Some(speaking(m, ""))),
+    MacroDefinition::plain(&["notChar"], |m, _| {
         let facts = m.facts;
         Some(if facts.group.is_empty() { facts.user.clone() } else { speaking(m, &facts.character) })
     }),
-    Row::plain(&["persona"], |m, _| of_card(m, "persona", |facts| &facts.persona)),
-    Row::plain(&["description", "charDescription"], |m, _| of_card(m, "description", |facts| &facts.card.description)),
-    Row::plain(&["personality", "charPersonality"], |m, _| of_card(m, "personality", |facts| &facts.card.personality)),
-    Row::plain(&["scenario", "charScenario"], |m, _| of_card(m, "scenario", |facts| &facts.card.scenario)),
-    Row::plain(&["mesExamplesRaw"], |m, _| of_card(m, "mesExamples", |facts| &facts.card.examples)),
-    Row::plain(&["mesExamples"], |m, _| {
+    MacroDefinition::plain(&["persona"], |m, _| of_card(m, "persona", |facts| &facts.persona)),
+    MacroDefinition::plain(&["description", "charDescription"], |m, _| {
+        of_card(m, "description", |facts| &facts.card.description)
+    }),
+    MacroDefinition::plain(&["personality", "charPersonality"], |m, _| {
+        of_card(m, "personality", |facts| &facts.card.personality)
+    }),
+    MacroDefinition::plain(&["scenario", "charScenario"], |m, _| of_card(m, "scenario", |facts| &facts.card.scenario)),
+    MacroDefinition::plain(&["mesExamplesRaw"], |m, _| of_card(m, "mesExamples", |facts| &facts.card.examples)),
+    MacroDefinition::plain(&["mesExamples"], |m, _| {
         of_card(m, "mesExamples", |facts| &facts.card.examples).map(|text| blocks(&text))
     }),
-    Row::plain(&["charPrompt"], |m, _| of_card(m, "charPrompt", |facts| &facts.card.system)),
-    Row::plain(&["charInstruction", "charJailbreak"], |m, _| {
+    MacroDefinition::plain(&["charPrompt"], |m, _| of_card(m, "charPrompt", |facts| &facts.card.system)),
+    MacroDefinition::plain(&["charInstruction", "charJailbreak"], |m, _| {
         of_card(m, "charInstruction", |facts| &facts.card.post_history)
     }),
-    Row::plain(&["charDepthPrompt"], |m, _| of_card(m, "charDepthPrompt", |facts| &facts.card.depth_prompt)),
-    Row::plain(&["charCreatorNotes", "creatorNotes"], |m, _| {
+    MacroDefinition::plain(&["charDepthPrompt"], |m, _| {
+        of_card(m, "charDepthPrompt", |facts| &facts.card.depth_prompt)
+    }),
+    MacroDefinition::plain(&["charCreatorNotes", "creatorNotes"], |m, _| {
         of_card(m, "charCreatorNotes", |facts| &facts.card.creator_notes)
     }),
-    Row::plain(&["charVersion", "version", "char_version"], |m, _| Some(m.facts.card.version.clone())),
-    Row {
+    MacroDefinition::plain(&["charVersion", "version", "char_version"], |m, _| Some(m.facts.card.version.clone())),
+    MacroDefinition {
         whole: &[0],
-        ..Row::with(&["charFirstMessage", "greeting"], (0, 1), |m, call| {
+        ..MacroDefinition::with(&["charFirstMessage", "greeting"], (0, 1), |m, call| {
             let at = if call.args.is_empty() { 0 } else { call.arg(0).parse().unwrap_or(usize::MAX) };
             let text = m.facts.card.greetings.get(at).map_or("", String::as_str);
             filled(m, "greeting", text)
@@ -41,13 +47,13 @@ pub const ROWS: &[Row] = &[
 ];
 
 /// All characters.
-fn everybody(m: &Macros<'_>) -> String {
+fn everybody(m: &MacroEngine<'_>) -> String {
     let facts = m.facts;
     if facts.group.is_empty() { facts.character.clone() } else { facts.group.join(", ") }
 }
 
 /// Those who are not silent, but for one.
-fn speaking(m: &Macros<'_>, but: &str) -> String {
+fn speaking(m: &MacroEngine<'_>, but: &str) -> String {
     let facts = m.facts;
     if facts.group.is_empty() {
         return facts.character.clone();
@@ -57,13 +63,13 @@ fn speaking(m: &Macros<'_>, but: &str) -> String {
 }
 
 /// A text of a card, filled in.
-fn of_card(m: &mut Macros<'_>, name: &'static str, text: fn(&Facts) -> &String) -> Option<String> {
+fn of_card(m: &mut MacroEngine<'_>, name: &'static str, text: fn(&MacroContext) -> &String) -> Option<String> {
     let text = text(m.facts);
     filled(m, name, text)
 }
 
 /// A text of a card by its name. What a text says of itself stays as it is: there would be no end to it.
-pub fn filled(m: &mut Macros<'_>, name: &'static str, text: &str) -> Option<String> {
+pub fn filled(m: &mut MacroEngine<'_>, name: &'static str, text: &str) -> Option<String> {
     /// Texts of one card in each other.
     const DEEPEST: usize = 4;
     if m.inside.contains(&name) || m.inside.len() >= DEEPEST {

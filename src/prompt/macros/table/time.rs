@@ -3,35 +3,37 @@
 use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, Zoned};
 
-use super::super::{Facts, moment, span};
-use super::{Call, Row};
+use super::super::{MacroContext, moment, span};
+use super::{MacroCall, MacroDefinition};
 
 /// The rows.
-pub const ROWS: &[Row] = &[
-    Row::with(&["time"], (0, 1), |m, call| Some(time(m.facts, call.arg(0)))),
-    Row::plain(&["time_utc"], |m, call| Some(time(m.facts, offset_in_name(&call)))),
-    Row::plain(&["date"], |m, _| Some(told(m.facts, "LL"))),
-    Row::plain(&["weekday"], |m, _| Some(told(m.facts, "dddd"))),
-    Row::plain(&["isotime"], |m, _| Some(told(m.facts, "HH:mm"))),
-    Row::plain(&["isodate"], |m, _| Some(told(m.facts, "YYYY-MM-DD"))),
-    Row::with(&["datetimeformat"], (1, 1), |m, call| Some(told(m.facts, call.arg(0)))),
-    Row::with(&["timeDiff"], (2, 2), |m, call| Some(span::between(call.arg(0), call.arg(1), &m.facts.time.zone))),
-    Row::plain(&["idleDuration", "idle_duration"], |m, _| {
+pub const ROWS: &[MacroDefinition] = &[
+    MacroDefinition::with(&["time"], (0, 1), |m, call| Some(time(m.facts, call.arg(0)))),
+    MacroDefinition::plain(&["time_utc"], |m, call| Some(time(m.facts, offset_in_name(&call)))),
+    MacroDefinition::plain(&["date"], |m, _| Some(told(m.facts, "LL"))),
+    MacroDefinition::plain(&["weekday"], |m, _| Some(told(m.facts, "dddd"))),
+    MacroDefinition::plain(&["isotime"], |m, _| Some(told(m.facts, "HH:mm"))),
+    MacroDefinition::plain(&["isodate"], |m, _| Some(told(m.facts, "YYYY-MM-DD"))),
+    MacroDefinition::with(&["datetimeformat"], (1, 1), |m, call| Some(told(m.facts, call.arg(0)))),
+    MacroDefinition::with(&["timeDiff"], (2, 2), |m, call| {
+        Some(span::between(call.arg(0), call.arg(1), &m.facts.time.zone))
+    }),
+    MacroDefinition::plain(&["idleDuration", "idle_duration"], |m, _| {
         let spoke = m.facts.said.user_spoke;
         Some(spoke.map_or("just now".to_owned(), |spoke| span::words(m.facts.time.ms.saturating_sub(spoke))))
     }),
 ];
 
-fn told(facts: &Facts, pattern: &str) -> String {
+fn told(facts: &MacroContext, pattern: &str) -> String {
     at(facts, facts.time.zone.clone()).map(|at| moment::format(&at, pattern)).unwrap_or_default()
 }
 
-fn at(facts: &Facts, zone: TimeZone) -> Option<Zoned> {
+fn at(facts: &MacroContext, zone: TimeZone) -> Option<Zoned> {
     Some(Timestamp::from_millisecond(facts.time.ms).ok()?.to_zoned(zone))
 }
 
 /// The time of the day, elsewhere where an offset from UTC is given.
-fn time(facts: &Facts, elsewhere: &str) -> String {
+fn time(facts: &MacroContext, elsewhere: &str) -> String {
     let zone = offset(elsewhere).map_or_else(|| facts.time.zone.clone(), TimeZone::fixed);
     at(facts, zone).map(|at| moment::format(&at, "LT")).unwrap_or_default()
 }
@@ -48,7 +50,7 @@ fn offset(text: &str) -> Option<Offset> {
 }
 
 /// The offset of an older way to ask, which stands in the name: `{{time_UTC+2}}`.
-fn offset_in_name<'t>(call: &Call<'t>) -> &'t str {
+fn offset_in_name<'t>(call: &MacroCall<'t>) -> &'t str {
     let name = call.text.get(call.at..).unwrap_or_default().trim_start_matches(|c: char| !c.is_ascii_alphabetic());
     let rest = name.get("time_".len()..).unwrap_or_default();
     rest.get(..rest.find(|c: char| c == '}' || c.is_whitespace()).unwrap_or(rest.len())).unwrap_or_default()

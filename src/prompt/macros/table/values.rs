@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use super::super::{Macros, yaml};
-use super::{Call, Row};
+use super::super::{MacroEngine, yaml};
+use super::{MacroCall, MacroDefinition};
 
 const LOCAL: bool = false;
 const GLOBAL: bool = true;
@@ -12,13 +12,15 @@ const GLOBAL: bool = true;
 const HIDDEN: char = '$';
 
 /// The rows.
-pub const ROWS: &[Row] = &[
-    Row::with(&["get_message_variable", "get_chat_variable"], (1, 1), |m, call| Some(plain(&found::<LOCAL>(m, &call)))),
-    Row::with(&["get_global_variable"], (1, 1), |m, call| Some(plain(&found::<GLOBAL>(m, &call)))),
-    Row::with(&["format_message_variable", "format_chat_variable"], (1, 1), |m, call| {
+pub const ROWS: &[MacroDefinition] = &[
+    MacroDefinition::with(&["get_message_variable", "get_chat_variable"], (1, 1), |m, call| {
+        Some(plain(&found::<LOCAL>(m, &call)))
+    }),
+    MacroDefinition::with(&["get_global_variable"], (1, 1), |m, call| Some(plain(&found::<GLOBAL>(m, &call)))),
+    MacroDefinition::with(&["format_message_variable", "format_chat_variable"], (1, 1), |m, call| {
         Some(yaml::write(&found::<LOCAL>(m, &call)))
     }),
-    Row::with(&["format_global_variable"], (1, 1), |m, call| Some(yaml::write(&found::<GLOBAL>(m, &call)))),
+    MacroDefinition::with(&["format_global_variable"], (1, 1), |m, call| Some(yaml::write(&found::<GLOBAL>(m, &call)))),
 ];
 
 /// A text as it is, all else as JSON; nothing where there is nothing.
@@ -31,7 +33,7 @@ fn plain(value: &Value) -> String {
 }
 
 /// What stands at the path of a macro, without what is hidden.
-fn found<const KIND: bool>(m: &mut Macros<'_>, call: &Call<'_>) -> Value {
+fn found<const KIND: bool>(m: &mut MacroEngine<'_>, call: &MacroCall<'_>) -> Value {
     let map = m.kind(KIND).map();
     let mut keys = keys(call.arg(0)).into_iter();
     let first = keys.next().and_then(|first| map.get(&first));
@@ -83,7 +85,7 @@ fn hide(value: &mut Value) {
 mod tests {
     use serde_json::{Map, json};
 
-    use super::super::super::Facts;
+    use super::super::super::MacroContext;
     use super::*;
 
     #[test]
@@ -92,8 +94,8 @@ mod tests {
             "Rin": {"mood": ["calm", "how she feels"], "hp": 40, "$seen": 1, "note": "a: b"},
             "理": {"好感度": 12}, "a b": {"c.d": true}, "bag": [], "none": null,
         }});
-        let (facts, mut draw) = (Facts::default(), || 0.0);
-        let mut macros = Macros::new(&facts, vars.as_object().unwrap().clone(), Map::new(), &mut draw);
+        let (facts, mut draw) = (MacroContext::default(), || 0.0);
+        let mut macros = MacroEngine::new(&facts, vars.as_object().unwrap().clone(), Map::new(), &mut draw);
         let mut check = |text: &str, expected: &str| assert_eq!(macros.fill(text), expected, "{text}");
         check("{{get_message_variable::stat_data.Rin.mood[0]}}", "calm");
         check("{{get_message_variable::stat_data.Rin.mood}}", "[\"calm\",\"how she feels\"]");

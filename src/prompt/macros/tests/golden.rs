@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-use super::super::{CardTexts, Facts, Macros, Moment, Said, Sizes};
+use super::super::{CardTexts, MacroContext, MacroEngine, MacroHistory, MacroTime, MacroTokenLimits};
 use super::map;
 
 const CONTEXTS: &str = include_str!("../../../../tests/fixtures/golden/macros/contexts.json");
@@ -47,14 +47,14 @@ fn card(card: &Value) -> CardTexts {
     }
 }
 
-fn said(context: &Value) -> Said {
+fn said(context: &Value) -> MacroHistory {
     let chat = context["chat"].as_array().unwrap();
     let is = |row: &&Value, key: &str| row[key].as_bool().unwrap_or_default();
     let of = |row: Option<&Value>| row.map(|row| text(row, "mes")).unwrap_or_default();
     let visible = || chat.iter().rev().filter(|row| !is(row, "is_system"));
     let last = chat.last();
     let swipes = last.and_then(|row| row["swipes"].as_array()).map(|swipes| u64::try_from(swipes.len()).unwrap());
-    Said {
+    MacroHistory {
         last: of(last),
         last_user: of(visible().find(|row| is(row, "is_user"))),
         last_character: of(visible().find(|row| !is(row, "is_user"))),
@@ -65,10 +65,10 @@ fn said(context: &Value) -> Said {
     }
 }
 
-fn facts(all: &Value, context: &Value) -> Facts {
+fn facts(all: &Value, context: &Value) -> MacroContext {
     let outlets: BTreeMap<String, String> =
         map(&all["outlets"]).iter().map(|(name, text)| (name.clone(), text.as_str().unwrap().to_owned())).collect();
-    Facts {
+    MacroContext {
         user: text(context, "user"),
         character: text(context, "active"),
         persona: text(context, "persona"),
@@ -76,12 +76,12 @@ fn facts(all: &Value, context: &Value) -> Facts {
         group: names(&context["group"]["members"]),
         muted: names(&context["group"]["muted"]),
         said: said(context),
-        time: Moment { ms: ms(&text(context, "now")), zone: TimeZone::UTC },
-        sizes: Sizes { context: size(context, "max_context"), reply: size(context, "max_response") },
+        time: MacroTime { ms: ms(&text(context, "now")), zone: TimeZone::UTC },
+        sizes: MacroTokenLimits { context: size(context, "max_context"), reply: size(context, "max_response") },
         input: text(context, "input_box"),
         outlets: Some(outlets),
         seed: context["chat_id_hash"].as_u64().unwrap(),
-        ..Facts::default()
+        ..MacroContext::default()
     }
 }
 
@@ -96,7 +96,7 @@ fn every_recorded_case() {
         let facts = facts(&all, &all["contexts"][text(&case, "context")]);
         let random = case["random"].as_f64().unwrap();
         let mut draw = || random;
-        let mut macros = Macros::new(&facts, map(&case["local"]), map(&case["global"]), &mut draw);
+        let mut macros = MacroEngine::new(&facts, map(&case["local"]), map(&case["global"]), &mut draw);
         let output = match case.get("original").and_then(Value::as_str) {
             Some(original) => macros.fill_over(&input, original),
             None => macros.fill(&input),

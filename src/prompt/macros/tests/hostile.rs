@@ -3,12 +3,12 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::super::{CardTexts, Facts, MAX_MACROS, MAX_VALUE, MAX_WORK, Macros, Noted};
+use super::super::{CardTexts, MAX_MACROS, MAX_VALUE, MAX_WORK, MacroContext, MacroEngine, MacroReport};
 use super::facts;
 
-fn fill(facts: &Facts, local: Map<String, Value>, text: &str) -> (String, Noted) {
+fn fill(facts: &MacroContext, local: Map<String, Value>, text: &str) -> (String, MacroReport) {
     let mut draw = || 0.25;
-    let mut macros = Macros::new(facts, local, Map::new(), &mut draw);
+    let mut macros = MacroEngine::new(facts, local, Map::new(), &mut draw);
     let filled = macros.fill(text);
     assert!(macros.local.map().values().all(|value| value.as_str().is_none_or(|text| text.len() <= MAX_VALUE)));
     (filled, macros.noted)
@@ -36,7 +36,7 @@ fn texts_that_grow() {
         scenario: "{{scenario}}{{personality}}".repeat(1_000),
         ..CardTexts::default()
     };
-    let (filled, noted) = fill(&Facts { card, ..facts() }, Map::new(), twice);
+    let (filled, noted) = fill(&MacroContext { card, ..facts() }, Map::new(), twice);
     assert!(filled.len() < 4 * MAX_WORK, "{}", filled.len());
     assert!(!noted.problems.is_empty());
     let doubling = "{{setvar::x::{{getvar::x}}{{getvar::x}}}}".repeat(60);
@@ -69,7 +69,7 @@ fn odd_values() {
         let (filled, _) = fill(&facts(), json!({"hp": 12, "deep": {"a": [1]}}).as_object().unwrap().clone(), text);
         assert!(filled.len() <= 10_000 + text.len(), "{text}");
     }
-    let late = Facts { time: super::super::Moment { ms: i64::MAX, ..Default::default() }, ..facts() };
+    let late = MacroContext { time: super::super::MacroTime { ms: i64::MAX, ..Default::default() }, ..facts() };
     assert_eq!(fill(&late, Map::new(), "[{{time}}{{date}}]").0, "[]");
 }
 
@@ -154,7 +154,7 @@ proptest! {
     /// Dates in any pattern come back, whenever it is.
     #[test]
     fn any_pattern_comes_back(pattern in "[a-zA-Z\\[\\]\\\\ :]{0,40}", ms in any::<i64>()) {
-        let at = Facts { time: super::super::Moment { ms, ..Default::default() }, ..facts() };
+        let at = MacroContext { time: super::super::MacroTime { ms, ..Default::default() }, ..facts() };
         let (filled, _) = fill(&at, Map::new(), &format!("{{{{datetimeformat::{pattern}}}}}"));
         prop_assert!(filled.len() < 4_000);
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::{Facts, Macros, Moment, Said, Sizes};
+use super::super::{MacroContext, MacroEngine, MacroHistory, MacroTime, MacroTokenLimits};
 use super::{check, facts, filled, map};
 
 /// S0-07: a greeting's macros are filled, whatever their case; what is no macro stays.
@@ -26,7 +26,7 @@ fn what_cannot_be_understood_stays_and_is_noted() {
     check("{{original}} {{outlet::{{user}}}}", "{{original}} {{outlet::Ann}}");
     let facts = facts();
     let mut draw = || 0.5;
-    let mut macros = Macros::new(&facts, Map::new(), Map::new(), &mut draw);
+    let mut macros = MacroEngine::new(&facts, Map::new(), Map::new(), &mut draw);
     macros.fill("{{nobody::1}} {{nobody}} {{user x}} {{/if}} {{user}}");
     assert_eq!(macros.noted.left, ["nobody", "user"]);
 }
@@ -35,7 +35,7 @@ fn what_cannot_be_understood_stays_and_is_noted() {
 fn a_replaced_text_is_told_once() {
     let facts = facts();
     let mut draw = || 0.5;
-    let mut macros = Macros::new(&facts, Map::new(), Map::new(), &mut draw);
+    let mut macros = MacroEngine::new(&facts, Map::new(), Map::new(), &mut draw);
     assert_eq!(macros.fill_over("a {{Original}} {{original}}{{charPrompt}}", "b"), "a b Be brief. {{original}}");
     assert_eq!(macros.fill("{{original}}"), "{{original}}", "it holds for one text");
 }
@@ -104,20 +104,20 @@ fn what_was_said_and_what_is_asked() {
         "{{lastMessage}} {{lastMessageId}} {{allChatRange}} {{currentSwipeId}}/{{lastSwipeId}}",
         "{{user}} knocks. 3 0-3 2/4",
     );
-    let facts = Facts {
-        said: Said::default(),
-        sizes: Sizes { context: 100, reply: 30 },
-        time: Moment { ms: 1_741_964_966_000, ..Moment::default() },
+    let facts = MacroContext {
+        said: MacroHistory::default(),
+        sizes: MacroTokenLimits { context: 100, reply: 30 },
+        time: MacroTime { ms: 1_741_964_966_000, ..MacroTime::default() },
         purpose: "swipe".into(),
         model: "m".into(),
         main: "Write as {{char}}.".into(),
         group: vec!["A".into(), "B".into(), "C".into()],
         muted: vec!["C".into()],
         character: "A".into(),
-        ..Facts::default()
+        ..MacroContext::default()
     };
     let mut draw = || 0.5;
-    let mut macros = Macros::new(&facts, Map::new(), Map::new(), &mut draw);
+    let mut macros = MacroEngine::new(&facts, Map::new(), Map::new(), &mut draw);
     for (text, expected) in [
         ("{{maxPrompt}}/{{maxContext}}/{{maxResponse}} {{lastGenerationType}} {{model}}", "70/100/30 swipe m"),
         ("[{{lastMessageId}}{{allChatRange}}{{lastSwipeId}}] {{idleDuration}}", "[] just now"),
@@ -141,7 +141,7 @@ fn chance() {
         draws[(at - 1) % 3]
     };
     let facts = facts();
-    let mut macros = Macros::new(&facts, map(&Value::Null), Map::new(), &mut draw);
+    let mut macros = MacroEngine::new(&facts, map(&Value::Null), Map::new(), &mut draw);
     assert_eq!(macros.fill("{{random::a::b}}{{random::a::b}}{{roll::d6}}{{roll::1d6+x}}"), "ab4");
     let twice = "{{pick::a::b::c}} {{pick::a::b::c}}";
     assert_eq!(macros.fill(twice), macros.fill(twice));

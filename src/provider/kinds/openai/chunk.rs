@@ -1,24 +1,29 @@
 //! One chunk of a reply (or a whole reply that was not streamed) read into frames.
 
 use crate::provider::{
-    Failure, Finish, Frame, Usage,
-    dialect::{Reader, Said},
-    hearing::{Calls, Named},
+    FinishReason, Frame, ProviderFailure, Usage,
+    dialect::{ChunkReader, ChunkStatus},
+    hearing::{ModelNameTracker, ToolCallAssembler},
     json::{clean, count_at, present, text},
     report,
-    words::Scrub,
+    words::ErrorScrubber,
 };
 use serde_json::Value;
 
 /// Reads chunk after chunk and remembers what they have said so far.
 #[derive(Debug, Default)]
-pub(super) struct Chunks {
-    model: Named,
-    calls: Calls,
+pub(super) struct OpenAiReader {
+    model: ModelNameTracker,
+    calls: ToolCallAssembler,
 }
 
-impl Reader for Chunks {
-    fn read(&mut self, chunk: &Value, scrub: &Scrub, frames: &mut Vec<Frame>) -> Result<Said, Failure> {
+impl ChunkReader for OpenAiReader {
+    fn read(
+        &mut self,
+        chunk: &Value,
+        scrub: &ErrorScrubber,
+        frames: &mut Vec<Frame>,
+    ) -> Result<ChunkStatus, ProviderFailure> {
         let choice = first_choice(chunk);
         let recognised = chunk.get("choices").is_some_and(Value::is_array);
         frames.extend(text(chunk, "model").and_then(|model| self.model.hear(model, scrub)));
@@ -32,17 +37,17 @@ impl Reader for Chunks {
         let end = choice.and_then(|choice| Some((choice, text(choice, "finish_reason")?)));
         if let Some((choice, reason)) = end {
             if reason.eq_ignore_ascii_case("error") {
-                return Err(Failure::Failed { status: None, words: scrub.clean(""), retry_after: None });
+                return Err(ProviderFailure::Failed { status: None, words: scrub.clean(""), retry_after: None });
             }
             frames.extend(self.calls.take());
             frames.push(Frame::Finish(finish(choice, reason, scrub)));
         }
         frames.extend(chunk.get("usage").and_then(usage).map(Frame::Usage));
-        Ok(Said { recognised, finished: end.is_some(), done: false })
+        Ok(ChunkStatus { recognised, finished: end.is_some(), done: false })
     }
 }
 
-impl Chunks {
+impl OpenAiReader {
     /// Tools come in pieces: a name first, then its arguments bit by bit.
     fn read_calls(&mut self, said: &Value) {
         for (nth, call) in said.get("tool_calls").and_then(Value::as_array).into_iter().flatten().enumerate() {
@@ -99,14 +104,14 @@ fn read_part(part: &Value, spoken: &mut String, thought: &mut String) {
 
 /// The provider's reason; one of its own is bounded like all its words. Aggregators say beside it what the model's own server
 /// called it.
-fn finish(choice: &Value, reason: &str, scrub: &Scrub) -> Finish {
-    match Finish::parse(reason) {
-        Finish::ContentFilter(reason) => {
+fn finish(choice: &Value, reason: &str, scrub: &ErrorScrubber) -> FinishReason {
+    match FinishReason::parse(reason) {
+        FinishReason::ContentFilter(reason) => {
             let native = text(choice, "native_finish_reason").filter(|native| !native.eq_ignore_ascii_case(&reason));
             let words = native.map_or(reason.clone(), |native| format!("{reason}, {native}"));
-            Finish::ContentFilter(scrub.clean(&words))
+            FinishReason::ContentFilter(scrub.clean(&words))
         }
-        Finish::Other(reason) => Finish::Other(scrub.clean(&reason)),
+        FinishReason::Other(reason) => FinishReason::Other(scrub.clean(&reason)),
         known => known,
     }
 }
@@ -132,9 +137,9 @@ mod tests {
     use Frame::{Model, Reasoning, Text};
     use serde_json::json;
 
-    fn read(chunk: &str) -> (Vec<Frame>, Result<(), Failure>) {
+    fn read(chunk: &str) -> (Vec<Frame>, Result<(), ProviderFailure>) {
         let mut frames = Vec::new();
-        let end = Chunks::default().read(&parse(chunk).unwrap(), &Scrub::default(), &mut frames);
+        let end = OpenAiReader::default().read(&parse(chunk).unwrap(), &ErrorScrubber::default(), &mut frames);
         (frames, end.map(drop))
     }
 
@@ -195,7 +200,7 @@ mod tests {
         let chunk = r#"{"model":"m-1","choices":[{"index":0,"delta":{},"finish_reason":"length"}],
             "usage":{"prompt_tokens":12,"completion_tokens":5.0,"cost":0.0015,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":null}}"#;
         let usage = Usage { prompt: 12, completion: 5, cached: Some(4), cost: Some(0.0015), ..Usage::default() };
-        assert_eq!(read(chunk).0, [Model("m-1".into()), Frame::Finish(Finish::Length), Frame::Usage(usage)]);
+        assert_eq!(read(chunk).0, [Model("m-1".into()), Frame::Finish(FinishReason::Length), Frame::Usage(usage)]);
         let last = r#"{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2,"completion_tokens_details":{"reasoning_tokens":1},"cost":-1}}"#;
         let usage = Usage { prompt: 1, completion: 2, reasoning: Some(1), ..Usage::default() };
         assert_eq!(read(last).0, [Frame::Usage(usage)]);
@@ -207,13 +212,13 @@ mod tests {
     #[test]
     fn reasons_for_the_end() {
         for (reason, expected) in [
-            ("stop", Finish::Stop),
-            ("STOP", Finish::Stop),
-            ("max_tokens", Finish::Length),
-            ("content_filter", Finish::ContentFilter("content_filter".into())),
-            ("SAFETY", Finish::ContentFilter("SAFETY".into())),
-            ("tool_calls", Finish::ToolCalls),
-            ("insufficient_system_resource", Finish::Other("insufficient_system_resource".into())),
+            ("stop", FinishReason::Stop),
+            ("STOP", FinishReason::Stop),
+            ("max_tokens", FinishReason::Length),
+            ("content_filter", FinishReason::ContentFilter("content_filter".into())),
+            ("SAFETY", FinishReason::ContentFilter("SAFETY".into())),
+            ("tool_calls", FinishReason::ToolCalls),
+            ("insufficient_system_resource", FinishReason::Other("insufficient_system_resource".into())),
         ] {
             let chunk = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]});
             assert_eq!(read(&chunk.to_string()).0, [Frame::Finish(expected)]);
@@ -223,22 +228,25 @@ mod tests {
 
     #[test]
     fn errors_in_every_shape() {
-        let failed = |status| Failure::Failed { status, words: "w".into(), retry_after: None };
+        let failed = |status| ProviderFailure::Failed { status, words: "w".into(), retry_after: None };
         for (chunk, expected) in [
             (r#"{"error":{"message":"w"}}"#, failed(None)),
             (r#"{"error":"w"}"#, failed(None)),
             (r#"{"error":{"message":"w","code":502}}"#, failed(Some(502))),
             (r#"{"error":{"message":"w","code":"server_error"}}"#, failed(None)),
             (r#"{"error":{"message":"w","code":1301}}"#, failed(None)),
-            (r#"{"object":"error","message":"w","code":400}"#, Failure::Refused { status: 400, words: "w".into() }),
+            (
+                r#"{"object":"error","message":"w","code":400}"#,
+                ProviderFailure::Refused { status: 400, words: "w".into() },
+            ),
             (r#"{"type":"error","error":{"type":"overloaded_error","message":"w"}}"#, failed(Some(529))),
             (
                 r#"{"error":{"message":"w","code":"429"}}"#,
-                Failure::RateLimited { words: "w".into(), retry_after: None },
+                ProviderFailure::RateLimited { words: "w".into(), retry_after: None },
             ),
             (
                 r#"{"error":{"message":"w","code":"rate_limit_exceeded"}}"#,
-                Failure::RateLimited { words: "w".into(), retry_after: None },
+                ProviderFailure::RateLimited { words: "w".into(), retry_after: None },
             ),
             (
                 r#"{"choices":[{"index":0,"error":{"message":"w","code":503},"finish_reason":"error"}]}"#,
@@ -263,23 +271,23 @@ mod tests {
     /// A tool that is wanted is told whole, once everything of it has come.
     #[test]
     fn wanted_tools_are_put_together() {
-        let (mut chunks, mut frames) = (Chunks::default(), Vec::new());
+        let (mut chunks, mut frames) = (OpenAiReader::default(), Vec::new());
         for chunk in [
             r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"roll","arguments":""}}]}}]}"#,
             r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"si"}},{"index":1,"id":"c2","function":{"name":"look"}}]}}]}"#,
             r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"des\":6}"}}]}}]}"#,
         ] {
-            chunks.read(&parse(chunk).unwrap(), &Scrub::default(), &mut frames).unwrap();
+            chunks.read(&parse(chunk).unwrap(), &ErrorScrubber::default(), &mut frames).unwrap();
             assert_eq!(frames, []);
         }
         let last = json!({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]});
-        assert!(chunks.read(&last, &Scrub::default(), &mut frames).unwrap().finished);
+        assert!(chunks.read(&last, &ErrorScrubber::default(), &mut frames).unwrap().finished);
         let call = |id: &str, name: &str, arguments: &str| {
             Frame::ToolCall(ToolCall { id: id.into(), name: name.into(), arguments: arguments.into() })
         };
         assert_eq!(
             frames,
-            [call("c1", "roll", r#"{"sides":6}"#), call("c2", "look", ""), Frame::Finish(Finish::ToolCalls)]
+            [call("c1", "roll", r#"{"sides":6}"#), call("c2", "look", ""), Frame::Finish(FinishReason::ToolCalls)]
         );
     }
 }

@@ -6,22 +6,22 @@
 mod chunk;
 
 use crate::provider::{
-    Endpoint, Failure, Message, ModelInfo, Request, Round, ToolCall,
-    dialect::{Dialect, Reader},
+    Endpoint, ModelInfo, ProviderFailure, Request, RequestMessage, ToolCall, ToolRound,
+    dialect::{ChunkReader, ProviderDialect},
     models, turns,
 };
 use reqwest::Url;
 use serde_json::{Map, Value, json};
 
 /// The kind.
-pub(super) struct OpenAi;
+pub(super) struct OpenAiDialect;
 
-impl Dialect for OpenAi {
+impl ProviderDialect for OpenAiDialect {
     fn word(&self) -> &'static str {
         "openai"
     }
 
-    fn reply_url(&self, endpoint: &Endpoint, _model: &str) -> Result<Url, Failure> {
+    fn reply_url(&self, endpoint: &Endpoint, _model: &str) -> Result<Url, ProviderFailure> {
         endpoint.url(&["chat", "completions"])
     }
 
@@ -46,15 +46,15 @@ impl Dialect for OpenAi {
         wants_prefix(endpoint)
     }
 
-    fn reader(&self, _request: &Request) -> Box<dyn Reader> {
-        Box::new(chunk::Chunks::default())
+    fn reader(&self, _request: &Request) -> Box<dyn ChunkReader> {
+        Box::new(chunk::OpenAiReader::default())
     }
 
-    fn embeddings_url(&self, endpoint: &Endpoint) -> Result<Url, Failure> {
+    fn embeddings_url(&self, endpoint: &Endpoint) -> Result<Url, ProviderFailure> {
         endpoint.url(&["embeddings"])
     }
 
-    fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, Failure> {
+    fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure> {
         Ok(vec![endpoint.url(&["models"])?])
     }
 
@@ -97,7 +97,7 @@ fn body_with(request: &Request, messages: Vec<Value>, endpoint: &Endpoint) -> Ma
 }
 
 /// What the model wanted called, and what came of each.
-fn round(round: &Round) -> Vec<Value> {
+fn round(round: &ToolRound) -> Vec<Value> {
     let call = |call: &ToolCall| {
         let function = json!({"name": call.name, "arguments": call.arguments});
         json!({"id": call.id, "type": "function", "function": function})
@@ -108,7 +108,7 @@ fn round(round: &Round) -> Vec<Value> {
     std::iter::once(asked).chain(round.answered().map(answer)).collect()
 }
 
-fn message(message: &Message) -> Value {
+fn message(message: &RequestMessage) -> Value {
     let mut fields = Map::new();
     fields.insert("role".into(), message.role.as_str().into());
     if let Some(name) = message.name.as_deref().filter(|name| is_wire_name(name)) {
@@ -127,7 +127,7 @@ fn is_wire_name(name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::config::Secret;
-    use crate::provider::Role;
+    use crate::provider::RequestRole;
 
     fn endpoint(extra: &Value) -> Endpoint {
         Endpoint {
@@ -140,14 +140,14 @@ mod tests {
     fn body(extra: Value, params: Value) -> Value {
         let endpoint = endpoint(&extra);
         let message =
-            |role, name: &str, content: &str| Message { role, name: Some(name.into()), content: content.into() };
+            |role, name: &str, content: &str| RequestMessage { role, name: Some(name.into()), content: content.into() };
         let request = Request {
             model: "m".into(),
-            messages: vec![message(Role::User, "Rin_7", "hi"), message(Role::Assistant, "凛", "喂")],
+            messages: vec![message(RequestRole::User, "Rin_7", "hi"), message(RequestRole::Assistant, "凛", "喂")],
             params: params.as_object().unwrap().clone(),
             ..Request::default()
         };
-        OpenAi.body(&request, &endpoint)
+        OpenAiDialect.body(&request, &endpoint)
     }
 
     /// A beginning is marked where a vendor wants that, and nowhere else.
@@ -160,12 +160,15 @@ mod tests {
             ("http://127.0.0.1:8080/v1", false),
         ] {
             let endpoint = Endpoint::new("a", base);
-            let message = |role| Message { role, name: None, content: "hi".into() };
-            let begun = Request { messages: vec![message(Role::User), message(Role::Assistant)], ..Request::default() };
-            let body = OpenAi.body(&begun, &endpoint);
+            let message = |role| RequestMessage { role, name: None, content: "hi".into() };
+            let begun = Request {
+                messages: vec![message(RequestRole::User), message(RequestRole::Assistant)],
+                ..Request::default()
+            };
+            let body = OpenAiDialect.body(&begun, &endpoint);
             assert_eq!(body["messages"][1].get("prefix").is_some(), expected, "{base}");
             assert_eq!(body["messages"][0].get("prefix"), None);
-            assert_eq!(OpenAi.takes_beginnings(&Map::new(), &endpoint), expected);
+            assert_eq!(OpenAiDialect.takes_beginnings(&Map::new(), &endpoint), expected);
         }
     }
 
@@ -186,7 +189,7 @@ mod tests {
         let endpoint = endpoint(&json!({"top_k": 40, "stream_options": null, "min_p": null}));
         let params = json!({"seed": 7, "model": "dear", "stop": ["\n"]});
         let request = Request { model: "m".into(), params: params.as_object().unwrap().clone(), ..Request::default() };
-        let sent = Value::Object(OpenAi.params(&request, &endpoint)).to_string();
+        let sent = Value::Object(OpenAiDialect.params(&request, &endpoint)).to_string();
         assert_eq!(sent, r#"{"top_k":40,"seed":7,"stop":["\n"]}"#);
     }
 

@@ -14,13 +14,13 @@ use crate::store::{blobs, pack, rules};
 use crate::tree::Delta;
 
 use super::tree::id;
-use super::{Check, Notes, Patient, Repair};
+use super::{DoctorCheck, DoctorRepair, ExaminedSession, FindingLog};
 
 /// Rows read at once.
 const PAGE: i64 = 200;
 
 /// Looks at texts, deltas, rules and cards of one session.
-pub fn look_inside(conn: &mut Conn, patient: &Patient, notes: &mut Notes) -> Result<(), StoreError> {
+pub fn look_inside(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingLog) -> Result<(), StoreError> {
     look_at_texts(conn, patient, notes)?;
     look_at_deltas(conn, patient, notes)?;
     let rules_in_force: BTreeSet<i64> = patient.forest.rows.iter().filter_map(|row| row.rules_n).collect();
@@ -28,7 +28,11 @@ pub fn look_inside(conn: &mut Conn, patient: &Patient, notes: &mut Notes) -> Res
         match rules::read(conn, n) {
             Err(StoreError::Inconsistent { .. }) => {
                 let at = patient.forest.rows.iter().find(|row| row.rules_n == Some(n)).and_then(id);
-                notes.name(Check::Rules, at, format!("the rules in force from here on cannot be read (blob {n})"));
+                notes.name(
+                    DoctorCheck::Rules,
+                    at,
+                    format!("the rules in force from here on cannot be read (blob {n})"),
+                );
             }
             other => _ = other?,
         }
@@ -38,13 +42,13 @@ pub fn look_inside(conn: &mut Conn, patient: &Patient, notes: &mut Notes) -> Res
     let cards: Option<Vec<(String, String)>> = serde_json::from_str(&cards).ok();
     let persona: Option<Option<(String, String)>> = persona.map_or(Some(None), |text| serde_json::from_str(&text).ok());
     let (Some(cards), Some(persona)) = (cards, persona) else {
-        notes.name(Check::Card, None, "which cards it plays with cannot be read");
+        notes.name(DoctorCheck::Card, None, "which cards it plays with cannot be read");
         return Ok(());
     };
     for (card, hash) in cards.into_iter().chain(persona) {
         match blobs::by_hash(conn, &hash) {
             Err(StoreError::Inconsistent { .. }) => {
-                notes.name(Check::Card, None, format!("the card of {card} that it was made with is not there"));
+                notes.name(DoctorCheck::Card, None, format!("the card of {card} that it was made with is not there"));
             }
             other => _ = other?,
         }
@@ -52,7 +56,7 @@ pub fn look_inside(conn: &mut Conn, patient: &Patient, notes: &mut Notes) -> Res
     Ok(())
 }
 
-fn look_at_texts(conn: &mut Conn, patient: &Patient, notes: &mut Notes) -> Result<(), StoreError> {
+fn look_at_texts(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingLog) -> Result<(), StoreError> {
     let mut without: HashSet<i64> = patient.forest.rows.iter().map(|row| row.n).collect();
     let own = texts::table.inner_join(nodes::table.on(nodes::n.eq(texts::n))).filter(nodes::session_n.eq(patient.n));
     let rows = own.select((texts::n, texts::metadata)).load_iter::<(i64, String), DefaultLoadingMode>(conn)?;
@@ -60,16 +64,16 @@ fn look_at_texts(conn: &mut Conn, patient: &Patient, notes: &mut Notes) -> Resul
         let (n, metadata) = row?;
         without.remove(&n);
         if serde_json::from_str::<Map<String, Value>>(&metadata).is_err() {
-            notes.name(Check::Text, of(patient, n), "what is known about it cannot be read");
+            notes.name(DoctorCheck::Text, of(patient, n), "what is known about it cannot be read");
         }
     }
     for n in without {
-        notes.name(Check::Text, of(patient, n), "its text is not there");
+        notes.name(DoctorCheck::Text, of(patient, n), "its text is not there");
     }
     Ok(())
 }
 
-fn look_at_deltas(conn: &mut Conn, patient: &Patient, notes: &mut Notes) -> Result<(), StoreError> {
+fn look_at_deltas(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingLog) -> Result<(), StoreError> {
     let mut without: HashSet<(i64, i32)> =
         patient.forest.rows.iter().filter(|row| row.revision != 0).map(|row| (row.n, row.revision)).collect();
     let own =
@@ -80,21 +84,25 @@ fn look_at_deltas(conn: &mut Conn, patient: &Patient, notes: &mut Notes) -> Resu
         without.remove(&(n, revision));
         let delta = serde_json::from_str(&body).ok().and_then(|value| Delta::from_json(&value));
         if delta.is_none() {
-            notes.name(Check::Delta, of(patient, n), format!("revision {revision} of its delta cannot be read"));
+            notes.name(DoctorCheck::Delta, of(patient, n), format!("revision {revision} of its delta cannot be read"));
         }
     }
     for (n, revision) in without {
-        notes.name(Check::Delta, of(patient, n), format!("revision {revision} of its delta is in force and not there"));
+        notes.name(
+            DoctorCheck::Delta,
+            of(patient, n),
+            format!("revision {revision} of its delta is in force and not there"),
+        );
     }
     Ok(())
 }
 
-fn of(patient: &Patient, n: i64) -> Option<NodeId> {
+fn of(patient: &ExaminedSession, n: i64) -> Option<NodeId> {
     patient.forest.find(n).and_then(|(_, row)| id(row))
 }
 
 /// Looks at all blobs; answers with their hashes, eight bytes of each.
-pub fn look_at_blobs(conn: &mut Conn, notes: &mut Notes) -> Result<HashSet<u64>, StoreError> {
+pub fn look_at_blobs(conn: &mut Conn, notes: &mut FindingLog) -> Result<HashSet<u64>, StoreError> {
     let (mut hashes, mut after) = (HashSet::new(), 0);
     loop {
         let later = blob_rows::table.filter(blob_rows::n.gt(after)).order(blob_rows::n).limit(PAGE);
@@ -105,42 +113,42 @@ pub fn look_at_blobs(conn: &mut Conn, notes: &mut Notes) -> Result<HashSet<u64>,
             if blake3::hash(&bytes).as_bytes().as_slice() == hash {
                 hashes.extend(short(&hash));
             } else {
-                notes.name(Check::Blob, None, format!("blob {n} is not what its hash says"));
+                notes.name(DoctorCheck::Blob, None, format!("blob {n} is not what its hash says"));
             }
         }
     }
 }
 
 /// A trace: its row, the id of its node, its body, and the row of the trace that it is said to stand on.
-type TraceRow = (i64, Vec<u8>, Vec<u8>, Option<i64>);
+type TraceCheckColumns = (i64, Vec<u8>, Vec<u8>, Option<i64>);
 
 /// Looks at all traces: they can be read, the blocks that they name are there, and so is the trace that each stands on.
-pub fn look_at_traces(conn: &mut Conn, hashes: &HashSet<u64>, notes: &mut Notes) -> Result<(), StoreError> {
+pub fn look_at_traces(conn: &mut Conn, hashes: &HashSet<u64>, notes: &mut FindingLog) -> Result<(), StoreError> {
     let mut after = 0;
     loop {
         let later =
             traces::table.inner_join(nodes::table.on(nodes::n.eq(traces::node_n))).filter(traces::node_n.gt(after));
         let columns = (traces::node_n, nodes::id, traces::body, traces::base_n);
-        let page: Vec<TraceRow> = later.order(traces::node_n).limit(PAGE).select(columns).load(conn)?;
+        let page: Vec<TraceCheckColumns> = later.order(traces::node_n).limit(PAGE).select(columns).load(conn)?;
         let Some((last, ..)) = page.last() else { return Ok(()) };
         after = *last;
         for (n, node, body, base_n) in page {
             let node = NodeId::from_slice(&node);
             let Some((blocks, base)) = named_by(&body) else {
-                notes.name(Check::Trace, node, "its trace cannot be read");
+                notes.name(DoctorCheck::Trace, node, "its trace cannot be read");
                 continue;
             };
             if !blocks.iter().all(|hash| hashes.contains(hash)) {
-                notes.name(Check::Trace, node, "a part of the prompt that its trace names is not there");
+                notes.name(DoctorCheck::Trace, node, "a part of the prompt that its trace names is not there");
             }
             if base_n.is_some_and(|base_n| base_n != base.unwrap_or(0)) {
                 let message = "its trace goes on from another one than is kept beside it";
-                notes.note(Check::Derived, node, message, Some(Repair::LookInto { trace: n }));
+                notes.note(DoctorCheck::Derived, node, message, Some(DoctorRepair::LookInto { trace: n }));
             }
             let Some(base) = base else { continue };
             let there = traces::table.find(base).select(traces::node_n).get_result::<i64>(conn).optional()?;
             if there.is_none() {
-                notes.name(Check::Trace, node, "the earlier trace that its trace goes on from is not there");
+                notes.name(DoctorCheck::Trace, node, "the earlier trace that its trace goes on from is not there");
             }
         }
     }

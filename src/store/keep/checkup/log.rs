@@ -6,25 +6,25 @@ use diesel::prelude::*;
 
 use crate::clock::Time;
 use crate::ids::{FragmentId, NodeId};
-use crate::oplog::{Cut, Mark};
+use crate::oplog::{FragmentInfo, LabelTarget};
 use crate::store::conn::Conn;
 use crate::store::error::StoreError;
 use crate::store::rows::{NodeRow, OperationRow};
 use crate::store::tables::operations;
-use crate::tree::mirror::{Mirror, Place};
+use crate::tree::mirror::{ReferenceNode, ReferenceTree};
 
 use super::tree::id;
-use super::{Check, FragmentFound, Notes, Patient, differing};
+use super::{DoctorCheck, ExaminedSession, FindingLog, FragmentCheckRow, differing};
 
 /// Operations read at once.
 const PAGE: i64 = 1_000;
 
 /// Rebuilds the tree from the log and compares.
-pub fn look(conn: &mut Conn, patient: &Patient, notes: &mut Notes) -> Result<(), StoreError> {
+pub fn look(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingLog) -> Result<(), StoreError> {
     let Some(mirror) = replay(conn, patient, notes)? else { return Ok(()) };
     let head = patient.forest.find(patient.head_n).and_then(|(_, row)| id(row));
     if mirror.head() != head {
-        notes.name(Check::Arrangement, head, format!("HEAD is here, but by the log at {}", named(mirror.head())));
+        notes.name(DoctorCheck::Arrangement, head, format!("HEAD is here, but by the log at {}", named(mirror.head())));
     }
     compare_stash(patient, &mirror, notes);
     compare_labels(patient, &mirror, notes);
@@ -32,7 +32,7 @@ pub fn look(conn: &mut Conn, patient: &Patient, notes: &mut Notes) -> Result<(),
     for row in &patient.forest.rows {
         let Some(node) = id(row) else { continue };
         match mirror.nodes().get(&node) {
-            None => notes.name(Check::Arrangement, Some(node), "the log does not know it"),
+            None => notes.name(DoctorCheck::Arrangement, Some(node), "the log does not know it"),
             Some(place) => {
                 met += 1;
                 compare(patient, row, place, notes);
@@ -43,15 +43,19 @@ pub fn look(conn: &mut Conn, patient: &Patient, notes: &mut Notes) -> Result<(),
         let missing =
             mirror.nodes().keys().filter(|node| !patient.forest.rows.iter().any(|row| id(row) == Some(**node)));
         for node in missing {
-            notes.name(Check::Arrangement, Some(*node), "the log knows it, and it is not there");
+            notes.name(DoctorCheck::Arrangement, Some(*node), "the log knows it, and it is not there");
         }
     }
     Ok(())
 }
 
 /// The tree as the log tells it; none if the log itself is wrong.
-fn replay(conn: &mut Conn, patient: &Patient, notes: &mut Notes) -> Result<Option<Mirror>, StoreError> {
-    let (mut mirror, mut last) = (Mirror::default(), 0);
+fn replay(
+    conn: &mut Conn,
+    patient: &ExaminedSession,
+    notes: &mut FindingLog,
+) -> Result<Option<ReferenceTree>, StoreError> {
+    let (mut mirror, mut last) = (ReferenceTree::default(), 0);
     loop {
         let later = operations::table.filter(operations::session_n.eq(patient.n)).filter(operations::op.gt(last));
         let page: Vec<OperationRow> =
@@ -63,49 +67,49 @@ fn replay(conn: &mut Conn, patient: &Patient, notes: &mut Notes) -> Result<Optio
             last = row.op;
             let told = row.into_operation().map_err(|error| error.to_string());
             if let Err(message) = told.and_then(|operation| mirror.apply(&operation)) {
-                notes.name(Check::Log, None, message);
+                notes.name(DoctorCheck::Log, None, message);
                 return Ok(None);
             }
         }
     }
     if last != patient.op {
-        notes.name(Check::Log, None, format!("the log ends at {last}, and the session at {}", patient.op));
+        notes.name(DoctorCheck::Log, None, format!("the log ends at {last}, and the session at {}", patient.op));
         return Ok(None);
     }
     Ok(Some(mirror))
 }
 
-fn compare_stash(patient: &Patient, mirror: &Mirror, notes: &mut Notes) {
-    let read = |row: &FragmentFound| {
+fn compare_stash(patient: &ExaminedSession, mirror: &ReferenceTree, notes: &mut FindingLog) {
+    let read = |row: &FragmentCheckRow| {
         let (fragment, top) = (FragmentId::from_slice(&row.id)?, named_n(patient, Some(row.top_n))?);
-        Some((fragment, (top, Cut { fragment, name: row.name.clone(), since: Time(row.created) })))
+        Some((fragment, (top, FragmentInfo { fragment, name: row.name.clone(), since: Time(row.created) })))
     };
-    let stored: BTreeMap<FragmentId, (NodeId, Cut)> = patient.fragments.iter().filter_map(read).collect();
+    let stored: BTreeMap<FragmentId, (NodeId, FragmentInfo)> = patient.fragments.iter().filter_map(read).collect();
     let ids: BTreeSet<&FragmentId> = stored.keys().chain(mirror.fragments().keys()).collect();
     for id in ids.into_iter().filter(|id| stored.get(*id) != mirror.fragments().get(*id)) {
-        notes.name(Check::Arrangement, None, format!("the fragment {id} is not what the log tells"));
+        notes.name(DoctorCheck::Arrangement, None, format!("the fragment {id} is not what the log tells"));
     }
 }
 
-fn compare_labels(patient: &Patient, mirror: &Mirror, notes: &mut Notes) {
-    let mut stored: BTreeMap<String, Mark> = BTreeMap::new();
+fn compare_labels(patient: &ExaminedSession, mirror: &ReferenceTree, notes: &mut FindingLog) {
+    let mut stored: BTreeMap<String, LabelTarget> = BTreeMap::new();
     for (name, node_n, following) in &patient.labels {
         if let Some(node) = named_n(patient, Some(*node_n)) {
-            stored.insert(name.clone(), Mark { node, following: *following });
+            stored.insert(name.clone(), LabelTarget { node, following: *following });
         }
     }
     let names: BTreeSet<&String> = stored.keys().chain(mirror.labels().keys()).collect();
     for name in names.into_iter().filter(|name| stored.get(*name) != mirror.labels().get(*name)) {
-        notes.name(Check::Arrangement, None, format!("the label \"{name}\" is not where the log tells"));
+        notes.name(DoctorCheck::Arrangement, None, format!("the label \"{name}\" is not where the log tells"));
     }
 }
 
-fn named_n(patient: &Patient, n: Option<i64>) -> Option<NodeId> {
+fn named_n(patient: &ExaminedSession, n: Option<i64>) -> Option<NodeId> {
     n.and_then(|n| patient.forest.find(n)).and_then(|(_, row)| id(row))
 }
 
-fn compare(patient: &Patient, row: &NodeRow, place: &Place, notes: &mut Notes) {
-    let stored = Place {
+fn compare(patient: &ExaminedSession, row: &NodeRow, place: &ReferenceNode, notes: &mut FindingLog) {
+    let stored = ReferenceNode {
         parent: named_n(patient, row.parent_n),
         remembered: named_n(patient, row.remembered_n),
         is_hidden: row.is_hidden,
@@ -117,15 +121,15 @@ fn compare(patient: &Patient, row: &NodeRow, place: &Place, notes: &mut Notes) {
         revision: place.revision.map(|_| row.revision),
     };
     if stored != *place {
-        notes.name(Check::Arrangement, id(row), differing("the log", &told(&stored, place)));
+        notes.name(DoctorCheck::Arrangement, id(row), differing("the log", &told(&stored, place)));
     }
 }
 
 /// How a node is arranged, in words: as it is and as it must be.
-fn told(is: &Place, must: &Place) -> [(&'static str, String, String); 9] {
-    let both = |what, say: &dyn Fn(&Place) -> String| (what, say(is), say(must));
+fn told(is: &ReferenceNode, must: &ReferenceNode) -> [(&'static str, String, String); 9] {
+    let both = |what, say: &dyn Fn(&ReferenceNode) -> String| (what, say(is), say(must));
     let word = |holds: bool, yes: &str, no: &str| if holds { yes.to_owned() } else { no.to_owned() };
-    let fragment = |of: &Place| of.fragment.map_or_else(|| "none".to_owned(), |id| id.to_string());
+    let fragment = |of: &ReferenceNode| of.fragment.map_or_else(|| "none".to_owned(), |id| id.to_string());
     [
         both("parent", &|of| named(of.parent)),
         both("child last visited", &|of| named(of.remembered)),
@@ -139,7 +143,7 @@ fn told(is: &Place, must: &Place) -> [(&'static str, String, String); 9] {
     ]
 }
 
-fn fragment_of(patient: &Patient, n: i64) -> Option<FragmentId> {
+fn fragment_of(patient: &ExaminedSession, n: i64) -> Option<FragmentId> {
     patient.fragments.iter().find(|fragment| fragment.n == n).and_then(|fragment| FragmentId::from_slice(&fragment.id))
 }
 

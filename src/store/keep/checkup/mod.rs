@@ -7,7 +7,7 @@
 //! - `contents.rs`: what nodes point to is there, and is what its hash says
 //!
 //! Found is named; what is derived can be put right ([`Store::repair`]), facts and the log never are. To add a check: a word in
-//! [`Check`], a look in the file of its kind, a test in `tests/it/keep/doctor.rs` which damages a real file in that way.
+//! [`DoctorCheck`], a look in the file of its kind, a test in `tests/it/keep/doctor.rs` which damages a real file in that way.
 
 mod contents;
 mod log;
@@ -25,13 +25,13 @@ use crate::ids::{NodeId, SessionId};
 use crate::store::caches::Caches;
 use crate::store::conn::{self, Conn};
 use crate::store::error::{StoreError, WriteError};
-use crate::store::read::Reader;
+use crate::store::read::StoreReader;
 use crate::store::replies::is_generating;
 use crate::store::tables::{fragments, keyframes, labels, nodes, sessions, traces};
 use crate::store::tx::Tx;
-use crate::store::{Settings, Store, lock_database, lock_folder};
+use crate::store::{Store, StoreSettings, lock_database, lock_folder};
 
-use super::forest::Forest;
+use super::forest::SessionNodes;
 
 /// Repairs that one write makes.
 const PIECE: usize = 200;
@@ -39,7 +39,7 @@ const PIECE: usize = 200;
 /// What is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Check {
+pub enum DoctorCheck {
     /// The database file itself.
     File,
     /// Rows that point to rows.
@@ -87,9 +87,9 @@ pub enum Check {
 /// Something that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Finding {
+pub struct DoctorFinding {
     /// What was looked at.
-    pub check: Check,
+    pub check: DoctorCheck,
     /// One sentence.
     pub message: String,
     /// In which session.
@@ -102,23 +102,23 @@ pub struct Finding {
 
 /// A finding, and how it is put right if it is derived.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct RepairableFinding {
     /// What is wrong.
-    pub finding: Finding,
-    repair: Option<Repair>,
+    pub finding: DoctorFinding,
+    repair: Option<DoctorRepair>,
 }
 
-impl Found {
+impl RepairableFinding {
     /// Something that is wrong with the search index, which is made anew from the log.
     pub fn of_index(message: String, node: Option<NodeId>) -> Self {
-        let finding = Finding { check: Check::Index, message, session: None, node, is_derived: true };
+        let finding = DoctorFinding { check: DoctorCheck::Index, message, session: None, node, is_derived: true };
         Self { finding, repair: None }
     }
 }
 
 /// What follows from the path of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Derived {
+struct DerivedColumns {
     depth: i32,
     turn: i32,
     since_keyframe: i32,
@@ -127,27 +127,33 @@ struct Derived {
 
 /// How something derived is put right.
 #[derive(Debug, Clone, Copy)]
-enum Repair {
-    Derive { node_n: i64, derived: Derived },
+enum DoctorRepair {
+    Derive { node_n: i64, derived: DerivedColumns },
     Count { session_n: i64, nodes: i64, leaves: i64 },
     Forget { keyframe: i64 },
     LookInto { trace: i64 },
 }
 
 /// Where findings of one session go.
-struct Notes {
+struct FindingLog {
     session: Option<SessionId>,
-    found: Vec<Found>,
+    found: Vec<RepairableFinding>,
 }
 
-impl Notes {
-    fn note(&mut self, check: Check, node: Option<NodeId>, message: impl Into<String>, repair: Option<Repair>) {
+impl FindingLog {
+    fn note(
+        &mut self,
+        check: DoctorCheck,
+        node: Option<NodeId>,
+        message: impl Into<String>,
+        repair: Option<DoctorRepair>,
+    ) {
         let finding =
-            Finding { check, message: message.into(), session: self.session, node, is_derived: repair.is_some() };
-        self.found.push(Found { finding, repair });
+            DoctorFinding { check, message: message.into(), session: self.session, node, is_derived: repair.is_some() };
+        self.found.push(RepairableFinding { finding, repair });
     }
 
-    fn name(&mut self, check: Check, node: Option<NodeId>, message: impl Into<String>) {
+    fn name(&mut self, check: DoctorCheck, node: Option<NodeId>, message: impl Into<String>) {
         self.note(check, node, message, None);
     }
 }
@@ -167,7 +173,7 @@ pub fn counted(number: i64, word: &str) -> String {
 /// A row of the stash.
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = fragments)]
-struct FragmentFound {
+struct FragmentCheckRow {
     n: i64,
     id: Vec<u8>,
     name: Option<String>,
@@ -176,7 +182,7 @@ struct FragmentFound {
 }
 
 /// A session as the doctor looks at it.
-struct Patient {
+struct ExaminedSession {
     n: i64,
     root_n: i64,
     head_n: i64,
@@ -184,9 +190,9 @@ struct Patient {
     edits: i64,
     node_count: i64,
     leaf_count: i64,
-    fragments: Vec<FragmentFound>,
+    fragments: Vec<FragmentCheckRow>,
     labels: Vec<(String, i64, bool)>,
-    forest: Forest,
+    forest: SessionNodes,
 }
 
 /// Looks at one database.
@@ -214,16 +220,16 @@ impl Doctor {
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn file(&mut self) -> Result<Vec<Found>, StoreError> {
-        let mut notes = Notes { session: None, found: Vec::new() };
+    pub fn file(&mut self) -> Result<Vec<RepairableFinding>, StoreError> {
+        let mut notes = FindingLog { session: None, found: Vec::new() };
         for fault in conn::faults(&mut self.conn)? {
-            notes.name(Check::File, None, fault);
+            notes.name(DoctorCheck::File, None, fault);
         }
         for loose in conn::loose_rows(&mut self.conn)? {
-            let repair = (loose.table == "keyframes").then_some(Repair::Forget { keyframe: loose.n });
+            let repair = (loose.table == "keyframes").then_some(DoctorRepair::Forget { keyframe: loose.n });
             let message =
                 format!("row {} of {} belongs to a row of {} that is not there", loose.n, loose.table, loose.parent);
-            notes.note(Check::References, None, message, repair);
+            notes.note(DoctorCheck::References, None, message, repair);
         }
         Ok(notes.found)
     }
@@ -251,16 +257,16 @@ impl Doctor {
     ///
     /// # Errors
     /// The database cannot be read.
-    pub fn session(&mut self, n: i64) -> Result<Vec<Found>, StoreError> {
+    pub fn session(&mut self, n: i64) -> Result<Vec<RepairableFinding>, StoreError> {
         conn::begin_read(&mut self.conn)?;
         let found = self.look_at(n);
         conn::end_read(&mut self.conn);
         found
     }
 
-    fn look_at(&mut self, n: i64) -> Result<Vec<Found>, StoreError> {
-        type Row = (Vec<u8>, i64, i64, i64, i64, i64, i64);
-        let row: Option<Row> = sessions::table
+    fn look_at(&mut self, n: i64) -> Result<Vec<RepairableFinding>, StoreError> {
+        type SessionCheckColumns = (Vec<u8>, i64, i64, i64, i64, i64, i64);
+        let row: Option<SessionCheckColumns> = sessions::table
             .find(n)
             .select((
                 sessions::id,
@@ -275,13 +281,14 @@ impl Doctor {
             .optional()?;
         // It may have gone since it was listed.
         let Some((id, root_n, head_n, op, edits, node_count, leaf_count)) = row else { return Ok(Vec::new()) };
-        let mut notes = Notes { session: SessionId::from_slice(&id), found: Vec::new() };
-        let forest = Forest::read(&mut self.conn, n)?;
+        let mut notes = FindingLog { session: SessionId::from_slice(&id), found: Vec::new() };
+        let forest = SessionNodes::read(&mut self.conn, n)?;
         let stash = fragments::table.filter(fragments::session_n.eq(n)).order(fragments::n);
-        let fragments = stash.select(FragmentFound::as_select()).load(&mut self.conn)?;
+        let fragments = stash.select(FragmentCheckRow::as_select()).load(&mut self.conn)?;
         let named = labels::table.filter(labels::session_n.eq(n)).order(labels::name);
         let labels = named.select((labels::name, labels::node_n, labels::following)).load(&mut self.conn)?;
-        let patient = Patient { n, root_n, head_n, op, edits, node_count, leaf_count, fragments, labels, forest };
+        let patient =
+            ExaminedSession { n, root_n, head_n, op, edits, node_count, leaf_count, fragments, labels, forest };
         tree::look(&patient, &mut notes);
         log::look(&mut self.conn, &patient, &mut notes)?;
         contents::look_inside(&mut self.conn, &patient, &mut notes)?;
@@ -293,8 +300,8 @@ impl Doctor {
     ///
     /// # Errors
     /// The database cannot be read.
-    pub fn contents(&mut self) -> Result<Vec<Found>, StoreError> {
-        let mut notes = Notes { session: None, found: Vec::new() };
+    pub fn contents(&mut self) -> Result<Vec<RepairableFinding>, StoreError> {
+        let mut notes = FindingLog { session: None, found: Vec::new() };
         let hashes: HashSet<u64> = contents::look_at_blobs(&mut self.conn, &mut notes)?;
         contents::look_at_traces(&mut self.conn, &hashes, &mut notes)?;
         Ok(notes.found)
@@ -306,13 +313,13 @@ impl Doctor {
     /// The closure's own.
     pub fn read<T, E: From<StoreError>>(
         &mut self,
-        closure: impl FnOnce(&mut Reader<'_>) -> Result<T, E>,
+        closure: impl FnOnce(&mut StoreReader<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        Reader::new(&mut self.conn, &self.caches).snapshot(closure)
+        StoreReader::new(&mut self.conn, &self.caches).snapshot(closure)
     }
 }
 
-impl Settings {
+impl StoreSettings {
     /// Whether a server, or another command that writes, has the database open.
     ///
     /// # Errors
@@ -332,8 +339,8 @@ impl Store {
     ///
     /// # Errors
     /// The database fails.
-    pub async fn repair(&self, found: &[Found]) -> Result<usize, WriteError> {
-        let repairs: Vec<Repair> = found.iter().filter_map(|found| found.repair).collect();
+    pub async fn repair(&self, found: &[RepairableFinding]) -> Result<usize, WriteError> {
+        let repairs: Vec<DoctorRepair> = found.iter().filter_map(|found| found.repair).collect();
         for piece in repairs.chunks(PIECE) {
             let piece = piece.to_vec();
             self.write(move |tx| piece.iter().try_for_each(|repair| tx.put_right(*repair))).await?;
@@ -344,11 +351,11 @@ impl Store {
 }
 
 impl Tx<'_> {
-    fn put_right(&mut self, repair: Repair) -> Result<(), WriteError> {
+    fn put_right(&mut self, repair: DoctorRepair) -> Result<(), WriteError> {
         self.memory.forget();
         Ok(self.run(|conn| {
             match repair {
-                Repair::Derive { node_n, derived } => diesel::update(nodes::table.find(node_n))
+                DoctorRepair::Derive { node_n, derived } => diesel::update(nodes::table.find(node_n))
                     .set((
                         nodes::depth.eq(derived.depth),
                         nodes::turn.eq(derived.turn),
@@ -356,11 +363,11 @@ impl Tx<'_> {
                         nodes::rules_n.eq(derived.rules_n),
                     ))
                     .execute(conn),
-                Repair::Count { session_n, nodes, leaves } => diesel::update(sessions::table.find(session_n))
+                DoctorRepair::Count { session_n, nodes, leaves } => diesel::update(sessions::table.find(session_n))
                     .set((sessions::node_count.eq(nodes), sessions::leaf_count.eq(leaves)))
                     .execute(conn),
-                Repair::Forget { keyframe } => diesel::delete(keyframes::table.find(keyframe)).execute(conn),
-                Repair::LookInto { trace } => {
+                DoctorRepair::Forget { keyframe } => diesel::delete(keyframes::table.find(keyframe)).execute(conn),
+                DoctorRepair::LookInto { trace } => {
                     diesel::update(traces::table.find(trace)).set(traces::base_n.eq(None::<i64>)).execute(conn)
                 }
             }?;

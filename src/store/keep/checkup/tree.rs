@@ -3,14 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::ids::NodeId;
-use crate::store::keep::forest::Forest;
+use crate::store::keep::forest::SessionNodes;
 use crate::store::rows::NodeRow;
 use crate::tree::{Kind, Role, Status};
 
-use super::{Check, Derived, Notes, Patient, Repair, differing};
+use super::{DerivedColumns, DoctorCheck, DoctorRepair, ExaminedSession, FindingLog, differing};
 
 /// Looks at the shape of a tree.
-pub fn look(patient: &Patient, notes: &mut Notes) {
+pub fn look(patient: &ExaminedSession, notes: &mut FindingLog) {
     roots(patient, notes);
     parents(&patient.forest, notes);
     derived(&patient.forest, notes);
@@ -19,12 +19,12 @@ pub fn look(patient: &Patient, notes: &mut Notes) {
     fragments(patient, notes);
     for (name, node_n, _) in &patient.labels {
         if patient.forest.find(*node_n).is_none() {
-            notes.name(Check::Label, None, format!("the label \"{name}\" is on no node of its session"));
+            notes.name(DoctorCheck::Label, None, format!("the label \"{name}\" is on no node of its session"));
         }
     }
     for row in &patient.forest.rows {
         if row.remembered_n.is_some_and(|n| patient.forest.find(n).is_none()) {
-            notes.name(Check::Remembered, id(row), "it remembers a child that is not in its session");
+            notes.name(DoctorCheck::Remembered, id(row), "it remembers a child that is not in its session");
         }
     }
 }
@@ -34,31 +34,31 @@ pub fn id(row: &NodeRow) -> Option<NodeId> {
     NodeId::from_slice(row.id.bytes())
 }
 
-fn roots(patient: &Patient, notes: &mut Notes) {
+fn roots(patient: &ExaminedSession, notes: &mut FindingLog) {
     let tops: Vec<&NodeRow> = patient.forest.rows.iter().filter(|row| row.parent_n.is_none()).collect();
     if !tops.iter().any(|row| row.n == patient.root_n) {
-        notes.name(Check::Root, None, "its root is not there, or has a parent");
+        notes.name(DoctorCheck::Root, None, "its root is not there, or has a parent");
     }
     for row in tops {
         if row.n != patient.root_n {
-            notes.name(Check::Root, id(row), "it has no parent and is not the root");
+            notes.name(DoctorCheck::Root, id(row), "it has no parent and is not the root");
         } else if row.kind != Kind::Root.code() || row.role != Role::System.code() {
-            notes.name(Check::Root, id(row), "it is the root, and says that it is something else");
+            notes.name(DoctorCheck::Root, id(row), "it is the root, and says that it is something else");
         }
     }
 }
 
 /// Parents that are not there, and circles. What is below them is not named: it has its parent.
-fn parents(forest: &Forest, notes: &mut Notes) {
+fn parents(forest: &SessionNodes, notes: &mut FindingLog) {
     let mut known: HashSet<i64> = forest.order.iter().filter_map(|at| forest.rows.get(*at)).map(|row| row.n).collect();
     for row in forest.rows.iter().filter(|row| row.parent_n.is_some_and(|n| forest.find(n).is_none())) {
-        notes.name(Check::Parent, id(row), "its parent is not in its session");
+        notes.name(DoctorCheck::Parent, id(row), "its parent is not in its session");
     }
     for row in &forest.rows {
         let (mut way, mut next) = (HashSet::new(), Some(row));
         while let Some(row) = next.filter(|row| !known.contains(&row.n)) {
             if !way.insert(row.n) {
-                notes.name(Check::Cycle, id(row), "it stands below itself");
+                notes.name(DoctorCheck::Cycle, id(row), "it stands below itself");
                 break;
             }
             next = row.parent_n.and_then(|n| forest.find(n)).map(|(_, row)| row);
@@ -68,14 +68,14 @@ fn parents(forest: &Forest, notes: &mut Notes) {
 }
 
 /// What follows from the path is computed from the top, not from the row above: one wrong row is one finding.
-fn derived(forest: &Forest, notes: &mut Notes) {
-    let none = Derived { depth: -1, turn: 0, since_keyframe: 0, rules_n: None };
+fn derived(forest: &SessionNodes, notes: &mut FindingLog) {
+    let none = DerivedColumns { depth: -1, turn: 0, since_keyframe: 0, rules_n: None };
     let mut all = vec![none; forest.rows.len()];
     for (at, row, parent) in forest.walk() {
         let above = parent.and_then(|(at, _)| all.get(at)).copied().unwrap_or(none);
         let speaks =
             row.role != Role::Assistant.code() && row.kind != Kind::Change.code() && row.kind != Kind::Root.code();
-        let expected = Derived {
+        let expected = DerivedColumns {
             depth: above.depth + 1,
             turn: above.turn + i32::from(speaks),
             // Where keyframes were cut is a choice of that moment.
@@ -85,18 +85,27 @@ fn derived(forest: &Forest, notes: &mut Notes) {
         if let Some(own) = all.get_mut(at) {
             *own = expected;
         }
-        let stored =
-            Derived { depth: row.depth, turn: row.turn, since_keyframe: row.since_keyframe, rules_n: row.rules_n };
+        let stored = DerivedColumns {
+            depth: row.depth,
+            turn: row.turn,
+            since_keyframe: row.since_keyframe,
+            rules_n: row.rules_n,
+        };
         if stored != expected {
             let message = differing("its path", &told(&stored, &expected));
-            notes.note(Check::Derived, id(row), message, Some(Repair::Derive { node_n: row.n, derived: expected }));
+            notes.note(
+                DoctorCheck::Derived,
+                id(row),
+                message,
+                Some(DoctorRepair::Derive { node_n: row.n, derived: expected }),
+            );
         }
     }
 }
 
 /// What follows from a path, in words: as it is and as it must be.
-fn told(is: &Derived, must: &Derived) -> [(&'static str, String, String); 4] {
-    let rules = |of: &Derived| of.rules_n.map_or_else(|| "none".to_owned(), |n| format!("those of blob {n}"));
+fn told(is: &DerivedColumns, must: &DerivedColumns) -> [(&'static str, String, String); 4] {
+    let rules = |of: &DerivedColumns| of.rules_n.map_or_else(|| "none".to_owned(), |n| format!("those of blob {n}"));
     [
         ("depth", is.depth.to_string(), must.depth.to_string()),
         ("turn", is.turn.to_string(), must.turn.to_string()),
@@ -105,40 +114,42 @@ fn told(is: &Derived, must: &Derived) -> [(&'static str, String, String); 4] {
     ]
 }
 
-fn head(patient: &Patient, notes: &mut Notes) {
+fn head(patient: &ExaminedSession, notes: &mut FindingLog) {
     match patient.forest.find(patient.head_n) {
-        None => notes.name(Check::Head, None, "HEAD is not in its session"),
-        Some((_, row)) if row.is_hidden => notes.name(Check::Head, id(row), "HEAD was taken out of the tree"),
+        None => notes.name(DoctorCheck::Head, None, "HEAD is not in its session"),
+        Some((_, row)) if row.is_hidden => notes.name(DoctorCheck::Head, id(row), "HEAD was taken out of the tree"),
         Some((_, row)) if row.status == Status::Generating.code() => {
-            notes.name(Check::Head, id(row), "HEAD is still being written");
+            notes.name(DoctorCheck::Head, id(row), "HEAD is still being written");
         }
         Some(_) => {}
     }
 }
 
 /// A fragment has its top, and all that lies in it hangs together below that, out of the tree.
-fn fragments(patient: &Patient, notes: &mut Notes) {
+fn fragments(patient: &ExaminedSession, notes: &mut FindingLog) {
     let tops: HashMap<i64, i64> = patient.fragments.iter().map(|fragment| (fragment.n, fragment.top_n)).collect();
     for fragment in &patient.fragments {
         if patient.forest.find(fragment.top_n).is_none_or(|(_, row)| row.fragment_n != Some(fragment.n)) {
-            notes.name(Check::Fragment, None, format!("fragment {} does not have its top", fragment.n));
+            notes.name(DoctorCheck::Fragment, None, format!("fragment {} does not have its top", fragment.n));
         }
     }
     for row in &patient.forest.rows {
         let Some(fragment_n) = row.fragment_n else { continue };
         let above = row.parent_n.and_then(|n| patient.forest.find(n)).and_then(|(_, parent)| parent.fragment_n);
         match tops.get(&fragment_n) {
-            None => notes.name(Check::Fragment, id(row), "it lies in a fragment that is not there"),
-            Some(_) if !row.is_hidden => notes.name(Check::Fragment, id(row), "it lies in a fragment and in the tree"),
+            None => notes.name(DoctorCheck::Fragment, id(row), "it lies in a fragment that is not there"),
+            Some(_) if !row.is_hidden => {
+                notes.name(DoctorCheck::Fragment, id(row), "it lies in a fragment and in the tree")
+            }
             Some(top_n) if *top_n != row.n && above != Some(fragment_n) => {
-                notes.name(Check::Fragment, id(row), "it lies in a fragment without hanging below its top");
+                notes.name(DoctorCheck::Fragment, id(row), "it lies in a fragment without hanging below its top");
             }
             Some(_) => {}
         }
     }
 }
 
-fn counts(patient: &Patient, notes: &mut Notes) {
+fn counts(patient: &ExaminedSession, notes: &mut FindingLog) {
     let shown = || patient.forest.rows.iter().filter(|row| !row.is_hidden);
     let above: HashSet<i64> = shown().filter_map(|row| row.parent_n).collect();
     let count = |rows: usize| i64::try_from(rows).unwrap_or(i64::MAX);
@@ -151,6 +162,11 @@ fn counts(patient: &Patient, notes: &mut Notes) {
             ("number of ends", leaf_count.to_string(), leaves.to_string()),
         ];
         let message = differing("count", &counts);
-        notes.note(Check::Counts, None, message, Some(Repair::Count { session_n: patient.n, nodes, leaves }));
+        notes.note(
+            DoctorCheck::Counts,
+            None,
+            message,
+            Some(DoctorRepair::Count { session_n: patient.n, nodes, leaves }),
+        );
     }
 }

@@ -8,20 +8,20 @@ use diesel::prelude::*;
 
 use crate::store::conn::Conn;
 use crate::store::error::StoreError;
-use crate::store::keep::forest::Forest;
+use crate::store::keep::forest::SessionNodes;
 use crate::store::rows::NodeRow;
 use crate::store::tables::{keyframes, nodes};
 use crate::store::{rules, worlds};
-use crate::world::{Rules, World, fold};
+use crate::world::{SchemaSet, World, fold};
 
 use super::tree::id;
-use super::{Check, Notes, Patient, Repair};
+use super::{DoctorCheck, DoctorRepair, ExaminedSession, FindingLog};
 
 /// Worlds that are remembered besides those of right keyframes.
 const REMEMBERED: usize = 64;
 
 /// Looks at every keyframe of a session that somebody could read.
-pub fn look(conn: &mut Conn, patient: &Patient, notes: &mut Notes) -> Result<(), StoreError> {
+pub fn look(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingLog) -> Result<(), StoreError> {
     let forest = &patient.forest;
     let kept: HashMap<i64, i64> = keyframes::table
         .inner_join(nodes::table.on(nodes::n.eq(keyframes::node_n)))
@@ -32,7 +32,7 @@ pub fn look(conn: &mut Conn, patient: &Patient, notes: &mut Notes) -> Result<(),
         .collect();
     let last_edits = forest.last_edits(conn, patient.n)?;
     let mut folds =
-        Folds { forest, right: vec![false; forest.rows.len()], known: HashMap::new(), rules: HashMap::new() };
+        FoldCache { forest, right: vec![false; forest.rows.len()], known: HashMap::new(), rules: HashMap::new() };
     for (at, row, _) in forest.walk() {
         let Some(cut_under) = kept.get(&row.n).copied() else { continue };
         let is_outdated = last_edits.get(at).is_some_and(|edit| *edit > cut_under);
@@ -57,7 +57,12 @@ pub fn look(conn: &mut Conn, patient: &Patient, notes: &mut Notes) -> Result<(),
             continue;
         }
         let why = if stored.is_none() { "cannot be read" } else { "is not equal to the fold" };
-        notes.note(Check::Keyframe, id(row), format!("its keyframe {why}"), Some(Repair::Forget { keyframe: row.n }));
+        notes.note(
+            DoctorCheck::Keyframe,
+            id(row),
+            format!("its keyframe {why}"),
+            Some(DoctorRepair::Forget { keyframe: row.n }),
+        );
         folds.remember(at, world);
     }
     Ok(())
@@ -69,16 +74,16 @@ fn read(conn: &mut Conn, node_n: i64) -> Result<Option<World>, StoreError> {
 }
 
 /// Folding along the paths of one session.
-struct Folds<'a> {
-    forest: &'a Forest,
+struct FoldCache<'a> {
+    forest: &'a SessionNodes,
     /// Where a keyframe was found right.
     right: Vec<bool>,
     /// Worlds where one was not.
     known: HashMap<usize, Arc<World>>,
-    rules: HashMap<i64, Rules>,
+    rules: HashMap<i64, SchemaSet>,
 }
 
-impl Folds<'_> {
+impl FoldCache<'_> {
     /// The world at a node by the operations above and at it.
     fn world(&mut self, conn: &mut Conn, at: usize) -> Result<Arc<World>, StoreError> {
         let (mut way, mut base, mut next) = (Vec::new(), None, Some(at));
@@ -115,8 +120,8 @@ impl Folds<'_> {
         self.known.insert(at, world);
     }
 
-    fn rules(&mut self, conn: &mut Conn, rules_n: Option<i64>) -> Result<Rules, StoreError> {
-        let Some(n) = rules_n else { return Ok(Rules::default()) };
+    fn rules(&mut self, conn: &mut Conn, rules_n: Option<i64>) -> Result<SchemaSet, StoreError> {
+        let Some(n) = rules_n else { return Ok(SchemaSet::default()) };
         if let Some(rules) = self.rules.get(&n) {
             return Ok(rules.clone());
         }

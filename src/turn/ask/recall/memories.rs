@@ -9,7 +9,7 @@ use crate::config;
 use crate::ids::{NodeId, SessionId, UserId};
 use crate::prompt::{lore, recall};
 use crate::provider::Embedder;
-use crate::store::{Reader, Show, Store, StoreError};
+use crate::store::{PathFilter, Store, StoreError, StoreReader};
 
 /// A last word that is shorter says too little for a vector: what was said before it is put in front.
 const SHORT: usize = 24;
@@ -19,8 +19,8 @@ const KEPT: usize = 64;
 const REST_MS: u64 = 15_000;
 
 /// Who asks for vectors of questions.
-pub struct Memories {
-    settings: config::Recall,
+pub struct QueryEmbedder {
+    settings: config::RecallConfig,
     pub(super) embedder: Option<Embedder>,
     kept: Mutex<VecDeque<(blake3::Hash, Arc<[f32]>)>>,
     /// When the model failed last, and why.
@@ -29,34 +29,34 @@ pub struct Memories {
 
 /// What a prompt may recall by.
 #[derive(Debug, Clone, Default)]
-pub struct Cue {
-    pub(super) settings: config::Recall,
+pub struct PromptRecallQuery {
+    pub(super) settings: config::RecallConfig,
     /// The model and the vector of what was said last.
     pub(super) vector: Option<(String, Arc<[f32]>)>,
     /// Why there is none.
     pub(super) problem: Option<String>,
     /// What entries of lorebooks are found by.
-    pub lore: Meaning,
+    pub lore: QueryVector,
 }
 
 /// What was said last, as a vector.
 #[derive(Debug, Clone, Default)]
-pub struct Meaning {
+pub struct QueryVector {
     /// The model and the vector.
     pub vector: Option<(String, Arc<[f32]>)>,
     /// Why there is none.
     pub problem: Option<String>,
 }
 
-impl Cue {
+impl PromptRecallQuery {
     /// Of a text so many characters have a vector.
     pub const fn chars(&self) -> usize {
         self.settings.chars
     }
 }
 
-impl Memories {
-    pub fn new(settings: config::Recall, embedder: Option<Embedder>) -> Self {
+impl QueryEmbedder {
+    pub fn new(settings: config::RecallConfig, embedder: Option<Embedder>) -> Self {
         Self { settings, embedder, kept: Mutex::default(), failed: Mutex::default() }
     }
 
@@ -67,9 +67,9 @@ impl Memories {
         now: Time,
         (caller, session, leaf): (UserId, SessionId, NodeId),
         content: Option<&str>,
-    ) -> Cue {
+    ) -> PromptRecallQuery {
         let Some(embedder) = &self.embedder else { return self.by_words() };
-        let read = move |reader: &mut Reader<'_>| {
+        let read = move |reader: &mut StoreReader<'_>| {
             let Some(held) = reader.session(caller, session)? else { return Ok(None) };
             let lore = lore_messages(reader, caller)?;
             let least = if held.session.recall.is_on { 2 } else { 0 };
@@ -77,7 +77,7 @@ impl Memories {
             let most = least.max(lore.saturating_mul(2));
             let page = match most {
                 0 => return Ok(None),
-                most => reader.page(&held, leaf, None, i64::try_from(most).unwrap_or(i64::MAX), Show::Enabled)?,
+                most => reader.page(&held, leaf, None, i64::try_from(most).unwrap_or(i64::MAX), PathFilter::Enabled)?,
             };
             let said = page.nodes.into_iter().map(|placed| (placed.node.is_sent(), placed.node.content));
             Ok(Some((least, lore, said.collect::<Vec<(bool, String)>>())))
@@ -95,7 +95,7 @@ impl Memories {
                     0 => self.by_words(),
                     _ => self.with_vector(store, now, embedder, question(&last)).await,
                 };
-                Cue { lore, ..cue }
+                PromptRecallQuery { lore, ..cue }
             }
             // Nothing is recalled there, or the prompt will hear of what failed.
             Ok(None) | Err(_) => self.by_words(),
@@ -103,26 +103,32 @@ impl Memories {
     }
 
     /// What entries of lorebooks are found by in a text that nobody said anywhere.
-    pub async fn ask_lore(&self, store: &Store, now: Time, caller: UserId, text: &str) -> Cue {
-        let read = move |reader: &mut Reader<'_>| lore_messages(reader, caller);
+    pub async fn ask_lore(&self, store: &Store, now: Time, caller: UserId, text: &str) -> PromptRecallQuery {
+        let read = move |reader: &mut StoreReader<'_>| lore_messages(reader, caller);
         let is_asked = store.read::<_, StoreError, _>(read).await.is_ok_and(|messages| messages > 0);
-        let lore = if is_asked { self.meaning(store, now, text).await } else { Meaning::default() };
-        Cue { lore, ..self.by_words() }
+        let lore = if is_asked { self.meaning(store, now, text).await } else { QueryVector::default() };
+        PromptRecallQuery { lore, ..self.by_words() }
     }
 
     /// The vector of what was said last, for entries of lorebooks.
-    async fn meaning(&self, store: &Store, now: Time, said: &str) -> Meaning {
-        let Some(embedder) = self.embedder.as_ref().filter(|_| !said.is_empty()) else { return Meaning::default() };
-        let Cue { vector, problem, .. } = self.with_vector(store, now, embedder, said.to_owned()).await;
-        Meaning { vector, problem }
+    async fn meaning(&self, store: &Store, now: Time, said: &str) -> QueryVector {
+        let Some(embedder) = self.embedder.as_ref().filter(|_| !said.is_empty()) else { return QueryVector::default() };
+        let PromptRecallQuery { vector, problem, .. } = self.with_vector(store, now, embedder, said.to_owned()).await;
+        QueryVector { vector, problem }
     }
 
-    pub(super) fn by_words(&self) -> Cue {
-        Cue { settings: self.settings.clone(), ..Cue::default() }
+    pub(super) fn by_words(&self) -> PromptRecallQuery {
+        PromptRecallQuery { settings: self.settings.clone(), ..PromptRecallQuery::default() }
     }
 
     /// Waits for the vector of a question, and not for long.
-    pub(super) async fn with_vector(&self, store: &Store, now: Time, embedder: &Embedder, question: String) -> Cue {
+    pub(super) async fn with_vector(
+        &self,
+        store: &Store,
+        now: Time,
+        embedder: &Embedder,
+        question: String,
+    ) -> PromptRecallQuery {
         if question.trim().is_empty() {
             return self.by_words();
         }
@@ -137,7 +143,7 @@ impl Memories {
             Ok(_) => (None, Some(format!("the vectors of {model} are of another size than they were"))),
             Err(problem) => (None, Some(problem)),
         };
-        Cue { vector, problem, ..self.by_words() }
+        PromptRecallQuery { vector, problem, ..self.by_words() }
     }
 
     async fn vector(&self, now: Time, embedder: &Embedder, question: &str) -> Result<Arc<[f32]>, String> {
@@ -186,11 +192,11 @@ impl Memories {
 }
 
 /// How many messages entries of lorebooks have to fit; 0 where none may be found so.
-fn lore_messages(reader: &mut Reader<'_>, owner: UserId) -> Result<usize, StoreError> {
+fn lore_messages(reader: &mut StoreReader<'_>, owner: UserId) -> Result<usize, StoreError> {
     if !reader.has_lore_texts(owner)? {
         return Ok(0);
     }
-    let similar = lore::Settings::from_kept(reader.lore_settings(owner)?).similar;
+    let similar = lore::WorldInfoSettings::from_kept(reader.lore_settings(owner)?).similar;
     Ok(if similar.entries > 0 { similar.messages } else { 0 })
 }
 

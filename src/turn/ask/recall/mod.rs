@@ -2,28 +2,28 @@
 //! the history was cut, on this timeline and no other, and documents of the collections that the session looks through.
 //!
 //! Words are always looked at; vectors where a model of embeddings is set and has made some. The vector of what was
-//! said last is made before the prompt is ([`Memories::ask`]), because that is read in one go; a model that does not
+//! said last is made before the prompt is ([`QueryEmbedder::ask`]), because that is read in one go; a model that does not
 //! answer in time costs the vectors of one prompt and nothing else, and the trace says so.
 use serde_json::{Value, json};
 
 use crate::clock::Time;
 use crate::ids::UserId;
-use crate::prompt::preset::{Piece, Said};
-use crate::prompt::recall::{self, Memory};
-use crate::prompt::{Cast, Line, Measure, Sent};
-use crate::search::Terms;
-use crate::store::{Document, Placed, Reader, Store, StoreError};
+use crate::prompt::preset::{HistoryMessage, TracePiece};
+use crate::prompt::recall::{self, RecalledText};
+use crate::prompt::{OutgoingMessage, PromptCast, PromptLine, TokenMeasure};
+use crate::search::TermAnalyzer;
+use crate::store::{Store, StoreError, StoreReader, StoredDocument, StoredNode};
 use crate::tree::{Node, Role};
 
 use super::fill;
-use super::scripted::Scripted;
-use crate::turn::scene::Scene;
+use super::scripted::PromptScripts;
+use crate::turn::scene::TurnSnapshot;
 
 mod memories;
 mod pool;
 
-pub use memories::{Cue, Memories};
-use pool::{Pool, Ranked, Text};
+pub use memories::{PromptRecallQuery, QueryEmbedder};
+use pool::{RankedRecall, RecallItem, RecallPool};
 
 /// What was said before the last word weighs less.
 const BEFORE: f32 = 0.3;
@@ -34,7 +34,7 @@ pub const SLOT: &str = "memories";
 
 /// What is recalled.
 #[derive(Debug, Clone, Default)]
-pub struct Recalled {
+pub struct RecallBlock {
     text: String,
     /// Tokens that it takes.
     pub tokens: usize,
@@ -44,9 +44,9 @@ pub struct Recalled {
 
 /// A document that was found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FoundDocument {
+pub struct RankedDocument {
     /// The document.
-    pub document: Document,
+    pub document: StoredDocument,
     /// How good it is, by all that was looked at together; only good for comparing.
     pub score: f32,
     /// How near its vector is, from -1 to 1; `None` where it was not found by that.
@@ -55,14 +55,14 @@ pub struct FoundDocument {
 
 /// The documents that were found, the best first, and why vectors did not count.
 #[derive(Debug, Clone, Default)]
-pub struct FoundDocuments {
+pub struct RankedDocuments {
     /// The documents.
-    pub items: Vec<FoundDocument>,
+    pub items: Vec<RankedDocument>,
     /// Why vectors did not count, where they should have.
     pub problem: Option<String>,
 }
 
-impl Memories {
+impl QueryEmbedder {
     /// The best of the caller's documents in these collections for a question.
     pub async fn documents(
         &self,
@@ -72,30 +72,30 @@ impl Memories {
         collections: Vec<String>,
         asked: String,
         most: usize,
-    ) -> Result<FoundDocuments, StoreError> {
+    ) -> Result<RankedDocuments, StoreError> {
         let by = match &self.embedder {
             Some(embedder) => self.with_vector(store, now, embedder, asked.clone()).await,
             None => self.by_words(),
         };
-        let look = move |reader: &mut Reader<'_>| {
-            let mut pool = Pool::new([(asked.as_str(), 1.0)]);
+        let look = move |reader: &mut StoreReader<'_>| {
+            let mut pool = RecallPool::new([(asked.as_str(), 1.0)]);
             pool.documents(reader, caller, &collections)?;
             let problem = by.problem.clone();
             let mut items = Vec::new();
             for one in pool.ranked(reader, &by)?.into_iter().take(most) {
                 let Some(n) = pool.texts.get(one.at).map(|text| text.n) else { continue };
                 if let Some(document) = reader.document_in_row(caller, n)? {
-                    items.push(FoundDocument { document, score: one.score, similarity: one.similarity });
+                    items.push(RankedDocument { document, score: one.score, similarity: one.similarity });
                 }
             }
-            Ok(FoundDocuments { items, problem })
+            Ok(RankedDocuments { items, problem })
         };
         store.read(look).await
     }
 }
 
 /// Tokens of a prompt that are kept free for what is recalled.
-pub fn room(scene: &Scene, cue: &Cue, prompt: usize) -> usize {
+pub fn room(scene: &TurnSnapshot, cue: &PromptRecallQuery, prompt: usize) -> usize {
     if scene.session().recall.is_on { prompt.saturating_mul(cue.settings.share) / 100 } else { 0 }
 }
 
@@ -105,21 +105,21 @@ pub fn room(scene: &Scene, cue: &Cue, prompt: usize) -> usize {
 /// # Errors
 /// The database fails.
 pub(in crate::turn) fn recalled(
-    reader: &mut Reader<'_>,
-    scene: &Scene,
-    cue: &Cue,
-    (room, measure): (usize, &Measure),
-    (placed, lines, first): (&[Placed], &[Line], usize),
+    reader: &mut StoreReader<'_>,
+    scene: &TurnSnapshot,
+    cue: &PromptRecallQuery,
+    (room, measure): (usize, &TokenMeasure),
+    (placed, lines, first): (&[StoredNode], &[PromptLine], usize),
     hide_tags: &[String],
-    scripted: &mut Scripted<'_, '_>,
-) -> Result<Recalled, StoreError> {
+    scripted: &mut PromptScripts<'_, '_>,
+) -> Result<RecallBlock, StoreError> {
     if room == 0 {
-        return Ok(Recalled::default());
+        return Ok(RecallBlock::default());
     }
     let mut newest_first = lines.iter().rev().map(|line| line.text.as_str());
     let last = newest_first.next().map(|text| (text, 1.0));
     let before = newest_first.next().map(|text| (text, BEFORE));
-    let mut pool = Pool::new(last.into_iter().chain(before));
+    let mut pool = RecallPool::new(last.into_iter().chain(before));
     let chars = cue.settings.chars;
     pool.seen.extend(lines.iter().skip(first).map(|line| recall::hash(&line.text, chars)));
     if let Some(cut) = first.checked_sub(1).and_then(|at| placed.get(at)).filter(|cut| cut.n != 0) {
@@ -132,28 +132,28 @@ pub(in crate::turn) fn recalled(
 
 /// The best of a pool that there is room for, the oldest first, documents before all.
 fn chosen(
-    reader: &mut Reader<'_>,
-    scene: &Scene,
-    cue: &Cue,
-    (room, measure): (usize, &Measure),
-    pool: &Pool,
+    reader: &mut StoreReader<'_>,
+    scene: &TurnSnapshot,
+    cue: &PromptRecallQuery,
+    (room, measure): (usize, &TokenMeasure),
+    pool: &RecallPool,
     hide_tags: &[String],
-    scripted: &mut Scripted<'_, '_>,
-) -> Result<Recalled, StoreError> {
+    scripted: &mut PromptScripts<'_, '_>,
+) -> Result<RecallBlock, StoreError> {
     let mut left = room.saturating_sub(recall::frame(measure));
-    let (mut chosen, mut terms) = (Vec::new(), Terms::default());
+    let (mut chosen, mut terms) = (Vec::new(), TermAnalyzer::default());
     for one in pool.ranked(reader, cue)? {
         if chosen.len() >= cue.settings.texts || left < LEAST {
             break;
         }
         let Some(text) = pool.texts.get(one.at) else { continue };
         let Some(told) = told(reader, scene, *text, hide_tags)? else { continue };
-        let frame = Memory { whose: told.whose.clone(), text: String::new() }.told();
+        let frame = RecalledText { whose: told.whose.clone(), text: String::new() }.told();
         let most = (room / 2).min(left).saturating_sub(measure.message(&frame));
         if most < LEAST / 2 {
             continue;
         }
-        let Told { name, whose, content, of } = told;
+        let RecallEntry { name, whose, content, of } = told;
         let content = match of {
             Some((node, said)) => sent(reader, scene, scripted, (&node, said), text.depth)?,
             None => content,
@@ -163,7 +163,7 @@ fn chosen(
         }
         let terms = std::cell::RefCell::new(&mut terms);
         let text = recall::excerpt(&content, most, measure, |piece| pool.weigh(&mut terms.borrow_mut(), piece));
-        let memory = Memory { whose, text };
+        let memory = RecalledText { whose, text };
         let tokens = measure.message(&memory.told());
         if tokens <= left {
             left -= tokens;
@@ -172,7 +172,7 @@ fn chosen(
     }
     // The pool has the newest message first, and documents after all messages.
     chosen.sort_by_key(|(one, ..)| std::cmp::Reverse(one.at));
-    let tell = |(one, Name { kind, id }, _, tokens): &(Ranked, Name, Memory, usize)| json!({*kind: id, "score": one.score, "words": one.words, "similarity": one.similarity, "tokens": tokens});
+    let tell = |(one, RecallSource { kind, id }, _, tokens): &(RankedRecall, RecallSource, RecalledText, usize)| json!({*kind: id, "score": one.score, "words": one.words, "similarity": one.similarity, "tokens": tokens});
     let by = if cue.vector.is_some() { json!(["words", "vectors"]) } else { json!(["words"]) };
     let texts: Vec<Value> = chosen.iter().map(tell).collect();
     let mut told = json!({"by": by, "looked": pool.texts.len(), "texts": texts});
@@ -181,31 +181,36 @@ fn chosen(
     }
     let text = recall::block(&chosen.into_iter().map(|(_, _, memory, _)| memory).collect::<Vec<_>>());
     let tokens = if text.is_empty() { 0 } else { measure.message(&text) };
-    Ok(Recalled { text, tokens, told })
+    Ok(RecallBlock { text, tokens, told })
 }
 
 /// What names a text in a trace.
-struct Name {
+struct RecallSource {
     kind: &'static str,
     id: String,
 }
 
 /// A text as it is told.
-struct Told {
-    name: Name,
+struct RecallEntry {
+    name: RecallSource,
     /// Who said it, or where it is written.
     whose: String,
     /// Of a document, what it says.
     content: String,
     /// Of a message, where it is and what scripts are given of it.
-    of: Option<(Node, Said)>,
+    of: Option<(Node, HistoryMessage)>,
 }
 
-fn told(reader: &mut Reader<'_>, scene: &Scene, text: Text, hide_tags: &[String]) -> Result<Option<Told>, StoreError> {
+fn told(
+    reader: &mut StoreReader<'_>,
+    scene: &TurnSnapshot,
+    text: RecallItem,
+    hide_tags: &[String],
+) -> Result<Option<RecallEntry>, StoreError> {
     if text.is_document {
         let document = reader.document_in_row(scene.session().owner, text.n)?;
-        return Ok(document.map(|one| Told {
-            name: Name { kind: "documentId", id: one.id.to_string() },
+        return Ok(document.map(|one| RecallEntry {
+            name: RecallSource { kind: "documentId", id: one.id.to_string() },
             whose: one.collection,
             content: one.content,
             of: None,
@@ -214,46 +219,46 @@ fn told(reader: &mut Reader<'_>, scene: &Scene, text: Text, hide_tags: &[String]
     let placed = reader.placed(&scene.held, &[text.n])?.pop();
     Ok(placed.map(|placed| {
         let line = super::trace::line(&placed.node, hide_tags);
-        let name = Name { kind: "nodeId", id: placed.node.id.to_string() };
+        let name = RecallSource { kind: "nodeId", id: placed.node.id.to_string() };
         let said = said(line, &scene.cast);
-        Told { name, whose: said.name.clone(), content: String::new(), of: Some((placed.node, said)) }
+        RecallEntry { name, whose: said.name.clone(), content: String::new(), of: Some((placed.node, said)) }
     }))
 }
 
-fn said(line: Line, cast: &Cast) -> Said {
+fn said(line: PromptLine, cast: &PromptCast) -> HistoryMessage {
     let own = match line.role {
         Role::Assistant => cast.character.as_str(),
         Role::User => cast.user.as_str(),
         Role::System => "Narration",
     };
     let name = line.name.unwrap_or_else(|| own.to_owned());
-    Said { role: line.role, is_other: line.role != Role::System && name != own, name, text: line.text }
+    HistoryMessage { role: line.role, is_other: line.role != Role::System && name != own, name, text: line.text }
 }
 
 /// A message as it is sent, were it still in the history: what scripts make of it, macros filled in.
 fn sent(
-    reader: &mut Reader<'_>,
-    scene: &Scene,
-    scripted: &mut Scripted<'_, '_>,
-    (node, said): (&Node, Said),
+    reader: &mut StoreReader<'_>,
+    scene: &TurnSnapshot,
+    scripted: &mut PromptScripts<'_, '_>,
+    (node, said): (&Node, HistoryMessage),
     depth: usize,
 ) -> Result<String, StoreError> {
     let said = scripted.said(reader, &scene.held, node, said, depth)?;
     Ok(fill::recalled(scene, node, &said.text))
 }
 
-impl Recalled {
+impl RecallBlock {
     /// Puts it into a prompt with so many lines of history: just before the last one, where it disturbs no beginning
     /// that the provider keeps.
-    pub fn join(&self, pieces: &mut Vec<Piece>, lines: usize) {
+    pub fn join(&self, pieces: &mut Vec<TracePiece>, lines: usize) {
         if self.text.is_empty() {
             return;
         }
         let at = lines.saturating_sub(1);
-        let stands_after = |piece: &Piece| piece.at > at || (piece.at == at && piece.is_over);
+        let stands_after = |piece: &TracePiece| piece.at > at || (piece.at == at && piece.is_over);
         let place = pieces.iter().position(stands_after).unwrap_or(pieces.len());
-        let sent = Sent { role: Role::System, name: None, text: self.text.clone() };
-        pieces.insert(place, Piece { slot: SLOT.to_owned(), at, is_over: false, sent });
+        let sent = OutgoingMessage { role: Role::System, name: None, text: self.text.clone() };
+        pieces.insert(place, TracePiece { slot: SLOT.to_owned(), at, is_over: false, sent });
     }
 }
 
@@ -264,11 +269,11 @@ mod tests {
     #[test]
     fn it_stands_before_the_last_line() {
         let piece = |at: usize, is_over: bool| {
-            let sent = Sent { role: Role::System, name: None, text: "x".into() };
-            Piece { slot: "p".into(), at, is_over, sent }
+            let sent = OutgoingMessage { role: Role::System, name: None, text: "x".into() };
+            TracePiece { slot: "p".into(), at, is_over, sent }
         };
-        let recalled = Recalled { text: "long ago".into(), ..Recalled::default() };
-        let check = |mut pieces: Vec<Piece>, lines: usize, expected: usize| {
+        let recalled = RecallBlock { text: "long ago".into(), ..RecallBlock::default() };
+        let check = |mut pieces: Vec<TracePiece>, lines: usize, expected: usize| {
             recalled.join(&mut pieces, lines);
             assert_eq!(pieces.iter().position(|piece| piece.slot == SLOT), Some(expected), "{pieces:?}");
         };
@@ -277,7 +282,7 @@ mod tests {
         check(vec![piece(0, false), piece(1, false)], 0, 1);
         check(Vec::new(), 3, 0);
         let mut none = vec![piece(0, false)];
-        Recalled::default().join(&mut none, 3);
+        RecallBlock::default().join(&mut none, 3);
         assert_eq!(none.len(), 1);
     }
 }

@@ -4,13 +4,13 @@
 use std::collections::HashSet;
 
 use crate::ids::UserId;
-use crate::prompt::recall::{self, Counted, Nearest, Query};
+use crate::prompt::recall::{self, NearestVectors, RecallQuery, TermCounts};
 use crate::prompt::tags;
-use crate::search::Terms;
-use crate::store::{Placed, Reader, Show, StoreError};
+use crate::search::TermAnalyzer;
+use crate::store::{PathFilter, StoreError, StoreReader, StoredNode};
 
-use super::memories::Cue;
-use crate::turn::scene::Scene;
+use super::memories::PromptRecallQuery;
+use crate::turn::scene::TurnSnapshot;
 
 /// So many texts are looked at, the newest ones, and so many bytes of them.
 const MOST: usize = 20_000;
@@ -21,11 +21,11 @@ const PAGE: i64 = 256;
 const PLACES: usize = 64;
 
 /// Texts that may be recalled.
-pub(super) struct Pool {
-    terms: Terms,
-    query: Query,
-    pub(super) texts: Vec<Text>,
-    counted: Vec<Counted>,
+pub(super) struct RecallPool {
+    terms: TermAnalyzer,
+    query: RecallQuery,
+    pub(super) texts: Vec<RecallItem>,
+    counted: Vec<TermCounts>,
     hashes: Vec<blake3::Hash>,
     pub(super) seen: HashSet<blake3::Hash>,
     bytes: usize,
@@ -33,7 +33,7 @@ pub(super) struct Pool {
 
 /// Where one of them is.
 #[derive(Clone, Copy)]
-pub(super) struct Text {
+pub(super) struct RecallItem {
     pub(super) is_document: bool,
     pub(super) n: i64,
     /// Of a message: how many that are sent, or could be, stand behind it.
@@ -42,17 +42,17 @@ pub(super) struct Text {
 
 /// One that was found.
 #[derive(Clone, Copy)]
-pub(super) struct Ranked {
+pub(super) struct RankedRecall {
     pub(super) at: usize,
     pub(super) score: f32,
     pub(super) words: Option<f32>,
     pub(super) similarity: Option<f32>,
 }
 
-impl Pool {
+impl RecallPool {
     /// An empty one; what is asked for, with how much each part of it weighs.
     pub(super) fn new<'t>(asked: impl IntoIterator<Item = (&'t str, f32)>) -> Self {
-        let (mut terms, mut query) = (Terms::default(), Query::default());
+        let (mut terms, mut query) = (TermAnalyzer::default(), RecallQuery::default());
         for (text, weight) in asked {
             terms.each(text, |term| query.ask(term, weight));
         }
@@ -64,11 +64,11 @@ impl Pool {
         self.texts.len() >= MOST || self.bytes >= MOST_BYTES
     }
 
-    fn take(&mut self, text: Text, hash: blake3::Hash, content: &str) {
+    fn take(&mut self, text: RecallItem, hash: blake3::Hash, content: &str) {
         if self.is_full() || content.trim().is_empty() || !self.seen.insert(hash) {
             return;
         }
-        let (mut counted, query) = (Counted::default(), &self.query);
+        let (mut counted, query) = (TermCounts::default(), &self.query);
         self.terms.each(content, |term| query.count(term, &mut counted));
         self.bytes += content.len();
         self.texts.push(text);
@@ -79,28 +79,28 @@ impl Pool {
     /// What stands above and at a message, behind which so many others are, up to the root: its ancestors and nothing else.
     pub(super) fn messages(
         &mut self,
-        reader: &mut Reader<'_>,
-        scene: &Scene,
-        (from, mut depth): (&Placed, usize),
+        reader: &mut StoreReader<'_>,
+        scene: &TurnSnapshot,
+        (from, mut depth): (&StoredNode, usize),
         hide_tags: &[String],
         chars: usize,
     ) -> Result<(), StoreError> {
-        let mut page = reader.newest_page(&scene.held, from, PAGE, Show::Enabled)?;
+        let mut page = reader.newest_page(&scene.held, from, PAGE, PathFilter::Enabled)?;
         loop {
             for placed in page.nodes.iter().rev().filter(|placed| placed.node.is_sent()) {
                 let sent = tags::sent(placed.node.role, &placed.node.content, hide_tags);
-                self.take(Text { is_document: false, n: placed.n, depth }, recall::hash(&sent, chars), &sent);
+                self.take(RecallItem { is_document: false, n: placed.n, depth }, recall::hash(&sent, chars), &sent);
                 depth += 1;
             }
             let Some(before) = page.next.filter(|_| !self.is_full()) else { return Ok(()) };
-            page = reader.page(&scene.held, from.node.id, Some(before), PAGE, Show::Enabled)?;
+            page = reader.page(&scene.held, from.node.id, Some(before), PAGE, PathFilter::Enabled)?;
         }
     }
 
     /// The documents of some collections.
     pub(super) fn documents(
         &mut self,
-        reader: &mut Reader<'_>,
+        reader: &mut StoreReader<'_>,
         owner: UserId,
         names: &[String],
     ) -> Result<(), StoreError> {
@@ -110,14 +110,18 @@ impl Pool {
             let Some(last) = leaves.last().map(|leaf| leaf.n) else { return Ok(()) };
             before = last;
             for leaf in leaves {
-                self.take(Text { is_document: true, n: leaf.n, depth: 0 }, leaf.hash, &leaf.content);
+                self.take(RecallItem { is_document: true, n: leaf.n, depth: 0 }, leaf.hash, &leaf.content);
             }
         }
         Ok(())
     }
 
     /// What is worth it, the best first.
-    pub(super) fn ranked(&self, reader: &mut Reader<'_>, cue: &Cue) -> Result<Vec<Ranked>, StoreError> {
+    pub(super) fn ranked(
+        &self,
+        reader: &mut StoreReader<'_>,
+        cue: &PromptRecallQuery,
+    ) -> Result<Vec<RankedRecall>, StoreError> {
         let words = self.query.ranked(&self.counted, PLACES);
         let near = match &cue.vector {
             Some((model, vector)) => {
@@ -129,11 +133,13 @@ impl Pool {
         let of =
             |list: &[(usize, f32)], at: usize| list.iter().find(|(place, _)| *place == at).map(|(_, score)| *score);
         let fused = recall::fused(&[words.clone(), near.clone()]).into_iter();
-        Ok(fused.map(|(at, score)| Ranked { at, score, words: of(&words, at), similarity: of(&near, at) }).collect())
+        Ok(fused
+            .map(|(at, score)| RankedRecall { at, score, words: of(&words, at), similarity: of(&near, at) })
+            .collect())
     }
 
     /// How much of what is asked for a piece of a text has.
-    pub(super) fn weigh(&self, terms: &mut Terms, text: &str) -> f32 {
+    pub(super) fn weigh(&self, terms: &mut TermAnalyzer, text: &str) -> f32 {
         let mut weight = 0.0;
         terms.each(text, |term| weight += self.query.weight(term));
         weight

@@ -13,22 +13,22 @@ use serde_json::{Value, json};
 use super::*;
 use crate::world::Schema;
 
-fn rules(root: &str, schema: Value) -> Rules {
-    Rules::new(vec![(root.parse().unwrap(), Arc::new(Schema::parse(schema).unwrap()))]).unwrap()
+fn rules(root: &str, schema: Value) -> SchemaSet {
+    SchemaSet::new(vec![(root.parse().unwrap(), Arc::new(Schema::parse(schema).unwrap()))]).unwrap()
 }
 
 fn world(vars: Value) -> World {
     World::from_json(json!({"vars": vars})).unwrap()
 }
 
-fn run(world: &mut World, operations: &Value, rules: &Rules) -> Vec<String> {
-    let operations: Vec<Operation> =
-        operations.as_array().unwrap().iter().map(|wire| Operation::from_json(wire).unwrap()).collect();
+fn run(world: &mut World, operations: &Value, rules: &SchemaSet) -> Vec<String> {
+    let operations: Vec<StateOperation> =
+        operations.as_array().unwrap().iter().map(|wire| StateOperation::from_json(wire).unwrap()).collect();
     let problems = fold(world, &operations, rules);
     problems.into_iter().map(|problem| format!("{:?} {} {}", problem.kind, problem.path, problem.message)).collect()
 }
 
-fn check(rules: &Rules, before: Value, operation: Value, after: Value, problems: &[&str]) {
+fn check(rules: &SchemaSet, before: Value, operation: Value, after: Value, problems: &[&str]) {
     let mut world = world(before.clone());
     let said = run(&mut world, &json!([operation]), rules);
     assert_eq!(said, problems, "{operation} on {before}");
@@ -37,7 +37,7 @@ fn check(rules: &Rules, before: Value, operation: Value, after: Value, problems:
 
 /// Free JSON: no schema.
 fn free(before: Value, operation: Value, after: Value, problems: &[&str]) {
-    check(&Rules::default(), before, operation, after, problems);
+    check(&SchemaSet::default(), before, operation, after, problems);
 }
 
 /// Under a schema for `/g`, with a world that holds only `/g`.

@@ -75,11 +75,11 @@ fn roots_are_governed_from_wherever_they_are_made() {
 fn the_rest_goes_on() {
     let mut world = world(json!({"hp": 10}));
     let operations = [
-        Operation::new("/hp".parse().unwrap(), Change::Add(1.into()), "", ""),
-        Operation::new("/hp/x".parse().unwrap(), Change::Set(json!(1)), "", ""),
-        Operation::new("/hp".parse().unwrap(), Change::Add(2.into()), "", ""),
+        StateOperation::new("/hp".parse().unwrap(), StateChange::Add(1.into()), "", ""),
+        StateOperation::new("/hp/x".parse().unwrap(), StateChange::Set(json!(1)), "", ""),
+        StateOperation::new("/hp".parse().unwrap(), StateChange::Add(2.into()), "", ""),
     ];
-    let problems = fold(&mut world, &operations, &Rules::default());
+    let problems = fold(&mut world, &operations, &SchemaSet::default());
     assert_eq!(
         problems.iter().map(|problem| (problem.operation, problem.kind)).collect::<Vec<_>>(),
         [(1, ProblemKind::Refused)]
@@ -122,7 +122,7 @@ fn the_other_sections() {
             {"in": "lore", "op": "add", "path": "/x", "value": 1},
             {"in": "lore", "op": "set", "path": "", "value": {}},
         ]),
-        &Rules::default(),
+        &SchemaSet::default(),
     );
     let kinds: Vec<&str> = said.iter().map(|line| line.split(' ').next().unwrap()).collect();
     assert_eq!(
@@ -137,7 +137,7 @@ fn the_other_sections() {
 fn what_is_too_deep_or_too_big_is_refused() {
     let deep = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
     let refusals =
-        |operation: Value| run(&mut world(json!({"here": deep(31)})), &json!([operation]), &Rules::default());
+        |operation: Value| run(&mut world(json!({"here": deep(31)})), &json!([operation]), &SchemaSet::default());
     assert_eq!(refusals(json!({"op": "set", "path": "/a", "value": deep(31)})), Vec::<String>::new());
     let too_deep = ["Refused /a a: the world would be deeper than 32 levels"];
     assert_eq!(refusals(json!({"op": "set", "path": "/a", "value": deep(32)})), too_deep);
@@ -147,8 +147,11 @@ fn what_is_too_deep_or_too_big_is_refused() {
     let moved = refusals(json!({"op": "move", "path": "/a/b", "from": "/here"}));
     assert_eq!(moved, ["Refused /a/b b: the world would be deeper than 32 levels"]);
     let far = Pointer::from_keys(vec!["k"; 33]);
-    let problems =
-        fold(&mut World::default(), &[Operation::new(far, Change::Set(json!(1)), "", "")], &Rules::default());
+    let problems = fold(
+        &mut World::default(),
+        &[StateOperation::new(far, StateChange::Set(json!(1)), "", "")],
+        &SchemaSet::default(),
+    );
     assert_eq!(problems[0].kind, ProblemKind::Refused);
     assert_eq!(refusals(json!({"op": "set", "path": "/a", "value": "x".repeat(1_000_000)})), Vec::<String>::new());
     for big in [json!("x".repeat(1 << 21)), json!(vec![0; 600_000]), json!({"x".repeat(1 << 21): 1})] {
@@ -170,12 +173,12 @@ fn keys_that_would_not_read_back_are_refused() {
             json!({"op": "append", "path": format!("/{key}"), "value": 1}),
         ] {
             let mut world = world(json!({"a": {}}));
-            let said = run(&mut world, &json!([operation]), &Rules::default());
+            let said = run(&mut world, &json!([operation]), &SchemaSet::default());
             assert!(said[0].starts_with("Refused") && said[0].contains("cannot be a key"), "{said:?}");
         }
         let inside: serde_json::Map<String, Value> = [(key.to_owned(), json!("x"))].into_iter().collect();
-        let set = Operation::new("/a".parse().unwrap(), Change::Set(json!([inside])), "", "");
-        assert_eq!(fold(&mut World::default(), &[set], &Rules::default())[0].kind, ProblemKind::Refused);
+        let set = StateOperation::new("/a".parse().unwrap(), StateChange::Set(json!([inside])), "", "");
+        assert_eq!(fold(&mut World::default(), &[set], &SchemaSet::default())[0].kind, ProblemKind::Refused);
     }
 }
 
@@ -193,10 +196,10 @@ fn an_operation_means_the_same_on_another_base() {
 /// C15: a node whose effects stay on keeps its delta in the fold; muted, it is left out and the rest is folded again.
 #[test]
 fn leaving_out_a_delta_is_folding_without_it() {
-    let add = |amount: i32| Operation::new("/hp".parse().unwrap(), Change::Add(amount.into()), "", "");
+    let add = |amount: i32| StateOperation::new("/hp".parse().unwrap(), StateChange::Add(amount.into()), "", "");
     for (deltas, expected) in [(vec![add(100), add(-10), add(0)], 90), (vec![add(100), add(0)], 100)] {
         let mut world = World::default();
-        fold(&mut world, &deltas, &Rules::default());
+        fold(&mut world, &deltas, &SchemaSet::default());
         assert_eq!(world.vars["hp"], json!(expected));
     }
 }

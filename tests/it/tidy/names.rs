@@ -1,0 +1,83 @@
+//! Names of types: each stands once, and says what the thing is.
+
+use std::collections::BTreeMap;
+
+use regex::Regex;
+
+use super::code::{File, bare, files_of, line_of};
+use super::{expect_none, expect_one};
+
+/// Names that several modules may use, because their path says the rest: `provider::Error`, `picture::Kind`.
+const SHARED: [&str; 3] = ["Error", "Kind", "Request"];
+
+/// Last words of names that look like participles and are nouns.
+const NOUNS: [&str; 6] = ["Embed", "Feed", "Seed", "Speed", "Token", "Screen"];
+
+/// Participles that no ending tells.
+const PARTICIPLES: [&str; 14] =
+    ["Said", "Held", "Told", "Made", "Kept", "Sent", "Found", "Known", "Gone", "Left", "Cut", "Put", "Brought", "Lost"];
+
+/// The types that a file declares outside of functions and tests, with their lines.
+fn types(file: &File) -> Vec<(usize, String)> {
+    let text = bare(&file.text);
+    let product = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let declared = Regex::new(r"(?m)^(?:pub(?:\([^)]*\))? )?(?:struct|enum|trait|type|union) (\w+)").unwrap();
+    declared
+        .captures_iter(product)
+        .map(|found| (line_of(&text, found.get(1).unwrap().start()), found[1].to_owned()))
+        .collect()
+}
+
+/// Names that stand more than once, with all their places.
+fn repeated(files: &[File]) -> Vec<String> {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for file in files {
+        for (line, name) in types(file) {
+            places.entry(name).or_default().push(format!("{}:{line}", file.path));
+        }
+    }
+    places.retain(|name, places| places.len() > 1 && !SHARED.contains(&name.as_str()));
+    places.iter().map(|(name, places)| format!("{name} is the name of several types: {}", places.join(", "))).collect()
+}
+
+/// Names that end in a participle: they tell what happened to a thing, not what it is.
+fn participles(file: &File) -> Vec<String> {
+    let last_word = Regex::new(r"[A-Z][a-z0-9]*$").unwrap();
+    let is_participle = |name: &str| {
+        let word = last_word.find(name).map_or(name, |found| found.as_str());
+        let has_ending = word.len() > 3 && (word.ends_with("ed") || word.ends_with("en"));
+        PARTICIPLES.contains(&word) || has_ending && !NOUNS.contains(&word)
+    };
+    let named = types(file).into_iter().filter(|(_, name)| is_participle(name));
+    named.map(|(line, name)| format!("{}:{line} {name} is a participle: name the thing", file.path)).collect()
+}
+
+fn planted(text: &str) -> File {
+    File { path: "src/planted.rs".into(), text: text.into() }
+}
+
+fn product() -> Vec<File> {
+    let is_product = |file: &File| !file.path.ends_with("tests.rs") && !file.path.contains("/tests/");
+    files_of("src", ".rs").into_iter().filter(is_product).collect()
+}
+
+#[test]
+fn type_name_repeated_is_found() {
+    let twice =
+        "struct Line;\nstruct Error;\n\npub enum Line {}\n#[cfg(test)]\nmod tests {\nstruct Error;\nstruct Error;\n}\n";
+    expect_one(&repeated(&[planted(twice)]), "Line is the name of several types: src/planted.rs:1, src/planted.rs:4");
+    expect_none(&repeated(&product()));
+}
+
+#[test]
+fn type_name_participle_is_found() {
+    for (text, found) in
+        [("pub struct NodeHeld;", 1), ("type Seen = u8;", 1), ("struct Embed;", 0), ("struct TokenFeed;", 0)]
+    {
+        assert_eq!(participles(&planted(text)).len(), found, "{text}");
+    }
+    expect_one(&participles(&planted("struct Line;\n/// ed\nenum Changed {}")), "src/planted.rs:3 Changed");
+    let files = product();
+    assert!(files.iter().map(|file| types(file).len()).sum::<usize>() > 1000, "types are not written as they were");
+    expect_none(&files.iter().flat_map(participles).collect::<Vec<_>>());
+}
