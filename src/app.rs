@@ -15,28 +15,28 @@ use crate::clock::{Clock, IdGenerator};
 use crate::config::{Config, ConfigError};
 use crate::devices::Devices;
 use crate::embed::BackgroundEmbedder;
-use crate::follow;
 use crate::ids::{CharacterId, UserId};
+use crate::image_proxy::ImageProxy;
 use crate::live::{GenerationLimits, LiveSessions};
-use crate::night::Maintenance;
-use crate::outside::ImageProxy;
+use crate::log_follower;
+use crate::maintenance::Maintenance;
 use crate::plugin::{Catalogue, InstalledPlugins, LoadedPlugin, PluginOrigin, PluginSource, ScriptLimits, ScriptPool};
 use crate::provider::Embedder;
 use crate::search::{Index, IndexSource, SearchError};
+use crate::secure_erase::SecureEraser;
 use crate::store::{self, CharacterCard, Store, StoreError, UserAccount, WriteError};
 use crate::transfer::{self, ImportQueue};
 use crate::turn::connections::ProviderConnections;
 use crate::turn::{ModelRegistry, SaveIntervals, TurnDeps, TurnEngine, TurnError};
-use crate::wipe::SecureEraser;
 
 /// How long dropping the program waits for what still runs.
-const LAST_WAIT: Duration = Duration::from_secs(10);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// So many cards and pictures are taken apart at the same time: each takes some hundred megabytes at worst.
-const DRAWING: usize = 2;
+const MAX_CARD_IMPORTS: usize = 2;
 
 /// So many sessions are exported at the same time.
-const EXPORTS: usize = 2;
+const MAX_EXPORTS: usize = 2;
 
 /// Everything that a request may need.
 pub struct App {
@@ -53,7 +53,7 @@ pub struct App {
     /// Makes vectors of texts, where a model of embeddings is set.
     pub embedding: Option<Arc<BackgroundEmbedder>>,
     /// Takes what was destroyed off the disk.
-    pub wiping: Arc<SecureEraser>,
+    pub secure_erase: Arc<SecureEraser>,
     /// The plugins.
     pub catalogue: Arc<InstalledPlugins>,
     /// The models.
@@ -61,7 +61,7 @@ pub struct App {
     /// Model servers that are connected while the server runs.
     pub connections: ProviderConnections,
     /// What is done once a day.
-    pub night: Arc<Maintenance>,
+    pub maintenance: Arc<Maintenance>,
     /// The page.
     pub assets: WebAssets,
     /// Time.
@@ -69,13 +69,13 @@ pub struct App {
     /// Ids.
     pub ids: Arc<IdGenerator>,
     /// Where files of sessions are handed in.
-    pub desk: ImportQueue,
+    pub import_queue: ImportQueue,
     /// Asks other servers for pictures.
-    pub outside: ImageProxy,
+    pub image_proxy: ImageProxy,
     /// Places for those who export.
-    pub exports: Semaphore,
+    pub export_slots: Semaphore,
     /// Places for those who bring cards and pictures.
-    pub drawing: Semaphore,
+    pub card_import_slots: Semaphore,
     /// The one owner in mode `local`.
     pub owner: UserId,
     /// The devices of the house.
@@ -116,14 +116,15 @@ impl App {
     /// says so in a sentence for people.
     pub fn build(config: Config, clock: Arc<dyn Clock>, ids: Arc<IdGenerator>) -> Result<Self, StartError> {
         let config = Arc::new(config);
-        let assets = page(&config)?;
+        let assets = load_assets(&config)?;
         let runtime =
             runtime::Builder::new_multi_thread().worker_threads(2).thread_name("turn").enable_all().build()?;
-        let catalogue = Arc::new(installed(&config));
+        let catalogue = Arc::new(load_installed(&config));
         catalogue.begin(runtime.handle());
         let models = Arc::new(ModelRegistry::new(&config, Arc::clone(&catalogue)));
-        let OpenDatabase { store, published, connections, embedder } = opened(&config, &models, &clock, &runtime)?;
-        let live = Arc::new(LiveSessions::new(most(&config)));
+        let OpenDatabase { store, published, connections, embedder } =
+            open_database(&config, &models, &clock, &runtime)?;
+        let live = Arc::new(LiveSessions::new(generation_limits(&config)));
         let needs = TurnDeps {
             config: Arc::clone(&config),
             store: Arc::clone(&store),
@@ -131,28 +132,31 @@ impl App {
             catalogue: Arc::clone(&catalogue),
             models: Arc::clone(&models),
             embedder: embedder.clone(),
-            host: Arc::new(ScriptPool::for_this_machine()?),
+            host: Arc::new(ScriptPool::with_all_cores()?),
             clock: Arc::clone(&clock),
             ids: Arc::clone(&ids),
-            rhythm: SaveIntervals::default(),
+            save_intervals: SaveIntervals::default(),
         };
         let turns = TurnEngine::new(needs, runtime.handle().clone());
-        let owner = runtime.block_on(move_in(&store, &turns, clock.as_ref(), &ids)).map_err(|error| match error {
-            TurnError::Store(error) => explain(&config, &error),
-            other => StartError::System(other.to_string()),
-        })?;
+        let owner =
+            runtime.block_on(recover_after_restart(&store, &turns, clock.as_ref(), &ids)).map_err(
+                |error| match error {
+                    TurnError::Store(error) => explain_store_error(&config, &error),
+                    other => StartError::System(other.to_string()),
+                },
+            )?;
         turns.keep();
         let newest = runtime.block_on(store.read(|reader| reader.newest_cursor()));
-        let newest = newest.map_err(|error| explain(&config, &error))?;
+        let newest = newest.map_err(|error| explain_store_error(&config, &error))?;
         let hide_tags: Arc<[String]> = Arc::from(config.generation.hide_tags.as_slice());
-        let upstream = IndexSource { id: owner.uuid(), newest, texts: follow::texts(&hide_tags) };
+        let upstream = IndexSource { id: owner.uuid(), newest, texts: log_follower::texts(&hide_tags) };
         let search = Arc::new(Index::open(&config.storage.search_path(), upstream, config.search.clone())?);
-        turns.learn();
-        follow::follow(
+        turns.refresh_models();
+        log_follower::follow(
             runtime.handle(),
             &store,
             &live,
-            follow::IndexFeeder { index: Arc::clone(&search), hide_tags: Arc::clone(&hide_tags) },
+            log_follower::IndexFeeder { index: Arc::clone(&search), hide_tags: Arc::clone(&hide_tags) },
             published,
         );
         let embedding = embedder.map(|embedder| {
@@ -166,31 +170,31 @@ impl App {
         let (database, keep) = (storage.database_path(), storage.backups);
         let night = Arc::new(Maintenance::new(database, backups, keep, Arc::clone(&search), Arc::clone(&clock)));
         night.begin(runtime.handle(), &store);
-        let devices = paired(&runtime, &store, &config, owner)?;
+        let devices = load_devices(&runtime, &store, &config, owner)?;
         let limits = ArchiveLimits::of(config.limits.import_bytes);
         let desk = ImportQueue::open(Arc::clone(&store), Arc::clone(&clock), Arc::clone(&ids), limits)?;
         Ok(Self {
-            outside: ImageProxy::new(&config.pictures.allowed_hosts),
+            image_proxy: ImageProxy::new(&config.pictures.allowed_hosts),
             config,
             store,
             turns,
             live,
             search,
             embedding,
-            wiping,
+            secure_erase: wiping,
             catalogue,
             models,
             connections,
-            night,
+            maintenance: night,
             assets,
             clock,
             ids,
-            desk,
-            exports: Semaphore::new(EXPORTS),
-            drawing: Semaphore::new(DRAWING),
+            import_queue: desk,
+            export_slots: Semaphore::new(MAX_EXPORTS),
+            card_import_slots: Semaphore::new(MAX_CARD_IMPORTS),
             owner,
             devices,
-            csrf: token()?,
+            csrf: random_token()?,
             runtime: Some(runtime),
         })
     }
@@ -198,7 +202,7 @@ impl App {
     /// Ends in order: running replies are stopped and committed with what they have, the index is made durable. Blocks, so
     /// it is not for asynchronous code.
     pub fn close(&self) {
-        self.desk.close();
+        self.import_queue.close();
         if let Some(runtime) = &self.runtime {
             runtime.block_on(self.turns.stop());
         }
@@ -216,15 +220,15 @@ impl Drop for App {
             runtime.shutdown_background();
         } else {
             // What runs holds the store, and the store holds the lock of the data directory: it is free when this returns.
-            runtime.shutdown_timeout(LAST_WAIT);
+            runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
         }
     }
 }
 
 /// Refuses kinds of servers that nobody speaks, names that stand for no model, and a default model that can be none, before
 /// anything is touched; the program's own default is nobody's mistake.
-fn may_start_with(models: &ModelRegistry, config: &Config) -> Result<(), StartError> {
-    if let Some(mistakes) = models.mistakes(config) {
+fn check_models(models: &ModelRegistry, config: &Config) -> Result<(), StartError> {
+    if let Some(mistakes) = models.config_error(config) {
         return Err(mistakes.into());
     }
     let Err(message) = models.check_default(config) else { return Ok(()) };
@@ -238,7 +242,7 @@ fn may_start_with(models: &ModelRegistry, config: &Config) -> Result<(), StartEr
 }
 
 /// The model of embeddings. One that nobody can ask is a mistake in the settings.
-fn embedder(models: &ModelRegistry, config: &Config) -> Result<Option<Embedder>, StartError> {
+fn build_embedder(models: &ModelRegistry, config: &Config) -> Result<Option<Embedder>, StartError> {
     match models.embedder(config) {
         Ok(embedder) => Ok(embedder),
         Err(message) => match config.refuse_embeddings(message.clone()) {
@@ -249,23 +253,23 @@ fn embedder(models: &ModelRegistry, config: &Config) -> Result<Option<Embedder>,
 }
 
 /// The devices that the owner has paired.
-fn paired(runtime: &Runtime, store: &Store, config: &Config, owner: UserId) -> Result<Devices, StartError> {
+fn load_devices(runtime: &Runtime, store: &Store, config: &Config, owner: UserId) -> Result<Devices, StartError> {
     let known = runtime.block_on(store.read(move |reader| reader.devices(owner)));
-    Ok(Devices::new(&config.server, known.map_err(|error| explain(config, &error))?))
+    Ok(Devices::new(&config.server, known.map_err(|error| explain_store_error(config, &error))?))
 }
 
-fn most(config: &Config) -> GenerationLimits {
+fn generation_limits(config: &Config) -> GenerationLimits {
     let limits = &config.limits;
     GenerationLimits {
         per_user: limits.generations_per_user,
-        in_all: limits.generations,
+        total: limits.generations,
         waiting_per_user: limits.waiting_per_user,
     }
 }
 
-fn page(config: &Config) -> Result<WebAssets, StartError> {
+fn load_assets(config: &Config) -> Result<WebAssets, StartError> {
     match &config.server.static_dir {
-        None => Ok(WebAssets::embedded()),
+        None => Ok(WebAssets::bundled()),
         Some(folder) => {
             let failed = |error| StartError::System(format!("server.static_dir {}: {error}", folder.display()));
             WebAssets::from_folder(folder).map_err(failed)
@@ -286,9 +290,9 @@ pub fn store_settings(config: &Config) -> store::StoreSettings {
     }
 }
 
-fn open(config: &Config) -> Result<(Arc<Store>, mpsc::UnboundedReceiver<store::PublishedOperation>), StartError> {
+fn open_store(config: &Config) -> Result<(Arc<Store>, mpsc::UnboundedReceiver<store::PublishedOperation>), StartError> {
     let settings = store_settings(config);
-    let (store, published) = Store::open(&settings).map_err(|error| explain(config, &error))?;
+    let (store, published) = Store::open(&settings).map_err(|error| explain_store_error(config, &error))?;
     Ok((Arc::new(store), published))
 }
 
@@ -302,29 +306,29 @@ struct OpenDatabase {
 
 /// Opens the database and takes in what was connected while a server ran: settings may name that too, so those that seem wrong
 /// are looked at again. A folder that has no database is not made for settings that cannot work.
-fn opened(
+fn open_database(
     config: &Arc<Config>,
     models: &Arc<ModelRegistry>,
     clock: &Arc<dyn Clock>,
     runtime: &Runtime,
 ) -> Result<OpenDatabase, StartError> {
-    let checked = may_start_with(models, config);
+    let checked = check_models(models, config);
     let is_wrong = checked.is_err();
     if !config.storage.database_path().exists() {
         checked?;
     }
-    let embedder = embedder(models, config)?;
-    let (store, published) = open(config)?;
+    let embedder = build_embedder(models, config)?;
+    let (store, published) = open_store(config)?;
     let connections = ProviderConnections::new(config, &store, models, clock, runtime.handle().clone());
-    runtime.block_on(connections.load()).map_err(|error| explain(config, &error))?;
+    runtime.block_on(connections.load()).map_err(|error| explain_store_error(config, &error))?;
     if is_wrong {
-        may_start_with(models, config)?;
+        check_models(models, config)?;
     }
     Ok(OpenDatabase { store, published, connections, embedder })
 }
 
 /// A sentence for the one who starts the server.
-pub fn explain(config: &Config, error: &StoreError) -> StartError {
+pub fn explain_store_error(config: &Config, error: &StoreError) -> StartError {
     let folder = config.storage.data_dir.display();
     StartError::Store(match error {
         StoreError::Locked => {
@@ -350,7 +354,7 @@ pub fn explain(config: &Config, error: &StoreError) -> StartError {
 
 /// The plugins as they are now.
 pub fn catalogue(config: &Config) -> Arc<Catalogue> {
-    installed(config).now()
+    load_installed(config).now()
 }
 
 /// Whether the program itself brings a plugin of that id.
@@ -359,7 +363,7 @@ pub fn is_bundled(id: &str) -> bool {
 }
 
 /// The bundled plugins, and those of the folder in the settings; a broken one is listed with its error.
-fn installed(config: &Config) -> InstalledPlugins {
+fn load_installed(config: &Config) -> InstalledPlugins {
     let limits = ScriptLimits::default();
     let bundled = assets::plugin_ids().map(|id| {
         let files = assets::plugin(id).map(|file| (file.path, file.bytes));
@@ -369,7 +373,7 @@ fn installed(config: &Config) -> InstalledPlugins {
 }
 
 /// Every start ends what a crash left: replies that were being written, files that were coming in.
-async fn move_in(
+async fn recover_after_restart(
     store: &Arc<Store>,
     turns: &TurnEngine,
     clock: &dyn Clock,
@@ -377,7 +381,7 @@ async fn move_in(
 ) -> Result<UserId, TurnError> {
     let owner = settled(store, clock, ids).await?;
     transfer::discard(store).await?;
-    let ended = turns.end_interrupted().await?;
+    let ended = turns.end_interrupted_replies().await?;
     if ended > 0 {
         tracing::warn!("{ended} replies were interrupted by the last stop; their partial texts are kept");
     }
@@ -392,11 +396,11 @@ pub async fn settled(store: &Arc<Store>, clock: &dyn Clock, ids: &IdGenerator) -
     let known = store.read(|reader| reader.users()).await?;
     match known.into_iter().find(|user| user.role == "owner") {
         Some(owner) => Ok(owner.id),
-        None => settle(store, clock, ids).await,
+        None => create_owner(store, clock, ids).await,
     }
 }
 
-async fn settle(store: &Arc<Store>, clock: &dyn Clock, ids: &IdGenerator) -> Result<UserId, WriteError> {
+async fn create_owner(store: &Arc<Store>, clock: &dyn Clock, ids: &IdGenerator) -> Result<UserId, WriteError> {
     let now = clock.now();
     let owner = UserAccount { id: UserId::new(ids.next(now)), name: "You".into(), role: "owner".into() };
     let new = |card| CharacterCard { id: CharacterId::new(ids.next(now)), card, created: now, updated: now };
@@ -428,13 +432,13 @@ fn bundled_characters() -> Vec<Map<String, Value>> {
 }
 
 /// 256 bits of the system's randomness, in hex.
-fn token() -> Result<String, StartError> {
+fn random_token() -> Result<String, StartError> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).map_err(|error| StartError::System(error.to_string()))?;
     Ok(blake3::Hash::from_bytes(bytes).to_hex().to_string())
 }
 
 /// The plugins that are ready to run.
-pub fn ready(catalogue: &Catalogue) -> impl Iterator<Item = &Arc<LoadedPlugin>> {
+pub fn ready_plugins(catalogue: &Catalogue) -> impl Iterator<Item = &Arc<LoadedPlugin>> {
     catalogue.entries().filter_map(|entry| entry.state.as_ref().ok())
 }

@@ -40,7 +40,7 @@ pub struct WebAssets(WebAssetSource);
 
 #[derive(Debug, Clone)]
 enum WebAssetSource {
-    Embedded,
+    Bundled,
     /// The canonical path.
     Folder(PathBuf),
 }
@@ -50,15 +50,15 @@ struct BundledAssets {
     files: HashMap<&'static str, WebAsset>,
 }
 
-static EMBEDDED: LazyLock<BundledAssets> = LazyLock::new(|| BundledAssets {
-    version: version(STATIC),
-    files: STATIC.iter().map(|file| (file.path, asset(file.path, Bytes::from_static(file.bytes)))).collect(),
+static BUNDLED: LazyLock<BundledAssets> = LazyLock::new(|| BundledAssets {
+    version: version_hash(STATIC),
+    files: STATIC.iter().map(|file| (file.path, make_asset(file.path, Bytes::from_static(file.bytes)))).collect(),
 });
 
 impl WebAssets {
     /// The page inside the program.
-    pub fn embedded() -> Self {
-        Self(WebAssetSource::Embedded)
+    pub fn bundled() -> Self {
+        Self(WebAssetSource::Bundled)
     }
 
     /// The page in a folder, read anew at each request; for development.
@@ -77,23 +77,23 @@ impl WebAssets {
     /// Names this state of the page: twelve hexadecimal digits of a hash over names and contents, or `dev` for a folder.
     pub fn version(&self) -> &str {
         match &self.0 {
-            WebAssetSource::Embedded => &EMBEDDED.version,
+            WebAssetSource::Bundled => &BUNDLED.version,
             WebAssetSource::Folder(_) => "dev",
         }
     }
 
     /// Where the scripts and styles of the page lie, below [`WebAssets::version`]: the few files that are built of them, or
     /// they themselves while one works on them.
-    pub fn built(&self) -> &'static str {
+    pub fn build_path(&self) -> &'static str {
         match &self.0 {
-            WebAssetSource::Embedded => "built/",
+            WebAssetSource::Bundled => "built/",
             WebAssetSource::Folder(_) => "",
         }
     }
 
     /// Whether a file below [`WebAssets::version`] never changes, so that browsers may keep it.
     pub fn is_immutable(&self) -> bool {
-        matches!(self.0, WebAssetSource::Embedded)
+        matches!(self.0, WebAssetSource::Bundled)
     }
 
     /// The file at `path`, which counts from the folder and has `/` between its parts. `None` if there is none, and for
@@ -101,10 +101,10 @@ impl WebAssets {
     /// Reads the disk if the page is in a folder.
     pub fn get(&self, path: &str) -> Option<WebAsset> {
         match &self.0 {
-            WebAssetSource::Embedded => EMBEDDED.files.get(path).cloned(),
+            WebAssetSource::Bundled => BUNDLED.files.get(path).cloned(),
             WebAssetSource::Folder(folder) => {
-                let bytes = std::fs::read(inside(folder, path)?).ok()?;
-                Some(asset(path, bytes.into()))
+                let bytes = std::fs::read(path_inside(folder, path)?).ok()?;
+                Some(make_asset(path, bytes.into()))
             }
         }
     }
@@ -124,7 +124,7 @@ pub fn plugin(id: &str) -> impl Iterator<Item = BundledFile> {
 }
 
 /// The real path of a file in `folder`.
-fn inside(folder: &Path, path: &str) -> Option<PathBuf> {
+fn path_inside(folder: &Path, path: &str) -> Option<PathBuf> {
     let is_plain = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.contains(['\0', '\\', ':']);
     if !path.split('/').all(is_plain) {
         return None;
@@ -133,27 +133,27 @@ fn inside(folder: &Path, path: &str) -> Option<PathBuf> {
     (real.starts_with(folder) && real.is_file()).then_some(real)
 }
 
-fn asset(path: &str, bytes: Bytes) -> WebAsset {
-    let etag = format!("\"{}\"", short(blake3::hash(&bytes)));
-    WebAsset { bytes, mime: mime(path), etag }
+fn make_asset(path: &str, bytes: Bytes) -> WebAsset {
+    let etag = format!("\"{}\"", short_hash(blake3::hash(&bytes)));
+    WebAsset { bytes, mime: mime_type(path), etag }
 }
 
-fn mime(path: &str) -> Cow<'static, str> {
+fn mime_type(path: &str) -> Cow<'static, str> {
     let Some(mime) = mime_guess::from_path(path).first_raw() else { return "application/octet-stream".into() };
     let is_text = mime.starts_with("text/") || matches!(mime, "application/json" | "image/svg+xml");
     if is_text { format!("{mime}; charset=utf-8").into() } else { mime.into() }
 }
 
 /// Lengths go into the hash before names and contents, so that a byte cannot wander from one to the other unseen.
-fn version(files: &[BundledFile]) -> String {
+fn version_hash(files: &[BundledFile]) -> String {
     let mut hasher = blake3::Hasher::new();
     for part in files.iter().flat_map(|file| [file.path.as_bytes(), file.bytes]) {
         hasher.update(&part.len().to_le_bytes()).update(part);
     }
-    short(hasher.finalize())
+    short_hash(hasher.finalize())
 }
 
-fn short(hash: blake3::Hash) -> String {
+fn short_hash(hash: blake3::Hash) -> String {
     hash.to_hex().chars().take(12).collect()
 }
 
@@ -166,29 +166,29 @@ mod tests {
     }
 
     #[test]
-    fn the_version_follows_names_and_contents() {
-        let base = version(&[file("a", b"1"), file("b", b"2")]);
+    fn assets_version_changes_with_names_and_contents() {
+        let base = version_hash(&[file("a", b"1"), file("b", b"2")]);
         assert_eq!(base.len(), 12);
-        assert_eq!(base, version(&[file("a", b"1"), file("b", b"2")]));
+        assert_eq!(base, version_hash(&[file("a", b"1"), file("b", b"2")]));
         for other in
             [vec![file("a", b"1")], vec![file("a", b"1b"), file("", b"2")], vec![file("a", b"2"), file("b", b"2")]]
         {
-            assert_ne!(base, version(&other));
+            assert_ne!(base, version_hash(&other));
         }
     }
 
     #[test]
-    fn types_and_charsets() {
-        assert_eq!(mime("index.html"), "text/html; charset=utf-8");
-        assert_eq!(mime("js/main.js"), "text/javascript; charset=utf-8");
-        assert_eq!(mime("icons.svg"), "image/svg+xml; charset=utf-8");
-        assert_eq!(mime("a.woff2"), "font/woff2");
-        assert_eq!(mime("LICENSE"), "application/octet-stream");
+    fn assets_mime_type_has_charset_for_text() {
+        assert_eq!(mime_type("index.html"), "text/html; charset=utf-8");
+        assert_eq!(mime_type("js/main.js"), "text/javascript; charset=utf-8");
+        assert_eq!(mime_type("icons.svg"), "image/svg+xml; charset=utf-8");
+        assert_eq!(mime_type("a.woff2"), "font/woff2");
+        assert_eq!(mime_type("LICENSE"), "application/octet-stream");
     }
 
     #[test]
-    fn the_program_holds_what_the_folders_hold() {
-        let assets = WebAssets::embedded();
+    fn assets_bundled_files_match_folders() {
+        let assets = WebAssets::bundled();
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("static");
         for file in STATIC {
             let asset = assets.get(file.path).unwrap();
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_shows_only_itself() {
+    fn assets_folder_refuses_paths_outside() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("static");
         std::fs::create_dir_all(root.join("js")).unwrap();

@@ -13,7 +13,7 @@ pub struct Time(pub i64);
 
 impl Time {
     /// Milliseconds from `earlier` to `self`, never negative.
-    pub fn since(self, earlier: Self) -> u64 {
+    pub fn millis_since(self, earlier: Self) -> u64 {
         u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0)
     }
 
@@ -90,7 +90,7 @@ impl SplitMix64 {
     }
 
     /// A number in `0..bound`, each equally likely; 0 when `bound` is 0.
-    pub fn below(&mut self, bound: u64) -> u64 {
+    pub fn next_below(&mut self, bound: u64) -> u64 {
         if bound == 0 {
             return 0;
         }
@@ -151,7 +151,7 @@ impl IdGenerator {
     }
 
     /// A fresh seed for a session's or a node's dice.
-    pub fn seed(&self) -> u64 {
+    pub fn next_seed(&self) -> u64 {
         self.lock().random.next_u64()
     }
 
@@ -165,13 +165,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_reads_as_iso_8601() {
+    fn time_display_is_iso_8601() {
         assert_eq!(Time(1_700_000_000_123).to_string(), "2023-11-14T22:13:20.123Z");
         assert_eq!(Time(0).to_string(), "1970-01-01T00:00:00.000Z");
     }
 
     #[test]
-    fn ids_increase_even_when_time_stands_still() {
+    fn id_generator_fixed_time_ids_increase() {
         let ids = IdGenerator::new(7);
         let made: Vec<Uuid> = (0..10_000).map(|_| ids.next(Time(1_000))).collect();
         assert!(made.windows(2).all(|pair| pair[0] < pair[1]));
@@ -179,20 +179,20 @@ mod tests {
     }
 
     #[test]
-    fn equal_seeds_give_equal_ids() {
+    fn id_generator_equal_seeds_give_equal_ids() {
         let (a, b) = (IdGenerator::new(3), IdGenerator::new(3));
         assert_eq!(a.next(Time(5)), b.next(Time(5)));
         assert_ne!(a.next(Time(5)), IdGenerator::new(4).next(Time(5)));
     }
 
     #[test]
-    fn below_reaches_every_face_and_no_other() {
+    fn random_next_below_reaches_every_value() {
         let mut random = SplitMix64::new(1);
         let mut seen = [0_u32; 6];
         for _ in 0..6_000 {
-            seen[usize::try_from(random.below(6)).unwrap()] += 1;
+            seen[usize::try_from(random.next_below(6)).unwrap()] += 1;
         }
         assert!(seen.iter().all(|&n| n > 800), "{seen:?}");
-        assert_eq!(random.below(0), 0);
+        assert_eq!(random.next_below(0), 0);
     }
 }

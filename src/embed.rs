@@ -44,7 +44,7 @@ pub enum EmbedError {
     #[error(
         "the vectors of {model} have {now} numbers and had {before}: it is another model by the same name; name it otherwise"
     )]
-    Resized {
+    DimensionMismatch {
         /// The model.
         model: String,
         /// Numbers now.
@@ -65,13 +65,13 @@ pub struct BackgroundEmbedder {
     embedder: Embedder,
     settings: config::RecallConfig,
     hide_tags: Arc<[String]>,
-    bell: Notify,
+    wake: Notify,
     /// Documents may have come that have no vector.
     has_documents: AtomicBool,
     embedded: AtomicU64,
     failures: AtomicU64,
     left_out: AtomicU64,
-    trouble: Mutex<Option<String>>,
+    problem: Mutex<Option<String>>,
 }
 
 /// Where it stands.
@@ -80,14 +80,14 @@ struct EmbedState {
     /// In the log; `None` = as the store says.
     cursor: Option<i64>,
     /// What is to be looked at before that cursor counts.
-    waiting: VecDeque<(SessionId, NodeId)>,
+    pending: VecDeque<(SessionId, NodeId)>,
     /// Where it will stand then, and whether that is to be kept at once.
     next: i64,
-    is_far: bool,
+    must_save_cursor: bool,
     /// Texts that the model cannot embed.
     left_out: HashSet<blake3::Hash>,
     /// A lorebook whose entries are being embedded.
-    shelved: Option<LorebookBacklog>,
+    lorebook: Option<LorebookBacklog>,
 }
 
 /// What is left to embed of a lorebook.
@@ -113,12 +113,12 @@ impl BackgroundEmbedder {
             embedder,
             settings,
             hide_tags,
-            bell: Notify::new(),
+            wake: Notify::new(),
             has_documents: AtomicBool::new(true),
             embedded: AtomicU64::new(0),
             failures: AtomicU64::new(0),
             left_out: AtomicU64::new(0),
-            trouble: Mutex::new(None),
+            problem: Mutex::new(None),
         }
     }
 
@@ -128,14 +128,14 @@ impl BackgroundEmbedder {
     }
 
     /// Tells of a new document.
-    pub fn ring(&self) {
+    pub fn notify(&self) {
         self.has_documents.store(true, Ordering::SeqCst);
-        self.bell.notify_one();
+        self.wake.notify_one();
     }
 
     /// Why nothing is embedded at the moment.
-    pub fn trouble(&self) -> Option<String> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn problem(&self) -> Option<String> {
+        self.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Since the start: vectors that were made, times that it failed, and texts that the model cannot embed.
@@ -143,8 +143,8 @@ impl BackgroundEmbedder {
         [&self.embedded, &self.failures, &self.left_out].map(|count| count.load(Ordering::Relaxed))
     }
 
-    fn say(&self, trouble: Option<String>) {
-        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+    fn set_problem(&self, trouble: Option<String>) {
+        *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
     }
 }
 
@@ -153,19 +153,19 @@ async fn run(own: Arc<BackgroundEmbedder>, store: Weak<Store>) {
     let mut pause = FIRST_PAUSE;
     loop {
         let Some(store) = store.upgrade() else { return };
-        let done = step(&own, &store, &mut standing).await;
+        let done = embed_step(&own, &store, &mut standing).await;
         drop(store);
         match done {
             Ok(is_more) => {
-                (pause, _) = (FIRST_PAUSE, own.say(None));
+                (pause, _) = (FIRST_PAUSE, own.set_problem(None));
                 if !is_more {
-                    let _ = tokio::time::timeout(LOOK_AGAIN, own.bell.notified()).await;
+                    let _ = tokio::time::timeout(LOOK_AGAIN, own.wake.notified()).await;
                 }
             }
             Err(error) => {
                 tracing::warn!(model = own.embedder.name, ?pause, "nothing is embedded for a while: {error}");
                 own.failures.fetch_add(1, Ordering::Relaxed);
-                own.say(Some(error.to_string()));
+                own.set_problem(Some(error.to_string()));
                 tokio::time::sleep(pause).await;
                 pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
             }
@@ -174,27 +174,31 @@ async fn run(own: Arc<BackgroundEmbedder>, store: Weak<Store>) {
 }
 
 /// Embeds one batch; `true` if there may be more.
-async fn step(own: &BackgroundEmbedder, store: &Arc<Store>, standing: &mut EmbedState) -> Result<bool, EmbedError> {
+async fn embed_step(
+    own: &BackgroundEmbedder,
+    store: &Arc<Store>,
+    standing: &mut EmbedState,
+) -> Result<bool, EmbedError> {
     if own.has_documents.swap(false, Ordering::SeqCst) {
-        let embedded = documents(own, store, standing).await;
+        let embedded = embed_documents(own, store, standing).await;
         // What failed or was a whole batch is not the end.
         own.has_documents.fetch_or(!matches!(embedded, Ok(false)), Ordering::SeqCst);
         if embedded? {
             return Ok(true);
         }
     }
-    if books(own, store, standing).await? {
+    if embed_lorebook(own, store, standing).await? {
         return Ok(true);
     }
-    if standing.waiting.is_empty() && !look(own, store, standing).await? {
+    if standing.pending.is_empty() && !read_log(own, store, standing).await? {
         return Ok(false);
     }
-    messages(own, store, standing).await?;
+    embed_messages(own, store, standing).await?;
     Ok(true)
 }
 
 /// Embeds documents that have no vector yet; `true` if there were any.
-async fn documents(
+async fn embed_documents(
     own: &BackgroundEmbedder,
     store: &Arc<Store>,
     standing: &mut EmbedState,
@@ -203,7 +207,7 @@ async fn documents(
     let mut after = 0;
     loop {
         let model = own.embedder.name.clone();
-        let read = move |reader: &mut StoreReader<'_>| reader.documents_without(&model, after, limit);
+        let read = move |reader: &mut StoreReader<'_>| reader.documents_without_vector(&model, after, limit);
         let leaves = store.read::<_, StoreError, _>(read).await?;
         let Some(last) = leaves.last().map(|leaf| leaf.n) else { return Ok(false) };
         after = last;
@@ -211,77 +215,88 @@ async fn documents(
         let texts: Vec<EmbedText> =
             new.map(|leaf| EmbedText { hash: leaf.hash, text: leaf.content, node: None }).collect();
         if !texts.is_empty() {
-            embed(own, store, standing, texts).await?;
+            embed_batch(own, store, standing, texts).await?;
             return Ok(true);
         }
     }
 }
 
 /// Embeds a batch of the entries of a lorebook that changed; `true` if there was one.
-async fn books(own: &BackgroundEmbedder, store: &Arc<Store>, standing: &mut EmbedState) -> Result<bool, EmbedError> {
-    let mut shelved = match standing.shelved.take() {
+async fn embed_lorebook(
+    own: &BackgroundEmbedder,
+    store: &Arc<Store>,
+    standing: &mut EmbedState,
+) -> Result<bool, EmbedError> {
+    let mut shelved = match standing.lorebook.take() {
         Some(shelved) => shelved,
-        None => match shelved(own, store).await? {
+        None => match next_lorebook(own, store).await? {
             Some(shelved) => shelved,
             None => return Ok(false),
         },
     };
     let batch: Vec<EmbedText> = shelved.left.iter().take(own.settings.batch).cloned().collect();
     let count = batch.len();
-    if let Err(error) = embed(own, store, standing, batch).await {
-        standing.shelved = Some(shelved);
+    if let Err(error) = embed_batch(own, store, standing, batch).await {
+        standing.lorebook = Some(shelved);
         return Err(error);
     }
     shelved.left.drain(..count);
     if shelved.left.is_empty() {
         let (model, n, updated) = (own.embedder.name.clone(), shelved.n, shelved.updated);
-        store.write(move |tx| tx.lore_embedded(n, &model, updated)).await?;
+        store.write(move |tx| tx.mark_lorebook_embedded(n, &model, updated)).await?;
     } else {
-        standing.shelved = Some(shelved);
+        standing.lorebook = Some(shelved);
     }
     Ok(true)
 }
 
 /// The next lorebook that changed, with the texts of its entries that may be called up by what they mean: named, so
 /// that what is made of them stays as long as they do.
-async fn shelved(own: &BackgroundEmbedder, store: &Arc<Store>) -> Result<Option<LorebookBacklog>, EmbedError> {
+async fn next_lorebook(own: &BackgroundEmbedder, store: &Arc<Store>) -> Result<Option<LorebookBacklog>, EmbedError> {
     let model = own.embedder.name.clone();
-    let read = move |reader: &mut StoreReader<'_>| reader.unembedded_lorebook(&model);
+    let read = move |reader: &mut StoreReader<'_>| reader.next_lorebook_to_embed(&model);
     let Some(found) = store.read::<_, StoreError, _>(read).await? else { return Ok(None) };
-    let rules = lore::WorldInfoSettings::from_kept(found.rules).similar;
+    let rules = lore::WorldInfoSettings::from_stored(found.rules).similar;
     let chars = own.settings.chars;
     let texts: IndexMap<blake3::Hash, EmbedText> = book::entries(&found.book)
         .into_iter()
         .map(|entry| lore::LorebookEntry::read(String::new(), entry))
-        .filter(|entry| entry.may_fit(rules.all))
+        .filter(|entry| entry.may_match_content(rules.all))
         .take(if rules.entries == 0 { 0 } else { MOST_ENTRIES })
         .map(|entry| (recall::hash(&entry.content, chars), entry.content))
         .map(|(hash, text)| (hash, EmbedText { hash, text, node: None }))
         .collect();
     let (n, hashes) = (found.n, texts.keys().copied().collect::<Vec<_>>());
-    store.write(move |tx| tx.name_lore_texts(n, &hashes)).await?;
+    store.write(move |tx| tx.set_lore_texts(n, &hashes)).await?;
     Ok(Some(LorebookBacklog { n, updated: found.updated, left: texts.into_values().collect() }))
 }
 
 /// Reads on in the log; `true` if it moved.
-async fn look(own: &BackgroundEmbedder, store: &Arc<Store>, standing: &mut EmbedState) -> Result<bool, EmbedError> {
+async fn read_log(own: &BackgroundEmbedder, store: &Arc<Store>, standing: &mut EmbedState) -> Result<bool, EmbedError> {
     let (model, cursor) = (own.embedder.name.clone(), standing.cursor);
     let read = move |reader: &mut StoreReader<'_>| {
-        let kept = reader.embedded(&model)?.map_or(0, |embedded| embedded.cursor);
+        let kept = reader.embedding_progress(&model)?.map_or(0, |embedded| embedded.cursor);
         let after = cursor.unwrap_or(kept);
         let log = reader.log_after(after, BATCH)?;
         let next = log.last().map_or(after, |(cursor, ..)| *cursor);
         let is_far = i64::try_from(log.len()).is_ok_and(|read| read == BATCH);
-        Ok((after, touched(reader, &log)?, next, is_far))
+        Ok((after, new_nodes(reader, &log)?, next, is_far))
     };
     let (after, waiting, next, is_far) = store.read::<_, StoreError, _>(read).await?;
-    let EmbedState { left_out, shelved, .. } = std::mem::take(standing);
-    *standing = EmbedState { cursor: Some(after), waiting, next, is_far, left_out, shelved };
+    let EmbedState { left_out, lorebook: shelved, .. } = std::mem::take(standing);
+    *standing = EmbedState {
+        cursor: Some(after),
+        pending: waiting,
+        next,
+        must_save_cursor: is_far,
+        left_out,
+        lorebook: shelved,
+    };
     Ok(next != after)
 }
 
 /// The nodes that a piece of the log brought to sessions that recall.
-fn touched(
+fn new_nodes(
     reader: &mut StoreReader<'_>,
     log: &[(i64, SessionId, Operation)],
 ) -> Result<VecDeque<(SessionId, NodeId)>, StoreError> {
@@ -310,33 +325,37 @@ fn is_on(setting: &serde_json::Value) -> bool {
 }
 
 /// Embeds the messages that wait, one batch of them; when none is left the place in the log counts.
-async fn messages(own: &BackgroundEmbedder, store: &Arc<Store>, standing: &mut EmbedState) -> Result<(), EmbedError> {
-    let batch: Vec<(SessionId, NodeId)> = standing.waiting.iter().take(own.settings.batch).copied().collect();
+async fn embed_messages(
+    own: &BackgroundEmbedder,
+    store: &Arc<Store>,
+    standing: &mut EmbedState,
+) -> Result<(), EmbedError> {
+    let batch: Vec<(SessionId, NodeId)> = standing.pending.iter().take(own.settings.batch).copied().collect();
     let (hide_tags, chars, wanted) = (Arc::clone(&own.hide_tags), own.settings.chars, batch.clone());
     let read = move |reader: &mut StoreReader<'_>| {
         let mut texts = Vec::new();
         for (session, node) in wanted {
-            texts.extend(text(reader, session, node, &hide_tags, chars)?);
+            texts.extend(node_text(reader, session, node, &hide_tags, chars)?);
         }
         Ok(texts)
     };
     let texts: Vec<EmbedText> = store.read::<_, StoreError, _>(read).await?;
     let is_any = !texts.is_empty();
-    embed(own, store, standing, texts).await?;
-    standing.waiting.drain(..batch.len());
-    if standing.waiting.is_empty() {
+    embed_batch(own, store, standing, texts).await?;
+    standing.pending.drain(..batch.len());
+    if standing.pending.is_empty() {
         standing.cursor = Some(standing.next);
         // Otherwise the same piece of the log is read again after a start: nothing of it is embedded twice.
-        if is_any || standing.is_far {
+        if is_any || standing.must_save_cursor {
             let (model, next) = (own.embedder.name.clone(), standing.next);
-            store.write(move |tx| tx.move_embedder(&model, next)).await?;
+            store.write(move |tx| tx.set_embedding_cursor(&model, next)).await?;
         }
     }
     Ok(())
 }
 
 /// What is embedded of a node; nothing of one that nobody said.
-fn text(
+fn node_text(
     reader: &mut StoreReader<'_>,
     session: SessionId,
     node: NodeId,
@@ -355,7 +374,7 @@ fn text(
 }
 
 /// Embeds those of these texts that have no vector, and keeps all of it.
-async fn embed(
+async fn embed_batch(
     own: &BackgroundEmbedder,
     store: &Arc<Store>,
     standing: &mut EmbedState,
@@ -363,17 +382,17 @@ async fn embed(
 ) -> Result<(), EmbedError> {
     let (model, hashes) = (own.embedder.name.clone(), texts.iter().map(|text| text.hash).collect::<Vec<_>>());
     let read = move |reader: &mut StoreReader<'_>| {
-        let size = reader.embedded(&model)?.map_or(0, |embedded| embedded.size);
+        let size = reader.embedding_progress(&model)?.map_or(0, |embedded| embedded.size);
         Ok((size, reader.have_vectors(&model, &hashes)?))
     };
     let (size, known) = store.read::<_, StoreError, _>(read).await?;
     let unknown = texts.iter().filter(|text| !known.contains(&text.hash) && !standing.left_out.contains(&text.hash));
     let new: IndexMap<blake3::Hash, String> =
-        unknown.map(|text| (text.hash, recall::beginning(&text.text, own.settings.chars).to_owned())).collect();
-    let vectors = vectors(own, standing, new).await?;
+        unknown.map(|text| (text.hash, recall::embed_prefix(&text.text, own.settings.chars).to_owned())).collect();
+    let vectors = request_vectors(own, standing, new).await?;
     let before = if size == 0 { vectors.first().map_or(0, |(_, vector)| vector.len()) } else { size };
     if let Some(now) = vectors.iter().map(|(_, vector)| vector.len()).find(|now| *now != before) {
-        return Err(EmbedError::Resized { model: own.embedder.name.clone(), now, before });
+        return Err(EmbedError::DimensionMismatch { model: own.embedder.name.clone(), now, before });
     }
     let count = u64::try_from(vectors.len()).unwrap_or(u64::MAX);
     let nodes: Vec<_> = texts.iter().filter_map(|text| Some((text.node?, text.hash))).collect();
@@ -387,7 +406,7 @@ async fn embed(
 
 /// The vectors of texts. Where the server refuses them together they are tried one by one: a text that it cannot embed
 /// must not hold up the others.
-async fn vectors(
+async fn request_vectors(
     own: &BackgroundEmbedder,
     standing: &mut EmbedState,
     texts: IndexMap<blake3::Hash, String>,
@@ -400,7 +419,7 @@ async fn vectors(
         Ok(vectors) => return Ok(texts.into_keys().zip(vectors).collect()),
         Err(failure) => failure,
     };
-    if !is_of_texts(&failure) {
+    if !is_text_failure(&failure) {
         return Err(failure.into());
     }
     // Before each is tried: is it for the texts at all?
@@ -409,7 +428,7 @@ async fn vectors(
     for (hash, text) in texts {
         match own.embedder.embed(&[text]).await {
             Ok(vectors) => made.extend(vectors.into_iter().map(|vector| (hash, vector))),
-            Err(failure) if is_of_texts(&failure) => {
+            Err(failure) if is_text_failure(&failure) => {
                 tracing::info!(
                     model = own.embedder.name,
                     "a text cannot be embedded and is recalled by words: {failure}"
@@ -424,7 +443,7 @@ async fn vectors(
 }
 
 /// Whether it may be for what was sent that a server failed.
-const fn is_of_texts(failure: &ProviderFailure) -> bool {
+const fn is_text_failure(failure: &ProviderFailure) -> bool {
     matches!(
         failure,
         ProviderFailure::Refused { .. }

@@ -123,7 +123,7 @@ mod tests {
 
     /// C21: ids match one pattern.
     #[test]
-    fn only_the_canonical_form_is_an_id() {
+    fn id_parse_non_canonical_returns_error() {
         let good = "018f3e2a-0000-7000-8000-0000000000aa";
         assert_eq!(good.parse::<NodeId>().unwrap().to_string(), good);
         for bad in ["", "x", "018F3E2A-0000-7000-8000-0000000000AA", "018f3e2a0000700080000000000000aa", "{018f3e2a}"] {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn debug_names_the_kind() {
+    fn id_debug_shows_type_name() {
         let id: SessionId = "018f3e2a-0000-7000-8000-0000000000aa".parse().unwrap();
         assert!(format!("{id:?}").starts_with("SessionId("));
     }

@@ -11,7 +11,7 @@
 //! 3. [`tree`], [`oplog`]: nodes, paths and edits; what an operation is
 //! 4. [`plugin`], [`prompt`], [`archive`]: Rhai hooks and their host; blueprint to messages; the file of a session
 //! 5. [`store`], [`search`], [`live`]: rows and SQL; the index; live events
-//! 6. [`turn`], [`follow`], [`embed`], [`wipe`], [`night`], [`transfer`]: one journey; operations to the index and the live
+//! 6. [`turn`], [`log_follower`], [`embed`], [`secure_erase`], [`maintenance`], [`transfer`]: one journey; operations to the index and the live
 //!    bus; texts to vectors; what was destroyed off the disk; copies and clearing away; sessions out and in
 //! 7. [`app`]: builds everything once and hands it round
 //! 8. `http`: the only floor that speaks HTTP and JSON to clients
@@ -27,25 +27,25 @@ pub mod clock;
 pub mod config;
 pub mod devices;
 pub mod embed;
-pub mod follow;
 pub mod http;
 pub mod ids;
+pub mod image_proxy;
 pub mod interop;
 pub mod keyring;
 pub mod live;
-pub mod night;
+pub mod log_follower;
+pub mod maintenance;
 pub mod oplog;
-pub mod outside;
 pub mod plugin;
 pub mod prompt;
 pub mod provider;
 pub mod search;
+pub mod secure_erase;
 pub mod store;
 pub mod tls;
 pub mod transfer;
 pub mod tree;
 pub mod turn;
-pub mod wipe;
 pub mod world;
 
 /// Every allocation is counted per thread, because scripts have a budget of memory and their engine has no limit for it.

@@ -3,7 +3,7 @@
 //! Every commit appends one [`Operation`] to its session, numbered without gaps (`domain.md` 4). It says what changed in
 //! the *arrangement*: which nodes came, where HEAD went, what was enabled. Texts and deltas are facts on nodes and are
 //! not repeated here. To add an effect: a variant of [`Effect`], its inverse, its JSON, and an arm wherever the compiler
-//! then asks for one (`tree/mirror.rs`, `store/effects.rs`, `follow.rs`).
+//! then asks for one (`tree/reference_tree.rs`, `store/effects.rs`, `log_follower.rs`).
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
@@ -301,7 +301,7 @@ impl Effect {
     }
 
     /// Whether nodes stand elsewhere by it, or are named otherwise: who draws the tree looks again.
-    pub const fn rearranges(&self) -> bool {
+    pub const fn changes_layout(&self) -> bool {
         matches!(
             self,
             Self::Moved { .. }
@@ -353,7 +353,11 @@ impl Effect {
                 Self::Revised { node: node("revised")?, from: number("from")?, to: number("to")? }
             }
             "unread" => Self::Unread { node: node("unread")?, to: map.get("to")?.as_bool()? },
-            "rated" => Self::Rated { node: node("rated")?, from: stars(map.get("from")?), to: stars(map.get("to")?) },
+            "rated" => Self::Rated {
+                node: node("rated")?,
+                from: parse_rating(map.get("from")?),
+                to: parse_rating(map.get("to")?),
+            },
             "setting" => Self::Setting {
                 name: text("setting")?.to_owned(),
                 from: map.get("from")?.clone(),
@@ -447,7 +451,7 @@ impl Serialize for Effect {
     }
 }
 
-fn stars(value: &Value) -> Option<u8> {
+fn parse_rating(value: &Value) -> Option<u8> {
     value.as_u64().and_then(|n| u8::try_from(n).ok())
 }
 
@@ -461,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn effects_read_back_and_invert_twice_to_themselves() {
+    fn effect_json_round_trips_and_double_inverse_is_identity() {
         let (a, b, c) = (id(1), id(2), id(3));
         let fragment = FragmentId::new(uuid::Uuid::from_u128(9));
         for effect in [

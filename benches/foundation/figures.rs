@@ -156,7 +156,7 @@ pub fn projection() {
                 Ok(reader.page(&held, leaf, None, 200, PathFilter::Enabled)?.nodes)
             };
             let whole = |page: Result<Vec<StoredNode>, StoreError>| assert_eq!(page.unwrap().len(), 200);
-            ours.push(timed(|| whole(bench.runtime.block_on(bench.store.glance(read)))));
+            ours.push(timed(|| whole(bench.runtime.block_on(bench.store.read_inline(read)))));
             handed.push(timed(|| whole(bench.runtime.block_on(bench.store.read(read)))));
             limit.push(timed(|| assert_eq!(query().len(), 201)));
             walk.push(timed(|| assert_eq!(Bare::walk(&mut conn, leaf_n, 200), 200 * TEXT)));
@@ -212,8 +212,8 @@ pub fn outline() {
             ours.push(timed(|| assert_eq!(rows().1.len(), nodes + 1)));
             answered.push(timed(|| {
                 let (session, sketches) = rows();
-                let mut skeleton = TreeSkeleton::of(&session);
-                skeleton.fill(sketches, |_, text| hide_blocks(text, &["think".to_owned()]));
+                let mut skeleton = TreeSkeleton::of_session(&session);
+                skeleton.fill_previews(sketches, |_, text| hide_blocks(text, &["think".to_owned()]));
                 bytes = serde_json::to_vec(&skeleton).unwrap().len();
             }));
         }

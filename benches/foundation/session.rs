@@ -99,7 +99,7 @@ impl Bench {
         let actor = Actor { user: self.user, at: Time(2), expected_leaf: None };
         let written = self.store.write(move |tx| tx.message(&actor, &message)).await.unwrap();
         let ending = ending(Some(written.asked));
-        self.store.write(move |tx| tx.complete(session, reply, written.op, Time(3), &ending)).await.unwrap();
+        self.store.write(move |tx| tx.complete_reply(session, reply, written.op, Time(3), &ending)).await.unwrap();
         reply
     }
 
@@ -125,12 +125,12 @@ impl Bench {
         let message = MessageWrite {
             session,
             parent,
-            bridge: None,
+            rules_change: None,
             draft: Some(draft),
-            carry_from: None,
+            move_children_from: None,
             replies: vec![reply],
             move_head: true,
-            act: OperationKind::Message,
+            kind: OperationKind::Message,
         };
         (message, id)
     }
@@ -173,12 +173,12 @@ fn append_all(
         let message = MessageWrite {
             session,
             parent,
-            bridge: None,
+            rules_change: None,
             draft: Some(draft.clone()),
-            carry_from: None,
+            move_children_from: None,
             replies: vec![],
             move_head: true,
-            act: OperationKind::Message,
+            kind: OperationKind::Message,
         };
         tx.message(&actor, &message)?;
         parent = draft.id;

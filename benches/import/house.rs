@@ -128,8 +128,8 @@ fn message(random: &mut SplitMix64, n: usize) -> Value {
     let is_user = n.is_multiple_of(2);
     let date = clotho::clock::Time(1_740_000_000_000 + i64::try_from(n).unwrap() * 60_000).to_string();
     let mut text = || {
-        let count = if is_user { 10 + random.below(40) } else { 60 + random.below(200) };
-        (0..count).map(|_| WORDS[usize::try_from(random.below(16)).unwrap()]).collect::<Vec<_>>().join(" ")
+        let count = if is_user { 10 + random.next_below(40) } else { 60 + random.next_below(200) };
+        (0..count).map(|_| WORDS[usize::try_from(random.next_below(16)).unwrap()]).collect::<Vec<_>>().join(" ")
     };
     let texts = if !is_user && n % 5 == 1 { vec![text(), text(), text()] } else { vec![text()] };
     let chosen = n % texts.len();

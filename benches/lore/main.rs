@@ -117,7 +117,7 @@ fn words(bytes: usize) {
     let books = lore.books();
     let mut cut = |text: &str, take: &mut dyn FnMut(&str)| text.split(' ').for_each(take);
     let mut words: Vec<LoreWordIndex> = Vec::new();
-    let once = timed(|| words = books.iter().map(|book| LoreWordIndex::of(&book.entries, &mut cut)).collect());
+    let once = timed(|| words = books.iter().map(|book| LoreWordIndex::build(&book.entries, &mut cut)).collect());
     let mut query = RecallQuery::default();
     for ScanMessage { text, .. } in said(2) {
         text.split(' ').for_each(|word| query.ask(word, 1.0));
@@ -125,8 +125,8 @@ fn words(bytes: usize) {
     let (mut finds, mut reads) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         finds.push(timed(|| {
-            let counted: Vec<_> = words.iter().flat_map(|words| words.counted(&query)).collect();
-            black_box(query.ranked(&counted, 5));
+            let counted: Vec<_> = words.iter().flat_map(|words| words.match_counts(&query)).collect();
+            black_box(query.rank(&counted, 5));
         }));
         reads.push(timed(|| _ = black_box(lore.sum())));
     }

@@ -132,7 +132,7 @@ fn fill(corpus: &Corpus, folder: &std::path::Path) -> Index {
 
 /// One search of ours; with the pieces of texts, if they are wanted.
 fn ours(index: &Index, corpus: &Corpus, text: &str, is_shown: bool) -> u64 {
-    let query = ParsedQuery::parse(text, LocalNow { now: Time(0), ahead: 0 }).unwrap();
+    let query = ParsedQuery::parse(text, LocalNow { now: Time(0), utc_offset_minutes: 0 }).unwrap();
     let found = index.find(&SearchRequest::new(corpus.owner, query));
     let page = found.page(0, HITS).unwrap();
     if is_shown {

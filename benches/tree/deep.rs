@@ -44,7 +44,7 @@ pub fn figures(most: usize) {
             let held = reader.session(user, session)?.unwrap();
             let (from, to) = (reader.node(&held, beside)?.unwrap(), reader.node(&held, end)?.unwrap());
             let ancestor = reader.common_ancestor(&held, &from, &to)?;
-            let (_, way) = reader.way_from(&held, &ancestor, &to, 200)?;
+            let (_, way) = reader.path_page_below(&held, &ancestor, &to, 200)?;
             let _ = (reader.world(&held, &from)?, reader.world(&held, &to)?);
             Ok(way.nodes.len())
         });

@@ -123,17 +123,17 @@ pub fn reroll(tree: &mut Tree, meter: &mut Meter) {
     let message = MessageWrite {
         session: tree.session,
         parent: tree.fork,
-        bridge: None,
+        rules_change: None,
         draft: None,
-        carry_from: None,
+        move_children_from: None,
         replies: vec![reply],
         move_head: false,
-        act: OperationKind::Reroll,
+        kind: OperationKind::Reroll,
     };
     meter.once(|| {
         let written = tree.write(move |tx, actor, _| tx.message(actor, &message));
         let ending = ending(Some(written.asked));
-        tree.write(move |tx, _, session| tx.complete(session, id, written.op, Time(6), &ending).map(|_| ()));
+        tree.write(move |tx, _, session| tx.complete_reply(session, id, written.op, Time(6), &ending).map(|_| ()));
     });
 }
 
@@ -170,20 +170,20 @@ pub fn graft(tree: &mut Tree, meter: &mut Meter) {
 }
 
 pub fn copy(tree: &mut Tree, meter: &mut Meter) {
-    let (piece, target, seed) = (EditTarget::Node(tree.right.0), tree.above, tree.bench.ids.seed());
-    meter.once(|| tree.edit(TreeEdit::Copy { piece, target, from: None, leaves: None, seed }));
+    let (piece, target, seed) = (EditTarget::Node(tree.right.0), tree.above, tree.bench.ids.next_seed());
+    meter.once(|| tree.edit(TreeEdit::Copy { piece, target, from: None, source_fragment: None, seed }));
     tree.turn_back();
 }
 
 pub fn summarise(tree: &mut Tree, meter: &mut Meter) {
-    let (nodes, seed) = (tree.run.clone(), tree.bench.ids.seed());
+    let (nodes, seed) = (tree.run.clone(), tree.bench.ids.next_seed());
     meter.once(|| tree.edit(TreeEdit::Summarise { nodes, content: "Much happened.".into(), seed }));
     tree.turn_back();
 }
 
 /// What 100 messages did, in one node.
 pub fn merge(tree: &mut Tree, meter: &mut Meter) {
-    let (from, onto, seed) = (tree.right.1, tree.left.1, tree.bench.ids.seed());
+    let (from, onto, seed) = (tree.right.1, tree.left.1, tree.bench.ids.next_seed());
     meter.once(|| tree.edit(TreeEdit::Merge { from, onto, nodes: vec![], resolve: Default::default(), seed }));
     tree.turn_back();
 }
@@ -205,12 +205,12 @@ pub fn diff(tree: &mut Tree, meter: &mut Meter) {
         let nodes = tree.read(move |reader, held| {
             let (from, to) = (reader.node(held, from)?.unwrap(), reader.node(held, to)?.unwrap());
             let ancestor = reader.common_ancestor(held, &from, &to)?;
-            let (_, left) = reader.way_from(held, &ancestor, &from, 200)?;
-            let (_, right) = reader.way_from(held, &ancestor, &to, 200)?;
-            let nodes = reader.dress(left.nodes)?.len() + reader.dress(right.nodes)?.len();
+            let (_, left) = reader.path_page_below(held, &ancestor, &from, 200)?;
+            let (_, right) = reader.path_page_below(held, &ancestor, &to, 200)?;
+            let nodes = reader.node_details(left.nodes)?.len() + reader.node_details(right.nodes)?.len();
             let _ = (reader.world(held, &from)?, reader.world(held, &to)?);
-            reader.deeds(&ancestor, &from, |_, _| true)?;
-            reader.deeds(&ancestor, &to, |_, _| true)?;
+            reader.path_operations(&ancestor, &from, |_, _| true)?;
+            reader.path_operations(&ancestor, &to, |_, _| true)?;
             Ok(nodes)
         });
         assert_eq!(nodes, 2 * BRANCH);

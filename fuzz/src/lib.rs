@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use clotho::clock::Time;
-use clotho::interop::{book, card, chat, persona, preset, tale};
+use clotho::interop::{book, card, chat, foreign_chat, persona, preset};
 use clotho::plugin::{Manifest, ScriptLimits, mvu};
 use clotho::prompt::macros::{MacroContext, MacroEngine};
 use clotho::provider::sse::{LineTooLong, SseEvent, SseParser};
@@ -36,7 +36,7 @@ pub fn sse(bytes: &[u8]) {
     let heard = |pieces: &[&[u8]]| -> (Vec<SseEvent>, Result<Option<String>, LineTooLong>) {
         let (mut parser, mut events) = (SseParser::new(1_000), Vec::new());
         let fed = pieces.iter().try_for_each(|piece| parser.feed(piece, &mut events));
-        (events, fed.and_then(|()| parser.end()))
+        (events, fed.and_then(|()| parser.finish()))
     };
     let (at, whole) = (usize::from(*cut).min(stream.len()), heard(&[stream]));
     let (first, second) = stream.split_at(at);
@@ -51,7 +51,7 @@ pub fn import(bytes: &[u8]) {
     let _ = book::read(bytes);
     let _ = persona::read(bytes);
     let _ = preset::read(bytes);
-    let _ = tale::read(bytes);
+    let _ = foreign_chat::read(bytes);
     for line in bytes.split(|byte| *byte == b'\n') {
         let _ = chat::read(line);
     }
@@ -60,7 +60,7 @@ pub fn import(bytes: &[u8]) {
 /// A search that somebody types. What is wrong with it is inside it.
 pub fn query(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let today = LocalNow { now: Time(1_763_700_000_000), ahead: 60 };
+    let today = LocalNow { now: Time(1_763_700_000_000), utc_offset_minutes: 60 };
     match ParsedQuery::parse(&text, today) {
         Ok(query) => assert!(query.asks().len() <= text.len()),
         Err(refused) => assert!(!refused.to_string().is_empty()),
@@ -132,7 +132,7 @@ pub fn mvu(bytes: &[u8]) {
     let mut again = world();
     fold(&mut again, &replayed.operations, &SchemaSet::default());
     assert_eq!(after.hash(), again.hash());
-    let _ = mvu::commands_in(&text);
+    let _ = mvu::count_commands(&text);
     assert!(mvu::without_commands(&text).len() <= text.len());
 }
 

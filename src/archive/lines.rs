@@ -281,7 +281,7 @@ pub enum HistoryNode {
 }
 
 /// Stands for [`HistoryNode::Elsewhere`].
-const ELSEWHERE: &str = "elsewhere";
+const FOREIGN: &str = "elsewhere";
 
 impl HistoryNode {
     /// The node, if it is one of this file.
@@ -298,15 +298,15 @@ impl TryFrom<String> for HistoryNode {
 
     fn try_from(text: String) -> Result<Self, String> {
         match text.as_str() {
-            ELSEWHERE => Ok(Self::Elsewhere),
-            id => id.parse().map(Self::Here).map_err(|_| format!("an id or \"{ELSEWHERE}\" is expected")),
+            FOREIGN => Ok(Self::Elsewhere),
+            id => id.parse().map(Self::Here).map_err(|_| format!("an id or \"{FOREIGN}\" is expected")),
         }
     }
 }
 
 impl From<HistoryNode> for String {
     fn from(sent: HistoryNode) -> Self {
-        sent.here().map_or_else(|| ELSEWHERE.to_owned(), |id| id.to_string())
+        sent.here().map_or_else(|| FOREIGN.to_owned(), |id| id.to_string())
     }
 }
 

@@ -10,7 +10,7 @@ use super::{ArchiveFooter, ArchiveHeader, ArchiveLine, FORMAT, VERSION};
 const WINDOW_LOG: u32 = 23;
 
 /// The longest line of any file: a message with its world is far below.
-const LONGEST_LINE: u64 = 32 << 20;
+const MAX_LINE_BYTES: u64 = 32 << 20;
 
 /// How much a reader takes.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +24,7 @@ pub struct ArchiveLimits {
 impl ArchiveLimits {
     /// A file of so many bytes, unpacked, with lines of any length that a session can have.
     pub fn of(total: u64) -> Self {
-        Self { total, line: LONGEST_LINE }
+        Self { total, line: MAX_LINE_BYTES }
     }
 }
 
@@ -48,7 +48,7 @@ pub enum ArchiveErrorKind {
     /// Another version of the program wrote it.
     OtherVersion,
     /// Its end is missing.
-    BreaksOff,
+    Truncated,
     /// It is not as it was written.
     Changed,
     /// It, or one of its lines, is larger than what is taken in.
@@ -61,7 +61,7 @@ impl ArchiveErrorKind {
         match self {
             Self::OtherFormat => "other_format",
             Self::OtherVersion => "other_version",
-            Self::BreaksOff => "breaks_off",
+            Self::Truncated => "breaks_off",
             Self::Changed => "changed",
             Self::TooLarge => "too_large",
         }
@@ -113,18 +113,20 @@ impl<R: Read> ArchiveReader<R> {
     }
 
     fn header(&mut self) -> Result<(), ArchiveError> {
-        if !self.fill()? {
-            return Err(self.flawed(ArchiveErrorKind::OtherFormat, "the file is empty"));
+        if !self.read_line()? {
+            return Err(self.error_of_kind(ArchiveErrorKind::OtherFormat, "the file is empty"));
         }
         let claim: Option<ArchiveVersion> = serde_json::from_slice(&self.buffer).ok();
         let Some(claim) = claim.filter(|claim| claim.format == FORMAT) else {
-            return Err(self.flawed(ArchiveErrorKind::OtherFormat, format!("this is no header of a \"{FORMAT}\" file")));
+            return Err(
+                self.error_of_kind(ArchiveErrorKind::OtherFormat, format!("this is no header of a \"{FORMAT}\" file"))
+            );
         };
         if claim.version != u64::from(VERSION) {
             let message = format!("the file has version {}, and this program reads version {VERSION}", claim.version);
-            return Err(self.flawed(ArchiveErrorKind::OtherVersion, message));
+            return Err(self.error_of_kind(ArchiveErrorKind::OtherVersion, message));
         }
-        serde_json::from_slice::<ArchiveHeader>(&self.buffer).map_err(|error| self.unreadable(&error))?;
+        serde_json::from_slice::<ArchiveHeader>(&self.buffer).map_err(|error| self.json_error(&error))?;
         self.hasher.update(&self.buffer);
         Ok(())
     }
@@ -138,14 +140,14 @@ impl<R: Read> ArchiveReader<R> {
         if self.is_over {
             return Ok(None);
         }
-        if !self.fill()? {
-            return Err(self.flawed(ArchiveErrorKind::BreaksOff, "the file ends without its last line"));
+        if !self.read_line()? {
+            return Err(self.error_of_kind(ArchiveErrorKind::Truncated, "the file ends without its last line"));
         }
-        let line: ArchiveLine = serde_json::from_slice(&self.buffer).map_err(|error| self.unreadable(&error))?;
+        let line: ArchiveLine = serde_json::from_slice(&self.buffer).map_err(|error| self.json_error(&error))?;
         match &line {
             ArchiveLine::End(end) => {
                 self.is_over = true;
-                self.ends_well(end)?;
+                self.check_footer(end)?;
                 return Ok(None);
             }
             ArchiveLine::Node(_) => self.counts.0 += 1,
@@ -156,15 +158,15 @@ impl<R: Read> ArchiveReader<R> {
         Ok(Some(line))
     }
 
-    fn ends_well(&mut self, end: &ArchiveFooter) -> Result<(), ArchiveError> {
+    fn check_footer(&mut self, end: &ArchiveFooter) -> Result<(), ArchiveError> {
         let blake3 = self.hasher.finalize().to_hex().to_string();
         let (nodes, operations) = self.counts;
         if *end != (ArchiveFooter { lines: self.number - 1, nodes, operations, blake3 }) {
             let message = "the counts or the hash do not fit what came before: the file was changed";
-            return Err(self.flawed(ArchiveErrorKind::Changed, message));
+            return Err(self.error_of_kind(ArchiveErrorKind::Changed, message));
         }
-        if self.fill()? {
-            return Err(self.flawed(ArchiveErrorKind::Changed, "something follows the last line"));
+        if self.read_line()? {
+            return Err(self.error_of_kind(ArchiveErrorKind::Changed, "something follows the last line"));
         }
         // There was no line to read: the end is still the last one.
         self.number -= 1;
@@ -182,21 +184,21 @@ impl<R: Read> ArchiveReader<R> {
     }
 
     /// What is wrong with the line that was read last.
-    pub fn fault(&self, message: impl Into<String>) -> ArchiveError {
+    pub fn error(&self, message: impl Into<String>) -> ArchiveError {
         ArchiveError { line: self.number, message: message.into(), flaw: None }
     }
 
-    fn flawed(&self, flaw: ArchiveErrorKind, message: impl Into<String>) -> ArchiveError {
-        ArchiveError { flaw: Some(flaw), ..self.fault(message) }
+    fn error_of_kind(&self, flaw: ArchiveErrorKind, message: impl Into<String>) -> ArchiveError {
+        ArchiveError { flaw: Some(flaw), ..self.error(message) }
     }
 
     /// Reads a line into the buffer; `false` if there is none.
-    fn fill(&mut self) -> Result<bool, ArchiveError> {
+    fn read_line(&mut self) -> Result<bool, ArchiveError> {
         self.buffer.clear();
         self.number += 1;
         let left = self.limits.total.saturating_sub(self.bytes).min(self.limits.line);
         let read = (&mut self.input).take(left + 1).read_until(b'\n', &mut self.buffer);
-        let read = read.map_err(|error| self.broken(&error))?;
+        let read = read.map_err(|error| self.io_error(&error))?;
         let read = u64::try_from(read).unwrap_or(u64::MAX);
         self.bytes += read;
         if read > left {
@@ -207,28 +209,28 @@ impl<R: Read> ArchiveReader<R> {
             } else {
                 format!("the file has more than {total} bytes, unpacked")
             };
-            return Err(self.flawed(ArchiveErrorKind::TooLarge, message));
+            return Err(self.error_of_kind(ArchiveErrorKind::TooLarge, message));
         }
         if read > 0 && self.buffer.last() != Some(&b'\n') {
-            return Err(self.flawed(ArchiveErrorKind::BreaksOff, "the line breaks off"));
+            return Err(self.error_of_kind(ArchiveErrorKind::Truncated, "the line breaks off"));
         }
         Ok(read > 0)
     }
 
-    fn unreadable(&self, error: &serde_json::Error) -> ArchiveError {
+    fn json_error(&self, error: &serde_json::Error) -> ArchiveError {
         let words = error.to_string();
         let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words);
-        self.fault(format!("not a line of this format: {}", words.replace('`', "\"")))
+        self.error(format!("not a line of this format: {}", words.replace('`', "\"")))
     }
 
-    fn broken(&self, error: &io::Error) -> ArchiveError {
+    fn io_error(&self, error: &io::Error) -> ArchiveError {
         match error.kind() {
-            ErrorKind::UnexpectedEof => self.flawed(ArchiveErrorKind::BreaksOff, "the file breaks off"),
+            ErrorKind::UnexpectedEof => self.error_of_kind(ArchiveErrorKind::Truncated, "the file breaks off"),
             // What cannot even begin to be unpacked was never a file of this format.
             _ if self.bytes == 0 => {
-                self.flawed(ArchiveErrorKind::OtherFormat, format!("the file cannot be unpacked: {error}"))
+                self.error_of_kind(ArchiveErrorKind::OtherFormat, format!("the file cannot be unpacked: {error}"))
             }
-            _ => self.flawed(ArchiveErrorKind::Changed, format!("the file cannot be unpacked: {error}")),
+            _ => self.error_of_kind(ArchiveErrorKind::Changed, format!("the file cannot be unpacked: {error}")),
         }
     }
 }

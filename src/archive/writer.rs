@@ -27,7 +27,7 @@ impl<W: Write> ArchiveWriter<W> {
         let out = zstd::Encoder::new(out, LEVEL)?;
         let mut writer = Self { out, hasher: blake3::Hasher::new(), buffer: Vec::new(), counts };
         let (format, program) = (FORMAT.to_owned(), env!("CARGO_PKG_VERSION").to_owned());
-        writer.put(&ArchiveHeader { format, version: VERSION, program, exported })?;
+        writer.write_json(&ArchiveHeader { format, version: VERSION, program, exported })?;
         Ok(writer)
     }
 
@@ -38,7 +38,7 @@ impl<W: Write> ArchiveWriter<W> {
     pub fn line(&mut self, line: &ArchiveLine) -> io::Result<()> {
         self.counts.nodes += u64::from(matches!(line, ArchiveLine::Node(_)));
         self.counts.operations += u64::from(matches!(line, ArchiveLine::Operation(_)));
-        self.put(line)
+        self.write_json(line)
     }
 
     /// How many nodes have been written.
@@ -50,13 +50,13 @@ impl<W: Write> ArchiveWriter<W> {
     ///
     /// # Errors
     /// The bytes cannot be written.
-    pub fn end(mut self) -> io::Result<W> {
+    pub fn finish(mut self) -> io::Result<W> {
         let end = ArchiveFooter { blake3: self.hasher.finalize().to_hex().to_string(), ..self.counts.clone() };
-        self.put(&ArchiveLine::End(Box::new(end)))?;
+        self.write_json(&ArchiveLine::End(Box::new(end)))?;
         self.out.finish()
     }
 
-    fn put(&mut self, line: &impl Serialize) -> io::Result<()> {
+    fn write_json(&mut self, line: &impl Serialize) -> io::Result<()> {
         self.buffer.clear();
         serde_json::to_writer(&mut self.buffer, line)?;
         self.buffer.push(b'\n');

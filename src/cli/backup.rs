@@ -12,32 +12,32 @@ use crate::search;
 use crate::store::StoreError;
 use crate::store::copies::{self, BackupError};
 
-use super::keeping::nothing_there;
-use super::{CliResult, write};
+use super::storage::no_database_error;
+use super::{CliResult, terminal};
 
 /// Copies the database into a new file, also while a server runs.
 pub fn backup(config: &Config, file: &Path) -> CliResult {
     let bytes = copies::copy(&config.storage.database_path(), file).map_err(|error| match error {
         BackupError::Exists(_) => anyhow!("{error}: choose another name, a copy never takes the place of a file"),
-        BackupError::Missing(_) => nothing_there(config),
+        BackupError::Missing(_) => no_database_error(config),
         other => other.into(),
     })?;
-    write::line(&format!("{} holds everything as of now: {bytes} bytes, checked", file.display()));
+    terminal::line(&format!("{} holds everything as of now: {bytes} bytes, checked", file.display()));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Puts a copy in the place of the database, while no server runs.
 pub fn restore(config: &Config, file: &Path) -> CliResult {
     let settings = app::store_settings(config);
-    let aside = copies::put_back(&settings, file, SystemClock.now()).map_err(|error| match error {
+    let aside = copies::restore(&settings, file, SystemClock.now()).map_err(|error| match error {
         BackupError::Failed(error @ StoreError::Newer(_)) => anyhow!("{}: {error}: use that version", file.display()),
-        BackupError::Failed(error) => app::explain(config, &error).into(),
+        BackupError::Failed(error) => app::explain_store_error(config, &error).into(),
         other => other.into(),
     })?;
     search::discard(&config.storage.search_path()).context("the search index could not be thrown away: delete it")?;
     if let Some(aside) = aside {
-        write::line(&format!("what was there before is kept as {}", aside.display()));
+        terminal::line(&format!("what was there before is kept as {}", aside.display()));
     }
-    write::line(&format!("{} was put back; the search index is made anew at the next start", file.display()));
+    terminal::line(&format!("{} was put back; the search index is made anew at the next start", file.display()));
     Ok(ExitCode::SUCCESS)
 }

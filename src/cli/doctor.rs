@@ -8,14 +8,14 @@ use serde::Serialize;
 
 use crate::app;
 use crate::config::Config;
-use crate::follow;
+use crate::log_follower;
 use crate::search;
-use crate::store::checkup::{Doctor, DoctorCheck, DoctorFinding, RepairableFinding, counted};
+use crate::store::doctor::{Doctor, DoctorCheck, DoctorFinding, RepairableFinding, pluralize};
 use crate::store::{Store, WriteError};
 use crate::turn;
 
-use super::keeping::{nothing_there, unwiped};
-use super::{CliResult, write};
+use super::storage::{no_database_error, pending_erasure_notice};
+use super::{CliResult, terminal};
 
 /// What the doctor says.
 #[derive(Debug, Default, Serialize)]
@@ -34,9 +34,9 @@ pub fn doctor(config: &Config, repair: bool, json: bool) -> CliResult {
     let settings = app::store_settings(config);
     let database = settings.database_path();
     if !database.is_file() {
-        return Err(nothing_there(config));
+        return Err(no_database_error(config));
     }
-    let explain = |error| app::explain(config, &error);
+    let explain = |error| app::explain_store_error(config, &error);
     let is_alone = !settings.is_in_use().map_err(explain)?;
     if repair && !is_alone {
         return Err(anyhow!("a server uses {}: stop it before anything is repaired", settings.data_dir.display()));
@@ -47,14 +47,14 @@ pub fn doctor(config: &Config, repair: bool, json: bool) -> CliResult {
     };
     let doctor = Doctor::open(&database).map_err(explain)?;
     let mut examination = DoctorRun { doctor, is_alone, found: Vec::new(), report: DoctorReport::default() };
-    examination.everything(config).map_err(explain)?;
+    examination.check_all(config).map_err(explain)?;
     let DoctorRun { found, mut report, .. } = examination;
     if let Some(store) = surgeon {
-        report.repaired = put_right(config, &store, &found)?;
+        report.repaired = repair_findings(config, &store, &found)?;
     }
     report.findings = found.into_iter().map(|found| found.finding).collect();
     report.is_clean = report.findings.len() == report.repaired;
-    write::line(&if json { serde_json::to_string_pretty(&report)? } else { told(&report) });
+    terminal::line(&if json { serde_json::to_string_pretty(&report)? } else { report_text(&report) });
     Ok(ExitCode::from(u8::from(!report.is_clean)))
 }
 
@@ -67,31 +67,31 @@ struct DoctorRun {
 }
 
 impl DoctorRun {
-    fn everything(&mut self, config: &Config) -> Result<(), crate::store::StoreError> {
+    fn check_all(&mut self, config: &Config) -> Result<(), crate::store::StoreError> {
         let progress = DoctorProgress::new();
-        progress.say("the database file");
+        progress.show("the database file");
         self.found.extend(self.doctor.file()?);
         let sessions = self.doctor.sessions()?;
         self.report.sessions = sessions.len();
         for (at, session) in sessions.iter().enumerate() {
-            progress.say(&format!("session {} of {}", at + 1, sessions.len()));
+            progress.show(&format!("session {} of {}", at + 1, sessions.len()));
             self.found.extend(self.doctor.session(*session)?);
         }
-        self.cut_off()?;
-        progress.say("prompts and cards");
+        self.check_interrupted()?;
+        progress.show("prompts and cards");
         self.found.extend(self.doctor.contents()?);
-        if self.doctor.read(|reader| reader.remains())?.is_some() {
-            self.report.remarks.push(unwiped(self.is_alone).into());
+        if self.doctor.read(|reader| reader.pending_erasure())?.is_some() {
+            self.report.remarks.push(pending_erasure_notice(self.is_alone).into());
         }
         self.report.remarks.extend(turn::unusable_files(&config.providers));
-        progress.say("the search index");
-        self.index(config, &sessions)?;
-        progress.end();
+        progress.show("the search index");
+        self.check_index(config, &sessions)?;
+        progress.clear();
         Ok(())
     }
 
     /// Replies that were being written when a server was cut off are nothing wrong: the next start ends them.
-    fn cut_off(&mut self) -> Result<(), crate::store::StoreError> {
+    fn check_interrupted(&mut self) -> Result<(), crate::store::StoreError> {
         if !self.is_alone {
             return Ok(());
         }
@@ -105,47 +105,52 @@ impl DoctorRun {
     }
 
     /// Compares the index with the tree, if it got as far as the log.
-    fn index(&mut self, config: &Config, sessions: &[i64]) -> Result<(), crate::store::StoreError> {
+    fn check_index(&mut self, config: &Config, sessions: &[i64]) -> Result<(), crate::store::StoreError> {
         let hide_tags = config.generation.hide_tags.clone();
-        let upstream = self.doctor.read(|reader| follow::upstream(reader, &hide_tags))?;
+        let upstream = self.doctor.read(|reader| log_follower::upstream(reader, &hide_tags))?;
         let Some(upstream) = upstream else { return Ok(()) };
-        let mut look = match search::look(&config.storage.search_path(), upstream) {
+        let mut look = match search::read_contents(&config.storage.search_path(), upstream) {
             Ok(Some(look)) if look.cursor == upstream.newest => look,
             Ok(look) => {
-                self.report.remarks.push(behind(look.is_some()).into());
+                self.report.remarks.push(index_lag_remark(look.is_some()).into());
                 return Ok(());
             }
             Err(error) => {
-                self.found.push(RepairableFinding::of_index(format!("{error}"), None));
+                self.found.push(RepairableFinding::index_finding(format!("{error}"), None));
                 return Ok(());
             }
         };
         if look.count > look.documents.len() {
-            self.found.push(RepairableFinding::of_index("a message stands in it twice".to_owned(), None));
+            self.found.push(RepairableFinding::index_finding("a message stands in it twice".to_owned(), None));
         }
         for session in sessions {
-            let documents = self.doctor.read(|reader| follow::documents(reader, *session, &hide_tags))?;
+            let documents = self.doctor.read(|reader| log_follower::session_documents(reader, *session, &hide_tags))?;
             for document in documents {
                 let node = Some(document.node);
                 match look.documents.remove(&document.node) {
-                    None => self.found.push(RepairableFinding::of_index("a message is not found".to_owned(), node)),
-                    Some(number) if number != search::number_of(&document) => {
-                        self.found
-                            .push(RepairableFinding::of_index("a message is found by other words".to_owned(), node));
+                    None => {
+                        self.found.push(RepairableFinding::index_finding("a message is not found".to_owned(), node))
+                    }
+                    Some(number) if number != search::document_hash(&document) => {
+                        self.found.push(RepairableFinding::index_finding(
+                            "a message is found by other words".to_owned(),
+                            node,
+                        ));
                     }
                     Some(_) => {}
                 }
             }
         }
         for node in look.documents.into_keys() {
-            self.found.push(RepairableFinding::of_index("a message is found that must not be".to_owned(), Some(node)));
+            self.found
+                .push(RepairableFinding::index_finding("a message is found that must not be".to_owned(), Some(node)));
         }
         Ok(())
     }
 }
 
 /// What to know of an index that is not as far as the log.
-fn behind(is_there: bool) -> &'static str {
+fn index_lag_remark(is_there: bool) -> &'static str {
     if is_there {
         "the search index is not at the end of the log; it catches up by itself"
     } else {
@@ -154,10 +159,10 @@ fn behind(is_there: bool) -> &'static str {
 }
 
 /// Puts right what is derived, the index by throwing it away; answers with how many findings that ends.
-fn put_right(config: &Config, store: &Store, found: &[RepairableFinding]) -> Result<usize, anyhow::Error> {
+fn repair_findings(config: &Config, store: &Store, found: &[RepairableFinding]) -> Result<usize, anyhow::Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let repaired = runtime.block_on(store.repair(found)).map_err(|error| match error {
-        WriteError::Failed(error) => app::explain(config, &error).into(),
+        WriteError::Failed(error) => app::explain_store_error(config, &error).into(),
         refused => anyhow!(refused),
     })?;
     let of_index = found.iter().filter(|found| found.finding.check == DoctorCheck::Index).count();
@@ -167,22 +172,22 @@ fn put_right(config: &Config, store: &Store, found: &[RepairableFinding]) -> Res
     Ok(repaired + of_index)
 }
 
-fn told(report: &DoctorReport) -> String {
-    let mut lines: Vec<String> = report.findings.iter().map(line).collect();
+fn report_text(report: &DoctorReport) -> String {
+    let mut lines: Vec<String> = report.findings.iter().map(finding_line).collect();
     lines.extend(report.remarks.iter().cloned());
-    let count = |number: usize, word: &str| counted(i64::try_from(number).unwrap_or(i64::MAX), word);
+    let count = |number: usize, word: &str| pluralize(i64::try_from(number).unwrap_or(i64::MAX), word);
     let (found, repaired) = (report.findings.len(), report.repaired);
     let sessions = count(report.sessions, "session");
     lines.push(match (found, repaired) {
         (0, _) => format!("{sessions}, nothing is wrong"),
-        (_, 0) => format!("{sessions}, {}; {}", count(found, "finding"), what_helps(&report.findings)),
+        (_, 0) => format!("{sessions}, {}; {}", count(found, "finding"), repair_hint(&report.findings)),
         _ => format!("{sessions}, {}, {repaired} of them put right", count(found, "finding")),
     });
     lines.join("\n")
 }
 
 /// What can be done about findings of which none was put right.
-fn what_helps(findings: &[DoctorFinding]) -> String {
+fn repair_hint(findings: &[DoctorFinding]) -> String {
     let derived = findings.iter().filter(|finding| finding.is_derived).count();
     let which = match (derived, findings.len()) {
         (0, _) => return "nothing of that follows from the rest: see what a copy has (\"clotho restore\")".to_owned(),
@@ -193,7 +198,7 @@ fn what_helps(findings: &[DoctorFinding]) -> String {
     format!("\"clotho doctor --repair\" puts {which} right")
 }
 
-fn line(finding: &DoctorFinding) -> String {
+fn finding_line(finding: &DoctorFinding) -> String {
     let check = serde_json::to_value(finding.check).unwrap_or_default();
     let mut line = check.as_str().unwrap_or_default().to_owned();
     for (what, id) in
@@ -206,23 +211,23 @@ fn line(finding: &DoctorFinding) -> String {
 
 /// What is being looked at, for whoever waits in front of a terminal.
 struct DoctorProgress {
-    is_seen: bool,
+    is_terminal: bool,
 }
 
 impl DoctorProgress {
     fn new() -> Self {
-        Self { is_seen: std::io::stderr().is_terminal() }
+        Self { is_terminal: std::io::stderr().is_terminal() }
     }
 
-    fn say(&self, what: &str) {
-        if self.is_seen {
-            write::passing(&format!("\r\u{1b}[K{what} …"));
+    fn show(&self, what: &str) {
+        if self.is_terminal {
+            terminal::print_progress(&format!("\r\u{1b}[K{what} …"));
         }
     }
 
-    fn end(&self) {
-        if self.is_seen {
-            write::passing("\r\u{1b}[K");
+    fn clear(&self) {
+        if self.is_terminal {
+            terminal::print_progress("\r\u{1b}[K");
         }
     }
 }

@@ -3,16 +3,16 @@
 //! Nothing below this floor prints, reads the command line or the environment, or ends the process.
 
 mod backup;
+mod branch_export;
+mod common;
 mod doctor;
-mod foreign;
-mod keeping;
-mod lines;
+mod foreign_import;
 mod plugin;
 mod reindex;
 mod serve;
+mod storage;
+mod terminal;
 mod transfer;
-mod work;
-mod write;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -85,36 +85,36 @@ type CliResult = Result<ExitCode, anyhow::Error>;
 pub fn run() -> ExitCode {
     let line = match CommandLine::try_parse() {
         Ok(line) => line,
-        Err(error) => return wrong_use(&error),
+        Err(error) => return usage_error(&error),
     };
     let outcome = match line.command.unwrap_or(CliCommand::Serve { lan: None }) {
-        CliCommand::Serve { lan } => config(line.config).and_then(|config| serve::serve(config, lan)),
-        CliCommand::Export(wanted) => config(line.config).and_then(|config| transfer::export(&wanted, &config)),
-        CliCommand::Import(wanted) => config(line.config).and_then(|config| transfer::import(&wanted, &config)),
-        CliCommand::Backup { file } => config(line.config).and_then(|config| backup::backup(&config, &file)),
-        CliCommand::Restore { file } => config(line.config).and_then(|config| backup::restore(&config, &file)),
-        CliCommand::Gc => config(line.config).and_then(|config| keeping::gc(&config)),
-        CliCommand::Stats { json } => config(line.config).and_then(|config| keeping::stats(&config, json)),
+        CliCommand::Serve { lan } => load_config(line.config).and_then(|config| serve::serve(config, lan)),
+        CliCommand::Export(wanted) => load_config(line.config).and_then(|config| transfer::export(&wanted, &config)),
+        CliCommand::Import(wanted) => load_config(line.config).and_then(|config| transfer::import(&wanted, &config)),
+        CliCommand::Backup { file } => load_config(line.config).and_then(|config| backup::backup(&config, &file)),
+        CliCommand::Restore { file } => load_config(line.config).and_then(|config| backup::restore(&config, &file)),
+        CliCommand::Gc => load_config(line.config).and_then(|config| storage::gc(&config)),
+        CliCommand::Stats { json } => load_config(line.config).and_then(|config| storage::stats(&config, json)),
         CliCommand::Doctor { repair, json } => {
-            config(line.config).and_then(|config| doctor::doctor(&config, repair, json))
+            load_config(line.config).and_then(|config| doctor::doctor(&config, repair, json))
         }
-        CliCommand::Reindex => config(line.config).and_then(|config| reindex::reindex(&config)),
-        CliCommand::Plugin(command) => config(line.config).and_then(|config| plugin::run(command, config)),
+        CliCommand::Reindex => load_config(line.config).and_then(|config| reindex::reindex(&config)),
+        CliCommand::Plugin(command) => load_config(line.config).and_then(|config| plugin::run(command, config)),
     };
     outcome.unwrap_or_else(|error| {
-        write::error(&format!("clotho: {error:#}"));
+        terminal::error(&format!("clotho: {error:#}"));
         ExitCode::from(1)
     })
 }
 
 /// Help and version are no mistake; everything else that the command line does not know is.
-fn wrong_use(error: &clap::Error) -> ExitCode {
+fn usage_error(error: &clap::Error) -> ExitCode {
     // Nothing is left to say when even the terminal is gone.
     let _ = error.print();
     if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }
 }
 
 /// The settings: the file and the environment, read once, here.
-fn config(path: Option<PathBuf>) -> Result<Config, anyhow::Error> {
+fn load_config(path: Option<PathBuf>) -> Result<Config, anyhow::Error> {
     Ok(Config::find_and_load(path.as_deref(), std::env::vars_os())?)
 }

@@ -16,10 +16,10 @@ use clap::Subcommand;
 use crate::app;
 use crate::config::Config;
 use crate::plugin::reference;
-use crate::plugin::testing::{CaseReport, PluginTestReport, blessed, test};
+use crate::plugin::testing::{CaseReport, PluginTestReport, bless, run_tests};
 use crate::plugin::{Catalogue, LoadedPlugin, PluginOrigin, PluginSource, ScriptLimits};
 
-use super::{CliResult, write};
+use super::{CliResult, terminal};
 
 /// What can be done with plugins.
 #[derive(Debug, Subcommand)]
@@ -78,7 +78,7 @@ pub fn run(command: PluginCliCommand, config: Config) -> CliResult {
         }
         PluginCliCommand::Defs { folder } => defs(folder.or_else(|| config.plugins.dir.clone())),
         PluginCliCommand::Doc => {
-            write::line(reference::page().trim_end());
+            terminal::line(reference::page().trim_end());
             Ok(ExitCode::SUCCESS)
         }
         PluginCliCommand::New { id, template, into } => new::new(&id, template, into, &config),
@@ -91,11 +91,11 @@ fn list(catalogue: &Catalogue) -> ExitCode {
         match &entry.state {
             Ok(plugin) => {
                 let manifest = plugin.manifest();
-                write::line(&format!("{} {}  {}", plugin.id(), manifest.version, manifest.description.get("en")));
+                terminal::line(&format!("{} {}  {}", plugin.id(), manifest.version, manifest.description.get("en")));
             }
             Err(error) => {
                 broken = true;
-                write::error(&format!("{}: {error}", entry.name));
+                terminal::error(&format!("{}: {error}", entry.name));
             }
         }
     }
@@ -104,12 +104,12 @@ fn list(catalogue: &Catalogue) -> ExitCode {
 
 fn check(name: &str, config: &Config) -> CliResult {
     let plugin = find(name, config)?;
-    let found = warn(&plugin);
-    write::line(&format!("{} {}: {}", plugin.id(), plugin.manifest().version, warnings(found)));
+    let found = print_warnings(&plugin);
+    terminal::line(&format!("{} {}: {}", plugin.id(), plugin.manifest().version, warning_count(found)));
     Ok(ExitCode::from(u8::from(found > 0)))
 }
 
-fn warnings(count: usize) -> String {
+fn warning_count(count: usize) -> String {
     if count == 1 { "1 warning".to_owned() } else { format!("{count} warnings") }
 }
 
@@ -125,23 +125,23 @@ fn defs(folder: Option<PathBuf>) -> CliResult {
     let file = folder.join("clotho.d.rhai");
     let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&file, reference::definitions()));
     written.with_context(|| format!("{} cannot be written", file.display()))?;
-    write::line(&file.display().to_string());
+    terminal::line(&file.display().to_string());
     Ok(ExitCode::SUCCESS)
 }
 
 /// Tests one plugin; what came of cases that expect nothing yet is written into their files first, if that is wanted.
-fn test_one(name: &str, bless: bool, config: &Config) -> CliResult {
+fn test_one(name: &str, is_blessed: bool, config: &Config) -> CliResult {
     let plugin = load(find(name, config)?.source().clone())?;
-    if !bless {
+    if !is_blessed {
         return Ok(tests(&[plugin]));
     }
     let folder = folder_of(name, config)
         .with_context(|| format!("{name} is inside the program: only the tests of a folder can be written"))?;
-    for case in &test(&plugin).cases {
-        if let Some(text) = blessed(&plugin, case) {
+    for case in &run_tests(&plugin).cases {
+        if let Some(text) = bless(&plugin, case) {
             let file = folder.join(&case.file);
             std::fs::write(&file, text).with_context(|| format!("{} cannot be written", file.display()))?;
-            write::line(&format!("blessed {}: read it before you keep it", file.display()));
+            terminal::line(&format!("blessed {}: read it before you keep it", file.display()));
         }
     }
     Ok(tests(&[load(PluginSource::read(&folder)?)?]))
@@ -155,8 +155,8 @@ fn folder_of(name: &str, config: &Config) -> Option<PathBuf> {
 }
 
 /// Says what is probably a mistake in a plugin; how many there are.
-fn warn(plugin: &LoadedPlugin) -> usize {
-    plugin.warnings().iter().for_each(|warning| write::error(&warning.to_string()));
+fn print_warnings(plugin: &LoadedPlugin) -> usize {
+    plugin.warnings().iter().for_each(|warning| terminal::error(&warning.to_string()));
     plugin.warnings().len()
 }
 
@@ -176,7 +176,7 @@ fn find(name: &str, config: &Config) -> Result<Arc<LoadedPlugin>, anyhow::Error>
 }
 
 fn load(source: PluginSource) -> Result<Arc<LoadedPlugin>, anyhow::Error> {
-    LoadedPlugin::load(source, &ScriptLimits::patient()).map(Arc::new).map_err(|error| anyhow::anyhow!("{error}"))
+    LoadedPlugin::load(source, &ScriptLimits::relaxed()).map(Arc::new).map_err(|error| anyhow::anyhow!("{error}"))
 }
 
 fn test_all(folder: &Path) -> CliResult {
@@ -188,7 +188,7 @@ fn test_all(folder: &Path) -> CliResult {
             Ok(plugin) => plugins.push(plugin),
             Err(error) => {
                 broken = true;
-                write::error(&format!("{name}: {error:#}"));
+                terminal::error(&format!("{name}: {error:#}"));
             }
         }
     }
@@ -201,19 +201,19 @@ fn test_all(folder: &Path) -> CliResult {
 fn tests(plugins: &[Arc<LoadedPlugin>]) -> ExitCode {
     let (mut passed, mut failed, mut warned, mut mute) = (0, 0, 0, 0);
     for plugin in plugins {
-        warned += warn(plugin);
-        let report: PluginTestReport = test(plugin);
+        warned += print_warnings(plugin);
+        let report: PluginTestReport = run_tests(plugin);
         warned += report.cases.iter().map(|case| case.warnings.len()).sum::<usize>();
         if report.cases.is_empty() {
-            write::error(&format!(
+            terminal::error(&format!(
                 "{} {}: no tests; {}",
                 plugin.id(),
                 plugin.manifest().version,
-                where_tests_are(plugin)
+                tests_location(plugin)
             ));
             continue;
         }
-        write::line(&format!("{} {}\n{report}\n", plugin.id(), plugin.manifest().version));
+        terminal::line(&format!("{} {}\n{report}\n", plugin.id(), plugin.manifest().version));
         let count = |is: fn(&CaseReport) -> bool| report.cases.iter().filter(|case| is(case)).count();
         failed += count(|case| !case.failures.is_empty());
         passed += count(CaseReport::passed);
@@ -224,12 +224,12 @@ fn tests(plugins: &[Arc<LoadedPlugin>]) -> ExitCode {
         1 => ", 1 expects nothing".to_owned(),
         several => format!(", {several} expect nothing"),
     };
-    let and_warnings = if warned > 0 { format!(", {}", warnings(warned)) } else { String::new() };
-    write::line(&format!("{passed} passed, {failed} failed{and_mute}{and_warnings}"));
+    let and_warnings = if warned > 0 { format!(", {}", warning_count(warned)) } else { String::new() };
+    terminal::line(&format!("{passed} passed, {failed} failed{and_mute}{and_warnings}"));
     ExitCode::from(u8::from(failed > 0 || passed == 0 || warned > 0))
 }
 
-fn where_tests_are(plugin: &LoadedPlugin) -> &'static str {
+fn tests_location(plugin: &LoadedPlugin) -> &'static str {
     match plugin.origin() {
         PluginOrigin::Bundled => "the program carries a bundled plugin without them: name its folder in the sources",
         PluginOrigin::Folder => "a test is a file tests/*.toml in its folder",

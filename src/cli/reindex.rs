@@ -7,12 +7,12 @@ use anyhow::{Context, anyhow};
 
 use crate::app;
 use crate::config::Config;
-use crate::follow::{self, IndexFeeder};
+use crate::log_follower::{self, IndexFeeder};
 use crate::search::{self, Index};
-use crate::store::checkup::counted;
+use crate::store::doctor::pluralize;
 
-use super::keeping::nothing_there;
-use super::{CliResult, work, write};
+use super::storage::no_database_error;
+use super::{CliResult, common, terminal};
 
 /// How the bar looks.
 const BAR: &str = "{bar:40} {percent:>3} %  {eta} left";
@@ -20,29 +20,30 @@ const BAR: &str = "{bar:40} {percent:>3} %  {eta} left";
 /// Throws the index away and feeds a new one from the log. A server does so too, in the background; here one sees it happen.
 pub fn reindex(config: &Config) -> CliResult {
     if !config.storage.database_path().is_file() {
-        return Err(nothing_there(config));
+        return Err(no_database_error(config));
     }
     let instead = "stop it first; a server that starts makes a missing index by itself";
-    let store = Arc::new(work::alone(config, instead)?);
+    let store = Arc::new(common::alone(config, instead)?);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let hide_tags: Arc<[String]> = Arc::from(config.generation.hide_tags.as_slice());
     let tags = Arc::clone(&hide_tags);
-    let upstream = runtime.block_on(store.read(move |reader| follow::upstream(reader, &tags)));
-    let upstream = upstream.map_err(|error| app::explain(config, &error))?;
+    let upstream = runtime.block_on(store.read(move |reader| log_follower::upstream(reader, &tags)));
+    let upstream = upstream.map_err(|error| app::explain_store_error(config, &error))?;
     let upstream = upstream.ok_or_else(|| anyhow!("nobody ever moved in here: there is nothing to be found"))?;
     let folder = config.storage.search_path();
     search::discard(&folder).with_context(|| format!("{} could not be emptied", folder.display()))?;
     let indexing = IndexFeeder { index: Arc::new(Index::open(&folder, upstream, config.search.clone())?), hide_tags };
     let length = |cursor: i64| u64::try_from(cursor).unwrap_or(0);
-    let bar = work::bar(length(upstream.newest), BAR);
-    let filled = runtime.block_on(follow::fill(&store, &indexing, |cursor| bar.set_position(length(cursor))));
+    let bar = common::progress_bar(length(upstream.newest), BAR);
+    let filled =
+        runtime.block_on(log_follower::fill_index(&store, &indexing, |cursor| bar.set_position(length(cursor))));
     bar.finish_and_clear();
     filled.map_err(|error| match error {
-        follow::IndexFillError::Store(error) => app::explain(config, &error).into(),
-        follow::IndexFillError::Index(error) => anyhow!(error),
+        log_follower::IndexFillError::Store(error) => app::explain_store_error(config, &error).into(),
+        log_follower::IndexFillError::Index(error) => anyhow!(error),
     })?;
     indexing.index.close()?;
-    let found = counted(i64::try_from(indexing.index.len()).unwrap_or(i64::MAX), "message");
-    write::line(&format!("the search index was made anew: {found} can be found"));
+    let found = pluralize(i64::try_from(indexing.index.len()).unwrap_or(i64::MAX), "message");
+    terminal::line(&format!("the search index was made anew: {found} can be found"));
     Ok(ExitCode::SUCCESS)
 }

@@ -13,23 +13,23 @@ use crate::clock::{IdGenerator, SystemClock};
 use crate::config::{Config, LogConfig, LogFormat, ServerConfig};
 use crate::http;
 
-use super::{CliResult, write};
+use super::{CliResult, terminal};
 
 /// Serves until it is told to stop; the house as well where `--lan` was said, on its address.
 pub fn serve(mut config: Config, lan: Option<Option<IpAddr>>) -> CliResult {
     log_to_stderr(&config.log)?;
     if let Some(address) = lan {
-        open_to_the_house(&mut config.server, address);
+        enable_lan(&mut config.server, address);
     }
     // The address first: a port in use is found before anything is touched.
     let address = config.server.listen;
-    let listener = TcpListener::bind(address).with_context(|| in_use(address))?;
+    let listener = TcpListener::bind(address).with_context(|| port_in_use(address))?;
     let local = listener.local_addr()?;
     let ids = Arc::new(IdGenerator::from_entropy().context("the system has no randomness to give")?);
     let app = Arc::new(App::build(config, Arc::new(SystemClock), ids)?);
-    write::line(&format!("Clotho listens on http://{}", at_the_machine(local)));
+    terminal::line(&format!("Clotho listens on http://{}", local_address(local)));
     if app.config.server.lan {
-        say_where_the_house_finds_it(&app, local);
+        print_lan_addresses(&app, local);
     }
     let served = actix_web::rt::System::new().block_on(http::serve(Arc::clone(&app), listener));
     app.close();
@@ -38,7 +38,7 @@ pub fn serve(mut config: Config, lan: Option<Option<IpAddr>>) -> CliResult {
 }
 
 /// Without an address all of them, unless the settings name one that others can reach.
-fn open_to_the_house(server: &mut ServerConfig, address: Option<IpAddr>) {
+fn enable_lan(server: &mut ServerConfig, address: Option<IpAddr>) {
     server.lan = true;
     if let Some(address) = address {
         server.listen.set_ip(address);
@@ -48,25 +48,25 @@ fn open_to_the_house(server: &mut ServerConfig, address: Option<IpAddr>) {
 }
 
 /// The address for a browser of this machine: who listens everywhere is found on the loopback one.
-fn at_the_machine(local: SocketAddr) -> SocketAddr {
+fn local_address(local: SocketAddr) -> SocketAddr {
     let loopback: IpAddr = if local.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() };
     if local.ip().is_unspecified() { SocketAddr::new(loopback, local.port()) } else { local }
 }
 
-fn say_where_the_house_finds_it(app: &App, local: SocketAddr) {
+fn print_lan_addresses(app: &App, local: SocketAddr) {
     if local.ip().is_loopback() {
-        write::line("Devices of the house may be paired, but this address can be reached from this machine only");
+        terminal::line("Devices of the house may be paired, but this address can be reached from this machine only");
         return;
     }
-    let found = app.devices.addresses.to_show();
+    let found = app.devices.addresses.shareable();
     let reached = found.into_iter().filter(|address| local.ip().is_unspecified() || *address == local.ip());
     for address in reached {
-        write::line(&format!("In the house: http://{}", SocketAddr::new(address, local.port())));
+        terminal::line(&format!("In the house: http://{}", SocketAddr::new(address, local.port())));
     }
-    write::line("Other devices see nothing until they are paired, from this machine");
+    terminal::line("Other devices see nothing until they are paired, from this machine");
 }
 
-fn in_use(address: SocketAddr) -> String {
+fn port_in_use(address: SocketAddr) -> String {
     format!("cannot listen on {address}: another program may use the port; set server.listen or CLOTHO_SERVER__LISTEN")
 }
 

@@ -1,6 +1,6 @@
 //! `clotho export` and `clotho import`: whole sessions as files. Exporting only reads, also beside a server that runs;
-//! importing needs the data directory for itself. What other programs keep is taken in by `foreign.rs`, and what they and people read is
-//! written by `lines.rs`.
+//! importing needs the data directory for itself. What other programs keep is taken in by `foreign_import.rs`, and what they and people read is
+//! written by `branch_export.rs`.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -16,9 +16,9 @@ use crate::ids::SessionId;
 use crate::store::DatabaseSnapshot;
 use crate::transfer;
 
-use super::foreign::ForeignImportArgs;
-use super::work::{alone, bar, held, into_new};
-use super::{CliResult, foreign, lines, write};
+use super::common::{alone, load_session, progress_bar, write_new_file};
+use super::foreign_import::ForeignImportArgs;
+use super::{CliResult, branch_export, foreign_import, terminal};
 
 /// What is exported, and where to.
 #[derive(Debug, Args)]
@@ -26,7 +26,7 @@ use super::{CliResult, foreign, lines, write};
 pub struct ExportArgs {
     /// In a form that others read.
     #[command(subcommand)]
-    other: Option<lines::BranchExportCommand>,
+    other: Option<branch_export::BranchExportCommand>,
     /// The session, as its address in the browser names it.
     #[arg(required_unless_present = "all")]
     session: Option<SessionId>,
@@ -39,7 +39,7 @@ pub struct ExportArgs {
 }
 
 /// What `clotho import` takes, for whoever asks.
-const TAKEN: &str = "\
+const IMPORT_HELP: &str = "\
 What a file is, its content says:
   a session, as `clotho export` or the page writes it;
   SillyTavern: its data folder or an archive of it, a chat (.jsonl);
@@ -52,7 +52,7 @@ becomes a copy beside the one that is here.";
 
 /// What is imported.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = TAKEN)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = IMPORT_HELP)]
 pub struct ImportArgs {
     /// What is a folder of one program.
     #[command(subcommand)]
@@ -68,7 +68,7 @@ pub struct ImportArgs {
 #[derive(Debug, Subcommand)]
 enum ImportForeignCommand {
     /// Characters, chats and personas of SillyTavern; what is there already is left alone.
-    Sillytavern(foreign::SillyTavernImportArgs),
+    Sillytavern(foreign_import::SillyTavernImportArgs),
 }
 
 /// Writes one session, or all.
@@ -77,12 +77,12 @@ pub fn export(wanted: &ExportArgs, config: &Config) -> CliResult {
     let mut snapshot = DatabaseSnapshot::open(&database)
         .with_context(|| format!("the database {} cannot be read", database.display()))?;
     match wanted {
-        ExportArgs { other: Some(other), .. } => lines::export(&mut snapshot, other, config)?,
-        ExportArgs { session: Some(session), file: Some(file), .. } => one(&mut snapshot, *session, file)?,
+        ExportArgs { other: Some(other), .. } => branch_export::export(&mut snapshot, other, config)?,
+        ExportArgs { session: Some(session), file: Some(file), .. } => export_session(&mut snapshot, *session, file)?,
         ExportArgs { all: Some(folder), .. } => {
             fs::create_dir_all(folder).with_context(|| format!("the folder {}", folder.display()))?;
             for session in snapshot.sessions()? {
-                one(&mut snapshot, session, &folder.join(format!("{session}.clotho")))?;
+                export_session(&mut snapshot, session, &folder.join(format!("{session}.clotho")))?;
             }
         }
         // The command line has been read so that one of both is there.
@@ -91,16 +91,16 @@ pub fn export(wanted: &ExportArgs, config: &Config) -> CliResult {
     Ok(ExitCode::SUCCESS)
 }
 
-fn one(snapshot: &mut DatabaseSnapshot, session: SessionId, file: &Path) -> Result<(), anyhow::Error> {
-    let held = held(snapshot, session)?;
-    let bar = bar(u64::try_from(held.counts.nodes).unwrap_or(0), "{msg} {wide_bar} {pos}/{len} messages");
+fn export_session(snapshot: &mut DatabaseSnapshot, session: SessionId, file: &Path) -> Result<(), anyhow::Error> {
+    let held = load_session(snapshot, session)?;
+    let bar = progress_bar(u64::try_from(held.counts.nodes).unwrap_or(0), "{msg} {wide_bar} {pos}/{len} messages");
     bar.set_message(held.session.title.clone());
     let now = SystemClock.now();
     let written =
-        into_new(file, |out| Ok(transfer::export(snapshot, &held, out, now, |nodes| bar.set_position(nodes))?));
+        write_new_file(file, |out| Ok(transfer::export(snapshot, &held, out, now, |nodes| bar.set_position(nodes))?));
     bar.finish_and_clear();
     written?;
-    write::line(&format!("{session}  {}  {}", file.display(), held.session.title));
+    terminal::line(&format!("{session}  {}  {}", file.display(), held.session.title));
     Ok(())
 }
 
@@ -109,11 +109,11 @@ pub fn import(wanted: &ImportArgs, config: &Config) -> CliResult {
     match wanted {
         ImportArgs { other: Some(ImportForeignCommand::Sillytavern(from)), .. } => from.import(config),
         // Opening a pipe would wait for whoever writes into it.
-        ImportArgs { path: Some(path), .. } if is_odd(path) => {
+        ImportArgs { path: Some(path), .. } if is_not_session_file(path) => {
             bail!("{} is neither a file nor a folder: a pipe, a socket or a device", path.display())
         }
         ImportArgs { path: Some(path), how, .. } if transfer::foreign::is_foreign(path) => {
-            foreign::import(path, how, config)
+            foreign_import::import(path, how, config)
         }
         ImportArgs { path: Some(file), how, .. } => import_session(file, how, config),
         // The command line has been read so that one of both is there.
@@ -122,7 +122,7 @@ pub fn import(wanted: &ImportArgs, config: &Config) -> CliResult {
 }
 
 /// Whether a path leads to something that is neither a file nor a folder.
-fn is_odd(path: &Path) -> bool {
+fn is_not_session_file(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|kind| !kind.is_file() && !kind.is_dir())
 }
 
@@ -142,7 +142,7 @@ fn import_session(file: &Path, how: &ForeignImportArgs, config: &Config) -> CliR
     );
     let store = alone(config, &instead)?;
     let limits = ArchiveLimits::of(config.limits.import_bytes);
-    let bar = bar(0, "{wide_bar} {bytes}/{total_bytes}");
+    let bar = progress_bar(0, "{wide_bar} {bytes}/{total_bytes}");
     let told = |progress: transfer::ImportProgress| {
         bar.set_length(progress.total);
         bar.set_position(progress.done);
@@ -150,13 +150,13 @@ fn import_session(file: &Path, how: &ForeignImportArgs, config: &Config) -> CliR
     };
     let session = runtime.block_on(async {
         let store = std::sync::Arc::new(store);
-        let owner = foreign::owner(&store, how, &clock, &ids).await?;
+        let owner = foreign_import::target_user(&store, how, &clock, &ids).await?;
         transfer::discard(&store).await?;
         let arrival = transfer::SessionImportOptions { owner, job: None, title: None };
         let took = transfer::import(&store, &mut open, arrival, &ids, clock.now(), limits, told).await;
         bar.finish_and_clear();
         took.with_context(|| format!("{} did not come in, and nothing of it was kept", file.display()))
     })?;
-    write::line(&session.to_string());
+    terminal::line(&session.to_string());
     Ok(ExitCode::SUCCESS)
 }

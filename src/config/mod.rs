@@ -7,12 +7,12 @@
 //! - [`problem`]: what a wrong setting is and how it is said
 //! - `source`: TOML text and environment variables become one tree in which every value knows its place
 //! - `reader`: takes typed values out of that tree, notes what is wrong, and finds keys nobody asked for
-//! - [`sections`], [`provider`], [`alias`]: the sections, their keys, defaults and bounds
+//! - [`sections`], [`provider`], [`model_alias`]: the sections, their keys, defaults and bounds
 //!
 //! To add a key: a field with its doc comment and one line in `read` of its section, and a commented line in
 //! `config.toml` (a test compares the two). To add a section: a struct with `read`, and a line in [`Config`].
 
-pub mod alias;
+pub mod model_alias;
 pub mod problem;
 pub mod provider;
 mod reader;
@@ -24,12 +24,14 @@ mod tests;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-pub use alias::ModelAlias;
+pub use model_alias::ModelAlias;
 pub use problem::{ConfigError, ConfigProblem, SettingLocation, SettingOrigin};
-pub use provider::{ApiKey, ApiKeyError, ModelPrices, ProviderConfig, ProviderConnection, Secret, ToolMode, typed_key};
+pub use provider::{
+    ApiKey, ApiKeyError, ModelPrices, ProviderConfig, ProviderConnection, Secret, ToolMode, parse_api_key,
+};
 use reader::{ConfigReader, ConfigTable};
 pub use sections::{
-    GenerationConfig, IpNetwork, LONGEST_TEXT, LimitsConfig, LogConfig, LogFormat, PicturesConfig, PluginsConfig,
+    GenerationConfig, IpNetwork, LimitsConfig, LogConfig, LogFormat, MAX_TEXT_BYTES, PicturesConfig, PluginsConfig,
     RecallConfig, SearchConfig, ServerConfig, ServerMode, StorageConfig, SummariesConfig, TreeConfig,
 };
 use source::ConfigTree;
@@ -130,18 +132,18 @@ impl Config {
 
     /// Refuses the default model, at its place in the file or by its variable; `None` if it is the program's own default.
     pub fn refuse_model(&self, message: String) -> Option<ConfigError> {
-        self.generation.model_given.refuse("[generation]", "model", message)
+        self.generation.model_origin.refuse("[generation]", "model", message)
     }
 
     /// Refuses the model of embeddings, at its place in the file or by its variable.
     pub fn refuse_embeddings(&self, message: String) -> Option<ConfigError> {
-        self.recall.embeddings_given.refuse("[recall]", "embeddings", message)
+        self.recall.embeddings_origin.refuse("[recall]", "embeddings", message)
     }
 
     /// The provider whose id was probably meant by another word.
     pub fn nearest_provider(&self, word: &str) -> Option<&str> {
         let ids: Vec<&str> = self.providers.iter().map(|provider| provider.id.as_str()).collect();
-        reader::nearest(word, &ids)
+        reader::nearest_key(word, &ids)
     }
 
     fn from_tree(tree: ConfigTree, reader: &mut ConfigReader, env: &[(String, String)]) -> Self {
@@ -153,7 +155,7 @@ impl Config {
             tree: top.section("tree", reader, TreeConfig::read),
             generation: top.section("generation", reader, GenerationConfig::read),
             providers: provider::read_all(top.tables("providers", reader), reader, env),
-            aliases: top.section("models", reader, alias::read),
+            aliases: top.section("models", reader, model_alias::read),
             pictures: top.section("pictures", reader, PicturesConfig::read),
             recall: top.section("recall", reader, RecallConfig::read),
             summaries: top.section("summaries", reader, SummariesConfig::read),

@@ -78,7 +78,7 @@ impl ConfigError {
     }
 
     /// Everything that several have found wrong; `None` if nobody has.
-    pub fn together(found: impl IntoIterator<Item = Self>) -> Option<Self> {
+    pub fn combine(found: impl IntoIterator<Item = Self>) -> Option<Self> {
         let mut found = found.into_iter();
         let Self { file, mut problems } = found.next()?;
         problems.extend(found.flat_map(|more| more.problems));

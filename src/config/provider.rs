@@ -10,11 +10,11 @@ use super::problem::{ConfigError, SettingOrigin};
 use super::reader::{ConfigReader, ConfigTable};
 
 /// The longest address of a connected server, in bytes.
-const LONGEST_ADDRESS: usize = 1000;
+const MAX_BASE_URL_BYTES: usize = 1000;
 /// The longest key that is typed, in bytes.
-const LONGEST_KEY: usize = 4000;
+const MAX_KEY_BYTES: usize = 4000;
 /// So many models can be named of a connected server.
-const MOST_MODELS: usize = 200;
+const MAX_MODELS: usize = 200;
 
 /// One model server.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,7 +23,7 @@ pub struct ProviderConfig {
     pub id: String,
     /// What it speaks, such as `openai`. Whoever knows the kinds refuses an unknown one: [`ProviderConfig::refuse_kind`].
     pub kind: String,
-    kind_given: SettingOrigin,
+    kind_origin: SettingOrigin,
     /// Where its API begins, such as `http://127.0.0.1:8080/v1`; without a slash at the end.
     pub base_url: String,
     /// Its key. See [`ProviderConfig::key`].
@@ -51,11 +51,11 @@ pub struct ProviderConfig {
 pub enum ToolMode {
     /// In a field of the request, where servers of its kind have one; in words otherwise.
     #[default]
-    Field,
+    RequestField,
     /// In the prompt, and they call them in words.
-    Words,
+    PromptText,
     /// Not at all.
-    Nothing,
+    Disabled,
 }
 
 /// What a model costs: a million tokens, in whatever currency.
@@ -77,13 +77,13 @@ pub enum ApiKey {
     /// The server asks for none.
     None,
     /// It stood in the settings or in the environment.
-    Given(Secret),
+    Value(Secret),
     /// It was to come from this variable of the environment, which is not there or holds no line of text.
-    NoVariable(String),
+    MissingVariable(String),
     /// It stands in this file, which is read when the key is needed.
     File(PathBuf),
     /// It was kept, and cannot be opened: why.
-    Lost(String),
+    Undecryptable(String),
 }
 
 /// A key. It shows itself to nobody but the server it is for: `Debug` and `Display` print a placeholder.
@@ -127,7 +127,7 @@ pub enum ApiKeyError {
     },
     /// It was kept, and cannot be opened.
     #[error("{0}")]
-    Lost(String),
+    Undecryptable(String),
     /// It cannot be read.
     #[error("the key file of provider {provider} cannot be read: {cause}")]
     Unreadable {
@@ -164,28 +164,28 @@ impl ProviderConnection {
     ///
     /// # Errors
     /// The field that does not fit, and why.
-    pub fn checked(self) -> Result<Self, (&'static str, String)> {
+    pub fn validate(self) -> Result<Self, (&'static str, String)> {
         let id = id(&self.id).map_err(|why| ("id", why))?;
         if id == "test" {
             return Err(("id", "expected another name: \"test\" has a meaning of its own here".to_owned()));
         }
-        if self.base_url.len() > LONGEST_ADDRESS {
-            return Err(("baseUrl", format!("expected an address of at most {LONGEST_ADDRESS} bytes")));
+        if self.base_url.len() > MAX_BASE_URL_BYTES {
+            return Err(("baseUrl", format!("expected an address of at most {MAX_BASE_URL_BYTES} bytes")));
         }
         let base_url = base_url(&self.base_url).map_err(|why| ("baseUrl", why))?;
-        if self.models.len() > MOST_MODELS {
-            return Err(("models", format!("expected at most {MOST_MODELS} names: leave it empty to ask the server")));
+        if self.models.len() > MAX_MODELS {
+            return Err(("models", format!("expected at most {MAX_MODELS} names: leave it empty to ask the server")));
         }
         self.models.iter().try_for_each(|name| model(name)).map_err(|why| ("models", why))?;
         Ok(Self { id, base_url, ..self })
     }
 
     /// As the rest of the program knows model servers: what a file could say more of it is as if it were not said.
-    pub fn provider(self, api_key: ApiKey) -> ProviderConfig {
+    pub fn into_config(self, api_key: ApiKey) -> ProviderConfig {
         ProviderConfig {
             id: self.id,
             kind: self.kind,
-            kind_given: SettingOrigin::default(),
+            kind_origin: SettingOrigin::default(),
             base_url: self.base_url,
             api_key,
             models: self.models,
@@ -209,9 +209,9 @@ impl ProviderConnection {
 ///
 /// # Errors
 /// No server could be told it.
-pub fn typed_key(text: &str) -> Result<Secret, String> {
+pub fn parse_api_key(text: &str) -> Result<Secret, String> {
     let key = text.trim();
-    if key.is_empty() || key.len() > LONGEST_KEY || !key.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ') {
+    if key.is_empty() || key.len() > MAX_KEY_BYTES || !key.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ') {
         return Err("expected a key: one line of Latin letters, digits and signs".to_owned());
     }
     Ok(Secret::new(key))
@@ -220,7 +220,7 @@ pub fn typed_key(text: &str) -> Result<Secret, String> {
 impl ProviderConfig {
     /// Refuses the kind, at its place in the file or by its variable.
     pub fn refuse_kind(&self, message: String) -> Option<ConfigError> {
-        self.kind_given.refuse("[[providers]]", "kind", message)
+        self.kind_origin.refuse("[[providers]]", "kind", message)
     }
 
     /// The key to send, if there is one. Reads the file of `api_key_file`, so it may block; blanks around the key in the
@@ -231,9 +231,9 @@ impl ProviderConfig {
     pub fn key(&self) -> Result<Option<Secret>, ApiKeyError> {
         let path = match &self.api_key {
             ApiKey::None => return Ok(None),
-            ApiKey::Given(secret) => return Ok(Some(secret.clone())),
-            ApiKey::NoVariable(variable) => return Err(ApiKeyError::NoVariable { variable: variable.clone() }),
-            ApiKey::Lost(why) => return Err(ApiKeyError::Lost(why.clone())),
+            ApiKey::Value(secret) => return Ok(Some(secret.clone())),
+            ApiKey::MissingVariable(variable) => return Err(ApiKeyError::NoVariable { variable: variable.clone() }),
+            ApiKey::Undecryptable(why) => return Err(ApiKeyError::Undecryptable(why.clone())),
             ApiKey::File(path) => path,
         };
         let text = std::fs::read_to_string(path);
@@ -255,7 +255,7 @@ pub(super) fn read_all(
     for mut table in tables {
         let provider = read(&mut table, reader, env);
         if providers.iter().any(|other| other.id == provider.id && !provider.id.is_empty()) {
-            table.object(&["id"], format!("two providers are called {:?}", provider.id), reader);
+            table.report(&["id"], format!("two providers are called {:?}", provider.id), reader);
         }
         table.finish(reader);
         providers.push(provider);
@@ -265,10 +265,10 @@ pub(super) fn read_all(
 
 fn read(table: &mut ConfigTable, reader: &mut ConfigReader, env: &[(String, String)]) -> ProviderConfig {
     let provider = ProviderConfig {
-        id: table.parsed("id", "", reader, id),
+        id: table.parse("id", "", reader, id),
         kind: table.text("kind", "openai", reader),
-        kind_given: table.given("kind", reader),
-        base_url: table.parsed("base_url", "", reader, base_url),
+        kind_origin: table.origin("kind", reader),
+        base_url: table.parse("base_url", "", reader, base_url),
         api_key: read_key(table, reader, env),
         models: table.texts("models", &[], reader, model),
         concurrent: table.number("concurrent", 0, 0..=1000, "replies at the same time", reader),
@@ -276,14 +276,14 @@ fn read(table: &mut ConfigTable, reader: &mut ConfigReader, env: &[(String, Stri
         tokenizer: table.text("tokenizer", "", reader),
         tokenizers: tokenizers(table, reader),
         template: table.text("template", "auto", reader),
-        tools: table.parsed("tools", "native", reader, tools),
+        tools: table.parse("tools", "native", reader, tools),
         extra: table.json("extra", reader),
     };
     for (key, expected) in
         [("id", "a short name such as \"local\""), ("base_url", "an address such as \"http://127.0.0.1:8080/v1\"")]
     {
-        if !table.was_given(key) {
-            table.object(&[], format!("{key} is missing: expected {expected}"), reader);
+        if !table.is_set(key) {
+            table.report(&[], format!("{key} is missing: expected {expected}"), reader);
         }
     }
     provider
@@ -291,9 +291,9 @@ fn read(table: &mut ConfigTable, reader: &mut ConfigReader, env: &[(String, Stri
 
 fn tools(text: &str) -> Result<ToolMode, String> {
     match text {
-        "native" => Ok(ToolMode::Field),
-        "words" => Ok(ToolMode::Words),
-        "none" => Ok(ToolMode::Nothing),
+        "native" => Ok(ToolMode::RequestField),
+        "words" => Ok(ToolMode::PromptText),
+        "none" => Ok(ToolMode::Disabled),
         _ => Err(format!("expected \"native\", \"words\" or \"none\", got {text:?}")),
     }
 }
@@ -305,19 +305,19 @@ fn read_key(table: &mut ConfigTable, reader: &mut ConfigReader, env: &[(String, 
     let count = [given.is_some(), !variable.is_empty(), !file.is_empty()].into_iter().filter(|&is| is).count();
     if count > 1 {
         let message = "expected only one of api_key, api_key_env and api_key_file".to_owned();
-        table.object(&["api_key", "api_key_env", "api_key_file"], message, reader);
+        table.report(&["api_key", "api_key_env", "api_key_file"], message, reader);
     }
     if let Some(key) = given {
-        return ApiKey::Given(Secret::new(&key));
+        return ApiKey::Value(Secret::new(&key));
     }
     if !variable.is_empty() {
         let value = env.iter().find(|(name, _)| *name == variable).map(|(_, value)| value.trim());
         return match value {
             Some(value) if !value.is_empty() && !value.chars().any(char::is_control) => {
-                ApiKey::Given(Secret::new(value))
+                ApiKey::Value(Secret::new(value))
             }
             // No reason to keep the stories from who does not use this provider today.
-            _ => ApiKey::NoVariable(variable),
+            _ => ApiKey::MissingVariable(variable),
         };
     }
     if file.is_empty() { ApiKey::None } else { ApiKey::File(PathBuf::from(file)) }
@@ -330,7 +330,7 @@ fn tokenizers(table: &mut ConfigTable, reader: &mut ConfigReader) -> IndexMap<St
             Value::String(file) if !file.is_empty() => _ = files.insert(model, file),
             _ => {
                 let expected = "expected the file of its tokenizer, such as \"models/tokenizer.json\"";
-                table.object(&["tokenizers"], format!("{model:?}: {expected}"), reader);
+                table.report(&["tokenizers"], format!("{model:?}: {expected}"), reader);
             }
         }
     }
@@ -345,7 +345,7 @@ fn prices(table: &mut ConfigTable, reader: &mut ConfigReader) -> IndexMap<String
             None => {
                 let expected = "expected the prices of a million tokens, {prompt = 3.0, completion = 15.0} and, if you \
                                 like, cached and written, none below 0";
-                table.object(&["prices"], format!("{model:?}: {expected}"), reader);
+                table.report(&["prices"], format!("{model:?}: {expected}"), reader);
             }
         }
     }

@@ -57,19 +57,19 @@ impl ConfigTable {
     }
 
     /// Whether a key that was asked for was in the file or in the environment.
-    pub fn was_given(&self, key: &str) -> bool {
+    pub fn is_set(&self, key: &str) -> bool {
         self.known.iter().any(|(known, place)| *known == key && place.is_some())
     }
 
     /// Where a key that was asked for was given.
-    pub fn given(&self, key: &str, reader: &ConfigReader) -> SettingOrigin {
+    pub fn origin(&self, key: &str, reader: &ConfigReader) -> SettingOrigin {
         let place = self.known.iter().find(|(known, _)| *known == key).and_then(|(_, place)| place.clone());
         SettingOrigin::at(&reader.file, place)
     }
 
     /// Takes an array of tables (`[[name]]`).
     pub fn tables(&mut self, name: &'static str, reader: &mut ConfigReader) -> Vec<Self> {
-        let Some(entry) = self.take(name).map(ConfigEntry::resolved) else { return Vec::new() };
+        let Some(entry) = self.take(name).map(ConfigEntry::parse_as_toml) else { return Vec::new() };
         let ConfigValue::Array(entries) = entry.value else {
             reader.problems.push(ConfigProblem {
                 place: entry.at,
@@ -83,7 +83,7 @@ impl ConfigTable {
     }
 
     fn of(name: String, entry: ConfigEntry, reader: &mut ConfigReader) -> Self {
-        let entry = entry.resolved();
+        let entry = entry.parse_as_toml();
         let (entries, wrong) = match entry.value {
             ConfigValue::Table(entries) => (entries, None),
             other => (IndexMap::new(), Some(format!("expected a table, got {}", other.kind()))),
@@ -97,11 +97,11 @@ impl ConfigTable {
 
     /// A text that may be anything.
     pub fn text(&mut self, key: &'static str, default: &str, reader: &mut ConfigReader) -> String {
-        self.parsed(key, default, reader, |text| Ok(text.to_owned()))
+        self.parse(key, default, reader, |text| Ok(text.to_owned()))
     }
 
     /// A text that `parse` turns into a value, or says what was expected. The default must parse.
-    pub fn parsed<T>(
+    pub fn parse<T>(
         &mut self,
         key: &'static str,
         default: &str,
@@ -113,8 +113,8 @@ impl ConfigTable {
     {
         let given = self.take(key).and_then(|entry| {
             let place = entry.at.clone();
-            let text = text_of(entry.value).map_err(|kind| format!("expected a string, got {kind}"));
-            text.and_then(|text| parse(&text)).map_err(|message| self.wrong(key, place, message, reader)).ok()
+            let text = environment_text(entry.value).map_err(|kind| format!("expected a string, got {kind}"));
+            text.and_then(|text| parse(&text)).map_err(|message| self.report_value(key, place, message, reader)).ok()
         });
         given.or_else(|| parse(default).ok()).unwrap_or_default()
     }
@@ -123,15 +123,15 @@ impl ConfigTable {
     pub fn secret(&mut self, key: &'static str, reader: &mut ConfigReader) -> Option<String> {
         let entry = self.take(key)?;
         let place = entry.at.clone();
-        match text_of(entry.value) {
+        match environment_text(entry.value) {
             Ok(text) if text.is_empty() => None,
             Ok(text) if text.chars().any(char::is_control) => {
-                self.wrong(key, place, "must not contain line breaks or control characters".to_owned(), reader);
+                self.report_value(key, place, "must not contain line breaks or control characters".to_owned(), reader);
                 None
             }
             Ok(text) => Some(text),
             Err(kind) => {
-                self.wrong(key, place, format!("expected a string, got {kind}"), reader);
+                self.report_value(key, place, format!("expected a string, got {kind}"), reader);
                 None
             }
         }
@@ -146,7 +146,7 @@ impl ConfigTable {
         what: &str,
         reader: &mut ConfigReader,
     ) -> u32 {
-        let Some(entry) = self.take(key).map(ConfigEntry::resolved) else { return default };
+        let Some(entry) = self.take(key).map(ConfigEntry::parse_as_toml) else { return default };
         let (low, high) = (bounds.start(), bounds.end());
         let got = match &entry.value {
             ConfigValue::Integer(number) => match u32::try_from(*number) {
@@ -156,17 +156,22 @@ impl ConfigTable {
             ConfigValue::Text(text) => format!("{text:?}"),
             other => other.kind().to_owned(),
         };
-        self.wrong(key, entry.at, format!("expected {what}, a whole number from {low} to {high}, got {got}"), reader);
+        self.report_value(
+            key,
+            entry.at,
+            format!("expected {what}, a whole number from {low} to {high}, got {got}"),
+            reader,
+        );
         default
     }
 
     /// Yes or no.
     pub fn flag(&mut self, key: &'static str, default: bool, reader: &mut ConfigReader) -> bool {
-        let Some(entry) = self.take(key).map(ConfigEntry::resolved) else { return default };
+        let Some(entry) = self.take(key).map(ConfigEntry::parse_as_toml) else { return default };
         match entry.value {
             ConfigValue::Boolean(given) => given,
             other => {
-                self.wrong(key, entry.at, format!("expected true or false, got {}", other.kind()), reader);
+                self.report_value(key, entry.at, format!("expected true or false, got {}", other.kind()), reader);
                 default
             }
         }
@@ -180,12 +185,12 @@ impl ConfigTable {
         reader: &mut ConfigReader,
         check: impl Fn(&str) -> Result<(), String>,
     ) -> Vec<String> {
-        let Some(entry) = self.take(key).map(ConfigEntry::resolved) else {
+        let Some(entry) = self.take(key).map(ConfigEntry::parse_as_toml) else {
             return default.iter().map(|&text| text.to_owned()).collect();
         };
         let ConfigValue::Array(items) = entry.value else {
             let kind = entry.value.kind();
-            self.wrong(key, entry.at, format!("expected a list of strings, [\"…\"], got {kind}"), reader);
+            self.report_value(key, entry.at, format!("expected a list of strings, [\"…\"], got {kind}"), reader);
             return Vec::new();
         };
         let mut texts = Vec::new();
@@ -196,7 +201,7 @@ impl ConfigTable {
             };
             match checked {
                 Ok(text) => texts.push(text),
-                Err(message) => self.wrong(key, item.at, message, reader),
+                Err(message) => self.report_value(key, item.at, message, reader),
             }
         }
         texts
@@ -210,10 +215,10 @@ impl ConfigTable {
     ) -> Vec<(String, Vec<String>, SettingOrigin)> {
         let mut lists = Vec::new();
         for (key, entry) in std::mem::take(&mut self.entries) {
-            let entry = entry.resolved();
+            let entry = entry.parse_as_toml();
             let texts = match entry.value {
                 ConfigValue::Text(text) => Some(vec![text]),
-                ConfigValue::Array(items) => items.into_iter().map(|item| text_of(item.value).ok()).collect(),
+                ConfigValue::Array(items) => items.into_iter().map(|item| environment_text(item.value).ok()).collect(),
                 _ => None,
             };
             let checked = match texts {
@@ -222,7 +227,7 @@ impl ConfigTable {
             };
             match checked {
                 Ok(texts) => lists.push((key, texts, SettingOrigin::at(&reader.file, Some(entry.key_at)))),
-                Err(message) => self.wrong(&key, entry.at, message, reader),
+                Err(message) => self.report_value(&key, entry.at, message, reader),
             }
         }
         lists
@@ -234,14 +239,14 @@ impl ConfigTable {
         let at = entry.at.clone();
         match json_of(entry) {
             Ok(serde_json::Value::Object(map)) => return map,
-            Ok(_) => self.wrong(key, at, "expected a table, {name = value}".to_owned(), reader),
-            Err((at, message)) => self.wrong(key, at, message, reader),
+            Ok(_) => self.report_value(key, at, "expected a table, {name = value}".to_owned(), reader),
+            Err((at, message)) => self.report_value(key, at, message, reader),
         }
         serde_json::Map::new()
     }
 
     /// Notes a problem that involves several keys, at the first of `keys` that was given, else at the table itself.
-    pub fn object(&self, keys: &[&str], message: String, reader: &mut ConfigReader) {
+    pub fn report(&self, keys: &[&str], message: String, reader: &mut ConfigReader) {
         let given = keys.iter().find_map(|key| {
             let known = self.known.iter().find(|(known, _)| known == key)?;
             Some((known.0, known.1.clone()?))
@@ -250,7 +255,7 @@ impl ConfigTable {
             Some((key, place)) => (key, place),
             None => ("", self.at.clone().unwrap_or(SettingLocation::File { line: 1, column: 1 })),
         };
-        self.wrong(key, place, message, reader);
+        self.report_value(key, place, message, reader);
     }
 
     /// What is left is unknown.
@@ -260,7 +265,7 @@ impl ConfigTable {
         let known: Vec<&str> = self.known.iter().map(|(key, _)| *key).collect();
         let what = if self.name.is_empty() { "section" } else { "key" };
         for (key, entry) in self.entries {
-            let near = nearest(&key, &known);
+            let near = nearest_key(&key, &known);
             if near.is_none() && is_foreign(&entry.key_at) {
                 continue;
             }
@@ -276,7 +281,7 @@ impl ConfigTable {
         entry
     }
 
-    fn wrong(&self, key: &str, place: SettingLocation, message: String, reader: &mut ConfigReader) {
+    fn report_value(&self, key: &str, place: SettingLocation, message: String, reader: &mut ConfigReader) {
         let section = self.name.clone();
         reader.problems.push(ConfigProblem { place, section, key: key.to_owned(), message });
     }
@@ -288,7 +293,7 @@ fn is_foreign(place: &SettingLocation) -> bool {
 }
 
 /// A variable that holds a quoted TOML string means what is inside the quotes; any other text means itself.
-fn text_of(value: ConfigValue) -> Result<String, &'static str> {
+fn environment_text(value: ConfigValue) -> Result<String, &'static str> {
     match value {
         ConfigValue::Text(text) => Ok(text),
         ConfigValue::Raw(text) if text.starts_with(['"', '\'']) => Ok(unquoted(text)),
@@ -304,7 +309,7 @@ fn unquoted(text: String) -> String {
 }
 
 fn json_of(entry: ConfigEntry) -> Result<serde_json::Value, (SettingLocation, String)> {
-    let entry = entry.resolved();
+    let entry = entry.parse_as_toml();
     Ok(match entry.value {
         ConfigValue::Text(text) | ConfigValue::Raw(text) => text.into(),
         ConfigValue::Integer(number) => number.into(),
@@ -325,13 +330,13 @@ fn json_of(entry: ConfigEntry) -> Result<serde_json::Value, (SettingLocation, St
 }
 
 /// The known key that `key` most probably was meant to be, if one is near enough.
-pub(super) fn nearest<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
-    let near = known.iter().map(|&name| (distance(key, name), name)).min()?;
+pub(super) fn nearest_key<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
+    let near = known.iter().map(|&name| (edit_distance(key, name), name)).min()?;
     (near.0 <= 1 + near.1.chars().count() / 4).then_some(near.1)
 }
 
 /// Edits between two words: insertions, deletions, replacements and swaps of neighbours.
-fn distance(a: &str, b: &str) -> usize {
+fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=b.len()).collect();

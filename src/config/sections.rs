@@ -108,7 +108,7 @@ pub struct GenerationConfig {
     /// The model of a session that names none: `provider/model`, `model` where that is unique, or `plugin:<id>`.
     pub model: String,
     /// Where that was given: only who knows the plugins can tell whether there is such a model.
-    pub model_given: SettingOrigin,
+    pub model_origin: SettingOrigin,
     /// How long a connection may take.
     pub connect_timeout: Duration,
     /// How long the first piece of a reply may take.
@@ -138,7 +138,7 @@ pub struct RecallConfig {
     /// The model of embeddings, as `provider/model`; empty = by words alone.
     pub embeddings: String,
     /// Where that was given: only who knows the providers can tell whether there is such a model.
-    pub embeddings_given: SettingOrigin,
+    pub embeddings_origin: SettingOrigin,
     /// So many hundredths of a prompt's tokens are for what is recalled.
     pub share: usize,
     /// So many texts at most.
@@ -165,9 +165,9 @@ pub struct SummariesConfig {
 }
 
 /// The longest that a message or a reply may be set to, in kilobytes.
-const LONGEST_TEXT_KB: u32 = 16_384;
+const MAX_TEXT_KB: u32 = 16_384;
 /// The same in bytes: no server has longer texts.
-pub const LONGEST_TEXT: usize = 16_384 * 1024;
+pub const MAX_TEXT_BYTES: usize = 16_384 * 1024;
 
 /// `[limits]`: what one request, user or server may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -230,16 +230,16 @@ pub struct SearchConfig {
 
 impl ServerConfig {
     pub(super) fn read(table: &mut ConfigTable, reader: &mut ConfigReader) -> Self {
-        let listen = table.parsed("listen", "127.0.0.1:7317", reader, |text| address(text).map(Some));
+        let listen = table.parse("listen", "127.0.0.1:7317", reader, |text| address(text).map(Some));
         let listen = listen.unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
-        let mode = table.parsed("mode", "local", reader, mode);
+        let mode = table.parse("mode", "local", reader, mode);
         let lan = table.flag("lan", false, reader);
         if !listen.ip().is_loopback() && !lan {
             let message = format!(
                 "{listen} can be reached from other machines: with lan = true, or `clotho serve --lan`, only devices that \
                  you have paired may come in; else listen on 127.0.0.1 and put a proxy that asks for a password before it"
             );
-            table.object(&["listen"], message, reader);
+            table.report(&["listen"], message, reader);
         }
         Self {
             listen,
@@ -251,7 +251,7 @@ impl ServerConfig {
                 .iter()
                 .filter_map(|text| IpNetwork::parse(text))
                 .collect(),
-            static_dir: table.parsed("static_dir", "", reader, optional_path),
+            static_dir: table.parse("static_dir", "", reader, optional_path),
             workers: size(table.number("workers", 0, 0..=256, "the number of threads (0: one for each core)", reader)),
         }
     }
@@ -260,8 +260,8 @@ impl ServerConfig {
 impl StorageConfig {
     pub(super) fn read(table: &mut ConfigTable, reader: &mut ConfigReader) -> Self {
         Self {
-            data_dir: table.parsed("data_dir", "./data", reader, path),
-            database: table.parsed("database_url", "", reader, database),
+            data_dir: table.parse("data_dir", "./data", reader, path),
+            database: table.parse("database_url", "", reader, database),
             keyframe_every: table.number("keyframe_every", 16, 1..=1000, "nodes from keyframe to keyframe", reader),
             readers: size(table.number("readers", 4, 1..=64, "the number of connections that read", reader)),
             group_max: size(table.number("group_max", 64, 1..=1024, "the requests that share a commit", reader)),
@@ -293,7 +293,7 @@ impl StorageConfig {
 
 impl PluginsConfig {
     pub(super) fn read(table: &mut ConfigTable, reader: &mut ConfigReader) -> Self {
-        Self { dir: table.parsed("dir", "", reader, optional_path) }
+        Self { dir: table.parse("dir", "", reader, optional_path) }
     }
 }
 
@@ -306,8 +306,8 @@ impl TreeConfig {
 impl GenerationConfig {
     pub(super) fn read(table: &mut ConfigTable, reader: &mut ConfigReader) -> Self {
         let generation = Self {
-            model: table.parsed("model", "plugin:lantern-keep", reader, model),
-            model_given: table.given("model", reader),
+            model: table.parse("model", "plugin:lantern-keep", reader, model),
+            model_origin: table.origin("model", reader),
             connect_timeout: seconds(table.number("connect_timeout_s", 10, 1..=300, "seconds", reader)),
             first_token_timeout: seconds(table.number("first_token_timeout_s", 120, 1..=3600, "seconds", reader)),
             idle_timeout: seconds(table.number("idle_timeout_s", 60, 1..=3600, "seconds", reader)),
@@ -319,7 +319,7 @@ impl GenerationConfig {
         if generation.reply_tokens >= generation.context_tokens {
             let (reply, context) = (generation.reply_tokens, generation.context_tokens);
             let message = format!("expected fewer tokens for the reply ({reply}) than for the context ({context})");
-            table.object(&["reply_tokens", "context_tokens"], message, reader);
+            table.report(&["reply_tokens", "context_tokens"], message, reader);
         }
         generation
     }
@@ -336,8 +336,8 @@ impl LimitsConfig {
         let mut number = |key, default, bounds, what| size(table.number(key, default, bounds, what, reader));
         Self {
             body_bytes: number("body_mb", 16, 1..=1024, "megabytes") * 1024 * 1024,
-            message_bytes: number("message_kb", 256, 1..=LONGEST_TEXT_KB, "kilobytes") * 1024,
-            reply_bytes: number("reply_kb", 1024, 1..=LONGEST_TEXT_KB, "kilobytes") * 1024,
+            message_bytes: number("message_kb", 256, 1..=MAX_TEXT_KB, "kilobytes") * 1024,
+            reply_bytes: number("reply_kb", 1024, 1..=MAX_TEXT_KB, "kilobytes") * 1024,
             generation,
             generations_per_user: number("generations_per_user", 8, 1..=10_000, "generations"),
             generations: number("generations", 256, 1..=100_000, "generations"),
@@ -361,8 +361,8 @@ impl RecallConfig {
     pub(super) fn read(table: &mut ConfigTable, reader: &mut ConfigReader) -> Self {
         let wait = table.number("wait_ms", 2_000, 100..=60_000, "milliseconds", reader);
         Self {
-            embeddings: table.parsed("embeddings", "", reader, embeddings),
-            embeddings_given: table.given("embeddings", reader),
+            embeddings: table.parse("embeddings", "", reader, embeddings),
+            embeddings_origin: table.origin("embeddings", reader),
             share: size(table.number("share", 10, 1..=50, "hundredths of a prompt", reader)),
             texts: size(table.number("texts", 8, 1..=64, "texts", reader)),
             similarity: table.number("similarity", 40, 0..=100, "hundredths", reader),
@@ -386,12 +386,12 @@ impl SummariesConfig {
 impl LogConfig {
     pub(super) fn read(table: &mut ConfigTable, reader: &mut ConfigReader) -> Self {
         Self {
-            format: table.parsed("format", "text", reader, |text| match text {
+            format: table.parse("format", "text", reader, |text| match text {
                 "text" => Ok(LogFormat::Text),
                 "json" => Ok(LogFormat::Json),
                 other => Err(format!("expected \"text\" or \"json\", got {other:?}")),
             }),
-            level: table.parsed("level", "info", reader, levels),
+            level: table.parse("level", "info", reader, levels),
         }
     }
 }

@@ -47,7 +47,7 @@ impl ConfigValue {
 
 impl ConfigEntry {
     /// Reads the text of a variable as TOML, where it is TOML; a plain word stays a text.
-    pub fn resolved(mut self) -> Self {
+    pub fn parse_as_toml(mut self) -> Self {
         if let ConfigValue::Raw(text) = &self.value {
             self.value = match DeValue::parse(text.trim()) {
                 Ok(value) => value_of(value.into_inner(), &mut |_| self.at.clone()),
@@ -69,7 +69,7 @@ impl ConfigTree {
         let (table, errors) = DeTable::parse_recoverable(text);
         for error in errors {
             let at = error.span().map_or(0, |span| span.start);
-            problems.push(unnamed(lines.place(at), format!("{file} is not TOML here: {}", error.message())));
+            problems.push(file_problem(lines.place(at), format!("{file} is not TOML here: {}", error.message())));
         }
         Self(entries_of(table.into_inner(), &mut |at| lines.place(at)))
     }
@@ -82,12 +82,12 @@ impl ConfigTree {
         let Some((first, rest)) = path.split_first() else { return };
         let slot = self.0.entry(first.clone()).or_insert_with(|| container(rest.first(), &at));
         if let Err(message) = set(slot, rest, value, &at) {
-            problems.push(unnamed(at, message));
+            problems.push(file_problem(at, message));
         }
     }
 }
 
-fn unnamed(place: SettingLocation, message: String) -> ConfigProblem {
+fn file_problem(place: SettingLocation, message: String) -> ConfigProblem {
     ConfigProblem { place, section: String::new(), key: String::new(), message }
 }
 
@@ -97,7 +97,7 @@ fn set(slot: &mut ConfigEntry, path: &[String], value: &str, at: &SettingLocatio
         *slot = ConfigEntry { value: ConfigValue::Raw(value.to_owned()), key_at: at.clone(), at: at.clone() };
         return Ok(());
     };
-    *slot = slot.clone().resolved();
+    *slot = slot.clone().parse_as_toml();
     match &mut slot.value {
         ConfigValue::Table(table) => {
             let next = table.entry(key.clone()).or_insert_with(|| container(rest.first(), at));

@@ -30,14 +30,14 @@ fn uncommented() -> String {
 }
 
 #[test]
-fn the_shipped_file_equals_the_defaults() {
+fn config_shipped_file_equals_defaults() {
     assert_eq!(load(SHIPPED, &[]).unwrap(), Config::default());
     assert_eq!(load("", &[]).unwrap(), Config::default());
     assert_eq!(Config::load(None, None, std::iter::empty()).unwrap(), Config::default());
 }
 
 #[test]
-fn the_shipped_file_names_every_key() {
+fn config_shipped_file_documents_every_key() {
     let text = uncommented();
     let tree: toml::Table = text.parse().unwrap();
     let mut reader = ConfigReader::default();
@@ -57,7 +57,7 @@ fn the_shipped_file_names_every_key() {
 }
 
 #[test]
-fn sections_have_the_defaults_of_an_empty_file() {
+fn config_section_defaults_equal_empty_file() {
     let config = Config::default();
     assert_eq!((ServerConfig::default(), LimitsConfig::default()), (config.server, config.limits));
     assert_eq!(LimitsConfig::default().body_bytes, 16 << 20);
@@ -68,7 +68,7 @@ fn sections_have_the_defaults_of_an_empty_file() {
 
 /// A typo is refused with file, line, column, key and what was expected.
 #[test]
-fn unknown_keys_say_where_and_what_was_meant() {
+fn config_unknown_key_returns_error_with_suggestion() {
     assert_eq!(
         refused("\n[server]\nlistne = 1\n", &[]),
         "config.toml:3:1: [server] listne: unknown key; did you mean \"listen\"? \
@@ -86,7 +86,7 @@ fn unknown_keys_say_where_and_what_was_meant() {
 }
 
 #[test]
-fn wrong_values_say_what_was_expected() {
+fn config_wrong_value_returns_expected_type() {
     let cases = [
         (
             "[server]\nlisten = \"here\"",
@@ -143,7 +143,7 @@ fn wrong_values_say_what_was_expected() {
 
 /// Mode `local` asks nobody for a password, so only this machine may reach it, unless devices have to be paired.
 #[test]
-fn other_machines_need_pairing() {
+fn config_lan_address_requires_lan_setting() {
     for listen in ["0.0.0.0:80", "192.168.1.2:7317", "[::]:7317"] {
         let said = refused(&format!("[server]\nlisten = \"{listen}\""), &[]);
         assert!(said.contains("lan = true") && said.contains("paired"), "{said}");
@@ -166,14 +166,14 @@ fn other_machines_need_pairing() {
 }
 
 #[test]
-fn everything_wrong_is_said_at_once() {
+fn config_several_errors_are_reported_together() {
     let said = refused("[server]\nport = 1\nlisten = 2\n[log]\nformat = \"xml\"\n", &[("CLOTHO_LOG__LEVEL", "loud")]);
     let places: Vec<&str> = said.lines().map(|line| line.split(": ").next().unwrap()).collect();
     assert_eq!(places, ["config.toml:2:1", "config.toml:3:10", "config.toml:5:10", "environment CLOTHO_LOG__LEVEL"]);
 }
 
 #[test]
-fn what_is_not_toml_says_where() {
+fn config_invalid_toml_returns_position() {
     let said = refused("[server]\nlisten = \"x\nmode = ", &[]);
     assert!(said.starts_with("config.toml:2:12: config.toml is not TOML here: "), "{said}");
     let twice = refused("[log]\nlevel = \"info\"\nlevel = \"warn\"", &[]);
@@ -181,7 +181,7 @@ fn what_is_not_toml_says_where() {
 }
 
 #[test]
-fn the_environment_goes_before_the_file() {
+fn config_environment_overrides_file() {
     let env = [
         ("CLOTHO_SERVER__LISTEN", "127.0.0.1:8080"),
         ("CLOTHO_SERVER__ALLOWED_HOSTS", "[\"Play.example.org\"]"),
@@ -201,7 +201,7 @@ fn the_environment_goes_before_the_file() {
 }
 
 #[test]
-fn providers_come_from_file_and_environment() {
+fn config_providers_merge_file_and_environment() {
     let text = "[[providers]]\nid = \"local\"\nbase_url = \"http://127.0.0.1:8080/v1/\"\nextra = {top_k = 40, stop = [\"x\"]}\n";
     let env = [
         ("CLOTHO_PROVIDERS__0__MODELS", "[\"small\"]"),
@@ -226,7 +226,7 @@ fn providers_come_from_file_and_environment() {
 }
 
 #[test]
-fn wrong_providers_are_refused() {
+fn config_invalid_provider_returns_error() {
     let check = |lines: &str, expected: &str| {
         let said = refused(&format!("[[providers]]\n{lines}"), &[]);
         assert!(said.contains(expected), "{lines}: {said}");
@@ -258,7 +258,7 @@ fn wrong_providers_are_refused() {
 
 /// Prices are decimals of a million tokens; a kind may be any word until somebody knows the kinds.
 #[test]
-fn prices_and_kinds_of_providers() {
+fn config_provider_prices_and_kind_are_read() {
     let text = "[[providers]]\nid = \"a\"\nbase_url = \"http://a\"\n kind = \"claude\"\nconcurrent = 2\n\
                 prices = {\"m-1.5\" = {prompt = 3, completion = 15.5, cached = 0.3}}\n";
     let config = load(text, &[]).unwrap();
@@ -270,15 +270,15 @@ fn prices_and_kinds_of_providers() {
 }
 
 #[test]
-fn names_for_models() {
+fn config_model_aliases_are_read() {
     let text = "[models]\nsmart = [\"a/x\", \"b/y\"]\nfast = \"a/z\"\n";
     let aliases = load(text, &[("CLOTHO_MODELS__FAST", "[\"b/z\"]")]).unwrap().aliases;
     let shown: Vec<_> = aliases.iter().map(|alias| (alias.name.as_str(), alias.models.join(" "))).collect();
     assert_eq!(shown, [("smart", "a/x b/y".to_owned()), ("fast", "b/z".to_owned())]);
     let refusals = aliases.iter().filter_map(|alias| alias.refuse("no".into()));
-    let together = ConfigError::together(refusals).unwrap().to_string();
+    let together = ConfigError::combine(refusals).unwrap().to_string();
     assert_eq!(together, "config.toml:2:1: [models] smart: no\nenvironment CLOTHO_MODELS__FAST: [models] fast: no");
-    assert!(ConfigError::together([]).is_none());
+    assert!(ConfigError::combine([]).is_none());
     for wrong in [
         "smart = 7",
         "smart = []",
@@ -294,7 +294,7 @@ fn names_for_models() {
 
 /// A key that is not there is no reason not to start: it is said when the key is asked for.
 #[test]
-fn a_missing_key_is_said_when_it_is_needed() {
+fn config_missing_api_key_fails_on_use() {
     let text = "[[providers]]\nid = \"a\"\nbase_url = \"http://a\"\napi_key_env = \"NOT_THERE\"\n";
     for env in [&[][..], &[("NOT_THERE", " ")], &[("NOT_THERE", "two\nlines")]] {
         let error = load(text, env).unwrap().providers[0].key().unwrap_err().to_string();
@@ -305,7 +305,7 @@ fn a_missing_key_is_said_when_it_is_needed() {
 
 /// Who finds out later that a setting is wrong still says where it stands.
 #[test]
-fn a_setting_can_be_refused_later() {
+fn config_later_refusal_names_origin() {
     let refused = |text: &str, env: &[(&str, &str)]| {
         load(text, env).unwrap().refuse_model("it is no model".into()).map(|error| error.to_string())
     };
@@ -318,7 +318,7 @@ fn a_setting_can_be_refused_later() {
 
 /// Security promise 6: keys never in logs.
 #[test]
-fn secrets_do_not_show() {
+fn config_secret_is_redacted() {
     let text = "[[providers]]\nid = \"a\"\nbase_url = \"http://a\"\napi_key = \"hush-hush\"\n";
     let config = load(text, &[]).unwrap();
     assert!(!format!("{config:?}").contains("hush"));
@@ -335,7 +335,7 @@ fn secrets_do_not_show() {
 }
 
 #[test]
-fn a_key_file_holds_one_line() {
+fn config_key_file_with_several_lines_returns_error() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("key");
     let text = format!("[[providers]]\nid = \"a\"\nbase_url = \"http://a\"\napi_key_file = {path:?}\n");
@@ -348,7 +348,7 @@ fn a_key_file_holds_one_line() {
 }
 
 #[test]
-fn the_file_is_found() {
+fn config_file_is_found_by_precedence() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("own.toml");
     let env = |path: &Path| [(OsString::from("CLOTHO_CONFIG"), path.as_os_str().to_owned())].into_iter();
@@ -364,7 +364,7 @@ fn the_file_is_found() {
 proptest! {
     /// Whatever the file or the environment holds, the answer is settings or sentences.
     #[test]
-    fn no_input_breaks_it(text in any::<String>(), key in "[A-Z_0-9]{0,20}", value in any::<String>()) {
+    fn config_any_input_does_not_panic(text in any::<String>(), key in "[A-Z_0-9]{0,20}", value in any::<String>()) {
         let _answer = load(&text, &[(&format!("CLOTHO_{key}"), &value), ("CLOTHO_LOG__LEVEL", &value)]);
         let _answer = load("", &[(&format!("CLOTHO_PROVIDERS__{key}"), &value)]);
     }

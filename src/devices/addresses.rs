@@ -6,9 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What was looked up holds so long.
-const HOLDS: Duration = Duration::from_secs(5);
+const CACHE_TTL: Duration = Duration::from_secs(5);
 /// So many addresses are shown at most.
-const MOST_SHOWN: usize = 8;
+const MAX_SHOWN: usize = 8;
 
 /// The addresses of this machine as they were a moment ago.
 #[derive(Debug, Default)]
@@ -18,23 +18,23 @@ impl LocalAddresses {
     /// Whether a `Host` names this machine.
     pub fn has(&self, name: &str) -> bool {
         match name.parse::<IpAddr>() {
-            Ok(address) => self.own().contains(&address.to_canonical()),
-            Err(_) => local_name().is_some_and(|own| own == name),
+            Ok(address) => self.current().contains(&address.to_canonical()),
+            Err(_) => mdns_name().is_some_and(|own| own == name),
         }
     }
 
     /// The addresses that somebody else can open, those of usual home networks first.
-    pub fn to_show(&self) -> Vec<IpAddr> {
-        let mut own: Vec<IpAddr> = self.own().into_iter().filter(can_be_opened).collect();
-        own.sort_by_key(|address| (distance(address), *address));
-        own.truncate(MOST_SHOWN);
+    pub fn shareable(&self) -> Vec<IpAddr> {
+        let mut own: Vec<IpAddr> = self.current().into_iter().filter(is_reachable).collect();
+        own.sort_by_key(|address| (network_rank(address), *address));
+        own.truncate(MAX_SHOWN);
         own
     }
 
-    fn own(&self) -> Vec<IpAddr> {
+    fn current(&self) -> Vec<IpAddr> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, own)) = kept.as_ref()
-            && at.elapsed() < HOLDS
+            && at.elapsed() < CACHE_TTL
         {
             return own.clone();
         }
@@ -51,7 +51,7 @@ impl LocalAddresses {
 }
 
 /// What a link-local address of version 6 needs beside it stands in no `Host`.
-fn can_be_opened(address: &IpAddr) -> bool {
+fn is_reachable(address: &IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !address.is_loopback() && !address.is_link_local() && !address.is_unspecified(),
         IpAddr::V6(address) => !address.is_loopback() && !address.is_unicast_link_local() && !address.is_unspecified(),
@@ -59,7 +59,7 @@ fn can_be_opened(address: &IpAddr) -> bool {
 }
 
 /// Networks of homes come before those that programs make for themselves, and version 4 before 6.
-fn distance(address: &IpAddr) -> u8 {
+fn network_rank(address: &IpAddr) -> u8 {
     match address {
         IpAddr::V4(address) => match address.octets() {
             [192, 168, ..] => 0,
@@ -72,7 +72,7 @@ fn distance(address: &IpAddr) -> u8 {
 }
 
 /// The name by which a house without a name server finds this machine, in lower case.
-pub fn local_name() -> Option<String> {
+pub fn mdns_name() -> Option<String> {
     let name = rustix::system::uname();
     let name = name.nodename().to_str().ok()?.to_ascii_lowercase();
     let name = name.strip_suffix(".local").unwrap_or(&name);
@@ -85,22 +85,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn own_addresses_and_no_others() {
+    fn local_addresses_contains_only_own_addresses() {
         let addresses = LocalAddresses::default();
         assert!(addresses.has("127.0.0.1") && addresses.has("::ffff:127.0.0.1"));
         for other in ["evil.example", "0.0.0.0", "8.8.8.8", "", ".local", "evil.local.example"] {
             assert!(!addresses.has(other), "{other}");
         }
-        assert!(addresses.to_show().iter().all(|address| !address.is_loopback()));
-        assert!(local_name().is_none_or(|name| addresses.has(&name)));
+        assert!(addresses.shareable().iter().all(|address| !address.is_loopback()));
+        assert!(mdns_name().is_none_or(|name| addresses.has(&name)));
     }
 
     #[test]
-    fn home_networks_come_first() {
+    fn local_addresses_private_networks_sort_first() {
         let mut all: Vec<IpAddr> =
             ["fd00::1", "172.17.0.1", "203.0.113.4", "10.0.0.2", "192.168.0.7"].map(|a| a.parse().unwrap()).to_vec();
-        all.sort_by_key(distance);
+        all.sort_by_key(network_rank);
         assert_eq!(all.first().map(ToString::to_string).as_deref(), Some("192.168.0.7"));
-        assert!(!can_be_opened(&"fe80::1".parse().unwrap()) && !can_be_opened(&"169.254.1.1".parse().unwrap()));
+        assert!(!is_reachable(&"fe80::1".parse().unwrap()) && !is_reachable(&"169.254.1.1".parse().unwrap()));
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! A peer on the list of trusted ones is the owner at the machine. Everybody else shows the secret that pairing gave: it is
 //! looked up here, in memory, so that what is taken back holds from that moment on. The database keeps the same for the next
-//! start. `codes.rs` has the single-use codes by which a device gets its secret, `addresses.rs` where this machine is found.
+//! start. `pairing_codes.rs` has the single-use codes by which a device gets its secret, `addresses.rs` where this machine is found.
 
 pub mod addresses;
-mod codes;
+mod pairing_codes;
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -19,24 +19,24 @@ use crate::ids::DeviceId;
 use crate::store::PairedDevice;
 
 use addresses::LocalAddresses;
-use codes::PairingCodes;
-pub use codes::{ClaimResult, LIVES_MS};
+use pairing_codes::PairingCodes;
+pub use pairing_codes::{ClaimResult, LIFETIME_MS};
 
 /// So many devices at most.
-pub const MOST: usize = 64;
+pub const MAX_DEVICES: usize = 64;
 /// That a device was seen is written at most so often.
-const SEEN_EVERY_MS: i64 = 3_600 * 1_000;
+const SEEN_INTERVAL_MS: i64 = 3_600 * 1_000;
 /// A device that was not seen for so long is not known any more: a year, as its cookie.
-pub const FORGOTTEN_AFTER_S: i64 = 365 * 24 * 3_600;
+pub const EXPIRY_S: i64 = 365 * 24 * 3_600;
 
 /// The devices of a server.
 pub struct Devices {
-    serves_house: bool,
+    serves_lan: bool,
     trusted: Vec<IpNetwork>,
     /// Where this machine is found.
     pub addresses: LocalAddresses,
     port: OnceLock<u16>,
-    known: Mutex<HashMap<[u8; 32], PairedDevice>>,
+    by_secret: Mutex<HashMap<[u8; 32], PairedDevice>>,
     codes: Mutex<PairingCodes>,
     /// Counts what was taken back.
     revoked: watch::Sender<u64>,
@@ -60,23 +60,23 @@ impl Devices {
     /// The devices that the database knows.
     pub fn new(server: &ServerConfig, known: Vec<PairedDevice>) -> Self {
         Self {
-            serves_house: server.lan,
+            serves_lan: server.lan,
             trusted: server.trusted_peers.clone(),
             addresses: LocalAddresses::default(),
             port: OnceLock::new(),
-            known: Mutex::new(known.into_iter().map(|device| (device.secret, device)).collect()),
+            by_secret: Mutex::new(known.into_iter().map(|device| (device.secret, device)).collect()),
             codes: Mutex::default(),
             revoked: watch::Sender::new(0),
         }
     }
 
     /// Whether others of the house may come in at all.
-    pub const fn serves_house(&self) -> bool {
-        self.serves_house
+    pub const fn serves_lan(&self) -> bool {
+        self.serves_lan
     }
 
     /// The server listens on this port from now on.
-    pub fn listens_on(&self, port: u16) {
+    pub fn set_port(&self, port: u16) {
         // A program serves once.
         let _ = self.port.set(port);
     }
@@ -87,28 +87,28 @@ impl Devices {
     }
 
     /// Whether a peer is the owner at the machine.
-    pub fn trusts(&self, peer: IpAddr) -> bool {
+    pub fn is_trusted_peer(&self, peer: IpAddr) -> bool {
         let peer = peer.to_canonical();
         self.trusted.iter().any(|network| network.holds(peer))
     }
 
     /// The device that keeps a secret.
-    pub fn with_secret(&self, secret: &str, now: Time) -> Option<DeviceId> {
-        let known = lock(&self.known);
+    pub fn find_by_secret(&self, secret: &str, now: Time) -> Option<DeviceId> {
+        let known = lock(&self.by_secret);
         let device = known.get(&hash(secret))?;
-        (now.since(device.seen) / 1_000 < FORGOTTEN_AFTER_S.unsigned_abs()).then_some(device.id)
+        (now.millis_since(device.seen) / 1_000 < EXPIRY_S.unsigned_abs()).then_some(device.id)
     }
 
     /// Whether a device may still come in.
-    pub fn knows(&self, id: DeviceId) -> bool {
-        lock(&self.known).values().any(|device| device.id == id)
+    pub fn contains(&self, id: DeviceId) -> bool {
+        lock(&self.by_secret).values().any(|device| device.id == id)
     }
 
     /// Notes that a device was seen; whether that is to be written.
-    pub fn see(&self, id: DeviceId, now: Time) -> bool {
-        let mut known = lock(&self.known);
+    pub fn mark_seen(&self, id: DeviceId, now: Time) -> bool {
+        let mut known = lock(&self.by_secret);
         let Some(device) = known.values_mut().find(|device| device.id == id) else { return false };
-        let is_due = now.0.saturating_sub(device.seen.0) >= SEEN_EVERY_MS;
+        let is_due = now.0.saturating_sub(device.seen.0) >= SEEN_INTERVAL_MS;
         if is_due {
             device.seen = now;
         }
@@ -117,12 +117,12 @@ impl Devices {
 
     /// Whether no more can be paired.
     pub fn is_full(&self) -> bool {
-        lock(&self.known).len() >= MOST
+        lock(&self.by_secret).len() >= MAX_DEVICES
     }
 
     /// All of them, oldest first.
     pub fn all(&self) -> Vec<PairedDevice> {
-        let mut all: Vec<PairedDevice> = lock(&self.known).values().cloned().collect();
+        let mut all: Vec<PairedDevice> = lock(&self.by_secret).values().cloned().collect();
         all.sort_by_key(|device| (device.created, device.id));
         all
     }
@@ -131,37 +131,37 @@ impl Devices {
     ///
     /// # Errors
     /// The system has no randomness to give.
-    pub fn offer(&self, now: Time) -> Result<PairingOffer, RandomnessError> {
-        let offer = PairingOffer { code: random::<16>()?, short: short()? };
-        lock(&self.codes).offer([hash(&offer.code), hash(&offer.short)], now);
+    pub fn offer_pairing(&self, now: Time) -> Result<PairingOffer, RandomnessError> {
+        let offer = PairingOffer { code: random::<16>()?, short: new_short_code()? };
+        lock(&self.codes).add([hash(&offer.code), hash(&offer.short)], now);
         Ok(offer)
     }
 
     /// What comes of a code that somebody shows. One that was good is used up.
-    pub fn claim(&self, code: &str, peer: Option<IpAddr>, now: Time) -> ClaimResult {
-        lock(&self.codes).claim(&hash(&as_shown(code)), peer, now)
+    pub fn claim_pairing(&self, code: &str, peer: Option<IpAddr>, now: Time) -> ClaimResult {
+        lock(&self.codes).claim(&hash(&normalize_code(code)), peer, now)
     }
 
     /// A device that was kept may come in.
     pub fn add(&self, device: PairedDevice) {
-        lock(&self.known).insert(device.secret, device);
+        lock(&self.by_secret).insert(device.secret, device);
     }
 
     /// A device has another name.
     pub fn rename(&self, id: DeviceId, name: &str) {
-        if let Some(device) = lock(&self.known).values_mut().find(|device| device.id == id) {
+        if let Some(device) = lock(&self.by_secret).values_mut().find(|device| device.id == id) {
             name.clone_into(&mut device.name);
         }
     }
 
     /// A device may come in no more, and its sockets are told.
     pub fn revoke(&self, id: DeviceId) {
-        lock(&self.known).retain(|_, device| device.id != id);
+        lock(&self.by_secret).retain(|_, device| device.id != id);
         self.revoked.send_modify(|count| *count = count.wrapping_add(1));
     }
 
     /// Changes when something was taken back.
-    pub fn revoked(&self) -> watch::Receiver<u64> {
+    pub fn subscribe_revocations(&self) -> watch::Receiver<u64> {
         self.revoked.subscribe()
     }
 }
@@ -184,20 +184,20 @@ fn random<const BYTES: usize>() -> Result<String, RandomnessError> {
 }
 
 /// What is typed has letters and digits that nobody takes for others: no i, l, o and u.
-const TYPED: [char; 32] = [
+const SHORT_CODE_ALPHABET: [char; 32] = [
     '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'j', 'k', 'm', 'n', 'p',
     'q', 'r', 's', 't', 'v', 'w', 'x', 'y', 'z',
 ];
 
 /// Eight letters of five random bits each.
-fn short() -> Result<String, RandomnessError> {
+fn new_short_code() -> Result<String, RandomnessError> {
     let mut bytes = [0_u8; 8];
     getrandom::fill(&mut bytes).map_err(|_| RandomnessError)?;
-    Ok(bytes.iter().filter_map(|byte| TYPED.get(usize::from(byte % 32))).collect())
+    Ok(bytes.iter().filter_map(|byte| SHORT_CODE_ALPHABET.get(usize::from(byte % 32))).collect())
 }
 
 /// A code as it was shown, whatever somebody made of it by typing: capitals, spaces, dashes, letters that look alike.
-fn as_shown(typed: &str) -> String {
+fn normalize_code(typed: &str) -> String {
     let kept = typed.chars().filter(|c| !c.is_whitespace() && *c != '-');
     kept.map(|c| match c.to_ascii_lowercase() {
         'o' => '0',
@@ -233,19 +233,19 @@ mod tests {
     }
 
     #[test]
-    fn a_device_is_known_by_its_secret_until_it_is_taken_back() {
+    fn device_secret_is_valid_until_revoked() {
         let devices = devices();
-        let id = devices.with_secret("secret", Time(1)).unwrap();
-        assert_eq!(devices.with_secret("other", Time(1)), None);
-        let mut revoked = devices.revoked();
+        let id = devices.find_by_secret("secret", Time(1)).unwrap();
+        assert_eq!(devices.find_by_secret("other", Time(1)), None);
+        let mut revoked = devices.subscribe_revocations();
         devices.revoke(id);
-        assert!(revoked.has_changed().unwrap() && !devices.knows(id));
+        assert!(revoked.has_changed().unwrap() && !devices.contains(id));
         revoked.mark_unchanged();
-        assert_eq!(devices.with_secret("secret", Time(1)), None);
+        assert_eq!(devices.find_by_secret("secret", Time(1)), None);
     }
 
     #[test]
-    fn a_code_is_typed_as_people_type() {
+    fn pairing_code_typed_variants_are_normalized() {
         let devices = devices();
         for typed in [
             |short: &str| short.to_owned(),
@@ -254,32 +254,32 @@ mod tests {
                 format!(" {}-{} ", one.to_uppercase().replace('0', "O"), two.replace('1', "l"))
             },
         ] {
-            let offer = devices.offer(Time(0)).unwrap();
+            let offer = devices.offer_pairing(Time(0)).unwrap();
             assert!(offer.short.len() == 8 && offer.code.len() == 32, "{offer:?}");
-            assert_eq!(devices.claim(&typed(&offer.short), None, Time(1)), ClaimResult::Good, "{offer:?}");
-            assert_eq!(devices.claim(&offer.code, None, Time(1)), ClaimResult::Wrong);
+            assert_eq!(devices.claim_pairing(&typed(&offer.short), None, Time(1)), ClaimResult::Accepted, "{offer:?}");
+            assert_eq!(devices.claim_pairing(&offer.code, None, Time(1)), ClaimResult::Invalid);
         }
     }
 
     #[test]
-    fn a_device_that_stays_away_for_a_year_is_forgotten() {
+    fn device_unseen_for_a_year_expires() {
         let devices = devices();
-        let year = FORGOTTEN_AFTER_S * 1_000;
-        assert!(devices.with_secret("secret", Time(year - 1)).is_some());
-        assert!(devices.with_secret("secret", Time(year)).is_none());
+        let year = EXPIRY_S * 1_000;
+        assert!(devices.find_by_secret("secret", Time(year - 1)).is_some());
+        assert!(devices.find_by_secret("secret", Time(year)).is_none());
     }
 
     #[test]
-    fn that_it_was_seen_is_written_once_an_hour() {
+    fn device_last_seen_is_written_once_an_hour() {
         let devices = devices();
-        let id = devices.with_secret("secret", Time(0)).unwrap();
-        assert!(!devices.see(id, Time(SEEN_EVERY_MS - 1)));
-        assert!(devices.see(id, Time(SEEN_EVERY_MS)));
-        assert!(!devices.see(id, Time(SEEN_EVERY_MS + 1)));
+        let id = devices.find_by_secret("secret", Time(0)).unwrap();
+        assert!(!devices.mark_seen(id, Time(SEEN_INTERVAL_MS - 1)));
+        assert!(devices.mark_seen(id, Time(SEEN_INTERVAL_MS)));
+        assert!(!devices.mark_seen(id, Time(SEEN_INTERVAL_MS + 1)));
     }
 
     #[test]
-    fn peers_are_trusted_by_their_address() {
+    fn device_peer_trust_depends_on_address() {
         let devices = devices();
         for (peer, is_trusted) in [
             ("127.0.0.1", true),
@@ -290,7 +290,7 @@ mod tests {
             ("::2", false),
             ("::ffff:192.168.0.2", false),
         ] {
-            assert_eq!(devices.trusts(peer.parse().unwrap()), is_trusted, "{peer}");
+            assert_eq!(devices.is_trusted_peer(peer.parse().unwrap()), is_trusted, "{peer}");
         }
     }
 }

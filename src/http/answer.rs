@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::error::ApiError;
 
 /// The newest operation of the session when an answer was read.
-const OP: HeaderName = HeaderName::from_static("clotho-op");
+const OPERATION_HEADER: HeaderName = HeaderName::from_static("clotho-op");
 
 /// What a handler answers.
 pub type ApiResult<T> = Result<ApiResponse<T>, ApiError>;
@@ -34,7 +34,7 @@ pub struct ApiResponse<T> {
 enum ResponseContent {
     Json(Vec<u8>),
     File(FileResponseHead, ResponseChunks),
-    Nothing,
+    Empty,
 }
 
 /// What is kept of an answer for a repeated `Idempotency-Key`, where that may not be all of it.
@@ -46,7 +46,7 @@ pub struct ReplayBody(pub Bytes);
 pub trait RedactForReplay: Serialize + Sized {
     /// The same without values; it says that there was more, if there was.
     #[must_use]
-    fn to_keep(self) -> Self;
+    fn redact_for_replay(self) -> Self;
 }
 
 /// The shape of an answer that is a file to keep.
@@ -69,7 +69,7 @@ pub struct NoContent;
 
 impl<T> ApiResponse<T> {
     /// JSON that has been written already: large answers are written where they are read, off the threads that serve.
-    pub fn written(json: Vec<u8>) -> Self {
+    pub fn from_json(json: Vec<u8>) -> Self {
         Self {
             status: StatusCode::OK,
             content: ResponseContent::Json(json),
@@ -85,7 +85,7 @@ impl<T> ApiResponse<T> {
     fn empty(status: StatusCode) -> Self {
         Self {
             status,
-            content: ResponseContent::Nothing,
+            content: ResponseContent::Empty,
             tag: None,
             next: None,
             op: None,
@@ -96,13 +96,13 @@ impl<T> ApiResponse<T> {
     }
 
     /// The client has it already.
-    pub fn unchanged(tag: &str) -> Self {
+    pub fn not_modified(tag: &str) -> Self {
         Self { tag: Some(tag.to_owned()), ..Self::empty(StatusCode::NOT_MODIFIED) }
     }
 
     /// The same with a tag for `If-None-RegexMatch`.
     #[must_use]
-    pub fn tagged(mut self, tag: &str) -> Self {
+    pub fn with_etag(mut self, tag: &str) -> Self {
         self.tag = Some(tag.to_owned());
         self
     }
@@ -135,7 +135,7 @@ impl<T: Serialize> ApiResponse<T> {
     /// # Errors
     /// The body cannot be written as JSON, which is our own fault.
     pub fn ok(body: &T) -> Result<Self, ApiError> {
-        Ok(Self::written(write(body)?))
+        Ok(Self::from_json(write(body)?))
     }
 
     /// 201: something new is there.
@@ -150,7 +150,7 @@ impl<T: Serialize> ApiResponse<T> {
     ///
     /// # Errors
     /// As [`ApiResponse::ok`].
-    pub fn begun(body: &T) -> Result<Self, ApiError> {
+    pub fn accepted(body: &T) -> Result<Self, ApiError> {
         Ok(Self { status: StatusCode::ACCEPTED, ..Self::ok(body)? })
     }
 }
@@ -160,9 +160,9 @@ impl<T: RedactForReplay> ApiResponse<T> {
     ///
     /// # Errors
     /// As [`ApiResponse::ok`].
-    pub fn ok_in_short(body: T) -> Result<Self, ApiError> {
+    pub fn ok_redacted(body: T) -> Result<Self, ApiError> {
         let whole = Self::ok(&body)?;
-        Ok(Self { kept: Some(ReplayBody(write(&body.to_keep())?.into())), ..whole })
+        Ok(Self { kept: Some(ReplayBody(write(&body.redact_for_replay())?.into())), ..whole })
     }
 }
 
@@ -175,11 +175,11 @@ impl ApiResponse<FileResponse> {
 
 impl FileResponseHead {
     /// The file of something with a name that people gave it.
-    pub fn called(name: &str, ending: &str, kind: &'static str) -> Self {
+    pub fn from_title(name: &str, ending: &str, kind: &'static str) -> Self {
         /// So many characters of it are enough to know it by.
-        const MOST: usize = 80;
+        const MAX_NAME_CHARS: usize = 80;
         let is_fit = |c: &char| c.is_alphanumeric() || matches!(c, '-' | '_' | ' ');
-        let name: String = name.chars().filter(is_fit).take(MOST).collect();
+        let name: String = name.chars().filter(is_fit).take(MAX_NAME_CHARS).collect();
         let name = if name.trim().is_empty() { "untitled" } else { name.trim() };
         Self { kind, name: format!("{}.{ending}", name.replace(' ', "-")) }
     }
@@ -203,7 +203,7 @@ impl FileResponseHead {
 
 impl ApiResponse<NoContent> {
     /// 204: done, and nothing to say.
-    pub fn done() -> Self {
+    pub fn no_content() -> Self {
         Self::empty(StatusCode::NO_CONTENT)
     }
 }
@@ -229,7 +229,7 @@ impl<T> Responder for ApiResponse<T> {
             None => _ = answer.insert_header((header::CACHE_CONTROL, "no-store")),
         }
         if let Some(op) = self.op {
-            answer.insert_header((OP, op.to_string()));
+            answer.insert_header((OPERATION_HEADER, op.to_string()));
         }
         if let Some(next) = self.next {
             answer.insert_header((header::LINK, format!("<{next}>; rel=\"next\"")));
@@ -246,7 +246,7 @@ impl<T> Responder for ApiResponse<T> {
                 answer.insert_header((header::CONTENT_DISPOSITION, head.disposition()));
                 answer.content_type(head.kind).streaming(pieces.map_err(actix_web::Error::from))
             }
-            ResponseContent::Nothing => answer.finish(),
+            ResponseContent::Empty => answer.finish(),
         }
     }
 }
@@ -269,7 +269,7 @@ pub fn has(headers: &HeaderMap, tag: &str) -> bool {
 }
 
 /// Whether the client says that it has an answer, whatever its tag.
-pub fn has_any(headers: &HeaderMap) -> bool {
+pub fn has_if_none_match(headers: &HeaderMap) -> bool {
     headers.get_all(header::IF_NONE_MATCH).any(|list| list.as_bytes().trim_ascii() == b"*")
 }
 
@@ -279,16 +279,16 @@ mod tests {
     use actix_web::test::TestRequest;
 
     #[test]
-    fn names_of_files_are_told_in_two_ways() {
+    fn file_response_disposition_has_ascii_and_utf8_names() {
         let head = |name: &str| FileResponseHead { kind: "text/plain", name: name.to_owned() }.disposition();
         assert_eq!(head("a-1.txt"), "attachment; filename=\"a-1.txt\"; filename*=UTF-8''a-1.txt");
-        assert_eq!(FileResponseHead::called("../ Lamp 灯: x/y ", "png", "image/png").name, "Lamp-灯-xy.png");
-        assert_eq!(FileResponseHead::called("\"/\"", "json", "application/json").name, "untitled.json");
+        assert_eq!(FileResponseHead::from_title("../ Lamp 灯: x/y ", "png", "image/png").name, "Lamp-灯-xy.png");
+        assert_eq!(FileResponseHead::from_title("\"/\"", "json", "application/json").name, "untitled.json");
         assert_eq!(head("灯\".txt"), "attachment; filename=\"__.txt\"; filename*=UTF-8''%E7%81%AF%22.txt");
     }
 
     #[test]
-    fn tags_are_found_in_lists() {
+    fn etag_in_if_none_match_list_matches() {
         let check = |header: &str, expected: bool| {
             let request = TestRequest::default().insert_header((header::IF_NONE_MATCH, header)).to_http_request();
             assert_eq!(has(request.headers(), "W/\"abc\""), expected, "{header}");
@@ -300,6 +300,6 @@ mod tests {
         check("\"ab\"", false);
         assert_ne!(tag(&["a", "b"]), tag(&["ab", ""]));
         let any = TestRequest::default().insert_header((header::IF_NONE_MATCH, " * ")).to_http_request();
-        assert!(has_any(any.headers()));
+        assert!(has_if_none_match(any.headers()));
     }
 }

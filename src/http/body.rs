@@ -15,13 +15,13 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
 
 use super::error::{ApiError, ApiErrorCode};
-use super::scan;
+use super::json_scan;
 use crate::app::App;
 
 /// How long the next piece of a body may take.
-const PIECE_WITHIN: Duration = Duration::from_secs(15);
+const CHUNK_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long a whole body may take.
-const BODY_WITHIN: Duration = Duration::from_secs(120);
+const BODY_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A JSON body of the shape `T`, an object. An empty body counts as `{}`.
 pub struct JsonBody<T>(pub T);
@@ -36,7 +36,7 @@ impl<T: DeserializeOwned + 'static> FromRequest for JsonBody<T> {
     type Future = JsonBodyFuture<Self>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        let body = json(request, payload);
+        let body = read_json(request, payload);
         Box::pin(async move {
             let (bytes, max_depth) = body.await?;
             parse(&bytes, max_depth).map(Self)
@@ -49,7 +49,7 @@ impl<T: DeserializeOwned + 'static> FromRequest for JsonListBody<T> {
     type Future = JsonBodyFuture<Self>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        let body = json(request, payload);
+        let body = read_json(request, payload);
         Box::pin(async move {
             let (bytes, max_depth) = body.await?;
             let list: Vec<JsonObject<T>> = parse_any(&bytes, max_depth)?;
@@ -59,7 +59,7 @@ impl<T: DeserializeOwned + 'static> FromRequest for JsonListBody<T> {
 }
 
 /// The bytes of a JSON body, and how deep it may be.
-fn json(
+fn read_json(
     request: &HttpRequest,
     payload: &mut Payload,
 ) -> impl Future<Output = Result<(Vec<u8>, usize), ApiError>> + use<> {
@@ -113,10 +113,10 @@ pub fn app(request: &HttpRequest) -> Result<&App, ApiError> {
 /// It is larger, or the connection broke.
 pub async fn read(request: &HttpRequest, payload: Payload, limit: usize) -> Result<Vec<u8>, ApiError> {
     let late = |_| ApiError::new(ApiErrorCode::Malformed, "the body did not arrive in time");
-    tokio::time::timeout(BODY_WITHIN, gather(request, payload, limit)).await.map_err(late)?
+    tokio::time::timeout(BODY_TIMEOUT, read_chunks(request, payload, limit)).await.map_err(late)?
 }
 
-async fn gather(request: &HttpRequest, mut payload: Payload, limit: usize) -> Result<Vec<u8>, ApiError> {
+async fn read_chunks(request: &HttpRequest, mut payload: Payload, limit: usize) -> Result<Vec<u8>, ApiError> {
     let too_large = || {
         let message = format!("the body is larger than {limit} bytes");
         ApiError::new(ApiErrorCode::TooLarge, message).detail("limit", limit)
@@ -127,7 +127,7 @@ async fn gather(request: &HttpRequest, mut payload: Payload, limit: usize) -> Re
     }
     let late = |_| ApiError::new(ApiErrorCode::Malformed, "the body did not arrive in time");
     let mut bytes = Vec::new();
-    while let Some(piece) = tokio::time::timeout(PIECE_WITHIN, payload.next()).await.map_err(late)? {
+    while let Some(piece) = tokio::time::timeout(CHUNK_TIMEOUT, payload.next()).await.map_err(late)? {
         let piece =
             piece.map_err(|_| ApiError::new(ApiErrorCode::Malformed, "the body broke off or is not what it says"))?;
         if bytes.len() + piece.len() > limit {
@@ -172,7 +172,7 @@ fn parse_any<T: DeserializeOwned>(bytes: &[u8], max_depth: usize) -> Result<T, A
     let text = std::str::from_utf8(bytes).map_err(|error| {
         ApiError::new(ApiErrorCode::Malformed, format!("not UTF-8 at byte {}", error.valid_up_to()))
     })?;
-    scan::look(text, max_depth).map_err(|fault| ApiError::invalid(&fault.field, fault.message))?;
+    json_scan::scan(text, max_depth).map_err(|fault| ApiError::invalid(&fault.field, fault.message))?;
     let mut reader = serde_json::Deserializer::from_str(text);
     let value: T = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
@@ -188,21 +188,25 @@ fn parse_any<T: DeserializeOwned>(bytes: &[u8], max_depth: usize) -> Result<T, A
 fn from_value_error(path: &str, error: &serde_json::Error) -> ApiError {
     let is_no_word =
         error.classify() == serde_json::error::Category::Syntax && error.to_string().starts_with("expected value");
-    if is_no_word { invalid(path, "a word in quotes is expected".to_owned()) } else { from_json_error(path, error) }
+    if is_no_word {
+        invalid_field(path, "a word in quotes is expected".to_owned())
+    } else {
+        from_json_error(path, error)
+    }
 }
 
 fn from_json_error(path: &str, error: &serde_json::Error) -> ApiError {
     let (line, column) = (error.line(), error.column());
-    let message = sentence(&error.to_string());
+    let message = reword_deserialize_error(&error.to_string());
     if error.classify() != serde_json::error::Category::Data {
         let message = format!("not JSON at line {line}, column {column}: {message}");
         return ApiError::new(ApiErrorCode::Malformed, message).detail("line", line).detail("column", column);
     }
-    invalid(path, message)
+    invalid_field(path, message)
 }
 
 /// A refusal of a field by what a deserializer said of it.
-pub fn invalid(path: &str, message: String) -> ApiError {
+pub fn invalid_field(path: &str, message: String) -> ApiError {
     let path = if path == "." { "" } else { path };
     let about = ["missing field \"", "duplicate field \""].into_iter().find_map(|words| message.strip_prefix(words));
     let named = about.and_then(|rest| rest.split_once('"'));
@@ -216,17 +220,17 @@ pub fn invalid(path: &str, message: String) -> ApiError {
 
 /// A deserializer's message as one sentence of ours: without its position, without backticks, without the names of types
 /// that only this program knows.
-pub fn sentence(message: &str) -> String {
+pub fn reword_deserialize_error(message: &str) -> String {
     let without_place = message.rsplit_once(" at line ").map_or(message, |(words, _)| words);
     let words = match without_place.rsplit_once(", expected ") {
-        Some((found, expected)) => format!("{}, expected {}", plain(found), kind(expected)),
-        None => plain(without_place),
+        Some((found, expected)) => format!("{}, expected {}", reword_found(found), reword_expected(expected)),
+        None => reword_found(without_place),
     };
     printable(&words.replace('`', "\""))
 }
 
 /// What was found, in the words of JSON.
-fn plain(found: &str) -> String {
+fn reword_found(found: &str) -> String {
     let kinds = [
         (": integer `", ": the number `"),
         (": floating point `", ": the number `"),
@@ -243,7 +247,7 @@ fn plain(found: &str) -> String {
 }
 
 /// What was expected, in the words of JSON.
-fn kind(expected: &str) -> &str {
+fn reword_expected(expected: &str) -> &str {
     match expected {
         "u8" => "a whole number from 0 to 255",
         "u16" => "a whole number from 0 to 65535",
@@ -289,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn each_fault_has_its_code_and_field() {
+    fn json_body_fault_returns_code_and_field() {
         let check = |text: &[u8], code: ApiErrorCode, field: Option<&str>, words: &str| {
             let error = parse::<Shape>(text, 64).unwrap_err();
             assert_eq!(error.code, code, "{error}");

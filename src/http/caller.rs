@@ -21,7 +21,7 @@ use actix_web::{FromRequest, HttpMessage, HttpRequest};
 
 use super::error::{ApiError, ApiErrorCode};
 use crate::app::App;
-use crate::devices::FORGOTTEN_AFTER_S;
+use crate::devices::EXPIRY_S;
 use crate::devices::addresses::LocalAddresses;
 use crate::ids::{DeviceId, UserId};
 
@@ -29,7 +29,7 @@ use crate::ids::{DeviceId, UserId};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RouteAccess {
     /// Anyone, also a device that is not paired: the page's files, and pairing itself.
-    Door,
+    Unpaired,
     /// Anyone who may come in at all: health, the document.
     Public,
     /// Whoever runs the server: from this machine, not through a proxy.
@@ -42,7 +42,7 @@ impl RouteAccess {
     /// The word for it in the document.
     pub const fn word(self) -> &'static str {
         match self {
-            Self::Door => "door",
+            Self::Unpaired => "door",
             Self::Public => "public",
             Self::Operator => "operator",
             Self::User => "user",
@@ -68,11 +68,11 @@ impl FromRequest for Caller {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientIdentity {
     /// The owner's own machine.
-    Machine,
+    LocalMachine,
     /// A paired device.
     Device(DeviceId),
     /// Another machine, and nothing that is known.
-    Nothing,
+    Unknown,
 }
 
 impl FromRequest for ClientIdentity {
@@ -80,53 +80,53 @@ impl FromRequest for ClientIdentity {
     type Future = Ready<Result<Self, Infallible>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(Ok(Self::of(request)))
+        ready(Ok(Self::from_request_extensions(request)))
     }
 }
 
 impl ClientIdentity {
-    fn of(request: &HttpRequest) -> Self {
-        request.extensions().get::<Self>().copied().unwrap_or(Self::Nothing)
+    fn from_request_extensions(request: &HttpRequest) -> Self {
+        request.extensions().get::<Self>().copied().unwrap_or(Self::Unknown)
     }
 
     fn find(app: &App, head: &RequestHead) -> Self {
         let devices = &app.devices;
-        let from_here = || head.peer_addr.is_some_and(|peer| devices.trusts(peer.ip()));
-        if !devices.serves_house() || (is_direct(head.headers()) && from_here()) {
-            return Self::Machine;
+        let from_here = || head.peer_addr.is_some_and(|peer| devices.is_trusted_peer(peer.ip()));
+        if !devices.serves_lan() || (is_direct(head.headers()) && from_here()) {
+            return Self::LocalMachine;
         }
         let secret = secret(app, head.headers());
-        secret.and_then(|secret| devices.with_secret(&secret, app.clock.now())).map_or(Self::Nothing, Self::Device)
+        secret.and_then(|secret| devices.find_by_secret(&secret, app.clock.now())).map_or(Self::Unknown, Self::Device)
     }
 
     /// The paired device.
     pub const fn device(self) -> Option<DeviceId> {
         match self {
             Self::Device(id) => Some(id),
-            Self::Machine | Self::Nothing => None,
+            Self::LocalMachine | Self::Unknown => None,
         }
     }
 
     /// The token that a browser's writes carry: another one for each device.
     pub fn token(self, app: &App) -> String {
         match self {
-            Self::Machine => app.csrf.clone(),
+            Self::LocalMachine => app.csrf.clone(),
             Self::Device(id) => {
                 let key = blake3::hash(app.csrf.as_bytes());
                 blake3::keyed_hash(key.as_bytes(), id.as_bytes()).to_hex().to_string()
             }
-            Self::Nothing => String::new(),
+            Self::Unknown => String::new(),
         }
     }
 
     /// Why a request is refused: who is not known hears nothing else.
-    pub fn or(self, refusal: ApiError) -> ApiError {
-        if self == Self::Nothing { unpaired() } else { refusal }
+    pub fn mask_refusal(self, refusal: ApiError) -> ApiError {
+        if self == Self::Unknown { unpaired_error() } else { refusal }
     }
 }
 
 /// The refusal of a device that is not paired, or not any more.
-pub fn unpaired() -> ApiError {
+pub fn unpaired_error() -> ApiError {
     let error = ApiError::new(ApiErrorCode::Unauthenticated, "this device is not paired").detail("device", true);
     error.hint("ask for a code on the server's own machine, and open the address that it gives on this device")
 }
@@ -147,7 +147,7 @@ pub fn secret(app: &App, headers: &HeaderMap) -> Option<String> {
 /// The cookie that keeps a secret for a year.
 pub fn cookie(app: &App, secret: &str) -> String {
     let name = cookie_name(app);
-    format!("{name}={secret}; Path=/; Max-Age={FORGOTTEN_AFTER_S}; HttpOnly; SameSite=Strict")
+    format!("{name}={secret}; Path=/; Max-Age={EXPIRY_S}; HttpOnly; SameSite=Strict")
 }
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -157,12 +157,12 @@ const CSRF: HeaderName = HeaderName::from_static("x-csrf-token");
 ///
 /// # Errors
 /// `bad_host` for a foreign `Host` or `OriginMatch`, `forbidden` for a browser's write without the token.
-pub fn admit(app: &App, head: &RequestHead) -> Result<ClientIdentity, ApiError> {
+pub fn authorize(app: &App, head: &RequestHead) -> Result<ClientIdentity, ApiError> {
     let via = ClientIdentity::find(app, head);
-    let csrf = (via != ClientIdentity::Nothing).then(|| via.token(app));
+    let csrf = (via != ClientIdentity::Unknown).then(|| via.token(app));
     let devices = &app.devices;
-    let house = devices.serves_house().then(|| (&devices.addresses, devices.port()));
-    HostPolicy { allowed: &app.config.server.allowed_hosts, csrf: csrf.as_deref(), house }.admit(head)?;
+    let house = devices.serves_lan().then(|| (&devices.addresses, devices.port()));
+    HostPolicy { allowed: &app.config.server.allowed_hosts, csrf: csrf.as_deref(), lan: house }.check(head)?;
     Ok(via)
 }
 
@@ -171,17 +171,17 @@ pub fn admit(app: &App, head: &RequestHead) -> Result<ClientIdentity, ApiError> 
 /// # Errors
 /// The route is not for this caller.
 pub fn identify(app: &App, request: &HttpRequest, access: RouteAccess) -> Result<Option<Caller>, ApiError> {
-    let via = ClientIdentity::of(request);
-    if via == ClientIdentity::Nothing && access != RouteAccess::Door {
-        return Err(unpaired());
+    let via = ClientIdentity::from_request_extensions(request);
+    if via == ClientIdentity::Unknown && access != RouteAccess::Unpaired {
+        return Err(unpaired_error());
     }
     if let Some(id) = via.device() {
-        see(app, id);
+        mark_device_seen(app, id);
     }
     match access {
-        RouteAccess::Door | RouteAccess::Public => Ok(None),
+        RouteAccess::Unpaired | RouteAccess::Public => Ok(None),
         RouteAccess::User => Ok(Some(Caller(app.owner))),
-        RouteAccess::Operator if via == ClientIdentity::Machine && is_operator(request) => Ok(None),
+        RouteAccess::Operator if via == ClientIdentity::LocalMachine && is_operator(request) => Ok(None),
         RouteAccess::Operator => {
             let error = ApiError::new(ApiErrorCode::Forbidden, "this address is for whoever runs the server");
             Err(error.hint("ask from the server's own machine, not through a proxy"))
@@ -190,12 +190,12 @@ pub fn identify(app: &App, request: &HttpRequest, access: RouteAccess) -> Result
 }
 
 /// Notes that a device was seen; nobody waits for it.
-fn see(app: &App, id: DeviceId) {
+fn mark_device_seen(app: &App, id: DeviceId) {
     let now = app.clock.now();
-    if app.devices.see(id, now) {
+    if app.devices.mark_seen(id, now) {
         let store = Arc::clone(&app.store);
         actix_web::rt::spawn(async move {
-            if let Err(error) = store.write(move |tx| tx.see_device(id, now)).await {
+            if let Err(error) = store.write(move |tx| tx.touch_device(id, now)).await {
                 tracing::warn!("that a device was seen could not be written: {error}");
             }
         });
@@ -220,20 +220,20 @@ struct HostPolicy<'a> {
     /// What a browser's writes carry; those of nobody known are refused by their route.
     csrf: Option<&'a str>,
     /// Where the house finds this machine, and its port.
-    house: Option<(&'a LocalAddresses, u16)>,
+    lan: Option<(&'a LocalAddresses, u16)>,
 }
 
 impl HostPolicy<'_> {
-    fn admit(&self, head: &RequestHead) -> Result<(), ApiError> {
+    fn check(&self, head: &RequestHead) -> Result<(), ApiError> {
         let headers = head.headers();
-        let host = host(headers).filter(|host| self.is_ours(host));
+        let host = host(headers).filter(|host| self.is_own_host(host));
         let host = host
             .ok_or_else(|| ApiError::new(ApiErrorCode::BadHost, "the Host header names no address of this server"))?;
         let named = head.uri.authority().map(|authority| HostAuthority::parse(authority.as_str()));
-        if named.is_some_and(|named| named.is_none_or(|named| !self.is_ours(&named))) {
+        if named.is_some_and(|named| named.is_none_or(|named| !self.is_own_host(&named))) {
             return Err(ApiError::new(ApiErrorCode::BadHost, "the request line names no address of this server"));
         }
-        let origin = self.origin(headers, &host)?;
+        let origin = self.check_origin(headers, &host)?;
         let is_read = matches!(head.method, Method::GET | Method::HEAD | Method::OPTIONS);
         let upgrades = headers.contains_key(header::UPGRADE);
         if is_read && !upgrades {
@@ -241,23 +241,24 @@ impl HostPolicy<'_> {
         }
         let site = headers.get(SEC_FETCH_SITE).map(|site| site.to_str().unwrap_or("cross-site"));
         let foreign = site.is_some_and(|site| !matches!(site, "same-origin" | "none"));
-        if foreign && origin != Some(OriginMatch::Named) {
+        if foreign && origin != Some(OriginMatch::AllowedHost) {
             return Err(ApiError::new(ApiErrorCode::BadHost, "the request comes from a page of another site"));
         }
-        if upgrades && is_read { Ok(()) } else { self.token(headers, site.is_some() || origin.is_some()) }
+        if upgrades && is_read { Ok(()) } else { self.check_csrf_token(headers, site.is_some() || origin.is_some()) }
     }
 
     /// The `OriginMatch`, if there is one, must be our own.
-    fn origin(&self, headers: &HeaderMap, host: &HostAuthority) -> Result<Option<OriginMatch>, ApiError> {
+    fn check_origin(&self, headers: &HeaderMap, host: &HostAuthority) -> Result<Option<OriginMatch>, ApiError> {
         let mut origins = headers.get_all(header::ORIGIN);
         let Some(origin) = origins.next() else { return Ok(None) };
-        let found = origin.to_str().ok().filter(|_| origins.next().is_none()).and_then(|text| self.read(text, host));
+        let found =
+            origin.to_str().ok().filter(|_| origins.next().is_none()).and_then(|text| self.match_origin(text, host));
         found
             .map(Some)
             .ok_or_else(|| ApiError::new(ApiErrorCode::BadHost, "the Origin header names a page of another site"))
     }
 
-    fn read(&self, text: &str, host: &HostAuthority) -> Option<OriginMatch> {
+    fn match_origin(&self, text: &str, host: &HostAuthority) -> Option<OriginMatch> {
         let (scheme, authority) = text.split_once("://")?;
         let default_port = match scheme {
             "http" => 80,
@@ -267,17 +268,17 @@ impl HostPolicy<'_> {
         let origin = HostAuthority::parse(authority)?;
         let same_port = origin.port.unwrap_or(default_port) == host.port.unwrap_or(default_port);
         if self.allowed.contains(&origin.name) {
-            Some(OriginMatch::Named)
+            Some(OriginMatch::AllowedHost)
         } else if origin.name == host.name && same_port {
             // Another port of this machine is another site: any program may serve a page there.
-            Some(OriginMatch::Own)
+            Some(OriginMatch::SameOrigin)
         } else {
             None
         }
     }
 
     /// A browser's write carries the token; a program that is no browser needs none, since no page can make it call.
-    fn token(&self, headers: &HeaderMap, is_browser: bool) -> Result<(), ApiError> {
+    fn check_csrf_token(&self, headers: &HeaderMap, is_browser: bool) -> Result<(), ApiError> {
         let Some(csrf) = self.csrf else { return Ok(()) };
         let sent = headers.get(CSRF);
         let is_right = sent.is_some_and(|sent| blake3::hash(sent.as_bytes()) == blake3::hash(csrf.as_bytes()));
@@ -289,19 +290,19 @@ impl HostPolicy<'_> {
         Err(error.hint("read the token from /api/auth/me and send the request again"))
     }
 
-    fn is_ours(&self, host: &HostAuthority) -> bool {
+    fn is_own_host(&self, host: &HostAuthority) -> bool {
         let in_house =
             |(addresses, port): &(&LocalAddresses, u16)| host.port.unwrap_or(80) == *port && addresses.has(&host.name);
-        is_loopback(&host.name) || self.allowed.contains(&host.name) || self.house.as_ref().is_some_and(in_house)
+        is_loopback(&host.name) || self.allowed.contains(&host.name) || self.lan.as_ref().is_some_and(in_house)
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OriginMatch {
     /// The page came from where the request goes.
-    Own,
+    SameOrigin,
     /// The configuration names it.
-    Named,
+    AllowedHost,
 }
 
 /// A name or address, lower case, without brackets and final dot; and a port.
@@ -336,7 +337,7 @@ impl HostAuthority {
 
 /// Where the page that asks was loaded from, as others can open it: not by a name that every machine has for itself. The gate
 /// has seen that it is ours.
-pub fn asked_from(headers: &HeaderMap) -> Option<String> {
+pub fn lan_origin(headers: &HeaderMap) -> Option<String> {
     let origin = headers.get(header::ORIGIN)?.to_str().ok()?;
     let (_, authority) = origin.split_once("://")?;
     let is_own = is_loopback(&HostAuthority::parse(authority)?.name);
@@ -365,13 +366,13 @@ mod tests {
             request = request.append_header((*name, *value));
         }
         let allowed = ["play.example.org".to_owned()];
-        let gate = HostPolicy { allowed: &allowed, csrf: Some("t0ken"), house: None };
-        let found = gate.admit(request.to_http_request().head()).err().map(|error| error.code);
+        let gate = HostPolicy { allowed: &allowed, csrf: Some("t0ken"), lan: None };
+        let found = gate.check(request.to_http_request().head()).err().map(|error| error.code);
         assert_eq!(found, expected, "{method} {headers:?}");
     }
 
     #[test]
-    fn only_our_own_names_come_in() {
+    fn host_header_foreign_name_returns_bad_host() {
         let bad = Some(ApiErrorCode::BadHost);
         for host in
             ["localhost", "LOCALHOST:7317", "localhost.", "127.0.0.1:1", "127.8.9.1", "[::1]:7317", "play.example.org"]
@@ -393,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn only_our_own_pages_come_in() {
+    fn origin_header_foreign_site_returns_bad_host() {
         let bad = Some(ApiErrorCode::BadHost);
         let here = ("host", "localhost:7317");
         check("GET", &[here, ("origin", "http://localhost:7317")], None);
@@ -413,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_browser_writes_with_the_token_only() {
+    fn csrf_browser_write_without_token_is_refused() {
         let here = ("host", "localhost:7317");
         let (own, token) = (("origin", "http://localhost:7317"), ("x-csrf-token", "t0ken"));
         check("POST", &[here], None);

@@ -2,7 +2,7 @@
 //!
 //! Which error to use where: a handler answers [`ApiError`] and makes one with [`ApiError::new`] for what it finds wrong
 //! itself; what the floors below refuse becomes one by `From`. Whatever is our own fault is [`ApiError::internal`]: the
-//! cause goes to the log, once, and the body holds an incident id (`seal.rs`). To add a code: a line in the table.
+//! cause goes to the log, once, and the body holds an incident id (`finalize.rs`). To add a code: a line in the table.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -235,19 +235,21 @@ impl From<TreeError> for ApiError {
             TreeError::HeadMoved { leaf, op } => {
                 Self::new(ApiErrorCode::HeadMoved, message).detail("leafId", leaf.to_string()).detail("op", op)
             }
-            TreeError::Missing { field, .. } => Self::new(ApiErrorCode::NotFound, message).detail("field", field),
+            TreeError::ReferenceNotFound { field, .. } => {
+                Self::new(ApiErrorCode::NotFound, message).detail("field", field)
+            }
             TreeError::Cycle => Self::new(ApiErrorCode::Cycle, message),
-            TreeError::InList { index, refusal } => Self::from(*refusal).detail("operation", index),
-            TreeError::TooMuch { most, .. } => Self::new(ApiErrorCode::TooLarge, message).detail("limit", most),
-            TreeError::NothingTo(_) => Self::new(ApiErrorCode::NothingToUndo, message),
+            TreeError::InEdit { index, refusal } => Self::from(*refusal).detail("operation", index),
+            TreeError::TooLarge { most, .. } => Self::new(ApiErrorCode::TooLarge, message).detail("limit", most),
+            TreeError::NothingToRevert(_) => Self::new(ApiErrorCode::NothingToUndo, message),
             TreeError::NothingSincePurge(_) => Self::new(ApiErrorCode::NothingToUndo, message)
                 .hint("nothing from before a purge is taken back: what it destroyed does not come again")
                 .detail("reason", "purged"),
-            TreeError::Overtaken { op, .. } => Self::new(ApiErrorCode::Conflict, message).detail("op", op),
+            TreeError::BlockedByLater { op, .. } => Self::new(ApiErrorCode::Conflict, message).detail("op", op),
             TreeError::Diverged { conflicts } => Self::new(ApiErrorCode::Conflict, message)
                 .hint("repeat the edit with resolve: {path: \"theirs\", \"ours\", a value, or {\"value\": …}}")
                 .detail("conflicts", conflicts),
-            TreeError::Unconfirmed { nodes, branches, fragments, kept } => Self::invalid("confirm", message)
+            TreeError::ConfirmationRequired { nodes, branches, fragments, kept } => Self::invalid("confirm", message)
                 .hint("repeat the edit with confirm: true if that is meant")
                 .detail("nodes", nodes)
                 .detail("branches", branches)
@@ -356,7 +358,7 @@ pub fn code_of(status: StatusCode) -> ApiErrorCode {
 }
 
 /// The documented codes with their statuses, for the document.
-pub fn table() -> Value {
+pub fn codes_json() -> Value {
     ApiErrorCode::ALL
         .iter()
         .map(|code| json!({"code": code.word(), "status": code.status(), "hint": code.hint()}))
@@ -369,7 +371,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn codes_are_words_and_differ() {
+    fn error_codes_are_snake_case_and_unique() {
         let words: HashSet<&str> = ApiErrorCode::ALL.iter().map(|code| code.word()).collect();
         assert_eq!(words.len(), ApiErrorCode::ALL.len());
         assert!(ApiErrorCode::ALL.iter().all(|code| !code.hint().is_empty()));
@@ -380,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_faults_keep_their_cause_to_themselves() {
+    fn error_internal_body_hides_cause() {
         let error = ApiError::from(StoreError::Database("table secrets is gone".into()));
         let body = serde_json::to_string(&error.body(Some("i-1"))).unwrap();
         assert!(!body.contains("secrets") && body.contains("i-1"));
@@ -388,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn the_body_has_every_field() {
+    fn error_body_contains_every_field() {
         let error = ApiError::from(TreeError::Conflict("it has ended already".into()));
         insta::assert_snapshot!(serde_json::to_string_pretty(&error.body(None)).unwrap(), @r#"
         {

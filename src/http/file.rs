@@ -21,11 +21,11 @@ use super::error::{ApiError, ApiErrorCode};
 use crate::interop::picture::{self, PictureFormat};
 
 /// What the file of a session is.
-pub const KIND: &str = "application/zstd";
+pub const SESSION_MEDIA_TYPE: &str = "application/zstd";
 /// How long the next piece of a file may take to arrive.
-const PIECE_WITHIN: Duration = Duration::from_secs(15);
+const CHUNK_TIMEOUT: Duration = Duration::from_secs(15);
 /// So many bytes are written or read at once.
-const PIECE: usize = 256 << 10;
+const CHUNK_BYTES: usize = 256 << 10;
 
 /// A file that a client sends as the body.
 pub struct FileUpload {
@@ -47,9 +47,9 @@ pub struct ArchiveUpload(pub FileUpload);
 
 impl ArchiveUpload {
     /// What an archive is.
-    pub const KIND: &str = "application/zip";
+    pub const MEDIA_TYPE: &str = "application/zip";
     /// What it may be.
-    pub const KINDS: [&str; 2] = [Self::KIND, "application/json"];
+    pub const ACCEPTED_MEDIA_TYPES: [&str; 2] = [Self::MEDIA_TYPE, "application/json"];
 }
 
 impl FromRequest for ArchiveUpload {
@@ -75,7 +75,7 @@ impl FileUpload {
     ///
     /// # Errors
     /// It says that it is something else, or larger than `limit` bytes.
-    pub fn may_arrive(&self, limit: u64, wanted: &[&str]) -> Result<(), ApiError> {
+    pub fn check_headers(&self, limit: u64, wanted: &[&str]) -> Result<(), ApiError> {
         let text = |name| self.request.headers().get(name).and_then(|value| value.to_str().ok());
         let kind = text(header::CONTENT_TYPE)
             .map(|kind| kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
@@ -94,21 +94,21 @@ impl FileUpload {
     ///
     /// # Errors
     /// It is larger than `limit` bytes, breaks off, takes too long, or cannot be written.
-    pub async fn into_file(mut self, mut file: File, limit: u64) -> Result<File, ApiError> {
+    pub async fn write_to(mut self, mut file: File, limit: u64) -> Result<File, ApiError> {
         let late = |_| ApiError::new(ApiErrorCode::Malformed, "the body did not arrive in time");
         let (mut length, mut waiting) = (0_u64, Vec::new());
-        while let Some(piece) = tokio::time::timeout(PIECE_WITHIN, self.payload.next()).await.map_err(late)? {
+        while let Some(piece) = tokio::time::timeout(CHUNK_TIMEOUT, self.payload.next()).await.map_err(late)? {
             let piece = piece.map_err(|_| ApiError::new(ApiErrorCode::Malformed, "the body broke off"))?;
             length += u64::try_from(piece.len()).unwrap_or(u64::MAX);
             if length > limit {
                 return Err(too_large(limit));
             }
             waiting.extend_from_slice(&piece);
-            if waiting.len() >= PIECE {
-                file = written(file, std::mem::take(&mut waiting)).await?;
+            if waiting.len() >= CHUNK_BYTES {
+                file = write_chunk(file, std::mem::take(&mut waiting)).await?;
             }
         }
-        written(file, waiting).await
+        write_chunk(file, waiting).await
     }
 }
 
@@ -116,13 +116,13 @@ fn too_large(limit: u64) -> ApiError {
     ApiError::new(ApiErrorCode::TooLarge, format!("the file is larger than {limit} bytes")).detail("limit", limit)
 }
 
-async fn written(mut file: File, bytes: Vec<u8>) -> Result<File, ApiError> {
+async fn write_chunk(mut file: File, bytes: Vec<u8>) -> Result<File, ApiError> {
     let write = move || file.write_all(&bytes).map(|()| file);
-    web::block(write).await.map_err(ApiError::internal)?.map_err(|error| unwritable(&error))
+    web::block(write).await.map_err(ApiError::internal)?.map_err(|error| write_error(&error))
 }
 
 /// A refusal for a file that cannot be written.
-pub fn unwritable(error: &io::Error) -> ApiError {
+pub fn write_error(error: &io::Error) -> ApiError {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             ApiError::new(ApiErrorCode::StorageFull, "the server's disk is full")
@@ -135,7 +135,7 @@ pub fn unwritable(error: &io::Error) -> ApiError {
 ///
 /// # Errors
 /// It cannot be made.
-pub fn nameless(data_dir: &Path, id: Uuid) -> io::Result<File> {
+pub fn unlinked_file(data_dir: &Path, id: Uuid) -> io::Result<File> {
     let path = data_dir.join(format!("{id}.part"));
     let file = File::options().read(true).write(true).create_new(true).open(&path)?;
     fs::remove_file(&path)?;
@@ -155,15 +155,15 @@ impl FileDownload {
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn of(name: String, kind: &'static str, mut file: File) -> io::Result<Self> {
+    pub fn new(name: String, kind: &'static str, mut file: File) -> io::Result<Self> {
         file.rewind()?;
         let length = file.metadata()?.len();
         Ok(Self { name, kind, file, length })
     }
 
     /// Whether it is packed already, so that nobody need try again.
-    fn is_packed(&self) -> bool {
-        matches!(self.kind, KIND | ArchiveUpload::KIND)
+    fn is_compressed(&self) -> bool {
+        matches!(self.kind, SESSION_MEDIA_TYPE | ArchiveUpload::MEDIA_TYPE)
     }
 }
 
@@ -171,9 +171,9 @@ impl Responder for FileDownload {
     type Body = actix_web::body::BoxBody;
 
     fn respond_to(self, _: &HttpRequest) -> HttpResponse {
-        let is_packed = self.is_packed();
+        let is_packed = self.is_compressed();
         let pieces = stream::try_unfold(self.file, |file| async move {
-            let (bytes, file) = web::block(move || piece(file)).await.map_err(io::Error::other)??;
+            let (bytes, file) = web::block(move || read_chunk(file)).await.map_err(io::Error::other)??;
             Ok::<_, io::Error>((!bytes.is_empty()).then_some((bytes, file)))
         });
         let mut answer = HttpResponse::Ok();
@@ -202,13 +202,13 @@ pub struct ImageResponse {
     bytes: Vec<u8>,
     kind: PictureFormat,
     /// Whether the address names this very content.
-    is_named: bool,
+    is_immutable: bool,
 }
 
 impl ImageResponse {
     /// A picture of bytes, if they are one.
-    pub fn of(bytes: Vec<u8>, is_named: bool) -> Option<Self> {
-        picture::kind(&bytes).map(|kind| Self { bytes, kind, is_named })
+    pub fn new(bytes: Vec<u8>, is_named: bool) -> Option<Self> {
+        picture::detect_format(&bytes).map(|kind| Self { bytes, kind, is_immutable: is_named })
     }
 }
 
@@ -219,7 +219,7 @@ impl Responder for ImageResponse {
         let tag = format!("\"{}\"", blake3::hash(&self.bytes).to_hex());
         let is_known = has(request.headers(), &tag);
         let mut answer = if is_known { HttpResponse::NotModified() } else { HttpResponse::Ok() };
-        let keep = if self.is_named { "private, max-age=31536000, immutable" } else { "private, no-cache" };
+        let keep = if self.is_immutable { "private, max-age=31536000, immutable" } else { "private, no-cache" };
         answer.insert_header((header::CACHE_CONTROL, keep));
         answer.insert_header((header::ETAG, tag));
         // It is packed already; and should a browser ever open it by itself, nothing in it may run.
@@ -229,9 +229,9 @@ impl Responder for ImageResponse {
     }
 }
 
-fn piece(file: File) -> io::Result<(Bytes, File)> {
-    let mut bytes = Vec::with_capacity(PIECE);
-    (&file).take(u64::try_from(PIECE).unwrap_or(u64::MAX)).read_to_end(&mut bytes)?;
+fn read_chunk(file: File) -> io::Result<(Bytes, File)> {
+    let mut bytes = Vec::with_capacity(CHUNK_BYTES);
+    (&file).take(u64::try_from(CHUNK_BYTES).unwrap_or(u64::MAX)).read_to_end(&mut bytes)?;
     Ok((bytes.into(), file))
 }
 
@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_twice() {
+    fn download_disposition_has_ascii_and_utf8_names() {
         let told = disposition("狐 \"Kit\"\r\n.clotho");
         assert_eq!(
             told,

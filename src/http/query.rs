@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
 
-use super::body::{invalid, printable, sentence};
+use super::body::{invalid_field, printable, reword_deserialize_error};
 use super::error::{ApiError, ApiErrorCode};
 use crate::ids::{
     CharacterId, DeviceId, DocumentId, DraftId, FragmentId, JobId, LorebookId, NodeId, PersonaId, PresetId, SessionId,
@@ -38,22 +38,22 @@ impl<T: DeserializeOwned> FromRequest for QueryParams<T> {
 /// `malformed` for bad escapes, `invalid` with the key for what does not fit.
 pub fn parse<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
     let mut given: IndexMap<String, Vec<String>> = IndexMap::new();
-    for (key, value) in pairs(query)? {
+    for (key, value) in decode_pairs(query)? {
         given.entry(key).or_default().push(value);
     }
     let map = MapDeserializer::new(given.iter().map(|(key, values)| (key.as_str(), QueryValue { key, values })));
     serde_path_to_error::deserialize(map).map_err(|error| {
         let path = error.path().to_string();
-        invalid(&path, sentence(&error.into_inner().to_string()))
+        invalid_field(&path, reword_deserialize_error(&error.into_inner().to_string()))
     })
 }
 
-fn pairs(query: &str) -> Result<Vec<(String, String)>, ApiError> {
+fn decode_pairs(query: &str) -> Result<Vec<(String, String)>, ApiError> {
     let parts = query.split('&').filter(|part| !part.is_empty());
     parts
         .map(|part| {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
-            let (key, value) = (decode(key)?, decode(value)?);
+            let (key, value) = (percent_decode(key)?, percent_decode(value)?);
             if value.contains('\0') || key.contains('\0') {
                 return Err(ApiError::invalid(&printable(&key), "a text cannot contain U+0000"));
             }
@@ -63,7 +63,7 @@ fn pairs(query: &str) -> Result<Vec<(String, String)>, ApiError> {
 }
 
 /// Takes `%41` and `+` back; what is no UTF-8 then is refused, not guessed.
-fn decode(text: &str) -> Result<String, ApiError> {
+fn percent_decode(text: &str) -> Result<String, ApiError> {
     let bad = || ApiError::new(ApiErrorCode::Malformed, "the query has a bad escape or is not UTF-8");
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
@@ -92,7 +92,7 @@ struct QueryValue<'a> {
 type QueryValueError = serde::de::value::Error;
 
 impl<'a> QueryValue<'a> {
-    fn one(self) -> Result<&'a str, QueryValueError> {
+    fn single(self) -> Result<&'a str, QueryValueError> {
         match self.values {
             [one] => Ok(one),
             _ => Err(serde::de::Error::custom(format!("\"{}\" stands there twice", printable(self.key)))),
@@ -111,7 +111,7 @@ impl<'a> IntoDeserializer<'a, QueryValueError> for QueryValue<'a> {
 macro_rules! numbers {
     ($($method:ident $visit:ident,)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryValueError> {
-            let text = self.one()?;
+            let text = self.single()?;
             match text.parse() {
                 Ok(number) => visitor.$visit(number),
                 Err(_) => visitor.visit_borrowed_str(text),
@@ -124,7 +124,7 @@ impl<'de> Deserializer<'de> for QueryValue<'de> {
     type Error = QueryValueError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryValueError> {
-        visitor.visit_borrowed_str(self.one()?)
+        visitor.visit_borrowed_str(self.single()?)
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryValueError> {
@@ -133,7 +133,7 @@ impl<'de> Deserializer<'de> for QueryValue<'de> {
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryValueError> {
-        match self.one()? {
+        match self.single()? {
             "1" | "true" => visitor.visit_bool(true),
             "0" | "false" => visitor.visit_bool(false),
             other => visitor.visit_borrowed_str(other),
@@ -158,7 +158,7 @@ impl<'de> Deserializer<'de> for QueryValue<'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, QueryValueError> {
-        visitor.visit_enum(IntoDeserializer::<QueryValueError>::into_deserializer(self.one()?))
+        visitor.visit_enum(IntoDeserializer::<QueryValueError>::into_deserializer(self.single()?))
     }
 
     numbers! {
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_numbers_truths_words_and_texts() {
+    fn query_params_read_every_value_type() {
         let read: Shape = parse("limit=5&all=1&q=%E9%BE%99+%26x&kind=off-trunk").unwrap();
         let shape = Shape { limit: Some(5), all: true, kind: Some(Kind::OffTrunk), ..Shape::default() };
         assert_eq!(read, Shape { q: Some("龙 &x".into()), ..shape });
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn each_fault_has_its_code_and_key() {
+    fn query_params_fault_returns_code_and_key() {
         let check = |query: &str, code: ApiErrorCode, field: Option<&str>| {
             let error = parse::<Shape>(query).unwrap_err();
             assert_eq!(error.code, code, "{query}: {error}");

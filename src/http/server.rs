@@ -11,33 +11,33 @@ use actix_web::web::Data;
 use actix_web::{App as Site, HttpServer, web};
 use tokio::time::timeout;
 
-use super::routes::page;
-use super::seal::{seal, spare_small};
+use super::finalize::{finalize, skip_small_bodies};
+use super::route_table::{RouteEntry, configure};
+use super::routes::web_page;
 use super::shared::ServerState;
-use super::table::{RouteEntry, configure};
 use crate::app::App;
 
 /// How long a client may take to send the head of a request.
-const HEAD_WITHIN: Duration = Duration::from_secs(10);
+const REQUEST_HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a silent connection is kept for the next request.
-const KEEP_ALIVE: Duration = Duration::from_secs(75);
+const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(75);
 /// How long a closed connection may take to go.
-const GOODBYE_WITHIN: Duration = Duration::from_secs(3);
+const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long a client may take nothing of what it asked for. Not shorter: a browser whose download is paused takes nothing either.
 #[cfg(target_os = "linux")]
-const TAKE_WITHIN: Duration = Duration::from_secs(5 * 60);
+const CLIENT_READ_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 /// How long requests that run may still take when the server stops.
-const STOP_WITHIN: Duration = Duration::from_secs(10);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long the last pieces of answers, which the connections have taken, may take to leave when the server stops.
-const LAST_BYTES_WITHIN: Duration = Duration::from_millis(100);
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Serves until the process is told to stop (SIGTERM, Ctrl-C).
 ///
 /// # Errors
 /// The listener cannot be used.
 pub async fn serve(app: Arc<App>, listener: TcpListener) -> io::Result<()> {
-    serve_until(app, listener, told_to_stop()).await
+    serve_until(app, listener, shutdown_signal()).await
 }
 
 /// Serves until `stop` is over. Then nothing new comes in, sockets are told and closed, running requests finish, and as soon
@@ -48,10 +48,10 @@ pub async fn serve(app: Arc<App>, listener: TcpListener) -> io::Result<()> {
 pub async fn serve_until(app: Arc<App>, listener: TcpListener, stop: impl Future<Output = ()>) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     #[cfg(target_os = "linux")]
-    let_go_of_the_silent(&listener);
-    app.devices.listens_on(listener.local_addr()?.port());
+    set_client_read_timeout(&listener);
+    app.devices.set_port(listener.local_addr()?.port());
     let shared = Data::new(ServerState::default());
-    let entries: Arc<[RouteEntry]> = super::table().into();
+    let entries: Arc<[RouteEntry]> = super::all_routes().into();
     let workers = app.config.server.workers;
     let (program, common) = (Data::from(app), shared.clone());
     let (alive, mut gone) = tokio::sync::mpsc::channel::<()>(1);
@@ -62,45 +62,45 @@ pub async fn serve_until(app: Arc<App>, listener: TcpListener, stop: impl Future
             .app_data(common.clone())
             .app_data(Data::new(alive.clone()))
             .configure(move |config| configure(config, &entries))
-            .default_service(web::to(page::nowhere))
-            .wrap(from_fn(spare_small))
+            .default_service(web::to(web_page::nowhere))
+            .wrap(from_fn(skip_small_bodies))
             .wrap(Compress::default())
-            .wrap(from_fn(seal))
+            .wrap(from_fn(finalize))
     })
     .tcp_nodelay(true)
-    .keep_alive(KEEP_ALIVE)
-    .client_request_timeout(HEAD_WITHIN)
-    .client_disconnect_timeout(GOODBYE_WITHIN)
+    .keep_alive(KEEP_ALIVE_TIMEOUT)
+    .client_request_timeout(REQUEST_HEAD_TIMEOUT)
+    .client_disconnect_timeout(DISCONNECT_TIMEOUT)
     .disable_signals();
     if workers > 0 {
         server = server.workers(workers);
     }
-    let ended = until(server.listen(listener)?.run(), stop, &shared).await;
+    let ended = run_until(server.listen(listener)?.run(), stop, &shared).await;
     // The threads of the workers end by themselves, and let go of the program when they do.
-    let _ = timeout(GOODBYE_WITHIN, gone.recv()).await;
+    let _ = timeout(DISCONNECT_TIMEOUT, gone.recv()).await;
     ended
 }
 
 /// Whoever takes nothing for too long, because it is gone without a word or does not want to, is let go of by the system: the framework
 /// waits for ever until an answer is taken. Connections have this from where they came in.
 #[cfg(target_os = "linux")]
-fn let_go_of_the_silent(listener: &TcpListener) {
-    let millis = u32::try_from(TAKE_WITHIN.as_millis()).unwrap_or(u32::MAX);
+fn set_client_read_timeout(listener: &TcpListener) {
+    let millis = u32::try_from(CLIENT_READ_TIMEOUT.as_millis()).unwrap_or(u32::MAX);
     if let Err(error) = rustix::net::sockopt::set_tcp_user_timeout(listener, millis) {
         tracing::warn!("clients that take nothing are not closed: {error}");
     }
 }
 
-async fn until(server: Server, stop: impl Future<Output = ()>, shared: &ServerState) -> io::Result<()> {
+async fn run_until(server: Server, stop: impl Future<Output = ()>, shared: &ServerState) -> io::Result<()> {
     let handle = server.handle();
     let stopping = async {
         stop.await;
         handle.pause().await;
         shared.close();
-        if timeout(STOP_WITHIN, shared.idle()).await.is_err() {
-            tracing::warn!("requests still ran after {} s and were cut off", STOP_WITHIN.as_secs());
+        if timeout(SHUTDOWN_TIMEOUT, shared.wait_until_idle()).await.is_err() {
+            tracing::warn!("requests still ran after {} s and were cut off", SHUTDOWN_TIMEOUT.as_secs());
         }
-        tokio::time::sleep(LAST_BYTES_WITHIN).await;
+        tokio::time::sleep(FLUSH_TIMEOUT).await;
         handle.stop(false).await;
     };
     tokio::pin!(server, stopping);
@@ -111,7 +111,7 @@ async fn until(server: Server, stop: impl Future<Output = ()>, shared: &ServerSt
 }
 
 /// Waits for SIGTERM or Ctrl-C.
-async fn told_to_stop() {
+async fn shutdown_signal() {
     use tokio::signal::unix::{SignalKind, signal};
     let interrupted = tokio::signal::ctrl_c();
     match signal(SignalKind::terminate()) {

@@ -14,12 +14,12 @@ type IdempotencyKeyLock = Arc<tokio::sync::Mutex<()>>;
 /// One server's shared state.
 pub struct ServerState {
     /// Counters for `/metrics`.
-    pub meters: HttpMetrics,
+    pub metrics: HttpMetrics,
     sockets: Mutex<HashMap<UserId, usize>>,
     keys: Mutex<HashMap<(UserId, String), IdempotencyKeyLock>>,
     closing: watch::Sender<bool>,
     /// Requests that are being answered, the last byte of the answer included; an open socket is one.
-    serving: watch::Sender<usize>,
+    running_requests: watch::Sender<usize>,
 }
 
 /// Counters since the start.
@@ -36,11 +36,11 @@ pub struct HttpMetrics {
 impl Default for ServerState {
     fn default() -> Self {
         Self {
-            meters: HttpMetrics::default(),
+            metrics: HttpMetrics::default(),
             sockets: Mutex::default(),
             keys: Mutex::default(),
             closing: watch::Sender::new(false),
-            serving: watch::Sender::new(0),
+            running_requests: watch::Sender::new(0),
         }
     }
 }
@@ -63,7 +63,7 @@ impl ServerState {
     }
 
     /// Waits until nobody else answers a request with this key of this user.
-    pub async fn hold_key(self: &Arc<Self>, user: UserId, key: &str) -> IdempotencyKeyGuard {
+    pub async fn lock_key(self: &Arc<Self>, user: UserId, key: &str) -> IdempotencyKeyGuard {
         let id = (user, key.to_owned());
         let turn = Arc::clone(lock(&self.keys).entry(id.clone()).or_default());
         let guard = turn.lock_owned().await;
@@ -71,15 +71,15 @@ impl ServerState {
     }
 
     /// Counts a request until what is returned is dropped.
-    pub fn serve(self: &Arc<Self>) -> RunningRequestGuard {
-        self.serving.send_modify(|serving| *serving += 1);
+    pub fn begin_request(self: &Arc<Self>) -> RunningRequestGuard {
+        self.running_requests.send_modify(|serving| *serving += 1);
         RunningRequestGuard(Arc::clone(self))
     }
 
     /// Waits until no request is being answered.
-    pub async fn idle(&self) {
+    pub async fn wait_until_idle(&self) {
         // The sender is here, so that this cannot fail.
-        let _ = self.serving.subscribe().wait_for(|serving| *serving == 0).await;
+        let _ = self.running_requests.subscribe().wait_for(|serving| *serving == 0).await;
     }
 
     /// Tells every socket to close.
@@ -88,7 +88,7 @@ impl ServerState {
     }
 
     /// Changes to true when the server stops.
-    pub fn closing(&self) -> watch::Receiver<bool> {
+    pub fn subscribe_shutdown(&self) -> watch::Receiver<bool> {
         self.closing.subscribe()
     }
 }
@@ -98,7 +98,7 @@ pub struct RunningRequestGuard(Arc<ServerState>);
 
 impl Drop for RunningRequestGuard {
     fn drop(&mut self) {
-        self.0.serving.send_modify(|serving| *serving = serving.saturating_sub(1));
+        self.0.running_requests.send_modify(|serving| *serving = serving.saturating_sub(1));
     }
 }
 
@@ -140,29 +140,29 @@ impl Drop for IdempotencyKeyGuard {
 
 impl HttpMetrics {
     /// An answer went out.
-    pub fn answered(&self, status: u16) {
+    pub fn count_response(&self, status: u16) {
         if let Some(counter) = self.answers.get(usize::from(status / 100)) {
             counter.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// A frame went out.
-    pub fn framed(&self) {
+    pub fn count_frame(&self) {
         self.frames.fetch_add(1, Ordering::Relaxed);
     }
 
     /// A kept answer went out.
-    pub fn replayed(&self) {
+    pub fn count_replay(&self) {
         self.replayed.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Answers by the first digit of their status.
-    pub fn answers(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+    pub fn responses_by_status_class(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         self.answers.iter().enumerate().skip(1).map(|(digit, count)| (digit, count.load(Ordering::Relaxed)))
     }
 
     /// Frames and kept answers sent.
-    pub fn others(&self) -> (u64, u64) {
+    pub fn frames_and_replays(&self) -> (u64, u64) {
         (self.frames.load(Ordering::Relaxed), self.replayed.load(Ordering::Relaxed))
     }
 }
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_has_so_many_sockets() {
+    fn server_state_socket_limit_per_user_is_enforced() {
         let shared = Arc::new(ServerState::default());
         let first = shared.open_socket(user(), 2).unwrap();
         let _second = shared.open_socket(user(), 2).unwrap();
@@ -191,13 +191,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn idle_is_when_the_last_answer_has_gone() {
+    async fn server_state_idle_after_last_response_dropped() {
         let shared = Arc::new(ServerState::default());
-        shared.idle().await;
-        let (first, second) = (shared.serve(), shared.serve());
+        shared.wait_until_idle().await;
+        let (first, second) = (shared.begin_request(), shared.begin_request());
         let waiting = tokio::spawn({
             let shared = Arc::clone(&shared);
-            async move { shared.idle().await }
+            async move { shared.wait_until_idle().await }
         });
         drop(first);
         tokio::task::yield_now().await;
@@ -207,16 +207,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_request_at_a_time_has_a_key() {
+    async fn server_state_idempotency_key_is_exclusive() {
         let shared = Arc::new(ServerState::default());
-        let held = shared.hold_key(user(), "k").await;
+        let held = shared.lock_key(user(), "k").await;
         let other = tokio::spawn({
             let shared = Arc::clone(&shared);
-            async move { drop(shared.hold_key(user(), "k").await) }
+            async move { drop(shared.lock_key(user(), "k").await) }
         });
         tokio::task::yield_now().await;
         assert!(!other.is_finished());
-        drop(shared.hold_key(user(), "other").await);
+        drop(shared.lock_key(user(), "other").await);
         drop(held);
         other.await.unwrap();
         assert!(lock(&shared.keys).is_empty());

@@ -49,7 +49,7 @@ pub struct ImportFinding {
 }
 
 /// So many of something, in words: `1 script`, `3 scripts`.
-pub fn many(n: usize, one: &str, more: &str) -> String {
+pub fn count_phrase(n: usize, one: &str, more: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { more })
 }
 
@@ -68,7 +68,7 @@ impl ImportFinding {
 
     /// The same that names these.
     #[must_use]
-    pub fn naming(mut self, names: Vec<String>) -> Self {
+    pub fn with_names(mut self, names: Vec<String>) -> Self {
         self.names = names;
         self
     }

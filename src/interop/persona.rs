@@ -3,13 +3,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::finding::{FindingOutcome, ImportFinding, many};
+use super::finding::{FindingOutcome, ImportFinding, count_phrase};
 use super::text;
 
 /// The most bytes of such a file: settings hold a lot besides.
-pub const LARGEST_FILE: usize = 16 << 20;
+pub const MAX_FILE_BYTES: usize = 16 << 20;
 /// The most personas of one file.
-const MOST: usize = 1_000;
+const MAX_PERSONAS: usize = 1_000;
 
 /// A persona that came in, in our own words.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,7 +21,7 @@ pub struct ImportedPersona {
     /// Whether new chats began with it.
     pub is_default: bool,
     /// The files of the cards that it was bound to.
-    pub bound: Vec<String>,
+    pub bound_cards: Vec<String>,
     /// The persona as it is kept (`docs/api.md`); what nobody here knows is in its `metadata`.
     pub card: Map<String, Value>,
     /// What is to say of it.
@@ -32,10 +32,10 @@ pub struct ImportedPersona {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PersonaError {
     /// It is larger than any such file.
-    #[error("the file has more than {LARGEST_FILE} bytes")]
+    #[error("the file has more than {MAX_FILE_BYTES} bytes")]
     TooLong,
     /// It has more personas than anybody.
-    #[error("the file has more than {MOST} personas")]
+    #[error("the file has more than {MAX_PERSONAS} personas")]
     TooMany,
     /// It is no text.
     #[error("this is no file of personas: {0}")]
@@ -60,7 +60,7 @@ impl PersonaError {
 /// # Errors
 /// There are none.
 pub fn read(file: &[u8]) -> Result<Vec<ImportedPersona>, PersonaError> {
-    if file.len() > LARGEST_FILE {
+    if file.len() > MAX_FILE_BYTES {
         return Err(PersonaError::TooLong);
     }
     let text = text::decode(file)?;
@@ -75,16 +75,16 @@ pub fn of(value: &Value) -> Result<Vec<ImportedPersona>, PersonaError> {
     let home = value.get("power_user").unwrap_or(value);
     let names = home.get("personas").and_then(Value::as_object).filter(|names| !names.is_empty());
     let names = names.ok_or(PersonaError::None)?;
-    if names.len() > MOST {
+    if names.len() > MAX_PERSONAS {
         return Err(PersonaError::TooMany);
     }
     let about = |file: &str| home.get("persona_descriptions").and_then(|all| all.get(file));
     let default = home.get("default_persona").and_then(Value::as_str);
     let is_default = |file: &str| default == Some(file);
-    Ok(names.iter().map(|(file, name)| persona(file, name, about(file), is_default(file))).collect())
+    Ok(names.iter().map(|(file, name)| convert_persona(file, name, about(file), is_default(file))).collect())
 }
 
-fn persona(file: &str, name: &Value, about: Option<&Value>, is_default: bool) -> ImportedPersona {
+fn convert_persona(file: &str, name: &Value, about: Option<&Value>, is_default: bool) -> ImportedPersona {
     let mut findings = Vec::new();
     let own = name.as_str().map(str::trim).filter(|name| !name.is_empty());
     let name = own.unwrap_or(file);
@@ -104,9 +104,9 @@ fn persona(file: &str, name: &Value, about: Option<&Value>, is_default: bool) ->
         let words = "the lorebook that belongs to it is named, and does nothing here";
         findings.push(ImportFinding::new(FindingOutcome::Kept, "persona_lorebook", words));
     }
-    let bound = bound(&about);
+    let bound = bound_card_files(&about);
     if !bound.is_empty() {
-        let cards = many(bound.len(), "character", "characters");
+        let cards = count_phrase(bound.len(), "character", "characters");
         let words = format!("it was bound to {cards}: their chats have it, new stories ask who you are");
         findings.push(ImportFinding::new(FindingOutcome::Kept, "persona_bound", words).of(bound.len()));
     }
@@ -122,11 +122,11 @@ fn persona(file: &str, name: &Value, about: Option<&Value>, is_default: bool) ->
         "metadata": {"sillytavern": kept},
     });
     let card = card.as_object().cloned().unwrap_or_default();
-    ImportedPersona { file: file.to_owned(), is_named: own.is_some(), is_default, bound, card, findings }
+    ImportedPersona { file: file.to_owned(), is_named: own.is_some(), is_default, bound_cards: bound, card, findings }
 }
 
 /// The files of the cards that a persona is bound to; the other program binds it to groups as well.
-fn bound(about: &Map<String, Value>) -> Vec<String> {
+fn bound_card_files(about: &Map<String, Value>) -> Vec<String> {
     let all = about.get("connections").and_then(Value::as_array).into_iter().flatten();
     let cards = all.filter(|one| one.get("type").and_then(Value::as_str) == Some("character"));
     cards.filter_map(|one| one.get("id")?.as_str()).map(str::to_owned).collect()
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn personas_are_read_from_settings_and_backups() {
+    fn persona_settings_or_backup_is_read() {
         let own = json!({
             "personas": {"a.png": " Ann ", "b.png": "", "c.png": "Cid"},
             "persona_descriptions": {
@@ -162,7 +162,7 @@ mod tests {
                 ["persona_position", "persona_lorebook", "persona_bound", "persona_default"]
             );
             assert_eq!(
-                (&read[0].bound[..], read[0].is_default, read[1].is_named),
+                (&read[0].bound_cards[..], read[0].is_default, read[1].is_named),
                 (&["Ivo.png".into()][..], true, false)
             );
             assert_eq!(read[0].card["metadata"]["sillytavern"]["isDefault"], true);
@@ -170,14 +170,14 @@ mod tests {
     }
 
     #[test]
-    fn what_names_none_is_refused() {
+    fn persona_file_without_personas_returns_error() {
         for (file, words) in
             [(&b"{}"[..], "names none"), (b"{\"personas\": {}}", "names none"), (b"[", "not JSON"), (b"\xff", "UTF-8")]
         {
             let error = read(file).unwrap_err();
             assert!(error.to_string().contains(words) && !error.hint().is_empty(), "{error}");
         }
-        let many: Map<String, Value> = (0..=MOST).map(|n| (n.to_string(), "x".into())).collect();
+        let many: Map<String, Value> = (0..=MAX_PERSONAS).map(|n| (n.to_string(), "x".into())).collect();
         assert_eq!(read(json!({"personas": many}).to_string().as_bytes()), Err(PersonaError::TooMany));
     }
 }

@@ -11,9 +11,9 @@ use flate2::read::ZlibDecoder;
 /// What every PNG begins with.
 pub const SIGNATURE: &[u8; 8] = b"\x89PNG\r\n\x1a\n";
 /// The most bytes of a text once it is unpacked: a packed one may say a thousand times what it weighs.
-const LONGEST_TEXT: u64 = 32 << 20;
+const MAX_TEXT_BYTES: u64 = 32 << 20;
 /// Chunks of one file. A picture of a camera has thousands of small ones; a file that is nothing but chunks is no picture.
-const MOST_CHUNKS: usize = 100_000;
+const MAX_CHUNKS: usize = 100_000;
 
 /// Writers differ in padding; nobody reads what the last bits say.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -38,10 +38,10 @@ pub enum PngError {
         there: usize,
     },
     /// A text that is too long once it is unpacked.
-    #[error("the text in the chunk \"{0}\" has more than {LONGEST_TEXT} bytes")]
+    #[error("the text in the chunk \"{0}\" has more than {MAX_TEXT_BYTES} bytes")]
     TooLong(String),
     /// More chunks than any picture has.
-    #[error("the picture has more than {MOST_CHUNKS} chunks")]
+    #[error("the picture has more than {MAX_CHUNKS} chunks")]
     TooMany,
     /// A text that is not base64.
     #[error("the chunk \"{keyword}\" is not base64: {cause}")]
@@ -61,9 +61,9 @@ pub struct PngChunk<'a> {
     /// What it holds.
     pub data: &'a [u8],
     /// All of it, as it stands in the file.
-    pub whole: &'a [u8],
+    pub raw: &'a [u8],
     /// Whether its sum is right.
-    pub is_sound: bool,
+    pub crc_matches: bool,
 }
 
 impl PngChunk<'_> {
@@ -84,31 +84,31 @@ impl PngChunk<'_> {
     /// It is cut, or packed in a way that nobody knows, or too long.
     pub fn text(&self) -> Result<Vec<u8>, PngError> {
         let broken = || PngError::Broken(self.keyword());
-        let (_, rest) = halves(self.data).ok_or_else(broken)?;
+        let (_, rest) = split_at_nul(self.data).ok_or_else(broken)?;
         match self.kind {
-            b"zTXt" => self.unpacked(rest.get(1..).ok_or_else(broken)?),
+            b"zTXt" => self.decompress(rest.get(1..).ok_or_else(broken)?),
             b"iTXt" => {
                 let (packed, rest) = rest.split_first().ok_or_else(broken)?;
                 // How it is packed, its language, and the name in that language.
-                let (_, rest) = rest.get(1..).and_then(halves).ok_or_else(broken)?;
-                let (_, text) = halves(rest).ok_or_else(broken)?;
-                if *packed == 0 { Ok(text.to_vec()) } else { self.unpacked(text) }
+                let (_, rest) = rest.get(1..).and_then(split_at_nul).ok_or_else(broken)?;
+                let (_, text) = split_at_nul(rest).ok_or_else(broken)?;
+                if *packed == 0 { Ok(text.to_vec()) } else { self.decompress(text) }
             }
             _ => Ok(rest.to_vec()),
         }
     }
 
-    fn unpacked(&self, packed: &[u8]) -> Result<Vec<u8>, PngError> {
+    fn decompress(&self, packed: &[u8]) -> Result<Vec<u8>, PngError> {
         let mut text = Vec::new();
-        let read = ZlibDecoder::new(packed).take(LONGEST_TEXT + 1).read_to_end(&mut text);
+        let read = ZlibDecoder::new(packed).take(MAX_TEXT_BYTES + 1).read_to_end(&mut text);
         read.map_err(|_| PngError::Broken(self.keyword()))?;
-        let is_bounded = u64::try_from(text.len()).is_ok_and(|length| length <= LONGEST_TEXT);
+        let is_bounded = u64::try_from(text.len()).is_ok_and(|length| length <= MAX_TEXT_BYTES);
         if is_bounded { Ok(text) } else { Err(PngError::TooLong(self.keyword())) }
     }
 }
 
 /// What stands before and behind the first zero.
-fn halves(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+fn split_at_nul(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let zero = bytes.iter().position(|byte| *byte == 0)?;
     Some((bytes.get(..zero)?, bytes.get(zero + 1..)?))
 }
@@ -120,14 +120,14 @@ fn halves(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 pub fn read(png: &[u8]) -> Result<(Vec<PngChunk<'_>>, Option<PngError>), PngError> {
     let (mut chunks, mut rest) = (Vec::new(), png.get(SIGNATURE.len()..).unwrap_or_default());
     while !rest.is_empty() {
-        let Some((chunk, behind)) = first(rest) else {
-            return Ok((chunks, Some(lies(rest))));
+        let Some((chunk, behind)) = split_chunk(rest) else {
+            return Ok((chunks, Some(length_error(rest))));
         };
         chunks.push(chunk);
         if chunk.kind == b"IEND" {
             break;
         }
-        if chunks.len() > MOST_CHUNKS {
+        if chunks.len() > MAX_CHUNKS {
             return Err(PngError::TooMany);
         }
         rest = behind;
@@ -135,17 +135,17 @@ pub fn read(png: &[u8]) -> Result<(Vec<PngChunk<'_>>, Option<PngError>), PngErro
     Ok((chunks, None))
 }
 
-fn first(bytes: &[u8]) -> Option<(PngChunk<'_>, &[u8])> {
+fn split_chunk(bytes: &[u8]) -> Option<(PngChunk<'_>, &[u8])> {
     let length = usize::try_from(u32::from_be_bytes(*bytes.first_chunk()?)).ok()?;
     let end = length.checked_add(12)?;
     let whole = bytes.get(..end)?;
     let (kind, data) = (whole.get(4..8)?, whole.get(8..end - 4)?);
     let sum = u32::from_be_bytes(*whole.last_chunk()?);
-    Some((PngChunk { kind, data, whole, is_sound: sum == crc(&[kind, data]) }, bytes.get(end..)?))
+    Some((PngChunk { kind, data, raw: whole, crc_matches: sum == crc(&[kind, data]) }, bytes.get(end..)?))
 }
 
 /// A chunk that says it has more than there is.
-fn lies(rest: &[u8]) -> PngError {
+fn length_error(rest: &[u8]) -> PngError {
     let said = rest.first_chunk().map_or(0, |length| u32::from_be_bytes(*length));
     PngError::LyingLength { said, there: rest.len().saturating_sub(8) }
 }
@@ -157,22 +157,22 @@ fn crc(parts: &[&[u8]]) -> u32 {
 }
 
 /// A new chunk. Nothing that is written here is as long as a chunk can be.
-pub fn chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
+pub fn encode_chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
     let length = u32::try_from(data.len()).unwrap_or(u32::MAX);
     [&length.to_be_bytes()[..], kind, data, &crc(&[kind, data]).to_be_bytes()].concat()
 }
 
 /// A chunk with a card in it.
-pub fn card_chunk(keyword: &str, json: &str) -> Vec<u8> {
+pub fn encode_card_chunk(keyword: &str, json: &str) -> Vec<u8> {
     let text = BASE64.encode(json);
-    chunk(b"tEXt", &[keyword.as_bytes(), b"\0", text.as_bytes()].concat())
+    encode_chunk(b"tEXt", &[keyword.as_bytes(), b"\0", text.as_bytes()].concat())
 }
 
 /// The bytes that a text in base64 stands for.
 ///
 /// # Errors
 /// It is not base64.
-pub fn decode(keyword: &str, text: &[u8]) -> Result<Vec<u8>, PngError> {
+pub fn decode_base64(keyword: &str, text: &[u8]) -> Result<Vec<u8>, PngError> {
     let plain = |byte: &u8| match byte {
         b'-' => b'+',
         b'_' => b'/',
@@ -198,11 +198,11 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_read_in_all_three_forms() {
+    fn png_text_chunk_kinds_are_all_read() {
         let check = |kind: &[u8; 4], data: &[u8], expected: Result<&str, &str>| {
-            let file = png(&[chunk(kind, data), chunk(b"IEND", b"")]);
+            let file = png(&[encode_chunk(kind, data), encode_chunk(b"IEND", b"")]);
             let (chunks, fault) = read(&file).unwrap();
-            assert!(fault.is_none() && chunks.len() == 2 && chunks[0].is_sound);
+            assert!(fault.is_none() && chunks.len() == 2 && chunks[0].crc_matches);
             let text = chunks[0].text().map(|text| String::from_utf8(text).unwrap()).map_err(|error| error.to_string());
             assert_eq!(text, expected.map(str::to_owned).map_err(str::to_owned), "{kind:?}");
         };
@@ -216,17 +216,17 @@ mod tests {
     }
 
     #[test]
-    fn what_unpacks_to_too_much_is_not_unpacked() {
-        let bomb = packed(&vec![b'a'; usize::try_from(LONGEST_TEXT).unwrap() + 1]);
+    fn png_oversized_compressed_text_returns_error() {
+        let bomb = packed(&vec![b'a'; usize::try_from(MAX_TEXT_BYTES).unwrap() + 1]);
         assert!(bomb.len() < 64 << 10);
-        let file = png(&[chunk(b"zTXt", &[b"chara\0\0", bomb.as_slice()].concat())]);
+        let file = png(&[encode_chunk(b"zTXt", &[b"chara\0\0", bomb.as_slice()].concat())]);
         let error = read(&file).unwrap().0[0].text().unwrap_err();
         assert_eq!(error, PngError::TooLong("chara".into()));
     }
 
     #[test]
-    fn lengths_that_lie_end_the_reading() {
-        let good = chunk(b"tEXt", b"chara\0abc");
+    fn png_false_chunk_length_stops_reading() {
+        let good = encode_chunk(b"tEXt", b"chara\0abc");
         let check = |bad: &[u8], said: u32, there: usize| {
             let file = png(&[good.clone(), bad.to_vec()]);
             let (chunks, fault) = read(&file).unwrap();
@@ -238,10 +238,10 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_looked_at() {
-        let mut bad = chunk(b"tEXt", b"chara\0abc");
+    fn png_wrong_crc_is_detected() {
+        let mut bad = encode_chunk(b"tEXt", b"chara\0abc");
         *bad.last_mut().unwrap() ^= 1;
         let file = png(&[bad]);
-        assert!(!read(&file).unwrap().0[0].is_sound);
+        assert!(!read(&file).unwrap().0[0].crc_matches);
     }
 }

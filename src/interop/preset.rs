@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::{FindingOutcome, ImportFinding, scripts, text};
 
 /// Keys by which a kind is known, those first whose files also have keys of others.
-const MARKS: [(&str, &[&str]); 10] = [
+const KIND_KEYS: [(&str, &[&str]); 10] = [
     ("openai", &["prompts", "prompt_order", "openai_max_context", "chat_completion_source"]),
     ("regex", &["findRegex"]),
     ("quickReplies", &["qrList", "quickReplySlots"]),
@@ -20,14 +20,14 @@ const MARKS: [(&str, &[&str]); 10] = [
 ];
 
 /// Keys of small templates: all that they have to have.
-const TEMPLATES: [(&str, &[&str]); 2] =
+const TEMPLATE_KEYS: [(&str, &[&str]); 2] =
     [("reasoning", &["prefix", "suffix", "separator"]), ("sysprompt", &["name", "content"])];
 
 /// The most keys of such a template.
-const SMALL: usize = 6;
+const MAX_TEMPLATE_KEYS: usize = 6;
 
 /// What a preset of each kind does not do here.
-const MEANINGS: [(&str, &str); 11] = [
+const UNSUPPORTED_KINDS: [(&str, &str); 11] = [
     ("openai", "prompt blocks and samplers: a story makes its prompts by them once you choose this preset for it"),
     ("textgen", "samplers: no model is asked with them yet"),
     ("kobold", "samplers: no model is asked with them yet"),
@@ -42,11 +42,11 @@ const MEANINGS: [(&str, &str); 11] = [
 ];
 
 /// Fields of presets that are nobody else's business.
-const SECRETS: [&str; 4] = ["proxy_password", "custom_include_headers", "api_key", "mancer_api_key"];
+const SECRET_FIELDS: [&str; 4] = ["proxy_password", "custom_include_headers", "api_key", "mancer_api_key"];
 
 /// Takes what is nobody else's business out of a preset that goes along with something else.
-pub fn leave_secrets(body: &mut Map<String, Value>) {
-    for key in SECRETS {
+pub fn remove_secrets(body: &mut Map<String, Value>) {
+    for key in SECRET_FIELDS {
         body.shift_remove(key);
     }
 }
@@ -95,20 +95,20 @@ pub fn read(file: &[u8]) -> Result<Vec<Map<String, Value>>, PresetImportError> {
 /// What a preset is for, by its keys; nothing where they do not say.
 pub fn kind_of(body: &Map<String, Value>) -> Option<&'static str> {
     let has = |key: &&str| body.contains_key(*key);
-    let by_mark = MARKS.iter().find(|(_, marks)| marks.iter().any(has));
-    let is_small = body.len() <= SMALL;
-    let template = || TEMPLATES.iter().filter(|_| is_small).find(|(_, keys)| keys.iter().all(has));
+    let by_mark = KIND_KEYS.iter().find(|(_, marks)| marks.iter().any(has));
+    let is_small = body.len() <= MAX_TEMPLATE_KEYS;
+    let template = || TEMPLATE_KEYS.iter().filter(|_| is_small).find(|(_, keys)| keys.iter().all(has));
     by_mark.or_else(template).map(|(kind, _)| *kind)
 }
 
 /// What a preset calls itself.
-pub fn own_name(body: &Map<String, Value>) -> Option<&str> {
+pub fn embedded_name(body: &Map<String, Value>) -> Option<&str> {
     let text = |key: &str| body.get(key).and_then(Value::as_str).map(str::trim).filter(|name| !name.is_empty());
     text("scriptName").or_else(|| text("name"))
 }
 
 /// What becomes of a preset, and of what it says.
-pub fn meaning(kind: &str, body: &Map<String, Value>) -> Vec<ImportFinding> {
+pub fn import_findings(kind: &str, body: &Map<String, Value>) -> Vec<ImportFinding> {
     let mut findings = vec![match kind {
         "regex" if scripts::is_for_display(body) => ImportFinding::new(
             FindingOutcome::Works,
@@ -126,7 +126,8 @@ pub fn meaning(kind: &str, body: &Map<String, Value>) -> Vec<ImportFinding> {
             "variables of all chats: macros read them in every story",
         ),
         _ => {
-            let meaning = MEANINGS.iter().find(|(of, _)| *of == kind).map_or("kept as it is", |(_, meaning)| *meaning);
+            let meaning =
+                UNSUPPORTED_KINDS.iter().find(|(of, _)| *of == kind).map_or("kept as it is", |(_, meaning)| *meaning);
             ImportFinding::new(FindingOutcome::Kept, "preset", meaning)
         }
     }];
@@ -139,7 +140,7 @@ pub fn meaning(kind: &str, body: &Map<String, Value>) -> Vec<ImportFinding> {
         findings.push(ImportFinding::new(FindingOutcome::Works, "for_models", words));
     }
     let told = |key: &&&str| body.get(**key).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
-    let secrets: Vec<&str> = SECRETS.iter().filter(told).copied().collect();
+    let secrets: Vec<&str> = SECRET_FIELDS.iter().filter(told).copied().collect();
     if !secrets.is_empty() {
         let words = format!("it holds what should stay yours ({}): do not give this preset away", secrets.join(", "));
         findings.push(ImportFinding::new(FindingOutcome::Kept, "secret", words).of(secrets.len()));
@@ -153,7 +154,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_a_preset_is_for_its_keys_say() {
+    fn preset_kind_is_detected_by_keys() {
         let check = |body: Value, kind: Option<&str>| assert_eq!(kind_of(body.as_object().unwrap()), kind, "{body}");
         check(json!({"temperature": 1, "prompts": []}), Some("openai"));
         check(json!({"scriptName": "a", "findRegex": "/a/g"}), Some("regex"));
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_has_one_or_a_list_of_them() {
+    fn preset_file_single_or_list_is_read() {
         assert_eq!(read(b"{\"a\": 1}").unwrap().len(), 1);
         assert_eq!(read("\u{feff}[{}, {}]".as_bytes()).unwrap().len(), 2);
         for none in [&b"[]"[..], b"5", b"[1]"] {
@@ -182,8 +183,9 @@ mod tests {
     }
 
     #[test]
-    fn a_preset_calls_itself() {
-        let check = |body: Value, name: Option<&str>| assert_eq!(own_name(body.as_object().unwrap()), name, "{body}");
+    fn preset_embedded_name_is_read() {
+        let check =
+            |body: Value, name: Option<&str>| assert_eq!(embedded_name(body.as_object().unwrap()), name, "{body}");
         check(json!({"name": " Dusk "}), Some("Dusk"));
         check(json!({"scriptName": "Trim", "name": "x"}), Some("Trim"));
         check(json!({"name": " "}), None);

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::finding::{FindingOutcome, ImportFinding, many};
+use super::finding::{FindingOutcome, ImportFinding, count_phrase};
 
 /// Whether a script is for what is shown, and for nothing else.
 pub fn is_for_display(script: &Map<String, Value>) -> bool {
@@ -17,13 +17,13 @@ pub fn found(list: Option<&Value>) -> Vec<ImportFinding> {
     let sent = all.len() - shown;
     let mut found = Vec::new();
     if sent > 0 {
-        let words =
-            many(sent, "regex script", "regex scripts") + " for what models are sent: a story can switch them off";
+        let words = count_phrase(sent, "regex script", "regex scripts")
+            + " for what models are sent: a story can switch them off";
         found.push(ImportFinding::new(FindingOutcome::Works, "regex_scripts", words).of(sent));
     }
     if shown > 0 {
-        let words =
-            many(shown, "regex script", "regex scripts") + " for what is shown only: a story can switch them off";
+        let words = count_phrase(shown, "regex script", "regex scripts")
+            + " for what is shown only: a story can switch them off";
         found.push(ImportFinding::new(FindingOutcome::Works, "regex_display", words).of(shown));
     }
     found
@@ -35,7 +35,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_sent_and_what_is_shown() {
+    fn script_findings_display_and_prompt_scripts_are_told_apart() {
         let told = |list: Value| found(Some(&list)).iter().map(|one| (one.fate, one.count)).collect::<Vec<_>>();
         let list = json!([{}, {"markdownOnly": true}, {"markdownOnly": true, "promptOnly": true}, 1]);
         assert_eq!(told(list), [(FindingOutcome::Works, 3), (FindingOutcome::Works, 1)]);

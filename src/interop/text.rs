@@ -36,44 +36,44 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, TextDecodeError> {
 /// # Errors
 /// It is no JSON.
 pub fn json(text: &str) -> serde_json::Result<Value> {
-    serde_json::from_str(text).or_else(|error| match mended(text) {
+    serde_json::from_str(text).or_else(|error| match replace_lone_surrogates(text) {
         Some(mended) => serde_json::from_str(&mended),
         None => Err(error),
     })
 }
 
 /// How many halves of characters a JSON text has.
-pub fn halves(json: &str) -> usize {
-    lone(json).count()
+pub fn count_lone_surrogates(json: &str) -> usize {
+    lone_surrogates(json).count()
 }
 
 /// A text without blank lines before and behind it. How far its first line is set in belongs to it.
-pub fn unpadded(text: &str) -> &str {
+pub fn trim_blank_lines(text: &str) -> &str {
     let text = text.trim_end();
     let before = text.get(..text.len() - text.trim_start().len()).unwrap_or_default();
     let start = before.rfind('\n').map_or(0, |end| end + 1);
     text.get(start..).unwrap_or(text)
 }
 
-fn mended(json: &str) -> Option<String> {
+fn replace_lone_surrogates(json: &str) -> Option<String> {
     let (mut mended, mut after) = (String::with_capacity(json.len()), 0);
-    for at in lone(json) {
+    for at in lone_surrogates(json) {
         mended.push_str(json.get(after..at)?);
         mended.push_str("\\ufffd");
-        after = at + HALF;
+        after = at + SURROGATE_ESCAPE_LEN;
     }
     mended.push_str(json.get(after..)?);
     (after > 0).then_some(mended)
 }
 
 /// The length of an escape such as `\ud800`.
-const HALF: usize = 6;
+const SURROGATE_ESCAPE_LEN: usize = 6;
 
 /// Where the escapes stand that are half a character.
-fn lone(json: &str) -> impl Iterator<Item = usize> {
+fn lone_surrogates(json: &str) -> impl Iterator<Item = usize> {
     let bytes = json.as_bytes();
     let unit = move |at: usize| {
-        let digits = bytes.get(at..at + HALF)?.strip_prefix(b"\\u")?;
+        let digits = bytes.get(at..at + SURROGATE_ESCAPE_LEN)?.strip_prefix(b"\\u")?;
         u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
     };
     let mut at = 0;
@@ -82,9 +82,11 @@ fn lone(json: &str) -> impl Iterator<Item = usize> {
             at += bytes.get(at..)?.iter().position(|byte| *byte == b'\\')?;
             let here = at;
             match unit(here) {
-                Some(0xd800..=0xdbff) if matches!(unit(here + HALF), Some(0xdc00..=0xdfff)) => at += 2 * HALF,
+                Some(0xd800..=0xdbff) if matches!(unit(here + SURROGATE_ESCAPE_LEN), Some(0xdc00..=0xdfff)) => {
+                    at += 2 * SURROGATE_ESCAPE_LEN
+                }
                 Some(0xd800..=0xdfff) => {
-                    at += HALF;
+                    at += SURROGATE_ESCAPE_LEN;
                     return Some(here);
                 }
                 // Whatever is escaped is passed over with its backslash.
@@ -105,18 +107,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blank_lines_go_and_indentation_stays() {
+    fn trim_blank_lines_indented_text_keeps_indentation() {
         for (given, expected) in
             [(" \n\n    code\n\ttab \n\n", "    code\n\ttab"), ("\n plain", " plain"), ("a", "a"), (" \n ", "")]
         {
-            assert_eq!(unpadded(given), expected, "{given:?}");
+            assert_eq!(trim_blank_lines(given), expected, "{given:?}");
         }
     }
 
     #[test]
-    fn halves_of_characters_cost_only_themselves() {
+    fn json_lone_surrogate_is_replaced() {
         let check = |text: &str, expected: &str, count: usize| {
-            assert_eq!((json(text).unwrap(), halves(text)), (Value::from(expected), count), "{text}");
+            assert_eq!((json(text).unwrap(), count_lone_surrogates(text)), (Value::from(expected), count), "{text}");
         };
         check(r#""a\ud800b""#, "a\u{fffd}b", 1);
         check(r#""\udfff\uD83D\uDE00\ud800\ud801""#, "\u{fffd}\u{1f600}\u{fffd}\u{fffd}", 3);
@@ -127,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_read_and_go() {
+    fn text_decode_byte_order_mark_is_removed() {
         let check = |bytes: &[u8], expected: Result<&str, TextDecodeError>| {
             assert_eq!(decode(bytes).as_deref(), expected.as_ref().copied(), "{bytes:?}");
         };

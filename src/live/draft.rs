@@ -2,11 +2,11 @@
 
 use std::sync::OnceLock;
 
-use super::running::{GenerationPhase, TextGeneration};
+use super::text_generation::{GenerationPhase, TextGeneration};
 use crate::ids::{DraftId, UserId};
 
 /// How many drafts of one user that have ended are kept to be read.
-const KEPT: usize = 32;
+const MAX_FINISHED_DRAFTS: usize = 32;
 
 /// What a draft is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl DraftKind {
 /// One draft.
 pub struct Draft {
     /// Its text, on its way.
-    pub writing: TextGeneration<DraftId>,
+    pub generation: TextGeneration<DraftId>,
     /// What it is for.
     pub kind: DraftKind,
     /// The model that was asked.
@@ -50,8 +50,8 @@ pub struct DraftFailure {
 }
 
 impl Draft {
-    pub(super) fn new(writing: TextGeneration<DraftId>, kind: DraftKind, model: String) -> Self {
-        Self { writing, kind, model, end: OnceLock::new() }
+    pub(super) fn new(generation: TextGeneration<DraftId>, kind: DraftKind, model: String) -> Self {
+        Self { generation, kind, model, end: OnceLock::new() }
     }
 
     /// Ends it, once.
@@ -72,7 +72,7 @@ impl Draft {
     /// Where it stands: as a reply does, and `done` or `error` at its end.
     pub fn phase(&self) -> GenerationPhase {
         match self.end.get() {
-            None => self.writing.phase(),
+            None => self.generation.phase(),
             Some(None) => GenerationPhase { word: "done", place: None },
             Some(Some(_)) => GenerationPhase { word: "error", place: None },
         }
@@ -80,7 +80,7 @@ impl Draft {
 }
 
 /// The drafts of a user that are to be forgotten, oldest first in `all`: those that ended longest ago.
-pub fn overdue<'a>(all: impl DoubleEndedIterator<Item = &'a Draft>, user: UserId) -> Vec<DraftId> {
-    let ended = all.rev().filter(|draft| draft.writing.user == user && draft.is_over());
-    ended.skip(KEPT).map(|draft| draft.writing.id).collect()
+pub fn expired_drafts<'a>(all: impl DoubleEndedIterator<Item = &'a Draft>, user: UserId) -> Vec<DraftId> {
+    let ended = all.rev().filter(|draft| draft.generation.user == user && draft.is_over());
+    ended.skip(MAX_FINISHED_DRAFTS).map(|draft| draft.generation.id).collect()
 }

@@ -13,15 +13,15 @@ pub struct GenerationLimits {
     /// Of one user.
     pub per_user: usize,
     /// Of all users.
-    pub in_all: usize,
+    pub total: usize,
     /// How many of one user may wait.
     pub waiting_per_user: usize,
 }
 
 impl GenerationLimits {
     /// How many one request may ever ask for: more would not fit into an empty house.
-    pub fn ever(&self) -> usize {
-        self.per_user.min(self.in_all).saturating_add(self.waiting_per_user)
+    pub fn max_per_request(&self) -> usize {
+        self.per_user.min(self.total).saturating_add(self.waiting_per_user)
     }
 }
 
@@ -67,13 +67,13 @@ impl GenerationQueue {
     /// them.
     pub fn has_room(&self, user: UserId, n: usize, most: &GenerationLimits) -> bool {
         let (own, all) = self.count(user);
-        let free = most.per_user.saturating_sub(own).min(most.in_all.saturating_sub(all));
+        let free = most.per_user.saturating_sub(own).min(most.total.saturating_sub(all));
         self.waiting.of(user).saturating_add(n.saturating_sub(free)) <= most.waiting_per_user
     }
 
     /// The next that may begin now, if any may: it runs from now on.
     pub fn next(&mut self, most: &GenerationLimits) -> Option<QueueTicket> {
-        if self.running.len() >= most.in_all {
+        if self.running.len() >= most.total {
             return None;
         }
         let running_of = &self.running_of;
@@ -98,7 +98,7 @@ impl GenerationQueue {
     /// The place of each that waits, counted from 1: before how many turns it comes. As long as the server has places to give,
     /// only the user's own texts stand before it.
     pub fn places(&self, most: &GenerationLimits) -> Vec<(QueueTicket, usize)> {
-        let lines: Vec<WaitingQueue> = match self.running.len() >= most.in_all {
+        let lines: Vec<WaitingQueue> = match self.running.len() >= most.total {
             true => vec![self.waiting.clone()],
             false => {
                 self.waiting.0.iter().map(|(user, own)| WaitingQueue(IndexMap::from([(*user, own.clone())]))).collect()
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const MOST: GenerationLimits = GenerationLimits { per_user: 2, in_all: 3, waiting_per_user: 4 };
+    const MOST: GenerationLimits = GenerationLimits { per_user: 2, total: 3, waiting_per_user: 4 };
 
     fn user(n: u128) -> UserId {
         UserId::new(uuid::Uuid::from_u128(n))
@@ -182,7 +182,7 @@ mod tests {
 
     /// What begins when there is one place for all, one text after the other.
     fn one_by_one(queue: &mut GenerationQueue) -> Vec<QueueTicket> {
-        let one = GenerationLimits { per_user: 1, in_all: 1, waiting_per_user: 0 };
+        let one = GenerationLimits { per_user: 1, total: 1, waiting_per_user: 0 };
         let next = || {
             let ticket = queue.next(&one)?;
             queue.leave(ticket);
@@ -193,7 +193,7 @@ mod tests {
 
     /// S4-07: a request's texts come in all or not at all; what there is room for begins, the rest waits.
     #[test]
-    fn as_many_run_as_may_and_the_rest_waits() {
+    fn queue_over_limit_texts_wait() {
         let mut queue = GenerationQueue::default();
         assert_eq!(queue.enter(user(1), session(1), 7, &MOST), None, "two may run and four may wait");
         assert_eq!(queue.enter(user(1), session(1), 4, &MOST), Some(vec![1, 2, 3, 4]));
@@ -214,8 +214,8 @@ mod tests {
 
     /// One who asks for much does not keep the others waiting: users take turns, and so do the sessions of one.
     #[test]
-    fn users_take_turns_and_sessions_too() {
-        let most = GenerationLimits { per_user: 1, in_all: 1, waiting_per_user: 64 };
+    fn queue_users_and_sessions_alternate() {
+        let most = GenerationLimits { per_user: 1, total: 1, waiting_per_user: 64 };
         let mut queue = GenerationQueue::default();
         for (who, whose, n) in [(1, 11, 3), (1, 12, 2), (2, 21, 1), (3, 31, 2)] {
             queue.enter(user(who), session(whose), n, &most).unwrap();
@@ -226,9 +226,9 @@ mod tests {
 
     /// The place that is shown is the order in which they begin; where only the user's own limit holds, others do not count.
     #[test]
-    fn places_tell_the_order() {
+    fn queue_places_match_start_order() {
         let mut queue = GenerationQueue::default();
-        let most = GenerationLimits { per_user: 1, in_all: 2, waiting_per_user: 64 };
+        let most = GenerationLimits { per_user: 1, total: 2, waiting_per_user: 64 };
         queue.enter(user(1), session(11), 3, &most).unwrap();
         assert_eq!(run(&mut queue, &most), [1]);
         assert_eq!(queue.places(&most), [(2, 1), (3, 2)]);
@@ -245,15 +245,15 @@ mod tests {
         /// Whatever comes and goes: no limit is broken, nobody waits who may run, each begins at most once, and in the end
         /// everybody had a turn.
         #[test]
-        fn nobody_is_forgotten(steps in proptest::collection::vec((0_u128..4, 0_u128..3, 1_usize..4, 0_usize..3), 1..40)) {
+        fn queue_any_steps_start_every_text(steps in proptest::collection::vec((0_u128..4, 0_u128..3, 1_usize..4, 0_usize..3), 1..40)) {
             let mut queue = GenerationQueue::default();
             let (mut entered, mut begun, mut running) = (Vec::new(), Vec::new(), Vec::new());
             for (who, whose, n, gone) in steps {
                 entered.extend(queue.enter(user(who), session(whose), n, &MOST).unwrap_or_default());
                 running.extend(run(&mut queue, &MOST));
                 let full = (0..4).all(|who| queue.count(user(who)).0 >= MOST.per_user || queue.waiting.of(user(who)) == 0);
-                prop_assert!(running.len() <= MOST.in_all);
-                prop_assert!(full || running.len() == MOST.in_all);
+                prop_assert!(running.len() <= MOST.total);
+                prop_assert!(full || running.len() == MOST.total);
                 for ticket in running.drain(..gone.min(running.len())).collect::<Vec<_>>() {
                     queue.leave(ticket);
                     begun.push(ticket);

@@ -3,29 +3,29 @@
 use rhai::{Dynamic, Map};
 
 use super::call::{Hook, HookAnswer, HookCall, PluginQuickReply};
-use super::convert::{ByteBudget, clean, from_script, kind_of};
+use super::convert::{ByteBudget, from_script, kind_of, take_text};
 use super::error::ScriptErrorKind;
-use super::fault::HostFault;
-use super::grant::Permission;
+use super::host_fault::HostFault;
 use super::limits::ScriptLimits;
+use super::permission::Permission;
 use super::suggest::did_you_mean;
 
 /// The most replies of one plugin at one tip.
-const REPLIES: usize = 12;
+const MAX_QUICK_REPLIES: usize = 12;
 /// The most characters of a reply's label.
-const LABEL: usize = 80;
+const MAX_LABEL_CHARS: usize = 80;
 
 /// Reads the value that a hook returned.
-pub(super) fn read(call: &HookCall, value: &Dynamic, limits: &ScriptLimits) -> Result<HookAnswer, HostFault> {
+pub(super) fn read_answer(call: &HookCall, value: &Dynamic, limits: &ScriptLimits) -> Result<HookAnswer, HostFault> {
     let mut reader = AnswerReader { hook: call.hook, bytes: ByteBudget::new(limits.result) };
     match call.hook {
         Hook::Init | Hook::Migrate | Hook::Plan | Hook::OnReply | Hook::OnEdit | Hook::OnAnswer | Hook::OnGreeting => {
             Ok(HookAnswer::Nothing)
         }
-        Hook::OnInput => reader.input(value).and_then(|answer| granted(call, answer)),
+        Hook::OnInput => reader.input(value).and_then(|answer| check_grants(call, answer)),
         Hook::Narrate => reader.narration(value).map(HookAnswer::Narration),
         Hook::QuickReplies => reader.replies(value).map(HookAnswer::QuickReplies),
-        Hook::OnDisplay => reader.display(value).and_then(|answer| granted(call, answer)),
+        Hook::OnDisplay => reader.display(value).and_then(|answer| check_grants(call, answer)),
         Hook::Tool => Ok(HookAnswer::Value(from_script(value, limits.depth, &mut reader.bytes)?)),
     }
 }
@@ -36,15 +36,15 @@ struct AnswerReader {
 }
 
 impl AnswerReader {
-    fn wrong(&self, expected: &str, given: &Dynamic) -> HostFault {
+    fn unexpected(&self, expected: &str, given: &Dynamic) -> HostFault {
         let message = format!("{} returns {expected}, not {}", self.hook.name(), kind_of(given));
         HostFault { kind: ScriptErrorKind::Runtime, limit: None, message }
     }
 
     fn text(&mut self, value: &Dynamic, expected: &str) -> Result<String, HostFault> {
         match value.as_immutable_string_ref() {
-            Ok(text) => Ok(clean(&text, &mut self.bytes)?),
-            Err(_) => Err(self.wrong(expected, value)),
+            Ok(text) => Ok(take_text(&text, &mut self.bytes)?),
+            Err(_) => Err(self.unexpected(expected, value)),
         }
     }
 
@@ -56,7 +56,7 @@ impl AnswerReader {
         let Ok(map) = value.as_map_ref() else {
             return Ok(HookAnswer::Input { text: Some(self.text(value, EXPECTED)?), reply: None, stop: false });
         };
-        self.only(&map, &["text", "reply", "stop"])?;
+        self.check_keys(&map, &["text", "reply", "stop"])?;
         let mut part = |key: &str| match map.get(key) {
             None => Ok(None),
             Some(unit) if unit.is_unit() => Ok(None),
@@ -65,7 +65,7 @@ impl AnswerReader {
         let (text, reply) = (part("text")?, part("reply")?);
         let stop = match map.get("stop") {
             None => false,
-            Some(stop) => stop.as_bool().map_err(|_| self.wrong("true or false as \"stop\"", stop))?,
+            Some(stop) => stop.as_bool().map_err(|_| self.unexpected("true or false as \"stop\"", stop))?,
         };
         Ok(HookAnswer::Input { text, reply, stop })
     }
@@ -91,25 +91,25 @@ impl AnswerReader {
         if value.is_unit() {
             return Ok(Vec::new());
         }
-        let Ok(list) = value.as_array_ref() else { return Err(self.wrong(EXPECTED, value)) };
+        let Ok(list) = value.as_array_ref() else { return Err(self.unexpected(EXPECTED, value)) };
         let mut replies = Vec::new();
         for item in list.iter() {
-            let Ok(map) = item.as_map_ref() else { return Err(self.wrong(EXPECTED, item)) };
-            self.only(&map, &["label", "send", "if"])?;
+            let Ok(map) = item.as_map_ref() else { return Err(self.unexpected(EXPECTED, item)) };
+            self.check_keys(&map, &["label", "send", "if"])?;
             let hidden = map.get("if").is_some_and(|shown| shown.is_unit() || shown.as_bool() == Ok(false));
             let label = self.text(map.get("label").unwrap_or(&Dynamic::UNIT), "a text as \"label\"")?;
             let send = match map.get("send") {
                 None => label.clone(),
                 Some(send) => self.text(send, "a text as \"send\"")?,
             };
-            if !hidden && replies.len() < REPLIES {
-                replies.push(PluginQuickReply { label: label.chars().take(LABEL).collect(), send });
+            if !hidden && replies.len() < MAX_QUICK_REPLIES {
+                replies.push(PluginQuickReply { label: label.chars().take(MAX_LABEL_CHARS).collect(), send });
             }
         }
         Ok(replies)
     }
 
-    fn only(&self, map: &Map, known: &[&str]) -> Result<(), HostFault> {
+    fn check_keys(&self, map: &Map, known: &[&str]) -> Result<(), HostFault> {
         match map.keys().find(|key| !known.contains(&key.as_str())) {
             None => Ok(()),
             Some(key) => {
@@ -123,7 +123,7 @@ impl AnswerReader {
 }
 
 /// Changing the user's words or how a reply is shown, or answering in the model's place, is granted or it is not.
-fn granted(call: &HookCall, answer: HookAnswer) -> Result<HookAnswer, HostFault> {
+fn check_grants(call: &HookCall, answer: HookAnswer) -> Result<HookAnswer, HostFault> {
     let changes = |text: &str| *text != *call.text;
     let needs = match &answer {
         HookAnswer::Input { text, reply, stop } => vec![

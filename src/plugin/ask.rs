@@ -4,9 +4,9 @@
 use serde_json::{Value, json};
 
 /// Tokens of an answer where the script does not say.
-pub const TOKENS: u32 = 512;
+pub const DEFAULT_MAX_TOKENS: u32 = 512;
 /// Tokens of an answer at most.
-pub const MOST_TOKENS: u32 = 4_096;
+pub const MAX_TOKENS: u32 = 4_096;
 
 /// One model call that a plugin asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use super::ask::{ModelCallAnswer, PluginModelCall};
 use super::dice::{DiceSeeds, Roll};
 use super::error::ScriptError;
-use super::grant::Permission;
 use super::mvu::InitVarText;
+use super::permission::Permission;
 use super::plan::PluginPromptPlan;
 use super::summary::SummaryProposal;
 use crate::clock::Time;
@@ -42,7 +42,7 @@ pub enum Hook {
     QuickReplies,
     /// When a reply is shown: says how. Read only.
     OnDisplay,
-    /// When a model calls a tool while it writes. Its functions have names of their own, see [`TOOL`].
+    /// When a model calls a tool while it writes. Its functions have names of their own, see [`TOOL_PREFIX`].
     Tool,
 }
 
@@ -90,7 +90,7 @@ impl Hook {
     }
 
     /// When it runs and what for, for people.
-    pub const fn about(self) -> &'static str {
+    pub const fn description(self) -> &'static str {
         match self {
             Self::Init => "once, where the plugin is switched on: writes the first values",
             Self::Migrate => "once, where a version begins whose values have another shape: carries them over",
@@ -113,13 +113,13 @@ impl Hook {
     }
 
     /// Whether it may write and roll.
-    pub fn writes(self) -> bool {
+    pub fn may_write(self) -> bool {
         !matches!(self, Self::Plan | Self::QuickReplies | Self::OnDisplay)
     }
 
     /// The name under which its dice fall and are recorded: who reads an edited reply throws what was thrown for the one
     /// before, and the one after that does so again, whichever hook read it.
-    pub fn dice(self) -> &'static str {
+    pub fn roll_name(self) -> &'static str {
         match self {
             Self::OnEdit => Self::OnReply.name(),
             _ => self.name(),
@@ -128,7 +128,7 @@ impl Hook {
 }
 
 /// What the function of a tool begins with; the tool's name follows.
-pub const TOOL: &str = "tool_";
+pub const TOOL_PREFIX: &str = "tool_";
 
 /// A tool that a model calls.
 #[derive(Debug, Clone, PartialEq)]
@@ -187,9 +187,9 @@ pub struct HookCall {
     /// What the plugin may do beyond its own root.
     pub grants: Arc<[Permission]>,
     /// Where the values of the other plugins are that play: commands for those are theirs.
-    pub others: Arc<[Pointer]>,
+    pub foreign_roots: Arc<[Pointer]>,
     /// Who gets the command that was typed, where this plugin has it too and runs later.
-    pub command_of: Option<String>,
+    pub command_plugin: Option<String>,
     /// The text the hook is about: the user's, the reply, the tip's.
     pub text: Arc<str>,
     /// The role of that text's author.
@@ -205,7 +205,7 @@ pub struct HookCall {
     /// Where dice come from.
     pub seeds: DiceSeeds,
     /// Rolls of an earlier run of the same node: reused by (plugin, hook, n, spec).
-    pub recorded: Arc<[Roll]>,
+    pub recorded_rolls: Arc<[Roll]>,
     /// `init`: what lorebooks say that values begin with.
     pub starts: Arc<[InitVarText]>,
     /// `migrate`: the version of the values that are there.
@@ -226,8 +226,8 @@ impl HookCall {
             rules,
             config: Arc::default(),
             grants: Arc::from([]),
-            others: Arc::from([]),
-            command_of: None,
+            foreign_roots: Arc::from([]),
+            command_plugin: None,
             text: Arc::from(""),
             role: String::new(),
             user: String::new(),
@@ -235,7 +235,7 @@ impl HookCall {
             node: HookNodeInfo::default(),
             recent: Arc::from([]),
             seeds: DiceSeeds::default(),
-            recorded: Arc::from([]),
+            recorded_rolls: Arc::from([]),
             starts: Arc::from([]),
             from: 1,
             language: "en".to_owned(),
@@ -247,17 +247,19 @@ impl HookCall {
     /// The function of the script that it runs.
     pub fn function(&self) -> Cow<'static, str> {
         match &self.tool {
-            Some(tool) => format!("{TOOL}{}", tool.name).into(),
+            Some(tool) => format!("{TOOL_PREFIX}{}", tool.name).into(),
             None => self.hook.name().into(),
         }
     }
 
     /// The name under which its dice fall and are recorded.
-    pub fn dice(&self) -> Cow<'static, str> {
+    pub fn roll_name(&self) -> Cow<'static, str> {
         match &self.tool {
-            Some(tool) if tool.before > 0 => format!("{TOOL}{} {}", tool.name, u64::from(tool.before) + 1).into(),
+            Some(tool) if tool.before > 0 => {
+                format!("{TOOL_PREFIX}{} {}", tool.name, u64::from(tool.before) + 1).into()
+            }
             Some(_) => self.function(),
-            None => self.hook.dice().into(),
+            None => self.hook.roll_name().into(),
         }
     }
 }
@@ -344,7 +346,7 @@ pub struct HookOutcome {
 
 impl HookOutcome {
     /// The outcome of a hook that is not there: nothing, at no cost.
-    pub fn nothing(world: Arc<World>) -> Self {
+    pub fn empty(world: Arc<World>) -> Self {
         Self {
             operations: Vec::new(),
             problems: Vec::new(),

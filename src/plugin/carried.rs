@@ -13,9 +13,9 @@ use super::folder::{self, PluginFileError};
 use super::source::{PluginOrigin, PluginSource};
 
 /// The key beside what else a card says to this program.
-const KEY: &str = "rules";
+const EXTENSION_KEY: &str = "rules";
 /// So many bytes of files travel in a card: pictures are looked at by many programs, and most read them whole.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 
 /// Why a card cannot carry a plugin, or what it carries is none.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +27,7 @@ pub enum EmbeddedPluginError {
     #[error("{0} is no text, and only texts travel in a card")]
     NotText(String),
     /// It is more than a card may carry.
-    #[error("the files have {0} bytes, and a card carries {MOST_BYTES} at most")]
+    #[error("the files have {0} bytes, and a card carries {MAX_BYTES} at most")]
     TooLarge(usize),
 }
 
@@ -36,11 +36,12 @@ pub fn read(card: &Map<String, Value>) -> Option<Result<PluginSource, EmbeddedPl
     let metadata = card.get("metadata")?;
     let came = metadata.get("extensions");
     let places = [Some(metadata), came].into_iter().flatten();
-    let mut carried = places.filter_map(|place| place.get("clotho")?.get(KEY)).filter(|carried| !carried.is_null());
-    carried.next().map(source)
+    let mut carried =
+        places.filter_map(|place| place.get("clotho")?.get(EXTENSION_KEY)).filter(|carried| !carried.is_null());
+    carried.next().map(parse_source)
 }
 
-fn source(carried: &Value) -> Result<PluginSource, EmbeddedPluginError> {
+fn parse_source(carried: &Value) -> Result<PluginSource, EmbeddedPluginError> {
     let malformed = |why: &str| EmbeddedPluginError::Malformed(why.to_owned());
     let files = carried.get("files").and_then(Value::as_object).ok_or_else(|| malformed("it has no files"))?;
     let mut texts = Vec::with_capacity(files.len());
@@ -49,7 +50,7 @@ fn source(carried: &Value) -> Result<PluginSource, EmbeddedPluginError> {
         texts.push((path.clone(), text.to_owned()));
     }
     let bytes = texts.iter().map(|(_, text)| text.len()).sum();
-    if bytes > MOST_BYTES {
+    if bytes > MAX_BYTES {
         return Err(EmbeddedPluginError::TooLarge(bytes));
     }
     let empty = PluginSource::new("", PluginOrigin::Folder, Vec::<(String, Vec<u8>)>::new());
@@ -73,11 +74,11 @@ pub fn put(card: &mut Map<String, Value>, source: &PluginSource) -> Result<(), E
         bytes += text.len();
         files.insert(path.clone(), text.into());
     }
-    if bytes > MOST_BYTES {
+    if bytes > MAX_BYTES {
         return Err(EmbeddedPluginError::TooLarge(bytes));
     }
-    if let Some(own) = own(card) {
-        own.insert(KEY.to_owned(), json!({"files": files}));
+    if let Some(own) = extension_map(card) {
+        own.insert(EXTENSION_KEY.to_owned(), json!({"files": files}));
     }
     Ok(())
 }
@@ -85,12 +86,12 @@ pub fn put(card: &mut Map<String, Value>, source: &PluginSource) -> Result<(), E
 /// Takes what a card carries out of it; whether there was something.
 pub fn remove(card: &mut Map<String, Value>) -> bool {
     let came = card.get_mut("metadata").and_then(|metadata| metadata.get_mut("extensions")?.get_mut("clotho"));
-    let had = came.and_then(|came| came.as_object_mut()?.shift_remove(KEY)).is_some();
-    own(card).is_some_and(|own| own.shift_remove(KEY).is_some()) || had
+    let had = came.and_then(|came| came.as_object_mut()?.shift_remove(EXTENSION_KEY)).is_some();
+    extension_map(card).is_some_and(|own| own.shift_remove(EXTENSION_KEY).is_some()) || had
 }
 
 /// What a card says to this program; made if it says nothing, and in the place of what is no map.
-fn own(card: &mut Map<String, Value>) -> Option<&mut Map<String, Value>> {
+fn extension_map(card: &mut Map<String, Value>) -> Option<&mut Map<String, Value>> {
     object(object(card, "metadata")?, "clotho")
 }
 
@@ -110,7 +111,7 @@ pub fn install(folder: &Path, source: &PluginSource) -> Result<(), PluginFileErr
     let name = &source.name;
     let is_plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', ':', '\0']);
     if !is_plain {
-        return Err(PluginFileError::Path(name.clone()));
+        return Err(PluginFileError::InvalidPath(name.clone()));
     }
     // Names with a dot in front are nobody's plugin.
     let (new, old, own) = (folder.join(format!(".{name}.new")), folder.join(format!(".{name}.old")), folder.join(name));
@@ -118,7 +119,7 @@ pub fn install(folder: &Path, source: &PluginSource) -> Result<(), PluginFileErr
     if old.exists() && !own.exists() {
         std::fs::rename(&old, &own)?;
     }
-    let written = write_all(&new, source).and_then(|()| {
+    let written = write_files(&new, source).and_then(|()| {
         let had = own.exists();
         if had {
             std::fs::rename(&own, &old)?;
@@ -137,7 +138,7 @@ pub fn install(folder: &Path, source: &PluginSource) -> Result<(), PluginFileErr
     Ok(written?)
 }
 
-fn write_all(folder: &Path, source: &PluginSource) -> std::io::Result<()> {
+fn write_files(folder: &Path, source: &PluginSource) -> std::io::Result<()> {
     if folder.exists() {
         std::fs::remove_dir_all(folder)?;
     }
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_card_carries_is_read_back() {
+    fn embedded_plugin_roundtrip_returns_same_source() {
         let mut card = Map::from_iter([("metadata".to_owned(), json!({"clotho": {"model": "x"}, "odd": 1}))]);
         assert!(read(&card).is_none());
         put(&mut card, &tide()).unwrap();
@@ -186,7 +187,7 @@ mod tests {
 
     /// A card comes from strangers: whatever stands there is read or refused, and no path leads out of a folder.
     #[test]
-    fn strange_cards_are_refused() {
+    fn embedded_plugin_malformed_card_returns_error() {
         let bad = |rules: Value| {
             let card = Map::from_iter([("metadata".to_owned(), json!({"clotho": {"rules": rules}}))]);
             read(&card).is_some_and(|read| read.is_err())
@@ -201,7 +202,7 @@ mod tests {
             json!({"files": {"plugin.toml": manifest, "../evil": ""}}),
             json!({"files": {"plugin.toml": manifest, "/etc/evil": ""}}),
             json!({"files": {"plugin.toml": manifest, ".hidden": ""}}),
-            json!({"files": {"plugin.toml": manifest, "big": "x".repeat(MOST_BYTES)}}),
+            json!({"files": {"plugin.toml": manifest, "big": "x".repeat(MAX_BYTES)}}),
         ] {
             assert!(bad(rules.clone()), "{rules}");
         }
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plugin_is_put_in_the_place_of_another() {
+    fn embedded_plugin_install_replaces_existing_folder() {
         let temp = tempfile::tempdir().unwrap();
         let old = PluginSource::new(
             "tide",

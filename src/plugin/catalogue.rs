@@ -21,17 +21,17 @@ pub struct CatalogueEntry {
     /// The plugin, or why it cannot run.
     pub state: Result<Arc<LoadedPlugin>, Box<ScriptError>>,
     /// Why what lies in its folder by now is not in force, while what lay there before still is.
-    pub fault: Option<Box<ScriptError>>,
+    pub reload_error: Option<Box<ScriptError>>,
 }
 
 impl CatalogueEntry {
     /// What was found under a name.
     pub(super) fn new(name: &str, origin: PluginOrigin, state: Result<Arc<LoadedPlugin>, Box<ScriptError>>) -> Self {
-        Self { name: name.to_owned(), origin, state, fault: None }
+        Self { name: name.to_owned(), origin, state, reload_error: None }
     }
 
     /// Tells the log what in it is probably a mistake. Takes longer than loading: for a thread that nobody waits for.
-    pub(super) fn look_through(&self) {
+    pub(super) fn log_warnings(&self) {
         for warning in self.state.iter().flat_map(|loaded| loaded.warnings()) {
             tracing::warn!(plugin = self.name, "plugin: {warning}");
         }
@@ -39,7 +39,7 @@ impl CatalogueEntry {
 
     /// What is wrong with it as it lies there, whether it still runs as it was or not at all.
     pub fn error(&self) -> Option<&ScriptError> {
-        self.fault.as_deref().or_else(|| self.state.as_ref().err().map(Box::as_ref))
+        self.reload_error.as_deref().or_else(|| self.state.as_ref().err().map(Box::as_ref))
     }
 }
 
@@ -50,13 +50,13 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Takes in plugins that the program brings ([`LoadedPlugin::later`]).
+    /// Takes in plugins that the program brings ([`LoadedPlugin::load_lazily`]).
     pub fn bundled(sources: impl IntoIterator<Item = PluginSource>, limits: &ScriptLimits) -> Self {
         let mut catalogue = Self::default();
         for source in sources {
             let (name, origin) = (source.name.clone(), source.origin);
-            let state = LoadedPlugin::later(source, limits).map(Arc::new);
-            catalogue.put(CatalogueEntry::new(&name, origin, state));
+            let state = LoadedPlugin::load_lazily(source, limits).map(Arc::new);
+            catalogue.insert(CatalogueEntry::new(&name, origin, state));
         }
         catalogue
     }
@@ -72,30 +72,30 @@ impl Catalogue {
             }
         };
         for (name, source) in found {
-            self.take_in(&name, load(&name, source, limits));
+            self.replace(&name, load(&name, source, limits));
         }
     }
 
     /// Puts what lies in a plugin's folder into the place of what was there, if it can run; else that goes on, and the error is told.
-    pub(super) fn take_in(&mut self, name: &str, state: Result<Arc<LoadedPlugin>, Box<ScriptError>>) {
+    pub(super) fn replace(&mut self, name: &str, state: Result<Arc<LoadedPlugin>, Box<ScriptError>>) {
         match (state, self.entries.get_mut(name).filter(|old| old.state.is_ok())) {
             (Err(error), Some(old)) => {
                 tracing::warn!(plugin = name, "its files cannot run, what was there goes on: {error}");
-                old.fault = Some(error);
+                old.reload_error = Some(error);
             }
-            (state, _) => self.put(CatalogueEntry::new(name, PluginOrigin::Folder, state)),
+            (state, _) => self.insert(CatalogueEntry::new(name, PluginOrigin::Folder, state)),
         }
     }
 
-    pub(super) fn put(&mut self, entry: CatalogueEntry) {
+    pub(super) fn insert(&mut self, entry: CatalogueEntry) {
         if let Err(error) = &entry.state {
             tracing::warn!(plugin = entry.name, "plugin cannot run: {error}");
         }
-        self.put_quietly(entry);
+        self.insert_quietly(entry);
     }
 
     /// Puts an entry of which the log knows already.
-    pub(super) fn put_quietly(&mut self, entry: CatalogueEntry) {
+    pub(super) fn insert_quietly(&mut self, entry: CatalogueEntry) {
         self.entries.insert(entry.name.clone(), entry);
     }
 
@@ -114,7 +114,7 @@ impl Catalogue {
     }
 
     /// The names under which other code plays here than in `old`, or none where there was some.
-    pub fn differing(&self, old: &Self) -> Vec<String> {
+    pub fn changed_names(&self, old: &Self) -> Vec<String> {
         let names: BTreeSet<&String> = self.entries.keys().chain(old.entries.keys()).collect();
         let is_other = |name: &&String| self.get(name).map(Arc::as_ptr) != old.get(name).map(Arc::as_ptr);
         names.into_iter().filter(is_other).cloned().collect()
@@ -123,7 +123,7 @@ impl Catalogue {
     /// `is broken: main.rhai:3:1: why`, for a plugin that is there and cannot run.
     pub fn broken(&self, id: &str) -> Option<String> {
         let error = self.entries.get(id)?.state.as_ref().err()?;
-        Some(format!("is broken: {}", error.in_short()))
+        Some(format!("is broken: {}", error.one_line()))
     }
 
     /// Every plugin by name, the broken ones included.
@@ -149,7 +149,7 @@ pub(super) fn load(
 
 /// The order in which plugins run: each after those that its manifest names in `after` (as far as they are there), else
 /// by id. Of a circle the smallest id goes first.
-pub fn order(plugins: &[Arc<LoadedPlugin>]) -> Vec<Arc<LoadedPlugin>> {
+pub fn load_order(plugins: &[Arc<LoadedPlugin>]) -> Vec<Arc<LoadedPlugin>> {
     let mut waiting: BTreeMap<&str, &Arc<LoadedPlugin>> = plugins.iter().map(|plugin| (plugin.id(), plugin)).collect();
     let mut ordered = Vec::new();
     while let Some(first) = waiting.keys().next().copied() {

@@ -11,24 +11,24 @@ use rhai::{AST, ASTNode, Expr, FnAccess, FnCallExpr, Position, Stmt};
 use super::call::Hook;
 use super::error::{ScriptError, ScriptErrorKind};
 use super::explain::ErrorExplainer;
-use super::grant::Permission;
-use super::habits;
-use super::kit::PluginRuntime;
-use super::known::{ScriptFunction, known};
+use super::foreign_syntax;
 use super::literals;
-use super::modules::{file_of, outside_words};
+use super::modules::{file_of, outside_import_message};
 use super::paths;
-use super::patterns::patterns;
+use super::patterns::literal_patterns;
+use super::permission::Permission;
+use super::runtime::PluginRuntime;
 use super::script::ScriptAsts;
-use super::source::is_inside;
+use super::script_functions::{ScriptFunction, script_functions};
+use super::source::is_relative_path;
 use super::suggest::did_you_mean;
 use crate::world::Schema;
 
 /// The most warnings of one plugin.
-const MOST: usize = 50;
+const MAX_WARNINGS: usize = 50;
 
 /// Looks through the script files.
-pub(super) fn look(
+pub(super) fn check_scripts(
     kit: &PluginRuntime,
     explain: &ErrorExplainer<'_>,
     files: &ScriptAsts,
@@ -36,23 +36,23 @@ pub(super) fn look(
 ) -> Vec<ScriptError> {
     let mut warnings = Vec::new();
     for (path, ast) in files {
-        let file = FileCheck { kit, explain, path, ast };
-        file.look(&mut warnings);
-        let strays = schema.map(|schema| paths::strays(ast, schema)).unwrap_or_default();
-        let slips = literals::slips(ast, &kit.manifest, schema);
+        let file = FileCheck { kit, explainer: explain, path, ast };
+        file.check(&mut warnings);
+        let strays = schema.map(|schema| paths::unknown_paths(ast, schema)).unwrap_or_default();
+        let slips = literals::literal_warnings(ast, &kit.manifest, schema);
         warnings.extend(strays.into_iter().chain(slips).map(|(position, message)| file.warn(position, message)));
     }
-    warnings.truncate(MOST);
+    warnings.truncate(MAX_WARNINGS);
     warnings
 }
 
 /// Whether the files that the entry imports before anything else are there. Without them no hook runs, so that it is an
 /// error.
-pub(super) fn imports_at_the_top(ast: &AST, explain: &ErrorExplainer<'_>) -> Result<(), Box<ScriptError>> {
+pub(super) fn check_entry_imports(ast: &AST, explain: &ErrorExplainer<'_>) -> Result<(), Box<ScriptError>> {
     let path = &explain.manifest.entry;
     let missing = ast.statements().iter().filter_map(imported).find_map(|(name, position)| {
-        let message = no_import(explain, name)?;
-        Some(explain.at_place(ScriptErrorKind::Parse, path, position, message))
+        let message = import_problem(explain, name)?;
+        Some(explain.error_at(ScriptErrorKind::Parse, path, position, message))
     });
     missing.map_or(Ok(()), |error| Err(Box::new(error)))
 }
@@ -65,10 +65,10 @@ fn imported(statement: &Stmt) -> Option<(&str, Position)> {
 }
 
 /// Why something cannot be imported.
-fn no_import(explain: &ErrorExplainer<'_>, name: &str) -> Option<String> {
+fn import_problem(explain: &ErrorExplainer<'_>, name: &str) -> Option<String> {
     let file = file_of(name);
-    if !is_inside(&file) {
-        return Some(outside_words(name));
+    if !is_relative_path(&file) {
+        return Some(outside_import_message(name));
     }
     (!explain.scripts.contains_key(&file)).then(|| explain.missing_file(name))
 }
@@ -76,15 +76,15 @@ fn no_import(explain: &ErrorExplainer<'_>, name: &str) -> Option<String> {
 /// One script file.
 struct FileCheck<'a> {
     kit: &'a PluginRuntime,
-    explain: &'a ErrorExplainer<'a>,
+    explainer: &'a ErrorExplainer<'a>,
     path: &'a str,
     ast: &'a AST,
 }
 
 impl FileCheck<'_> {
-    fn look(&self, warnings: &mut Vec<ScriptError>) {
+    fn check(&self, warnings: &mut Vec<ScriptError>) {
         let own: BTreeSet<String> = self.ast.iter_functions().map(|function| function.name.to_owned()).collect();
-        let mut seen = FileCalls { own, ..FileCalls::default() };
+        let mut seen = FileCalls { own_functions: own, ..FileCalls::default() };
         self.ast.walk(&mut |path: &[ASTNode<'_>]| {
             match path.last() {
                 Some(ASTNode::Expr(Expr::FnCall(call, position))) => seen.call(call, *position),
@@ -100,35 +100,35 @@ impl FileCheck<'_> {
             }
             true
         });
-        warnings.extend(self.imports(&seen));
-        warnings.extend(self.near_hooks(&seen));
-        warnings.extend(self.ungranted(&seen));
-        warnings.extend(self.unheard(&seen));
-        warnings.extend(self.hiding(&seen));
-        warnings.extend(self.unknown(&seen));
-        warnings.extend(self.patterns());
+        warnings.extend(self.missing_imports(&seen));
+        warnings.extend(self.misspelled_hooks(&seen));
+        warnings.extend(self.missing_permissions(&seen));
+        warnings.extend(self.unread_answers(&seen));
+        warnings.extend(self.shadowed_methods(&seen));
+        warnings.extend(self.unknown_functions(&seen));
+        warnings.extend(self.invalid_patterns());
     }
 
     fn warn(&self, position: Position, message: String) -> ScriptError {
-        self.explain.at_place(ScriptErrorKind::Parse, self.path, position, message)
+        self.explainer.error_at(ScriptErrorKind::Parse, self.path, position, message)
     }
 
-    fn imports(&self, seen: &FileCalls) -> Vec<ScriptError> {
+    fn missing_imports(&self, seen: &FileCalls) -> Vec<ScriptError> {
         let say = |(name, position): &(String, Position)| {
-            no_import(self.explain, name).map(|message| self.warn(*position, message))
+            import_problem(self.explainer, name).map(|message| self.warn(*position, message))
         };
         seen.imports.iter().filter_map(say).collect()
     }
 
     /// Functions of the entry that look like hooks, are none, and that nobody calls: they would never run.
-    fn near_hooks(&self, seen: &FileCalls) -> Vec<ScriptError> {
+    fn misspelled_hooks(&self, seen: &FileCalls) -> Vec<ScriptError> {
         if self.path != self.kit.manifest.entry {
             return Vec::new();
         }
         let hooks = || Hook::ALL.into_iter().map(Hook::name);
         let say = |function: rhai::ScriptFnMetadata<'_>| {
             let name = function.name;
-            let is_free = function.access == FnAccess::Public && !seen.called.contains(name);
+            let is_free = function.access == FnAccess::Public && !seen.called_functions.contains(name);
             if !is_free || Hook::from_name(name).is_some() {
                 return None;
             }
@@ -136,13 +136,13 @@ impl FileCheck<'_> {
             let is_meant = name.starts_with("on_") || (!hint.is_empty() && function.params.len() == 1);
             let all = hooks().collect::<Vec<_>>().join(", ");
             let message = format!("\"{name}\" is no hook, and nothing calls it{hint}; the hooks are {all}");
-            is_meant.then(|| *self.explain.at_function(self.path, name, message))
+            is_meant.then(|| *self.explainer.error_in_function(self.path, name, message))
         };
         self.ast.iter_functions().filter_map(say).collect()
     }
 
     /// What a plugin does without asking for the permission: nobody can grant it.
-    fn ungranted(&self, seen: &FileCalls) -> Vec<ScriptError> {
+    fn missing_permissions(&self, seen: &FileCalls) -> Vec<ScriptError> {
         let asked = &self.kit.manifest.permissions;
         let say = |(name, args, position): &(String, usize, Position)| {
             let (has, permission) = match (name.as_str(), args) {
@@ -159,24 +159,24 @@ impl FileCheck<'_> {
                 _ => return None,
             };
             let message = format!("ctx.{name} needs \"{permission}\" in the manifest's [permissions] request");
-            (!has && !seen.own.contains(name)).then(|| self.warn(*position, message))
+            (!has && !seen.own_functions.contains(name)).then(|| self.warn(*position, message))
         };
         seen.methods.iter().filter_map(say).collect()
     }
 
     /// Models that are asked, with nobody who reads what they say.
-    fn unheard(&self, seen: &FileCalls) -> Option<ScriptError> {
+    fn unread_answers(&self, seen: &FileCalls) -> Option<ScriptError> {
         let asks = seen.methods.iter().find(|(name, args, _)| name == "ask" && *args == 2);
-        let is_heard = self.path != self.kit.manifest.entry || seen.own.contains(Hook::OnAnswer.name());
+        let is_heard = self.path != self.kit.manifest.entry || seen.own_functions.contains(Hook::OnAnswer.name());
         let (_, _, position) = asks.filter(|_| !is_heard)?;
         Some(self.warn(*position, "ctx.ask: there is no on_answer(ctx) that reads what comes".to_owned()))
     }
 
     /// The language lets a script's own function be called as a method: `fn add(path, n)` is what `ctx.add(path, n)` calls.
-    fn hiding(&self, seen: &FileCalls) -> Vec<ScriptError> {
+    fn shadowed_methods(&self, seen: &FileCalls) -> Vec<ScriptError> {
         let of_ctx = |name: &str, args: usize| {
             let same = |known: &ScriptFunction| known.name == name && known.params == args + 1;
-            known().iter().any(|known| same(known) && !known.signature.is_empty())
+            script_functions().iter().any(|known| same(known) && !known.signature.is_empty())
         };
         let own = |name: &str, args: usize| {
             self.ast.iter_functions().any(|function| function.name == name && function.params.len() == args)
@@ -191,24 +191,24 @@ impl FileCheck<'_> {
         hidden.map(say).collect()
     }
 
-    fn unknown(&self, seen: &FileCalls) -> Vec<ScriptError> {
+    fn unknown_functions(&self, seen: &FileCalls) -> Vec<ScriptError> {
         let say = |(name, position): &(String, Position)| {
-            let names = known().iter().map(|known| known.name.as_str());
-            let near = || did_you_mean(name, names.chain(seen.own.iter().map(String::as_str)));
-            let hint = habits::of_name(name).unwrap_or_else(near);
+            let names = script_functions().iter().map(|known| known.name.as_str());
+            let near = || did_you_mean(name, names.chain(seen.own_functions.iter().map(String::as_str)));
+            let hint = foreign_syntax::hint_for_name(name).unwrap_or_else(near);
             self.warn(*position, format!("there is no function \"{name}\"{hint}"))
         };
         seen.unknown.iter().map(say).collect()
     }
 
     /// Compiles the patterns that stand in the file, so that no turn has to.
-    fn patterns(&self) -> Vec<ScriptError> {
+    fn invalid_patterns(&self) -> Vec<ScriptError> {
         let PluginRuntime { manifest, regexes, .. } = self.kit;
         let say = |(pattern, position): (String, Position)| {
-            let compiled = regexes.constant(&pattern)?.compiled(&pattern, &manifest.limits);
+            let compiled = regexes.constant(&pattern)?.get_or_compile(&pattern, &manifest.limits);
             compiled.as_ref().err().map(|error| self.warn(position, error.message.clone()))
         };
-        patterns(self.ast).into_iter().filter_map(say).collect()
+        literal_patterns(self.ast).into_iter().filter_map(say).collect()
     }
 }
 
@@ -218,12 +218,12 @@ struct FileCalls {
     /// What it imports, where it says so outright.
     imports: Vec<(String, Position)>,
     /// Every name that is called.
-    called: BTreeSet<String>,
+    called_functions: BTreeSet<String>,
     /// Names of functions that neither the file nor the host defines.
     unknown: Vec<(String, Position)>,
     /// Methods with the number of their arguments.
     methods: Vec<(String, usize, Position)>,
-    own: BTreeSet<String>,
+    own_functions: BTreeSet<String>,
 }
 
 impl FileCalls {
@@ -232,8 +232,8 @@ impl FileCalls {
         if call.is_qualified() || call.op_token.is_some() {
             return;
         }
-        self.called.insert(name.to_owned());
-        let is_known = known().iter().any(|known| known.name == name) || self.own.contains(name);
+        self.called_functions.insert(name.to_owned());
+        let is_known = script_functions().iter().any(|known| known.name == name) || self.own_functions.contains(name);
         let word = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
         if !is_known && word {
             self.unknown.push((name.to_owned(), position));

@@ -6,17 +6,17 @@ use std::sync::Arc;
 
 use rhai::{AST, Engine};
 
-use super::call::{Hook, HookCall, TOOL};
+use super::call::{Hook, HookCall, TOOL_PREFIX};
 use super::check;
 use super::engine;
 use super::error::{ScriptError, ScriptErrorKind};
 use super::explain::ErrorExplainer;
-use super::kit::PluginRuntime;
 use super::limits::ScriptLimits;
 use super::manifest::{Manifest, PluginTool};
 use super::modules::ModuleCache;
-use super::patterns::patterns;
+use super::patterns::literal_patterns;
 use super::regexes::RegexCache;
+use super::runtime::PluginRuntime;
 use super::script::{self, FunctionBody, ScriptAsts, ScriptFile, ScriptFiles};
 use super::source::PluginSource;
 use super::suggest::did_you_mean;
@@ -26,7 +26,7 @@ const ENTRY: &str = "main.rhai";
 
 /// The compiled scripts of one plugin.
 pub(super) struct PluginCode {
-    pub(super) kit: Arc<PluginRuntime>,
+    pub(super) runtime: Arc<PluginRuntime>,
     pub(super) ast: AST,
     pub(super) files: ScriptAsts,
     pub(super) modules: ModuleCache,
@@ -44,18 +44,18 @@ impl PluginCode {
         let scripts = scripts(source, manifest)?;
         let explain = ErrorExplainer { manifest, scripts: &scripts };
         let files = compile(&explain)?;
-        let ast = files.get(&manifest.entry).cloned().ok_or_else(|| missing(manifest))?;
+        let ast = files.get(&manifest.entry).cloned().ok_or_else(|| missing_entry(manifest))?;
         let modules = ModuleCache::new(&files);
         let engine = loading_engine(&manifest.limits, &modules);
         let evaluated = modules.load_all(&engine, &manifest.entry);
         evaluated.map_err(|(path, error)| explain.load_error(&path, &error))?;
-        check::imports_at_the_top(&ast, &explain)?;
+        check::check_entry_imports(&ast, &explain)?;
         let hooks = hooks(&ast, &explain)?;
         let tools = tools(&ast, &explain)?;
-        let constant = files.values().flat_map(patterns).map(|(pattern, _)| pattern);
+        let constant = files.values().flat_map(literal_patterns).map(|(pattern, _)| pattern);
         let regexes = RegexCache::new(constant, &manifest.limits);
         let kit = Arc::new(PluginRuntime { manifest: Arc::clone(manifest), scripts, regexes });
-        Ok(Self { kit, ast, files, modules, hooks, tools })
+        Ok(Self { runtime: kit, ast, files, modules, hooks, tools })
     }
 
     /// The hooks that the script defines.
@@ -73,7 +73,7 @@ impl PluginCode {
 }
 
 /// The hooks that a script defines, by how it is written: each begins a line. True of every script that the program brings.
-pub(super) fn written(script: &str) -> BTreeSet<Hook> {
+pub(super) fn scan_hooks(script: &str) -> BTreeSet<Hook> {
     let names = script.lines().filter_map(|line| line.strip_prefix("fn ")?.split('(').next());
     names.filter_map(Hook::from_name).collect()
 }
@@ -107,7 +107,7 @@ fn scripts(source: &PluginSource, manifest: &Manifest) -> Result<ScriptFiles, Bo
     Ok(scripts)
 }
 
-fn missing(manifest: &Manifest) -> Box<ScriptError> {
+fn missing_entry(manifest: &Manifest) -> Box<ScriptError> {
     let version = manifest.version.to_string();
     let error = ScriptError::new(&manifest.id, &version, ScriptErrorKind::Parse, "the file is missing");
     Box::new(error.at(&manifest.entry, None, None, None))
@@ -136,27 +136,28 @@ fn loading_engine(limits: &ScriptLimits, modules: &ModuleCache) -> Engine {
 fn tools(ast: &AST, explain: &ErrorExplainer<'_>) -> Result<BTreeMap<String, FunctionBody>, Box<ScriptError>> {
     let mut found = BTreeMap::new();
     for function in ast.iter_functions() {
-        let Some(name) = function.name.strip_prefix(TOOL) else { continue };
+        let Some(name) = function.name.strip_prefix(TOOL_PREFIX) else { continue };
         if !explain.manifest.tools.iter().any(|tool| tool.name == name) {
             let known = explain.manifest.tools.iter().map(|tool| tool.name.as_str());
             let hint = did_you_mean(name, known);
             let message =
                 format!("the manifest offers no tool \"{name}\"{hint}: write a [[tool]] with this name there");
-            return Err(explain.at_function(&explain.manifest.entry, function.name, message));
+            return Err(explain.error_in_function(&explain.manifest.entry, function.name, message));
         }
         let parameters @ [_, _] = function.params.as_slice() else {
             let (name, given) = (function.name, function.params.join(", "));
             let message =
                 format!("a tool is called with two values: write \"fn {name}(ctx, args)\", not \"fn {name}({given})\"");
-            return Err(explain.at_function(&explain.manifest.entry, name, message));
+            return Err(explain.error_in_function(&explain.manifest.entry, name, message));
         };
-        found.insert(name.to_owned(), FunctionBody::of(ast, function.name, parameters));
+        found.insert(name.to_owned(), FunctionBody::from_ast(ast, function.name, parameters));
     }
     match explain.manifest.tools.iter().find(|tool| !found.contains_key(&tool.name)) {
         None => Ok(found),
         Some(PluginTool { name, .. }) => {
-            let message =
-                format!("the manifest offers the tool \"{name}\", but there is no \"fn {TOOL}{name}(ctx, args)\"");
+            let message = format!(
+                "the manifest offers the tool \"{name}\", but there is no \"fn {TOOL_PREFIX}{name}(ctx, args)\""
+            );
             let (id, version) = (&explain.manifest.id, explain.manifest.version.to_string());
             let error = ScriptError::new(id, &version, ScriptErrorKind::Parse, message);
             Err(Box::new(error.at(&explain.manifest.entry, None, None, None)))
@@ -174,9 +175,9 @@ fn hooks(ast: &AST, explain: &ErrorExplainer<'_>) -> Result<BTreeMap<Hook, Funct
             let values = if hook.parameters().len() == 1 { "one value" } else { "two values" };
             let message =
                 format!("the hook is called with {values}: write \"fn {name}({meant})\", not \"fn {name}({given})\"");
-            return Err(explain.at_function(&explain.manifest.entry, name, message));
+            return Err(explain.error_in_function(&explain.manifest.entry, name, message));
         }
-        found.insert(hook, FunctionBody::of(ast, function.name, &function.params));
+        found.insert(hook, FunctionBody::from_ast(ast, function.name, &function.params));
     }
     Ok(found)
 }

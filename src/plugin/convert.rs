@@ -79,33 +79,33 @@ pub(super) enum ScriptValueError {
     #[error("a text may not contain the character U+0000")]
     Nul,
     #[error("{0} cannot be kept; use numbers, texts, true/false, (), lists and maps")]
-    Foreign(String),
+    Unsupported(String),
 }
 
 /// A script's value as JSON, at most `depth` deep; takes its size from `bytes` left.
 pub(super) fn from_script(value: &Dynamic, depth: usize, bytes: &mut ByteBudget) -> Result<Value, ScriptValueError> {
-    walk(value, depth, depth, bytes)
+    convert(value, depth, depth, bytes)
 }
 
 /// How many bytes of JSON may still leave the script.
 #[derive(Debug, Clone)]
 pub(super) struct ByteBudget {
-    left: usize,
-    of: usize,
+    remaining: usize,
+    total: usize,
 }
 
 impl ByteBudget {
-    pub(super) fn new(of: usize) -> Self {
-        Self { left: of, of }
+    pub(super) fn new(total: usize) -> Self {
+        Self { remaining: total, total }
     }
 
     pub(super) fn take(&mut self, bytes: usize) -> Result<(), ScriptValueError> {
-        self.left = self.left.checked_sub(bytes).ok_or(ScriptValueError::TooLong(self.of))?;
+        self.remaining = self.remaining.checked_sub(bytes).ok_or(ScriptValueError::TooLong(self.total))?;
         Ok(())
     }
 }
 
-fn walk(value: &Dynamic, depth: usize, max: usize, bytes: &mut ByteBudget) -> Result<Value, ScriptValueError> {
+fn convert(value: &Dynamic, depth: usize, max: usize, bytes: &mut ByteBudget) -> Result<Value, ScriptValueError> {
     bytes.take(4)?;
     if value.is_unit() {
         return Ok(Value::Null);
@@ -118,24 +118,24 @@ fn walk(value: &Dynamic, depth: usize, max: usize, bytes: &mut ByteBudget) -> Re
         return Ok(Value::Bool(b));
     }
     if let Ok(c) = value.as_char() {
-        return clean(&c.to_string(), bytes).map(Value::String);
+        return take_text(&c.to_string(), bytes).map(Value::String);
     }
     if let Ok(text) = value.as_immutable_string_ref() {
-        return clean(&text, bytes).map(Value::String);
+        return take_text(&text, bytes).map(Value::String);
     }
     let deeper = depth.checked_sub(1).ok_or(ScriptValueError::TooDeep(max))?;
     if let Ok(list) = value.as_array_ref() {
-        return list.iter().map(|item| walk(item, deeper, max, bytes)).collect::<Result<_, _>>().map(Value::Array);
+        return list.iter().map(|item| convert(item, deeper, max, bytes)).collect::<Result<_, _>>().map(Value::Array);
     }
     if let Ok(map) = value.as_map_ref() {
-        let pairs = map.iter().map(|(key, item)| Ok((clean(key, bytes)?, walk(item, deeper, max, bytes)?)));
+        let pairs = map.iter().map(|(key, item)| Ok((take_text(key, bytes)?, convert(item, deeper, max, bytes)?)));
         return pairs.collect::<Result<_, _>>().map(Value::Object);
     }
-    Err(ScriptValueError::Foreign(kind_of(value).to_owned()))
+    Err(ScriptValueError::Unsupported(kind_of(value).to_owned()))
 }
 
 /// A text that may leave the script.
-pub(super) fn clean(text: &str, bytes: &mut ByteBudget) -> Result<String, ScriptValueError> {
+pub(super) fn take_text(text: &str, bytes: &mut ByteBudget) -> Result<String, ScriptValueError> {
     bytes.take(text.len())?;
     if text.contains('\0') { Err(ScriptValueError::Nul) } else { Ok(text.to_owned()) }
 }
@@ -181,7 +181,7 @@ mod tests {
 
     /// S3-07: numbers beyond 2^53 and 64 bits, fractions, unicode and null come back as they were.
     #[test]
-    fn values_come_back_as_they_were() {
+    fn convert_value_roundtrip_is_lossless() {
         for text in [
             "null",
             "true",
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_stays_outside() {
+    fn convert_oversized_value_returns_error() {
         let limits = ScriptLimits::default();
         assert_eq!(to_script(&json!(vec![0; 2_001]), &limits).unwrap_err(), ValueTooLarge);
         assert_eq!(to_script(&json!("x".repeat((64 << 10) + 1)), &limits).unwrap_err(), ValueTooLarge);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_leave_says_why() {
+    fn convert_unsupported_value_returns_error() {
         let check = |value: Dynamic, why: &str| {
             assert_eq!(from_script(&value, 3, &mut ByteBudget::new(64)).unwrap_err().to_string(), why);
         };

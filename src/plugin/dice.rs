@@ -130,10 +130,10 @@ impl DiceSpec {
             minus = after.starts_with('-');
             rest = after.strip_prefix(['+', '-']).unwrap_or(after);
         }
-        Self { terms }.checked()
+        Self { terms }.check()
     }
 
-    fn checked(self) -> Result<Self, MalformedDice> {
+    fn check(self) -> Result<Self, MalformedDice> {
         let dice: u32 = self.terms.iter().fold(0, |sum, (_, term)| match term {
             DiceTerm::Dice { count, .. } => sum.saturating_add(*count),
             DiceTerm::Number(_) => sum,
@@ -154,7 +154,7 @@ impl DiceSpec {
             let sum = match *term {
                 DiceTerm::Number(n) => i64::from(n),
                 DiceTerm::Dice { count, faces, keep } => {
-                    let thrown: Vec<i64> = (0..count).map(|_| die(random, faces)).collect();
+                    let thrown: Vec<i64> = (0..count).map(|_| roll_die(random, faces)).collect();
                     let sum = keep.sum(&thrown);
                     fall.dice.extend(thrown);
                     sum
@@ -190,8 +190,8 @@ impl std::fmt::Display for DiceSpec {
     }
 }
 
-fn die(random: &mut SplitMix64, faces: u32) -> i64 {
-    i64::try_from(random.below(u64::from(faces))).unwrap_or(0) + 1
+fn roll_die(random: &mut SplitMix64, faces: u32) -> i64 {
+    i64::try_from(random.next_below(u64::from(faces))).unwrap_or(0) + 1
 }
 
 impl KeepRule {
@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_people_write() {
+    fn dice_valid_notation_is_parsed() {
         let check = |text: &str, tidy: &str| assert_eq!(DiceSpec::parse(text).unwrap().to_string(), tidy, "{text}");
         check("d20", "1d20");
         check(" 2D6 + 3 ", "2d6+3");
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_the_rest() {
+    fn dice_invalid_notation_returns_error() {
         let check = |text: &str, why: &str| assert_eq!(DiceSpec::parse(text).unwrap_err().to_string(), why, "{text}");
         let grammar = |text: &str| format!("\"{text}\" is no roll; write \"d20\", \"2d6+3\" or \"4d6kh3\"");
         for text in ["", "sword", "2d", "d", "2d6+", "2d6++1", "2d6kx", "2x6", "1.5d6", "٣d6", "2d6kh3kl1"] {
@@ -294,14 +294,14 @@ mod tests {
     }
 
     #[test]
-    fn keeps_the_right_dice() {
+    fn dice_keep_highest_and_lowest_select_right_dice() {
         assert_eq!(KeepRule::Highest(2).sum(&[3, 6, 1, 4]), 10);
         assert_eq!(KeepRule::Lowest(1).sum(&[3, 6, 1, 4]), 1);
         assert_eq!(KeepRule::All.sum(&[3, 6, 1, 4]), 14);
     }
 
     #[test]
-    fn another_node_plugin_hook_or_number_has_other_dice() {
+    fn dice_generator_depends_on_node_plugin_hook_and_index() {
         let draw = |seeds: DiceSeeds, plugin: &str, hook: &str, n: u32| seeds.generator(plugin, hook, n).next_u64();
         let seeds = DiceSeeds { session: 1, node: 2 };
         let first = draw(seeds, "combat", "on_reply", 0);
@@ -321,7 +321,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_refused_or_rolls_within_its_bounds(text in "[ 0-9dkhl%+-]{0,24}|.{0,24}", seed: u64) {
+        fn dice_random_text_fails_or_rolls_within_bounds(text in "[ 0-9dkhl%+-]{0,24}|.{0,24}", seed: u64) {
             if let Ok(dice) = DiceSpec::parse(&text) {
                 let fall = dice.roll(&mut SplitMix64::new(seed));
                 prop_assert!(fall.dice.len() <= 100);
@@ -332,7 +332,7 @@ mod tests {
         }
 
         #[test]
-        fn every_face_can_fall(faces in 1_u32..=20, seed: u64) {
+        fn dice_all_faces_are_rolled(faces in 1_u32..=20, seed: u64) {
             let dice = DiceSpec::parse(&format!("100d{faces}")).unwrap();
             let fall = dice.roll(&mut SplitMix64::new(seed));
             prop_assert!(fall.dice.iter().all(|die| (1..=i64::from(faces)).contains(die)));

@@ -120,7 +120,7 @@ impl ScriptError {
     }
 
     /// `main.rhai:38:35: what is wrong`: one line, for those who only need to know that and where.
-    pub fn in_short(&self) -> String {
+    pub fn one_line(&self) -> String {
         let Some(file) = &self.file else { return self.message.clone() };
         let places = [self.line, self.column].into_iter().flatten().map(|n| format!(":{n}"));
         format!("{file}{}: {}", places.collect::<String>(), self.message)
@@ -151,7 +151,7 @@ impl std::error::Error for ScriptError {}
 
 impl fmt::Display for ScriptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.head(f)?;
+        self.location_line(f)?;
         write!(f, "\n  {}", self.message)?;
         for line in &self.excerpt {
             let mark = if Some(line.line) == self.line { '>' } else { ' ' };
@@ -170,7 +170,7 @@ impl fmt::Display for ScriptError {
 
 impl ScriptError {
     /// `combat/main.rhai:38:35  in on_reply, node 7f3a (turn 12), plugin combat 1.2.0`
-    fn head(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn location_line(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.plugin)?;
         if let Some(file) = &self.file {
             write!(f, "/{file}")?;
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_as_the_contract_shows_it() {
+    fn script_error_display_matches_documented_format() {
         let source = "// Combat\nfn on_reply(ctx) {\n    let h = 1;\n    ctx.get(\"hp\")\n}\n";
         let mut error = ScriptError::new("combat", "1.2.0", ScriptErrorKind::Runtime, "state has no \"hp\"").at(
             "main.rhai",
@@ -217,7 +217,7 @@ mod tests {
              \x20     2 | fn on_reply(ctx) {\n      3 |     let h = 1;\n  >   4 |     ctx.get(\"hp\")\n  \
              ops so far: 2 (dropped)"
         );
-        assert_eq!(error.in_short(), "main.rhai:4:9: state has no \"hp\"");
+        assert_eq!(error.one_line(), "main.rhai:4:9: state has no \"hp\"");
         let json = serde_json::to_value(&error).unwrap();
         assert_eq!(json["kind"], "runtime");
         assert_eq!(json["opsDropped"], 2);

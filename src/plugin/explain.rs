@@ -6,13 +6,13 @@ use rhai::{Dynamic, EvalAltResult, LexError, ParseError, ParseErrorType, Positio
 use super::call::HookCall;
 use super::convert;
 use super::error::{ScriptError, ScriptErrorKind, ScriptFrame};
-use super::fault::HostFault;
-use super::habits;
-use super::known::known;
+use super::foreign_syntax;
+use super::host_fault::HostFault;
 use super::limits::{ScriptLimit, ScriptLimits, ScriptStop};
 use super::manifest::Manifest;
-use super::plainly;
+use super::plain_messages;
 use super::script::ScriptFiles;
+use super::script_functions::script_functions;
 use super::suggest::did_you_mean;
 
 /// What is needed to explain an error of one plugin.
@@ -32,20 +32,20 @@ impl ErrorExplainer<'_> {
     /// A failed call.
     pub(super) fn call_error(&self, call: &HookCall, error: &EvalAltResult) -> ScriptError {
         let mut said = self.error(&self.manifest.entry, &call.function(), error);
-        self.place_in(call, &mut said);
+        self.set_call_context(call, &mut said);
         said
     }
 
     /// A call that went well up to its answer, or failed on our side.
     pub(super) fn call_fault(&self, call: &HookCall, fault: &HostFault) -> ScriptError {
-        let mut said = self.plain(fault.kind, fault.message.clone());
+        let mut said = self.error_without_location(fault.kind, fault.message.clone());
         said.limit = fault.limit;
         said.file = Some(self.manifest.entry.clone());
-        self.place_in(call, &mut said);
+        self.set_call_context(call, &mut said);
         said
     }
 
-    fn place_in(&self, call: &HookCall, said: &mut ScriptError) {
+    fn set_call_context(&self, call: &HookCall, said: &mut ScriptError) {
         said.hook = Some(call.function().into_owned());
         if !call.node.id.is_empty() {
             said.node = Some(call.node.id.clone());
@@ -56,25 +56,25 @@ impl ErrorExplainer<'_> {
     /// A file that does not parse.
     pub(super) fn parse_error(&self, path: &str, error: &ParseError) -> Box<ScriptError> {
         let mut cause = parse_cause(error.err_type(), &self.manifest.limits);
-        if let Some(hint) = self.habit(path, error) {
+        if let Some(hint) = self.foreign_syntax_hint(path, error) {
             cause.message = format!("{}; {hint}", cause.message);
         }
         Box::new(self.located(cause, path, error.position()))
     }
 
     /// What is written here instead of a word of another language.
-    fn habit(&self, path: &str, error: &ParseError) -> Option<&'static str> {
+    fn foreign_syntax_hint(&self, path: &str, error: &ParseError) -> Option<&'static str> {
         let line = || {
             let at = error.position().line()?.checked_sub(1)?;
             self.scripts.get(path)?.text.lines().nth(at)
         };
         match error.err_type() {
-            ParseErrorType::BadInput(LexError::MalformedChar(_)) => Some(habits::QUOTES),
-            ParseErrorType::VariableUndefined(name) => habits::of_line(name),
+            ParseErrorType::BadInput(LexError::MalformedChar(_)) => Some(foreign_syntax::QUOTES_HINT),
+            ParseErrorType::VariableUndefined(name) => foreign_syntax::hint_for_line(name),
             ParseErrorType::ExprTooDeep | ParseErrorType::TooManyFunctions | ParseErrorType::LiteralTooLarge(..) => {
                 None
             }
-            _ => habits::of_line(line()?),
+            _ => foreign_syntax::hint_for_line(line()?),
         }
     }
 
@@ -84,17 +84,17 @@ impl ErrorExplainer<'_> {
     }
 
     /// Something about a function as a whole.
-    pub(super) fn at_function(&self, path: &str, name: &str, message: String) -> Box<ScriptError> {
+    pub(super) fn error_in_function(&self, path: &str, name: &str, message: String) -> Box<ScriptError> {
         let text = self.scripts.get(path).map_or("", |script| script.text.as_str());
         let wanted = format!("fn {name}(");
         let line = text.lines().position(|line| line.contains(&wanted));
         let line = line.and_then(|at| u32::try_from(at + 1).ok());
-        let said = self.plain(ScriptErrorKind::Parse, message);
+        let said = self.error_without_location(ScriptErrorKind::Parse, message);
         Box::new(said.at(path, line, None, Some(text)))
     }
 
     /// Something at a place of a file.
-    pub(super) fn at_place(
+    pub(super) fn error_at(
         &self,
         kind: ScriptErrorKind,
         path: &str,
@@ -104,23 +104,23 @@ impl ErrorExplainer<'_> {
         self.located(ErrorCause { kind, limit: None, message }, path, position)
     }
 
-    fn plain(&self, kind: ScriptErrorKind, message: String) -> ScriptError {
+    fn error_without_location(&self, kind: ScriptErrorKind, message: String) -> ScriptError {
         ScriptError::new(&self.manifest.id, &self.manifest.version.to_string(), kind, message)
     }
 
     fn located(&self, cause: ErrorCause, path: &str, position: Position) -> ScriptError {
-        let mut said = self.plain(cause.kind, cause.message);
+        let mut said = self.error_without_location(cause.kind, cause.message);
         said.limit = cause.limit;
         let source = self.scripts.get(path).map(|script| script.text.as_str());
-        let (line, column) = self.author_place(path, position);
+        let (line, column) = self.source_position(path, position);
         said.at(path, line, column, source)
     }
 
     /// Line and column in the text as its author wrote it.
-    pub(super) fn author_place(&self, path: &str, position: Position) -> (Option<u32>, Option<u32>) {
+    pub(super) fn source_position(&self, path: &str, position: Position) -> (Option<u32>, Option<u32>) {
         let (line, column) = (position.line(), position.position());
         let column = match (self.scripts.get(path), line, column) {
-            (Some(script), Some(line), Some(column)) => Some(script.widened.shifts.original(line, column)),
+            (Some(script), Some(line), Some(column)) => Some(script.rewritten.shifts.original_column(line, column)),
             _ => column,
         };
         let number = |n: Option<usize>| n.and_then(|n| u32::try_from(n).ok());
@@ -128,7 +128,7 @@ impl ErrorExplainer<'_> {
     }
 
     fn frame(&self, function: &str, file: &str, position: Position) -> ScriptFrame {
-        let (line, column) = self.author_place(file, position);
+        let (line, column) = self.source_position(file, position);
         ScriptFrame { function: function.to_owned(), file: file.to_owned(), line, column }
     }
 
@@ -171,7 +171,7 @@ impl ErrorExplainer<'_> {
         let over = |limit: ScriptLimit| ErrorCause {
             kind: ScriptErrorKind::Limit,
             limit: Some(limit),
-            message: limit_words(limit, limits),
+            message: limit_message(limit, limits),
         };
         match error {
             EvalAltResult::ErrorParsing(what, _) => parse_cause(what, limits),
@@ -187,21 +187,22 @@ impl ErrorExplainer<'_> {
             EvalAltResult::ErrorDataTooLarge(what, _) => ErrorCause {
                 kind: ScriptErrorKind::Limit,
                 limit: Some(ScriptLimit::Size),
-                message: format!("{}: {}", limit_words(ScriptLimit::Size, limits), what.to_lowercase()),
+                message: format!("{}: {}", limit_message(ScriptLimit::Size, limits), what.to_lowercase()),
             },
-            EvalAltResult::ErrorRuntime(value, _) => thrown(value),
+            EvalAltResult::ErrorRuntime(value, _) => thrown_cause(value),
             EvalAltResult::ErrorFunctionNotFound(signature, _) => runtime(self.unknown_function(signature)),
             EvalAltResult::ErrorPropertyNotFound(name, _) => {
-                let hint = habits::of_name(name).unwrap_or_else(|| format!(" (has it? \"{name}\" in map)"));
+                let hint =
+                    foreign_syntax::hint_for_name(name).unwrap_or_else(|| format!(" (has it? \"{name}\" in map)"));
                 runtime(format!("the map has no \"{name}\"{hint}"))
             }
             EvalAltResult::ErrorIndexNotFound(..) => runtime("there is no such index".to_owned()),
-            EvalAltResult::ErrorDotExpr(text, _) => runtime(dot(text)),
+            EvalAltResult::ErrorDotExpr(text, _) => runtime(property_message(text)),
             EvalAltResult::ErrorModuleNotFound(path, _) => runtime(self.missing_file(path)),
             EvalAltResult::ErrorMismatchDataType(..)
             | EvalAltResult::ErrorMismatchOutputType(..)
-            | EvalAltResult::ErrorIndexingType(..) => runtime(plainly::types(&without_place(error))),
-            other => runtime(without_place(other)),
+            | EvalAltResult::ErrorIndexingType(..) => runtime(plain_messages::plain_types(&strip_position(error))),
+            other => runtime(strip_position(other)),
         }
     }
 
@@ -216,8 +217,8 @@ impl ErrorExplainer<'_> {
     fn unknown_function(&self, signature: &str) -> String {
         let name = signature.split([' ', '(']).next().unwrap_or(signature);
         let own: Vec<&str> = self.functions();
-        let given = plainly::types(signature.strip_prefix(name).unwrap_or_default().trim());
-        let same: Vec<&str> = known()
+        let given = plain_messages::plain_types(signature.strip_prefix(name).unwrap_or_default().trim());
+        let same: Vec<&str> = script_functions()
             .iter()
             .filter(|known| known.name == name && !known.signature.is_empty())
             .map(|known| known.signature.as_str())
@@ -225,11 +226,11 @@ impl ErrorExplainer<'_> {
         if !same.is_empty() {
             return format!("\"{name}\" cannot be called with {given}; there is {}", same.join(", "));
         }
-        if known().iter().any(|known| known.name == name) || own.contains(&name) {
+        if script_functions().iter().any(|known| known.name == name) || own.contains(&name) {
             return format!("\"{name}\" cannot be called with {given}");
         }
-        let names = known().iter().map(|known| known.name.as_str()).chain(own);
-        let hint = habits::of_name(name).unwrap_or_else(|| did_you_mean(name, names));
+        let names = script_functions().iter().map(|known| known.name.as_str()).chain(own);
+        let hint = foreign_syntax::hint_for_name(name).unwrap_or_else(|| did_you_mean(name, names));
         format!("there is no function \"{name}\"{hint}")
     }
 
@@ -245,7 +246,7 @@ impl ErrorExplainer<'_> {
 }
 
 /// What a `throw` carried.
-fn thrown(value: &Dynamic) -> ErrorCause {
+fn thrown_cause(value: &Dynamic) -> ErrorCause {
     if let Some(fault) = value.read_lock::<HostFault>() {
         return ErrorCause { kind: fault.kind, limit: fault.limit, message: fault.message.clone() };
     }
@@ -261,13 +262,13 @@ fn thrown(value: &Dynamic) -> ErrorCause {
 }
 
 /// A property that is not there, or that cannot be set.
-fn dot(text: &str) -> String {
+fn property_message(text: &str) -> String {
     let quoted =
         |before: &str| text.split_once(before).and_then(|(_, rest)| rest.split_once('\'')).map(|(name, _)| name);
     let properties = ["text", "role", "command", "args", "config", "user", "char", "node", "language"];
     match (quoted("Unknown property '"), quoted("No writable property '")) {
         (Some(name), _) => {
-            let hint = habits::of_name(name).unwrap_or_else(|| did_you_mean(name, properties));
+            let hint = foreign_syntax::hint_for_name(name).unwrap_or_else(|| did_you_mean(name, properties));
             format!("there is no \"{name}\" here{hint}")
         }
         (None, Some(name)) => format!("\"{name}\" can be read but not set"),
@@ -276,7 +277,7 @@ fn dot(text: &str) -> String {
 }
 
 /// The engine's own words, without the position at their end: it stands in front already.
-fn without_place(error: &EvalAltResult) -> String {
+fn strip_position(error: &EvalAltResult) -> String {
     let text = error.to_string();
     let text = text.split(" (line ").next().unwrap_or_default();
     let text = text.split(" @ '").next().unwrap_or_default();
@@ -321,7 +322,7 @@ fn lower_first(text: &str) -> String {
     chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
 }
 
-fn limit_words(limit: ScriptLimit, limits: &ScriptLimits) -> String {
+fn limit_message(limit: ScriptLimit, limits: &ScriptLimits) -> String {
     match limit {
         ScriptLimit::Operations => {
             format!("the script took more than {} steps; is there a loop without an end?", limits.operations)

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::limits::ScriptLimits;
-use super::source::{PluginSource, is_inside, may_hold};
+use super::source::{PluginSource, check_size, is_relative_path};
 
 /// Why a file of a plugin is not read or written.
 #[derive(Debug, thiserror::Error)]
@@ -15,10 +15,10 @@ pub enum PluginFileError {
         "\"{0}\" is no path inside a plugin's folder: parts without a dot in front, with \"/\" between, \
          200 bytes and 8 parts at most"
     )]
-    Path(String),
+    InvalidPath(String),
     /// There is no such file.
     #[error("the plugin has no such file")]
-    NotThere,
+    NotFound,
     /// More than a plugin may have.
     #[error("{0}")]
     TooLarge(String),
@@ -28,18 +28,18 @@ pub enum PluginFileError {
 }
 
 /// The deepest that files may lie.
-const PARTS: usize = 8;
+const MAX_PATH_PARTS: usize = 8;
 
 /// Reads one file.
 ///
 /// # Errors
 /// The path leads out of the folder, there is no such file, or the disk fails.
 pub fn read(folder: &Path, path: &str) -> Result<Vec<u8>, PluginFileError> {
-    let file = place(folder, path)?;
+    let file = resolve(folder, path)?;
     match std::fs::symlink_metadata(&file) {
         Ok(about) if about.is_file() => Ok(std::fs::read(file)?),
-        Ok(_) => Err(PluginFileError::NotThere),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(PluginFileError::NotThere),
+        Ok(_) => Err(PluginFileError::NotFound),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(PluginFileError::NotFound),
         Err(error) => Err(error.into()),
     }
 }
@@ -49,16 +49,16 @@ pub fn read(folder: &Path, path: &str) -> Result<Vec<u8>, PluginFileError> {
 /// # Errors
 /// The path leads out of the folder, the plugin would hold more than it may, or the disk fails; then nothing is changed.
 pub fn write(folder: &Path, path: &str, text: &str, limits: &ScriptLimits) -> Result<(), PluginFileError> {
-    let file = place(folder, path)?;
+    let file = resolve(folder, path)?;
     let is_script = path.ends_with(".rhai");
     if is_script && text.len() > limits.file {
         let message = format!("a script file may have {} KiB", limits.file >> 10);
         return Err(PluginFileError::TooLarge(message));
     }
     changed(&PluginSource::read(folder)?, vec![(path.to_owned(), text.to_owned())])?;
-    let is_below_a_file = file.ancestors().skip(1).take(PARTS).any(Path::is_file);
+    let is_below_a_file = file.ancestors().skip(1).take(MAX_PATH_PARTS).any(Path::is_file);
     if file.is_dir() || is_below_a_file {
-        return Err(PluginFileError::Path(path.to_owned()));
+        return Err(PluginFileError::InvalidPath(path.to_owned()));
     }
     let parent = file.parent().unwrap_or(folder);
     std::fs::create_dir_all(parent)?;
@@ -77,12 +77,12 @@ pub fn write(folder: &Path, path: &str, text: &str, limits: &ScriptLimits) -> Re
 /// # Errors
 /// The path leads out of the folder, there is no such file, or the disk fails.
 pub fn delete(folder: &Path, path: &str) -> Result<(), PluginFileError> {
-    let file = place(folder, path)?;
+    let file = resolve(folder, path)?;
     match std::fs::symlink_metadata(&file) {
         Ok(about) if about.is_file() => std::fs::remove_file(&file)?,
-        Ok(_) => return Err(PluginFileError::NotThere),
+        Ok(_) => return Err(PluginFileError::NotFound),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Err(PluginFileError::NotThere);
+            return Err(PluginFileError::NotFound);
         }
         Err(error) => return Err(error.into()),
     }
@@ -97,24 +97,24 @@ pub fn delete(folder: &Path, path: &str) -> Result<(), PluginFileError> {
 /// # Errors
 /// A path names no file that a plugin may have, or it would hold too much.
 pub fn changed(source: &PluginSource, texts: Vec<(String, String)>) -> Result<PluginSource, PluginFileError> {
-    if let Some((bad, _)) = texts.iter().find(|(path, _)| !is_plain(path)) {
-        return Err(PluginFileError::Path(bad.clone()));
+    if let Some((bad, _)) = texts.iter().find(|(path, _)| !is_valid_path(path)) {
+        return Err(PluginFileError::InvalidPath(bad.clone()));
     }
     let changed = source.with(texts);
-    may_hold(&changed).map_err(|error| PluginFileError::TooLarge(error.to_string()))?;
+    check_size(&changed).map_err(|error| PluginFileError::TooLarge(error.to_string()))?;
     Ok(changed)
 }
 
 /// Whether a path may name a file of a plugin.
-fn is_plain(path: &str) -> bool {
+fn is_valid_path(path: &str) -> bool {
     let is_hidden = |part: &str| part.starts_with('.');
-    is_inside(path) && !path.split('/').any(is_hidden) && path.split('/').count() <= PARTS
+    is_relative_path(path) && !path.split('/').any(is_hidden) && path.split('/').count() <= MAX_PATH_PARTS
 }
 
 /// Where a path leads, if it stays inside and no part of it is a link.
-fn place(folder: &Path, path: &str) -> Result<PathBuf, PluginFileError> {
-    let bad = || PluginFileError::Path(path.to_owned());
-    if !is_plain(path) {
+fn resolve(folder: &Path, path: &str) -> Result<PathBuf, PluginFileError> {
+    let bad = || PluginFileError::InvalidPath(path.to_owned());
+    if !is_valid_path(path) {
         return Err(bad());
     }
     let mut place = folder.to_owned();
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_outside_is_read_or_written() {
+    fn plugin_folder_path_outside_is_refused() {
         let temp = tempfile::tempdir().unwrap();
         let folder = temp.path().join("mine");
         std::fs::create_dir(&folder).unwrap();
@@ -144,25 +144,25 @@ mod tests {
         for bad in
             ["../secret", "/etc/passwd", "link/secret", ".hidden", "lib/.x", "", "a//b", "a\\b", "c:x", "a\0b", &deep]
         {
-            assert!(matches!(read(&folder, bad), Err(PluginFileError::Path(_))), "{bad}");
-            assert!(matches!(write(&folder, bad, "x", &limits), Err(PluginFileError::Path(_))), "{bad}");
+            assert!(matches!(read(&folder, bad), Err(PluginFileError::InvalidPath(_))), "{bad}");
+            assert!(matches!(write(&folder, bad, "x", &limits), Err(PluginFileError::InvalidPath(_))), "{bad}");
         }
         assert_eq!(std::fs::read_to_string(temp.path().join("secret")).unwrap(), "s");
-        assert!(matches!(read(&folder, "main.rhai"), Err(PluginFileError::NotThere)));
+        assert!(matches!(read(&folder, "main.rhai"), Err(PluginFileError::NotFound)));
         write(&folder, "lib/语.rhai", "1", &limits).unwrap();
         assert_eq!(read(&folder, "lib/语.rhai").unwrap(), b"1");
-        assert!(matches!(read(&folder, "lib"), Err(PluginFileError::NotThere)));
-        assert!(matches!(write(&folder, "lib", "x", &limits), Err(PluginFileError::Path(_))));
+        assert!(matches!(read(&folder, "lib"), Err(PluginFileError::NotFound)));
+        assert!(matches!(write(&folder, "lib", "x", &limits), Err(PluginFileError::InvalidPath(_))));
         let large = " ".repeat(limits.file + 1);
         assert!(matches!(write(&folder, "main.rhai", &large, &limits), Err(PluginFileError::TooLarge(_))));
         assert!(matches!(write(&folder, "a.txt", &" ".repeat(9 << 20), &limits), Err(PluginFileError::TooLarge(_))));
         let left: Vec<_> = std::fs::read_dir(folder.join("lib")).unwrap().collect();
         assert_eq!(left.len(), 1, "nothing is left beside it");
         for bad in ["../secret", "link/secret", ".hidden", ""] {
-            assert!(matches!(delete(&folder, bad), Err(PluginFileError::Path(_))), "{bad}");
+            assert!(matches!(delete(&folder, bad), Err(PluginFileError::InvalidPath(_))), "{bad}");
         }
         for not_there in ["lib", "none", "lib/语.rhai/x"] {
-            assert!(matches!(delete(&folder, not_there), Err(PluginFileError::NotThere)), "{not_there}");
+            assert!(matches!(delete(&folder, not_there), Err(PluginFileError::NotFound)), "{not_there}");
         }
         delete(&folder, "lib/语.rhai").unwrap();
         assert!(!folder.join("lib").exists() && folder.exists() && temp.path().join("secret").exists());

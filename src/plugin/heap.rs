@@ -37,7 +37,7 @@ pub fn aside<R>(work: impl FnOnce() -> R) -> R {
     done
 }
 
-fn count(change: i64) {
+fn add_live(change: i64) {
     // While a thread ends its counters may be gone already; nobody reads them then.
     let _ = LIVE.try_with(|live| {
         let now = live.get().wrapping_add(change);
@@ -46,7 +46,7 @@ fn count(change: i64) {
     });
 }
 
-fn bytes(size: usize) -> i64 {
+fn signed_size(size: usize) -> i64 {
     i64::try_from(size).unwrap_or(i64::MAX)
 }
 
@@ -60,25 +60,25 @@ pub struct CountingAllocator;
 // allocating: the counter is a constant-initialised thread local without a destructor.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(bytes(layout.size()));
+        add_live(signed_size(layout.size()));
         // SAFETY: the caller keeps the contract of `GlobalAlloc::alloc`.
         unsafe { Jemalloc.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        count(bytes(layout.size()));
+        add_live(signed_size(layout.size()));
         // SAFETY: as above.
         unsafe { Jemalloc.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        count(-bytes(layout.size()));
+        add_live(-signed_size(layout.size()));
         // SAFETY: the caller keeps the contract of `GlobalAlloc::dealloc`.
         unsafe { Jemalloc.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        count(bytes(new_size) - bytes(layout.size()));
+        add_live(signed_size(new_size) - signed_size(layout.size()));
         // SAFETY: the caller keeps the contract of `GlobalAlloc::realloc`.
         unsafe { Jemalloc.realloc(pointer, layout, new_size) }
     }
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_what_this_thread_holds() {
+    fn heap_counts_allocations_of_this_thread() {
         let before = live_bytes();
         let held = vec![7_u8; 1 << 20];
         assert!(live_bytes() - before >= 1 << 20);

@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use super::call::{HookCall, HookOutcome};
 use super::loaded::LoadedPlugin;
 use super::run;
-use super::thread::STACK;
+use super::thread::STACK_BYTES;
 
 /// A call under way. It begins when it is first awaited; dropped before that, nothing runs.
 pub type PendingCall = Pin<Box<dyn Future<Output = HookOutcome> + Send>>;
@@ -28,19 +28,19 @@ pub trait ScriptHost: Send + Sync {
 }
 
 /// How many calls may wait inside the pool; more wait outside, in order, and lose nothing.
-const QUEUE: usize = 64;
+const QUEUE_CAPACITY: usize = 64;
 
 /// A pool of threads that run scripts in this process.
 pub struct ScriptPool {
     jobs: Sender<ScriptJob>,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 struct ScriptJob {
     plugin: Arc<LoadedPlugin>,
     call: HookCall,
     answer: oneshot::Sender<HookOutcome>,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl ScriptPool {
@@ -53,25 +53,28 @@ impl ScriptPool {
         let queue = Arc::new(Mutex::new(queue));
         for n in 0..threads.max(1) {
             let queue = Arc::clone(&queue);
-            thread::Builder::new().name(format!("script-{n}")).stack_size(STACK).spawn(move || work(&queue))?;
+            thread::Builder::new()
+                .name(format!("script-{n}"))
+                .stack_size(STACK_BYTES)
+                .spawn(move || worker_loop(&queue))?;
         }
-        Ok(Self { jobs, places: Arc::new(Semaphore::new(QUEUE)) })
+        Ok(Self { jobs, permits: Arc::new(Semaphore::new(QUEUE_CAPACITY)) })
     }
 
     /// A pool with a thread for each core.
     ///
     /// # Errors
     /// The system gives no more threads.
-    pub fn for_this_machine() -> io::Result<Self> {
+    pub fn with_all_cores() -> io::Result<Self> {
         Self::new(thread::available_parallelism().map_or(1, std::num::NonZero::get))
     }
 }
 
 /// One thread's life: takes jobs until the pool is gone.
-fn work(queue: &Mutex<Receiver<ScriptJob>>) {
+fn worker_loop(queue: &Mutex<Receiver<ScriptJob>>) {
     loop {
         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(ScriptJob { plugin, call, answer, _place }) = next else { return };
+        let Ok(ScriptJob { plugin, call, answer, _permit: _place }) = next else { return };
         let outcome = run::run(&plugin, call);
         // The plugin may be the last of its kind, and the asker may be gone: neither may end this thread.
         let _ = catch_unwind(AssertUnwindSafe(move || {
@@ -83,20 +86,20 @@ fn work(queue: &Mutex<Receiver<ScriptJob>>) {
 
 impl ScriptHost for ScriptPool {
     fn call(&self, plugin: Arc<LoadedPlugin>, call: HookCall) -> PendingCall {
-        if !plugin.defines(&call) {
-            return Box::pin(std::future::ready(HookOutcome::nothing(call.world)));
+        if !plugin.defines_call(&call) {
+            return Box::pin(std::future::ready(HookOutcome::empty(call.world)));
         }
-        let (jobs, places) = (self.jobs.clone(), Arc::clone(&self.places));
+        let (jobs, places) = (self.jobs.clone(), Arc::clone(&self.permits));
         Box::pin(async move {
             let lost = (Arc::clone(&plugin), HookCall { world: Arc::default(), ..call.clone() });
             let Ok(place) = places.acquire_owned().await else {
-                return run::failed(&plugin, call, "the scripts' threads have ended");
+                return run::failed_outcome(&plugin, call, "the scripts' threads have ended");
             };
             let (answer, answered) = oneshot::channel();
-            let sent = jobs.send(ScriptJob { plugin, call, answer, _place: place });
+            let sent = jobs.send(ScriptJob { plugin, call, answer, _permit: place });
             match (sent, answered.await) {
                 (Ok(()), Ok(outcome)) => outcome,
-                _ => run::failed(&lost.0, lost.1, "the scripts' threads have ended"),
+                _ => run::failed_outcome(&lost.0, lost.1, "the scripts' threads have ended"),
             }
         })
     }

@@ -19,26 +19,26 @@ use super::limits::ScriptLimits;
 use super::source::{FolderFingerprint, PluginSource};
 
 /// How often the folder is looked at. A change is taken in when two looks see the same: editors write in several steps.
-const LOOK_AGAIN: Duration = Duration::from_millis(500);
+const SCAN_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The plugins as they are now.
 #[derive(Debug)]
 pub struct InstalledPlugins {
-    now: watch::Sender<Arc<Catalogue>>,
+    current: watch::Sender<Arc<Catalogue>>,
     /// Those inside the program: what comes back when a folder that stood for one goes.
     bundled: Catalogue,
     folder: Option<PathBuf>,
     limits: ScriptLimits,
-    seen: Mutex<BTreeMap<String, PluginFolderState>>,
+    folder_states: Mutex<BTreeMap<String, PluginFolderState>>,
 }
 
 /// What is known of a plugin's folder; `None` = it was not there.
 #[derive(Debug, Clone, Default)]
 struct PluginFolderState {
     /// As it was when it was taken in.
-    taken: Option<FolderFingerprint>,
+    loaded: Option<FolderFingerprint>,
     /// As it was at the last look.
-    last: Option<FolderFingerprint>,
+    last_scan: Option<FolderFingerprint>,
 }
 
 impl InstalledPlugins {
@@ -48,24 +48,30 @@ impl InstalledPlugins {
         let mut seen = BTreeMap::new();
         if let Some(folder) = &folder {
             // Marked before it is read: what changes meanwhile is seen at the next look.
-            let marked = marks(folder).unwrap_or_default();
+            let marked = fingerprints(folder).unwrap_or_default();
             seen.extend(marked.into_iter().map(|(name, marks)| {
                 let marks = Some(marks);
-                (name, PluginFolderState { taken: marks.clone(), last: marks })
+                (name, PluginFolderState { loaded: marks.clone(), last_scan: marks })
             }));
             catalogue.add_folder(folder, &limits);
         }
-        Self { now: watch::Sender::new(Arc::new(catalogue)), bundled, folder, limits, seen: Mutex::new(seen) }
+        Self {
+            current: watch::Sender::new(Arc::new(catalogue)),
+            bundled,
+            folder,
+            limits,
+            folder_states: Mutex::new(seen),
+        }
     }
 
     /// The plugins as they are at this moment, and for whoever holds them stay.
     pub fn now(&self) -> Arc<Catalogue> {
-        Arc::clone(&self.now.borrow())
+        Arc::clone(&self.current.borrow())
     }
 
     /// The plugins as they are now and whenever that changes, for who shows what they made of something.
     pub fn changes(&self) -> watch::Receiver<Arc<Catalogue>> {
-        self.now.subscribe()
+        self.current.subscribe()
     }
 
     /// The folder of a plugin of the settings' folder; `None` for one that is inside the program only.
@@ -80,13 +86,13 @@ impl InstalledPlugins {
     /// # Errors
     /// There is no such folder, or it cannot be written; then what was there goes on.
     pub fn install(&self, source: &PluginSource) -> Result<(), PluginFileError> {
-        let folder = self.folder.as_ref().ok_or(PluginFileError::NotThere)?;
+        let folder = self.folder.as_ref().ok_or(PluginFileError::NotFound)?;
         {
             // Nobody looks at the folder while one thing in it takes the place of another.
-            let _seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let _seen = self.folder_states.lock().unwrap_or_else(PoisonError::into_inner);
             carried::install(folder, source)?;
         }
-        self.renew(&source.name);
+        self.reload(&source.name);
         Ok(())
     }
 
@@ -98,17 +104,17 @@ impl InstalledPlugins {
     /// Begins to look through what is there, and then at the folder, as long as somebody has these plugins.
     pub fn begin(self: &Arc<Self>, runtime: &Handle) {
         let catalogue = self.now();
-        runtime.spawn_blocking(move || catalogue.entries().for_each(CatalogueEntry::look_through));
+        runtime.spawn_blocking(move || catalogue.entries().for_each(CatalogueEntry::log_warnings));
         if self.folder.is_none() {
             return;
         }
         let installed = Arc::downgrade(self);
         runtime.spawn(async move {
             loop {
-                tokio::time::sleep(LOOK_AGAIN).await;
+                tokio::time::sleep(SCAN_INTERVAL).await;
                 let Some(installed) = installed.upgrade() else { return };
                 // Reading and compiling block; one look after the other.
-                if tokio::task::spawn_blocking(move || installed.look()).await.is_err() {
+                if tokio::task::spawn_blocking(move || installed.scan()).await.is_err() {
                     tracing::error!("looking at the plugin folder failed, it goes on");
                 }
             }
@@ -116,10 +122,10 @@ impl InstalledPlugins {
     }
 
     /// Takes in what changed in the folder and has come to rest since the last look. Reads the disk.
-    pub fn look(&self) {
+    pub fn scan(&self) {
         let Some(folder) = &self.folder else { return };
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut marked = match marks(folder) {
+        let mut seen = self.folder_states.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut marked = match fingerprints(folder) {
             Ok(marked) => marked,
             Err(error) if error.kind() == io::ErrorKind::NotFound => BTreeMap::new(),
             // A disk that is away for a moment takes no plugin with it.
@@ -129,59 +135,59 @@ impl InstalledPlugins {
         for name in names {
             let marks = marked.remove(&name);
             let one = seen.entry(name.clone()).or_default();
-            let (is_taken, is_at_rest) = (one.taken == marks, one.last == marks);
-            one.last.clone_from(&marks);
+            let (is_taken, is_at_rest) = (one.loaded == marks, one.last_scan == marks);
+            one.last_scan.clone_from(&marks);
             if !is_taken && is_at_rest {
-                one.taken.clone_from(&marks);
-                self.take_in(folder, &name, marks.is_some());
+                one.loaded.clone_from(&marks);
+                self.load_folder(folder, &name, marks.is_some());
             }
         }
-        seen.retain(|_, one| one.taken.is_some() || one.last.is_some());
+        seen.retain(|_, one| one.loaded.is_some() || one.last_scan.is_some());
     }
 
     /// Takes one plugin in at once, as it lies in its folder: somebody has just written it. Reads the disk.
-    pub fn renew(&self, name: &str) {
+    pub fn reload(&self, name: &str) {
         let Some(folder) = &self.folder else { return };
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.folder_states.lock().unwrap_or_else(PoisonError::into_inner);
         let own = folder.join(name);
-        let marks = own.is_dir().then(|| FolderFingerprint::of(&own));
-        self.take_in(folder, name, marks.is_some());
-        seen.insert(name.to_owned(), PluginFolderState { taken: marks.clone(), last: marks });
+        let marks = own.is_dir().then(|| FolderFingerprint::of_folder(&own));
+        self.load_folder(folder, name, marks.is_some());
+        seen.insert(name.to_owned(), PluginFolderState { loaded: marks.clone(), last_scan: marks });
     }
 
     /// Reads a plugin and puts it in the place of what was there, if it can run; tells what became of it.
-    fn take_in(&self, folder: &Path, name: &str, is_there: bool) {
+    fn load_folder(&self, folder: &Path, name: &str, is_there: bool) {
         let mut next = (*self.now()).clone();
         if is_there {
             let state = load(name, PluginSource::read(&folder.join(name)), &self.limits);
             if let Ok(loaded) = &state {
                 tracing::info!(plugin = name, version = %loaded.manifest().version, "plugin taken in");
             }
-            next.take_in(name, state);
+            next.replace(name, state);
         } else if let Some(bundled) = self.bundled.entry(name) {
-            next.put_quietly(bundled.clone());
+            next.insert_quietly(bundled.clone());
             tracing::info!(plugin = name, "its folder is gone: the one that the program brings is back");
         } else {
             next.remove(name);
             tracing::info!(plugin = name, "its folder is gone, and so is the plugin");
         }
         let next = Arc::new(next);
-        self.now.send_replace(Arc::clone(&next));
+        self.current.send_replace(Arc::clone(&next));
         // It is in force by now: whoever plays with it does not wait for this.
-        if let Some(entry) = next.entry(name).filter(|entry| entry.fault.is_none()) {
-            entry.look_through();
+        if let Some(entry) = next.entry(name).filter(|entry| entry.reload_error.is_none()) {
+            entry.log_warnings();
         }
     }
 }
 
 /// What lies in a folder of plugins.
-fn marks(folder: &Path) -> io::Result<BTreeMap<String, FolderFingerprint>> {
+fn fingerprints(folder: &Path) -> io::Result<BTreeMap<String, FolderFingerprint>> {
     let mut marked = BTreeMap::new();
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
         if entry.path().is_dir() && !name.starts_with('.') {
-            marked.insert(name, FolderFingerprint::of(&entry.path()));
+            marked.insert(name, FolderFingerprint::of_folder(&entry.path()));
         }
     }
     Ok(marked)

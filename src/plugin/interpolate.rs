@@ -23,7 +23,7 @@ pub(super) struct ColumnShifts(Vec<(usize, usize, usize)>);
 
 impl ColumnShifts {
     /// The author's column for a column of the compiled text.
-    pub(super) fn original(&self, line: usize, column: usize) -> usize {
+    pub(super) fn original_column(&self, line: usize, column: usize) -> usize {
         let mut before = 0;
         for (_, at, width) in self.0.iter().filter(|(on, ..)| *on == line) {
             // Inside an insertion means at the place where it was made.
@@ -40,12 +40,12 @@ impl ColumnShifts {
 }
 
 /// Writes each interpolation as a call. What the tokenizer does not understand is left for the parser to complain about.
-pub(super) fn widen(engine: &Engine, source: &str) -> RewrittenScript {
+pub(super) fn rewrite(engine: &Engine, source: &str) -> RewrittenScript {
     // Most files have none, and need not be taken apart a second time to know it.
     if !source.contains("${") {
         return RewrittenScript { text: source.to_owned(), shifts: ColumnShifts::default() };
     }
-    let places = places(engine, source);
+    let places = insertions(engine, source);
     let mut text = String::with_capacity(source.len() + places.len() * 16);
     let mut shifts = Vec::new();
     let mut places = places.into_iter().peekable();
@@ -77,7 +77,7 @@ struct TextInsertion {
     text: String,
 }
 
-fn places(engine: &Engine, source: &str) -> Vec<TextInsertion> {
+fn insertions(engine: &Engine, source: &str) -> Vec<TextInsertion> {
     let inputs = [source];
     let (tokens, control) = engine.lex(&inputs);
     let mut places = Vec::new();
@@ -124,11 +124,11 @@ mod tests {
     use super::*;
 
     fn widened(source: &str) -> RewrittenScript {
-        widen(&Engine::new_raw(), source)
+        rewrite(&Engine::new_raw(), source)
     }
 
     #[test]
-    fn every_interpolation_becomes_a_call() {
+    fn interpolate_every_expression_becomes_a_call() {
         let check = |source: &str, expected: &str| assert_eq!(widened(source).text, expected);
         check("let a = 1;\n", "let a = 1;\n");
         check("`a ${b} c`", "`a ${clotho_text({b})} c`");
@@ -145,18 +145,18 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_those_of_the_author() {
+    fn interpolate_columns_map_to_source() {
         let source = "let s = `猫${abc} and ${d}`; boom";
         let RewrittenScript { text, shifts } = widened(source);
         let column = |text: &str, word: &str| text.split(word).next().unwrap().chars().count() + 1;
         for word in ["let", "abc", " and ", "d}", "boom"] {
-            assert_eq!(shifts.original(1, column(&text, word)), column(source, word), "{word}");
+            assert_eq!(shifts.original_column(1, column(&text, word)), column(source, word), "{word}");
         }
-        assert_eq!(shifts.original(2, 40), 40);
+        assert_eq!(shifts.original_column(2, 40), 40);
     }
 
     #[test]
-    fn what_was_widened_still_means_the_same() {
+    fn interpolate_rewritten_script_evaluates_the_same() {
         let mut engine = Engine::new();
         engine.register_fn(FUNCTION, |value: rhai::Dynamic| value.to_string());
         let source = "let a = 5; let m = #{n: [1, 2]}; `${a} ${ let b = a + 1; b * 2 } ${m.n[1]} ${`<${a}>`}`";

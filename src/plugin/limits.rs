@@ -70,13 +70,13 @@ pub struct ScriptLimits {
 
 /// How much slower than a release our own side of a script's calls may be: a build for developing is not optimised, and
 /// the deadline is there for scripts.
-const SLOWNESS: u32 = if cfg!(debug_assertions) { 10 } else { 1 };
+const DEBUG_FACTOR: u32 = if cfg!(debug_assertions) { 10 } else { 1 };
 
 impl Default for ScriptLimits {
     fn default() -> Self {
         Self {
             operations: 200_000,
-            deadline: Duration::from_millis(50) * SLOWNESS,
+            deadline: Duration::from_millis(50) * DEBUG_FACTOR,
             heap: 16 << 20,
             string: 64 << 10,
             array: 2_000,
@@ -108,8 +108,8 @@ impl Default for ScriptLimits {
 
 impl ScriptLimits {
     /// The limits of `clotho plugin test`: a slow machine is not the modder's fault.
-    pub fn patient() -> Self {
-        Self { deadline: Duration::from_millis(500) * SLOWNESS, ..Self::default() }
+    pub fn relaxed() -> Self {
+        Self { deadline: Duration::from_millis(500) * DEBUG_FACTOR, ..Self::default() }
     }
 }
 
@@ -159,12 +159,12 @@ pub(super) struct LimitMonitor {
     heap_at_start: i64,
     operations: AtomicU64,
     /// Nanoseconds that were spent for the plugin and not for this call.
-    aside: AtomicU64,
-    tripped: OnceLock<ScriptLimit>,
+    uncounted_micros: AtomicU64,
+    exceeded: OnceLock<ScriptLimit>,
 }
 
 /// The clock is looked at once in so many operations (a power of two).
-const LOOK_EVERY: u64 = 16;
+const CHECK_INTERVAL: u64 = 16;
 
 impl LimitMonitor {
     /// Begins to count now, on this thread.
@@ -178,8 +178,8 @@ impl LimitMonitor {
             cpu_at_start: thread_cpu_time(),
             heap_at_start: heap::live_bytes(),
             operations: AtomicU64::new(0),
-            aside: AtomicU64::new(0),
-            tripped: OnceLock::new(),
+            uncounted_micros: AtomicU64::new(0),
+            exceeded: OnceLock::new(),
         }
     }
 
@@ -191,37 +191,37 @@ impl LimitMonitor {
             ScriptLimit::Operations
         } else if held > self.max_heap {
             ScriptLimit::Heap
-        } else if operations.is_multiple_of(LOOK_EVERY) && self.late() {
+        } else if operations.is_multiple_of(CHECK_INTERVAL) && self.is_past_deadline() {
             ScriptLimit::Deadline
         } else {
             return None;
         };
-        Some(ScriptStop::Limit(*self.tripped.get_or_init(|| limit)))
+        Some(ScriptStop::Limit(*self.exceeded.get_or_init(|| limit)))
     }
 
     /// The limit that was reached, also when a native function of the library (sorting, say) swallowed the news.
-    pub(super) fn tripped(&self) -> Option<ScriptLimit> {
-        self.tripped.get().copied()
+    pub(super) fn exceeded_limit(&self) -> Option<ScriptLimit> {
+        self.exceeded.get().copied()
     }
 
     /// Whether the script has used up its time. Wall time is asked first because it is cheap; only when that has run out
     /// does the thread's own CPU time decide, so that a busy machine does not end honest scripts.
-    pub(super) fn late(&self) -> bool {
-        let allowed = self.deadline + Duration::from_nanos(self.aside.load(Ordering::Relaxed));
-        self.started.elapsed() > allowed && self.spent() > allowed
+    pub(super) fn is_past_deadline(&self) -> bool {
+        let allowed = self.deadline + Duration::from_nanos(self.uncounted_micros.load(Ordering::Relaxed));
+        self.started.elapsed() > allowed && self.elapsed() > allowed
     }
 
     /// Does something that is not the call's: neither its time nor its memory count.
-    pub(super) fn aside<R>(&self, work: impl FnOnce() -> R) -> R {
-        let before = self.spent();
+    pub(super) fn uncounted<R>(&self, work: impl FnOnce() -> R) -> R {
+        let before = self.elapsed();
         let done = heap::aside(work);
-        let spent = self.spent().saturating_sub(before);
-        self.aside.fetch_add(u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        let spent = self.elapsed().saturating_sub(before);
+        self.uncounted_micros.fetch_add(u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
         done
     }
 
     /// CPU time (wall time where a thread's CPU time is not known) since the start.
-    fn spent(&self) -> Duration {
+    fn elapsed(&self) -> Duration {
         match (self.cpu_at_start, thread_cpu_time()) {
             (Some(start), Some(now)) => now.saturating_sub(start),
             _ => self.started.elapsed(),
@@ -234,8 +234,8 @@ impl LimitMonitor {
 
     /// Microseconds of CPU since the start.
     pub(super) fn micros(&self) -> u64 {
-        let aside = Duration::from_nanos(self.aside.load(Ordering::Relaxed));
-        u64::try_from(self.spent().saturating_sub(aside).as_micros()).unwrap_or(u64::MAX)
+        let aside = Duration::from_nanos(self.uncounted_micros.load(Ordering::Relaxed));
+        u64::try_from(self.elapsed().saturating_sub(aside).as_micros()).unwrap_or(u64::MAX)
     }
 
     /// The most bytes held at once since the start.
@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_of_the_three_is_seen() {
+    fn limit_monitor_operations_time_and_memory_are_detected() {
         let watch = |limits: ScriptLimits| LimitMonitor::start(&limits);
         let calm = watch(ScriptLimits::default());
         assert_eq!(calm.progress(16), None);
@@ -280,14 +280,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_aside_costs_the_call_nothing() {
+    fn limit_monitor_uncounted_work_is_free() {
         let watch = LimitMonitor::start(&ScriptLimits {
             deadline: Duration::from_millis(5),
             heap: 1 << 10,
             ..ScriptLimits::default()
         });
         let end = Instant::now() + Duration::from_millis(50);
-        let kept = watch.aside(|| {
+        let kept = watch.uncounted(|| {
             while Instant::now() < end {
                 std::hint::spin_loop();
             }
@@ -296,11 +296,11 @@ mod tests {
         assert_eq!(watch.progress(16), None, "{} bytes aside", kept.len());
         assert!(watch.micros() < 50_000);
         while watch.progress(16).is_none() {}
-        assert_eq!(watch.tripped(), Some(ScriptLimit::Deadline));
+        assert_eq!(watch.exceeded_limit(), Some(ScriptLimit::Deadline));
     }
 
     #[test]
-    fn waiting_is_not_working() {
+    fn limit_monitor_waiting_does_not_count_as_cpu_time() {
         let watch =
             LimitMonitor::start(&ScriptLimits { deadline: Duration::from_millis(5), ..ScriptLimits::default() });
         std::thread::sleep(Duration::from_millis(30));

@@ -4,23 +4,23 @@
 use rhai::{AST, ASTNode, Expr, FnCallExpr, Position};
 
 use super::dice::DiceSpec;
-use super::grant::Permission;
-use super::known::{ScriptFunction, known};
 use super::manifest::Manifest;
-use super::paths::{called, is_ctx};
+use super::manifest_rules::{may_read, may_write};
+use super::paths::{called_method, is_ctx};
+use super::permission::Permission;
 use super::plan;
-use super::schedule::{may_read, may_write};
+use super::script_functions::{ScriptFunction, script_functions};
 use super::suggest::did_you_mean;
 use crate::world::{Pointer, Schema};
 
-const WRITE: [&str; 7] = ["add", "set", "remove", "insert", "append", "take", "move"];
-const READ: [&str; 4] = ["get", "has", "keys", "before"];
+const WRITE_FUNCTIONS: [&str; 7] = ["add", "set", "remove", "insert", "append", "take", "move"];
+const READ_FUNCTIONS: [&str; 4] = ["get", "has", "keys", "before"];
 
 /// What is found.
 type LiteralWarning = (Position, String);
 
 /// Everything that a file calls `ctx` with and cannot mean.
-pub(super) fn slips(ast: &AST, manifest: &Manifest, schema: Option<&Schema>) -> Vec<LiteralWarning> {
+pub(super) fn literal_warnings(ast: &AST, manifest: &Manifest, schema: Option<&Schema>) -> Vec<LiteralWarning> {
     let own = ast.iter_functions().map(|function| (function.name.to_owned(), function.params.len())).collect();
     let look = LiteralCheck { manifest, schema, own };
     let mut found = Vec::new();
@@ -28,9 +28,9 @@ pub(super) fn slips(ast: &AST, manifest: &Manifest, schema: Option<&Schema>) -> 
         if let Some(ASTNode::Expr(Expr::Dot(parts, ..))) = nodes.last()
             && is_ctx(&parts.lhs)
         {
-            found.extend(setting(&parts.rhs).and_then(|(name, at)| look.setting(name, at)));
-            if let Some((call, at)) = called(&parts.rhs) {
-                look.call(call, at, &mut found);
+            found.extend(config_access(&parts.rhs).and_then(|(name, at)| look.check_setting(name, at)));
+            if let Some((call, at)) = called_method(&parts.rhs) {
+                look.check_call(call, at, &mut found);
             }
         }
         true
@@ -39,7 +39,7 @@ pub(super) fn slips(ast: &AST, manifest: &Manifest, schema: Option<&Schema>) -> 
 }
 
 /// The setting that stands behind `ctx.`: `config.name` or `config["name"]`.
-fn setting(behind: &Expr) -> Option<(&str, Position)> {
+fn config_access(behind: &Expr) -> Option<(&str, Position)> {
     let is_config = |expression: &Expr| matches!(expression, Expr::Property(name, _) if name.2 == "config");
     let named = match behind {
         Expr::Dot(parts, ..) | Expr::Index(parts, ..) if is_config(&parts.lhs) => &parts.rhs,
@@ -64,16 +64,16 @@ struct LiteralCheck<'a> {
 }
 
 impl LiteralCheck<'_> {
-    fn setting(&self, name: &str, at: Position) -> Option<LiteralWarning> {
+    fn check_setting(&self, name: &str, at: Position) -> Option<LiteralWarning> {
         let known = || self.manifest.config.iter().map(|(known, _)| known.as_str());
         let hint = did_you_mean(name, known());
         let is_known = known().any(|known| known == name);
         (!is_known).then(|| (at, format!("the manifest has no [config.{name}]{hint}")))
     }
 
-    fn call(&self, call: &FnCallExpr, at: Position, found: &mut Vec<LiteralWarning>) {
+    fn check_call(&self, call: &FnCallExpr, at: Position, found: &mut Vec<LiteralWarning>) {
         let name = call.name.as_str();
-        found.extend(self.count(name, call.args.len()).map(|message| (at, message)));
+        found.extend(self.check_arity(name, call.args.len()).map(|message| (at, message)));
         let texts = call.args.iter().filter_map(|argument| match argument {
             Expr::StringConstant(text, at) => Some((text.as_str(), *at)),
             _ => None,
@@ -82,15 +82,15 @@ impl LiteralCheck<'_> {
         let Some((text, at)) = texts.clone().next().filter(|_| first) else { return };
         match name {
             "roll" => found.extend(DiceSpec::parse(text).err().map(|error| (at, format!("ctx.roll: {error}")))),
-            "inject" => found.extend(self.slot(text).map(|message| (at, message))),
-            "move" => found.extend(texts.take(2).filter_map(|(path, at)| Some((at, self.place(name, path)?)))),
-            _ => found.extend(self.place(name, text).map(|message| (at, message))),
+            "inject" => found.extend(self.check_slot(text).map(|message| (at, message))),
+            "move" => found.extend(texts.take(2).filter_map(|(path, at)| Some((at, self.check_path(name, path)?)))),
+            _ => found.extend(self.check_path(name, text).map(|message| (at, message))),
         }
     }
 
     /// Whether `ctx` has the function, but not with so many values.
-    fn count(&self, name: &str, given: usize) -> Option<String> {
-        let of_name = || known().iter().filter(|known| known.name == name);
+    fn check_arity(&self, name: &str, given: usize) -> Option<String> {
+        let of_name = || script_functions().iter().filter(|known| known.name == name);
         let ways: Vec<&str> =
             of_name().filter(|known| !known.signature.is_empty()).map(|known| known.signature.as_str()).collect();
         let fits = |known: &ScriptFunction| known.params == given + 1;
@@ -102,7 +102,7 @@ impl LiteralCheck<'_> {
         Some(format!("ctx.{name} cannot be called with {values}; there is {}", ways.join(", ")))
     }
 
-    fn slot(&self, slot: &str) -> Option<String> {
+    fn check_slot(&self, slot: &str) -> Option<String> {
         if plan::depth_of(slot).is_none() {
             let hint = did_you_mean(slot, plan::slots());
             let all = plan::slots().collect::<Vec<_>>().join(", ");
@@ -121,9 +121,9 @@ impl LiteralCheck<'_> {
     }
 
     /// A path that nobody may write or read, or that is computed.
-    fn place(&self, function: &str, path: &str) -> Option<String> {
+    fn check_path(&self, function: &str, path: &str) -> Option<String> {
         let (root, asks) = (&self.manifest.state.root, self.manifest.permissions.as_slice());
-        let (writes, reads) = (WRITE.contains(&function), READ.contains(&function));
+        let (writes, reads) = (WRITE_FUNCTIONS.contains(&function), READ_FUNCTIONS.contains(&function));
         if !writes && !reads {
             return None;
         }

@@ -9,10 +9,10 @@ use super::check;
 use super::code::{self, PluginCode};
 use super::error::{ScriptError, ScriptErrorKind};
 use super::explain::ErrorExplainer;
+use super::json_position;
 use super::limits::ScriptLimits;
 use super::manifest::{self, Manifest};
-use super::place;
-use super::schedule;
+use super::manifest_rules;
 use super::script::ScriptFiles;
 use super::source::{PluginOrigin, PluginSource};
 use super::thread::on_script_thread;
@@ -57,7 +57,7 @@ impl LoadedPlugin {
     /// the wrong parameters, a file over its size.
     pub fn load(source: PluginSource, server: &ScriptLimits) -> Result<Self, Box<ScriptError>> {
         let name = source.name.clone();
-        aside(&name, || {
+        on_script_stack(&name, || {
             let read = Self::read(source, server)?;
             let code = PluginCode::compile(&read.source, &read.manifest)?;
             Ok(Self { hooks: code.hooks(), code: OnceLock::from(Ok(code)), ..read })
@@ -69,9 +69,9 @@ impl LoadedPlugin {
     ///
     /// # Errors
     /// What keeps it from running: the manifest or the schema.
-    pub fn later(source: PluginSource, server: &ScriptLimits) -> Result<Self, Box<ScriptError>> {
+    pub fn load_lazily(source: PluginSource, server: &ScriptLimits) -> Result<Self, Box<ScriptError>> {
         let read = Self::read(source, server)?;
-        let hooks = read.source.text(&read.manifest.entry).map(code::written).unwrap_or_default();
+        let hooks = read.source.text(&read.manifest.entry).map(code::scan_hooks).unwrap_or_default();
         Ok(Self { hooks, warnings: OnceLock::from(Vec::new()), ..read })
     }
 
@@ -79,7 +79,7 @@ impl LoadedPlugin {
     fn read(source: PluginSource, server: &ScriptLimits) -> Result<Self, Box<ScriptError>> {
         let manifest = Arc::new(read_manifest(&source, server)?);
         let schema = schema(&source, &manifest)?;
-        rules_fit(&source, &manifest, schema.as_deref())?;
+        check_rules(&source, &manifest, schema.as_deref())?;
         Ok(Self {
             manifest,
             schema,
@@ -131,22 +131,22 @@ impl LoadedPlugin {
     /// patterns that stand in the script are compiled.
     pub fn warnings(&self) -> &[ScriptError] {
         self.warnings.get_or_init(|| {
-            on_script_thread(|| self.look_through()).unwrap_or_else(|error| {
+            on_script_thread(|| self.find_warnings()).unwrap_or_else(|error| {
                 let message = format!("the plugin could not be looked through: {error}");
                 vec![ScriptError::new(self.id(), &self.manifest().version.to_string(), ScriptErrorKind::Host, message)]
             })
         })
     }
 
-    fn look_through(&self) -> Vec<ScriptError> {
+    fn find_warnings(&self) -> Vec<ScriptError> {
         let (schema, source, manifest) = (self.schema.as_deref(), &self.source, self.manifest());
         let mut warnings = match self.code() {
-            Ok(code) => check::look(&code.kit, &self.explain(), &code.files, schema),
+            Ok(code) => check::check_scripts(&code.runtime, &self.explainer(), &code.files, schema),
             Err(error) => vec![*error],
         };
-        warnings.extend(left_out(source, manifest));
-        warnings.extend(odd_rules(source, manifest, schema));
-        warnings.extend(odd_schema(source, manifest, schema));
+        warnings.extend(skipped_link_warnings(source, manifest));
+        warnings.extend(rule_warnings(source, manifest, schema));
+        warnings.extend(schema_warnings(source, manifest, schema));
         warnings
     }
 
@@ -161,7 +161,7 @@ impl LoadedPlugin {
     }
 
     /// Whether its scripts look for what lorebooks and greetings say that values begin with.
-    pub fn reads_starts(&self) -> bool {
+    pub fn reads_init_vars(&self) -> bool {
         self.mentions(&["mvu_start", "mvu_begin"])
     }
 
@@ -172,7 +172,7 @@ impl LoadedPlugin {
     }
 
     /// Whether the script defines what a call runs.
-    pub(super) fn defines(&self, call: &HookCall) -> bool {
+    pub(super) fn defines_call(&self, call: &HookCall) -> bool {
         match &call.tool {
             Some(tool) => self.manifest.tools.iter().any(|known| known.name == tool.name),
             None => self.has(call.hook),
@@ -187,7 +187,7 @@ impl LoadedPlugin {
     pub(super) fn code(&self) -> Result<&PluginCode, Box<ScriptError>> {
         let known = match self.code.get() {
             Some(known) => known,
-            None => match aside(self.id(), || PluginCode::compile(&self.source, &self.manifest)) {
+            None => match on_script_stack(self.id(), || PluginCode::compile(&self.source, &self.manifest)) {
                 Err(error) if error.kind == ScriptErrorKind::Host => return Err(error),
                 compiled => self.code.get_or_init(|| compiled),
             },
@@ -195,9 +195,9 @@ impl LoadedPlugin {
         known.as_ref().map_err(Clone::clone)
     }
 
-    pub(super) fn explain(&self) -> ErrorExplainer<'_> {
+    pub(super) fn explainer(&self) -> ErrorExplainer<'_> {
         let scripts = match self.code.get() {
-            Some(Ok(code)) => &code.kit.scripts,
+            Some(Ok(code)) => &code.runtime.scripts,
             _ => &NO_SCRIPTS,
         };
         ErrorExplainer { manifest: &self.manifest, scripts }
@@ -206,7 +206,7 @@ impl LoadedPlugin {
 
 /// Reads something of a plugin on a thread with a script's stack: parsing goes as deep as a script does, and a parser that fails on
 /// strange text must not take the server along.
-fn aside<T: Send>(
+fn on_script_stack<T: Send>(
     name: &str,
     read: impl FnOnce() -> Result<T, Box<ScriptError>> + Send,
 ) -> Result<T, Box<ScriptError>> {
@@ -219,9 +219,9 @@ fn aside<T: Send>(
 fn read_manifest(source: &PluginSource, server: &ScriptLimits) -> Result<Manifest, Box<ScriptError>> {
     let fault = |message: &str| {
         let error = ScriptError::new(&source.name, "", ScriptErrorKind::Parse, message);
-        Box::new(error.at(manifest::FILE, None, None, None))
+        Box::new(error.at(manifest::MANIFEST_FILE, None, None, None))
     };
-    let text = source.text(manifest::FILE).ok_or_else(|| fault("the file is missing or not UTF-8"))?;
+    let text = source.text(manifest::MANIFEST_FILE).ok_or_else(|| fault("the file is missing or not UTF-8"))?;
     let manifest = Manifest::parse(text, &source.name, server)?;
     if manifest.id == source.name {
         Ok(manifest)
@@ -231,16 +231,17 @@ fn read_manifest(source: &PluginSource, server: &ScriptLimits) -> Result<Manifes
 }
 
 /// The rules of the manifest wait for and change what the schema knows.
-fn rules_fit(source: &PluginSource, manifest: &Manifest, schema: Option<&Schema>) -> Result<(), Box<ScriptError>> {
+fn check_rules(source: &PluginSource, manifest: &Manifest, schema: Option<&Schema>) -> Result<(), Box<ScriptError>> {
     let (rules, root) = (&manifest.rules, &manifest.state.root);
     let wrong = schema.and_then(|schema| {
-        schedule::unknown_place(rules, root, schema).or_else(|| schedule::two_values(rules, root, schema))
+        manifest_rules::undeclared_path(rules, root, schema)
+            .or_else(|| manifest_rules::ambiguous_comparison(rules, root, schema))
     });
-    wrong.map_or(Ok(()), |(span, message)| Err(Box::new(in_manifest(source, manifest, span.start, message))))
+    wrong.map_or(Ok(()), |(span, message)| Err(Box::new(error_in_manifest(source, manifest, span.start, message))))
 }
 
 /// Files that are not read because they are links: what they lead to may lie outside of the folder.
-fn left_out(source: &PluginSource, manifest: &Manifest) -> Vec<ScriptError> {
+fn skipped_link_warnings(source: &PluginSource, manifest: &Manifest) -> Vec<ScriptError> {
     let one = |path: &String| {
         let message = "a symbolic link is left out: put the file itself into the folder";
         let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ScriptErrorKind::Parse, message);
@@ -250,47 +251,55 @@ fn left_out(source: &PluginSource, manifest: &Manifest) -> Vec<ScriptError> {
 }
 
 /// What of the rules can be seen to come to nothing.
-fn odd_rules(source: &PluginSource, manifest: &Manifest, schema: Option<&Schema>) -> Vec<ScriptError> {
-    let slips = schema.map(|schema| schedule::slips(&manifest.rules, &manifest.state.root, schema));
-    let one = |(span, message): (std::ops::Range<usize>, String)| in_manifest(source, manifest, span.start, message);
+fn rule_warnings(source: &PluginSource, manifest: &Manifest, schema: Option<&Schema>) -> Vec<ScriptError> {
+    let slips = schema.map(|schema| manifest_rules::rule_warnings(&manifest.rules, &manifest.state.root, schema));
+    let one =
+        |(span, message): (std::ops::Range<usize>, String)| error_in_manifest(source, manifest, span.start, message);
     slips.into_iter().flatten().map(one).collect()
 }
 
-fn in_manifest(source: &PluginSource, manifest: &Manifest, offset: usize, message: String) -> ScriptError {
-    let text = source.text(manifest::FILE).unwrap_or_default();
-    let (line, column) = manifest::place(text, offset);
+fn error_in_manifest(source: &PluginSource, manifest: &Manifest, offset: usize, message: String) -> ScriptError {
+    let text = source.text(manifest::MANIFEST_FILE).unwrap_or_default();
+    let (line, column) = manifest::line_and_column(text, offset);
     let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ScriptErrorKind::Schema, message);
-    error.at(manifest::FILE, line, column, Some(text))
+    error.at(manifest::MANIFEST_FILE, line, column, Some(text))
 }
 
 fn schema(source: &PluginSource, manifest: &Manifest) -> Result<Option<Arc<Schema>>, Box<ScriptError>> {
     let Some(path) = &manifest.state.schema else { return Ok(None) };
-    let missing = || Box::new(in_schema(source, manifest, path, None, "the file is missing or not UTF-8".to_owned()));
+    let missing =
+        || Box::new(error_in_schema(source, manifest, path, None, "the file is missing or not UTF-8".to_owned()));
     let text = source.text(path).ok_or_else(missing)?;
     let json = serde_json::from_str(text).map_err(|error| {
         let lines: usize = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
         let offset = lines.saturating_add(error.column().saturating_sub(1));
-        Box::new(in_schema(source, manifest, path, Some(offset), format!("not JSON: {error}")))
+        Box::new(error_in_schema(source, manifest, path, Some(offset), format!("not JSON: {error}")))
     })?;
     let schema = Schema::parse(json).map_err(|error| {
-        Box::new(in_schema(source, manifest, path, place::offset_of(text, &error.path), error.to_string()))
+        Box::new(error_in_schema(
+            source,
+            manifest,
+            path,
+            json_position::offset_of(text, &error.path),
+            error.to_string(),
+        ))
     })?;
     Ok(Some(Arc::new(schema)))
 }
 
 /// What of the schema cannot be meant so, though it can be used.
-fn odd_schema(source: &PluginSource, manifest: &Manifest, schema: Option<&Schema>) -> Vec<ScriptError> {
+fn schema_warnings(source: &PluginSource, manifest: &Manifest, schema: Option<&Schema>) -> Vec<ScriptError> {
     let (Some(schema), Some(path)) = (schema, &manifest.state.schema) else { return Vec::new() };
     let text = source.text(path).unwrap_or_default();
-    let twice = place::twice(text).into_iter().map(|(key, at)| {
+    let twice = json_position::duplicate_keys(text).into_iter().map(|(key, at)| {
         let message = format!("\"{key}\" stands here for the second time: what was said of it before is lost");
         (Some(at), message)
     });
-    let advice = schema.advice().into_iter().map(|odd| (place::offset_of(text, &odd.path), odd.to_string()));
-    twice.chain(advice).map(|(at, message)| in_schema(source, manifest, path, at, message)).collect()
+    let advice = schema.advice().into_iter().map(|odd| (json_position::offset_of(text, &odd.path), odd.to_string()));
+    twice.chain(advice).map(|(at, message)| error_in_schema(source, manifest, path, at, message)).collect()
 }
 
-fn in_schema(
+fn error_in_schema(
     source: &PluginSource,
     manifest: &Manifest,
     path: &str,
@@ -298,14 +307,15 @@ fn in_schema(
     message: String,
 ) -> ScriptError {
     let text = source.text(path);
-    let (line, column) = offset.zip(text).map_or((None, None), |(offset, text)| manifest::place(text, offset));
+    let (line, column) =
+        offset.zip(text).map_or((None, None), |(offset, text)| manifest::line_and_column(text, offset));
     let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ScriptErrorKind::Schema, message);
     error.at(path, line, column, text)
 }
 
 fn code_hash(source: &PluginSource) -> String {
     let mut hasher = blake3::Hasher::new();
-    for (path, bytes) in source.files.iter().filter(|(path, _)| acts(path)) {
+    for (path, bytes) in source.files.iter().filter(|(path, _)| affects_behavior(path)) {
         for part in [path.as_bytes(), bytes] {
             hasher.update(&u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes()).update(part);
         }
@@ -314,7 +324,7 @@ fn code_hash(source: &PluginSource) -> String {
 }
 
 /// Whether a file may change what the plugin does: not what people read, and not its tests.
-fn acts(path: &str) -> bool {
+fn affects_behavior(path: &str) -> bool {
     let is_text = Path::new(path).extension().is_some_and(|end| end.eq_ignore_ascii_case("md"));
     !is_text && !path.starts_with("tests/")
 }

@@ -9,22 +9,22 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::error::{ScriptError, ScriptErrorKind};
-use super::grant::Permission;
 use super::limits::ScriptLimits;
-use super::plainly;
-use super::schedule::ManifestRule;
+use super::localized_text::LocalizedText;
+use super::manifest_rules::ManifestRule;
+use super::permission::Permission;
+use super::plain_messages;
 use super::settings::{PluginSettingSpec, SettingError};
 use super::version::{Requirement, Version};
-use super::words::LocalizedText;
 use crate::world::{Pointer, Schema};
 
 mod raw;
 
 /// The file's name in a plugin's folder.
-pub const FILE: &str = "plugin.toml";
+pub const MANIFEST_FILE: &str = "plugin.toml";
 
 /// The version of the contract between host and scripts that this program speaks.
-pub const API: &str = "1";
+pub const API_VERSION: &str = "1";
 
 /// A checked manifest.
 #[derive(Debug, Clone, PartialEq)]
@@ -115,11 +115,11 @@ impl Manifest {
     pub fn parse(text: &str, folder: &str, server: &ScriptLimits) -> Result<Self, Box<ScriptError>> {
         let at = |span: Option<std::ops::Range<usize>>, message: String| {
             let error = ScriptError::new(folder, "", ScriptErrorKind::Parse, message);
-            let (line, column) = span.map_or((None, None), |span| place(text, span.start));
-            Box::new(error.at(FILE, line, column, Some(text)))
+            let (line, column) = span.map_or((None, None), |span| line_and_column(text, span.start));
+            Box::new(error.at(MANIFEST_FILE, line, column, Some(text)))
         };
         let raw: raw::RawManifest =
-            toml::from_str(text).map_err(|error| at(error.span(), plainly::said(error.message())))?;
+            toml::from_str(text).map_err(|error| at(error.span(), plain_messages::plain_message(error.message())))?;
         raw.check(server).map_err(|fault| at(fault.span, fault.message))
     }
 
@@ -139,7 +139,7 @@ impl Manifest {
     ///
     /// # Errors
     /// A name that is no setting of this plugin, or a value that it does not take.
-    pub fn settings(&self, given: &Map<String, Value>) -> Result<Map<String, Value>, SettingError> {
+    pub fn check_settings(&self, given: &Map<String, Value>) -> Result<Map<String, Value>, SettingError> {
         if let Some(name) = given.keys().find(|name| !self.config.iter().any(|(known, _)| known == *name)) {
             let known: Vec<&str> = self.config.iter().map(|(name, _)| name.as_str()).collect();
             let expected = format!("the plugin has no such setting; it has: {}", known.join(", "));
@@ -147,7 +147,7 @@ impl Manifest {
         }
         let value = |(name, setting): &(String, PluginSettingSpec)| match given.get(name) {
             None => Ok((name.clone(), setting.default.clone())),
-            Some(value) => match setting.kind.expected(value) {
+            Some(value) => match setting.kind.mismatch(value) {
                 None => Ok((name.clone(), value.clone())),
                 Some(expected) => Err(SettingError { name: name.clone(), expected }),
             },
@@ -157,7 +157,7 @@ impl Manifest {
 }
 
 /// Line and column, from 1, of a byte offset.
-pub(super) fn place(text: &str, offset: usize) -> (Option<u32>, Option<u32>) {
+pub(super) fn line_and_column(text: &str, offset: usize) -> (Option<u32>, Option<u32>) {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
@@ -220,7 +220,7 @@ operations = 50000
     }
 
     #[test]
-    fn reads_the_whole_form() {
+    fn manifest_full_form_is_parsed() {
         let manifest = parse(GOOD).unwrap();
         assert_eq!(manifest.id, "combat");
         assert_eq!((manifest.title.get("zh-CN"), manifest.title.get("de")), ("战斗", "Combat"));
@@ -233,14 +233,14 @@ operations = 50000
     }
 
     #[test]
-    fn the_short_form_has_good_defaults() {
+    fn manifest_minimal_form_uses_defaults() {
         let manifest = parse("id = \"combat\"\ntitle = \"Combat\"\nversion = \"1.0.0\"\napi = \"1\"\n").unwrap();
         assert_eq!((manifest.entry.as_str(), manifest.state.root.to_string().as_str()), ("main.rhai", "/combat"));
         assert_eq!(manifest.limits, ScriptLimits::default());
     }
 
     #[test]
-    fn a_fault_is_named_with_its_line() {
+    fn manifest_invalid_field_returns_error_with_line() {
         let check = |from: &str, to: &str, line: u32, message: &str| {
             assert!(GOOD.contains(from), "{from}");
             let error = parse(&GOOD.replacen(from, to, 1)).unwrap_err();
@@ -266,14 +266,14 @@ operations = 50000
     }
 
     #[test]
-    fn what_is_no_toml_is_refused_with_its_line() {
+    fn manifest_invalid_toml_returns_error_with_line() {
         let error = parse("id = \"a\"\ntitle = \n").unwrap_err();
         assert_eq!(error.line, Some(2));
         assert!(parse("").unwrap_err().message.contains("\"id\" is missing"));
     }
 
     #[test]
-    fn what_is_set_is_checked_and_the_rest_filled_in() {
+    fn manifest_settings_are_checked_and_defaults_filled_in() {
         let manifest = "id = \"a\"\ntitle = \"A\"\nversion = \"1.0.0\"\napi = \"1\"\n\
             [config.hp]\ntype = \"integer\"\ndefault = 40\nmin = 1\nmax = 99\n\
             [config.rate]\ntype = \"number\"\ndefault = 0.5\nmax = 1\n\
@@ -281,7 +281,7 @@ operations = 50000
             [config.tone]\ntype = \"text\"\nchoices = [\"grim\", \"light\"]\n\
             [config.likes]\ntype = \"list\"\ndefault = [\"tea\"]\n";
         let manifest = Manifest::parse(manifest, "a", &ScriptLimits::default()).unwrap();
-        let settings = |given: Value| manifest.settings(given.as_object().unwrap());
+        let settings = |given: Value| manifest.check_settings(given.as_object().unwrap());
         let full = settings(json!({"hp": 7})).unwrap();
         let expected = json!({"hp": 7, "rate": 0.5, "hard": false, "tone": "grim", "likes": ["tea"]});
         assert_eq!(Value::Object(full), expected);

@@ -4,7 +4,7 @@
 //!   the catalogue as it is now, and takes in what changes in the folder.
 //! - [`ScriptHost`] runs one [`HookCall`] of one [`Hook`] and answers with an [`HookOutcome`]: operations, rolls, notes, the
 //!   hook's [`HookAnswer`], and what it cost. A script changes nothing by itself: it proposes, the turn decides.
-//! - [`schedule`] is the rules of a manifest that need no script.
+//! - [`manifest_rules`] is the rules of a manifest that need no script.
 //! - [`carried`] is a plugin inside a card: a proposal, until it is put into the folder.
 //! - [`ScriptLimits`] bound everything a call can use; [`ScriptError`] says where and why a script failed.
 //!
@@ -21,71 +21,71 @@ pub mod carried;
 mod catalogue;
 mod check;
 mod code;
-mod command;
 mod convert;
 mod ctx;
 mod dice;
 mod engine;
 mod error;
 mod explain;
-mod fault;
 pub mod folder;
-mod grant;
-mod habits;
+mod foreign_syntax;
 pub mod heap;
 mod host;
+mod host_fault;
 mod installed;
 mod interpolate;
-mod kit;
-mod known;
+mod json_position;
+mod limit_violations;
 mod limits;
 mod literals;
 mod loaded;
+mod localized_text;
 mod manifest;
+pub mod manifest_rules;
 mod modules;
 pub mod mvu;
 mod paths;
 mod patterns;
-mod place;
-mod plainly;
+mod permission;
+mod plain_messages;
 mod plan;
 pub mod reference;
 mod regexes;
 pub mod run;
-pub mod schedule;
+mod runtime;
 mod script;
+mod script_functions;
 mod settings;
+mod slash_command;
 mod source;
 mod standard;
-mod strikes;
 mod suggest;
 pub mod summary;
 pub mod testing;
 mod thread;
 mod version;
-mod words;
 
 pub use ask::{ModelCallAnswer, PluginModelCall};
 pub use call::{
-    Hook, HookAnswer, HookCall, HookNodeInfo, HookOutcome, HookUsage, PluginQuickReply, RecentMessage, TOOL,
+    Hook, HookAnswer, HookCall, HookNodeInfo, HookOutcome, HookUsage, PluginQuickReply, RecentMessage, TOOL_PREFIX,
     ToolInvocation,
 };
-pub use catalogue::{Catalogue, CatalogueEntry, order};
-pub use command::SlashCommand;
+pub use catalogue::{Catalogue, CatalogueEntry, load_order};
 pub use dice::{DiceResult, DiceSeeds, DiceSpec, MalformedDice, Roll};
 pub use error::{ExcerptLine, ScriptError, ScriptErrorKind, ScriptFrame};
-pub use grant::{Permission, UnknownPermission};
 pub use host::{PendingCall, ScriptHost, ScriptPool};
 pub use installed::InstalledPlugins;
+pub use limit_violations::LimitViolations;
 pub use limits::{ScriptLimit, ScriptLimits};
 pub use loaded::LoadedPlugin;
+pub use localized_text::LocalizedText;
 pub use manifest::{Manifest, ManifestState, PluginCommand, PluginTool};
 pub use mvu::{InitVarText, unread_starts};
+pub use permission::{Permission, UnknownPermission};
 pub use plan::{LoreSelection, PluginPromptPlan, TextInjection};
 pub use settings::{PluginSettingSpec, SettingError, SettingKind};
+pub use slash_command::SlashCommand;
 pub use source::{PluginOrigin, PluginSource};
-pub use strikes::LimitViolations;
 pub use summary::SummaryProposal;
-pub use thread::STACK;
+pub use thread::STACK_BYTES;
 pub use version::{MalformedRequirement, MalformedVersion, Requirement, Version};
-pub use words::LocalizedText;

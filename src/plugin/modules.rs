@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rhai::{AST, Engine, EvalAltResult, Module, ModuleResolver, Position, Scope, Shared};
 
 use super::error::ScriptErrorKind;
-use super::fault::{RhaiThrow, throw};
+use super::host_fault::{RhaiThrow, throw};
 use super::script::ScriptAsts;
-use super::source::is_inside;
+use super::source::is_relative_path;
 
 /// The modules of one plugin by path.
 #[derive(Clone)]
@@ -19,7 +19,7 @@ enum ModuleState {
     /// Nobody has imported it yet.
     Source(AST),
     /// Being evaluated: importing it now would be a circle.
-    Busy,
+    Loading,
     Ready(Shared<Module>),
 }
 
@@ -49,10 +49,10 @@ impl ModuleCache {
             let ast = match states.get(path) {
                 None => return Err(EvalAltResult::ErrorModuleNotFound(path.to_owned(), Position::NONE).into()),
                 Some(ModuleState::Ready(module)) => return Ok(Shared::clone(module)),
-                Some(ModuleState::Busy) => return Err(circle(path)),
+                Some(ModuleState::Loading) => return Err(circular_import(path)),
                 Some(ModuleState::Source(ast)) => ast.clone(),
             };
-            states.insert(path.to_owned(), ModuleState::Busy);
+            states.insert(path.to_owned(), ModuleState::Loading);
             ast
         };
         let made = Module::eval_ast_as_new(Scope::new(), &ast, engine).map(Shared::from);
@@ -74,8 +74,8 @@ impl ModuleResolver for ModuleCache {
         position: Position,
     ) -> Result<Shared<Module>, RhaiThrow> {
         let file = file_of(path);
-        let inside = is_inside(&file);
-        let found = if inside { self.find(engine, &file) } else { Err(outside(path)) };
+        let inside = is_relative_path(&file);
+        let found = if inside { self.find(engine, &file) } else { Err(outside_import(path)) };
         found.map_err(|error| match *error {
             EvalAltResult::ErrorModuleNotFound(_, Position::NONE) => {
                 EvalAltResult::ErrorModuleNotFound(path.to_owned(), position).into()
@@ -90,15 +90,15 @@ pub(super) fn file_of(path: &str) -> String {
     if path.ends_with(".rhai") { path.to_owned() } else { format!("{path}.rhai") }
 }
 
-fn circle(path: &str) -> RhaiThrow {
+fn circular_import(path: &str) -> RhaiThrow {
     throw(ScriptErrorKind::Runtime, format!("import \"{path}\": the files import each other in a circle"))
 }
 
-fn outside(path: &str) -> RhaiThrow {
-    throw(ScriptErrorKind::Permission, outside_words(path))
+fn outside_import(path: &str) -> RhaiThrow {
+    throw(ScriptErrorKind::Permission, outside_import_message(path))
 }
 
 /// `import` names something that is no file of a plugin's folder.
-pub(super) fn outside_words(path: &str) -> String {
+pub(super) fn outside_import_message(path: &str) -> String {
     format!("import \"{path}\": only files of the plugin's own folder can be imported")
 }

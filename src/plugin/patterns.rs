@@ -4,7 +4,7 @@
 use rhai::{AST, ASTNode, Expr, FnCallExpr, Position, Stmt};
 
 /// The patterns of one file with their places, in their order.
-pub(super) fn patterns(ast: &AST) -> Vec<(String, Position)> {
+pub(super) fn literal_patterns(ast: &AST) -> Vec<(String, Position)> {
     let mut found = Vec::new();
     ast.walk(&mut |path: &[ASTNode<'_>]| {
         let call = match path.last() {
@@ -12,13 +12,13 @@ pub(super) fn patterns(ast: &AST) -> Vec<(String, Position)> {
             | Some(ASTNode::Stmt(Stmt::FnCall(call, _))) => call,
             _ => return true,
         };
-        found.extend(looked_for(ast, call));
+        found.extend(pattern_argument(ast, call));
         true
     });
     found
 }
 
-fn looked_for(ast: &AST, call: &FnCallExpr) -> Option<(String, Position)> {
+fn pattern_argument(ast: &AST, call: &FnCallExpr) -> Option<(String, Position)> {
     let is_look = !call.is_qualified() && call.op_token.is_none() && matches!(call.name.as_str(), "find" | "find_all");
     match call.args.first().filter(|_| is_look)? {
         Expr::StringConstant(text, at) => Some((text.to_string(), *at)),

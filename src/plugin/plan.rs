@@ -11,7 +11,7 @@ const SLOTS: [(&str, usize); 3] = [("status", 1), ("system", 0), ("note", 4)];
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PluginPromptPlan {
     /// Texts, in the order in which they were asked for.
-    pub injected: Vec<TextInjection>,
+    pub injections: Vec<TextInjection>,
     /// Entries of lorebooks, in the order in which they were asked for; of two wishes for one entry the later holds.
     pub lore: Vec<LoreSelection>,
 }
@@ -35,13 +35,13 @@ pub struct LoreSelection {
     /// The entry by what its author calls it, or by its uid.
     pub entry: String,
     /// In or out.
-    pub is_in: bool,
+    pub is_included: bool,
 }
 
 impl PluginPromptPlan {
     /// Whether it wants nothing.
     pub const fn is_empty(&self) -> bool {
-        self.injected.is_empty() && self.lore.is_empty()
+        self.injections.is_empty() && self.lore.is_empty()
     }
 }
 

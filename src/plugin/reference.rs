@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::call::Hook;
 use super::ctx::{self, FunctionDoc};
 use super::interpolate::FUNCTION;
-use super::known::known;
+use super::script_functions::script_functions;
 
 /// The page `docs/plugins/reference.md`.
 pub fn page() -> String {
@@ -16,17 +16,17 @@ pub fn page() -> String {
          and how to\nwrite one, stands in `docs/modders.md`.\n\n## Hooks\n\n| hook | when | may write and roll |\n| --- | --- | --- |\n",
     );
     for hook in Hook::ALL {
-        let may = if hook.writes() { "yes" } else { "no" };
-        page += &format!("| `{}` | {} | {may} |\n", hook.name(), hook.about());
+        let may = if hook.may_write() { "yes" } else { "no" };
+        page += &format!("| `{}` | {} | {may} |\n", hook.name(), hook.description());
     }
-    let described = ctx::described();
+    let described = ctx::function_docs();
     let mut group = "";
     for one in &described {
         if one.group != group {
             group = one.group;
             page += &format!("\n## {group}\n\n| | gives | |\n| --- | --- | --- |\n");
         }
-        page += &format!("| `{}` | {} | {} |\n", call(one), result(one), cell(&one.doc));
+        page += &format!("| `{}` | {} | {} |\n", call(one), result(one), table_cell(&one.doc));
     }
     page += "\n## From the language\n\nWhat else can be called; [the book of Rhai](https://rhai.rs/book/) tells of each.\n\n";
     page += &wrapped(&standard(&described));
@@ -63,12 +63,12 @@ pub fn items() -> Vec<ReferenceItem> {
         group: one.group,
         doc: one.doc,
     };
-    ctx::described().into_iter().map(item).collect()
+    ctx::function_docs().into_iter().map(item).collect()
 }
 
 /// The names that come from the language itself.
 pub fn language() -> Vec<String> {
-    standard(&ctx::described()).into_iter().collect()
+    standard(&ctx::function_docs()).into_iter().collect()
 }
 
 /// `ctx.get(path, default)` as it is written, with types.
@@ -93,7 +93,7 @@ fn result(one: &FunctionDoc) -> String {
 }
 
 /// A text as one cell of a table.
-fn cell(text: &str) -> String {
+fn table_cell(text: &str) -> String {
     text.replace('|', "\\|").replace('<', "&lt;")
 }
 
@@ -103,7 +103,7 @@ fn standard(described: &[FunctionDoc]) -> BTreeSet<String> {
     let is_own = |name: &str| described.iter().any(|one| one.name == name);
     // What is there only to say why it is not, what needs a clock, and what the host itself calls.
     let is_refused = |name: &str| matches!(name, "sleep" | "timestamp" | "elapsed") || name == FUNCTION;
-    let names = known().iter().map(|known| known.name.as_str());
+    let names = script_functions().iter().map(|known| known.name.as_str());
     let names = names.filter(|name| is_word(name) && !name.contains('$') && !is_own(name) && !is_refused(name));
     names.map(str::to_owned).collect()
 }
@@ -124,7 +124,7 @@ fn wrapped(names: &BTreeSet<String>) -> String {
 /// The file for an editor's language server.
 pub fn definitions() -> String {
     let mut file = String::from("module static;\n");
-    for one in ctx::described() {
+    for one in ctx::function_docs() {
         let params: Vec<String> = one.params.iter().map(|param| typed(param)).collect();
         let get = if one.is_property { "get " } else { "" };
         file += &format!("\n/// {}\nfn {get}{}({}) -> {};\n", one.doc, one.name, params.join(", "), kind(&one.result));

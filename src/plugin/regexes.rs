@@ -22,8 +22,8 @@ pub(super) struct RegexCompileError {
 #[derive(Debug)]
 pub(super) struct CompiledRegex {
     pub(super) regex: Regex,
-    /// What [`CompiledRegex::most_text`] found for long texts.
-    most: OnceLock<usize>,
+    /// What [`CompiledRegex::max_text`] found for long texts.
+    max_text: OnceLock<usize>,
 }
 
 /// Shared, not copied: each copy of a pattern begins with room of its own to match in, and making that takes a hundred times as
@@ -31,21 +31,21 @@ pub(super) struct CompiledRegex {
 pub(super) type RegexResult = Result<Arc<CompiledRegex>, RegexCompileError>;
 
 /// Bytes of pattern times bytes of text: about a tenth of a second at the worst.
-const WORK: usize = 1 << 32;
+const MAX_WORK: usize = 1 << 32;
 
 /// The least size a pattern counts for.
-const LEAST: usize = 1 << 11;
+const MIN_SIZE: usize = 1 << 11;
 
 impl CompiledRegex {
     /// The most bytes of text it may be run over where a text has so many: the engine's time is bounded by states times
     /// characters, and a pattern's size stands for its states. That is measured for long texts only; short ones may be
     /// looked through by the heaviest pattern.
-    pub(super) fn most_text(&self, text: usize, limits: &ScriptLimits) -> usize {
-        let always = WORK / limits.regex.max(LEAST);
+    pub(super) fn max_text(&self, text: usize, limits: &ScriptLimits) -> usize {
+        let always = MAX_WORK / limits.regex.max(MIN_SIZE);
         if text <= always {
             return always;
         }
-        *self.most.get_or_init(|| (WORK / weight(self.regex.as_str(), limits)).min(limits.text))
+        *self.max_text.get_or_init(|| (MAX_WORK / memory_size(self.regex.as_str(), limits)).min(limits.text))
     }
 }
 
@@ -53,7 +53,7 @@ impl CompiledRegex {
 #[derive(Debug, Default)]
 pub(super) struct RegexCache {
     constant: HashMap<String, ConstantRegex>,
-    made_up: Mutex<HashMap<String, RegexResult>>,
+    dynamic: Mutex<HashMap<String, RegexResult>>,
 }
 
 /// A pattern that stands in the script.
@@ -62,12 +62,12 @@ pub(super) struct ConstantRegex(OnceLock<RegexResult>);
 
 impl ConstantRegex {
     /// What was compiled already.
-    pub(super) fn known(&self) -> Option<&RegexResult> {
+    pub(super) fn get(&self) -> Option<&RegexResult> {
         self.0.get()
     }
 
     /// Compiles it, if nobody has.
-    pub(super) fn compiled(&self, pattern: &str, limits: &ScriptLimits) -> &RegexResult {
+    pub(super) fn get_or_compile(&self, pattern: &str, limits: &ScriptLimits) -> &RegexResult {
         self.0.get_or_init(|| compile(pattern, limits))
     }
 }
@@ -90,7 +90,7 @@ impl RegexCache {
     }
 
     /// A pattern that a call made up. It is kept while there is room: a script that makes patterns up cannot push others out.
-    pub(super) fn made_up(&self, pattern: &str, limits: &ScriptLimits) -> RegexResult {
+    pub(super) fn dynamic(&self, pattern: &str, limits: &ScriptLimits) -> RegexResult {
         if let Some(known) = self.lock().get(pattern) {
             return known.clone();
         }
@@ -103,13 +103,13 @@ impl RegexCache {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, RegexResult>> {
-        self.made_up.lock().unwrap_or_else(PoisonError::into_inner)
+        self.dynamic.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 fn compile(pattern: &str, limits: &ScriptLimits) -> RegexResult {
     match build(pattern, limits.regex, limits) {
-        Ok(regex) => Ok(Arc::new(CompiledRegex { regex, most: OnceLock::new() })),
+        Ok(regex) => Ok(Arc::new(CompiledRegex { regex, max_text: OnceLock::new() })),
         Err(regex::Error::CompiledTooBig(most)) => {
             let message = format!("the pattern needs more than {} KiB", most >> 10);
             Err(RegexCompileError { message, too_big: true })
@@ -123,8 +123,8 @@ fn build(pattern: &str, room: usize, limits: &ScriptLimits) -> Result<Regex, reg
 }
 
 /// How much room a pattern needs: the library tells only whether it fits, so it is compiled with growing room.
-fn weight(pattern: &str, limits: &ScriptLimits) -> usize {
-    let mut room = LEAST;
+fn memory_size(pattern: &str, limits: &ScriptLimits) -> usize {
+    let mut room = MIN_SIZE;
     while room < limits.regex && build(pattern, room, limits).is_err() {
         room *= 2;
     }
@@ -142,27 +142,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_are_kept_within_bounds() {
+    fn regex_cache_stays_bounded() {
         let limits = ScriptLimits { regex_cache: 2, ..ScriptLimits::default() };
         let all = RegexCache::new(["c+".to_owned()], &limits);
         let is_kept = |pattern: &str| {
-            let (one, two) = (all.made_up(pattern, &limits).unwrap(), all.made_up(pattern, &limits).unwrap());
+            let (one, two) = (all.dynamic(pattern, &limits).unwrap(), all.dynamic(pattern, &limits).unwrap());
             Arc::ptr_eq(&one, &two)
         };
         assert!(is_kept("a+"));
         assert!(!is_kept("b+"), "no room");
         let constant = all.constant("c+").unwrap();
-        assert!(constant.known().is_none());
-        let first = Arc::as_ptr(constant.compiled("c+", &limits).as_ref().unwrap());
-        assert_eq!(first, Arc::as_ptr(constant.known().unwrap().as_ref().unwrap()));
-        assert_eq!(all.made_up("(", &limits).unwrap_err().message, "the pattern is wrong: unclosed group");
-        assert!(all.made_up("\\w{9999}{99}", &limits).unwrap_err().too_big);
+        assert!(constant.get().is_none());
+        let first = Arc::as_ptr(constant.get_or_compile("c+", &limits).as_ref().unwrap());
+        assert_eq!(first, Arc::as_ptr(constant.get().unwrap().as_ref().unwrap()));
+        assert_eq!(all.dynamic("(", &limits).unwrap_err().message, "the pattern is wrong: unclosed group");
+        assert!(all.dynamic("\\w{9999}{99}", &limits).unwrap_err().too_big);
     }
 
     #[test]
-    fn heavy_patterns_take_short_texts_only() {
+    fn regex_cache_heavy_pattern_limits_text_length() {
         let limits = ScriptLimits::default();
-        let most = |pattern: &str, text: usize| compile(pattern, &limits).unwrap().most_text(text, &limits);
+        let most = |pattern: &str, text: usize| compile(pattern, &limits).unwrap().max_text(text, &limits);
         assert_eq!(most("\\w{5}", 100), most("a", 100));
         assert_eq!(most("a", 64 << 10), limits.text);
         assert!(most("\\w{5}", 64 << 10) < 64 << 10);

@@ -13,7 +13,7 @@ use super::convert::to_script;
 use super::ctx::{Ctx, RunningCall};
 use super::engine;
 use super::error::{ScriptError, ScriptErrorKind};
-use super::fault::{HostFault, RhaiThrow, stop, throw};
+use super::host_fault::{HostFault, RhaiThrow, throw, throw_stop};
 use super::limits::ScriptStop;
 use super::loaded::LoadedPlugin;
 use super::plan::PluginPromptPlan;
@@ -21,41 +21,41 @@ use super::plan::PluginPromptPlan;
 /// Runs a hook on this thread, which must have a stack of [`super::STACK`]. Whatever the script does, this returns: a
 /// panic on our side becomes an error of kind `host`.
 pub fn run(plugin: &Arc<LoadedPlugin>, call: HookCall) -> HookOutcome {
-    if !plugin.defines(&call) {
-        return HookOutcome::nothing(call.world);
+    if !plugin.defines_call(&call) {
+        return HookOutcome::empty(call.world);
     }
     let code = match plugin.code() {
         Ok(code) => code,
-        Err(error) => return unable(call, *error),
+        Err(error) => return error_outcome(call, *error),
     };
     let given = HookCall { world: Arc::default(), ..call.clone() };
     match catch_unwind(AssertUnwindSafe(|| execute(plugin, code, call))) {
         Ok(outcome) => outcome,
-        Err(_) => failed(plugin, given, "the host failed while it ran the script; the log says more"),
+        Err(_) => failed_outcome(plugin, given, "the host failed while it ran the script; the log says more"),
     }
 }
 
 /// The outcome of a call that our side could not run.
-pub(super) fn failed(plugin: &LoadedPlugin, call: HookCall, why: &str) -> HookOutcome {
+pub(super) fn failed_outcome(plugin: &LoadedPlugin, call: HookCall, why: &str) -> HookOutcome {
     let fault = HostFault { kind: ScriptErrorKind::Host, limit: None, message: why.to_owned() };
-    let error = plugin.explain().call_fault(&call, &fault);
-    unable(call, error)
+    let error = plugin.explainer().call_fault(&call, &fault);
+    error_outcome(call, error)
 }
 
-fn unable(call: HookCall, error: ScriptError) -> HookOutcome {
-    HookOutcome { error: Some(error), world: None, ..HookOutcome::nothing(call.world) }
+fn error_outcome(call: HookCall, error: ScriptError) -> HookOutcome {
+    HookOutcome { error: Some(error), world: None, ..HookOutcome::empty(call.world) }
 }
 
 fn execute(plugin: &Arc<LoadedPlugin>, code: &PluginCode, call: HookCall) -> HookOutcome {
-    let running = Arc::new(RunningCall::new(Arc::clone(&code.kit), call));
+    let running = Arc::new(RunningCall::new(Arc::clone(&code.runtime), call));
     let returned = evaluate(plugin, code, &running);
-    let (mut outcome, refused) = running.take();
-    outcome.warnings.splice(0..0, running.call.command_of.iter().map(|other| yielded(other)));
+    let (mut outcome, refused) = running.take_outcome();
+    outcome.warnings.splice(0..0, running.call.command_plugin.iter().map(|other| other_plugin_message(other)));
     let ended = match (&refused, returned) {
         (Some(message), _) => Ok(HookAnswer::Refused(message.clone())),
-        (None, Ok(value)) => answer::read(&running.call, &value, running.limits())
-            .map_err(|fault| plugin.explain().call_fault(&running.call, &fault)),
-        (None, Err(error)) => Err(plugin.explain().call_error(&running.call, &error)),
+        (None, Ok(value)) => answer::read_answer(&running.call, &value, running.limits())
+            .map_err(|fault| plugin.explainer().call_fault(&running.call, &fault)),
+        (None, Err(error)) => Err(plugin.explainer().call_error(&running.call, &error)),
     };
     match ended {
         Ok(answer) => outcome.answer = answer,
@@ -70,7 +70,7 @@ fn execute(plugin: &Arc<LoadedPlugin>, code: &PluginCode, call: HookCall) -> Hoo
 }
 
 /// What the author is told whose command another plugin got.
-fn yielded(other: &str) -> String {
+fn other_plugin_message(other: &str) -> String {
     format!("the command that was typed goes to \"{other}\", which has it too and runs before: ctx.command is () here")
 }
 
@@ -84,17 +84,19 @@ fn evaluate(plugin: &Arc<LoadedPlugin>, code: &PluginCode, running: &Arc<Running
     global.lib.push(ast.shared_lib().clone());
     drop(run_all(&engine, &mut global, &mut caches, &mut scope, ast.statements())?);
     scope.rewind(0);
-    for (name, argument) in body.parameters.iter().zip([Dynamic::from(Ctx(Arc::clone(running))), second(running)?]) {
+    for (name, argument) in
+        body.parameters.iter().zip([Dynamic::from(Ctx(Arc::clone(running))), second_argument(running)?])
+    {
         scope.push_dynamic(name.clone(), argument);
     }
     // Inside a function: what is declared there is no constant of the file, and a call from there is one level deeper.
     (global.level, global.scope_level) = (1, 1);
     let value = run_all(&engine, &mut global, &mut caches, &mut scope, &body.statements)?;
-    running.watch.tripped().map_or(Ok(value), |limit| Err(stop(ScriptStop::Limit(limit))))
+    running.watch.exceeded_limit().map_or(Ok(value), |limit| Err(throw_stop(ScriptStop::Limit(limit))))
 }
 
 /// What a hook is called with besides the context: of a tool the arguments, of a migration the version that it comes from.
-fn second(running: &RunningCall) -> Result<Dynamic, RhaiThrow> {
+fn second_argument(running: &RunningCall) -> Result<Dynamic, RhaiThrow> {
     match &running.call.tool {
         Some(tool) => to_script(&tool.arguments, running.limits())
             .map_err(|_| throw(ScriptErrorKind::Limit, "the arguments are too large".to_owned())),
@@ -127,7 +129,7 @@ fn engine_for(plugin: &Arc<LoadedPlugin>, code: &PluginCode, running: &Arc<Runni
     let (debugging, plugin) = (Arc::clone(running), Arc::clone(plugin));
     engine.on_debug(move |line, file, position| {
         let file = file.unwrap_or(&plugin.manifest().entry);
-        let (at, _) = plugin.explain().author_place(file, position);
+        let (at, _) = plugin.explainer().source_position(file, position);
         debugging.log(&format!("{file}:{} {line}", at.unwrap_or_default()));
     });
     engine

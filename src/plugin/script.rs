@@ -17,18 +17,18 @@ pub(super) type ScriptAsts = BTreeMap<String, AST>;
 #[derive(Debug)]
 pub(super) struct ScriptFile {
     pub(super) text: String,
-    pub(super) widened: RewrittenScript,
+    pub(super) rewritten: RewrittenScript,
 }
 
 impl ScriptFile {
     pub(super) fn new(engine: &Engine, text: &str) -> Self {
-        Self { text: text.to_owned(), widened: interpolate::widen(engine, text) }
+        Self { text: text.to_owned(), rewritten: interpolate::rewrite(engine, text) }
     }
 }
 
 /// Compiles one file of a plugin.
 pub(super) fn compile(engine: &Engine, path: &str, script: &ScriptFile) -> Result<AST, ParseError> {
-    let mut ast = engine.compile(&script.widened.text)?;
+    let mut ast = engine.compile(&script.rewritten.text)?;
     ast.set_source(path);
     let taken = ast.iter_functions().any(|function| function.name == interpolate::FUNCTION);
     if taken {
@@ -45,7 +45,7 @@ pub(super) struct FunctionBody {
 
 impl FunctionBody {
     /// The body of a function with these parameters.
-    pub(super) fn of(ast: &AST, function: &str, parameters: &[&str]) -> Self {
+    pub(super) fn from_ast(ast: &AST, function: &str, parameters: &[&str]) -> Self {
         let mut alone = ast.clone_functions_only();
         alone.retain_functions(|_, _, name, params| name == function && params == parameters.len());
         let mut statements = Vec::new();

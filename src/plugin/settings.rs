@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Number, Value};
 use toml::Spanned;
 
-use super::words::LocalizedText;
+use super::localized_text::LocalizedText;
 
 /// One setting.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,20 +59,20 @@ pub struct SettingError {
     pub expected: String,
 }
 
-const MAX_TEXT: usize = 4_096;
+const MAX_TEXT_BYTES: usize = 4_096;
 const MAX_LIST: usize = 100;
 
 impl SettingKind {
     /// What was expected, when the value does not fit.
-    pub(super) fn expected(&self, value: &Value) -> Option<String> {
+    pub(super) fn mismatch(&self, value: &Value) -> Option<String> {
         match (self, value) {
             (Self::Integer { min, max }, Value::Number(number)) => match number.as_i64() {
                 None => Some("a whole number is expected".to_owned()),
-                Some(n) => outside(n, *min, *max),
+                Some(n) => out_of_range(n, *min, *max),
             },
             (Self::Number { min, max }, Value::Number(number)) => match number.as_f64().filter(|n| n.is_finite()) {
                 None => Some("a number is expected".to_owned()),
-                Some(n) => outside(n, *min, *max),
+                Some(n) => out_of_range(n, *min, *max),
             },
             (Self::Boolean, Value::Bool(_)) => None,
             (Self::Text { choices }, Value::String(text)) => {
@@ -100,7 +100,7 @@ impl SettingKind {
         }
     }
 
-    fn empty(&self) -> Value {
+    fn default_value(&self) -> Value {
         match self {
             Self::Integer { .. } | Self::Number { .. } => Value::Number(Number::from(0)),
             Self::Boolean => Value::Bool(false),
@@ -111,11 +111,11 @@ impl SettingKind {
 }
 
 fn too_long(text: &str) -> Option<String> {
-    let fits = text.len() <= MAX_TEXT && !text.contains('\0');
-    (!fits).then(|| format!("a text of at most {MAX_TEXT} bytes is expected"))
+    let fits = text.len() <= MAX_TEXT_BYTES && !text.contains('\0');
+    (!fits).then(|| format!("a text of at most {MAX_TEXT_BYTES} bytes is expected"))
 }
 
-fn outside<N: PartialOrd + std::fmt::Display>(n: N, min: Option<N>, max: Option<N>) -> Option<String> {
+fn out_of_range<N: PartialOrd + std::fmt::Display>(n: N, min: Option<N>, max: Option<N>) -> Option<String> {
     match (min, max) {
         (Some(min), _) if n < min => Some(format!("at least {min} is expected")),
         (_, Some(max)) if n > max => Some(format!("at most {max} is expected")),
@@ -156,9 +156,10 @@ impl RawSetting {
     pub(super) fn check(self) -> Result<PluginSettingSpec, SettingFault> {
         let (min, max) = (self.min.as_ref(), self.max.as_ref());
         let kind = match self.kind {
-            RawSettingKind::Integer => {
-                SettingKind::Integer { min: min.map(whole).transpose()?, max: max.map(whole).transpose()? }
-            }
+            RawSettingKind::Integer => SettingKind::Integer {
+                min: min.map(integer_bound).transpose()?,
+                max: max.map(integer_bound).transpose()?,
+            },
             RawSettingKind::Number => {
                 SettingKind::Number { min: min.map(|n| *n.get_ref()), max: max.map(|n| *n.get_ref()) }
             }
@@ -171,11 +172,11 @@ impl RawSetting {
             return Err((Some(bound.span()), "only numbers have \"min\" and \"max\"".to_owned()));
         }
         let default = match self.default {
-            None => kind.empty(),
+            None => kind.default_value(),
             Some(default) => {
                 let span = default.span();
                 let value = json(default.into_inner()).ok_or((Some(span.clone()), "not a value".to_owned()))?;
-                match kind.expected(&value) {
+                match kind.mismatch(&value) {
                     None => value,
                     Some(expected) => return Err((Some(span), format!("\"default\": {expected}"))),
                 }
@@ -185,7 +186,7 @@ impl RawSetting {
     }
 }
 
-fn whole(bound: &Spanned<f64>) -> Result<i64, SettingFault> {
+fn integer_bound(bound: &Spanned<f64>) -> Result<i64, SettingFault> {
     format!("{}", bound.get_ref()).parse().map_err(|_| (Some(bound.span()), "a whole number is expected".to_owned()))
 }
 

@@ -104,7 +104,7 @@ pub(super) struct FolderFingerprint(Result<Vec<(String, u64, Option<SystemTime>)
 
 impl FolderFingerprint {
     /// The marks of a plugin's folder.
-    pub(super) fn of(folder: &Path) -> Self {
+    pub(super) fn of_folder(folder: &Path) -> Self {
         let mut marks = Vec::new();
         let walked = PluginFileWalk::default().folder(folder, "", MAX_DEPTH, &mut |path, _, about| {
             marks.push((path, about.len(), about.modified().ok()));
@@ -129,7 +129,7 @@ type FileVisitor<'v> = dyn FnMut(String, &Path, &std::fs::Metadata) -> io::Resul
 
 impl PluginFileWalk {
     fn folder(&mut self, folder: &Path, prefix: &str, depth: usize, visit: &mut FileVisitor<'_>) -> io::Result<()> {
-        let depth = depth.checked_sub(1).ok_or_else(|| too_much("folders nested too deep"))?;
+        let depth = depth.checked_sub(1).ok_or_else(|| too_large_error("folders nested too deep"))?;
         for entry in std::fs::read_dir(folder)? {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -151,7 +151,7 @@ impl PluginFileWalk {
                 self.bytes += about.len();
                 self.files += 1;
                 if self.bytes > MAX_BYTES || self.files > MAX_FILES {
-                    return Err(too_much("more than 8 MiB or 500 files"));
+                    return Err(too_large_error("more than 8 MiB or 500 files"));
                 }
                 visit(path, &entry.path(), &about)?;
             }
@@ -161,18 +161,18 @@ impl PluginFileWalk {
 }
 
 /// Whether a plugin may have so many files of such sizes.
-pub(super) fn may_hold(source: &PluginSource) -> io::Result<()> {
+pub(super) fn check_size(source: &PluginSource) -> io::Result<()> {
     let bytes: u64 = source.files.values().map(|file| u64::try_from(file.len()).unwrap_or(u64::MAX)).sum();
     let is_too_much = bytes > MAX_BYTES || source.files.len() > MAX_FILES;
-    if is_too_much { Err(too_much("more than 8 MiB or 500 files")) } else { Ok(()) }
+    if is_too_much { Err(too_large_error("more than 8 MiB or 500 files")) } else { Ok(()) }
 }
 
-fn too_much(what: &str) -> io::Error {
+fn too_large_error(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("the plugin's folder holds {what}"))
 }
 
 /// Whether a path names a file inside a plugin's own folder: no `..`, no absolute path, no drive, no empty part.
-pub(super) fn is_inside(path: &str) -> bool {
+pub(super) fn is_relative_path(path: &str) -> bool {
     let plain = |part: &str| !part.is_empty() && part != "." && part != "..";
     path.len() <= 200 && path.split('/').all(plain) && !path.contains(['\\', ':', '\0'])
 }
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_read_without_links_and_hidden_files() {
+    fn plugin_source_folder_skips_links_and_hidden_files() {
         let temp = tempfile::tempdir().unwrap();
         let folder = temp.path().join("mine");
         std::fs::create_dir_all(folder.join("lib")).unwrap();
@@ -205,12 +205,12 @@ mod tests {
     }
 
     #[test]
-    fn only_paths_inside_are_inside() {
+    fn plugin_source_path_outside_is_refused() {
         for good in ["main.rhai", "lib/a.rhai", "语/a.rhai"] {
-            assert!(is_inside(good), "{good}");
+            assert!(is_relative_path(good), "{good}");
         }
         for bad in ["", "../a", "a/../b", "/etc/passwd", "a//b", "./a", "C:\\x", "a\\b", "a/"] {
-            assert!(!is_inside(bad), "{bad}");
+            assert!(!is_relative_path(bad), "{bad}");
         }
     }
 }

@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::convert::{self, ByteBudget};
 use super::ctx;
 use super::error::ScriptErrorKind;
-use super::fault::{HostFault, RhaiThrow, throw};
+use super::host_fault::{HostFault, RhaiThrow, throw};
 use super::interpolate::FUNCTION;
 use super::limits::ScriptLimits;
 
@@ -30,7 +30,7 @@ pub(super) fn modules() -> [Shared<Module>; 3] {
 
 fn bounded() -> Module {
     let mut module = Module::new();
-    waiting(&mut module);
+    disable_sleep(&mut module);
     texts(&mut module);
     containers(&mut module);
     json(&mut module);
@@ -44,7 +44,7 @@ macro_rules! put {
     };
 }
 
-fn waiting(module: &mut Module) {
+fn disable_sleep(module: &mut Module) {
     let cannot_wait = || throw(ScriptErrorKind::Runtime, "sleep: a script cannot wait");
     put!(module, "sleep", move |_: i64| -> Result<(), RhaiThrow> { Err(cannot_wait()) });
     put!(module, "sleep", move |_: f64| -> Result<(), RhaiThrow> { Err(cannot_wait()) });
@@ -89,7 +89,7 @@ fn pad(ctx: &NativeCallContext<'_>, text: &mut ImmutableString, length: i64, wit
     let mut out = text.to_string();
     out.push_str(&with.repeat(lack / each));
     out.extend(with.chars().take(lack % each));
-    keep(text, out, most)
+    store_bounded(text, out, most)
 }
 
 fn replace(ctx: &NativeCallContext<'_>, text: &mut ImmutableString, find: &str, with: &str) -> Result<(), RhaiThrow> {
@@ -99,10 +99,10 @@ fn replace(ctx: &NativeCallContext<'_>, text: &mut ImmutableString, find: &str, 
         return Err(too_large("Length of string"));
     }
     let out = text.replace(find, with);
-    keep(text, out, most)
+    store_bounded(text, out, most)
 }
 
-fn keep(text: &mut ImmutableString, out: String, most: usize) -> Result<(), RhaiThrow> {
+fn store_bounded(text: &mut ImmutableString, out: String, most: usize) -> Result<(), RhaiThrow> {
     if out.len() > most {
         return Err(too_large("Length of string"));
     }
@@ -116,26 +116,26 @@ fn too_large(what: &str) -> RhaiThrow {
 
 fn containers(module: &mut Module) {
     for name in ["print", "to_string", "debug", "to_debug"] {
-        put!(module, name, |ctx: NativeCallContext, map: &mut Map| printed(&ctx, &map.clone().into()));
-        put!(module, name, |ctx: NativeCallContext, list: &mut Array| printed(&ctx, &list.clone().into()));
+        put!(module, name, |ctx: NativeCallContext, map: &mut Map| print_value(&ctx, &map.clone().into()));
+        put!(module, name, |ctx: NativeCallContext, list: &mut Array| print_value(&ctx, &list.clone().into()));
     }
-    put!(module, FUNCTION, |ctx: NativeCallContext, value: Dynamic| printed(&ctx, &value));
+    put!(module, FUNCTION, |ctx: NativeCallContext, value: Dynamic| print_value(&ctx, &value));
     for name in ["+", "+=", "append"] {
         put!(module, name, |ctx: NativeCallContext, text: &mut ImmutableString, map: Map| {
-            appended(&ctx, name, text, &map.into())
+            append_value(&ctx, name, text, &map.into())
         });
         put!(module, name, |ctx: NativeCallContext, text: &mut ImmutableString, list: Array| {
-            appended(&ctx, name, text, &list.into())
+            append_value(&ctx, name, text, &list.into())
         });
     }
-    put!(module, "+", |ctx: NativeCallContext, map: Map, text: &str| prepended(&ctx, &map.into(), text));
-    put!(module, "+", |ctx: NativeCallContext, list: Array, text: &str| prepended(&ctx, &list.into(), text));
+    put!(module, "+", |ctx: NativeCallContext, map: Map, text: &str| prepend_value(&ctx, &map.into(), text));
+    put!(module, "+", |ctx: NativeCallContext, list: Array, text: &str| prepend_value(&ctx, &list.into(), text));
     put!(module, "==", |ctx: NativeCallContext, a: &mut Map, b: Map| equal_maps(&ctx, a, &b));
     put!(module, "!=", |ctx: NativeCallContext, a: &mut Map, b: Map| equal_maps(&ctx, a, &b).map(|equal| !equal));
 }
 
 /// A value as text. Never through the engine's own printing of containers, which has no bound.
-fn printed(ctx: &NativeCallContext<'_>, value: &Dynamic) -> Result<ImmutableString, RhaiThrow> {
+fn print_value(ctx: &NativeCallContext<'_>, value: &Dynamic) -> Result<ImmutableString, RhaiThrow> {
     let most = ctx.engine().max_string_size();
     if let Ok(text) = value.as_immutable_string_ref() {
         return Ok(text.clone());
@@ -151,13 +151,13 @@ fn printed(ctx: &NativeCallContext<'_>, value: &Dynamic) -> Result<ImmutableStri
 }
 
 /// `text + value`, and `text += value`, which changes the text.
-fn appended(
+fn append_value(
     ctx: &NativeCallContext<'_>,
     name: &str,
     text: &mut ImmutableString,
     value: &Dynamic,
 ) -> Result<Dynamic, RhaiThrow> {
-    let sum: ImmutableString = format!("{text}{}", printed(ctx, value)?).into();
+    let sum: ImmutableString = format!("{text}{}", print_value(ctx, value)?).into();
     if name == "+" {
         return Ok(sum.into());
     }
@@ -165,8 +165,8 @@ fn appended(
     Ok(Dynamic::UNIT)
 }
 
-fn prepended(ctx: &NativeCallContext<'_>, value: &Dynamic, text: &str) -> Result<ImmutableString, RhaiThrow> {
-    Ok(format!("{}{text}", printed(ctx, value)?).into())
+fn prepend_value(ctx: &NativeCallContext<'_>, value: &Dynamic, text: &str) -> Result<ImmutableString, RhaiThrow> {
+    Ok(format!("{}{text}", print_value(ctx, value)?).into())
 }
 
 /// Maps are compared only while they are within the size that maps may have.
@@ -182,14 +182,14 @@ fn equal_entries(a: &Map, b: &Map, budget: &mut usize, depth: usize) -> Option<b
         return Some(false);
     }
     for ((key, x), (other, y)) in a.iter().zip(b) {
-        if key != other || !equal(x, y, budget, depth)? {
+        if key != other || !equal_values(x, y, budget, depth)? {
             return Some(false);
         }
     }
     Some(true)
 }
 
-fn equal(x: &Dynamic, y: &Dynamic, budget: &mut usize, depth: usize) -> Option<bool> {
+fn equal_values(x: &Dynamic, y: &Dynamic, budget: &mut usize, depth: usize) -> Option<bool> {
     *budget = budget.checked_sub(1)?;
     let depth = depth.checked_sub(1)?;
     if let (Ok(x), Ok(y)) = (x.as_map_ref(), y.as_map_ref()) {
@@ -200,7 +200,7 @@ fn equal(x: &Dynamic, y: &Dynamic, budget: &mut usize, depth: usize) -> Option<b
             return Some(false);
         }
         for (x, y) in x.iter().zip(y.iter()) {
-            if !equal(x, y, budget, depth)? {
+            if !equal_values(x, y, budget, depth)? {
                 return Some(false);
             }
         }
@@ -229,12 +229,12 @@ fn equal_plain(x: &Dynamic, y: &Dynamic) -> bool {
 /// A text of values as the engine would print them, never longer than it may be.
 struct BoundedPrinter {
     text: String,
-    most: usize,
+    max: usize,
 }
 
 impl BoundedPrinter {
     fn write(most: usize, fill: impl FnOnce(&mut Self) -> std::fmt::Result) -> Result<ImmutableString, RhaiThrow> {
-        let mut out = Self { text: String::new(), most };
+        let mut out = Self { text: String::new(), max: most };
         fill(&mut out).map(|()| out.text.into()).map_err(|_| too_large("Length of string"))
     }
 
@@ -278,7 +278,7 @@ impl BoundedPrinter {
 
 impl Write for BoundedPrinter {
     fn write_str(&mut self, piece: &str) -> std::fmt::Result {
-        if self.text.len() + piece.len() > self.most {
+        if self.text.len() + piece.len() > self.max {
             return Err(std::fmt::Error);
         }
         self.text.push_str(piece);

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_what_was_meant() {
+    fn did_you_mean_misspelled_name_returns_nearest() {
         let known = ["find_all", "find", "roll", "append", "clamp"];
         let check = |name: &str, near: Option<&str>| assert_eq!(nearest(name, known), near, "{name}");
         check("findall", Some("find_all"));

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 /// The most characters of a summary.
-pub const LONGEST: usize = 8_000;
+pub const MAX_CHARS: usize = 8_000;
 
 /// One summary that a plugin proposes.
 #[derive(Debug, Clone, PartialEq, Eq)]

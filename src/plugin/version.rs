@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requirements_allow_what_they_say() {
+    fn version_requirement_allows_matching_versions() {
         let check = |requirement: &str, version: &str, allowed: bool| {
             let requirement: Requirement = requirement.parse().unwrap();
             assert_eq!(requirement.allows(&version.parse().unwrap()), allowed, "{requirement} {version}");

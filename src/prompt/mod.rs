@@ -3,9 +3,9 @@
 //!
 //! - [`preset`] makes the messages of a request: the texts of character, persona, world and lore in their order, as much of the
 //!   history as fits, and why the rest does not go. [`TokenMeasure`] says how large texts are.
-//! - [`summary`] asks for something that is no part of the story.
+//! - [`summary_messages`] asks for something that is no part of the story.
 //! - [`lore`] says which entries of the lorebooks a story calls up, and why.
-//! - [`pattern`] is regular expressions as SillyTavern's files write them, bounded in steps; [`scripts`] change texts
+//! - [`js_regex`] is regular expressions as SillyTavern's files write them, bounded in steps; [`scripts`] change texts
 //!   with them, as cards and people wish.
 //! - [`macros`] fills texts in: names, variables, dates, dice; [`refill`] does so with lines of the history, and again when a
 //!   trace is read. [`recall`] chooses what of long ago is told again, [`summaries`] what is told of it summed up. [`tags`]
@@ -15,28 +15,28 @@
 //! stands between messages in `preset/inject.rs`. The trace keeps what was sent, so a prompt can be rebuilt only as long as
 //! [`preset::woven`] gives the same messages for the same pieces and history; [`weave`] does that for older traces.
 
-mod count;
-mod instruct;
+pub mod js_regex;
+mod legacy_trace;
 pub mod lore;
 pub mod macros;
-pub mod pattern;
 pub mod preset;
 pub mod recall;
 pub mod refill;
 pub mod scripts;
 pub mod status;
 pub mod summaries;
+mod summary_request;
 pub mod tags;
-pub mod values;
-mod weave;
+mod token_count;
+pub mod values_request;
 
 use serde_json::Value;
 
 use crate::tree::Role;
 
-pub use count::{ESTIMATE, TokenCounter, TokenMeasure, estimate, tokens};
-pub use instruct::summary;
-pub use weave::{TraceBlock, TraceSlot, weave};
+pub use legacy_trace::{TraceBlock, TraceSlot, rebuild_messages};
+pub use summary_request::summary_messages;
+pub use token_count::{ESTIMATE, TokenCounter, TokenMeasure, estimate_text, tokens};
 
 /// Why a text is not sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +92,7 @@ pub struct OutgoingMessage {
 }
 
 /// Where a text between the messages stands that does not say: with so many behind it, said by the system.
-pub const DEPTH: (usize, Role) = (4, Role::System);
+pub const DEFAULT_DEPTH: (usize, Role) = (4, Role::System);
 
 /// Who plays: names and texts of the cards, macros not yet filled in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -119,8 +119,8 @@ pub struct PromptCast {
     pub greetings: Vec<String>,
     /// What the card wants to stand between the last messages.
     pub depth_prompt: String,
-    /// How many messages stand behind that, and who says it; `None` = as [`DEPTH`] has it.
-    pub depth_place: Option<(usize, Role)>,
+    /// How many messages stand behind that, and who says it; `None` = as [`DEFAULT_DEPTH`] has it.
+    pub depth_prompt_position: Option<(usize, Role)>,
     /// What the card's author says to its readers.
     pub creator_notes: String,
     /// The version of the card.
@@ -128,7 +128,7 @@ pub struct PromptCast {
     /// The regex scripts that the card brings along.
     pub scripts: Vec<Value>,
     /// What the card adds to the author's note; `None` = nothing.
-    pub note: Option<CardAuthorsNote>,
+    pub author_note: Option<CardAuthorsNote>,
 }
 
 /// What a card has to say where the author's note stands.
@@ -165,7 +165,7 @@ impl CardAuthorsNote {
 
 impl PromptCast {
     /// What macros know of who plays, and nothing else yet.
-    pub fn facts(&self) -> macros::MacroContext {
+    pub fn macro_context(&self) -> macros::MacroContext {
         macros::MacroContext {
             user: self.user.clone(),
             character: self.character.clone(),
@@ -182,7 +182,7 @@ impl PromptCast {
                 creator_notes: self.creator_notes.clone(),
                 version: self.version.clone(),
             },
-            main: preset::MAIN.to_owned(),
+            main: preset::DEFAULT_MAIN.to_owned(),
             ..macros::MacroContext::default()
         }
     }

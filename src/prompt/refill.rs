@@ -58,7 +58,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn names_are_filled_in() {
+    fn refill_names_are_filled_in() {
         let names = HistoryNames { user: "Ann".into(), character: "林".into() };
         assert_eq!(names.fill("{{char}}: hello, <USER>."), "林: hello, Ann.");
         assert_eq!(names.fill("plain"), "plain");
@@ -66,7 +66,7 @@ mod tests {
 
     /// What an older trace kept is put into the line with names, and into no other line.
     #[test]
-    fn a_difference_leads_back() {
+    fn refill_line_patch_restores_line() {
         let kept = LinePatch::from_json(&json!([4, 1, "灯 7"])).unwrap();
         assert_eq!(kept.onto("Ann rolls."), Some("Ann 灯 7.".to_owned()));
         assert_eq!(kept.onto("x"), None);

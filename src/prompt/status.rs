@@ -11,13 +11,13 @@ pub fn block(world: &World, rules: &SchemaSet) -> String {
     let mut lines = Vec::new();
     for (root, schema) in rules.roots() {
         let Some(state) = world.get(root) else { continue };
-        let concealed: HashSet<Pointer> = schema.concealed(state).into_iter().collect();
+        let concealed: HashSet<Pointer> = schema.hidden_paths(state).into_iter().collect();
         for (path, leaf) in schema.leaves() {
             let is_concealed = (0..=path.keys().len())
                 .any(|depth| path.keys().get(..depth).is_some_and(|above| concealed.contains(above)));
             let full = Pointer::from_keys(root.keys().iter().chain(path.keys()).cloned());
             if let (false, Some(value)) = (is_concealed, world.get(&full)) {
-                lines.push(line(&full.keys().join("/"), &shown(value, &path, &concealed), leaf));
+                lines.push(line(&full.keys().join("/"), &without_concealed(value, &path, &concealed), leaf));
             }
         }
     }
@@ -25,7 +25,7 @@ pub fn block(world: &World, rules: &SchemaSet) -> String {
 }
 
 /// The value without what is concealed inside.
-fn shown(value: &Value, path: &Pointer, concealed: &HashSet<Pointer>) -> Value {
+fn without_concealed(value: &Value, path: &Pointer, concealed: &HashSet<Pointer>) -> Value {
     if concealed.is_empty() {
         return value.clone();
     }
@@ -34,14 +34,14 @@ fn shown(value: &Value, path: &Pointer, concealed: &HashSet<Pointer>) -> Value {
         Value::Object(map) => {
             let one = |(key, inner): (&String, &Value)| {
                 let place = path.child(key);
-                keeps(&place).then(|| (key.clone(), shown(inner, &place, concealed)))
+                keeps(&place).then(|| (key.clone(), without_concealed(inner, &place, concealed)))
             };
             Value::Object(map.iter().filter_map(one).collect())
         }
         Value::Array(list) => {
             let one = |(position, inner): (usize, &Value)| {
                 let place = path.child(position.to_string());
-                keeps(&place).then(|| shown(inner, &place, concealed))
+                keeps(&place).then(|| without_concealed(inner, &place, concealed))
             };
             Value::Array(list.iter().enumerate().filter_map(one).collect())
         }
@@ -54,17 +54,17 @@ fn line(path: &str, value: &Value, leaf: &SchemaNode) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let about = about(leaf);
+    let about = value_hint(leaf);
     if about.is_empty() { format!("- {path}: {text}") } else { format!("- {path}: {text} ({about})") }
 }
 
 /// What a value is: in a map of like things, or a list of them, also what their parts are.
-fn about(leaf: &SchemaNode) -> String {
+fn value_hint(leaf: &SchemaNode) -> String {
     let own = leaf.description().or(leaf.title()).map(str::to_owned);
     let part = |(key, node): (&str, &SchemaNode)| {
         node.description().filter(|_| node.is_visible()).map(|about| format!("{key}: {about}"))
     };
-    let parts = leaf.like().or(leaf.items()).into_iter().flat_map(SchemaNode::properties).filter_map(part);
+    let parts = leaf.additional_schema().or(leaf.items()).into_iter().flat_map(SchemaNode::properties).filter_map(part);
     own.into_iter().chain(parts).collect::<Vec<_>>().join("; ")
 }
 
@@ -79,7 +79,7 @@ mod tests {
 
     /// The model is told what each value is, and nothing that is hidden.
     #[test]
-    fn each_value_is_told_with_what_it_is() {
+    fn status_block_lists_each_value_with_hint() {
         let schema = Schema::parse(json!({"properties": {
             "hp": {"type": "integer", "description": "hit points"},
             "secret": {"x-visible": "hp < 5"},

@@ -7,11 +7,11 @@ use super::OutgoingMessage;
 use crate::tree::Role;
 
 /// What stands above what is told.
-const HEAD: &str = "What happened before the messages that follow, summed up, the oldest first:";
+const HEADING: &str = "What happened before the messages that follow, summed up, the oldest first:";
 /// No chapter is made of chapters of this level.
-const HIGHEST: i16 = 5;
+const MAX_LEVEL: i16 = 5;
 /// So many of the newest summaries are in no chapter: they are told whole.
-const WHOLE: usize = 2;
+const RECENT_KEPT: usize = 2;
 
 /// A summary on a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,15 +40,15 @@ pub struct SummaryGap {
 /// Which summaries a prompt tells whose history begins at a place, oldest first: all that are over by then, whole; where there
 /// is not so much room, the oldest as chapters; and where that is too much, the oldest not at all.
 pub fn told(spans: &[SummarySpan], begin: usize, room: usize) -> Vec<usize> {
-    let over: Vec<usize> = sorted(spans, |span| span.last < begin);
-    let mut chosen = apart(spans, &over, 1);
+    let over: Vec<usize> = sort_matching(spans, |span| span.last < begin);
+    let mut chosen = non_overlapping(spans, &over, 1);
     let tokens =
         |chosen: &[usize]| chosen.iter().filter_map(|at| spans.get(*at)).map(|span| span.tokens).sum::<usize>();
     // A chapter of chapters is told when no lower one makes it shorter.
     let mut chapters = over.clone();
     chapters.sort_by_key(|at| spans.get(*at).map(|span| span.level));
     while tokens(&chosen) > room {
-        match chapters.iter().find_map(|at| with_chapter(spans, &chosen, *at)) {
+        match chapters.iter().find_map(|at| replace_with_chapter(spans, &chosen, *at)) {
             Some(shorter) => chosen = shorter,
             None if chosen.is_empty() => break,
             // One that has no room even alone must not take the others along; else the oldest goes.
@@ -62,7 +62,7 @@ pub fn told(spans: &[SummarySpan], begin: usize, room: usize) -> Vec<usize> {
 }
 
 /// Whether some tell of at least half of the messages that others tell of.
-pub fn is_enough(spans: &[SummarySpan], some: &[usize], others: &[usize]) -> bool {
+pub fn covers_half(spans: &[SummarySpan], some: &[usize], others: &[usize]) -> bool {
     let messages = |chosen: &[usize]| {
         let spans = chosen.iter().filter_map(|at| spans.get(*at));
         spans.map(|span| span.last.saturating_sub(span.first) + 1).sum::<usize>()
@@ -71,7 +71,7 @@ pub fn is_enough(spans: &[SummarySpan], some: &[usize], others: &[usize]) -> boo
 }
 
 /// Those that are wanted, by where they begin, the lower and longer ones first.
-fn sorted(spans: &[SummarySpan], wanted: impl Fn(&SummarySpan) -> bool) -> Vec<usize> {
+fn sort_matching(spans: &[SummarySpan], wanted: impl Fn(&SummarySpan) -> bool) -> Vec<usize> {
     let mut all: Vec<(usize, i16, std::cmp::Reverse<usize>, usize)> = spans
         .iter()
         .enumerate()
@@ -83,7 +83,7 @@ fn sorted(spans: &[SummarySpan], wanted: impl Fn(&SummarySpan) -> bool) -> Vec<u
 }
 
 /// Those of a level, as far as each begins behind the one before it.
-fn apart(spans: &[SummarySpan], sorted: &[usize], level: i16) -> Vec<usize> {
+fn non_overlapping(spans: &[SummarySpan], sorted: &[usize], level: i16) -> Vec<usize> {
     let mut end = 0;
     let mut chosen = Vec::new();
     for at in sorted {
@@ -95,9 +95,10 @@ fn apart(spans: &[SummarySpan], sorted: &[usize], level: i16) -> Vec<usize> {
 }
 
 /// What is chosen with a chapter in place of what it was made of, if that is shorter.
-fn with_chapter(spans: &[SummarySpan], chosen: &[usize], at: usize) -> Option<Vec<usize>> {
+fn replace_with_chapter(spans: &[SummarySpan], chosen: &[usize], at: usize) -> Option<Vec<usize>> {
     let chapter = spans.get(at).filter(|span| span.level > 1)?;
-    let is_in = |one: &usize| spans.get(*one).is_some_and(|span| lies_in(span, chapter) && span.level < chapter.level);
+    let is_in =
+        |one: &usize| spans.get(*one).is_some_and(|span| is_within(span, chapter) && span.level < chapter.level);
     let inside: Vec<usize> = chosen.iter().copied().filter(is_in).collect();
     let ends = (inside.first().and_then(|at| spans.get(*at))?.first, inside.last().and_then(|at| spans.get(*at))?.last);
     let saved: usize = inside.iter().filter_map(|at| spans.get(*at)).map(|span| span.tokens).sum();
@@ -110,7 +111,7 @@ fn with_chapter(spans: &[SummarySpan], chosen: &[usize], at: usize) -> Option<Ve
     Some(shorter)
 }
 
-const fn lies_in(span: &SummarySpan, chapter: &SummarySpan) -> bool {
+const fn is_within(span: &SummarySpan, chapter: &SummarySpan) -> bool {
     span.first >= chapter.first && span.last <= chapter.last
 }
 
@@ -118,7 +119,7 @@ const fn lies_in(span: &SummarySpan, chapter: &SummarySpan) -> bool {
 pub fn gaps(spans: &[SummarySpan], end: usize) -> Vec<SummaryGap> {
     let mut gaps = Vec::new();
     let mut next = 0;
-    for at in sorted(spans, |span| span.level == 1) {
+    for at in sort_matching(spans, |span| span.level == 1) {
         let Some(span) = spans.get(at) else { continue };
         if span.first > next && next < end {
             gaps.push(SummaryGap { first: next, end: span.first, is_closed: true });
@@ -133,14 +134,14 @@ pub fn gaps(spans: &[SummarySpan], end: usize) -> Vec<SummaryGap> {
 
 /// The summaries that are to become a chapter now, so many of them, oldest first: they follow each other, are in no chapter, and
 /// are not among the newest.
-pub fn chapter(spans: &[SummarySpan], size: usize) -> Option<Vec<usize>> {
-    let all = sorted(spans, |_| true);
-    (1..HIGHEST).find_map(|level| {
+pub fn next_chapter(spans: &[SummarySpan], size: usize) -> Option<Vec<usize>> {
+    let all = sort_matching(spans, |_| true);
+    (1..MAX_LEVEL).find_map(|level| {
         let is_told_of =
-            |span: &SummarySpan| spans.iter().any(|other| other.level == level + 1 && lies_in(span, other));
-        let mut free = apart(spans, &all, level);
+            |span: &SummarySpan| spans.iter().any(|other| other.level == level + 1 && is_within(span, other));
+        let mut free = non_overlapping(spans, &all, level);
         free.retain(|at| spans.get(*at).is_some_and(|span| !is_told_of(span)));
-        free.truncate(free.len().saturating_sub(WHOLE));
+        free.truncate(free.len().saturating_sub(RECENT_KEPT));
         let follow = |run: &&[usize]| {
             run.windows(2).all(|pair| match pair {
                 [one, other] => spans.get(*one).map(|one| one.last + 1) == spans.get(*other).map(|other| other.first),
@@ -154,23 +155,23 @@ pub fn chapter(spans: &[SummarySpan], size: usize) -> Option<Vec<usize>> {
 /// The block of a prompt that tells summaries; empty where there is nothing to tell.
 pub fn block<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     let told: Vec<&str> = texts.into_iter().map(str::trim).filter(|text| !text.is_empty()).collect();
-    if told.is_empty() { String::new() } else { format!("{HEAD}\n{}", told.join("\n")) }
+    if told.is_empty() { String::new() } else { format!("{HEADING}\n{}", told.join("\n")) }
 }
 
 /// What the block takes beside its texts, for who measures it.
 pub const fn head() -> &'static str {
-    HEAD
+    HEADING
 }
 
-const CHAPTER: &str = "You sum up a part of a story, of which you are given summaries in their order, for whoever goes on telling \
+const CHAPTER_INSTRUCTION: &str = "You sum up a part of a story, of which you are given summaries in their order, for whoever goes on telling \
                        it. Keep what later events may depend on: who did, said, promised, learnt, gained and lost what, where \
                        they are and how they stand to each other. Leave out what has been settled since. Write plain prose \
                        in the past tense, in the language of the text, a third of its length or less, and nothing besides.";
 
 /// Asks for a chapter. What is asked for is a user's text, so that every server takes it.
-pub fn ask_for_chapter(texts: &[String]) -> Vec<OutgoingMessage> {
+pub fn chapter_messages(texts: &[String]) -> Vec<OutgoingMessage> {
     let sent = |role: Role, text: String| OutgoingMessage { role, name: None, text };
-    vec![sent(Role::System, CHAPTER.to_owned()), sent(Role::User, texts.join("\n\n"))]
+    vec![sent(Role::System, CHAPTER_INSTRUCTION.to_owned()), sent(Role::User, texts.join("\n\n"))]
 }
 
 #[cfg(test)]
@@ -183,7 +184,7 @@ mod tests {
 
     /// Section 4, rank 11: the newest whole, the older ones as chapters, and only what is out of the history.
     #[test]
-    fn the_newest_are_told_whole_and_the_oldest_as_chapters() {
+    fn summaries_select_prefers_recent_whole_and_old_chapters() {
         let spans = [
             span(1, 0, 3, 10),
             span(1, 4, 7, 10),
@@ -211,32 +212,32 @@ mod tests {
     }
 
     #[test]
-    fn half_of_what_could_be_told_is_enough() {
+    fn summaries_covering_half_of_messages_is_enough() {
         let spans = [span(1, 0, 3, 5), span(1, 4, 7, 5), span(2, 0, 7, 3)];
         for (some, others, expected) in
             [(vec![0], vec![0, 1], true), (vec![0], vec![2], true), (vec![], vec![0], false), (vec![], vec![], true)]
         {
-            assert_eq!(is_enough(&spans, &some, &others), expected, "{some:?} {others:?}");
+            assert_eq!(covers_half(&spans, &some, &others), expected, "{some:?} {others:?}");
         }
-        assert!(!is_enough(&[span(1, 0, 1, 9), span(2, 0, 17, 9)], &[0], &[1]));
+        assert!(!covers_half(&[span(1, 0, 1, 9), span(2, 0, 17, 9)], &[0], &[1]));
     }
 
     /// What is too long for the room alone keeps no other from being told.
     #[test]
-    fn one_that_is_too_long_goes_alone() {
+    fn summaries_oversized_summary_alone_is_dropped() {
         let spans = [span(1, 0, 3, 10), span(1, 4, 7, 10), span(1, 8, 11, 90)];
         assert_eq!(told(&spans, 16, 25), [0, 1]);
         assert_eq!(told(&spans, 16, 15), [1]);
     }
 
     #[test]
-    fn of_two_that_overlap_one_is_told() {
+    fn summaries_overlapping_spans_one_is_selected() {
         let spans = [span(1, 0, 3, 5), span(1, 2, 6, 5), span(1, 4, 8, 5), span(1, 0, 2, 5)];
         assert_eq!(told(&spans, 20, 100), [0, 2]);
     }
 
     #[test]
-    fn what_no_summary_has_is_a_gap() {
+    fn summaries_uncovered_messages_are_gaps() {
         let gap = |first, end, is_closed| SummaryGap { first, end, is_closed };
         assert_eq!(gaps(&[], 5), [gap(0, 5, false)]);
         assert_eq!(gaps(&[], 0), []);
@@ -247,25 +248,25 @@ mod tests {
     }
 
     #[test]
-    fn enough_that_follow_each_other_become_a_chapter() {
+    fn summaries_enough_neighbours_form_chapter() {
         let pieces = |n: usize| (0..n).map(|at| span(1, at * 4, at * 4 + 3, 10)).collect::<Vec<_>>();
-        assert_eq!(chapter(&pieces(4), 3), None, "the newest stay whole");
-        assert_eq!(chapter(&pieces(5), 3), Some(vec![0, 1, 2]));
+        assert_eq!(next_chapter(&pieces(4), 3), None, "the newest stay whole");
+        assert_eq!(next_chapter(&pieces(5), 3), Some(vec![0, 1, 2]));
         let mut spans = pieces(7);
         spans.push(span(2, 0, 11, 10));
-        assert_eq!(chapter(&spans, 3), None);
+        assert_eq!(next_chapter(&spans, 3), None);
         spans.push(span(1, 28, 31, 10));
-        assert_eq!(chapter(&spans, 3), Some(vec![3, 4, 5]));
+        assert_eq!(next_chapter(&spans, 3), Some(vec![3, 4, 5]));
         spans.remove(4);
-        assert_eq!(chapter(&spans, 3), None, "what lies between is missing");
+        assert_eq!(next_chapter(&spans, 3), None, "what lies between is missing");
         let chapters: Vec<SummarySpan> = (0..5).map(|at| span(2, at * 4, at * 4 + 3, 10)).collect();
-        assert_eq!(chapter(&chapters, 3), Some(vec![0, 1, 2]));
+        assert_eq!(next_chapter(&chapters, 3), Some(vec![0, 1, 2]));
     }
 
     #[test]
-    fn an_empty_text_is_told_nowhere() {
+    fn summaries_block_empty_text_is_skipped() {
         assert_eq!(block([" ", ""]), "");
         assert!(block(["One.", "", " Two.\n"]).ends_with("first:\nOne.\nTwo."));
-        assert_eq!(ask_for_chapter(&["a".into(), "b".into()]).last().map(|sent| sent.text.as_str()), Some("a\n\nb"));
+        assert_eq!(chapter_messages(&["a".into(), "b".into()]).last().map(|sent| sent.text.as_str()), Some("a\n\nb"));
     }
 }

@@ -7,13 +7,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// So many replies in a row have to fail. Each of them was tried several times already.
-const PATIENCE: u32 = 3;
+const FAILURE_THRESHOLD: u32 = 3;
 
 /// The first rest; each further one is twice as long. Short, for a server on one's own machine is soon started.
-const FIRST_REST: Duration = Duration::from_secs(5);
+const INITIAL_OPEN_TIME: Duration = Duration::from_secs(5);
 
 /// No rest is longer.
-const LONGEST_REST: Duration = Duration::from_secs(60);
+const MAX_OPEN_TIME: Duration = Duration::from_secs(60);
 
 /// The breaker of one endpoint.
 #[derive(Debug, Default)]
@@ -23,11 +23,11 @@ pub(super) struct CircuitBreaker(Mutex<BreakerState>);
 struct BreakerState {
     /// Failures since the last success.
     failures: u32,
-    rests_until: Option<Instant>,
+    open_until: Option<Instant>,
     /// One request looks whether the server is back.
-    is_looking: bool,
+    is_probing: bool,
     /// What the last failure said.
-    words: String,
+    last_error: String,
 }
 
 impl CircuitBreaker {
@@ -39,48 +39,48 @@ impl CircuitBreaker {
     ///
     /// # Errors
     /// [`ProviderFailure::Resting`].
-    pub(super) fn pass(&self, now: Instant) -> Result<(), ProviderFailure> {
+    pub(super) fn try_acquire(&self, now: Instant) -> Result<(), ProviderFailure> {
         let mut state = self.state();
-        let Some(until) = state.rests_until else { return Ok(()) };
+        let Some(until) = state.open_until else { return Ok(()) };
         let left = until.saturating_duration_since(now);
-        if left.is_zero() && !state.is_looking {
-            state.is_looking = true;
+        if left.is_zero() && !state.is_probing {
+            state.is_probing = true;
             return Ok(());
         }
         let retry_after = left.max(Duration::from_secs(1));
-        Err(ProviderFailure::Resting { failures: state.failures, words: state.words.clone(), retry_after })
+        Err(ProviderFailure::Resting { failures: state.failures, words: state.last_error.clone(), retry_after })
     }
 
     /// A reply has begun.
-    pub(super) fn went_well(&self) {
+    pub(super) fn record_success(&self) {
         *self.state() = BreakerState::default();
     }
 
     /// A request came to nothing.
-    pub(super) fn failed(&self, failure: &ProviderFailure, now: Instant) {
+    pub(super) fn record_failure(&self, failure: &ProviderFailure, now: Instant) {
         let mut state = self.state();
-        if !is_its_fault(failure) {
+        if !is_server_fault(failure) {
             // It answers, so it is there.
             *state = BreakerState::default();
             return;
         }
         state.failures = state.failures.saturating_add(1);
-        state.is_looking = false;
-        state.words = failure.to_string();
-        if let Some(more) = state.failures.checked_sub(PATIENCE) {
-            let rest = FIRST_REST.saturating_mul(2_u32.saturating_pow(more)).min(LONGEST_REST);
-            state.rests_until = now.checked_add(rest);
+        state.is_probing = false;
+        state.last_error = failure.to_string();
+        if let Some(more) = state.failures.checked_sub(FAILURE_THRESHOLD) {
+            let rest = INITIAL_OPEN_TIME.saturating_mul(2_u32.saturating_pow(more)).min(MAX_OPEN_TIME);
+            state.open_until = now.checked_add(rest);
         }
     }
 
     /// A request was given up before it was known what would come of it.
-    pub(super) fn given_up(&self) {
-        self.state().is_looking = false;
+    pub(super) fn abandon_probe(&self) {
+        self.state().is_probing = false;
     }
 }
 
 /// Whether a failure says that the server is out of order, and not that it wants something else.
-fn is_its_fault(failure: &ProviderFailure) -> bool {
+fn is_server_fault(failure: &ProviderFailure) -> bool {
     matches!(
         failure,
         ProviderFailure::Unreachable { .. }
@@ -100,42 +100,42 @@ mod tests {
 
     /// Ranked idea 9: after some failures in a row nobody waits, then one looks, and the rests grow up to a limit.
     #[test]
-    fn it_rests_and_one_looks_again() {
+    fn circuit_breaker_repeated_failures_opens_then_probes_once() {
         let (breaker, start) = (CircuitBreaker::default(), Instant::now());
-        for _ in 0..PATIENCE {
-            assert_eq!(breaker.pass(start), Ok(()));
-            breaker.failed(&down(), start);
+        for _ in 0..FAILURE_THRESHOLD {
+            assert_eq!(breaker.try_acquire(start), Ok(()));
+            breaker.record_failure(&down(), start);
         }
-        let resting = breaker.pass(start).unwrap_err();
-        assert_eq!((resting.code(), resting.retry_after()), ("provider_resting", Some(FIRST_REST)));
+        let resting = breaker.try_acquire(start).unwrap_err();
+        assert_eq!((resting.code(), resting.retry_after()), ("provider_resting", Some(INITIAL_OPEN_TIME)));
         assert!(resting.to_string().contains("nobody"), "{resting}");
 
-        let later = start + FIRST_REST;
-        assert_eq!(breaker.pass(later), Ok(()));
-        assert!(breaker.pass(later).is_err(), "only one looks");
-        breaker.given_up();
-        assert_eq!(breaker.pass(later), Ok(()), "somebody else looks");
-        breaker.failed(&down(), later);
-        assert_eq!(breaker.pass(later).unwrap_err().retry_after(), Some(FIRST_REST * 2));
+        let later = start + INITIAL_OPEN_TIME;
+        assert_eq!(breaker.try_acquire(later), Ok(()));
+        assert!(breaker.try_acquire(later).is_err(), "only one looks");
+        breaker.abandon_probe();
+        assert_eq!(breaker.try_acquire(later), Ok(()), "somebody else looks");
+        breaker.record_failure(&down(), later);
+        assert_eq!(breaker.try_acquire(later).unwrap_err().retry_after(), Some(INITIAL_OPEN_TIME * 2));
         for _ in 0..40 {
-            breaker.failed(&down(), later);
+            breaker.record_failure(&down(), later);
         }
-        assert_eq!(breaker.pass(later).unwrap_err().retry_after(), Some(LONGEST_REST));
+        assert_eq!(breaker.try_acquire(later).unwrap_err().retry_after(), Some(MAX_OPEN_TIME));
 
-        breaker.went_well();
-        assert_eq!(breaker.pass(later), Ok(()));
+        breaker.record_success();
+        assert_eq!(breaker.try_acquire(later), Ok(()));
     }
 
     #[test]
-    fn a_server_that_says_no_is_not_out_of_order() {
+    fn circuit_breaker_client_error_stays_closed() {
         let (breaker, now) = (CircuitBreaker::default(), Instant::now());
-        for _ in 0..PATIENCE - 1 {
-            breaker.failed(&down(), now);
+        for _ in 0..FAILURE_THRESHOLD - 1 {
+            breaker.record_failure(&down(), now);
         }
-        breaker.failed(&ProviderFailure::Refused { status: 404, words: String::new() }, now);
-        for _ in 0..PATIENCE - 1 {
-            breaker.failed(&down(), now);
+        breaker.record_failure(&ProviderFailure::Refused { status: 404, words: String::new() }, now);
+        for _ in 0..FAILURE_THRESHOLD - 1 {
+            breaker.record_failure(&down(), now);
         }
-        assert_eq!(breaker.pass(now), Ok(()));
+        assert_eq!(breaker.try_acquire(now), Ok(()));
     }
 }

@@ -21,7 +21,7 @@ pub fn cost(usage: &Usage, info: &ModelInfo) -> Option<Number> {
 
 /// What the provider's memory saved of that: tokens that it had read before, times the difference to the usual price.
 /// `None` where nothing was saved or a price is not known.
-pub fn saved(usage: &Usage, info: &ModelInfo) -> Option<Number> {
+pub fn cache_savings(usage: &Usage, info: &ModelInfo) -> Option<Number> {
     let cached = usage.cached.filter(|cached| *cached > 0)?;
     let (full, less) = (
         DecimalPrice::read(info.prompt_price?)?.times(cached)?,
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exact_to_the_last_digit() {
+    fn cost_decimal_prices_returns_exact_amount() {
         let cost = |prompt, completion, prices: (f64, f64)| {
             let info = ModelInfo {
                 id: "m".into(),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_kept_has_its_own_price() {
+    fn cost_cached_tokens_uses_cache_price() {
         let info = ModelInfo {
             prompt_price: Some(0.000_003),
             completion_price: Some(0.000_015),
@@ -120,11 +120,11 @@ mod tests {
         let usage = Usage { prompt: 1_000, completion: 10, cached: Some(800), written: Some(100), ..Usage::default() };
         let text = |number: Option<Number>| number.map(|number| number.to_string());
         assert_eq!(text(super::cost(&usage, &info)).as_deref(), Some("0.001065"));
-        assert_eq!(text(saved(&usage, &info)).as_deref(), Some("0.00216"));
+        assert_eq!(text(cache_savings(&usage, &info)).as_deref(), Some("0.00216"));
         let plain = ModelInfo { cached_price: None, written_price: None, ..info };
         assert_eq!(text(super::cost(&usage, &plain)).as_deref(), Some("0.00315"));
-        assert_eq!(saved(&usage, &plain), None);
-        assert_eq!(saved(&Usage { cached: Some(0), ..usage }, &plain), None);
+        assert_eq!(cache_savings(&usage, &plain), None);
+        assert_eq!(cache_savings(&Usage { cached: Some(0), ..usage }, &plain), None);
         let odd = Usage { cached: Some(9_999), ..usage };
         assert!(super::cost(&odd, &plain).is_some(), "a count that cannot be is no reason to fail");
     }

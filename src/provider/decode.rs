@@ -3,16 +3,16 @@
 use super::{
     Frame, ProviderFailure,
     dialect::{ChunkReader, ChunkStatus, Framing},
-    json, lines,
+    error_text::ErrorScrubber,
+    json, json_lines,
     sse::{LineTooLong, SseEvent, SseParser},
-    words::ErrorScrubber,
 };
 
 /// An event may be this long even when a reply may not: role, usage and the vendor's own fields need room.
-const LEAST_EVENT: usize = 1 << 20;
+const MIN_EVENT_BYTES: usize = 1 << 20;
 
 /// Bytes of an answer that is no reply, kept to say how it begins.
-const HEAD: usize = 2048;
+const HEAD_BYTES: usize = 2048;
 
 /// Decodes one answer.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(super) struct ReplyDecoder {
     shape: ReplyBodyShape,
     reader: Box<dyn ChunkReader>,
     /// What the chunks so far mean together.
-    said: ChunkStatus,
+    status: ChunkStatus,
     scrub: ErrorScrubber,
     head: Vec<u8>,
 }
@@ -36,51 +36,53 @@ pub(super) struct ReplyDecoder {
 enum ReplyBodyShape {
     Unknown,
     Stream(SseParser),
-    Lines(lines::JsonLinesParser),
+    Lines(json_lines::JsonLinesParser),
     Whole(Vec<u8>),
-    Ended,
+    Closed,
 }
 
 impl ReplyDecoder {
     /// A decoder that hands out at most `limit` bytes of text and reasoning.
     pub(super) fn new(limit: usize, scrub: ErrorScrubber, reader: Box<dyn ChunkReader>, framing: Framing) -> Self {
-        let (shape, said, head) = (ReplyBodyShape::Unknown, ChunkStatus::default(), Vec::new());
-        Self { limit, taken: 0, read: 0, framing, shape, reader, said, scrub, head }
+        let (shape, status, head) = (ReplyBodyShape::Unknown, ChunkStatus::default(), Vec::new());
+        Self { limit, taken: 0, read: 0, framing, shape, reader, status, scrub, head }
     }
 
     /// The provider said that nothing more will come.
     pub(super) fn is_done(&self) -> bool {
-        self.said.done
+        self.status.done
     }
 
     /// The provider said why the reply ended; usage may still follow.
     pub(super) fn is_finished(&self) -> bool {
-        self.said.finished
+        self.status.finished
     }
 
-    /// Appends the frames that `bytes` complete, at least [`Frame::Alive`].
+    /// Appends the frames that `bytes` complete, at least [`Frame::KeepAlive`].
     ///
     /// # Errors
     /// What ends the reply; the frames before it are in `frames`.
     pub(super) fn feed(&mut self, bytes: &[u8], frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
-        let room = HEAD.saturating_sub(self.head.len());
+        let room = HEAD_BYTES.saturating_sub(self.head.len());
         self.head.extend(bytes.iter().take(room));
         let before = frames.len();
-        let fed = self.feed_shape(bytes, frames);
+        let fed = self.feed_body(bytes, frames);
         if frames.len() == before && fed.is_ok() {
-            frames.push(Frame::Alive);
+            frames.push(Frame::KeepAlive);
         }
         fed
     }
 
-    fn feed_shape(&mut self, bytes: &[u8], frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
-        let event_limit = self.limit.saturating_mul(2).max(LEAST_EVENT);
+    fn feed_body(&mut self, bytes: &[u8], frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
+        let event_limit = self.limit.saturating_mul(2).max(MIN_EVENT_BYTES);
         let mut bytes = bytes;
         if matches!(self.shape, ReplyBodyShape::Unknown) {
-            bytes = after_lead_in(bytes);
+            bytes = skip_bom_and_whitespace(bytes);
             self.shape = match (bytes.first(), self.framing) {
                 (None, _) => return Ok(()),
-                (Some(b'{'), Framing::Lines) => ReplyBodyShape::Lines(lines::JsonLinesParser::new(event_limit)),
+                (Some(b'{'), Framing::JsonLines) => {
+                    ReplyBodyShape::Lines(json_lines::JsonLinesParser::new(event_limit))
+                }
                 (Some(b'{' | b'[' | b'<'), _) => ReplyBodyShape::Whole(Vec::new()),
                 (Some(_), _) => ReplyBodyShape::Stream(SseParser::new(event_limit)),
             };
@@ -89,13 +91,13 @@ impl ReplyDecoder {
             ReplyBodyShape::Stream(parser) => {
                 let mut events = Vec::new();
                 let fed = parser.feed(bytes, &mut events);
-                events.into_iter().try_for_each(|event| self.event(event, frames))?;
+                events.into_iter().try_for_each(|event| self.decode_event(event, frames))?;
                 fed.map_err(|error| self.too_long(error))
             }
             ReplyBodyShape::Lines(parser) => {
                 let mut lines = Vec::new();
                 let fed = parser.feed(bytes, &mut lines);
-                lines.into_iter().try_for_each(|line| self.event(SseEvent::Data(line), frames))?;
+                lines.into_iter().try_for_each(|line| self.decode_event(SseEvent::Data(line), frames))?;
                 fed.map_err(|error| self.too_long(error))
             }
             ReplyBodyShape::Whole(body) if body.len().saturating_add(bytes.len()) > event_limit => {
@@ -105,7 +107,7 @@ impl ReplyDecoder {
                 body.extend_from_slice(bytes);
                 Ok(())
             }
-            ReplyBodyShape::Unknown | ReplyBodyShape::Ended => Ok(()),
+            ReplyBodyShape::Unknown | ReplyBodyShape::Closed => Ok(()),
         }
     }
 
@@ -113,64 +115,66 @@ impl ReplyDecoder {
     ///
     /// # Errors
     /// As for [`ReplyDecoder::feed`].
-    pub(super) fn end(&mut self, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
-        match std::mem::replace(&mut self.shape, ReplyBodyShape::Ended) {
-            ReplyBodyShape::Whole(body) => self.end_whole(&body, frames),
+    pub(super) fn finish(&mut self, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
+        match std::mem::replace(&mut self.shape, ReplyBodyShape::Closed) {
+            ReplyBodyShape::Whole(body) => self.finish_whole(&body, frames),
             ReplyBodyShape::Stream(parser) => {
-                let open = parser.end().map_err(|error| self.too_long(error))?;
-                self.end_stream(open, frames)
+                let open = parser.finish().map_err(|error| self.too_long(error))?;
+                self.finish_stream(open, frames)
             }
-            ReplyBodyShape::Lines(parser) => self.end_stream(parser.end(), frames),
-            ReplyBodyShape::Unknown | ReplyBodyShape::Ended => self.end_stream(None, frames),
+            ReplyBodyShape::Lines(parser) => self.finish_stream(parser.finish(), frames),
+            ReplyBodyShape::Unknown | ReplyBodyShape::Closed => self.finish_stream(None, frames),
         }
     }
 
-    fn end_stream(&mut self, open: Option<String>, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
+    fn finish_stream(&mut self, open: Option<String>, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
         // An event without its blank line is taken if it is whole; half of one only shows that the body was cut.
         if let Some(data) = open.filter(|data| data.trim() == "[DONE]" || json::parse(data).is_ok()) {
-            self.event(SseEvent::Data(data), frames)?;
+            self.decode_event(SseEvent::Data(data), frames)?;
         }
-        match self.said.done || self.said.finished || self.reader.may_end_here() {
+        match self.status.done || self.status.finished || self.reader.may_end_without_finish() {
             true => Ok(()),
-            false if self.said.recognised || self.is_bare_beginning() => Err(ProviderFailure::CutOff),
-            false => Err(self.garbled("it is no reply")),
+            false if self.status.recognised || self.is_preamble_only() => Err(ProviderFailure::CutOff),
+            false => Err(self.malformed_reply("it is no reply")),
         }
     }
 
     /// Nothing arrived, or only what stands before the first chunk of any stream.
-    fn is_bare_beginning(&self) -> bool {
-        if self.framing == Framing::Lines && self.head.trim_ascii_start().first().is_none_or(|byte| *byte == b'{') {
+    fn is_preamble_only(&self) -> bool {
+        if self.framing == Framing::JsonLines && self.head.trim_ascii_start().first().is_none_or(|byte| *byte == b'{') {
             return self.read == 0;
         }
         let fields = ["", "data", "error", "event", "id", "retry"].map(str::as_bytes);
-        let name =
-            after_lead_in(&self.head).split(|byte| matches!(byte, b':' | b'\r' | b'\n')).next().unwrap_or_default();
+        let name = skip_bom_and_whitespace(&self.head)
+            .split(|byte| matches!(byte, b':' | b'\r' | b'\n'))
+            .next()
+            .unwrap_or_default();
         self.read == 0 && fields.contains(&name)
     }
 
-    fn end_whole(&mut self, body: &[u8], frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
+    fn finish_whole(&mut self, body: &[u8], frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
         let value = match json::parse(&String::from_utf8_lossy(body)) {
             Ok(value) => value,
             Err(error) if error.is_eof() => return Err(ProviderFailure::CutOff),
-            Err(_) => return Err(self.garbled("it is no JSON")),
+            Err(_) => return Err(self.malformed_reply("it is no JSON")),
         };
         // Some gateways put the object of an error into a list.
         let value = value.as_array().and_then(|list| list.first()).unwrap_or(&value);
-        self.chunk(value, frames)?;
-        if self.said.recognised { Ok(()) } else { Err(self.garbled("it is no reply")) }
+        self.decode_chunk(value, frames)?;
+        if self.status.recognised { Ok(()) } else { Err(self.malformed_reply("it is no reply")) }
     }
 
-    fn event(&mut self, event: SseEvent, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
+    fn decode_event(&mut self, event: SseEvent, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
         let SseEvent::Data(data) = event else { return Ok(()) };
         match data.trim() {
-            _ if self.said.done => Ok(()),
+            _ if self.status.done => Ok(()),
             "" | "null" => Ok(()),
             "[DONE]" => {
-                self.said.done = true;
+                self.status.done = true;
                 Ok(())
             }
             data => match json::parse(data) {
-                Ok(value) if value.is_object() => self.chunk(&value, frames),
+                Ok(value) if value.is_object() => self.decode_chunk(&value, frames),
                 _ => Err(ProviderFailure::Garbled {
                     words: self.scrub.clean(&format!("a piece of the stream is no JSON object: {data}")),
                 }),
@@ -179,13 +183,13 @@ impl ReplyDecoder {
     }
 
     /// Reads one chunk, as far as the limit allows.
-    fn chunk(&mut self, value: &serde_json::Value, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
+    fn decode_chunk(&mut self, value: &serde_json::Value, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
         self.read = self.read.saturating_add(1);
         let mut read = Vec::new();
         let end = self.reader.read(value, &self.scrub, &mut read).map(|said| {
-            self.said.recognised |= said.recognised;
-            self.said.finished |= said.finished;
-            self.said.done |= said.done;
+            self.status.recognised |= said.recognised;
+            self.status.finished |= said.finished;
+            self.status.done |= said.done;
         });
         for mut frame in read {
             let room = self.limit.saturating_sub(self.taken);
@@ -210,14 +214,14 @@ impl ReplyDecoder {
         ProviderFailure::TooLarge { limit: self.limit }
     }
 
-    fn garbled(&self, what: &str) -> ProviderFailure {
-        let head = self.scrub.of_body(&self.head);
+    fn malformed_reply(&self, what: &str) -> ProviderFailure {
+        let head = self.scrub.text_of_body(&self.head);
         ProviderFailure::Garbled { words: self.scrub.clean(&format!("{what}, it begins: {head}")) }
     }
 }
 
 /// Without the white space and the byte order mark that may stand before any kind of body (and keep a connection alive).
-fn after_lead_in(bytes: &[u8]) -> &[u8] {
+fn skip_bom_and_whitespace(bytes: &[u8]) -> &[u8] {
     let is_lead_in = |byte: &u8| byte.is_ascii_whitespace() || "\u{feff}".as_bytes().contains(byte);
     let start = bytes.iter().position(|byte| !is_lead_in(byte));
     start.and_then(|start| bytes.get(start..)).unwrap_or_default()
@@ -229,7 +233,7 @@ mod tests {
     use crate::provider::{FinishReason, ProviderKind, Request};
 
     fn decoder_of(kind: &str, limit: usize) -> ReplyDecoder {
-        let dialect = ProviderKind::named(kind).unwrap().dialect();
+        let dialect = ProviderKind::from_name(kind).unwrap().dialect();
         ReplyDecoder::new(limit, ErrorScrubber::default(), dialect.reader(&Request::default()), dialect.framing())
     }
 
@@ -242,9 +246,9 @@ mod tests {
         let mut frames = Vec::new();
         let mut end = body.chunks(size).try_for_each(|piece| decoder.feed(piece, &mut frames));
         if end.is_ok() {
-            end = decoder.end(&mut frames);
+            end = decoder.finish(&mut frames);
         }
-        frames.retain(|frame| *frame != Frame::Alive);
+        frames.retain(|frame| *frame != Frame::KeepAlive);
         (frames, end)
     }
 
@@ -274,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_ends_well_or_not() {
+    fn decode_stream_end_reports_complete_or_cut_off() {
         let stop = &[FinishReason::Stop];
         check(&format!("data: {HI}\n\ndata: {STOP}\n\ndata: [DONE]\n\n"), "hi", stop, None);
         check(&format!("data: {HI}\n\ndata: {STOP}\n\n"), "hi", stop, None);
@@ -290,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_is_survived() {
+    fn decode_malformed_events_are_skipped() {
         let noisy = format!(
             "\u{feff}: hello\r\n\r\nevent: x\nid: 7\nretry: 1\ndata:{HI}\r\r: ping\n\ndata:\n\ndata: null\n\ndata: {STOP}\r\n\r\n"
         );
@@ -304,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_reply_is_said_to_be_none() {
+    fn decode_foreign_body_returns_failure() {
         for body in [
             "hello",
             "data: hello\n\n",
@@ -325,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_was_not_streamed() {
+    fn decode_whole_body_returns_frames() {
         let whole =
             r#" {"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}"#;
         check(whole, "hi", &[FinishReason::Stop], None);
@@ -336,25 +340,25 @@ mod tests {
     }
 
     #[test]
-    fn a_large_reply_keeps_what_fits() {
+    fn decode_oversized_reply_keeps_text_up_to_limit() {
         let piece = |text: &str| format!("data: {}\n\n", HI.replace("hi", text));
         let (text, _, end) = decode(10, (piece("夜夜夜") + &piece("夜夜")).as_bytes());
         assert_eq!((text.as_str(), end), ("夜夜夜", Err(ProviderFailure::TooLarge { limit: 10 })));
         let (text, _, end) = decode(10, (piece("0123456789") + "data: [DONE]\n\n").as_bytes());
         assert_eq!((text.as_str(), end), ("0123456789", Ok(())));
-        let (frames, end) = decode_in(usize::MAX, 10, format!("data: {}", "x".repeat(LEAST_EVENT)).as_bytes());
+        let (frames, end) = decode_in(usize::MAX, 10, format!("data: {}", "x".repeat(MIN_EVENT_BYTES)).as_bytes());
         assert_eq!((frames, end), (vec![], Err(ProviderFailure::TooLarge { limit: 10 })));
-        let (_, end) = decode_in(usize::MAX, 10, format!("{{\"a\":\"{}", "x".repeat(LEAST_EVENT)).as_bytes());
+        let (_, end) = decode_in(usize::MAX, 10, format!("{{\"a\":\"{}", "x".repeat(MIN_EVENT_BYTES)).as_bytes());
         assert_eq!(end, Err(ProviderFailure::TooLarge { limit: 10 }));
     }
 
     #[test]
-    fn everything_that_arrives_is_life() {
+    fn decode_any_bytes_emit_keep_alive() {
         let mut decoder = decoder_of("openai", 100);
         for piece in ["\n", ": ping\n\n", "data: {\"choices\"", ":[]}\n\n", "data: [DONE]\n\n", ": more\n\n"] {
             let mut frames = Vec::new();
             decoder.feed(piece.as_bytes(), &mut frames).unwrap();
-            assert_eq!(frames, [Frame::Alive], "{piece}");
+            assert_eq!(frames, [Frame::KeepAlive], "{piece}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a kind of server has to say about itself, so that one client can talk to all of them.
 
-use super::{Endpoint, Frame, ModelInfo, ProviderFailure, Request, words::ErrorScrubber};
+use super::{Endpoint, Frame, ModelInfo, ProviderFailure, Request, error_text::ErrorScrubber};
 use reqwest::Url;
 use serde_json::{Map, Value};
 use std::fmt;
@@ -8,7 +8,7 @@ use std::fmt;
 /// A kind of model server: how it is asked, and how its answer is read. Pure; the client does the talking.
 pub(super) trait ProviderDialect: Send + Sync {
     /// What the settings call it.
-    fn word(&self) -> &'static str;
+    fn name(&self) -> &'static str;
 
     /// Where a reply is asked for.
     ///
@@ -35,7 +35,7 @@ pub(super) trait ProviderDialect: Send + Sync {
 
     /// How a stream is cut into chunks.
     fn framing(&self) -> Framing {
-        Framing::Events
+        Framing::ServerSentEvents
     }
 
     /// Who reads the answer to `request`.
@@ -45,10 +45,10 @@ pub(super) trait ProviderDialect: Send + Sync {
     ///
     /// # Errors
     /// The endpoint's address cannot work.
-    fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure>;
+    fn model_list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure>;
 
     /// Reads what those addresses told, null where one did not answer. `None` when there is no list in it.
-    fn models(&self, told: &[Value]) -> Option<Vec<ModelInfo>>;
+    fn parse_models(&self, told: &[Value]) -> Option<Vec<ModelInfo>>;
 
     /// Where texts are embedded, in OpenAI's words.
     ///
@@ -56,32 +56,32 @@ pub(super) trait ProviderDialect: Send + Sync {
     /// The endpoint's address cannot work, or such a server has no such place.
     fn embeddings_url(&self, _endpoint: &Endpoint) -> Result<Url, ProviderFailure> {
         Err(ProviderFailure::Misconfigured {
-            words: format!("servers of the kind {:?} embed no texts here", self.word()),
+            words: format!("servers of the kind {:?} embed no texts here", self.name()),
         })
     }
 
     /// Whether the prompt goes as one text, made by the endpoint's template.
-    fn completes(&self) -> bool {
+    fn is_text_completion(&self) -> bool {
         false
     }
 
     /// Whether a model can be handed the beginning of its own turn with these parameters, as far as the kind knows.
-    fn takes_beginnings(&self, _params: &Map<String, Value>, _endpoint: &Endpoint) -> bool {
-        self.completes()
+    fn supports_prefill(&self, _params: &Map<String, Value>, _endpoint: &Endpoint) -> bool {
+        self.is_text_completion()
     }
 
     /// Where such a server counts the tokens of a prompt, and what it is asked; `None` = it does not.
-    fn count(&self, _request: &Request, _endpoint: &Endpoint) -> Option<(Url, Value)> {
+    fn token_count_request(&self, _request: &Request, _endpoint: &Endpoint) -> Option<(Url, Value)> {
         None
     }
 
     /// Reads what it answers to that.
-    fn counted(&self, _answer: &Value) -> Option<u64> {
+    fn parse_token_count(&self, _answer: &Value) -> Option<u64> {
         None
     }
 
     /// The length of the context that these parameters ask for, in tokens, where it is for the asker to say.
-    fn context(&self, _params: &Map<String, Value>) -> Option<u64> {
+    fn context_size(&self, _params: &Map<String, Value>) -> Option<u64> {
         None
     }
 }
@@ -90,9 +90,9 @@ pub(super) trait ProviderDialect: Send + Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
     /// Server-sent events.
-    Events,
+    ServerSentEvents,
     /// A JSON value on each line.
-    Lines,
+    JsonLines,
 }
 
 /// Reads one answer chunk by chunk and remembers what they have said so far.
@@ -109,7 +109,7 @@ pub(super) trait ChunkReader: fmt::Debug + Send {
     ) -> Result<ChunkStatus, ProviderFailure>;
 
     /// Whether a body that ends here is a reply that ends here, though nobody said so.
-    fn may_end_here(&self) -> bool {
+    fn may_end_without_finish(&self) -> bool {
         false
     }
 }

@@ -6,9 +6,9 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 /// The longest answer that is read, in bytes: some hundred vectors of some thousand numbers.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 /// The most numbers of a vector. The largest models have about eight thousand.
-const MOST_NUMBERS: usize = 16_384;
+const MAX_NUMBERS: usize = 16_384;
 
 /// A model that embeds texts. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -38,14 +38,14 @@ impl Embedder {
     /// # Errors
     /// As for a reply; [`ProviderFailure::Garbled`] when the answer holds no vectors that can be used.
     pub async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ProviderFailure> {
-        let http = &self.client.line.http;
+        let http = &self.client.shared.http;
         let url = http.kind.dialect().embeddings_url(&http.endpoint)?;
         let body = json!({"model": self.model, "input": texts}).to_string();
-        let response = http.try_once(&OutgoingRequest { url, body: Some(Bytes::from(body)) }).await?;
-        let (body, end) = http.read_up_to(response, MOST_BYTES).await;
+        let response = http.send_once(&OutgoingRequest { url, body: Some(Bytes::from(body)) }).await?;
+        let (body, end) = http.read_up_to(response, MAX_BYTES).await;
         end?;
         let garbled = |why: &str| {
-            let words = format!("{why}; it begins: {}", http.scrub().of_body(body.get(..200).unwrap_or(&body)));
+            let words = format!("{why}; it begins: {}", http.scrub().text_of_body(body.get(..200).unwrap_or(&body)));
             ProviderFailure::Garbled { words: http.scrub().clean(&words) }
         };
         let answer: Value = serde_json::from_slice(&body).map_err(|_| garbled("it is no JSON"))?;
@@ -77,26 +77,26 @@ fn vectors(answer: &Value, count: usize) -> Result<Vec<Vec<f32>>, String> {
 
 fn vector(value: &Value) -> Result<Vec<f32>, String> {
     let numbers = value.as_array().ok_or("a vector is no list of numbers")?;
-    if numbers.is_empty() || numbers.len() > MOST_NUMBERS {
-        return Err(format!("a vector has {} numbers, 1 to {MOST_NUMBERS} are expected", numbers.len()));
+    if numbers.is_empty() || numbers.len() > MAX_NUMBERS {
+        return Err(format!("a vector has {} numbers, 1 to {MAX_NUMBERS} are expected", numbers.len()));
     }
     let numbers: Option<Vec<f64>> =
         numbers.iter().map(|number| number.as_f64().filter(|one| one.is_finite())).collect();
-    normal(&numbers.ok_or("a vector holds what is no number")?).ok_or_else(|| "a vector has no direction".to_owned())
+    normalize(&numbers.ok_or("a vector holds what is no number")?).ok_or_else(|| "a vector has no direction".to_owned())
 }
 
 /// A vector of length 1 in the same direction.
-fn normal(numbers: &[f64]) -> Option<Vec<f32>> {
+fn normalize(numbers: &[f64]) -> Option<Vec<f32>> {
     let largest = numbers.iter().fold(0.0_f64, |largest, number| largest.max(number.abs()));
     // What is divided by the largest cannot overflow when it is squared.
     let length = numbers.iter().map(|number| (number / largest).powi(2)).sum::<f64>().sqrt() * largest;
     let is_usable = length.is_finite() && length > 0.0;
-    is_usable.then(|| numbers.iter().map(|number| narrow(number / length)).collect())
+    is_usable.then(|| numbers.iter().map(|number| to_f32(number / length)).collect())
 }
 
 /// A number from -1 to 1 in 32 bits.
 #[expect(clippy::cast_possible_truncation, reason = "fewer digits are what is wanted, and none is out of range")]
-fn narrow(number: f64) -> f32 {
+fn to_f32(number: f64) -> f32 {
     number as f32
 }
 
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn vectors_come_in_the_order_of_their_texts() {
+    fn embeddings_shuffled_answer_returns_input_order() {
         let answer = json!({"data": [{"index": 1, "embedding": [0, 2]}, {"index": 0, "embedding": [3.0, 4.0]}]});
         assert_eq!(vectors(&answer, 2).unwrap(), [[0.6, 0.8], [0.0, 1.0]]);
         assert_eq!(vectors(&json!({"embeddings": [[0, -5]]}), 1).unwrap(), [[0.0, -1.0]]);
@@ -116,7 +116,7 @@ mod tests {
 
     /// Hostile answers: each is refused with what is wrong with it.
     #[test]
-    fn what_is_no_vector_is_refused() {
+    fn embeddings_invalid_vector_returns_error() {
         let check = |answer: Value, count: usize, expected: &str| {
             let said = vectors(&answer, count).unwrap_err();
             assert!(said.contains(expected), "{answer}: {said}");
@@ -127,7 +127,7 @@ mod tests {
         check(json!({"data": []}), 1, "0 vectors for 1");
         check(one(json!("AAAA")), 1, "no list of numbers");
         check(one(json!([])), 1, "0 numbers");
-        check(one(json!(vec![1; MOST_NUMBERS + 1])), 1, "16385 numbers");
+        check(one(json!(vec![1; MAX_NUMBERS + 1])), 1, "16385 numbers");
         check(one(json!([1, null])), 1, "no number");
         check(one(json!([1, "NaN"])), 1, "no number");
         check(one(json!([0, 0.0])), 1, "no direction");

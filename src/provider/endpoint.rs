@@ -98,7 +98,7 @@ impl Endpoint {
 
     /// The same for an API that begins with a word of its own: the first of `begins` is put between, unless the address
     /// ends with one of them already.
-    pub(super) fn url_below(&self, begins: &[&str], path: &[&str]) -> Result<Url, ProviderFailure> {
+    pub(super) fn url_with_api_prefix(&self, begins: &[&str], path: &[&str]) -> Result<Url, ProviderFailure> {
         let bare = self.url(&[])?;
         let last = bare.path_segments().and_then(|segments| segments.rev().find(|segment| !segment.is_empty()));
         match begins.first().filter(|_| !last.is_some_and(|last| begins.contains(&last))) {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_appended_to_the_address_as_given() {
+    fn endpoint_url_appends_path_to_base_url() {
         for (base, expected) in [
             ("http://127.0.0.1:8080", "http://127.0.0.1:8080/chat/completions"),
             ("http://127.0.0.1:8080/", "http://127.0.0.1:8080/chat/completions"),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_word_of_an_api_is_there_once() {
+    fn endpoint_api_prefix_is_not_repeated() {
         for (base, expected) in [
             ("http://a", "http://a/v1/messages"),
             ("http://a/", "http://a/v1/messages"),
@@ -144,12 +144,15 @@ mod tests {
             ("http://a/v1beta/", "http://a/v1beta/messages"),
             ("http://a/proxy", "http://a/proxy/v1/messages"),
         ] {
-            assert_eq!(endpoint(base).url_below(&["v1", "v1beta"], &["messages"]).unwrap().as_str(), expected);
+            assert_eq!(
+                endpoint(base).url_with_api_prefix(&["v1", "v1beta"], &["messages"]).unwrap().as_str(),
+                expected
+            );
         }
     }
 
     #[test]
-    fn an_address_that_cannot_work_is_named_early() {
+    fn endpoint_invalid_base_url_returns_error() {
         for (base, expected) in [
             ("", "is no address"),
             ("127.0.0.1:8080", "is no address"),
@@ -165,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn loopback_in_all_its_forms() {
+    fn endpoint_loopback_hosts_are_detected() {
         for (base, expected) in [
             ("http://127.0.0.1:1", true),
             ("http://127.9.9.9", true),
@@ -182,7 +185,7 @@ mod tests {
 
     /// Keys never in logs.
     #[test]
-    fn a_key_shows_itself_to_nobody() {
+    fn endpoint_debug_hides_key() {
         let endpoint = endpoint("http://example.org");
         let key = endpoint.key.clone().unwrap();
         assert!(!format!("{endpoint:?} {endpoint:#?} {key} {key:?}").contains("secret"));

@@ -43,7 +43,7 @@ pub enum ProviderFailure {
         retry_after: Option<Duration>,
     },
     /// The server failed, before its answer or in the middle of it.
-    #[error("the model server failed{}: {words}", number(*status))]
+    #[error("the model server failed{}: {words}", status_text(*status))]
     Failed {
         /// The HTTP status, or the number in the error it sent, if it is one.
         status: Option<u16>,
@@ -87,7 +87,7 @@ pub enum TimeoutPhase {
     /// The first text or reasoning.
     FirstToken,
     /// More, after that.
-    Silence,
+    Idle,
 }
 
 impl fmt::Display for TimeoutPhase {
@@ -95,12 +95,12 @@ impl fmt::Display for TimeoutPhase {
         f.write_str(match self {
             Self::Connect => "accepted no connection",
             Self::FirstToken => "sent no text",
-            Self::Silence => "fell silent and sent nothing more",
+            Self::Idle => "fell silent and sent nothing more",
         })
     }
 }
 
-fn number(status: Option<u16>) -> String {
+fn status_text(status: Option<u16>) -> String {
     status.map(|status| format!(" ({status})")).unwrap_or_default()
 }
 
@@ -146,7 +146,7 @@ impl ProviderFailure {
 
     /// Whether the same request may do better in a moment. It is asked again by itself only while nothing of a reply has
     /// arrived.
-    pub fn retryable(&self) -> bool {
+    pub fn is_retryable(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::RateLimited { .. } => true,
             Self::Failed { status, .. } => !matches!(status, Some(501 | 505)),
@@ -155,7 +155,7 @@ impl ProviderFailure {
     }
 
     /// Whether another model may do better, as long as nothing of a reply has arrived.
-    pub fn is_elsewhere_better(&self) -> bool {
+    pub fn should_try_fallback(&self) -> bool {
         !matches!(self, Self::TooLarge { .. })
     }
 
@@ -174,7 +174,7 @@ impl ProviderFailure {
     }
 
     /// Whether the model takes no beginning of its own turn. No vendor has a code for this; their words name it.
-    pub(super) fn refuses_a_beginning(&self) -> bool {
+    pub(super) fn refuses_prefill(&self) -> bool {
         let Self::Refused { status: 400 | 422, words } = self else { return false };
         let words = words.to_ascii_lowercase();
         words.contains("prefill") || words.contains("end with a user")
@@ -205,7 +205,7 @@ mod tests {
 
     /// What servers say that cannot be told of tools; what they say of a prompt is something else.
     #[test]
-    fn a_refusal_of_tools_is_told_from_others() {
+    fn provider_failure_tool_refusal_is_detected() {
         let refused = |status: u16, words: &str| ProviderFailure::Refused { status, words: words.into() };
         for words in [
             "registry.ollama.ai/library/gemma3:latest does not support tools",

@@ -13,7 +13,7 @@ pub type FrameStream = BoxStream<'static, Result<Frame, ProviderFailure>>;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Frame {
     /// Something arrived that is none of the others: the server is alive.
-    Alive,
+    KeepAlive,
     /// More of the reply. Never empty, never cut inside a code point, without U+0000 (it becomes U+FFFD).
     Text(String),
     /// More of what the model thinks before it speaks. As clean as [`Frame::Text`].

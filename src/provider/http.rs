@@ -2,7 +2,7 @@
 
 use crate::tls;
 
-use super::{Endpoint, ProviderFailure, ProviderKind, TimeoutPhase, retry, words::ErrorScrubber};
+use super::{Endpoint, ProviderFailure, ProviderKind, TimeoutPhase, error_text::ErrorScrubber, retry};
 use bytes::Bytes;
 use reqwest::{
     Client, Method, Response, Url,
@@ -13,7 +13,7 @@ use std::{error::Error, sync::OnceLock, time::Duration};
 use tokio::time::timeout;
 
 /// Bytes of an error's body that are looked at for the provider's words.
-const MOST_ERROR_BYTES: usize = 64 * 1024;
+const MAX_ERROR_BYTES: usize = 64 * 1024;
 
 /// The client of an endpoint. It is built when it is first needed, for that reads the system's certificates.
 #[derive(Debug)]
@@ -41,14 +41,14 @@ impl EndpointHttp {
     }
 
     /// The answer to `ask` once its head has arrived and says that it went well.
-    pub(super) async fn answer(&self, ask: &OutgoingRequest) -> Result<Response, ProviderFailure> {
+    pub(super) async fn send_with_retries(&self, ask: &OutgoingRequest) -> Result<Response, ProviderFailure> {
         let mut retried = 0;
         loop {
-            let failure = match self.try_once(ask).await {
+            let failure = match self.send_once(ask).await {
                 Ok(response) => return Ok(response),
                 Err(failure) => failure,
             };
-            let Some(wait) = self.endpoint.retries.wait(retried, &failure) else { return Err(failure) };
+            let Some(wait) = self.endpoint.retries.delay(retried, &failure) else { return Err(failure) };
             tracing::info!(provider = self.endpoint.id, code = failure.code(), %failure, ?wait, "asking the model server again");
             tokio::time::sleep(wait).await;
             retried = retried.saturating_add(1);
@@ -56,7 +56,7 @@ impl EndpointHttp {
     }
 
     /// The same, asked for once.
-    pub(super) async fn try_once(&self, ask: &OutgoingRequest) -> Result<Response, ProviderFailure> {
+    pub(super) async fn send_once(&self, ask: &OutgoingRequest) -> Result<Response, ProviderFailure> {
         let client = self.client.get_or_init(|| build(&self.endpoint, &ask.url)).as_ref().map_err(Clone::clone)?;
         let method = if ask.body.is_some() { Method::POST } else { Method::GET };
         let mut request = client.request(method, ask.url.clone()).headers(self.headers()?);
@@ -67,8 +67,8 @@ impl EndpointHttp {
         let sent = timeout(limit, request.send()).await;
         let response = sent
             .map_err(|_| ProviderFailure::Timeout { wait: TimeoutPhase::FirstToken, limit })?
-            .map_err(|error| self.unsent(&error))?;
-        if response.status().is_success() { Ok(response) } else { Err(self.refusal(response).await) }
+            .map_err(|error| self.transport_failure(&error))?;
+        if response.status().is_success() { Ok(response) } else { Err(self.status_failure(response).await) }
     }
 
     fn headers(&self) -> Result<HeaderMap, ProviderFailure> {
@@ -92,7 +92,7 @@ impl EndpointHttp {
     }
 
     /// Nothing came back.
-    fn unsent(&self, error: &reqwest::Error) -> ProviderFailure {
+    fn transport_failure(&self, error: &reqwest::Error) -> ProviderFailure {
         if error.is_connect() && error.is_timeout() {
             return ProviderFailure::Timeout { wait: TimeoutPhase::Connect, limit: self.endpoint.timeouts.connect };
         }
@@ -100,18 +100,18 @@ impl EndpointHttp {
     }
 
     /// What an answer with another status than 2xx says.
-    async fn refusal(&self, response: Response) -> ProviderFailure {
+    async fn status_failure(&self, response: Response) -> ProviderFailure {
         let status = response.status();
         let header = |name: HeaderName| response.headers().get(name).and_then(|value| value.to_str().ok());
-        let wait = header(RETRY_AFTER).and_then(|value| retry::retry_after(value, header(DATE)));
+        let wait = header(RETRY_AFTER).and_then(|value| retry::parse_retry_after(value, header(DATE)));
         if status.is_redirection() {
             let target = header(LOCATION).unwrap_or("nowhere");
             let words = self.scrub().clean(&format!("it redirects to {target}"));
             return ProviderFailure::from_status(status.as_u16(), words, wait);
         }
         // A body that breaks off or never ends must not hide the status.
-        let (body, _) = self.read_up_to(response, MOST_ERROR_BYTES).await;
-        ProviderFailure::from_status(status.as_u16(), self.scrub().of_body(&body), wait)
+        let (body, _) = self.read_up_to(response, MAX_ERROR_BYTES).await;
+        ProviderFailure::from_status(status.as_u16(), self.scrub().text_of_body(&body), wait)
     }
 
     /// The body of `response`, and why it ends early if it does.
@@ -122,7 +122,7 @@ impl EndpointHttp {
     ) -> (Vec<u8>, Result<(), ProviderFailure>) {
         let mut body = Vec::new();
         loop {
-            match self.piece(&mut response, TimeoutPhase::Silence, self.endpoint.timeouts.idle).await {
+            match self.next_chunk(&mut response, TimeoutPhase::Idle, self.endpoint.timeouts.idle).await {
                 Ok(Some(piece)) if body.len().saturating_add(piece.len()) > most => {
                     body.extend(piece.iter().take(most.saturating_sub(body.len())));
                     return (body, Err(ProviderFailure::TooLarge { limit: most }));
@@ -135,7 +135,7 @@ impl EndpointHttp {
     }
 
     /// The next bytes of a body, waited for no longer than `limit`; `None` at its end.
-    pub(super) async fn piece(
+    pub(super) async fn next_chunk(
         &self,
         response: &mut Response,
         wait: TimeoutPhase,
@@ -152,7 +152,7 @@ impl EndpointHttp {
 /// A client that follows no redirects (an address was configured, not what it may point to) and asks no proxy for a
 /// server on this machine.
 fn build(endpoint: &Endpoint, url: &Url) -> Result<Client, ProviderFailure> {
-    tls::settle();
+    tls::install_crypto_provider();
     let common = || {
         let builder = Client::builder()
             .user_agent(concat!("clotho/", env!("CARGO_PKG_VERSION")))
@@ -161,7 +161,7 @@ fn build(endpoint: &Endpoint, url: &Url) -> Result<Client, ProviderFailure> {
             .tcp_nodelay(true);
         if Endpoint::is_loopback(url) { builder.no_proxy() } else { builder }
     };
-    let bundled = || Ok(common().tls_backend_preconfigured(tls::bundled_roots()?).build()?);
+    let bundled = || Ok(common().tls_backend_preconfigured(tls::client_config()?).build()?);
     // Plain HTTP needs no certificates, and a machine without any cannot build the usual client.
     let built: Result<_, Box<dyn Error>> =
         if url.scheme() == "https" { common().build().or_else(|_| bundled()) } else { bundled() };

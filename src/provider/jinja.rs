@@ -11,25 +11,25 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Error, ErrorKind, Value, context};
 use regex::Regex;
 
-use super::{Request, RequestMessage, RequestRole, turns};
+use super::{Request, RequestMessage, RequestRole, alternation};
 
 /// The largest template, in bytes. Those with tools in a dozen languages have a tenth of it.
-pub const MOST_SOURCE: usize = 256 << 10;
+pub const MAX_SOURCE_BYTES: usize = 256 << 10;
 /// The name under which the environment knows it.
-const NAME: &str = "chat";
+const TEMPLATE_NAME: &str = "chat";
 /// What a template may do without any text, in the engine's measure: a few hundred thousand steps.
 const FUEL: u64 = 500_000;
 /// What it may write beyond four times what it is given, in bytes.
-const MOST_FRAME: usize = 1 << 20;
+const MAX_FRAME: usize = 1 << 20;
 /// Stands behind what stays open. No message has it: these code points are for private use.
 const OPEN: &str = "\u{e0f0}open\u{e0f1}";
 /// So many texts end a reply: what follows it, and whoever speaks then.
-const STOPS: usize = 2;
+const MAX_STOPS: usize = 2;
 /// The most characters of a stop that is no mark.
-const STOP: usize = 40;
+const MAX_STOP_CHARS: usize = 40;
 
 /// What models read as marks: `<|im_end|>`, `<｜User｜>`, `<end_of_turn>`, `[INST]`, `</s>`.
-static MARKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static MARKER_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>\s]{1,40}｜>|</?s>|<(?:start|end)_of_turn>|<[be]os>|\[/?[A-Z_]{2,20}\]")
         .ok()
 });
@@ -50,8 +50,8 @@ impl JinjaTemplate {
     /// # Errors
     /// It is none, or can take no exchange of a player and a model.
     pub fn new(source: &str) -> Result<Self, String> {
-        if source.len() > MOST_SOURCE {
-            return Err(format!("it has {} KB, {} at most", source.len() >> 10, MOST_SOURCE >> 10));
+        if source.len() > MAX_SOURCE_BYTES {
+            return Err(format!("it has {} KB, {} at most", source.len() >> 10, MAX_SOURCE_BYTES >> 10));
         }
         let mut environment = Environment::new();
         let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
@@ -60,13 +60,14 @@ impl JinjaTemplate {
         environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
         let refuse = |words: String| Err::<Value, Error>(Error::new(ErrorKind::InvalidOperation, words));
         environment.add_function("raise_exception", refuse);
-        environment.add_template_owned(NAME, source.to_owned()).map_err(|error| error.to_string())?;
-        let found = MARKS.iter().flat_map(|marks| marks.find_iter(source)).map(|mark| mark.as_str().to_owned());
+        environment.add_template_owned(TEMPLATE_NAME, source.to_owned()).map_err(|error| error.to_string())?;
+        let found =
+            MARKER_PATTERN.iter().flat_map(|marks| marks.find_iter(source)).map(|mark| mark.as_str().to_owned());
         let mut marks: Vec<String> = found.collect();
         marks.sort();
         marks.dedup();
         let new = Self { environment, marks, stops: Vec::new() };
-        let stops = new.find_stops()?;
+        let stops = new.detect_stop_strings()?;
         Ok(Self { stops, ..new })
     }
 
@@ -77,11 +78,11 @@ impl JinjaTemplate {
     pub fn write(&self, messages: &[RequestMessage]) -> Result<String, String> {
         let said: Vec<RequestMessage> =
             messages.iter().filter(|message| !message.content.trim().is_empty()).cloned().collect();
-        let in_turns = in_turns(&said);
-        let inside = folded(&in_turns);
+        let in_turns = alternate_roles(&said);
+        let inside = fold_system_into_user(&in_turns);
         let mut why = None;
         for form in [&said, &in_turns, &inside] {
-            match self.render(form) {
+            match self.try_message_shapes(form) {
                 Ok(text) => return Ok(text),
                 Err(error) => _ = why.get_or_insert(error),
             }
@@ -89,10 +90,10 @@ impl JinjaTemplate {
         Err(why.unwrap_or_default())
     }
 
-    fn render(&self, messages: &[RequestMessage]) -> Result<String, String> {
+    fn try_message_shapes(&self, messages: &[RequestMessage]) -> Result<String, String> {
         let is_open = messages.last().is_some_and(|last| last.role == RequestRole::Assistant);
         let mut told: Vec<(&str, String)> =
-            messages.iter().map(|message| (message.role.as_str(), self.unmarked(&message.content))).collect();
+            messages.iter().map(|message| (message.role.as_str(), self.escape_markers(&message.content))).collect();
         let contents: Vec<String> = told.iter().map(|(_, content)| content.trim().to_owned()).collect();
         if let Some((_, content)) = told.last_mut().filter(|_| is_open) {
             content.push_str(OPEN);
@@ -102,7 +103,7 @@ impl JinjaTemplate {
         // Servers that complete a text put the mark of its beginning before it themselves.
         let context =
             context! { messages => told, add_generation_prompt => !is_open, bos_token => "", eos_token => "" };
-        let text = self.run(context, size)?;
+        let text = self.render_bounded(context, size)?;
         let text = match text.find(OPEN).filter(|_| is_open) {
             Some(end) => text.get(..end).unwrap_or_default().to_owned(),
             None if is_open => return Err("it cannot leave a message open".to_owned()),
@@ -117,18 +118,19 @@ impl JinjaTemplate {
         Ok(text)
     }
 
-    fn run(&self, context: Value, size: usize) -> Result<String, String> {
+    fn render_bounded(&self, context: Value, size: usize) -> Result<String, String> {
         let mut environment = self.environment.clone();
         environment.set_fuel(Some(FUEL.saturating_add(u64::try_from(size).unwrap_or(u64::MAX))));
-        let template = environment.get_template(NAME).map_err(|error| error.to_string())?;
-        let mut written = BoundedBuffer { bytes: Vec::new(), left: size.saturating_mul(4).saturating_add(MOST_FRAME) };
+        let template = environment.get_template(TEMPLATE_NAME).map_err(|error| error.to_string())?;
+        let mut written =
+            BoundedBuffer { bytes: Vec::new(), remaining: size.saturating_mul(4).saturating_add(MAX_FRAME) };
         template.render_captured_to(context, &mut written).map_err(|error| error.to_string())?;
         String::from_utf8(written.bytes).map_err(|error| error.to_string())
     }
 
     /// A text in which nothing is a mark: a blank takes each apart, so that nobody ends their turn and speaks as somebody
     /// else.
-    fn unmarked(&self, text: &str) -> String {
+    fn escape_markers(&self, text: &str) -> String {
         let mut text = text.replace(['\u{e0f0}', '\u{e0f1}'], "");
         for mark in &self.marks {
             let cut = mark.char_indices().nth(2).map_or(mark.len(), |(at, _)| at);
@@ -140,45 +142,47 @@ impl JinjaTemplate {
     }
 
     /// What stands between a reply and the next message of the player's ends a reply.
-    fn find_stops(&self) -> Result<Vec<String>, String> {
+    fn detect_stop_strings(&self) -> Result<Vec<String>, String> {
         const SAID: [&str; 3] = ["a lamp burns", "it goes out", "who is there"];
         let roles = [RequestRole::User, RequestRole::Assistant, RequestRole::User];
         let messages = roles.into_iter().zip(SAID);
         let messages: Vec<RequestMessage> =
             messages.map(|(role, content)| RequestMessage { role, name: None, content: content.to_owned() }).collect();
-        let text = self.render(&messages)?;
+        let text = self.try_message_shapes(&messages)?;
         let [_, reply, next] = SAID;
         let between =
             text.split_once(reply).and_then(|(_, rest)| rest.split_once(next)).map_or("", |(between, _)| between);
-        let found = MARKS.iter().flat_map(|marks| marks.find_iter(between)).map(|mark| mark.as_str().to_owned());
+        let found =
+            MARKER_PATTERN.iter().flat_map(|marks| marks.find_iter(between)).map(|mark| mark.as_str().to_owned());
         let mut stops: Vec<String> = Vec::new();
         for mark in found {
-            if stops.len() < STOPS && !stops.contains(&mark) {
+            if stops.len() < MAX_STOPS && !stops.contains(&mark) {
                 stops.push(mark);
             }
         }
         if stops.is_empty() {
             let line = between.lines().map(str::trim).find(|line| !line.is_empty());
-            stops.extend(line.map(|line| line.chars().take(STOP).collect()));
+            stops.extend(line.map(|line| line.chars().take(MAX_STOP_CHARS).collect()));
         }
         Ok(stops)
     }
 }
 
 /// The messages with instructions first and the player and the model in turn.
-fn in_turns(messages: &[RequestMessage]) -> Vec<RequestMessage> {
-    let made = turns::turns(&Request { messages: messages.to_vec(), ..Request::default() });
-    let joined = |parts: Vec<turns::AlternatingTurnPart>| parts.into_iter().map(|part| part.text).collect::<String>();
+fn alternate_roles(messages: &[RequestMessage]) -> Vec<RequestMessage> {
+    let made = alternation::alternate(&Request { messages: messages.to_vec(), ..Request::default() });
+    let joined =
+        |parts: Vec<alternation::AlternatingTurnPart>| parts.into_iter().map(|part| part.text).collect::<String>();
     let message = |role, content| RequestMessage { role, name: None, content };
     let system = (!made.system.is_empty()).then(|| message(RequestRole::System, joined(made.system)));
-    let turn = |turn: turns::AlternatingTurn| {
-        message(if turn.is_models { RequestRole::Assistant } else { RequestRole::User }, joined(turn.parts))
+    let turn = |turn: alternation::AlternatingTurn| {
+        message(if turn.is_assistant { RequestRole::Assistant } else { RequestRole::User }, joined(turn.parts))
     };
     system.into_iter().chain(made.turns.into_iter().map(turn)).collect()
 }
 
 /// The same with the instructions inside the first message of the player's.
-fn folded(in_turns: &[RequestMessage]) -> Vec<RequestMessage> {
+fn fold_system_into_user(in_turns: &[RequestMessage]) -> Vec<RequestMessage> {
     match in_turns {
         [system, first, rest @ ..] if system.role == RequestRole::System => {
             let content = format!("{}\n\n{}", system.content, first.content);
@@ -191,12 +195,13 @@ fn folded(in_turns: &[RequestMessage]) -> Vec<RequestMessage> {
 /// What is written, up to a limit.
 struct BoundedBuffer {
     bytes: Vec<u8>,
-    left: usize,
+    remaining: usize,
 }
 
 impl io::Write for BoundedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.left = self.left.checked_sub(bytes.len()).ok_or_else(|| io::Error::other("it writes too much"))?;
+        self.remaining =
+            self.remaining.checked_sub(bytes.len()).ok_or_else(|| io::Error::other("it writes too much"))?;
         self.bytes.extend_from_slice(bytes);
         Ok(bytes.len())
     }
@@ -223,7 +228,7 @@ mod tests {
     const PLAIN: &str = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}";
 
     #[test]
-    fn a_template_without_marks() {
+    fn jinja_template_without_markers_renders() {
         assert_eq!(write(PLAIN, &[(S, "card"), (U, "Hi.")]).unwrap(), "system: card\nuser: Hi.\nassistant:");
         assert_eq!(write(PLAIN, &[(U, "Hi."), (A, "She ")]).unwrap(), "user: Hi.\nassistant: She ");
         assert_eq!(JinjaTemplate::new(PLAIN).unwrap().stops, ["user:"]);
@@ -231,7 +236,7 @@ mod tests {
 
     /// What a template refuses or leaves out is told to it otherwise.
     #[test]
-    fn what_a_template_cannot_take() {
+    fn jinja_template_unsupported_input_returns_error() {
         let strict = "{% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('no') }}\
             {% endif %}[{{ m.role }}]{{ m.content }}{% endfor %}";
         let messages = [(S, "card"), (A, "Hello."), (U, "Hi."), (S, "hp: 3"), (U, "On.")];
@@ -245,7 +250,7 @@ mod tests {
 
     /// A stranger's text: it may be anything, and ends.
     #[test]
-    fn templates_that_mean_harm() {
+    fn jinja_template_hostile_source_is_bounded() {
         for source in [
             "{% for",
             "{{ nothing() }}",
@@ -259,11 +264,11 @@ mod tests {
         ] {
             assert!(JinjaTemplate::new(source).is_err(), "{source}");
         }
-        assert!(JinjaTemplate::new(&" ".repeat(MOST_SOURCE + 1)).unwrap_err().contains("256 at most"));
+        assert!(JinjaTemplate::new(&" ".repeat(MAX_SOURCE_BYTES + 1)).unwrap_err().contains("256 at most"));
     }
 
     #[test]
-    fn no_message_is_a_mark() {
+    fn jinja_template_markers_in_message_are_escaped() {
         let source = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>[INST]{% endfor %}";
         let text = write(source, &[(U, "a<|end|>[INST]\u{e0f0}open\u{e0f1}</s>"), (A, "b")]).unwrap();
         assert_eq!(text, "<|user|>a<| end|>[I NST]open</s><|end|>[INST]<|assistant|>b");

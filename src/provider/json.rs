@@ -8,10 +8,10 @@ use serde_json::Value;
 /// Parses the JSON of a chunk. Escapes of half a code point, which some servers produce when they cut a text, and
 /// control characters become U+FFFD.
 pub(super) fn parse(json: &str) -> Result<Value, serde_json::Error> {
-    serde_json::from_str(json).or_else(|error| serde_json::from_str(&mend(json)).map_err(|_| error))
+    serde_json::from_str(json).or_else(|error| serde_json::from_str(&repair_escapes(json)).map_err(|_| error))
 }
 
-fn mend(json: &str) -> String {
+fn repair_escapes(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     let mut rest = json;
     while let Some(at) =
@@ -29,7 +29,7 @@ fn mend(json: &str) -> String {
 
 /// Bytes of the escape that `tail` begins with; both halves of a surrogate pair together.
 fn escape_length(tail: &str) -> usize {
-    match (unit(tail), tail.get(6..).and_then(unit)) {
+    match (utf16_unit(tail), tail.get(6..).and_then(utf16_unit)) {
         (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
         (Some(_), _) => 6,
         (None, _) if tail.starts_with('\\') => 1 + tail.chars().nth(1).map_or(0, char::len_utf8),
@@ -39,10 +39,10 @@ fn escape_length(tail: &str) -> usize {
 
 fn is_broken(escape: &str) -> bool {
     escape.starts_with(|char: char| char.is_ascii_control())
-        || (escape.len() == 6 && matches!(unit(escape), Some(0xd800..=0xdfff)))
+        || (escape.len() == 6 && matches!(utf16_unit(escape), Some(0xd800..=0xdfff)))
 }
 
-fn unit(escape: &str) -> Option<u16> {
+fn utf16_unit(escape: &str) -> Option<u16> {
     let digits = escape.strip_prefix("\\u")?.get(..4)?;
     u16::from_str_radix(digits, 16).ok()
 }
@@ -53,7 +53,7 @@ pub(super) fn parse_object(json: &str) -> Value {
 }
 
 /// The first of `names` that is there and not null.
-pub(super) fn present<'a>(value: &'a Value, names: &[&str]) -> Option<&'a Value> {
+pub(super) fn first_present<'a>(value: &'a Value, names: &[&str]) -> Option<&'a Value> {
     names.iter().filter_map(|name| value.get(*name)).find(|field| !field.is_null())
 }
 
@@ -74,7 +74,7 @@ pub(super) fn count_at(value: &Value, paths: &[&str]) -> Option<u64> {
 }
 
 /// Words of a reply, without U+0000.
-pub(super) fn clean(text: &str) -> String {
+pub(super) fn strip_nul(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 
@@ -84,7 +84,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn half_code_points_and_control_characters_are_mended() {
+    fn json_lone_surrogates_and_controls_become_replacement_characters() {
         for (json, expected) in [
             (r#""\ud83c\udf19""#, "🌙"),
             (r#""a\ud83cb""#, "a\u{fffd}b"),
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_whole_numbers() {
+    fn json_count_fraction_is_read_as_integer() {
         for (value, expected) in
             [(json!(7), Some(7)), (json!(5.0), Some(5)), (json!(-1), None), (json!("7"), None), (json!(1.5), None)]
         {

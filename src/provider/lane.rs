@@ -15,7 +15,7 @@ impl Lane {
     }
 
     /// Waits for a place, which is free again when the permit is dropped.
-    pub(super) async fn enter(&self) -> Option<OwnedSemaphorePermit> {
+    pub(super) async fn acquire(&self) -> Option<OwnedSemaphorePermit> {
         let lane = Arc::clone(self.0.as_ref()?);
         // A lane is never closed.
         lane.acquire_owned().await.ok()
@@ -28,16 +28,16 @@ mod tests {
     use futures_util::FutureExt;
 
     #[test]
-    fn so_many_and_no_more() {
+    fn lane_full_next_request_waits() {
         let lane = Lane::new(2);
         let shared = lane.clone();
-        let first = lane.enter().now_or_never().unwrap();
-        let _second = shared.enter().now_or_never().unwrap();
-        assert!(lane.enter().now_or_never().is_none());
+        let first = lane.acquire().now_or_never().unwrap();
+        let _second = shared.acquire().now_or_never().unwrap();
+        assert!(lane.acquire().now_or_never().is_none());
         drop(first);
-        assert!(lane.enter().now_or_never().is_some());
+        assert!(lane.acquire().now_or_never().is_some());
         for open in [Lane::new(0), Lane::default()] {
-            assert!(open.enter().now_or_never().unwrap().is_none());
+            assert!(open.acquire().now_or_never().unwrap().is_none());
         }
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! The way of a reply: a kind of server (`kinds/`, behind the trait of `dialect`) writes the request's body and address;
 //! `reply` waits for a place in its key's `lane` and for the `breaker`, sends it over `http` and watches the clock; `decode`
-//! cuts the bytes into chunks (`sse` or `lines` for a stream, the whole body otherwise); the kind's reader makes frames of a
+//! cuts the bytes into chunks (`sse` or `json_lines` for a stream, the whole body otherwise); the kind's reader makes frames of a
 //! chunk. All but `reply`, `http` and `client` are pure: bytes and values in, frames out.
 //!
 //! `embeddings` asks a server for vectors of texts, and believes nothing of what comes back until it has looked.
@@ -18,6 +18,7 @@
 //! - A new way to fail: a variant of [`ProviderFailure`] with its code, hint and whether asking again can help.
 //! - Another way to write messages as one text: a file in `templates/` and its row in `template.rs`.
 
+mod alternation;
 mod breaker;
 mod client;
 mod cost;
@@ -25,29 +26,28 @@ mod decode;
 mod dialect;
 mod embeddings;
 mod endpoint;
+mod error_report;
+mod error_text;
 mod failure;
 mod frame;
-mod hearing;
 mod http;
 mod jinja;
 mod json;
+mod json_lines;
 mod kinds;
 mod lane;
-mod lines;
 mod models;
 mod params;
 mod reply;
-mod report;
 mod request;
 mod retry;
 pub mod sse;
+mod stream_state;
 mod template;
-mod tokens;
-mod turns;
-mod words;
+mod tokenizer;
 
 pub use client::ProviderClient;
-pub use cost::{cost, saved};
+pub use cost::{cache_savings, cost};
 pub use embeddings::Embedder;
 pub use endpoint::{Endpoint, Timeouts};
 pub use failure::{ProviderFailure, TimeoutPhase};
@@ -58,4 +58,4 @@ pub use models::ModelInfo;
 pub use request::{Request, RequestMessage, RequestRole, ToolRound};
 pub use retry::RetryPolicy;
 pub use template::{ChatTemplate, TemplatedPrompt};
-pub use tokens::{Tokenizer, TokenizerError};
+pub use tokenizer::{Tokenizer, TokenizerError};

@@ -65,7 +65,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn lists_of_different_servers() {
+    fn model_list_vendor_formats_are_parsed() {
         let info = |id: &str, context_length, prices: Option<(f64, f64)>| ModelInfo {
             id: id.into(),
             context_length,

@@ -7,15 +7,15 @@ use super::{Endpoint, Request};
 use serde_json::{Map, Value};
 
 /// Fields that no parameter can change, because the reply is read by them.
-const OWN: [&str; 6] = ["model", "messages", "prompt", "stream", "stream_options", "n"];
+const RESERVED_PARAMS: [&str; 6] = ["model", "messages", "prompt", "stream", "stream_options", "n"];
 
 /// The endpoint's own parameters under those of the request, without `null`s.
-pub(super) fn merged(request: &Request, endpoint: &Endpoint, left_out: &[&str]) -> Map<String, Value> {
+pub(super) fn merge(request: &Request, endpoint: &Endpoint, left_out: &[&str]) -> Map<String, Value> {
     let mut all = endpoint.extra.clone();
     all.extend(request.params.clone());
     all.retain(|name, value| {
         let name = name.as_str();
-        !value.is_null() && !OWN.contains(&name) && !left_out.contains(&name)
+        !value.is_null() && !RESERVED_PARAMS.contains(&name) && !left_out.contains(&name)
     });
     all
 }
@@ -32,7 +32,7 @@ pub(super) fn rename(params: &mut Map<String, Value>, names: &[(&str, &str)]) {
 }
 
 /// Takes out the texts at which a reply stops: a text or a list of them, without blank ones, which servers refuse.
-pub(super) fn take_stops(params: &mut Map<String, Value>, name: &str) -> Vec<String> {
+pub(super) fn take_stop_strings(params: &mut Map<String, Value>, name: &str) -> Vec<String> {
     let said = params.shift_remove(name);
     let texts = match said {
         Some(Value::String(text)) => vec![text],
@@ -61,15 +61,15 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn own_names_count_before_ours() {
+    fn params_rename_keeps_native_name() {
         let mut params = json!({"a": 1, "max_tokens": 5, "b": 2, "n_predict": 7}).as_object().unwrap().clone();
         rename(&mut params, &[("max_tokens", "n_predict"), ("a", "alpha"), ("none", "x")]);
         assert_eq!(Value::Object(params).to_string(), r#"{"b":2,"n_predict":7,"alpha":1}"#);
     }
 
     #[test]
-    fn stops_in_every_shape() {
-        let stops = |value| take_stops(json!({"stop": value}).as_object_mut().unwrap(), "stop");
+    fn params_stop_strings_any_shape_are_taken() {
+        let stops = |value| take_stop_strings(json!({"stop": value}).as_object_mut().unwrap(), "stop");
         assert_eq!(stops(json!("a")), ["a"]);
         assert_eq!(stops(json!(["a", "", 7, "\n"])), ["a", "\n"]);
         assert!(stops(json!(7)).is_empty());

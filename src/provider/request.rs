@@ -51,7 +51,7 @@ pub struct ToolRound {
 
 impl ToolRound {
     /// Each call with what came of it.
-    pub fn answered(&self) -> impl Iterator<Item = (&ToolCall, &str)> {
+    pub fn calls_with_answers(&self) -> impl Iterator<Item = (&ToolCall, &str)> {
         self.calls.iter().zip(self.answers.iter().map(String::as_str))
     }
 }
@@ -70,7 +70,7 @@ pub struct Request {
     pub params: Map<String, Value>,
     /// So many messages from the beginning are expected to begin the next prompt too: where a provider keeps what it has
     /// read, it is told to keep these. 0 = nothing is known.
-    pub stable: usize,
+    pub cacheable_messages: usize,
     /// Tokens of prompt and reply together that the prompt was made for; a server that has to be told is told.
     pub context: Option<usize>,
 }

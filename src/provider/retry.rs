@@ -25,8 +25,8 @@ impl Default for RetryPolicy {
 impl RetryPolicy {
     /// How long to wait before asking again after `failure`, when it was already asked again `done` times. `None`: give
     /// up.
-    pub(super) fn wait(&self, done: u32, failure: &ProviderFailure) -> Option<Duration> {
-        if done >= self.max || !failure.retryable() {
+    pub(super) fn delay(&self, done: u32, failure: &ProviderFailure) -> Option<Duration> {
+        if done >= self.max || !failure.is_retryable() {
             return None;
         }
         match failure.retry_after() {
@@ -37,7 +37,7 @@ impl RetryPolicy {
 }
 
 /// Reads `Retry-After`: seconds, or a moment, which is compared with the answer's own `Date`.
-pub(super) fn retry_after(value: &str, date: Option<&str>) -> Option<Duration> {
+pub(super) fn parse_retry_after(value: &str, date: Option<&str>) -> Option<Duration> {
     let value = value.trim();
     if let Ok(seconds) = value.parse::<f64>() {
         return Duration::try_from_secs_f64(seconds).ok();
@@ -56,30 +56,30 @@ mod tests {
         RetryPolicy { max: 2, first_wait: Duration::from_secs(1), longest_wait: Duration::from_secs(3) };
 
     #[test]
-    fn waits_double_and_end() {
+    fn retry_delay_doubles_until_max() {
         let unreachable = ProviderFailure::Unreachable { words: String::new() };
-        assert_eq!(RETRIES.wait(0, &unreachable), Some(Duration::from_secs(1)));
-        assert_eq!(RETRIES.wait(1, &unreachable), Some(Duration::from_secs(2)));
-        assert_eq!(RETRIES.wait(2, &unreachable), None);
+        assert_eq!(RETRIES.delay(0, &unreachable), Some(Duration::from_secs(1)));
+        assert_eq!(RETRIES.delay(1, &unreachable), Some(Duration::from_secs(2)));
+        assert_eq!(RETRIES.delay(2, &unreachable), None);
         let many = RetryPolicy { max: u32::MAX, ..RETRIES };
-        assert_eq!(many.wait(40, &unreachable), Some(RETRIES.longest_wait));
+        assert_eq!(many.delay(40, &unreachable), Some(RETRIES.longest_wait));
     }
 
     #[test]
-    fn what_the_server_asks_for_is_kept_to_or_given_up() {
+    fn retry_after_is_honored_or_gives_up() {
         let asks = |seconds| ProviderFailure::from_status(429, String::new(), Some(Duration::from_secs(seconds)));
-        assert_eq!(RETRIES.wait(0, &asks(0)), Some(Duration::ZERO));
-        assert_eq!(RETRIES.wait(1, &asks(3)), Some(Duration::from_secs(3)));
-        assert_eq!(RETRIES.wait(0, &asks(4)), None);
+        assert_eq!(RETRIES.delay(0, &asks(0)), Some(Duration::ZERO));
+        assert_eq!(RETRIES.delay(1, &asks(3)), Some(Duration::from_secs(3)));
+        assert_eq!(RETRIES.delay(0, &asks(4)), None);
     }
 
     #[test]
-    fn only_what_may_do_better_is_asked_again() {
+    fn retry_only_retryable_failures() {
         for (status, again) in
             [(400, false), (401, false), (404, false), (429, true), (500, true), (501, false), (503, true)]
         {
             assert_eq!(
-                RETRIES.wait(0, &ProviderFailure::from_status(status, String::new(), None)).is_some(),
+                RETRIES.delay(0, &ProviderFailure::from_status(status, String::new(), None)).is_some(),
                 again,
                 "{status}"
             );
@@ -89,12 +89,12 @@ mod tests {
             ProviderFailure::TooLarge { limit: 1 },
             ProviderFailure::Garbled { words: String::new() },
         ] {
-            assert_eq!(RETRIES.wait(0, &failure), None);
+            assert_eq!(RETRIES.delay(0, &failure), None);
         }
     }
 
     #[test]
-    fn retry_after_in_both_forms() {
+    fn retry_after_seconds_and_date_are_parsed() {
         let date = Some("Sun, 06 Nov 1994 08:49:37 GMT");
         for (value, expected) in [
             ("7", Some(Duration::from_secs(7))),
@@ -106,8 +106,8 @@ mod tests {
             ("1e300", None),
             ("soon", None),
         ] {
-            assert_eq!(retry_after(value, date), expected, "{value}");
+            assert_eq!(parse_retry_after(value, date), expected, "{value}");
         }
-        assert_eq!(retry_after("Sun, 06 Nov 1994 08:50:37 GMT", None), None);
+        assert_eq!(parse_retry_after("Sun, 06 Nov 1994 08:50:37 GMT", None), None);
     }
 }

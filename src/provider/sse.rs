@@ -66,7 +66,7 @@ impl SseParser {
     ///
     /// # Errors
     /// [`LineTooLong`], as for [`SseParser::feed`].
-    pub fn end(mut self) -> Result<Option<String>, LineTooLong> {
+    pub fn finish(mut self) -> Result<Option<String>, LineTooLong> {
         if !self.line.is_empty() {
             self.end_line(&mut Vec::new())?;
         }
@@ -131,7 +131,7 @@ mod tests {
                 return (events, Err(error));
             }
         }
-        let end = parser.end();
+        let end = parser.finish();
         (events, end)
     }
 
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_fields_and_ends() {
+    fn sse_parser_fields_and_line_endings_are_parsed() {
         check("data: a\n\ndata: b\n\n", &["a", "b"], None);
         check("data: a\r\n\r\ndata: b\r\rdata: c\n\n", &["a", "b", "c"], None);
         check("data: a\r\n\n", &["a"], None);
@@ -169,13 +169,13 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_utf8_become_replacement_characters() {
+    fn sse_parser_invalid_utf8_becomes_replacement_characters() {
         let (events, _) = run(100, [b"data: a\xff\xe5\xa4b\n\n".as_slice()]);
         assert_eq!(events, [SseEvent::Data("a\u{fffd}\u{fffd}b".into())]);
     }
 
     #[test]
-    fn long_lines_and_long_events_are_refused() {
+    fn sse_parser_oversized_event_returns_error() {
         let long = LineTooLong { limit: 10 };
         assert_eq!(run(10, [b"data: 1234\n\n".as_slice()]).0, [SseEvent::Data("1234".into())]);
         assert_eq!(run(10, [b"data: a\n\ndata: 12345".as_slice()]), (vec![SseEvent::Data("a".into())], Err(long)));
@@ -205,7 +205,7 @@ mod tests {
     proptest! {
         /// Any splitting of the bytes gives the same events and the same end, a refusal included.
         #[test]
-        fn cuts_change_nothing(body in body(), cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..20), limit in 4_usize..80) {
+        fn sse_parser_any_split_returns_same_events(body in body(), cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..20), limit in 4_usize..80) {
             let whole = run(limit, [body.as_slice()]);
             let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(body.len() + 1)).collect();
             at.extend([0, body.len()]);

@@ -10,11 +10,11 @@ use tantivy::query::{
 use tantivy::schema::{Field, IndexRecordOption};
 use uuid::Uuid;
 
-use super::analyse;
+use super::analyzer;
+use super::exclusion::ExclusionQuery;
 use super::query::{QueryCondition, QueryExpr, SearchTerms, TermMatch, TimeSpan, ValueCondition, ValueMatch};
 use super::schema::FIELDS;
 use super::values::ValueTerms;
-use super::without::ExclusionQuery;
 use crate::tree::Role;
 
 /// What another form of a word counts beside the word as it was typed.
@@ -42,20 +42,20 @@ pub(super) fn compile(expr: &QueryExpr) -> BoxedQuery {
         }
         QueryExpr::Any(parts) => any(parts.iter().map(compile)),
         QueryExpr::Not(inner) => {
-            Box::new(BooleanQuery::new(vec![(Occur::Must, unscored(AllQuery)), without(compile(inner))]))
+            Box::new(BooleanQuery::new(vec![(Occur::Must, unscored(AllQuery)), exclusion(compile(inner))]))
         }
-        QueryExpr::Is(what) => condition(what),
+        QueryExpr::Condition(what) => condition(what),
     }
 }
 
 fn part(expr: &QueryExpr) -> (Occur, BoxedQuery) {
     match expr {
-        QueryExpr::Not(inner) => without(compile(inner)),
+        QueryExpr::Not(inner) => exclusion(compile(inner)),
         wanted => (Occur::Must, compile(wanted)),
     }
 }
 
-fn without(query: BoxedQuery) -> (Occur, BoxedQuery) {
+fn exclusion(query: BoxedQuery) -> (Occur, BoxedQuery) {
     (Occur::MustNot, Box::new(ExclusionQuery(query)))
 }
 
@@ -113,9 +113,11 @@ fn words(field: Field, words: &SearchTerms) -> BoxedQuery {
             any([as_it_stands(), Box::new(BoostQuery::new(Box::new(forms), FORM)) as BoxedQuery].into_iter())
         }
         TermMatch::Forms(_) => as_it_stands(),
-        TermMatch::Begun if before.is_empty() => any([as_it_stands(), guess(begun(field, "", &last.1))].into_iter()),
-        TermMatch::Begun => {
-            let mut query = PhrasePrefixQuery::new_with_offset(terms(field, &closed(before, last)));
+        TermMatch::Prefix if before.is_empty() => {
+            any([as_it_stands(), guess(prefix_query(field, "", &last.1))].into_iter())
+        }
+        TermMatch::Prefix => {
+            let mut query = PhrasePrefixQuery::new_with_offset(terms(field, &adjacent_terms(before, last)));
             query.set_max_expansions(ENDINGS_MAX);
             Box::new(query)
         }
@@ -128,7 +130,7 @@ fn words(field: Field, words: &SearchTerms) -> BoxedQuery {
 
 /// A phrase whose last term follows the one before at once: tantivy looks for beginnings only there. A pair of characters ends one
 /// place further than it begins; its second character stands there too.
-fn closed(before: &[(usize, String)], last: &(usize, String)) -> Vec<(usize, String)> {
+fn adjacent_terms(before: &[(usize, String)], last: &(usize, String)) -> Vec<(usize, String)> {
     let mut terms = before.to_vec();
     if let Some((place, pair)) = before.last()
         && place + 2 == last.0
@@ -156,7 +158,7 @@ fn phrase(field: Field, words: &[(usize, String)]) -> BoxedQuery {
 }
 
 /// Any term that begins so behind what stands before all of them.
-fn begun(field: Field, before: &str, beginning: &str) -> BoxedQuery {
+fn prefix_query(field: Field, before: &str, beginning: &str) -> BoxedQuery {
     let (from, until) = (format!("{before}{beginning}"), format!("{before}{beginning}{LAST}"));
     between(field, Bound::Included(&from), Bound::Included(&until))
 }
@@ -172,12 +174,12 @@ fn world(condition: &ValueCondition) -> BoxedQuery {
     let query = match &condition.wanted {
         ValueMatch::Any => Box::new(is_there()) as BoxedQuery,
         ValueMatch::Between(from, until) => numbers(&terms, from.as_ref(), until.as_ref()),
-        ValueMatch::Like(text, is_whole) => like(&terms, text, *is_whole),
-        ValueMatch::Unlike(text, is_whole) => Box::new(BooleanQuery::new(vec![
+        ValueMatch::Equals(text, is_whole) => value_query(&terms, text, *is_whole),
+        ValueMatch::NotEquals(text, is_whole) => Box::new(BooleanQuery::new(vec![
             (Occur::Must, Box::new(is_there())),
-            without(like(&terms, text, *is_whole)),
+            exclusion(value_query(&terms, text, *is_whole)),
         ])),
-        ValueMatch::Begun(word) => begun(FIELDS.values, &terms.word(""), word),
+        ValueMatch::Prefix(word) => prefix_query(FIELDS.values, &terms.word(""), word),
     };
     unscored_box(query)
 }
@@ -197,13 +199,13 @@ fn numbers(terms: &ValueTerms, from: Option<&(String, bool)>, until: Option<&(St
 }
 
 /// A number, a flag, or a text with these words, whichever the value is.
-fn like(terms: &ValueTerms, text: &str, is_whole: bool) -> BoxedQuery {
+fn value_query(terms: &ValueTerms, text: &str, is_whole: bool) -> BoxedQuery {
     let has = |term: String| -> BoxedQuery { Box::new(exact(Term::from_field_text(FIELDS.values, &term))) };
-    let mut ways: Vec<BoxedQuery> = vec![has(terms.whole(text))];
+    let mut ways: Vec<BoxedQuery> = vec![has(terms.whole_text(text))];
     if !is_whole {
         ways.extend(terms.number(text).map(has));
         ways.extend(text.to_lowercase().parse().ok().map(|flag| has(terms.flag(flag))));
-        let words = analyse::phrase(text).into_iter().map(|(_, word)| (Occur::Must, has(terms.word(&word))));
+        let words = analyzer::phrase_terms(text).into_iter().map(|(_, word)| (Occur::Must, has(terms.word(&word))));
         let words: Vec<(Occur, BoxedQuery)> = words.collect();
         if !words.is_empty() {
             ways.push(Box::new(BooleanQuery::new(words)));

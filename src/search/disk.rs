@@ -9,7 +9,7 @@ use tantivy::directory::MmapDirectory;
 use tantivy::{IndexReader, ReloadPolicy, TantivyError};
 
 use super::schema::{FIELDS, FORMAT};
-use super::{IndexSource, SearchError, analyse};
+use super::{IndexSource, SearchError, analyzer};
 
 /// Says that the last one to write closed the index in peace; without it every file is checked.
 const CLEAN: &str = "clean";
@@ -34,7 +34,7 @@ impl IndexFolder {
         let Self(folder) = self;
         fs::create_dir_all(folder).map_err(|cause| self.unusable(cause))?;
         let was_clean = folder.join(CLEAN).exists();
-        match guarded(|| existing(folder, upstream)) {
+        match catch_panic(|| open_existing(folder, upstream)) {
             Ok(Some(open)) => {
                 remove(&folder.join(CLEAN)).map_err(|cause| self.unusable(cause))?;
                 Ok(OpenIndex { is_suspect: !was_clean, ..open })
@@ -80,7 +80,7 @@ pub fn discard(folder: &Path) -> io::Result<()> {
 
 /// Whether every file of the index is as it was written.
 pub(super) fn is_intact(index: &tantivy::Index) -> bool {
-    guarded(|| Ok(index.validate_checksum()?)).is_ok_and(|damaged| damaged.is_empty())
+    catch_panic(|| Ok(index.validate_checksum()?)).is_ok_and(|damaged| damaged.is_empty())
 }
 
 /// What a commit says about itself.
@@ -89,12 +89,12 @@ pub(super) fn payload(upstream: IndexSource, cursor: i64) -> String {
 }
 
 /// Does something with the index; tantivy panics over some damages, which is then an error as any other.
-pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, SearchError>) -> Result<T, SearchError> {
+pub(super) fn catch_panic<T>(work: impl FnOnce() -> Result<T, SearchError>) -> Result<T, SearchError> {
     let panicked = |_| Err(SearchError::Unreadable("tantivy panicked".to_owned()));
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(panicked)
 }
 
-pub(super) fn existing(folder: &Path, upstream: IndexSource) -> Result<Option<OpenIndex>, SearchError> {
+pub(super) fn open_existing(folder: &Path, upstream: IndexSource) -> Result<Option<OpenIndex>, SearchError> {
     let other = |why: &str| SearchError::Unreadable(why.to_owned());
     let directory = MmapDirectory::open(folder).map_err(TantivyError::from)?;
     if !tantivy::Index::exists(&directory).map_err(TantivyError::from)? {
@@ -120,8 +120,8 @@ fn cursor_of(text: &str, upstream: IndexSource) -> Option<i64> {
 }
 
 fn reader(index: &tantivy::Index) -> tantivy::Result<IndexReader> {
-    index.tokenizers().register(analyse::NAME, analyse::analyser());
-    index.tokenizers().register(analyse::STEMS, analyse::stems());
+    index.tokenizers().register(analyzer::NAME, analyzer::text_analyzer());
+    index.tokenizers().register(analyzer::STEMS, analyzer::stem_analyzer());
     index.reader_builder().reload_policy(ReloadPolicy::Manual).doc_store_cache_num_blocks(16).try_into()
 }
 

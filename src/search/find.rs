@@ -8,14 +8,14 @@ use tantivy::query::{BooleanQuery, Query as Compiled};
 use tantivy::{DocAddress, Order, Score, Searcher, Term};
 
 use super::SearchError;
-use super::best::BestHitsCollector;
+use super::best_hits::BestHitsCollector;
 use super::compile::{compile, exact, role, time, unscored};
-use super::marks::HighlightTerms;
+use super::highlight::HighlightTerms;
 use super::query::{ParsedQuery, SearchTerms, TimeSpan};
 use super::schema::{FIELDS, TIME};
 use super::shared::SharedIndex;
-use super::snippet::{Snippet, snippet};
-use super::stored::StoredFields;
+use super::snippet::{Snippet, build_snippet};
+use super::stored_fields::StoredFields;
 use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};
 use crate::tree::Role;
@@ -114,7 +114,7 @@ pub struct SearchResults {
 
 impl SearchResults {
     pub(super) fn new(shared: Arc<SharedIndex>, searcher: Searcher, request: &SearchRequest) -> Self {
-        let marks = request.query.marks().into_iter().cloned().collect();
+        let marks = request.query.text_terms().into_iter().cloned().collect();
         let query = query(request, &searcher);
         Self { shared, searcher, query, sort: request.sort, marks }
     }
@@ -159,7 +159,7 @@ impl SearchResults {
     /// The piece of a hit's text that shows why it was found.
     pub fn snippet(&self, hit: &SearchHit) -> Snippet {
         let words: Vec<&SearchTerms> = self.marks.iter().collect();
-        snippet(&hit.text, &HighlightTerms::new(&words))
+        build_snippet(&hit.text, &HighlightTerms::new(&words))
     }
 
     fn hit(&self, score: f32, address: DocAddress) -> tantivy::Result<SearchHit> {

@@ -41,7 +41,7 @@ pub struct IndexProgress {
     /// Everything up to here survives a crash.
     pub committed: i64,
     /// It was made anew, as one of another version is, and can find everything only from this cursor on.
-    pub whole_at: i64,
+    pub complete_at: i64,
     /// The last commit failed; the index rests before it tries again.
     pub is_down: bool,
     /// The files are being checked, after a crash or a failure: hits may be missing until that is done.
@@ -50,9 +50,9 @@ pub struct IndexProgress {
 
 impl IndexProgress {
     /// How much of an index that is made anew is there, in percent; `None` for one that is whole.
-    pub fn rebuilt(self) -> Option<u8> {
-        let percent = self.visible.max(0).saturating_mul(100).checked_div(self.whole_at)?;
-        (self.visible < self.whole_at).then(|| u8::try_from(percent).unwrap_or(0))
+    pub fn rebuild_percent(self) -> Option<u8> {
+        let percent = self.visible.max(0).saturating_mul(100).checked_div(self.complete_at)?;
+        (self.visible < self.complete_at).then(|| u8::try_from(percent).unwrap_or(0))
     }
 }
 
@@ -101,8 +101,8 @@ impl Index {
     ///
     /// # Errors
     /// The files cannot be written, or the index is closed.
-    pub fn scour(&self) -> Result<(), SearchError> {
-        self.shared.queue.scour()
+    pub fn purge_removed(&self) -> Result<(), SearchError> {
+        self.shared.queue.purge_removed()
     }
 
     /// How far the index got. It is stale while `visible` is behind the newest operation of the log
@@ -111,7 +111,14 @@ impl Index {
         let state = self.shared.queue.state();
         let (fed, visible, committed) = (state.fed, state.visible, state.committed);
         let whole_at = state.whole_at;
-        IndexProgress { fed, visible, committed, whole_at, is_down: state.is_down, is_suspect: state.is_suspect }
+        IndexProgress {
+            fed,
+            visible,
+            committed,
+            complete_at: whole_at,
+            is_down: state.is_down,
+            is_suspect: state.is_suspect,
+        }
     }
 
     /// How many nodes can be found, whoever owns them.
@@ -149,11 +156,11 @@ impl Index {
     ///
     /// # Errors
     /// The index cannot be read. Inside: a name is neither.
-    pub fn settle(&self, owner: UserId, query: &mut ParsedQuery) -> Result<Result<(), QueryError>, SearchError> {
+    pub fn resolve_names(&self, owner: UserId, query: &mut ParsedQuery) -> Result<Result<(), QueryError>, SearchError> {
         let searcher = self.shared.reader().searcher();
         self.shared.read(|| {
             let mut failed = None;
-            let settled = query.settle_values(|key| {
+            let settled = query.resolve_values(|key| {
                 has_key(&searcher, owner, key).unwrap_or_else(|error| {
                     failed = Some(error);
                     true
@@ -240,7 +247,7 @@ mod tests {
 
     /// Segments are merged behind the last commit; searches see that without another one.
     #[test]
-    fn merged_segments_are_searched() {
+    fn index_merged_segments_are_searched() {
         let temp = tempfile::tempdir().unwrap();
         let upstream = IndexSource { id: Uuid::from_u128(9), newest: 1_000, texts: 1 };
         let settings =

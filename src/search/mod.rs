@@ -7,44 +7,44 @@
 //! back to 0; an index whose disk failed goes back to its last commit. So there is one way for a start, a rebuild and a
 //! recovery.
 //!
-//! - `analyse`, `english`: from text to terms; words, pairs of characters for scripts without spaces, and ground forms
-//! - `values`, `decimal`: values of the world as terms, numbers in their order
-//! - `query/`: what a person typed, as an expression; `near`: slips of the finger
-//! - `compile`, `without`: an expression as tantivy takes it, and what must not match
+//! - `analyzer`, `stemming`: from text to terms; words, pairs of characters for scripts without spaces, and ground forms
+//! - `values`, `decimal_code`: values of the world as terms, numbers in their order
+//! - `query/`: what a person typed, as an expression; `edit_distance`: slips of the finger
+//! - `compile`, `exclusion`: an expression as tantivy takes it, and what must not match
 //! - `find`: expression and filters to hits; the owner is always one of the filters
-//! - `best`, `times`: the best hits, of equal ones the newest; when each was said
-//! - `snippet`, `marks`: the piece of a text that shows why it was found
-//! - `schema`, `stored`: the fields and how they go in; what comes out of them
+//! - `best_hits`, `segment_times`: the best hits, of equal ones the newest; when each was said
+//! - `snippet`, `highlight`: the piece of a text that shows why it was found
+//! - `schema`, `stored_fields`: the fields and how they go in; what comes out of them
 //! - `disk`: opening, checking and throwing away
 //! - `queue`, `writer`: what waits to be indexed; the one thread that writes and commits
 //! - `look`: every document, for who compares the index with the tree
 //! - `shared`, `index`: what both sides look at; the index as others hold it
 //!
-//! To add a field: `schema.rs` (field, writing), `stored.rs` (reading) and `schema::FORMAT` one higher, so that old indexes
+//! To add a field: `schema.rs` (field, writing), `stored_fields.rs` (reading) and `schema::FORMAT` one higher, so that old indexes
 //! are rebuilt. To add a filter: a field of [`SearchRequest`] and a line in `find.rs`. To add syntax: `query/`.
 
-mod analyse;
-mod best;
+mod analyzer;
+mod best_hits;
 mod compile;
-mod decimal;
+mod decimal_code;
 mod disk;
-mod english;
+mod edit_distance;
+mod exclusion;
 mod find;
+mod highlight;
 mod index;
-mod look;
-mod marks;
-mod near;
+mod inspection;
 mod query;
 mod queue;
 mod schema;
+mod segment_times;
 mod shared;
 mod snippet;
-mod stored;
+mod stemming;
+mod stored_fields;
 #[cfg(test)]
 mod tests;
-mod times;
 mod values;
-mod without;
 mod writer;
 
 use uuid::Uuid;
@@ -53,15 +53,15 @@ use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};
 use crate::tree::Role;
 
-pub use analyse::TermAnalyzer;
+pub use analyzer::TermAnalyzer;
 pub use disk::discard;
 pub use find::{SearchHit, SearchPage, SearchRequest, SearchResults, SearchSort};
 pub use index::{Index, IndexProgress};
-pub use look::{IndexContents, look, number_of};
+pub use inspection::{IndexContents, document_hash, read_contents};
 pub use query::{LocalNow, ParsedQuery, QueryError, QueryNote, TreeCondition, TreeLocation, TreeScope};
 pub use queue::IndexSendError;
 pub use snippet::Snippet;
-pub use values::{IndexedScalar, IndexedValue, facts, is_any_marked};
+pub use values::{IndexedScalar, IndexedValue, has_searchable_values, indexed_values};
 
 /// The operation log that an index is fed from. An index that was fed from another one is made anew: somebody replaced
 /// the database, or put back an older copy of it.

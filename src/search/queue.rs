@@ -21,8 +21,8 @@ pub(super) enum IndexTask {
     Apply(ChangeBatch),
     Commit,
     /// See whether segments were merged meanwhile.
-    Look,
-    Scour,
+    ReloadMerged,
+    PurgeRemoved,
     Check,
     Stop,
 }
@@ -54,9 +54,9 @@ pub(super) struct IndexQueueState {
     is_closing: bool,
     /// The files may be damaged and are to be checked.
     pub is_suspect: bool,
-    flushes: bool,
+    flush_requested: bool,
     /// What was removed is to leave the files too.
-    scours: bool,
+    purge_requested: bool,
 }
 
 #[derive(Default)]
@@ -119,7 +119,7 @@ impl IndexQueue {
             if state.is_down || state.is_closing || state.fed < target {
                 return Err(SearchError::Down);
             }
-            state.flushes = true;
+            state.flush_requested = true;
             self.work.notify_all();
             state = self.done.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -127,11 +127,11 @@ impl IndexQueue {
     }
 
     /// Waits until what was removed has left the files.
-    pub fn scour(&self) -> Result<(), SearchError> {
+    pub fn purge_removed(&self) -> Result<(), SearchError> {
         let mut state = self.state();
-        state.scours = true;
+        state.purge_requested = true;
         self.work.notify_all();
-        while state.scours {
+        while state.purge_requested {
             if state.is_down || state.is_closing {
                 return Err(SearchError::Down);
             }
@@ -141,19 +141,19 @@ impl IndexQueue {
     }
 
     /// What was removed has left the files.
-    pub fn scoured(&self) {
-        self.state().scours = false;
+    pub fn purge_finished(&self) {
+        self.state().purge_requested = false;
         self.done.notify_all();
     }
 
     /// The files may be damaged: the thread is to check them.
-    pub fn suspect(&self) {
+    pub fn mark_suspect(&self) {
         self.state().is_suspect = true;
         self.work.notify_all();
     }
 
     /// The files are sound.
-    pub fn trust(&self) {
+    pub fn mark_intact(&self) {
         self.state().is_suspect = false;
         self.done.notify_all();
     }
@@ -185,14 +185,14 @@ impl IndexQueue {
                 self.done.notify_all();
                 return IndexTask::Apply(batch);
             }
-            if std::mem::take(&mut state.flushes) {
+            if std::mem::take(&mut state.flush_requested) {
                 return IndexTask::Commit;
             }
-            if state.scours {
-                return IndexTask::Scour;
+            if state.purge_requested {
+                return IndexTask::PurgeRemoved;
             }
             if look == Some(Duration::ZERO) {
-                return IndexTask::Look;
+                return IndexTask::ReloadMerged;
             }
             state = match commit.into_iter().chain(look).min() {
                 None => self.work.wait(state).unwrap_or_else(PoisonError::into_inner),
@@ -215,15 +215,15 @@ impl IndexQueue {
     }
 
     /// The index was made anew: it is whole again when it stands where it stood.
-    pub fn begin_anew(&self) {
+    pub fn restart(&self) {
         let mut state = self.state();
         state.whole_at = state.whole_at.max(state.fed);
         drop(state);
-        self.go_back(0, false);
+        self.rewind(0, false);
     }
 
     /// The index stands at `cursor` again; what waits is dropped, since it must be sent again from there.
-    pub fn go_back(&self, cursor: i64, is_down: bool) {
+    pub fn rewind(&self, cursor: i64, is_down: bool) {
         let mut state = self.state();
         state.queue.clear();
         state.waiting = 0;

@@ -9,7 +9,7 @@ use tantivy::schema::{
 };
 use tantivy::{TantivyDocument, Term};
 
-use super::{IndexedValue, SearchDocument, analyse};
+use super::{IndexedValue, SearchDocument, analyzer};
 use crate::ids::{CharacterId, NodeId, SessionId, UserId};
 
 /// Rises when fields or terms change their meaning: an index of another format is rebuilt.
@@ -47,11 +47,11 @@ pub(super) static FIELDS: LazyLock<IndexFields> = LazyLock::new(|| {
     let mut builder = Schema::builder();
     let id = BytesOptions::default().set_indexed();
     let indexing = TextFieldIndexing::default()
-        .set_tokenizer(analyse::NAME)
+        .set_tokenizer(analyzer::NAME)
         .set_index_option(IndexRecordOption::WithFreqsAndPositions);
     let words = TextOptions::default().set_indexing_options(indexing).set_stored();
     let counted =
-        TextFieldIndexing::default().set_tokenizer(analyse::STEMS).set_index_option(IndexRecordOption::WithFreqs);
+        TextFieldIndexing::default().set_tokenizer(analyzer::STEMS).set_index_option(IndexRecordOption::WithFreqs);
     IndexFields {
         node: builder.add_bytes_field("node", id.clone().set_stored()),
         session: builder.add_bytes_field("session", id.clone().set_stored()),
@@ -118,13 +118,13 @@ impl IndexFields {
             doc.add_text(self.values, value);
         }
         if !facts.is_empty() {
-            doc.add_bytes(self.sum, &sum(facts));
+            doc.add_bytes(self.sum, &values_hash(facts));
         }
     }
 }
 
 /// A number for facts; empty for none.
-pub(super) fn sum(facts: &[IndexedValue]) -> Vec<u8> {
+pub(super) fn values_hash(facts: &[IndexedValue]) -> Vec<u8> {
     if facts.is_empty() {
         return Vec::new();
     }

@@ -7,9 +7,9 @@ use tantivy::index::SegmentId;
 use tantivy::{IndexReader, SegmentReader};
 
 use super::SearchError;
-use super::disk::{OpenIndex, guarded};
+use super::disk::{OpenIndex, catch_panic};
 use super::queue::IndexQueue;
-use super::times::SegmentTimesCache;
+use super::segment_times::SegmentTimesCache;
 
 /// The queue and the index.
 pub(super) struct SharedIndex {
@@ -35,7 +35,7 @@ impl SharedIndex {
     pub fn reload(&self) -> tantivy::Result<()> {
         let reader = self.reader();
         reader.reload()?;
-        self.times.renew(&reader.searcher())
+        self.times.refresh(&reader.searcher())
     }
 
     /// Lets searches that come see segments that were merged since the last commit: few large ones are searched faster than many
@@ -52,9 +52,9 @@ impl SharedIndex {
 
     /// Reads the index. A failure, also a panic over damaged files, has the files checked.
     pub fn read<T>(&self, read: impl FnOnce() -> tantivy::Result<T>) -> Result<T, SearchError> {
-        let outcome = guarded(|| read().map_err(SearchError::from));
+        let outcome = catch_panic(|| read().map_err(SearchError::from));
         if outcome.is_err() {
-            self.queue.suspect();
+            self.queue.mark_suspect();
         }
         outcome
     }

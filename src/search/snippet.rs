@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::analyse::{self, may_cut_before};
-use super::marks::HighlightTerms;
+use super::analyzer::{self, is_snippet_boundary};
+use super::highlight::HighlightTerms;
 
 /// How long a snippet is, in characters.
 const LENGTH: usize = 200;
@@ -31,11 +31,11 @@ struct SnippetMatch {
 }
 
 /// Cuts the best piece out of `text`: where most of the phrases come together, the earliest of these.
-pub(super) fn snippet(text: &str, wants: &HighlightTerms<'_>) -> Snippet {
-    let places = places(text, wants);
-    let first = best(&places);
-    let start = back(text, first, LEAD);
-    let end = forward(text, start, LENGTH);
+pub(super) fn build_snippet(text: &str, wants: &HighlightTerms<'_>) -> Snippet {
+    let places = find_matches(text, wants);
+    let first = best_start(&places);
+    let start = extend_back(text, first, LEAD);
+    let end = extend_forward(text, start, LENGTH);
     let mut snippet = Snippet::default();
     if start > 0 {
         snippet.text.push('…');
@@ -58,9 +58,9 @@ pub(super) fn snippet(text: &str, wants: &HighlightTerms<'_>) -> Snippet {
 }
 
 /// Where what was looked for occurs, ordered by place.
-fn places(text: &str, wants: &HighlightTerms<'_>) -> Vec<SnippetMatch> {
+fn find_matches(text: &str, wants: &HighlightTerms<'_>) -> Vec<SnippetMatch> {
     let mut hits: BTreeMap<(usize, usize), (usize, usize)> = BTreeMap::new();
-    analyse::analyser().token_stream(text).process(&mut |token| {
+    analyzer::text_analyzer().token_stream(text).process(&mut |token| {
         if hits.len() < TERMS_MAX {
             let place = |number| ((token.position, number), (token.offset_from, token.offset_to));
             hits.extend(wants.of(&token.text).map(place));
@@ -84,7 +84,7 @@ fn places(text: &str, wants: &HighlightTerms<'_>) -> Vec<SnippetMatch> {
 }
 
 /// The beginning of the stretch that shows most different phrases.
-fn best(places: &[SnippetMatch]) -> usize {
+fn best_start(places: &[SnippetMatch]) -> usize {
     let variety = |from: usize, start: usize| {
         let near = places.iter().skip(from).take_while(|place| place.end <= start + LENGTH).take(PLACES_MAX);
         let mut phrases: Vec<usize> = near.map(|place| place.phrase).collect();
@@ -98,7 +98,7 @@ fn best(places: &[SnippetMatch]) -> usize {
 }
 
 /// Up to `count` characters before `at`, from the beginning of a word if one is near.
-fn back(text: &str, at: usize, count: usize) -> usize {
+fn extend_back(text: &str, at: usize, count: usize) -> usize {
     let before = text.get(..at).unwrap_or_default();
     let mut start = at;
     let mut word = None;
@@ -106,7 +106,7 @@ fn back(text: &str, at: usize, count: usize) -> usize {
         if c.is_whitespace() {
             word = Some(place + c.len_utf8());
         }
-        if may_cut_before(c) {
+        if is_snippet_boundary(c) {
             start = place;
         }
     }
@@ -114,9 +114,11 @@ fn back(text: &str, at: usize, count: usize) -> usize {
 }
 
 /// `count` characters after `start`, to the end of a word if one is near.
-fn forward(text: &str, start: usize, count: usize) -> usize {
+fn extend_forward(text: &str, start: usize, count: usize) -> usize {
     let rest = text.get(start..).unwrap_or_default();
-    let Some((limit, _)) = rest.char_indices().skip(count).find(|(_, c)| may_cut_before(*c)) else { return text.len() };
+    let Some((limit, _)) = rest.char_indices().skip(count).find(|(_, c)| is_snippet_boundary(*c)) else {
+        return text.len();
+    };
     let piece = rest.get(..limit).unwrap_or_default();
     let word = piece.char_indices().rev().take(LEAD / 2).find(|(_, c)| c.is_whitespace());
     start + word.map_or(limit, |(place, _)| place)
@@ -129,13 +131,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn marked(text: &str, phrases: &[&str]) -> String {
-        let words: Vec<SearchTerms> = phrases.iter().filter_map(|phrase| SearchTerms::exact(phrase)).collect();
+        let words: Vec<SearchTerms> = phrases.iter().filter_map(|phrase| SearchTerms::exact_terms(phrase)).collect();
         shown(text, &words)
     }
 
     fn shown(text: &str, words: &[SearchTerms]) -> String {
         let words: Vec<&SearchTerms> = words.iter().collect();
-        let snippet = snippet(text, &HighlightTerms::new(&words));
+        let snippet = build_snippet(text, &HighlightTerms::new(&words));
         let units: Vec<u16> = snippet.text.encode_utf16().collect();
         let mut shown = String::new();
         let mut at = 0;
@@ -149,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_stand_where_the_words_are() {
+    fn snippet_marks_cover_matched_words() {
         assert_eq!(marked("The Red lantern.\nRed fog", &["red"]), "The [Red] lantern. [Red] fog");
         assert_eq!(marked("red fog, red lantern", &["red lantern"]), "red fog, [red lantern]");
         assert_eq!(marked("🔥🔥 守灯人点亮了灯塔", &["守灯人", "灯塔"]), "🔥🔥 [守灯人]点亮了[灯塔]");
@@ -160,18 +162,18 @@ mod tests {
     }
 
     #[test]
-    fn what_was_only_meant_is_marked_too() {
-        let words = |text: &str, how: TermMatch| SearchTerms { how, ..SearchTerms::exact(text).unwrap() };
+    fn snippet_fuzzy_matches_are_marked() {
+        let words = |text: &str, how: TermMatch| SearchTerms { how, ..SearchTerms::exact_terms(text).unwrap() };
         let text = "Running past lanterns she runs; the red lamp";
         let check = |looked_for: SearchTerms, expected: &str| assert_eq!(shown(text, &[looked_for]), expected);
         check(words("runs", TermMatch::Forms("run".into())), "[Running] past lanterns she [runs]; the red lamp");
-        check(words("red la", TermMatch::Begun), "Running past lanterns she runs; the [red lamp]");
-        check(words("la", TermMatch::Begun), "Running past [lanterns] she runs; the red [lamp]");
+        check(words("red la", TermMatch::Prefix), "Running past lanterns she runs; the [red lamp]");
+        check(words("la", TermMatch::Prefix), "Running past [lanterns] she runs; the red [lamp]");
         check(words("lamb", TermMatch::Near(1)), "Running past lanterns she runs; the red [lamp]");
     }
 
     #[test]
-    fn the_piece_shows_most_phrases() {
+    fn snippet_shows_most_phrases() {
         let text = format!("red {} red lantern {}", "fog ".repeat(100), "sea ".repeat(100));
         let shown = marked(&text, &["red", "lantern"]);
         assert!(shown.contains("[red] [lantern]"), "{shown}");
@@ -181,7 +183,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_breaks_it(text in "[a-c 灯塔🔥\u{301}\u{200d}\n]{0,600}", phrase in "[a-c 灯塔🔥]{0,6}") {
+        fn snippet_any_text_does_not_panic(text in "[a-c 灯塔🔥\u{301}\u{200d}\n]{0,600}", phrase in "[a-c 灯塔🔥]{0,6}") {
             let shown = marked(&text, &[&phrase, "a b"]);
             prop_assert!(shown.chars().filter(|&c| c == '…').count() <= 2);
         }

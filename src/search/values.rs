@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{analyse, decimal};
+use super::{analyzer, decimal_code};
 use crate::world::{Pointer, SchemaNode, SchemaSet, World};
 
 /// So many marked leaves of a world count, in the order of the schemas.
@@ -44,20 +44,20 @@ pub enum IndexedScalar {
 }
 
 /// The facts of a world under the rules in force there; none for most worlds, at little cost.
-pub fn facts(world: &World, rules: &SchemaSet) -> Vec<IndexedValue> {
-    let marked = marked(rules);
+pub fn indexed_values(world: &World, rules: &SchemaSet) -> Vec<IndexedValue> {
+    let marked = searchable_leaves(rules);
     let mut uses: HashMap<String, usize> = HashMap::new();
     for (path, _) in &marked {
         *uses.entry(last(path)).or_default() += 1;
     }
     let mut facts = Vec::new();
     for (path, node) in &marked {
-        let mut keys = vec![spelt(path.keys())];
+        let mut keys = vec![join_key(path.keys())];
         if uses.get(&last(path)) == Some(&1) && path.keys().len() > 1 {
             keys.push(last(path));
         }
         if let Some(value) = world.get(path) {
-            gather(&keys, node, value, &mut facts);
+            collect_values(&keys, node, value, &mut facts);
         }
     }
     facts.retain(|fact: &IndexedValue| !fact.keys.is_empty());
@@ -65,15 +65,15 @@ pub fn facts(world: &World, rules: &SchemaSet) -> Vec<IndexedValue> {
 }
 
 /// Whether rules mark anything: without, no world has to be looked at.
-pub fn is_any_marked(rules: &SchemaSet) -> bool {
-    !marked(rules).is_empty()
+pub fn has_searchable_values(rules: &SchemaSet) -> bool {
+    !searchable_leaves(rules).is_empty()
 }
 
 /// The marked leaves of all rules.
-fn marked(rules: &SchemaSet) -> Vec<(Pointer, &SchemaNode)> {
+fn searchable_leaves(rules: &SchemaSet) -> Vec<(Pointer, &SchemaNode)> {
     let mut marked = Vec::new();
     for (root, schema) in rules.roots() {
-        let leaves = schema.visible_leaves().filter(|(_, node)| is_marked(node));
+        let leaves = schema.visible_leaves().filter(|(_, node)| is_searchable(node));
         let whole =
             leaves.map(|(path, node)| (Pointer::from_keys(root.keys().iter().chain(path.keys()).cloned()), node));
         marked.extend(whole.take(LEAVES_MAX.saturating_sub(marked.len())));
@@ -82,52 +82,56 @@ fn marked(rules: &SchemaSet) -> Vec<(Pointer, &SchemaNode)> {
 }
 
 /// Marked itself, or as what its values are like, or what those hold.
-fn is_marked(node: &SchemaNode) -> bool {
-    let within = node.like().or(node.items()).filter(|within| within.is_visible());
-    node.is_searched() || within.is_some_and(|within| within.is_searched() || parts(within).next().is_some())
+fn is_searchable(node: &SchemaNode) -> bool {
+    let within = node.additional_schema().or(node.items()).filter(|within| within.is_visible());
+    node.is_searchable()
+        || within.is_some_and(|within| within.is_searchable() || searchable_parts(within).next().is_some())
 }
 
 /// The marked parts of one of several like things.
-fn parts(node: &SchemaNode) -> impl Iterator<Item = &str> {
-    node.properties().filter(|(_, part)| part.is_searched() && part.is_visible()).map(|(key, _)| key)
+fn searchable_parts(node: &SchemaNode) -> impl Iterator<Item = &str> {
+    node.properties().filter(|(_, part)| part.is_searchable() && part.is_visible()).map(|(key, _)| key)
 }
 
 fn last(path: &Pointer) -> String {
-    path.keys().last().map(|key| fold(key)).unwrap_or_default()
+    path.keys().last().map(|key| normalize_key(key)).unwrap_or_default()
 }
 
-fn spelt(keys: &[String]) -> String {
-    keys.iter().map(|key| fold(key)).collect::<Vec<_>>().join(".")
+fn join_key(keys: &[String]) -> String {
+    keys.iter().map(|key| normalize_key(key)).collect::<Vec<_>>().join(".")
 }
 
 /// A key as it is compared.
-pub(super) fn fold(key: &str) -> String {
+pub(super) fn normalize_key(key: &str) -> String {
     key.to_lowercase()
 }
 
 /// The values of a leaf: itself, those of a list, or those of a map under their keys; the names of what a map holds are its own
 /// values.
-fn gather(keys: &[String], node: &SchemaNode, value: &Value, facts: &mut Vec<IndexedValue>) {
+fn collect_values(keys: &[String], node: &SchemaNode, value: &Value, facts: &mut Vec<IndexedValue>) {
     match value {
-        Value::Array(list) => facts.extend(list.iter().take(ITEMS_MAX).filter_map(|item| fact(keys, item))),
+        Value::Array(list) => facts.extend(list.iter().take(ITEMS_MAX).filter_map(|item| indexed_value(keys, item))),
         Value::Object(map) => {
             for (name, item) in map.iter().take(ITEMS_MAX) {
-                facts.extend(fact(keys, &Value::String(name.clone())));
-                let inner: Vec<String> = keys.iter().map(|key| format!("{key}.{}", fold(name))).collect();
-                facts.extend(fact(&inner, item));
-                for (part, value) in
-                    node.like().into_iter().flat_map(parts).filter_map(|part| Some((part, item.get(part)?)))
+                facts.extend(indexed_value(keys, &Value::String(name.clone())));
+                let inner: Vec<String> = keys.iter().map(|key| format!("{key}.{}", normalize_key(name))).collect();
+                facts.extend(indexed_value(&inner, item));
+                for (part, value) in node
+                    .additional_schema()
+                    .into_iter()
+                    .flat_map(searchable_parts)
+                    .filter_map(|part| Some((part, item.get(part)?)))
                 {
-                    let inner: Vec<String> = inner.iter().map(|key| format!("{key}.{}", fold(part))).collect();
-                    facts.extend(fact(&inner, value));
+                    let inner: Vec<String> = inner.iter().map(|key| format!("{key}.{}", normalize_key(part))).collect();
+                    facts.extend(indexed_value(&inner, value));
                 }
             }
         }
-        plain => facts.extend(fact(keys, plain)),
+        plain => facts.extend(indexed_value(keys, plain)),
     }
 }
 
-fn fact(keys: &[String], value: &Value) -> Option<IndexedValue> {
+fn indexed_value(keys: &[String], value: &Value) -> Option<IndexedValue> {
     let value = match value {
         Value::Bool(flag) => IndexedScalar::Flag(*flag),
         Value::Number(number) => IndexedScalar::Number(number.to_string()),
@@ -150,7 +154,7 @@ impl ValueTerms {
     /// The terms of a key.
     pub fn of(key: &str) -> Self {
         let number = |code: &str| format!("{key}{APART}#{code}");
-        Self { numbers: (number(decimal::LEAST), number(decimal::MOST)), key: key.to_owned() }
+        Self { numbers: (number(decimal_code::LEAST), number(decimal_code::MOST)), key: key.to_owned() }
     }
 
     /// A number by its code.
@@ -160,7 +164,7 @@ impl ValueTerms {
 
     /// A number; `None` if the text is none.
     pub fn number(&self, text: &str) -> Option<String> {
-        decimal::code(text).map(|code| self.code(&code))
+        decimal_code::encode(text).map(|code| self.code(&code))
     }
 
     /// `true` or `false`.
@@ -169,8 +173,8 @@ impl ValueTerms {
     }
 
     /// A whole text.
-    pub fn whole(&self, text: &str) -> String {
-        let words: Vec<String> = analyse::phrase(text).into_iter().map(|(_, word)| word).collect();
+    pub fn whole_text(&self, text: &str) -> String {
+        let words: Vec<String> = analyzer::phrase_terms(text).into_iter().map(|(_, word)| word).collect();
         format!("{}{APART}={}", self.key, words.join(" "))
     }
 
@@ -192,8 +196,8 @@ impl IndexedValue {
             IndexedScalar::Flag(flag) => vec![terms.flag(*flag)],
             IndexedScalar::Number(number) => terms.number(number).into_iter().collect(),
             IndexedScalar::Text(text) => {
-                let words = analyse::words(text).into_iter().map(|word| terms.word(&word));
-                words.chain([terms.whole(text)]).collect()
+                let words = analyzer::tokenize(text).into_iter().map(|word| terms.word(&word));
+                words.chain([terms.whole_text(text)]).collect()
             }
         }
     }
@@ -216,11 +220,11 @@ mod tests {
 
     fn said(vars: Value, rules: &SchemaSet) -> Vec<String> {
         let world = World::from_json(json!({"vars": vars})).unwrap();
-        facts(&world, rules).iter().map(|fact| format!("{} {:?}", fact.keys.join("|"), fact.value)).collect()
+        indexed_values(&world, rules).iter().map(|fact| format!("{} {:?}", fact.keys.join("|"), fact.value)).collect()
     }
 
     #[test]
-    fn marked_leaves_have_the_last_part_where_it_is_theirs_alone() {
+    fn values_unique_last_key_is_alias() {
         let stat = |mark: bool| json!({"type": "number", "x-search": mark});
         let rules = rules(&[
             (
@@ -243,11 +247,11 @@ mod tests {
             ]
         );
         assert_eq!(said(json!({"combat": 3}), &rules), [] as [&str; 0]);
-        assert!(is_any_marked(&rules) && !is_any_marked(&SchemaSet::default()));
+        assert!(has_searchable_values(&rules) && !has_searchable_values(&SchemaSet::default()));
     }
 
     #[test]
-    fn lists_and_maps_give_their_values_and_hidden_ones_nothing() {
+    fn values_hidden_leaves_are_not_indexed() {
         let rules = rules(&[(
             "/bag",
             json!({"type": "object", "properties": {
@@ -271,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_never_costs_more_than_its_bounds() {
+    fn values_oversized_world_is_bounded() {
         let mut properties = serde_json::Map::new();
         let mut vars = serde_json::Map::new();
         for n in 0..100 {
@@ -281,13 +285,13 @@ mod tests {
         properties.insert("k".repeat(500), json!({"x-search": true}));
         let rules = rules(&[("/all", json!({"type": "object", "properties": properties}))]);
         let world = World::from_json(json!({"vars": {"all": vars}})).unwrap();
-        let facts = facts(&world, &rules);
+        let facts = indexed_values(&world, &rules);
         assert_eq!(facts.len(), LEAVES_MAX * ITEMS_MAX);
         assert!(facts.iter().flat_map(IndexedValue::terms).all(|term| term.len() < 4 * TEXT_MAX + KEY_MAX));
     }
 
     #[test]
-    fn terms_of_numbers_lie_between_their_bounds() {
+    fn values_number_terms_lie_within_bounds() {
         let fact = IndexedValue { keys: vec!["hp".into()], value: IndexedScalar::Number("-3".into()) };
         let bounds = ValueTerms::of("hp").numbers;
         assert!(fact.terms().iter().all(|term| bounds.0 < *term && *term < bounds.1));

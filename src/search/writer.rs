@@ -15,13 +15,13 @@ use super::{IndexChange, IndexSource, SearchError};
 use crate::config;
 
 /// A cursor that moves without changes is committed after so many steps: that only shortens a restart.
-const QUIET_MAX: usize = 1_000;
+const IDLE_STEPS_MAX: usize = 1_000;
 /// The first and the longest rest after a failure.
-const REST: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+const RETRY_DELAY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
 /// After a commit segments are still being merged for a while: so long after it is looked for the first time whether they are, then
 /// each time four times later, and so long at most.
-const MERGING: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
+const MERGE_POLL: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
 
 pub(super) struct IndexWorker {
     place: IndexFolder,
@@ -61,7 +61,7 @@ impl IndexWorker {
             changes: 0,
             quiet: 0,
             oldest: None,
-            rest: REST.0,
+            rest: RETRY_DELAY.0,
             merging: None,
         }
     }
@@ -71,13 +71,13 @@ impl IndexWorker {
         loop {
             let commit = self.oldest.map(|oldest| oldest + self.settings.commit_interval);
             let task = self.shared.queue.next(commit, self.merging.map(|(at, _)| at));
-            let outcome = disk::guarded(|| match task {
+            let outcome = disk::catch_panic(|| match task {
                 IndexTask::Stop => Ok(false),
                 IndexTask::Apply(batch) => self.apply(batch).map(|()| true),
                 IndexTask::Commit => self.commit().map(|()| true),
-                IndexTask::Look => self.look().map(|()| true),
-                IndexTask::Scour => self.scour().map(|()| true),
-                IndexTask::Check => self.check().map(|()| true),
+                IndexTask::ReloadMerged => self.reload_merged().map(|()| true),
+                IndexTask::PurgeRemoved => self.purge_removed().map(|()| true),
+                IndexTask::Check => self.check_files().map(|()| true),
             });
             if !outcome.unwrap_or_else(|error| self.recover(&error)) {
                 break;
@@ -104,7 +104,7 @@ impl IndexWorker {
         if self.changes == 0 {
             self.shared.queue.advance(self.cursor);
         }
-        if self.changes >= self.settings.commit_docs || self.quiet >= QUIET_MAX { self.commit() } else { Ok(()) }
+        if self.changes >= self.settings.commit_docs || self.quiet >= IDLE_STEPS_MAX { self.commit() } else { Ok(()) }
     }
 
     fn commit(&mut self) -> Result<(), SearchError> {
@@ -114,23 +114,23 @@ impl IndexWorker {
             prepared.set_payload(&disk::payload(upstream, cursor));
             prepared.commit()?;
             self.shared.reload()?;
-            self.merging = Some((Instant::now() + MERGING.0, MERGING.0));
+            self.merging = Some((Instant::now() + MERGE_POLL.0, MERGE_POLL.0));
         }
-        (self.changes, self.quiet, self.oldest, self.rest) = (0, 0, None, REST.0);
+        (self.changes, self.quiet, self.oldest, self.rest) = (0, 0, None, RETRY_DELAY.0);
         self.shared.queue.commit(cursor);
         Ok(())
     }
 
     /// Looks whether segments were merged.
-    fn look(&mut self) -> Result<(), SearchError> {
-        let wait = self.merging.take().map(|(_, waited)| waited * 4).filter(|wait| *wait <= MERGING.1);
+    fn reload_merged(&mut self) -> Result<(), SearchError> {
+        let wait = self.merging.take().map(|(_, waited)| waited * 4).filter(|wait| *wait <= MERGE_POLL.1);
         self.merging = wait.map(|wait| (Instant::now() + wait, wait));
         Ok(self.shared.reload_merged()?)
     }
 
     /// Writes every segment anew that has removed documents, without them. What is being merged already is waited for, and
     /// nothing else is merged meanwhile.
-    fn scour(&mut self) -> Result<(), SearchError> {
+    fn purge_removed(&mut self) -> Result<(), SearchError> {
         self.commit()?;
         self.writer.take().map_or(Ok(()), IndexWriter::wait_merging_threads)?;
         let segments = self.shared.index().searchable_segment_metas()?;
@@ -144,41 +144,41 @@ impl IndexWorker {
         self.shared.reload()?;
         self.writer()?.garbage_collect_files().wait()?;
         self.writer = None;
-        self.shared.queue.scoured();
+        self.shared.queue.purge_finished();
         Ok(())
     }
 
     /// Makes a damaged index anew; whoever feeds it then begins at the beginning.
-    fn check(&mut self) -> Result<(), SearchError> {
+    fn check_files(&mut self) -> Result<(), SearchError> {
         if disk::is_intact(&self.shared.index()) {
-            self.shared.queue.trust();
+            self.shared.queue.mark_intact();
             return Ok(());
         }
         tracing::warn!("the search index is damaged and is made anew");
-        self.forget();
+        self.drop_writer();
         let open = self.place.create()?;
         self.shared.replace(open);
         self.cursor = 0;
-        self.shared.queue.begin_anew();
-        self.shared.queue.trust();
+        self.shared.queue.restart();
+        self.shared.queue.mark_intact();
         Ok(())
     }
 
     /// Goes back to the last commit and rests; `false` if the index was closed meanwhile.
     fn recover(&mut self, error: &SearchError) -> bool {
         tracing::error!(%error, rest = ?self.rest, "the search index could not be written; it goes back to its last commit");
-        self.forget();
+        self.drop_writer();
         self.cursor = self.shared.queue.state().committed;
-        self.shared.queue.go_back(self.cursor, true);
+        self.shared.queue.rewind(self.cursor, true);
         let goes_on = self.shared.queue.rest(self.rest);
         // The folder may be gone or half written: writing on would fail for ever.
-        self.shared.queue.suspect();
-        self.rest = (self.rest * 2).min(REST.1);
+        self.shared.queue.mark_suspect();
+        self.rest = (self.rest * 2).min(RETRY_DELAY.1);
         goes_on
     }
 
     /// Drops the writer with everything that is not committed.
-    fn forget(&mut self) {
+    fn drop_writer(&mut self) {
         self.writer = None;
         (self.changes, self.quiet, self.oldest) = (0, 0, None);
     }

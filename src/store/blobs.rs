@@ -7,7 +7,7 @@ use diesel::prelude::*;
 
 use super::conn::Conn;
 use super::error::StoreError;
-use super::numbers::{self, PermanentTable};
+use super::row_numbers::{self, PermanentTable};
 use super::tables::blobs;
 
 thread_local! {
@@ -16,20 +16,20 @@ thread_local! {
 }
 
 /// Begins to note what is put: what a sweep found idle before may be in use again.
-pub fn watch() {
+pub fn start_recording_puts() {
     PUT.set(Some(HashSet::new()));
 }
 
 /// Ends the notes.
-pub fn unwatch() {
+pub fn stop_recording_puts() {
     PUT.set(None);
 }
 
-/// Takes rows with these hashes away, but for those that were put since [`watch`]; answers with how many and their bytes.
-pub fn forget(conn: &mut Conn, idle: &[(i64, Vec<u8>)]) -> Result<(usize, i64), StoreError> {
+/// Takes rows with these hashes away, but for those that were put since [`start_recording_puts`]; answers with how many and their bytes.
+pub fn delete_idle(conn: &mut Conn, idle: &[(i64, Vec<u8>)]) -> Result<(usize, i64), StoreError> {
     let is_idle = |hash: &Vec<u8>| PUT.with_borrow(|put| put.as_ref().is_some_and(|put| !put.contains(hash)));
     let (mut gone, mut bytes) = (0, 0);
-    numbers::keep(conn, PermanentTable::Blobs)?;
+    row_numbers::keep(conn, PermanentTable::Blobs)?;
     for (n, _) in idle.iter().filter(|(_, hash)| is_idle(hash)) {
         bytes += get(conn, *n)?.len();
         gone += diesel::delete(blobs::table.find(n)).execute(conn)?;
@@ -46,7 +46,7 @@ pub fn put(conn: &mut Conn, bytes: &[u8]) -> Result<(i64, String), StoreError> {
     let n = match found {
         Some(n) => n,
         None => {
-            let n = numbers::newest(conn, PermanentTable::Blobs)?.unwrap_or(0) + 1;
+            let n = row_numbers::highest(conn, PermanentTable::Blobs)?.unwrap_or(0) + 1;
             let row = (blobs::n.eq(n), blobs::hash.eq(hash.as_bytes().to_vec()), blobs::bytes.eq(bytes.to_vec()));
             diesel::insert_into(blobs::table).values(row).execute(conn)?;
             n

@@ -6,18 +6,18 @@ use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 
 use crate::ids::NodeId;
-use crate::tree::arrange::spelt;
+use crate::tree::arrange::normalize_name;
 
+use super::ancestors::{AncestorRow, ancestors_up_to_depth};
 use super::arrange::Label;
-use super::climb::{AncestorRow, climb};
 use super::error::StoreError;
-use super::held::{StoredNode, StoredSession};
 use super::page::PathFilter;
 use super::prepared::prepared;
-use super::read::{StoreReader, load};
+use super::read::{StoreReader, load_nodes};
+use super::stored::{StoredNode, StoredSession};
 
 /// The first stretch that a branch climbs in search of the trunk; each next one is twice as long.
-const FIRST_STRETCH: i32 = 32;
+const FIRST_BATCH: i32 = 32;
 
 /// One branch: a line that ends somewhere.
 #[derive(Debug, Clone)]
@@ -27,7 +27,7 @@ pub struct SessionBranch {
     /// Its last message, disabled or not; none where there is only the root.
     pub last: Option<StoredNode>,
     /// The lowest node that it shares with the line to HEAD.
-    pub parting: NodeId,
+    pub fork: NodeId,
     /// The names of its end.
     pub labels: Vec<Label>,
 }
@@ -59,14 +59,14 @@ impl StoreReader<'_> {
         let query = query.bind::<BigInt, _>(held.n).bind::<BigInt, _>(before).bind::<BigInt, _>(limit);
         let rows: Vec<BranchLeafRow> = prepared(query).load(self.conn)?;
         let rows: Vec<i64> = rows.into_iter().map(|leaf| leaf.n).collect();
-        let leaves = load(self.conn, held.session.id, &rows)?;
-        let partings = self.partings(held, &leaves)?;
+        let leaves = load_nodes(self.conn, held.session.id, &rows)?;
+        let partings = self.fork_nodes(held, &leaves)?;
         let named = self.labels(held)?;
         let mut branches = Vec::with_capacity(leaves.len());
         for (leaf, parting) in leaves.into_iter().zip(partings) {
-            let last = self.newest_page(held, &leaf, 1, PathFilter::Disabled)?.nodes.pop();
+            let last = self.newest_page(held, &leaf, 1, PathFilter::WithDisabled)?.nodes.pop();
             let labels = named.iter().filter(|label| label.node == leaf.node.id).cloned().collect();
-            branches.push(SessionBranch { leaf, last, parting, labels });
+            branches.push(SessionBranch { leaf, last, fork: parting, labels });
         }
         Ok(branches)
     }
@@ -75,29 +75,29 @@ impl StoreReader<'_> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn labelled(&mut self, held: &StoredSession, name: &str) -> Result<Option<NodeId>, StoreError> {
-        let name = spelt(name);
-        Ok(self.labels(held)?.into_iter().find(|label| spelt(&label.name) == name).map(|label| label.node))
+    pub fn node_with_label(&mut self, held: &StoredSession, name: &str) -> Result<Option<NodeId>, StoreError> {
+        let name = normalize_name(name);
+        Ok(self.labels(held)?.into_iter().find(|label| normalize_name(&label.name) == name).map(|label| label.node))
     }
 
     /// Where each of these lines leaves the trunk. What one has climbed, the next need not.
-    fn partings(&mut self, held: &StoredSession, leaves: &[StoredNode]) -> Result<Vec<NodeId>, StoreError> {
-        let trunk = climb(self.conn, held.head_n, 0)?;
+    fn fork_nodes(&mut self, held: &StoredSession, leaves: &[StoredNode]) -> Result<Vec<NodeId>, StoreError> {
+        let trunk = ancestors_up_to_depth(self.conn, held.head_n, 0)?;
         let mut known: HashMap<i64, i64> = trunk.iter().map(|rung| (rung.n, rung.n)).collect();
         let mut rows = Vec::with_capacity(leaves.len());
         for leaf in leaves {
-            rows.push(self.parting(leaf, &mut known)?);
+            rows.push(self.fork_row(leaf, &mut known)?);
         }
-        let parted = load(self.conn, held.session.id, &rows)?;
+        let parted = load_nodes(self.conn, held.session.id, &rows)?;
         Ok(parted.into_iter().map(|placed| placed.node.id).collect())
     }
 
     /// The lowest node on the line to a leaf whose parting is known, and that parting.
-    fn parting(&mut self, leaf: &StoredNode, known: &mut HashMap<i64, i64>) -> Result<i64, StoreError> {
-        let (mut n, mut depth, mut stretch) = (leaf.n, leaf.node.depth, FIRST_STRETCH);
+    fn fork_row(&mut self, leaf: &StoredNode, known: &mut HashMap<i64, i64>) -> Result<i64, StoreError> {
+        let (mut n, mut depth, mut stretch) = (leaf.n, leaf.node.depth, FIRST_BATCH);
         let mut passed: Vec<AncestorRow> = Vec::new();
         loop {
-            let rungs = climb(self.conn, n, depth.saturating_sub(stretch).max(0))?;
+            let rungs = ancestors_up_to_depth(self.conn, n, depth.saturating_sub(stretch).max(0))?;
             let met = rungs.iter().find_map(|rung| known.get(&rung.n).copied());
             passed.extend(rungs.iter().take_while(|rung| !known.contains_key(&rung.n)));
             let top = rungs.last().filter(|top| top.n != n);

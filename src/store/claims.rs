@@ -15,7 +15,7 @@ use crate::clock::Time;
 use crate::ids::{NodeId, UserId};
 
 use super::error::{StoreError, WriteError};
-use super::people::SavedResponse;
+use super::library::SavedResponse;
 use super::tables::{answers, users};
 use super::tx::Tx;
 
@@ -42,12 +42,12 @@ pub struct IdempotencyClaim {
 
 impl IdempotencyClaim {
     /// The claim of the task that asks.
-    pub fn present() -> Option<Self> {
+    pub fn current() -> Option<Self> {
         PRESENT.try_with(Clone::clone).ok()
     }
 
     /// Runs work that acts for a claim, if there is one.
-    pub async fn carry<F: Future>(claim: Option<Self>, work: F) -> F::Output {
+    pub async fn scope<F: Future>(claim: Option<Self>, work: F) -> F::Output {
         match claim {
             Some(claim) => PRESENT.scope(claim, work).await,
             None => work.await,
@@ -55,8 +55,8 @@ impl IdempotencyClaim {
     }
 
     /// What an earlier try of the present request made: it is not made again.
-    pub fn made_before<T: DeserializeOwned>() -> Option<T> {
-        let made = Self::present()?.made?;
+    pub fn previous_result<T: DeserializeOwned>() -> Option<T> {
+        let made = Self::current()?.made?;
         serde_json::from_str(&made).ok()
     }
 }
@@ -66,16 +66,16 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Another request with that key acted first, or the database fails.
-    pub fn act_for<T: Serialize>(&mut self, claim: Option<&IdempotencyClaim>, made: &T) -> Result<(), WriteError> {
+    pub fn record_claim<T: Serialize>(&mut self, claim: Option<&IdempotencyClaim>, made: &T) -> Result<(), WriteError> {
         let Some(claim) = claim else { return Ok(()) };
         let body = serde_json::to_string(made).map_err(|error| StoreError::Database(error.to_string()))?;
         let acted = SavedResponse { request: claim.request.clone(), status: SavedResponse::LOST, body };
-        self.put_answer(claim.caller, &claim.key, &acted, claim.at, claim.forget_before)
+        self.save_response(claim.caller, &claim.key, &acted, claim.at, claim.forget_before)
     }
 
     /// The kept answers of a caller that name one of these nodes are emptied: they may hold its text. What they were answers
     /// to is not done again.
-    pub(super) fn empty_answers(&mut self, caller: UserId, gone: &HashSet<NodeId>) -> Result<(), StoreError> {
+    pub(super) fn purge_responses(&mut self, caller: UserId, gone: &HashSet<NodeId>) -> Result<(), StoreError> {
         self.run(|conn| {
             let own = answers::table
                 .inner_join(users::table.on(users::n.eq(answers::caller_n)))

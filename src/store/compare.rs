@@ -9,12 +9,12 @@ use crate::ids::NodeId;
 use crate::tree::Status;
 use crate::world::StateOperation;
 
-use super::climb::{AncestorRow, up_to_meeting};
+use super::ancestors::{AncestorRow, path_from_common_ancestor};
 use super::error::StoreError;
-use super::held::{StoredNode, StoredSession};
 use super::page::{NodePage, PathFilter};
 use super::prepared::prepared;
-use super::read::{StoreReader, load, node_row};
+use super::read::{StoreReader, load_nodes, node_row};
+use super::stored::{StoredNode, StoredSession};
 use super::worlds::read_delta;
 
 /// What one node did, on the way up.
@@ -43,15 +43,15 @@ impl StoreReader<'_> {
     ) -> Result<StoredNode, StoreError> {
         let mut rung = |placed: &StoredNode| {
             let row = node_row(self.conn, held.n, placed.node.id)?;
-            row.as_ref().map(AncestorRow::of).ok_or(StoreError::Inconsistent {
+            row.as_ref().map(AncestorRow::from_row).ok_or(StoreError::Inconsistent {
                 table: "nodes",
                 column: "n",
                 row: placed.n,
             })
         };
         let (from, to) = (rung(from)?, rung(to)?);
-        let meeting = up_to_meeting(self.conn, from, to)?.last().map_or(to.n, |rung| rung.n);
-        let found = load(self.conn, held.session.id, &[meeting])?.pop();
+        let meeting = path_from_common_ancestor(self.conn, from, to)?.last().map_or(to.n, |rung| rung.n);
+        let found = load_nodes(self.conn, held.session.id, &[meeting])?.pop();
         found.ok_or(StoreError::Inconsistent { table: "nodes", column: "parent_n", row: to.n })
     }
 
@@ -60,7 +60,7 @@ impl StoreReader<'_> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn way_from(
+    pub fn path_page_below(
         &mut self,
         held: &StoredSession,
         above: &StoredNode,
@@ -83,7 +83,7 @@ impl StoreReader<'_> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn deeds(
+    pub fn path_operations(
         &mut self,
         above: &StoredNode,
         leaf: &StoredNode,

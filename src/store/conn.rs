@@ -30,13 +30,13 @@ const BUSY_MS: u32 = 5_000;
 /// The file cannot be opened or written, is full, or was written by a newer version.
 pub fn open_writer(path: &Path, max_pages: Option<u32>) -> Result<Conn, StoreError> {
     let mut conn = open(path)?;
-    may_be_written(&mut conn)?;
+    check_writable(&mut conn)?;
     // Before anything is set: what a newer version wrote is left as it is.
     refuse_newer(&mut conn)?;
     if let Some(pages) = max_pages {
         conn.batch_execute(&format!("PRAGMA max_page_count = {};", pages.max(1)))?;
     }
-    write_ahead(&mut conn)?;
+    enable_wal(&mut conn)?;
     conn.batch_execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
     // What was saved of a reply in pieces, and worlds that were cut again, is deleted long before a purge could ask for it:
     // so whatever is deleted is overwritten, at once.
@@ -60,7 +60,7 @@ pub fn open_reader(path: &Path) -> Result<Conn, StoreError> {
 ///
 /// # Errors
 /// There is no such file, or its schema is not this program's.
-pub fn open_as_it_is(path: &Path) -> Result<Conn, StoreError> {
+pub fn open_existing(path: &Path) -> Result<Conn, StoreError> {
     if !path.is_file() {
         return Err(StoreError::Open(format!("{} is not there", path.display())));
     }
@@ -74,7 +74,7 @@ pub fn open_as_it_is(path: &Path) -> Result<Conn, StoreError> {
 }
 
 /// A database that can only be read would open, and fail at the first write: so one is tried, and taken back.
-fn may_be_written(conn: &mut Conn) -> Result<(), StoreError> {
+fn check_writable(conn: &mut Conn) -> Result<(), StoreError> {
     let written = conn.batch_execute("BEGIN IMMEDIATE; PRAGMA user_version = 1");
     rollback(conn);
     written.map_err(|error| match StoreError::from(error) {
@@ -98,7 +98,7 @@ struct JournalModeRow {
 
 /// Readers beside a writer need the write-ahead log; where the file system cannot have one, the database says so only in
 /// its answer.
-fn write_ahead(conn: &mut Conn) -> Result<(), StoreError> {
+fn enable_wal(conn: &mut Conn) -> Result<(), StoreError> {
     let mode: JournalModeRow = diesel::sql_query("PRAGMA journal_mode = WAL").get_result(conn)?;
     if mode.journal_mode == "wal" {
         return Ok(());
@@ -168,7 +168,7 @@ struct WalCheckpointRow {
 ///
 /// # Errors
 /// The file is damaged, or somebody uses it.
-pub fn empty_log(path: &Path) -> Result<bool, StoreError> {
+pub fn checkpoint_wal(path: &Path) -> Result<bool, StoreError> {
     let mut conn = open(path)?;
     // Whoever writes meanwhile waits as long as this waits for readers.
     conn.batch_execute("PRAGMA busy_timeout = 250;")?;
@@ -185,7 +185,7 @@ struct IntegrityRow {
 ///
 /// # Errors
 /// The file cannot be read at all.
-pub fn faults(conn: &mut Conn) -> Result<Vec<String>, StoreError> {
+pub fn integrity_errors(conn: &mut Conn) -> Result<Vec<String>, StoreError> {
     let found: Vec<IntegrityRow> = diesel::sql_query("PRAGMA integrity_check(20)").load(conn)?;
     Ok(found.into_iter().map(|fault| fault.integrity_check).filter(|words| words != "ok").collect())
 }
@@ -200,7 +200,7 @@ struct CountRow {
 ///
 /// # Errors
 /// The file is no database, or cannot be read.
-pub fn is_ours(conn: &mut Conn) -> Result<bool, StoreError> {
+pub fn is_clotho_database(conn: &mut Conn) -> Result<bool, StoreError> {
     let ours = "SELECT COUNT(*) AS n FROM sqlite_master WHERE type = 'table' \
                 AND name IN ('__diesel_schema_migrations', 'sessions', 'nodes', 'texts', 'operations')";
     Ok(diesel::sql_query(ours).get_result::<CountRow>(conn)?.n == 5)
@@ -224,7 +224,7 @@ pub struct DanglingRow {
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn loose_rows(conn: &mut Conn) -> Result<Vec<DanglingRow>, StoreError> {
+pub fn dangling_rows(conn: &mut Conn) -> Result<Vec<DanglingRow>, StoreError> {
     let query = "SELECT \"table\", rowid AS n, parent FROM pragma_foreign_key_check LIMIT 1000";
     Ok(diesel::sql_query(query).load(conn)?)
 }
@@ -244,7 +244,7 @@ pub struct TableSize {
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn rooms(conn: &mut Conn) -> Result<Vec<TableSize>, StoreError> {
+pub fn table_sizes(conn: &mut Conn) -> Result<Vec<TableSize>, StoreError> {
     let query = "SELECT m.tbl_name AS name, SUM(s.pgsize) AS bytes FROM dbstat s JOIN sqlite_master m ON m.name = s.name \
                  WHERE s.aggregate = TRUE GROUP BY m.tbl_name ORDER BY m.tbl_name";
     Ok(diesel::sql_query(query).load(conn)?)
@@ -261,47 +261,47 @@ pub fn rows(conn: &mut Conn, table: &str) -> Result<i64, StoreError> {
 
 /// Begins the transaction of a group of writes.
 pub fn begin_write(conn: &mut Conn) -> Result<(), StoreError> {
-    boundary(conn, "BEGIN IMMEDIATE")
+    transaction_statement(conn, "BEGIN IMMEDIATE")
 }
 
 /// Begins a read: one snapshot until [`end_read`].
 pub fn begin_read(conn: &mut Conn) -> Result<(), StoreError> {
-    boundary(conn, "BEGIN")
+    transaction_statement(conn, "BEGIN")
 }
 
 /// Ends a read.
 pub fn end_read(conn: &mut Conn) {
     // A read has nothing to lose: whatever this says, the next one begins afresh.
-    let _ = boundary(conn, "ROLLBACK");
+    let _ = transaction_statement(conn, "ROLLBACK");
 }
 
 /// Makes the group durable: one fsync.
 pub fn commit(conn: &mut Conn) -> Result<(), StoreError> {
-    boundary(conn, "COMMIT")
+    transaction_statement(conn, "COMMIT")
 }
 
 /// Takes the whole group back. On a full disk the database has done so already, which is no error.
 pub fn rollback(conn: &mut Conn) {
-    let _ = boundary(conn, "ROLLBACK");
+    let _ = transaction_statement(conn, "ROLLBACK");
 }
 
 /// Marks where one request of the group begins.
 pub fn savepoint(conn: &mut Conn) -> Result<(), StoreError> {
-    boundary(conn, "SAVEPOINT request")
+    transaction_statement(conn, "SAVEPOINT request")
 }
 
 /// Keeps what one request did.
 pub fn release(conn: &mut Conn) -> Result<(), StoreError> {
-    boundary(conn, "RELEASE request")
+    transaction_statement(conn, "RELEASE request")
 }
 
 /// Takes back what one request did.
 pub fn rollback_to_savepoint(conn: &mut Conn) -> Result<(), StoreError> {
-    boundary(conn, "ROLLBACK TO request")?;
+    transaction_statement(conn, "ROLLBACK TO request")?;
     release(conn)
 }
 
-fn boundary(conn: &mut Conn, statement: &'static str) -> Result<(), StoreError> {
+fn transaction_statement(conn: &mut Conn, statement: &'static str) -> Result<(), StoreError> {
     conn.execute_returning_count(&TransactionStatement(statement))?;
     Ok(())
 }

@@ -4,30 +4,30 @@
 use diesel::prelude::*;
 
 use super::conn::Conn;
-use super::numbers::{self, PermanentTable};
-use super::read::padded;
-use super::remains;
+use super::pending_erasures;
+use super::read::pad_to_power_of_two;
+use super::row_numbers::{self, PermanentTable};
 use super::tables::{deltas, fragments, keyframes, labels, nodes, operations, segments, texts, traces};
 use super::{summaries, vectors};
 
 /// So many rows are named in one statement.
-const PIECE: usize = 512;
+const BATCH_SIZE: usize = 512;
 
 /// Destroys nodes with everything that hangs on them; answers with how many rows that were. Nothing that stays may hang below
 /// one of them.
 pub fn nodes(conn: &mut Conn, rows: &[i64]) -> QueryResult<usize> {
-    numbers::keep(conn, PermanentTable::Nodes)?;
-    remains::mark(conn)?;
+    row_numbers::keep(conn, PermanentTable::Nodes)?;
+    pending_erasures::mark_erasure(conn)?;
     let mut gone = 0;
-    for some in rows.chunks(PIECE).map(padded) {
+    for some in rows.chunks(BATCH_SIZE).map(pad_to_power_of_two) {
         gone += diesel::delete(labels::table.filter(labels::node_n.eq_any(&some))).execute(conn)?;
         gone += diesel::delete(fragments::table.filter(fragments::top_n.eq_any(&some))).execute(conn)?;
         gone += diesel::delete(deltas::table.filter(deltas::node_n.eq_any(&some))).execute(conn)?;
         gone += diesel::delete(keyframes::table.filter(keyframes::node_n.eq_any(&some))).execute(conn)?;
         gone += diesel::delete(traces::table.filter(traces::node_n.eq_any(&some))).execute(conn)?;
         gone += diesel::delete(segments::table.filter(segments::node_n.eq_any(&some))).execute(conn)?;
-        vectors::forget_nodes(conn, &some)?;
-        summaries::forget_nodes(conn, &some)?;
+        vectors::delete_for_nodes(conn, &some)?;
+        summaries::delete_for_nodes(conn, &some)?;
         gone += diesel::delete(texts::table.filter(texts::n.eq_any(&some))).execute(conn)?;
         gone += diesel::delete(nodes::table.filter(nodes::n.eq_any(&some))).execute(conn)?;
     }
@@ -36,7 +36,7 @@ pub fn nodes(conn: &mut Conn, rows: &[i64]) -> QueryResult<usize> {
 
 /// Destroys entries of the log of a session that nobody has any more; answers with how many that were.
 pub fn operations(conn: &mut Conn, rows: &[i64]) -> QueryResult<usize> {
-    numbers::keep(conn, PermanentTable::Operations)?;
-    remains::mark(conn)?;
+    row_numbers::keep(conn, PermanentTable::Operations)?;
+    pending_erasures::mark_erasure(conn)?;
     diesel::delete(operations::table.filter(operations::n.eq_any(rows))).execute(conn)
 }

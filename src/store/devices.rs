@@ -57,7 +57,7 @@ impl Tx<'_> {
     /// # Errors
     /// The database fails.
     pub fn put_device(&mut self, owner: UserId, new: &PairedDevice) -> Result<(), WriteError> {
-        let owner_n = self.user_n(owner)?;
+        let owner_n = self.user_row(owner)?;
         self.run(|conn| {
             let newest: Option<i64> = devices::table.select(diesel::dsl::max(devices::n)).get_result(conn)?;
             let row = (
@@ -79,8 +79,8 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// It is not there or somebody else's.
-    pub fn name_device(&mut self, owner: UserId, id: DeviceId, name: &str) -> Result<(), WriteError> {
-        let n = self.device_n(owner, id)?;
+    pub fn rename_device(&mut self, owner: UserId, id: DeviceId, name: &str) -> Result<(), WriteError> {
+        let n = self.device_row(owner, id)?;
         self.run(|conn| Ok(diesel::update(devices::table.find(n)).set(devices::name.eq(name)).execute(conn)?))?;
         Ok(())
     }
@@ -89,7 +89,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn see_device(&mut self, id: DeviceId, at: Time) -> Result<(), WriteError> {
+    pub fn touch_device(&mut self, id: DeviceId, at: Time) -> Result<(), WriteError> {
         let of_id = devices::table.filter(devices::id.eq(id.as_bytes().to_vec()));
         self.run(|conn| Ok(diesel::update(of_id).set(devices::seen.eq(at.0)).execute(conn)?))?;
         Ok(())
@@ -99,14 +99,14 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// It is not there or somebody else's.
-    pub fn drop_device(&mut self, owner: UserId, id: DeviceId) -> Result<(), WriteError> {
-        let n = self.device_n(owner, id)?;
+    pub fn delete_device(&mut self, owner: UserId, id: DeviceId) -> Result<(), WriteError> {
+        let n = self.device_row(owner, id)?;
         self.run(|conn| Ok(diesel::delete(devices::table.find(n)).execute(conn)?))?;
         Ok(())
     }
 
-    fn device_n(&mut self, owner: UserId, id: DeviceId) -> Result<i64, WriteError> {
-        let owner_n = self.user_n(owner)?;
+    fn device_row(&mut self, owner: UserId, id: DeviceId) -> Result<i64, WriteError> {
+        let owner_n = self.user_row(owner)?;
         let own: Option<i64> = self.run(|conn| {
             let own =
                 devices::table.filter(devices::id.eq(id.as_bytes().to_vec())).filter(devices::owner_n.eq(owner_n));

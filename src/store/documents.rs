@@ -9,8 +9,8 @@ use crate::ids::{DocumentId, UserId};
 use crate::tree::edit::TreeError;
 
 use super::error::{StoreError, WriteError};
+use super::pending_erasures;
 use super::read::StoreReader;
-use super::remains;
 use super::tables::{documents, users};
 use super::tx::Tx;
 use super::vectors::{self, EmbeddableText, hash_of};
@@ -79,7 +79,7 @@ impl StoreReader<'_> {
     ///
     /// # Errors
     /// The database fails or the row is damaged.
-    pub fn document_in_row(&mut self, caller: UserId, n: i64) -> Result<Option<StoredDocument>, StoreError> {
+    pub fn document_by_row(&mut self, caller: UserId, n: i64) -> Result<Option<StoredDocument>, StoreError> {
         let one = own!(caller).filter(documents::n.eq(n)).select(columns!());
         let row: Option<DocumentColumns> = one.get_result(self.conn).optional()?;
         row.map(document).transpose()
@@ -108,7 +108,7 @@ impl StoreReader<'_> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn leaves(
+    pub fn embeddable_documents(
         &mut self,
         caller: UserId,
         collections: &[String],
@@ -127,12 +127,12 @@ impl StoreReader<'_> {
 }
 
 fn document((n, id, collection, content, metadata, created): DocumentColumns) -> Result<StoredDocument, StoreError> {
-    let id = DocumentId::from_slice(&id).ok_or_else(|| damaged("id", n))?;
-    let metadata = serde_json::from_str(&metadata).map_err(|_| damaged("metadata", n))?;
+    let id = DocumentId::from_slice(&id).ok_or_else(|| damaged_row("id", n))?;
+    let metadata = serde_json::from_str(&metadata).map_err(|_| damaged_row("metadata", n))?;
     Ok(StoredDocument { id, collection, content, metadata, created: Time(created) })
 }
 
-const fn damaged(column: &'static str, row: i64) -> StoreError {
+const fn damaged_row(column: &'static str, row: i64) -> StoreError {
     StoreError::Inconsistent { table: "documents", column, row }
 }
 
@@ -142,7 +142,7 @@ impl Tx<'_> {
     /// # Errors
     /// The database fails.
     pub fn put_document(&mut self, owner: UserId, new: &StoredDocument, hash: blake3::Hash) -> Result<(), WriteError> {
-        let owner_n = self.user_n(owner)?;
+        let owner_n = self.user_row(owner)?;
         self.run(|conn| {
             let n: Option<i64> = documents::table.select(diesel::dsl::max(documents::n)).get_result(conn)?;
             let row = (
@@ -165,8 +165,8 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// It is not there or somebody else's.
-    pub fn drop_document(&mut self, owner: UserId, id: DocumentId) -> Result<(), WriteError> {
-        let owner_n = self.user_n(owner)?;
+    pub fn delete_document(&mut self, owner: UserId, id: DocumentId) -> Result<(), WriteError> {
+        let owner_n = self.user_row(owner)?;
         let own: Option<(i64, Vec<u8>)> = self.run(|conn| {
             let own = documents::table
                 .filter(documents::id.eq(id.as_bytes().to_vec()))
@@ -176,8 +176,8 @@ impl Tx<'_> {
         let (n, hash) = own.ok_or(TreeError::NotFound("the document"))?;
         self.run(|conn| {
             diesel::delete(documents::table.find(n)).execute(conn)?;
-            vectors::forget(conn, &[hash])?;
-            remains::mark(conn)?;
+            vectors::delete_vectors(conn, &[hash])?;
+            pending_erasures::mark_erasure(conn)?;
             Ok(())
         })?;
         Ok(())

@@ -22,18 +22,18 @@ use super::blobs;
 use super::caches::Caches;
 use super::conn::{self, Conn};
 use super::error::StoreError;
-use super::held::StoredSession;
 use super::prepared::prepared;
-use super::presets::kept_preset;
-use super::read::{StoreReader, held, padded};
+use super::presets::exportable_preset;
+use super::read::{StoreReader, find_session, pad_to_power_of_two};
 use super::rows::{
     NodeRow, OperationRow, TextRow, persona_from_text, plugins_to_text, recall_to_text, summaries_to_text,
 };
+use super::stored::StoredSession;
 use super::tables::{deltas, fragments, nodes, operations, segments, sessions, sources, texts, traces, users};
-use super::traces::{ELSEWHERE, unpacked};
+use super::traces::{ELSEWHERE, read_raw};
 
 /// So many nodes are read at once.
-const PIECE: usize = 128;
+const BATCH_SIZE: usize = 128;
 
 /// Name, hash, end and header of a source.
 type SourceColumns = (String, Option<Vec<u8>>, Option<Vec<u8>>, Option<String>);
@@ -67,7 +67,7 @@ impl DatabaseSnapshot {
     /// # Errors
     /// There is none, or its schema is not this program's.
     pub fn open(database: &Path) -> Result<Self, StoreError> {
-        let mut conn = conn::open_as_it_is(database)?;
+        let mut conn = conn::open_existing(database)?;
         conn::begin_read(&mut conn)?;
         Ok(Self { conn, caches: Arc::default() })
     }
@@ -83,7 +83,7 @@ impl DatabaseSnapshot {
     /// The database fails or a row is damaged.
     pub fn session(&mut self, caller: Option<UserId>, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
         let is_theirs = |held: &StoredSession| caller.is_none_or(|caller| held.session.owner == caller);
-        Ok(held(&mut self.conn, id)?.filter(is_theirs))
+        Ok(find_session(&mut self.conn, id)?.filter(is_theirs))
     }
 
     /// All sessions that do not lie in the trash, oldest first.
@@ -112,16 +112,24 @@ impl DatabaseSnapshot {
         let rows = parents_first(&mut self.conn, held.n)?;
         let (told, traced, waiting) = (HashSet::new(), HashSet::new(), HashMap::new());
         let fragments = fragments_of(&mut self.conn, held.n)?;
-        let mut export = SessionExporter { conn: &mut self.conn, held, out, fragments, told, traced, waiting };
+        let mut export = SessionExporter {
+            conn: &mut self.conn,
+            session: held,
+            out,
+            fragments,
+            written_blobs: told,
+            written_traces: traced,
+            pending_traces: waiting,
+        };
         export.session(rows.len())?;
         export.operations()?;
-        for piece in rows.chunks(PIECE) {
+        for piece in rows.chunks(BATCH_SIZE) {
             export.nodes(piece)?;
         }
-        for piece in rows.chunks(PIECE) {
+        for piece in rows.chunks(BATCH_SIZE) {
             export.traces(piece)?;
         }
-        export.nothing_waits()?;
+        export.check_no_pending_traces()?;
         export.sources()
     }
 }
@@ -164,16 +172,16 @@ fn parents_first(conn: &mut Conn, session_n: i64) -> Result<Vec<i64>, StoreError
 /// A session on its way out.
 struct SessionExporter<'a, W> {
     conn: &'a mut Conn,
-    held: &'a StoredSession,
+    session: &'a StoredSession,
     out: W,
     /// The stash, by row.
     fragments: HashMap<i64, FragmentId>,
     /// The blobs that have been told.
-    told: HashSet<(BlobKind, blake3::Hash)>,
+    written_blobs: HashSet<(BlobKind, blake3::Hash)>,
     /// The nodes whose traces have been told.
-    traced: HashSet<NodeId>,
+    written_traces: HashSet<NodeId>,
     /// Traces that come before the one they go on from, by that one's node: something was moved.
-    waiting: HashMap<NodeId, Vec<TraceLine>>,
+    pending_traces: HashMap<NodeId, Vec<TraceLine>>,
 }
 
 impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
@@ -183,8 +191,8 @@ impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
 
     fn session(&mut self, nodes: usize) -> Result<(), SessionExportError> {
         let preset_kept = self.preset()?;
-        let session = &self.held.session;
-        let raw = |text: String| raw("sessions", "params", self.held.n, text);
+        let session = &self.session.session;
+        let raw = |text: String| raw("sessions", "params", self.session.n, text);
         let line = SessionLine {
             id: session.id,
             owner: session.owner,
@@ -219,16 +227,16 @@ impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
 
     /// The preset of its prompts, as it goes along.
     fn preset(&mut self) -> Result<Option<PresetLine>, SessionExportError> {
-        let session = &self.held.session;
+        let session = &self.session.session;
         let Some(id) = session.preset else { return Ok(None) };
-        let Some((name, body)) = kept_preset(self.conn, session.owner, id)? else { return Ok(None) };
-        Ok(Some(PresetLine { name, body: raw("presets", "body", self.held.n, body)? }))
+        let Some((name, body)) = exportable_preset(self.conn, session.owner, id)? else { return Ok(None) };
+        Ok(Some(PresetLine { name, body: raw("presets", "body", self.session.n, body)? }))
     }
 
     /// Tells a blob, once.
     fn blob(&mut self, kind: BlobKind, hash: &str) -> Result<(), SessionExportError> {
         let bad = || StoreError::Inconsistent { table: "blobs", column: "bytes", row: 0 };
-        if !self.told.insert((kind, blake3::Hash::from_hex(hash).map_err(|_| bad())?)) {
+        if !self.written_blobs.insert((kind, blake3::Hash::from_hex(hash).map_err(|_| bad())?)) {
             return Ok(());
         }
         let bytes = blobs::by_hash(self.conn, hash)?;
@@ -239,9 +247,9 @@ impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
     fn operations(&mut self) -> Result<(), SessionExportError> {
         let mut since = 0;
         loop {
-            let page = since + i64::try_from(PIECE).unwrap_or(i64::MAX);
+            let page = since + i64::try_from(BATCH_SIZE).unwrap_or(i64::MAX);
             let rows: Vec<OperationRow> = operations::table
-                .filter(operations::session_n.eq(self.held.n))
+                .filter(operations::session_n.eq(self.session.n))
                 .filter(operations::op.gt(since))
                 .filter(operations::op.le(page))
                 .order(operations::op)
@@ -258,7 +266,7 @@ impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
     fn operation(&mut self, row: OperationRow) -> Result<(), SessionExportError> {
         let effects = raw("operations", "effects", row.n, row.effects.clone())?;
         let operation = row.into_operation()?;
-        for hash in operation.effects.iter().flat_map(personas) {
+        for hash in operation.effects.iter().flat_map(persona_hashes) {
             self.blob(BlobKind::Card, &hash)?;
         }
         self.line(&ArchiveLine::Operation(Box::new(OperationLine {
@@ -272,9 +280,10 @@ impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
     }
 
     fn nodes(&mut self, piece: &[i64]) -> Result<(), SessionExportError> {
-        let of_piece = nodes::table.filter(nodes::n.eq_any(padded(piece))).select(NodeRow::as_select());
-        let rows = by(prepared(of_piece).load(self.conn)?, |row: &NodeRow| row.n);
-        let of_piece = texts::table.filter(texts::n.eq_any(padded(piece))).select((texts::n, TextRow::as_select()));
+        let of_piece = nodes::table.filter(nodes::n.eq_any(pad_to_power_of_two(piece))).select(NodeRow::as_select());
+        let rows = group_by(prepared(of_piece).load(self.conn)?, |row: &NodeRow| row.n);
+        let of_piece =
+            texts::table.filter(texts::n.eq_any(pad_to_power_of_two(piece))).select((texts::n, TextRow::as_select()));
         let mut all_texts: HashMap<i64, TextRow> =
             prepared(of_piece).load::<(i64, TextRow)>(self.conn)?.into_iter().collect();
         let mut all_deltas = self.deltas(piece)?;
@@ -287,7 +296,7 @@ impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
             let deltas = all_deltas.remove(n).unwrap_or_default();
             let mut line = node(row, text, &ids, &self.fragments, rules, deltas)?;
             if row.status == Status::Generating.code() {
-                (line.content, line.reasoning) = self.so_far(*n)?;
+                (line.content, line.reasoning) = self.partial_reply(*n)?;
             }
             self.line(&ArchiveLine::Node(Box::new(line)))?;
         }
@@ -295,7 +304,7 @@ impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
     }
 
     fn deltas(&mut self, piece: &[i64]) -> Result<HashMap<i64, Vec<DeltaLine>>, SessionExportError> {
-        let of_piece = deltas::table.filter(deltas::node_n.eq_any(padded(piece)));
+        let of_piece = deltas::table.filter(deltas::node_n.eq_any(pad_to_power_of_two(piece)));
         let of_piece = of_piece.order((deltas::node_n, deltas::revision));
         let found = prepared(of_piece.select((deltas::node_n, deltas::revision, deltas::body)));
         let mut by_node: HashMap<i64, Vec<DeltaLine>> = HashMap::new();
@@ -308,12 +317,13 @@ impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
 
     /// The ids of rows; those that are gone have none, nor have those of other sessions: a file is about one.
     fn ids(&mut self, mut rows: Vec<i64>) -> Result<HashMap<i64, NodeId>, SessionExportError> {
-        let session_n = self.held.n;
+        let session_n = self.session.n;
         rows.sort_unstable();
         rows.dedup();
         let mut ids = HashMap::with_capacity(rows.len());
-        for some in rows.chunks(4 * PIECE) {
-            let named = nodes::table.filter(nodes::n.eq_any(padded(some))).filter(nodes::session_n.eq(session_n));
+        for some in rows.chunks(4 * BATCH_SIZE) {
+            let named =
+                nodes::table.filter(nodes::n.eq_any(pad_to_power_of_two(some))).filter(nodes::session_n.eq(session_n));
             let found: Vec<(i64, Vec<u8>)> = prepared(named.select((nodes::n, nodes::id))).load(self.conn)?;
             ids.extend(found.into_iter().filter_map(|(n, id)| Some((n, NodeId::from_slice(&id)?))));
         }
@@ -321,10 +331,10 @@ impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
     }
 
     /// Those of some rows that are of other sessions, and not gone.
-    fn away(&mut self, rows: Vec<i64>) -> Result<HashSet<i64>, SessionExportError> {
+    fn rows_of_other_sessions(&mut self, rows: Vec<i64>) -> Result<HashSet<i64>, SessionExportError> {
         let mut away: HashSet<i64> = rows.iter().copied().filter(|n| *n == ELSEWHERE).collect();
-        for some in rows.chunks(4 * PIECE) {
-            let there = nodes::table.filter(nodes::n.eq_any(padded(some))).select(nodes::n);
+        for some in rows.chunks(4 * BATCH_SIZE) {
+            let there = nodes::table.filter(nodes::n.eq_any(pad_to_power_of_two(some))).select(nodes::n);
             away.extend(prepared(there).load::<i64>(self.conn)?);
         }
         Ok(away)
@@ -346,7 +356,7 @@ impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
     }
 
     /// What has arrived of a reply that is being written.
-    fn so_far(&mut self, n: i64) -> Result<(String, Option<String>), SessionExportError> {
+    fn partial_reply(&mut self, n: i64) -> Result<(String, Option<String>), SessionExportError> {
         let of_node = segments::table.filter(segments::node_n.eq(n)).order(segments::n);
         let parts: Vec<(String, String)> = of_node.select((segments::content, segments::reasoning)).load(self.conn)?;
         let (content, reasoning): (String, String) = parts.into_iter().unzip();
@@ -354,34 +364,34 @@ impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
     }
 
     fn traces(&mut self, piece: &[i64]) -> Result<(), SessionExportError> {
-        let of_piece = traces::table.filter(traces::node_n.eq_any(padded(piece)));
+        let of_piece = traces::table.filter(traces::node_n.eq_any(pad_to_power_of_two(piece)));
         let packed = prepared(of_piece.select((traces::node_n, traces::body)));
         let packed: HashMap<i64, Vec<u8>> = packed.load::<(i64, Vec<u8>)>(self.conn)?.into_iter().collect();
         for n in piece {
             let Some(body) = packed.get(n) else { continue };
-            let line = self.trace(*n, unpacked(*n, body)?)?;
-            match line.history.base.filter(|base| !self.traced.contains(base)) {
-                Some(base) => self.waiting.entry(base).or_default().push(line),
-                None => self.tell_trace(line)?,
+            let line = self.trace(*n, read_raw(*n, body)?)?;
+            match line.history.base.filter(|base| !self.written_traces.contains(base)) {
+                Some(base) => self.pending_traces.entry(base).or_default().push(line),
+                None => self.write_trace(line)?,
             }
         }
         Ok(())
     }
 
     /// Tells a trace, and those that waited for it.
-    fn tell_trace(&mut self, line: TraceLine) -> Result<(), SessionExportError> {
+    fn write_trace(&mut self, line: TraceLine) -> Result<(), SessionExportError> {
         let mut next = vec![line];
         while let Some(line) = next.pop() {
             line.blocks.iter().try_for_each(|(_, hash)| self.blob(BlobKind::Block, hash))?;
-            self.traced.insert(line.node);
-            next.extend(self.waiting.remove(&line.node).unwrap_or_default().into_iter().rev());
+            self.written_traces.insert(line.node);
+            next.extend(self.pending_traces.remove(&line.node).unwrap_or_default().into_iter().rev());
             self.line(&ArchiveLine::Trace(Box::new(line)))?;
         }
         Ok(())
     }
 
-    fn nothing_waits(&self) -> Result<(), SessionExportError> {
-        if self.waiting.is_empty() {
+    fn check_no_pending_traces(&self) -> Result<(), SessionExportError> {
+        if self.pending_traces.is_empty() {
             return Ok(());
         }
         Err(StoreError::Inconsistent { table: "traces", column: "body", row: 0 }.into())
@@ -389,14 +399,14 @@ impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
 
     /// The files of other programs that the session was made of.
     fn sources(&mut self) -> Result<(), SessionExportError> {
-        let of_session = sources::table.filter(sources::became.eq(self.held.session.id.as_bytes().to_vec()));
+        let of_session = sources::table.filter(sources::became.eq(self.session.session.id.as_bytes().to_vec()));
         let of_session =
             of_session.order(sources::n).select((sources::name, sources::hash, sources::node, sources::header));
         let rows: Vec<SourceColumns> = of_session.load(self.conn)?;
         for (name, hash, node, header) in rows {
             let hash = hash.and_then(|hash| blake3::Hash::from_slice(&hash).ok()).map(|hash| hash.to_hex().to_string());
             let own =
-                nodes::table.filter(nodes::session_n.eq(self.held.n)).filter(nodes::id.eq(node.unwrap_or_default()));
+                nodes::table.filter(nodes::session_n.eq(self.session.n)).filter(nodes::id.eq(node.unwrap_or_default()));
             let own: Option<Vec<u8>> = own.select(nodes::id).get_result(self.conn).optional()?;
             let node = own.as_deref().and_then(NodeId::from_slice);
             self.line(&ArchiveLine::Source(Box::new(SourceLine { name, hash, node, header })))?;
@@ -409,7 +419,7 @@ impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
         let ids = self.ids(named)?;
         let bad = || StoreError::Inconsistent { table: "traces", column: "body", row: n };
         let base = trace.base.map(|base| ids.get(&base).copied().ok_or_else(bad)).transpose()?;
-        let away = self.away(trace.add.iter().copied().filter(|n| !ids.contains_key(n)).collect())?;
+        let away = self.rows_of_other_sessions(trace.add.iter().copied().filter(|n| !ids.contains_key(n)).collect())?;
         let sent = |n: &i64| match ids.get(n) {
             Some(id) => Some(HistoryNode::Here(*id)),
             None => away.contains(n).then_some(HistoryNode::Elsewhere),
@@ -428,7 +438,7 @@ fn fragments_of(conn: &mut Conn, session_n: i64) -> Result<HashMap<i64, Fragment
 }
 
 /// The hashes of the personas that a setting went from and to.
-fn personas(effect: &Effect) -> Vec<String> {
+fn persona_hashes(effect: &Effect) -> Vec<String> {
     match effect {
         Effect::Setting { name, from, to } if name == "persona" => {
             [from, to].into_iter().filter_map(|value| Some(persona_from_text(&value.to_string())?.hash)).collect()
@@ -476,7 +486,7 @@ fn node(
     })
 }
 
-fn by<T>(rows: Vec<T>, key: impl Fn(&T) -> i64) -> HashMap<i64, T> {
+fn group_by<T>(rows: Vec<T>, key: impl Fn(&T) -> i64) -> HashMap<i64, T> {
     rows.into_iter().map(|row| (key(&row), row)).collect()
 }
 

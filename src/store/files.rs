@@ -29,19 +29,19 @@ impl CardFile {
     /// The picture.
     pub const PICTURE: &'static str = "avatar";
     /// A small copy of the picture.
-    pub const SMALL: &'static str = "avatar.small";
+    pub const THUMBNAIL: &'static str = "avatar.small";
 
     /// The name of a picture that another server has, by its address. It belongs to the card as long as it is here, and
     /// never travels.
-    pub fn outside(address: &str) -> String {
-        format!("{OUTSIDE}{}", blake3::hash(address.as_bytes()).to_hex())
+    pub fn remote_picture_name(address: &str) -> String {
+        format!("{REMOTE_PREFIX}{}", blake3::hash(address.as_bytes()).to_hex())
     }
 }
 
 /// How the names of pictures of other servers begin.
-const OUTSIDE: &str = "outside/";
+const REMOTE_PREFIX: &str = "outside/";
 /// So many of them are kept with a card.
-const MOST_OUTSIDE: usize = 200;
+const MAX_REMOTE_PICTURES: usize = 200;
 
 impl StoreReader<'_> {
     /// A file of one of the caller's characters or personas that is not in the trash.
@@ -72,7 +72,7 @@ impl StoreReader<'_> {
         let rows: Vec<(String, String, Vec<u8>)> = card_files::table
             .inner_join(blob_rows::table.on(blob_rows::n.eq(card_files::blob_n)))
             .filter(card_files::card.eq(card.as_bytes().to_vec()))
-            .filter(card_files::name.not_like(format!("{OUTSIDE}%")))
+            .filter(card_files::name.not_like(format!("{REMOTE_PREFIX}%")))
             .order(card_files::n)
             .select((card_files::name, card_files::kind, blob_rows::bytes))
             .load(self.conn)?;
@@ -84,7 +84,7 @@ impl StoreReader<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn shows_outside(
+    pub fn remote_pictures_permission(
         &mut self,
         caller: UserId,
         character: CharacterId,
@@ -130,7 +130,7 @@ impl Tx<'_> {
     /// # Errors
     /// The database fails.
     pub fn put_card_file(&mut self, card: Uuid, file: &CardFile) -> Result<(), WriteError> {
-        self.forget_card_file(card, &file.name)?;
+        self.delete_card_file(card, &file.name)?;
         self.run(|conn| {
             let (blob_n, _) = blobs::put(conn, &file.bytes)?;
             let n: Option<i64> = card_files::table.select(diesel::dsl::max(card_files::n)).get_result(conn)?;
@@ -152,13 +152,17 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn show_outside(&mut self, character: CharacterId, is_allowed: Option<bool>) -> Result<(), WriteError> {
+    pub fn set_remote_pictures_permission(
+        &mut self,
+        character: CharacterId,
+        is_allowed: Option<bool>,
+    ) -> Result<(), WriteError> {
         self.run(|conn| {
             let own = characters::table.filter(characters::id.eq(character.as_bytes().to_vec()));
             diesel::update(own).set(characters::outside.eq(is_allowed)).execute(conn)?;
             if is_allowed != Some(true) {
                 let files = card_files::table.filter(card_files::card.eq(character.as_bytes().to_vec()));
-                diesel::delete(files.filter(card_files::name.like(format!("{OUTSIDE}%")))).execute(conn)?;
+                diesel::delete(files.filter(card_files::name.like(format!("{REMOTE_PREFIX}%")))).execute(conn)?;
             }
             Ok(())
         })?;
@@ -169,14 +173,14 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn put_outside(&mut self, card: Uuid, file: &CardFile) -> Result<(), WriteError> {
+    pub fn put_remote_picture(&mut self, card: Uuid, file: &CardFile) -> Result<(), WriteError> {
         self.put_card_file(card, file)?;
         self.run(|conn| {
             let of_card = card_files::table
                 .filter(card_files::card.eq(card.as_bytes().to_vec()))
-                .filter(card_files::name.like(format!("{OUTSIDE}%")));
+                .filter(card_files::name.like(format!("{REMOTE_PREFIX}%")));
             let all: Vec<i64> = of_card.order(card_files::n.desc()).select(card_files::n).load(conn)?;
-            let old: Vec<i64> = all.into_iter().skip(MOST_OUTSIDE).collect();
+            let old: Vec<i64> = all.into_iter().skip(MAX_REMOTE_PICTURES).collect();
             diesel::delete(card_files::table.filter(card_files::n.eq_any(old))).execute(conn)?;
             Ok(())
         })?;
@@ -187,7 +191,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn forget_card_file(&mut self, card: Uuid, name: &str) -> Result<(), WriteError> {
+    pub fn delete_card_file(&mut self, card: Uuid, name: &str) -> Result<(), WriteError> {
         self.run(|conn| {
             let own = card_files::table.filter(card_files::card.eq(card.as_bytes().to_vec()));
             diesel::delete(own.filter(card_files::name.eq(name))).execute(conn)?;
@@ -201,7 +205,7 @@ impl Tx<'_> {
 ///
 /// # Errors
 /// The database fails.
-pub(super) fn forget_of_gone(conn: &mut Conn) -> QueryResult<usize> {
+pub(super) fn delete_orphans(conn: &mut Conn) -> QueryResult<usize> {
     let is_left = card_files::card
         .eq_any(characters::table.select(characters::id))
         .or(card_files::card.eq_any(personas::table.select(personas::id)));

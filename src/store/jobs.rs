@@ -12,7 +12,7 @@ use super::tables::{jobs, users};
 use super::tx::Tx;
 
 /// How long a job is remembered, in milliseconds: a week.
-const KEPT_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
+const RETENTION_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 
 /// What is kept of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,9 +49,9 @@ impl Tx<'_> {
     /// # Errors
     /// The owner does not exist, or the database fails.
     pub fn begin_job(&mut self, owner: UserId, id: JobId, at: Time) -> Result<(), WriteError> {
-        let owner_n = self.user_n(owner)?;
+        let owner_n = self.user_row(owner)?;
         self.run(|conn| {
-            diesel::delete(jobs::table.filter(jobs::began.lt(at.0.saturating_sub(KEPT_MS)))).execute(conn)?;
+            diesel::delete(jobs::table.filter(jobs::began.lt(at.0.saturating_sub(RETENTION_MS)))).execute(conn)?;
             let newest: Option<i64> = jobs::table.select(diesel::dsl::max(jobs::n)).get_result(conn)?;
             let row = (
                 jobs::n.eq(newest.unwrap_or(0) + 1),
@@ -80,7 +80,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn end_job_with(&mut self, id: JobId, report: &str) -> Result<(), WriteError> {
+    pub fn end_job_with_report(&mut self, id: JobId, report: &str) -> Result<(), WriteError> {
         let of_id = jobs::table.filter(jobs::id.eq(id.as_bytes().to_vec()));
         self.run(|conn| Ok(diesel::update(of_id).set(jobs::report.eq(Some(report))).execute(conn)?))?;
         Ok(())
@@ -90,7 +90,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn forget_job(&mut self, id: JobId) -> Result<(), WriteError> {
+    pub fn delete_job(&mut self, id: JobId) -> Result<(), WriteError> {
         let of_id = jobs::table.filter(jobs::id.eq(id.as_bytes().to_vec()));
         self.run(|conn| Ok(diesel::delete(of_id).execute(conn)?))?;
         Ok(())

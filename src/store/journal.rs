@@ -8,40 +8,48 @@ use diesel::prelude::*;
 use crate::oplog::{Effect, Operation};
 
 use super::error::StoreError;
-use super::held::{NodeCounts, StoredSession};
-use super::memory::NumberedTable;
-use super::numbers::{self, PermanentTable};
 use super::prepared::update;
+use super::row_numbers::{self, PermanentTable};
 use super::rows::OperationRow;
+use super::stored::{NodeCounts, StoredSession};
 use super::tables::{edits, sessions};
 use super::tx::{OperationDraft, PublishedOperation, Tx};
+use super::writer_cache::NumberedTable;
 
 impl Tx<'_> {
     /// Carries an operation's effects out on the overlay and appends it to the log.
-    pub(super) fn log(&mut self, held: &mut StoredSession, mut entry: OperationDraft) -> Result<i64, StoreError> {
-        let seen = self.seen(held, &entry.effects)?;
+    pub(super) fn log_operation(
+        &mut self,
+        held: &mut StoredSession,
+        mut entry: OperationDraft,
+    ) -> Result<i64, StoreError> {
+        let seen = self.mark_read_effects(held, &entry.effects)?;
         entry.effects.extend(seen);
-        self.carry_out_all(held, &entry.effects)?;
-        self.enter(held, entry)
+        self.apply_effects(held, &entry.effects)?;
+        self.append_operation(held, entry)
     }
 
     /// Carries effects out on the overlay, for an operation that is still in the making.
-    pub(super) fn carry_out_all(&mut self, held: &mut StoredSession, effects: &[Effect]) -> Result<(), StoreError> {
+    pub(super) fn apply_effects(&mut self, held: &mut StoredSession, effects: &[Effect]) -> Result<(), StoreError> {
         let op = held.session.op + 1;
         for effect in effects {
-            self.carry_out(held, op, effect)?;
+            self.apply_effect(held, op, effect)?;
         }
-        self.outdate(held)
+        self.record_edited_nodes(held)
     }
 
     /// Appends an operation to the log whose effects have been carried out.
-    pub(super) fn enter(&mut self, held: &mut StoredSession, entry: OperationDraft) -> Result<i64, StoreError> {
+    pub(super) fn append_operation(
+        &mut self,
+        held: &mut StoredSession,
+        entry: OperationDraft,
+    ) -> Result<i64, StoreError> {
         let op = held.session.op + 1;
-        let grown = std::mem::take(&mut self.grown);
+        let grown = std::mem::take(&mut self.count_changes);
         held.counts = NodeCounts { nodes: held.counts.nodes + grown.nodes, leaves: held.counts.leaves + grown.leaves };
         let operation = Operation {
             op,
-            kind: entry.act,
+            kind: entry.kind,
             actor: entry.actor,
             at: entry.at,
             step: entry.step.unwrap_or(op),
@@ -50,8 +58,8 @@ impl Tx<'_> {
         let (session_n, session) = (held.n, &held.session);
         let (head_n, head_op, edits_now) = (held.head_n, session.head_op, session.edits);
         let counts = held.counts;
-        let n = self.run_knowing(|conn, memory| {
-            memory.next(NumberedTable::Operations, || numbers::newest(conn, PermanentTable::Operations))
+        let n = self.run_with_cache(|conn, memory| {
+            memory.next(NumberedTable::Operations, || row_numbers::highest(conn, PermanentTable::Operations))
         })?;
         self.write_operation(&OperationRow::new(n, session_n, &operation))?;
         self.run(|conn| {
@@ -70,20 +78,20 @@ impl Tx<'_> {
         })?;
         held.session.op = op;
         held.session.updated = operation.at;
-        self.memory.session_went_on(held, &operation.effects);
+        self.writer_cache.update_session(held, &operation.effects);
         self.published.push(PublishedOperation { cursor: n, session: held.session.id, operation: Arc::new(operation) });
         Ok(op)
     }
 
     /// Writes down where the operation has edited the arrangement: worlds at and below those nodes may differ now.
-    fn outdate(&mut self, held: &mut StoredSession) -> Result<(), StoreError> {
-        let edited = std::mem::take(&mut self.edited);
+    fn record_edited_nodes(&mut self, held: &mut StoredSession) -> Result<(), StoreError> {
+        let edited = std::mem::take(&mut self.edited_nodes);
         if edited.is_empty() {
             return Ok(());
         }
         held.session.edits += 1;
         let (session_n, edit) = (held.n, held.session.edits);
-        self.run_knowing(|conn, memory| {
+        self.run_with_cache(|conn, memory| {
             for node_n in edited {
                 let n = memory
                     .next(NumberedTable::Edits, || edits::table.select(diesel::dsl::max(edits::n)).get_result(conn))?;

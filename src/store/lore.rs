@@ -56,7 +56,7 @@ impl StoreReader<'_> {
     ///
     /// # Errors
     /// The database fails or the row is damaged.
-    pub fn unembedded_lorebook(&mut self, model: &str) -> Result<Option<PendingLorebook>, StoreError> {
+    pub fn next_lorebook_to_embed(&mut self, model: &str) -> Result<Option<PendingLorebook>, StoreError> {
         let made = lore_embedded::table
             .filter(lore_embedded::lorebook_n.eq(lorebooks::n))
             .filter(lore_embedded::model.eq(model))
@@ -86,7 +86,7 @@ impl Tx<'_> {
     /// # Errors
     /// The database fails, or there is no such user.
     pub fn set_lore_settings(&mut self, user: UserId, settings: Option<&Map<String, Value>>) -> Result<(), WriteError> {
-        let user_n = self.user_n(user)?;
+        let user_n = self.user_row(user)?;
         let text = settings.map(|settings| Value::Object(settings.clone()).to_string());
         self.run(|conn| {
             diesel::update(users::table.find(user_n)).set(users::lore.eq(text)).execute(conn)?;
@@ -102,7 +102,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn name_lore_texts(&mut self, book_n: i64, hashes: &[blake3::Hash]) -> Result<(), WriteError> {
+    pub fn set_lore_texts(&mut self, book_n: i64, hashes: &[blake3::Hash]) -> Result<(), WriteError> {
         self.run(|conn| {
             let own = lore_texts::table.filter(lore_texts::lorebook_n.eq(book_n));
             let before: Vec<Vec<u8>> = own.select(lore_texts::hash).load(conn)?;
@@ -118,7 +118,7 @@ impl Tx<'_> {
                 );
                 diesel::insert_into(lore_texts::table).values(row).execute(conn)?;
             }
-            vectors::forget(conn, &before)?;
+            vectors::delete_vectors(conn, &before)?;
             Ok(())
         })?;
         Ok(())
@@ -128,7 +128,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn lore_embedded(&mut self, book_n: i64, model: &str, updated: Time) -> Result<(), WriteError> {
+    pub fn mark_lorebook_embedded(&mut self, book_n: i64, model: &str, updated: Time) -> Result<(), WriteError> {
         self.run(|conn| {
             let own = lore_embedded::table
                 .filter(lore_embedded::lorebook_n.eq(book_n))
@@ -156,10 +156,10 @@ impl Tx<'_> {
 ///
 /// # Errors
 /// The database fails.
-pub(super) fn forget_of_books(conn: &mut Conn, books: &[i64]) -> QueryResult<()> {
+pub(super) fn delete_for_lorebooks(conn: &mut Conn, books: &[i64]) -> QueryResult<()> {
     let own = || lore_texts::table.filter(lore_texts::lorebook_n.eq_any(books.to_vec()));
     let hashes: Vec<Vec<u8>> = own().select(lore_texts::hash).load(conn)?;
     diesel::delete(own()).execute(conn)?;
     diesel::delete(lore_embedded::table.filter(lore_embedded::lorebook_n.eq_any(books.to_vec()))).execute(conn)?;
-    vectors::forget(conn, &hashes)
+    vectors::delete_vectors(conn, &hashes)
 }

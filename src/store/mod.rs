@@ -1,43 +1,43 @@
 //! The store: the only owner of history and world. Rows and SQL live here and nowhere else.
 //!
 //! - [`Store::write`] runs a synchronous closure on the one writer thread, which commits in groups; no transaction spans an
-//!   await, so that mistake cannot be written. [`Store::read`] runs one on a snapshot, [`Store::glance`] one that is short.
+//!   await, so that mistake cannot be written. [`Store::read`] runs one on a snapshot, [`Store::read_inline`] one that is short.
 //! - `conn.rs` is the one room that knows the dialect; `prepared.rs` has statements that are prepared once and kept;
 //!   `rows.rs` turns rows into the domain and names what is damaged.
-//! - `acts.rs` has the acts on a session (one request, one operation), `effects.rs` their effects on the overlay, `journal.rs`
+//! - `tree_writes.rs` has the acts on a session (one request, one operation), `effects.rs` their effects on the overlay, `journal.rs`
 //!   the log that they are entered in,
 //!   `arrange/` the edits of its arrangement, `undo.rs` takes back and brings back, `worlds.rs` the fold along a path,
-//!   `along.rs` the world of each node on it, `page.rs` a page of it, `branches.rs` where the paths end, `compare.rs` two of
-//!   them side by side, `shape.rs` the reading of many nodes at once, `traces.rs`
-//!   why a reply exists, `spent.rs` what replies took, `people.rs` users and cards, `claims.rs` keys of requests on their way to the write that acts.
-//!   `keep/` has the trash and everything else that protects from loss. `export.rs` tells a session as the lines of a file,
-//!   `import.rs` takes one in. `grow.rs` takes in messages that were written elsewhere, `sources.rs` knows from which files;
-//!   `documents.rs` has texts that are kept for prompts, `vectors.rs` what embeddings made of texts, `proposed.rs` keeps summaries that plugins propose, `summaries.rs` what
+//!   `path_worlds.rs` the world of each node on it, `page.rs` a page of it, `branches.rs` where the paths end, `compare.rs` two of
+//!   them side by side, `node_views.rs` the reading of many nodes at once, `traces.rs`
+//!   why a reply exists, `usage.rs` what replies took, `library.rs` users and cards, `claims.rs` keys of requests on their way to the write that acts.
+//!   `upkeep/` has the trash and everything else that protects from loss. `export.rs` tells a session as the lines of a file,
+//!   `session_import.rs` takes one in. `node_import.rs` takes in messages that were written elsewhere, `sources.rs` knows from which files;
+//!   `documents.rs` has texts that are kept for prompts, `vectors.rs` what embeddings made of texts, `summary_proposals.rs` keeps summaries that plugins propose, `summaries.rs` what
 //!   models made of runs of messages.
-//!   `settings.rs` has the settings of a session by name, `ruled.rs` its plugins with what begins by them, `revise.rs` deltas made anew.
-//!   `destroy.rs` is where nodes and entries of the log go for good, `remains.rs` marks that their bytes may still lie in files,
-//!   `numbers.rs` has the numbers that are never given again, `naming.rs` what people call stories and branches, `below.rs`
+//!   `session_settings.rs` has the settings of a session by name, `session_plugins.rs` its plugins with what begins by them, `delta_revisions.rs` deltas made anew.
+//!   `destroy.rs` is where nodes and entries of the log go for good, `pending_erasures.rs` marks that their bytes may still lie in files,
+//!   `row_numbers.rs` has the numbers that are never given again, `branch_names.rs` what people call stories and branches, `descendants.rs`
 //!   what hangs below a node.
 //!   `devices.rs` has the devices that may come in.
-//!   `holds.rs` says for what lorebooks hold.
-//!   `caches.rs` is what readers keep in memory, `memory.rs` what the writer does.
+//!   `lorebook_bindings.rs` says for what lorebooks hold.
+//!   `caches.rs` is what readers keep in memory, `writer_cache.rs` what the writer does.
 //!
 //! To add a table: a migration under `migrations/`, its columns in `tables.rs`, its row in `rows.rs`, its methods beside
 //! those it is used with. Migrations only ever add; what is old is dropped one release later.
 
-mod acts;
-mod along;
+mod ancestors;
 mod arrange;
-mod below;
 mod blobs;
+mod branch_names;
 mod branches;
-mod bridges;
 mod caches;
 mod claims;
-mod climb;
 mod compare;
+mod compression;
 mod conn;
-mod connected;
+mod connected_providers;
+mod delta_revisions;
+mod descendants;
 mod destroy;
 mod devices;
 mod documents;
@@ -45,46 +45,46 @@ mod effects;
 mod error;
 mod export;
 mod files;
-mod grow;
-mod held;
-mod holds;
-mod import;
 mod jobs;
 mod journal;
-mod keep;
+mod library;
 mod lore;
-mod memory;
-mod naming;
-mod numbers;
+mod lorebook_bindings;
+mod node_import;
+mod node_views;
 mod overlay;
-mod pack;
 mod page;
-mod people;
+mod path_worlds;
+mod pending_erasures;
 mod prepared;
 mod presets;
-mod proposed;
 mod read;
-mod readers;
-mod recent;
-mod remains;
+mod reader_pool;
+mod recent_deltas;
 mod replies;
-mod revise;
+mod row_numbers;
 mod rows;
-mod ruled;
 mod rules;
-mod settings;
-mod shape;
+mod rules_changes;
+mod session_import;
+mod session_plugins;
+mod session_settings;
 mod sources;
-mod spent;
+mod stored;
 mod summaries;
+mod summary_proposals;
 mod tables;
 mod traces;
+mod tree_writes;
 mod tx;
 mod undo;
 mod unread;
+mod upkeep;
+mod usage;
 mod vectors;
 mod worlds;
 mod writer;
+mod writer_cache;
 
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
@@ -93,44 +93,44 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-pub use acts::{Actor, ExpectedVersion, MessageReceipt, MessageWrite};
-pub use along::PathPoint;
-pub use arrange::{ArrangeResult, CopyRefusal, Label, MOST_REFUSED, NodeWorldDiff, StashFragment};
+pub use arrange::{ArrangeResult, CopyRefusal, Label, MAX_REFUSALS, NodeWorldDiff, StashFragment};
 pub use branches::SessionBranch;
 pub use claims::IdempotencyClaim;
-pub use connected::ConnectedProvider;
+pub use connected_providers::ConnectedProvider;
+pub use delta_revisions::DeltaRevision;
 pub use devices::PairedDevice;
 pub use documents::StoredDocument;
 pub use error::{StoreError, WriteError};
 pub use export::{DatabaseSnapshot, SessionExportError};
 pub use files::CardFile;
-pub use grow::{ImportedNode, NodeImportCounts, NodeImportEnd};
-pub use held::{NodeCounts, StoredNode, StoredSession};
-pub use holds::{BindingSet, BindingTarget, LorebookVersion as HeldBook};
-pub use import::IncomingSession;
 pub use jobs::JobRecord;
-pub use keep::{GcReport, TRASH_KEPT_MS, TrashEntry, TrashEntryKind};
-pub use keep::{checkup, copies, figures};
+pub use library::{CharacterCard, LibraryItem, Lorebook, PersonaCard, SavedResponse, UserAccount};
 pub use lore::PendingLorebook;
+pub use lorebook_bindings::{BindingSet, BindingTarget, LorebookVersion as HeldBook};
+pub use node_import::{ImportedNode, NodeImportCounts, NodeImportEnd};
+pub use node_views::{NodeDetails, NodePosition, TreeOutlineNode};
 pub use overlay::NodeStateUpdate;
 pub use page::{NodePage, PathFilter};
-pub use people::{CharacterCard, LibraryItem, Lorebook, PersonaCard, SavedResponse, UserAccount};
+pub use path_worlds::PathPoint;
+pub use pending_erasures::PendingErasure;
 pub use presets::{PresetBodies, PresetHead, StoredPreset};
-pub use proposed::ProposedSummary;
 pub use read::StoreReader;
-pub use remains::PendingErasure;
 pub use replies::{OrphanReply, ReplyCompletion};
-pub use revise::DeltaRevision;
-pub use ruled::RulesStart;
 pub use rules::{ActiveRules, PluginRecord, SharedRules};
-pub use settings::{settings_of, take_settings};
-pub use shape::{NodeDetails, NodePosition, TreeOutlineNode};
+pub use session_import::IncomingSession;
+pub use session_plugins::RulesStart;
+pub use session_settings::{apply_settings, exported_settings};
 pub use sources::{SessionPresence, SourceRecord};
-pub use spent::{SessionUsageTotals, VALUES};
+pub use stored::{NodeCounts, StoredNode, StoredSession};
 pub use summaries::{NewSummary, StoredSummary, SummarySources, hash_of_rows};
+pub use summary_proposals::ProposedSummary;
 pub use traces::{MissingNode, Trace, TraceOutline};
+pub use tree_writes::{Actor, ExpectedVersion, MessageReceipt, MessageWrite};
 pub use tx::{NodeDraft, PublishedOperation, Tx};
 pub use undo::UndoResult;
+pub use upkeep::{GcReport, TRASH_RETENTION_MS, TrashEntry, TrashEntryKind};
+pub use upkeep::{copies, doctor, statistics};
+pub use usage::{SessionUsageTotals, VALUES_KEY};
 pub use vectors::{EmbeddableText, EmbeddingBatch, EmbeddingProgress, VectorSearch};
 
 /// How a store is opened.
@@ -160,11 +160,11 @@ impl StoreSettings {
 /// The open store.
 pub struct Store {
     writer: writer::StoreWriter,
-    readers: readers::ReaderPool,
+    readers: reader_pool::ReaderPool,
     caches: Arc<caches::Caches>,
     database: PathBuf,
     /// Held by whoever sweeps blobs.
-    sweeping: tokio::sync::Mutex<()>,
+    gc_lock: tokio::sync::Mutex<()>,
     // Held as long as the store lives: the locks go with them.
     _locks: [File; 2],
 }
@@ -180,15 +180,15 @@ impl Store {
         // The database has a lock of its own: two data directories may name one database.
         let locks = [lock_folder(&settings.data_dir)?, lock_database(&path)?];
         let disk = DiskProbe { database: path.clone(), has_quota: settings.max_pages.is_some() };
-        let writing = conn::open_writer(&path, settings.max_pages).map_err(|error| disk.name(error))?;
+        let writing = conn::open_writer(&path, settings.max_pages).map_err(|error| disk.classify_error(error))?;
         let caches = Arc::new(caches::Caches::default());
         let context =
             tx::TxContext { caches: Arc::clone(&caches), keyframe_every: i32::from(settings.keyframe_every.max(1)) };
         let (published, operations) = mpsc::unbounded_channel();
-        let readers = readers::ReaderPool::start(&path, settings.readers, &caches)?;
+        let readers = reader_pool::ReaderPool::start(&path, settings.readers, &caches)?;
         let writer = writer::StoreWriter::start(writing, context, settings.group_max.max(1), disk, published)?;
         let sweeping = tokio::sync::Mutex::new(());
-        Ok((Self { writer, readers, caches, database: path, sweeping, _locks: locks }, operations))
+        Ok((Self { writer, readers, caches, database: path, gc_lock: sweeping, _locks: locks }, operations))
     }
 
     /// Runs a write and waits until it is durable. The closure may run twice, so it must not use anything up.
@@ -214,7 +214,7 @@ impl Store {
         F: FnOnce(&mut StoreReader<'_>) -> Result<T, E> + Send + 'static,
     {
         let result = self.readers.read(closure).await;
-        self.cut_again();
+        self.post_keyframe_repairs();
         result
     }
 
@@ -223,28 +223,28 @@ impl Store {
     ///
     /// # Errors
     /// The closure's own error, or the database's.
-    pub async fn glance<T, E, F>(&self, closure: F) -> Result<T, E>
+    pub async fn read_inline<T, E, F>(&self, closure: F) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
         F: FnOnce(&mut StoreReader<'_>) -> Result<T, E> + Send + 'static,
     {
-        let result = self.readers.glance(closure).await;
-        self.cut_again();
+        let result = self.readers.read_inline(closure).await;
+        self.post_keyframe_repairs();
         result
     }
 
     /// Has keyframes cut again that reads found missing.
-    fn cut_again(&self) {
-        let cuts = self.caches.take_cuts();
+    fn post_keyframe_repairs(&self) {
+        let cuts = self.caches.take_keyframe_repairs();
         if !cuts.is_empty() {
-            self.writer.post(move |tx| tx.cut_again(&cuts));
+            self.writer.post(move |tx| tx.cut_requested_keyframes(&cuts));
         }
     }
 
     /// How many deltas have been folded since the start: the proof that reads are bounded.
     pub fn deltas_folded(&self) -> u64 {
-        self.caches.folded()
+        self.caches.fold_count()
     }
 
     /// How many groups of writes have been committed since the start: the proof that requests share commits.
@@ -268,10 +268,10 @@ struct DiskProbe {
 
 impl DiskProbe {
     /// A disk without so many bytes is full.
-    const ROOM: usize = 1 << 20;
+    const MIN_FREE_BYTES: usize = 1 << 20;
 
     /// What a failure of the database was.
-    fn name(&self, error: StoreError) -> StoreError {
+    fn classify_error(&self, error: StoreError) -> StoreError {
         let is_fault = |message: &str| message.contains("disk I/O error") || message.contains("unable to open");
         match error {
             StoreError::Full if self.has_quota && self.has_room() => StoreError::Quota,
@@ -285,7 +285,7 @@ impl DiskProbe {
     fn has_room(&self) -> bool {
         let mut name = self.database.as_os_str().to_owned();
         name.push(".room");
-        let written = fs::write(&name, vec![0; Self::ROOM]);
+        let written = fs::write(&name, vec![0; Self::MIN_FREE_BYTES]);
         let _ = fs::remove_file(&name);
         // Whatever else is wrong there, it is not for want of room.
         !written.is_err_and(|error| matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded))

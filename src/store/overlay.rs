@@ -10,12 +10,12 @@ use crate::oplog::{Effect, OperationKind};
 use crate::tree::edit::{self, TreeError};
 use crate::tree::{Effects, Kind, Status};
 
-use super::acts::Actor;
 use super::arrange::{ArrangeReport, ArrangeResult};
 use super::error::{StoreError, WriteError};
-use super::held::StoredSession;
-use super::settings::{may_be_set, setting};
+use super::session_settings::{check_setting, setting_value};
+use super::stored::StoredSession;
 use super::tables::nodes;
+use super::tree_writes::Actor;
 use super::tx::{OperationDraft, Tx, row_id};
 
 /// What becomes of a node's overlay; `None` = as it is.
@@ -53,7 +53,7 @@ impl Tx<'_> {
         session: SessionId,
         updates: &[NodeStateUpdate],
     ) -> Result<ArrangeResult, WriteError> {
-        self.whole(|tx| tx.update_state(actor, session, updates))
+        self.all_or_nothing(|tx| tx.update_state(actor, session, updates))
     }
 
     fn update_state(
@@ -74,22 +74,22 @@ impl Tx<'_> {
                 Some(overlay) => overlay,
                 None => self.overlay(&held, update.node)?,
             };
-            effects.extend(overlay.change(update));
+            effects.extend(overlay.apply(update));
             overlays.insert(update.node, overlay);
         }
         if effects.is_empty() {
             return Ok(ArrangeResult { op: held.session.op, worlds: Vec::new(), made: ArrangeReport::default() });
         }
         let mutes = effects.iter().any(|effect| matches!(effect, Effect::Muted { .. }));
-        let witness = self.witness(&held, mutes)?;
+        let witness = self.world_baseline(&held, mutes)?;
         let entry =
-            OperationDraft { act: OperationKind::State, actor: Some(actor.user), at: actor.at, step: None, effects };
-        let op = self.log(&mut held, entry)?;
-        Ok(ArrangeResult { op, worlds: self.changed(&held, witness)?, made: ArrangeReport::default() })
+            OperationDraft { kind: OperationKind::State, actor: Some(actor.user), at: actor.at, step: None, effects };
+        let op = self.log_operation(&mut held, entry)?;
+        Ok(ArrangeResult { op, worlds: self.world_diffs(&held, witness)?, made: ArrangeReport::default() })
     }
 
     fn overlay(&mut self, held: &StoredSession, node: NodeId) -> Result<NodeOverlay, WriteError> {
-        let row = self.row(held, node)?;
+        let row = self.row_in_tree(held, node)?;
         if row.status == Status::Generating.code() {
             return Err(TreeError::Generating.into());
         }
@@ -104,13 +104,13 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The session is not there or somebody else's; no setting has that name, or it cannot have that value.
-    pub fn settings(
+    pub fn set_settings(
         &mut self,
         actor: &Actor,
         session: SessionId,
         settings: &[(String, Value)],
     ) -> Result<i64, WriteError> {
-        self.whole(|tx| tx.change_settings(actor, session, settings))
+        self.all_or_nothing(|tx| tx.change_settings(actor, session, settings))
     }
 
     fn change_settings(
@@ -120,7 +120,7 @@ impl Tx<'_> {
         settings: &[(String, Value)],
     ) -> Result<i64, WriteError> {
         let mut held = self.session(actor.user, session)?;
-        let mut effects = set_in(&held, settings)?;
+        let mut effects = setting_effects(&held, settings)?;
         if effects.is_empty() {
             return Ok(held.session.op);
         }
@@ -128,18 +128,18 @@ impl Tx<'_> {
             effects.extend(self.follow_newest(&held)?);
         }
         let entry =
-            OperationDraft { act: OperationKind::Session, actor: Some(actor.user), at: actor.at, step: None, effects };
-        Ok(self.log(&mut held, entry)?)
+            OperationDraft { kind: OperationKind::Session, actor: Some(actor.user), at: actor.at, step: None, effects };
+        Ok(self.log_operation(&mut held, entry)?)
     }
 }
 
 /// What becomes of the settings of a session; what is so already is left alone.
-pub(super) fn set_in(held: &StoredSession, settings: &[(String, Value)]) -> Result<Vec<Effect>, TreeError> {
+pub(super) fn setting_effects(held: &StoredSession, settings: &[(String, Value)]) -> Result<Vec<Effect>, TreeError> {
     let mut seen: BTreeMap<&str, Value> = BTreeMap::new();
     let mut effects = Vec::new();
     for (name, to) in settings {
-        may_be_set(name, to)?;
-        let from = seen.insert(name, to.clone()).unwrap_or_else(|| setting(&held.session, name));
+        check_setting(name, to)?;
+        let from = seen.insert(name, to.clone()).unwrap_or_else(|| setting_value(&held.session, name));
         if from != *to {
             effects.push(Effect::Setting { name: name.clone(), from, to: to.clone() });
         }
@@ -167,15 +167,15 @@ impl Tx<'_> {
             Ok(leaves.order(nodes::n.desc()).select(nodes::n).first(conn).optional()?)
         })?;
         let Some(newest) = newest else { return Ok(Vec::new()) };
-        let row = self.row_n(newest)?;
-        let way = self.way(held, &row)?;
+        let row = self.row_by_number(newest)?;
+        let way = self.remembered_edges(held, &row)?;
         Ok(edit::move_head(Some(held.session.head), row_id(&row)?, &way))
     }
 }
 
 impl NodeOverlay {
     /// Carries an update out; answers with what differs.
-    fn change(&mut self, update: &NodeStateUpdate) -> Vec<Effect> {
+    fn apply(&mut self, update: &NodeStateUpdate) -> Vec<Effect> {
         let node = update.node;
         let mut effects = Vec::new();
         if let Some(to) = update.is_enabled.filter(|to| *to != self.is_enabled) {

@@ -10,14 +10,14 @@ use crate::ids::NodeId;
 
 use super::conn::{Conn, IdBytes};
 use super::error::StoreError;
-use super::held::{StoredNode, StoredSession};
 use super::prepared::{SqlDialect, prepared};
-use super::read::{StoreReader, node_row, padded};
+use super::read::{StoreReader, node_row, pad_to_power_of_two};
 use super::rows::NodeViewRow;
+use super::stored::{StoredNode, StoredSession};
 use super::tables::nodes;
 
 /// Room is made at once for a page of so many nodes.
-const AT_ONCE: i64 = 256;
+const MAX_PREALLOCATED: i64 = 256;
 
 /// One page of a path, oldest first.
 #[derive(Debug, Clone, Default)]
@@ -34,7 +34,7 @@ pub enum PathFilter {
     /// What the chat view shows: enabled messages.
     Enabled,
     /// Disabled ones too.
-    Disabled,
+    WithDisabled,
     /// Everything on the path but placeholders: root and change nodes as well.
     All,
 }
@@ -45,7 +45,7 @@ impl PathFilter {
         // kind 0: root, 3: change.
         match self {
             Self::Enabled => " AND kind NOT IN (0, 3) AND is_enabled",
-            Self::Disabled => " AND kind NOT IN (0, 3)",
+            Self::WithDisabled => " AND kind NOT IN (0, 3)",
             Self::All => "",
         }
     }
@@ -123,7 +123,7 @@ impl StoreReader<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn count_up(
+    pub fn count_ancestors(
         &mut self,
         from: &StoredNode,
         until: Option<i64>,
@@ -148,7 +148,7 @@ impl StoreReader<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn replies_up(&mut self, to: &StoredNode) -> Result<u64, StoreError> {
+    pub fn count_replies_to(&mut self, to: &StoredNode) -> Result<u64, StoreError> {
         // role 2: assistant; kind 1: message; status 1: complete.
         let query = diesel::sql_query(
             "WITH RECURSIVE up (n, parent_n) AS (SELECT n, parent_n FROM nodes WHERE n = $1 UNION ALL \
@@ -166,7 +166,8 @@ impl StoreReader<'_> {
         limit: i64,
         show: PathFilter,
     ) -> Result<NodePage, StoreError> {
-        let mut up: Vec<NodeViewRow> = Vec::with_capacity(usize::try_from(limit.clamp(0, AT_ONCE)).unwrap_or(0) + 1);
+        let mut up: Vec<NodeViewRow> =
+            Vec::with_capacity(usize::try_from(limit.clamp(0, MAX_PREALLOCATED)).unwrap_or(0) + 1);
         let query = AncestorQuery { start, limit: limit + 1, show, columns: NodeViewRow::as_select() };
         for row in query.load_iter::<NodeViewRow, DefaultLoadingMode>(self.conn)? {
             up.push(row?);
@@ -198,7 +199,7 @@ impl NodeIdMap {
         let named = rows.iter().flat_map(|row| [row.parent_n, row.remembered_n]);
         let missing: Vec<i64> = named.filter(|n| names.find(*n).is_none()).flatten().collect();
         for chunk in missing.chunks(512) {
-            let some = nodes::table.filter(nodes::n.eq_any(padded(chunk))).select((nodes::n, nodes::id));
+            let some = nodes::table.filter(nodes::n.eq_any(pad_to_power_of_two(chunk))).select((nodes::n, nodes::id));
             names.0.extend(prepared(some).load::<(i64, IdBytes)>(conn)?);
         }
         names.0.sort_unstable_by_key(|(n, _)| *n);

@@ -8,13 +8,13 @@ use serde_json::{Map, Value};
 use crate::archive::SessionLine;
 use crate::clock::Time;
 use crate::ids::{PresetId, UserId};
-use crate::interop::preset::leave_secrets;
+use crate::interop::preset::remove_secrets;
 use crate::prompt::preset::models_of;
 use crate::tree::edit::TreeError;
-use crate::tree::preset::fits;
+use crate::tree::preset::validate_preset;
 
 use super::error::{StoreError, WriteError};
-use super::people::LibraryItem;
+use super::library::LibraryItem;
 use super::read::StoreReader;
 use super::tables::{presets, users};
 use super::tx::Tx;
@@ -47,11 +47,11 @@ pub struct PresetBodies {
     /// The bodies, the oldest first.
     pub all: Vec<Value>,
     /// Whether there are more than are read at once.
-    pub is_cut: bool,
+    pub is_truncated: bool,
 }
 
 /// So many bytes of presets of one kind are read at once, and one more.
-const MOST_BYTES: usize = 4 << 20;
+const MAX_BODY_BYTES: usize = 4 << 20;
 
 /// The columns of a list.
 type PresetListColumns = (i64, Vec<u8>, String, String, Option<String>, i64, i64, Option<String>);
@@ -95,9 +95,9 @@ impl StoreReader<'_> {
             ))
             .load(self.conn)?;
         let head = |(n, id, kind, name, file, created, updated, models): PresetListColumns| {
-            let id = PresetId::from_slice(&id).ok_or_else(|| damaged("id", n))?;
+            let id = PresetId::from_slice(&id).ok_or_else(|| damaged_row("id", n))?;
             let models = models.map_or(Ok(Vec::new()), |models| serde_json::from_str(&models));
-            let models = models.map_err(|_| damaged("models", n))?;
+            let models = models.map_err(|_| damaged_row("models", n))?;
             Ok(PresetHead { id, kind, name, file, created: Time(created), updated: Time(updated), models })
         };
         rows.into_iter().map(head).collect()
@@ -117,8 +117,8 @@ impl StoreReader<'_> {
             .select((presets::n, presets::id, presets::models));
         let rows: Vec<(i64, Vec<u8>, Option<String>)> = own.load(self.conn)?;
         let read = |(n, id, models): (i64, Vec<u8>, Option<String>)| {
-            let id = PresetId::from_slice(&id).ok_or_else(|| damaged("id", n))?;
-            let models = serde_json::from_str(&models.unwrap_or_default()).map_err(|_| damaged("models", n))?;
+            let id = PresetId::from_slice(&id).ok_or_else(|| damaged_row("id", n))?;
+            let models = serde_json::from_str(&models.unwrap_or_default()).map_err(|_| damaged_row("models", n))?;
             Ok((id, models))
         };
         rows.into_iter().map(read).collect()
@@ -139,12 +139,12 @@ impl StoreReader<'_> {
         let (mut bodies, mut bytes) = (PresetBodies::default(), 0_usize);
         for row in own.load_iter::<(i64, String), DefaultLoadingMode>(self.conn)? {
             let (n, body) = row?;
-            if bytes > MOST_BYTES {
-                bodies.is_cut = true;
+            if bytes > MAX_BODY_BYTES {
+                bodies.is_truncated = true;
                 break;
             }
             bytes = bytes.saturating_add(body.len());
-            bodies.all.push(serde_json::from_str(&body).map_err(|_| damaged("body", n))?);
+            bodies.all.push(serde_json::from_str(&body).map_err(|_| damaged_row("body", n))?);
         }
         Ok(bodies)
     }
@@ -171,7 +171,7 @@ impl StoreReader<'_> {
             .get_result(self.conn)
             .optional()?;
         let Some((n, kind, name, file, body, created, updated)) = row else { return Ok(None) };
-        let body: Value = serde_json::from_str(&body).map_err(|_| damaged("body", n))?;
+        let body: Value = serde_json::from_str(&body).map_err(|_| damaged_row("body", n))?;
         let mut card = Map::from_iter([("kind".to_owned(), kind.into()), ("name".to_owned(), name.into())]);
         card.extend(file.map(|file| ("file".to_owned(), file.into())));
         card.insert("body".to_owned(), body);
@@ -180,7 +180,7 @@ impl StoreReader<'_> {
 }
 
 /// Name and body of a preset that makes prompts, as it goes along with a session: without what is nobody else's business.
-pub(super) fn kept_preset(
+pub(super) fn exportable_preset(
     conn: &mut super::conn::Conn,
     owner: UserId,
     id: PresetId,
@@ -195,12 +195,12 @@ pub(super) fn kept_preset(
         .get_result(conn)
         .optional()?;
     let Some((n, name, body)) = row else { return Ok(None) };
-    let mut body: Map<String, Value> = serde_json::from_str(&body).map_err(|_| damaged("body", n))?;
-    leave_secrets(&mut body);
+    let mut body: Map<String, Value> = serde_json::from_str(&body).map_err(|_| damaged_row("body", n))?;
+    remove_secrets(&mut body);
     Ok(Some((name, Value::from(body).to_string())))
 }
 
-const fn damaged(column: &'static str, row: i64) -> StoreError {
+const fn damaged_row(column: &'static str, row: i64) -> StoreError {
     StoreError::Inconsistent { table: "presets", column, row }
 }
 
@@ -210,7 +210,7 @@ impl Tx<'_> {
     /// # Errors
     /// The database fails.
     pub fn put_preset(&mut self, owner: UserId, new: &StoredPreset) -> Result<(), WriteError> {
-        let owner_n = self.user_n(owner)?;
+        let owner_n = self.user_row(owner)?;
         self.run(|conn| {
             let n: Option<i64> = presets::table.select(diesel::dsl::max(presets::n)).get_result(conn)?;
             let row = (
@@ -235,8 +235,8 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn put_preset_once(&mut self, owner: UserId, new: &StoredPreset) -> Result<PresetId, WriteError> {
-        let owner_n = self.user_n(owner)?;
+    pub fn put_preset_if_new(&mut self, owner: UserId, new: &StoredPreset) -> Result<PresetId, WriteError> {
+        let owner_n = self.user_row(owner)?;
         let known: Option<Vec<u8>> = self.run(|conn| {
             let same = presets::table
                 .filter(presets::owner_n.eq(owner_n))
@@ -258,7 +258,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub(super) fn put_preset_of(&mut self, owner: UserId, line: &SessionLine) -> Result<(), WriteError> {
+    pub(super) fn import_preset(&mut self, owner: UserId, line: &SessionLine) -> Result<(), WriteError> {
         let (Some(id), Some(kept)) = (line.preset, &line.preset_kept) else { return Ok(()) };
         let Ok(Value::Object(mut body)) = serde_json::from_str(kept.body.get()) else { return Ok(()) };
         // It came for this session: what it says of models would take others along.
@@ -273,7 +273,7 @@ impl Tx<'_> {
             let same = presets::table.filter(presets::id.eq(id.as_bytes().to_vec()));
             Ok(same.count().get_result(conn)?)
         })?;
-        if known > 0 || fits(&card).is_err() {
+        if known > 0 || validate_preset(&card).is_err() {
             return Ok(());
         }
         let at = Time(line.updated);
@@ -299,7 +299,7 @@ impl Tx<'_> {
     /// # Errors
     /// It is not there or somebody else's.
     pub fn swap_preset(&mut self, owner: UserId, seen: Time, new: &StoredPreset) -> Result<bool, WriteError> {
-        let owner_n = self.user_n(owner)?;
+        let owner_n = self.user_row(owner)?;
         let set = (
             presets::name.eq(text(new, "name")),
             presets::body.eq(body(new)),
@@ -332,7 +332,7 @@ impl Tx<'_> {
         id: PresetId,
         change: impl FnOnce(&mut super::conn::Conn, i64) -> QueryResult<usize>,
     ) -> Result<(), WriteError> {
-        let owner_n = self.user_n(owner)?;
+        let owner_n = self.user_row(owner)?;
         let own: Option<i64> = self.run(|conn| {
             let own = presets::table
                 .filter(presets::id.eq(id.as_bytes().to_vec()))

@@ -12,15 +12,15 @@ use crate::oplog::Operation;
 use crate::tree::{Delta, Role, SiblingPosition};
 use crate::world::World;
 
+use super::ancestors;
 use super::caches::Caches;
-use super::climb;
 use super::conn::{self, Conn, IdBytes};
 use super::error::StoreError;
-use super::held::{NodeCounts, StoredNode, StoredSession};
-use super::numbers::{self, PermanentTable};
 use super::prepared::prepared;
+use super::row_numbers::{self, PermanentTable};
 use super::rows::{NodeRow, NodeViewRow, OperationRow, SessionRow};
 use super::rules::ActiveRules;
+use super::stored::{NodeCounts, StoredNode, StoredSession};
 use super::tables::{nodes, operations, sessions, texts, users};
 use super::traces::{self, MissingNode, Trace, TraceOutline};
 use super::worlds::{self, WorldAccess};
@@ -73,7 +73,7 @@ impl<'a> StoreReader<'a> {
     /// # Errors
     /// The database fails or a row is damaged.
     pub fn session(&mut self, caller: UserId, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
-        Ok(held(self.conn, id)?.filter(|held| held.session.owner == caller))
+        Ok(find_session(self.conn, id)?.filter(|held| held.session.owner == caller))
     }
 
     /// A session whoever owns it: for the server's own work, never for a caller.
@@ -81,7 +81,7 @@ impl<'a> StoreReader<'a> {
     /// # Errors
     /// The database fails or a row is damaged.
     pub fn any_session(&mut self, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
-        held(self.conn, id)
+        find_session(self.conn, id)
     }
 
     /// The caller's sessions, newest change first, after `skip` of them.
@@ -98,7 +98,7 @@ impl<'a> StoreReader<'a> {
             .limit(limit)
             .select(sessions::id)
             .load(self.conn)?;
-        let found = ids.iter().filter_map(|id| SessionId::from_slice(id)).map(|id| held(self.conn, id));
+        let found = ids.iter().filter_map(|id| SessionId::from_slice(id)).map(|id| find_session(self.conn, id));
         found.filter_map(Result::transpose).collect()
     }
 
@@ -108,7 +108,7 @@ impl<'a> StoreReader<'a> {
     /// The database fails.
     pub fn turns(&mut self, held: &[StoredSession]) -> Result<Vec<i32>, StoreError> {
         let heads: Vec<i64> = held.iter().map(|held| held.head_n).collect();
-        let some = nodes::table.filter(nodes::n.eq_any(padded(&heads))).select((nodes::n, nodes::turn));
+        let some = nodes::table.filter(nodes::n.eq_any(pad_to_power_of_two(&heads))).select((nodes::n, nodes::turn));
         let turns: HashMap<i64, i32> = prepared(some).load::<(i64, i32)>(self.conn)?.into_iter().collect();
         Ok(heads.iter().map(|n| turns.get(n).copied().unwrap_or(0)).collect())
     }
@@ -121,7 +121,7 @@ impl<'a> StoreReader<'a> {
         let named = nodes::id.eq(id.as_bytes().to_vec());
         let own = nodes::session_n.eq(held.n).and(nodes::is_hidden.eq(false));
         let found: Option<NodeColumns> = full_nodes!().filter(named).filter(own).get_result(self.conn).optional()?;
-        found.map(|found| placed(held.session.id, found)).transpose()
+        found.map(|found| stored_node(held.session.id, found)).transpose()
     }
 
     /// The same, also for what lies in the stash.
@@ -131,7 +131,7 @@ impl<'a> StoreReader<'a> {
     pub fn node_or_stashed(&mut self, held: &StoredSession, id: NodeId) -> Result<Option<StoredNode>, StoreError> {
         let row = any_node_row(self.conn, held.n, id)?.filter(|row| !row.is_hidden || row.fragment_n.is_some());
         let Some(row) = row else { return Ok(None) };
-        Ok(load(self.conn, held.session.id, &[row.n])?.pop())
+        Ok(load_nodes(self.conn, held.session.id, &[row.n])?.pop())
     }
 
     /// Nodes of a session by id, in the order given; unknown ones are left out.
@@ -147,8 +147,8 @@ impl<'a> StoreReader<'a> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn placed(&mut self, held: &StoredSession, rows: &[i64]) -> Result<Vec<StoredNode>, StoreError> {
-        load(self.conn, held.session.id, rows)
+    pub fn nodes_by_row(&mut self, held: &StoredSession, rows: &[i64]) -> Result<Vec<StoredNode>, StoreError> {
+        load_nodes(self.conn, held.session.id, rows)
     }
 
     /// The children of a node that stand in the tree, in creation order.
@@ -163,7 +163,7 @@ impl<'a> StoreReader<'a> {
             .order(nodes::n)
             .select(nodes::n)
             .load(self.conn)?;
-        load(self.conn, held.session.id, &rows)
+        load_nodes(self.conn, held.session.id, &rows)
     }
 
     /// The siblings of a node: children of its parent with its role, no change nodes (`domain.md` 1).
@@ -195,8 +195,8 @@ impl<'a> StoreReader<'a> {
     /// The database fails or a row is damaged.
     pub fn context_of(&mut self, held: &StoredSession, id: NodeId) -> Result<Option<StoredNode>, StoreError> {
         let Some(row) = node_row(self.conn, held.n, id)? else { return Ok(None) };
-        match climb::context_above(self.conn, row.n)? {
-            Some(n) => Ok(load(self.conn, held.session.id, &[n])?.pop()),
+        match ancestors::nearest_context(self.conn, row.n)? {
+            Some(n) => Ok(load_nodes(self.conn, held.session.id, &[n])?.pop()),
             None => Ok(None),
         }
     }
@@ -225,7 +225,7 @@ impl<'a> StoreReader<'a> {
             let is_reply = |role: i16, kind: i16| role == Role::Assistant.code() && !is_change(kind);
             replies.extend(below.iter().filter(|(.., role, kind)| is_reply(*role, *kind)).map(|(n, ..)| *n));
         }
-        let mut placed = load(self.conn, held.session.id, &replies)?;
+        let mut placed = load_nodes(self.conn, held.session.id, &replies)?;
         placed.sort_by_key(|one| (one.node.created, one.n));
         Ok(placed)
     }
@@ -235,7 +235,7 @@ impl<'a> StoreReader<'a> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn remembered(
+    pub fn remembered_generation(
         &mut self,
         held: &StoredSession,
         context: &StoredNode,
@@ -319,8 +319,8 @@ impl<'a> StoreReader<'a> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn missing(&mut self, n: i64) -> Result<MissingNode, StoreError> {
-        traces::missing(self.conn, n)
+    pub fn missing_node(&mut self, n: i64) -> Result<MissingNode, StoreError> {
+        traces::missing_node(self.conn, n)
     }
 
     /// The operations of a session after number `since`, at most `limit`.
@@ -363,7 +363,7 @@ impl<'a> StoreReader<'a> {
     /// # Errors
     /// The database fails.
     pub fn newest_cursor(&mut self) -> Result<i64, StoreError> {
-        Ok(numbers::newest(self.conn, PermanentTable::Operations)?.unwrap_or(0).max(0))
+        Ok(row_numbers::highest(self.conn, PermanentTable::Operations)?.unwrap_or(0).max(0))
     }
 
     /// Whether a node lies on the path from the root to `leaf`.
@@ -374,13 +374,13 @@ impl<'a> StoreReader<'a> {
         let (Some(node), Some(leaf)) = (node_row(self.conn, held.n, node)?, node_row(self.conn, held.n, leaf)?) else {
             return Ok(false);
         };
-        Ok(climb::ancestor_at(self.conn, leaf.n, node.depth)? == Some(node.n))
+        Ok(ancestors::ancestor_at(self.conn, leaf.n, node.depth)? == Some(node.n))
     }
 }
 
 /// A session with the rows behind it, unless it lies in the trash.
-pub(super) fn held(conn: &mut Conn, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
-    Ok(held_anywhere(conn, id)?.filter(|held| !held.is_trashed))
+pub(super) fn find_session(conn: &mut Conn, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
+    Ok(find_any_session(conn, id)?.filter(|held| !held.is_trashed))
 }
 
 /// An entry of the log with the id of its session.
@@ -398,7 +398,7 @@ type SessionColumns = (SessionRow, Vec<u8>, Vec<u8>, Vec<u8>);
 type NodeColumns = (NodeViewRow, Option<IdBytes>, Option<IdBytes>);
 
 /// A session with the rows behind it, in the trash or not.
-pub(super) fn held_anywhere(conn: &mut Conn, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
+pub(super) fn find_any_session(conn: &mut Conn, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
     let found: Option<SessionColumns> = sessions::table
         .inner_join(users::table.on(users::n.eq(sessions::owner_n)))
         .inner_join(ROOTS.on(ROOTS.field(nodes::n).eq(sessions::root_n)))
@@ -432,22 +432,22 @@ pub(super) fn any_node_row(conn: &mut Conn, session_n: i64, id: NodeId) -> Resul
         .optional()?)
 }
 
-fn placed(session: SessionId, (row, parent, remembered): NodeColumns) -> Result<StoredNode, StoreError> {
+fn stored_node(session: SessionId, (row, parent, remembered): NodeColumns) -> Result<StoredNode, StoreError> {
     let n = row.n;
     Ok(StoredNode { node: row.into_node(session, parent, remembered)?, n })
 }
 
 /// Full nodes in the order of `rows`; one that is named twice comes twice.
-pub(super) fn load(conn: &mut Conn, session: SessionId, rows: &[i64]) -> Result<Vec<StoredNode>, StoreError> {
+pub(super) fn load_nodes(conn: &mut Conn, session: SessionId, rows: &[i64]) -> Result<Vec<StoredNode>, StoreError> {
     if let [n] = rows {
         let one = full_nodes!().filter(nodes::n.eq(*n)).get_result(conn).optional()?;
-        return one.map(|one| placed(session, one)).into_iter().collect();
+        return one.map(|one| stored_node(session, one)).into_iter().collect();
     }
     let mut found: HashMap<i64, StoredNode> = HashMap::with_capacity(rows.len());
     for chunk in rows.chunks(512) {
-        let some = prepared(full_nodes!().filter(nodes::n.eq_any(padded(chunk)))).load(conn)?;
+        let some = prepared(full_nodes!().filter(nodes::n.eq_any(pad_to_power_of_two(chunk)))).load(conn)?;
         for one in some {
-            let one = placed(session, one)?;
+            let one = stored_node(session, one)?;
             found.insert(one.n, one);
         }
     }
@@ -455,7 +455,7 @@ pub(super) fn load(conn: &mut Conn, session: SessionId, rows: &[i64]) -> Result<
 }
 
 /// The rows once more up to the next power of two, so that there are few different statements and each is prepared once.
-pub(super) fn padded(rows: &[i64]) -> Vec<i64> {
+pub(super) fn pad_to_power_of_two(rows: &[i64]) -> Vec<i64> {
     let mut padded = rows.to_vec();
     if let Some(last) = rows.last() {
         padded.resize(rows.len().next_power_of_two(), *last);

@@ -14,13 +14,13 @@ use crate::tree::{Delta, Status};
 
 use super::conn::Conn;
 use super::error::{StoreError, WriteError};
-use super::held::StoredSession;
-use super::memory::{NumberedTable, WriterCache};
 use super::prepared::{prepared, update};
 use super::rows::{NodeRow, object_to_text};
+use super::stored::StoredSession;
 use super::tables::{nodes, segments, sessions, texts};
 use super::traces::{self, Trace};
 use super::tx::{OperationDraft, Tx};
+use super::writer_cache::{NumberedTable, WriterCache};
 
 /// How a reply ended.
 #[derive(Debug, Clone)]
@@ -71,7 +71,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The node is not generating any more (someone else ended it), or the session is gone.
-    pub fn complete(
+    pub fn complete_reply(
         &mut self,
         session: SessionId,
         node: NodeId,
@@ -79,10 +79,10 @@ impl Tx<'_> {
         at: Time,
         ending: &ReplyCompletion,
     ) -> Result<i64, WriteError> {
-        self.whole(|tx| tx.end(session, node, step, at, ending))
+        self.all_or_nothing(|tx| tx.write_completion(session, node, step, at, ending))
     }
 
-    fn end(
+    fn write_completion(
         &mut self,
         session: SessionId,
         node: NodeId,
@@ -98,30 +98,35 @@ impl Tx<'_> {
         if ending.status == Status::Generating {
             return Err(TreeError::Conflict("a reply ends complete or failed".into()).into());
         }
-        let row = self.write_ending(held.session.edits, &row, ending)?;
+        let row = self.write_completed_row(held.session.edits, &row, ending)?;
         let saved =
             self.run(|conn| Ok(diesel::delete(segments::table.filter(segments::node_n.eq(row.n))).execute(conn)?))?;
         if let Some(trace) = &ending.trace {
             // What was saved of a long reply has a trace already; a short one costs no look.
             if saved > 0 {
-                self.run(|conn| traces::forget(conn, row.n))?;
+                self.run(|conn| traces::delete(conn, row.n))?;
             }
             self.run(|conn| traces::put(conn, row.n, trace))?;
         }
         let mut effects = vec![Effect::Completed { node }];
         if let Some(context_n) = row.parent_n.filter(|_| ending.status == Status::Complete && !row.is_hidden) {
-            effects.extend(self.labels_follow(&held, context_n, node)?);
+            effects.extend(self.move_following_labels(&held, context_n, node)?);
         }
-        if self.takes_head(&held, &row, ending)? {
-            let way = self.way(&held, &row)?;
+        if self.moves_head(&held, &row, ending)? {
+            let way = self.remembered_edges(&held, &row)?;
             effects.extend(edit::move_head(Some(held.session.head), node, &way));
         }
-        effects.extend(unread(&row, ending, &effects));
-        let entry = OperationDraft { act: OperationKind::Reply, actor: None, at, step: Some(step), effects };
-        Ok(self.log(&mut held, entry)?)
+        effects.extend(unread_effect(&row, ending, &effects));
+        let entry = OperationDraft { kind: OperationKind::Reply, actor: None, at, step: Some(step), effects };
+        Ok(self.log_operation(&mut held, entry)?)
     }
 
-    fn write_ending(&mut self, edits: i64, row: &NodeRow, ending: &ReplyCompletion) -> Result<NodeRow, StoreError> {
+    fn write_completed_row(
+        &mut self,
+        edits: i64,
+        row: &NodeRow,
+        ending: &ReplyCompletion,
+    ) -> Result<NodeRow, StoreError> {
         let is_due = self.is_keyframe_due(row);
         let row = NodeRow {
             status: ending.status.code(),
@@ -134,21 +139,21 @@ impl Tx<'_> {
             nodes::revision.eq(row.revision),
             nodes::since_keyframe.eq(row.since_keyframe),
         );
-        self.set(|conn| update(nodes::table, places, nodes::n.eq(row.n)).execute(conn))?;
-        self.memory.keep_node(&row);
+        self.update_row(|conn| update(nodes::table, places, nodes::n.eq(row.n)).execute(conn))?;
+        self.writer_cache.keep_node(&row);
         let text = (
-            texts::content.eq(keepable(&ending.content)),
-            texts::reasoning.eq(ending.reasoning.as_deref().map(keepable)),
-            texts::name.eq(ending.name.as_deref().map(keepable)),
+            texts::content.eq(replace_nul(&ending.content)),
+            texts::reasoning.eq(ending.reasoning.as_deref().map(replace_nul)),
+            texts::name.eq(ending.name.as_deref().map(replace_nul)),
             texts::metadata.eq(object_to_text(&ending.metadata)),
         );
-        self.set(|conn| update(texts::table, text, texts::n.eq(row.n)).execute(conn))?;
+        self.update_row(|conn| update(texts::table, text, texts::n.eq(row.n)).execute(conn))?;
         self.write_delta(row.n, row.revision, &ending.delta)?;
-        self.go_on(edits, &row, &ending.delta)?;
+        self.advance_world(edits, &row, &ending.delta)?;
         Ok(row)
     }
 
-    fn takes_head(
+    fn moves_head(
         &mut self,
         held: &StoredSession,
         row: &NodeRow,
@@ -157,12 +162,12 @@ impl Tx<'_> {
         let Some(asked) = ending.asked.filter(|_| ending.status == Status::Complete && !row.is_hidden) else {
             return Ok(false);
         };
-        if !edit::takes_head(&asked, held.session.head_op) {
+        if !edit::reply_takes_head(&asked, held.session.head_op) {
             return Ok(false);
         }
         match row.parent_n {
             Some(parent) => {
-                let context = self.row_n(parent)?;
+                let context = self.row_by_number(parent)?;
                 self.is_at_context(held, &context)
             }
             None => Ok(false),
@@ -175,8 +180,8 @@ impl Tx<'_> {
     /// The database fails.
     pub fn save_segments(&mut self, arrived: &[(NodeId, String, String)]) -> Result<(), WriteError> {
         for (node, content, reasoning) in arrived {
-            self.run_knowing(|conn, memory| match running(conn, *node)? {
-                Some(node_n) => segment(conn, memory, node_n, content, reasoning),
+            self.run_with_cache(|conn, memory| match generating_row(conn, *node)? {
+                Some(node_n) => append_segment(conn, memory, node_n, content, reasoning),
                 None => Ok(()),
             })?;
         }
@@ -194,12 +199,12 @@ impl Tx<'_> {
         metadata: &Map<String, Value>,
         trace: &Trace,
     ) -> Result<(), WriteError> {
-        self.run_knowing(|conn, memory| {
-            let Some(node_n) = running(conn, node)? else { return Ok(()) };
-            segment(conn, memory, node_n, "", "")?;
+        self.run_with_cache(|conn, memory| {
+            let Some(node_n) = generating_row(conn, node)? else { return Ok(()) };
+            append_segment(conn, memory, node_n, "", "")?;
             let known = texts::metadata.eq(object_to_text(metadata));
             update(texts::table, known, texts::n.eq(node_n)).execute(conn)?;
-            traces::forget(conn, node_n)?;
+            traces::delete(conn, node_n)?;
             traces::put(conn, node_n, trace)
         })?;
         Ok(())
@@ -209,7 +214,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn generating(&mut self) -> Result<Vec<OrphanReply>, WriteError> {
+    pub fn generating_replies(&mut self) -> Result<Vec<OrphanReply>, WriteError> {
         let rows: Vec<(i64, Vec<u8>, Vec<u8>, String)> = self.run(|conn| {
             let running = nodes::table
                 .inner_join(sessions::table.on(sessions::n.eq(nodes::session_n)))
@@ -219,10 +224,10 @@ impl Tx<'_> {
                 .select((nodes::n, nodes::id, sessions::id, texts::metadata));
             Ok(prepared(running).load(conn)?)
         })?;
-        rows.into_iter().map(|row| self.orphan(row)).collect()
+        rows.into_iter().map(|row| self.orphan_reply(row)).collect()
     }
 
-    fn orphan(
+    fn orphan_reply(
         &mut self,
         (n, id, session, metadata): (i64, Vec<u8>, Vec<u8>, String),
     ) -> Result<OrphanReply, WriteError> {
@@ -244,7 +249,7 @@ impl Tx<'_> {
 }
 
 /// The effect of a reply that ends without HEAD. What failed says so where it was asked for, and is no news.
-fn unread(row: &NodeRow, ending: &ReplyCompletion, effects: &[Effect]) -> Option<Effect> {
+fn unread_effect(row: &NodeRow, ending: &ReplyCompletion, effects: &[Effect]) -> Option<Effect> {
     let Some(Effect::Completed { node }) = effects.first() else { return None };
     let takes_head = effects.iter().any(|effect| matches!(effect, Effect::Head { .. }));
     let is_news = ending.status == Status::Complete && !row.is_hidden && !takes_head;
@@ -252,14 +257,14 @@ fn unread(row: &NodeRow, ending: &ReplyCompletion, effects: &[Effect]) -> Option
 }
 
 /// The row of a reply that has not ended.
-fn running(conn: &mut Conn, node: NodeId) -> Result<Option<i64>, StoreError> {
+fn generating_row(conn: &mut Conn, node: NodeId) -> Result<Option<i64>, StoreError> {
     let of_id = nodes::table.filter(nodes::id.eq(node.as_bytes().to_vec()));
     let running = of_id.filter(nodes::status.eq(Status::Generating.code()));
     Ok(running.select(nodes::n).get_result::<i64>(conn).optional()?)
 }
 
 /// Keeps a piece of what has arrived of a reply.
-pub(super) fn segment(
+pub(super) fn append_segment(
     conn: &mut Conn,
     memory: &mut WriterCache,
     node_n: i64,
@@ -270,14 +275,14 @@ pub(super) fn segment(
     let row = (
         segments::n.eq(memory.next(NumberedTable::Segments, newest)?),
         segments::node_n.eq(node_n),
-        segments::content.eq(keepable(content)),
-        segments::reasoning.eq(keepable(reasoning)),
+        segments::content.eq(replace_nul(content)),
+        segments::reasoning.eq(replace_nul(reasoning)),
     );
     diesel::insert_into(segments::table).values(row).execute(conn)?;
     Ok(())
 }
 
 /// A model's text with U+0000 shown as what it is: unreadable. A reply is not lost for it.
-fn keepable(text: &str) -> String {
+fn replace_nul(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }

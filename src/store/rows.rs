@@ -169,7 +169,7 @@ impl NodeViewRow {
             name: text.name,
             content: text.content,
             reasoning: text.reasoning,
-            metadata: object(&text.metadata).ok_or(StoreError::Inconsistent {
+            metadata: object_from_text(&text.metadata).ok_or(StoreError::Inconsistent {
                 table: "texts",
                 column: "metadata",
                 row: n,
@@ -268,7 +268,7 @@ impl SessionRow {
             head_op: self.head_op,
             mode: self.mode,
             model: self.model,
-            params: object(&self.params).ok_or_else(bad("params"))?,
+            params: object_from_text(&self.params).ok_or_else(bad("params"))?,
             preset: optional(self.preset.as_deref(), |id| id.parse().ok()).ok_or_else(bad("preset"))?,
             scripts: serde_json::from_str(&self.scripts).map_err(|_| bad("scripts")())?,
             recall: recall_from_text(self.recall.as_deref()).ok_or_else(bad("recall"))?,
@@ -345,7 +345,7 @@ pub fn object_to_text(object: &Map<String, Value>) -> String {
     serde_json::to_string(object).unwrap_or_default()
 }
 
-pub fn object(text: &str) -> Option<Map<String, Value>> {
+pub fn object_from_text(text: &str) -> Option<Map<String, Value>> {
     serde_json::from_str(text).ok()
 }
 

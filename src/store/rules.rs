@@ -11,7 +11,7 @@ use super::conn::Conn;
 use super::error::StoreError;
 
 /// The version of values whose record says nothing of it.
-const FIRST: u32 = 1;
+const FIRST_STATE_VERSION: u32 = 1;
 
 /// One plugin as it was in force.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,7 +103,7 @@ pub fn write(conn: &mut Conn, rules: &ActiveRules) -> Result<i64, StoreError> {
             "grants": plugin.grants, "root": plugin.root.as_ref().map(ToString::to_string), "schemaHash": schema,
         });
         // Where nothing is said it is the first, as in all records from before there were others.
-        if let Some(record) = record.as_object_mut().filter(|_| plugin.state_version != FIRST) {
+        if let Some(record) = record.as_object_mut().filter(|_| plugin.state_version != FIRST_STATE_VERSION) {
             record.insert("stateVersion".to_owned(), plugin.state_version.into());
         }
         list.push(record);
@@ -126,7 +126,7 @@ fn plugin_from_json(value: &Value, schema: Option<Value>) -> Option<PluginRecord
     };
     let state_version = match value.get("stateVersion") {
         Some(version) => u32::try_from(version.as_u64()?).ok()?,
-        None => FIRST,
+        None => FIRST_STATE_VERSION,
     };
     let grants = value.get("grants")?.as_array()?.iter().map(|grant| grant.as_str().map(str::to_owned));
     Some(PluginRecord {

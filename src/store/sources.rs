@@ -6,7 +6,7 @@ use diesel::prelude::*;
 use crate::ids::{NodeId, SessionId, UserId};
 
 use super::error::{StoreError, WriteError};
-use super::read::{StoreReader, held_anywhere};
+use super::read::{StoreReader, find_any_session};
 use super::tables::{sources, users};
 use super::tx::Tx;
 
@@ -39,11 +39,11 @@ type SourceRecordColumns = (String, Option<Vec<u8>>, Vec<u8>, Option<Vec<u8>>, O
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionPresence {
     /// Its owner has it.
-    Here,
+    Present,
     /// It waits in the trash.
     InTrash,
     /// It is gone for good.
-    Gone,
+    Deleted,
 }
 
 impl StoreReader<'_> {
@@ -51,12 +51,12 @@ impl StoreReader<'_> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn whereabouts(&mut self, owner: UserId, session: SessionId) -> Result<SessionPresence, StoreError> {
-        let held = held_anywhere(self.conn, session)?.filter(|held| held.session.owner == owner);
+    pub fn session_presence(&mut self, owner: UserId, session: SessionId) -> Result<SessionPresence, StoreError> {
+        let held = find_any_session(self.conn, session)?.filter(|held| held.session.owner == owner);
         Ok(match held {
             Some(held) if held.is_trashed => SessionPresence::InTrash,
-            Some(_) => SessionPresence::Here,
-            None => SessionPresence::Gone,
+            Some(_) => SessionPresence::Present,
+            None => SessionPresence::Deleted,
         })
     }
 
@@ -118,7 +118,7 @@ impl Tx<'_> {
     /// # Errors
     /// The owner does not exist, or the database fails.
     pub fn put_source(&mut self, owner: UserId, source: &SourceRecord) -> Result<(), WriteError> {
-        let owner_n = self.user_n(owner)?;
+        let owner_n = self.user_row(owner)?;
         let values = (
             sources::hash.eq(&source.hash),
             sources::became.eq(&source.became),

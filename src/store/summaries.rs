@@ -13,20 +13,20 @@ use crate::tree::edit::TreeError;
 
 use super::conn::Conn;
 use super::error::{StoreError, WriteError};
-use super::held::StoredSession;
+use super::pending_erasures;
 use super::prepared::prepared;
-use super::read::{StoreReader, padded};
-use super::remains;
-use super::rows::{object, object_to_text};
+use super::read::{StoreReader, pad_to_power_of_two};
+use super::rows::{object_from_text, object_to_text};
+use super::stored::StoredSession;
 use super::tables::{nodes, sessions, summaries, summarised};
 use super::tx::Tx;
 
 /// So many rows are named in one statement.
-const PIECE: usize = 256;
+const BATCH_SIZE: usize = 256;
 /// The level of one that is gone.
-pub(super) const GONE: i16 = 0;
+pub(super) const DELETED_LEVEL: i16 = 0;
 /// Where the metadata of one name the plugin that proposed it.
-pub const PLUGIN: &str = "plugin";
+pub const PLUGIN_KEY: &str = "plugin";
 
 /// Of which messages a summary was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +89,7 @@ pub fn hash_of_rows(rows: &[i64]) -> blake3::Hash {
 impl StoredSummary {
     /// The plugin that proposed it; `None` for one that the server had made.
     pub fn plugin(&self) -> Option<&str> {
-        self.metadata.get(PLUGIN).and_then(Value::as_str)
+        self.metadata.get(PLUGIN_KEY).and_then(Value::as_str)
     }
 }
 
@@ -99,7 +99,7 @@ impl StoreReader<'_> {
     /// # Errors
     /// The database fails or a row is damaged.
     pub fn summary_sources(&mut self, held: &StoredSession) -> Result<Vec<SummarySources>, StoreError> {
-        let own = summaries::table.filter(summaries::session_n.eq(held.n)).filter(summaries::level.gt(GONE));
+        let own = summaries::table.filter(summaries::session_n.eq(held.n)).filter(summaries::level.gt(DELETED_LEVEL));
         let columns = (summaries::n, summaries::level, summaries::first_n, summaries::last_n, summaries::hash);
         let rows: Vec<(i64, i16, i64, i64, Vec<u8>)> =
             prepared(own.order(summaries::n).select(columns)).load(self.conn)?;
@@ -112,8 +112,8 @@ impl StoreReader<'_> {
     /// The database fails or a row is damaged.
     pub fn summaries(&mut self, rows: &[i64]) -> Result<Vec<StoredSummary>, StoreError> {
         let mut found: HashMap<i64, StoredSummary> = HashMap::new();
-        for some in rows.chunks(PIECE) {
-            let some = summaries::table.filter(summaries::n.eq_any(padded(some)));
+        for some in rows.chunks(BATCH_SIZE) {
+            let some = summaries::table.filter(summaries::n.eq_any(pad_to_power_of_two(some)));
             let columns = (
                 summaries::n,
                 summaries::id,
@@ -146,7 +146,7 @@ impl StoreReader<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn summarised(&mut self, n: i64) -> Result<Vec<NodeId>, StoreError> {
+    pub fn summarised_messages(&mut self, n: i64) -> Result<Vec<NodeId>, StoreError> {
         let rows = summarised::table.filter(summarised::summary_n.eq(n)).select(summarised::node_n);
         let named = nodes::table.filter(nodes::n.eq_any(rows)).order((nodes::depth, nodes::n)).select(nodes::id);
         let ids: Vec<Vec<u8>> = named.load(self.conn)?;
@@ -157,7 +157,7 @@ impl StoreReader<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn summing_up(&mut self) -> Result<Vec<(SessionId, NodeId)>, StoreError> {
+    pub fn sessions_with_summaries(&mut self) -> Result<Vec<(SessionId, NodeId)>, StoreError> {
         let own = sessions::table
             .inner_join(nodes::table.on(nodes::n.eq(sessions::head_n)))
             .filter(sessions::trashed.is_null())
@@ -171,28 +171,28 @@ impl StoreReader<'_> {
 
 fn find(conn: &mut Conn, session_n: i64, id: SummaryId) -> Result<Option<i64>, StoreError> {
     let own = summaries::table.filter(summaries::id.eq(id.as_bytes().to_vec()));
-    let own = own.filter(summaries::session_n.eq(session_n)).filter(summaries::level.gt(GONE));
+    let own = own.filter(summaries::session_n.eq(session_n)).filter(summaries::level.gt(DELETED_LEVEL));
     Ok(own.select(summaries::n).get_result(conn).optional()?)
 }
 
 fn sources(n: i64, level: i16, first: i64, last: i64, hash: &[u8]) -> Result<SummarySources, StoreError> {
-    let hash = blake3::Hash::from_slice(hash).map_err(|_| damaged("hash", n))?;
+    let hash = blake3::Hash::from_slice(hash).map_err(|_| damaged_row("hash", n))?;
     Ok(SummarySources { n, level, first, last, hash })
 }
 
 fn summary(columns: SummaryColumns) -> Result<StoredSummary, StoreError> {
     let (n, id, level, first, last, hash, content, is_edited, metadata, created) = columns;
     Ok(StoredSummary {
-        id: SummaryId::from_slice(&id).ok_or_else(|| damaged("id", n))?,
+        id: SummaryId::from_slice(&id).ok_or_else(|| damaged_row("id", n))?,
         sources: sources(n, level, first, last, &hash)?,
         content,
         is_edited,
-        metadata: object(&metadata).ok_or_else(|| damaged("metadata", n))?,
+        metadata: object_from_text(&metadata).ok_or_else(|| damaged_row("metadata", n))?,
         created: Time(created),
     })
 }
 
-const fn damaged(column: &'static str, row: i64) -> StoreError {
+const fn damaged_row(column: &'static str, row: i64) -> StoreError {
     StoreError::Inconsistent { table: "summaries", column, row }
 }
 
@@ -205,8 +205,8 @@ impl Tx<'_> {
     pub fn put_summary(&mut self, session: SessionId, new: &NewSummary) -> Result<bool, WriteError> {
         let held = self.any_session(session)?.ok_or(TreeError::NotFound("the session"))?;
         let is_kept = self.run(|conn| {
-            let is_whole = are_there(conn, &new.rows)? && !new.rows.is_empty();
-            let level = if is_whole { new.level } else { GONE };
+            let is_whole = all_exist(conn, &new.rows)? && !new.rows.is_empty();
+            let level = if is_whole { new.level } else { DELETED_LEVEL };
             let newest: Option<i64> = summaries::table.select(diesel::dsl::max(summaries::n)).get_result(conn)?;
             let n = newest.unwrap_or(0) + 1;
             let ends = (new.rows.first().copied().unwrap_or(0), new.rows.last().copied().unwrap_or(0));
@@ -237,7 +237,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// It is not there.
-    pub fn correct_summary(
+    pub fn edit_summary(
         &mut self,
         caller: UserId,
         session: SessionId,
@@ -248,12 +248,12 @@ impl Tx<'_> {
         self.run(|conn| {
             let now: String = summaries::table.find(n).select(summaries::content).get_result(conn)?;
             if now != content {
-                drop_above(conn, n, level)?;
+                delete_derived_summaries(conn, n, level)?;
             }
             diesel::update(summaries::table.find(n))
                 .set((summaries::content.eq(content), summaries::is_edited.eq(true)))
                 .execute(conn)?;
-            Ok(remains::mark(conn)?)
+            Ok(pending_erasures::mark_erasure(conn)?)
         })?;
         Ok(())
     }
@@ -262,12 +262,12 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// It is not there.
-    pub fn drop_summary(&mut self, caller: UserId, session: SessionId, id: SummaryId) -> Result<(), WriteError> {
+    pub fn delete_summary(&mut self, caller: UserId, session: SessionId, id: SummaryId) -> Result<(), WriteError> {
         let (n, level) = self.own_summary(caller, session, id)?;
         self.run(|conn| {
-            drop_above(conn, n, level)?;
-            drop_all(conn, &[n])?;
-            Ok(remains::mark(conn)?)
+            delete_derived_summaries(conn, n, level)?;
+            delete_summaries(conn, &[n])?;
+            Ok(pending_erasures::mark_erasure(conn)?)
         })?;
         Ok(())
     }
@@ -283,8 +283,8 @@ impl Tx<'_> {
     }
 }
 
-fn are_there(conn: &mut Conn, rows: &[i64]) -> QueryResult<bool> {
-    for some in rows.chunks(PIECE) {
+fn all_exist(conn: &mut Conn, rows: &[i64]) -> QueryResult<bool> {
+    for some in rows.chunks(BATCH_SIZE) {
         let there: i64 = nodes::table.filter(nodes::n.eq_any(some)).count().get_result(conn)?;
         if usize::try_from(there) != Ok(some.len()) {
             return Ok(false);
@@ -294,11 +294,11 @@ fn are_there(conn: &mut Conn, rows: &[i64]) -> QueryResult<bool> {
 }
 
 /// Destroys the summaries that a model made of one: those of a higher level with the same messages.
-fn drop_above(conn: &mut Conn, n: i64, level: i16) -> QueryResult<()> {
+fn delete_derived_summaries(conn: &mut Conn, n: i64, level: i16) -> QueryResult<()> {
     let own = summarised::table.filter(summarised::summary_n.eq(n)).select(summarised::node_n);
     let rows: Vec<i64> = own.load(conn)?;
     let mut above: Vec<i64> = Vec::new();
-    for some in rows.chunks(PIECE) {
+    for some in rows.chunks(BATCH_SIZE) {
         let of_these = summarised::table
             .inner_join(summaries::table.on(summaries::n.eq(summarised::summary_n)))
             .filter(summarised::node_n.eq_any(some))
@@ -306,32 +306,32 @@ fn drop_above(conn: &mut Conn, n: i64, level: i16) -> QueryResult<()> {
             .filter(summaries::is_edited.eq(false));
         above.extend(of_these.select(summaries::n).distinct().load::<i64>(conn)?);
     }
-    drop_all(conn, &above)
+    delete_summaries(conn, &above)
 }
 
 /// Destroys summaries; what they cost stays.
-pub(super) fn drop_all(conn: &mut Conn, rows: &[i64]) -> QueryResult<()> {
-    for some in rows.chunks(PIECE) {
+pub(super) fn delete_summaries(conn: &mut Conn, rows: &[i64]) -> QueryResult<()> {
+    for some in rows.chunks(BATCH_SIZE) {
         diesel::delete(summarised::table.filter(summarised::summary_n.eq_any(some))).execute(conn)?;
         diesel::update(summaries::table.filter(summaries::n.eq_any(some)))
-            .set((summaries::level.eq(GONE), summaries::content.eq("")))
+            .set((summaries::level.eq(DELETED_LEVEL), summaries::content.eq("")))
             .execute(conn)?;
     }
     Ok(())
 }
 
 /// Destroys what was made of nodes that are destroyed.
-pub(super) fn forget_nodes(conn: &mut Conn, rows: &[i64]) -> QueryResult<()> {
+pub(super) fn delete_for_nodes(conn: &mut Conn, rows: &[i64]) -> QueryResult<()> {
     let own = summarised::table.filter(summarised::node_n.eq_any(rows)).select(summarised::summary_n);
     let made: Vec<i64> = own.distinct().load(conn)?;
-    drop_all(conn, &made)
+    delete_summaries(conn, &made)
 }
 
 /// Destroys all that a session has, with what it cost.
-pub(super) fn forget_session(conn: &mut Conn, session_n: i64) -> QueryResult<()> {
+pub(super) fn delete_for_session(conn: &mut Conn, session_n: i64) -> QueryResult<()> {
     let own = summaries::table.filter(summaries::session_n.eq(session_n));
     let rows: Vec<i64> = own.select(summaries::n).load(conn)?;
-    drop_all(conn, &rows)?;
+    delete_summaries(conn, &rows)?;
     diesel::delete(own).execute(conn)?;
     Ok(())
 }

@@ -13,22 +13,22 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::blobs;
+use super::compression;
 use super::conn::Conn;
 use super::error::StoreError;
-use super::pack;
 use super::tables::{nodes, purged, texts, traces};
 
 /// Traces that are looked into at once.
-const PAGE: i64 = 200;
+const INDEX_BATCH_SIZE: i64 = 200;
 
 /// So many rows are named in one statement.
-const PIECE: usize = 512;
+const BATCH_SIZE: usize = 512;
 
 /// Stands in the column of those that stand on no other.
-const NONE: i64 = 0;
+const NO_BASE: i64 = 0;
 
 /// How far up the path an earlier trace is looked for.
-const LOOK_BACK: usize = 8;
+const MAX_BASE_DISTANCE: usize = 8;
 
 /// Stands for the row of a node that was destroyed before the trace came in with a file.
 pub const GONE: i64 = 0;
@@ -72,7 +72,7 @@ pub fn put(conn: &mut Conn, node_n: i64, trace: &Trace) -> Result<(), StoreError
         blocks.push(json!([about, blobs::put(conn, text.as_bytes())?.1]));
     }
     let history = difference(conn, node_n, &trace.history)?;
-    keep(conn, node_n, &json!({"head": trace.head, "blocks": blocks, "history": history}))
+    save(conn, node_n, &json!({"head": trace.head, "blocks": blocks, "history": history}))
 }
 
 /// Keeps the trace of a node for its copy too; `copies` has the rows of all copies by those of their originals. What came
@@ -85,25 +85,25 @@ pub fn copy(conn: &mut Conn, from: i64, copies: &HashMap<i64, i64>) -> Result<()
         Some(base) => json!({"number": kept.number, "base": base, "skip": kept.skip, "add": there(kept.add)}),
         None => json!({"number": kept.number, "add": there(history_of(conn, from)?)}),
     };
-    keep(conn, *to, &with_history(from, body, history)?)
+    save(conn, *to, &with_history(from, body, history)?)
 }
 
 /// Takes the trace of a node away, for another one.
-pub fn forget(conn: &mut Conn, node_n: i64) -> Result<(), StoreError> {
+pub fn delete(conn: &mut Conn, node_n: i64) -> Result<(), StoreError> {
     diesel::delete(traces::table.find(node_n)).execute(conn)?;
     Ok(())
 }
 
 /// The traces that stand on one that is about to go have their histories in full from then on. Most hang below it and go too;
 /// what stays was hung elsewhere.
-pub fn stand_alone(conn: &mut Conn, session_n: i64, going: &HashSet<i64>) -> Result<(), StoreError> {
+pub fn detach_histories(conn: &mut Conn, session_n: i64, going: &HashSet<i64>) -> Result<(), StoreError> {
     let rows: Vec<i64> = going.iter().copied().collect();
     let mut staying = Vec::new();
-    for some in rows.chunks(PIECE) {
+    for some in rows.chunks(BATCH_SIZE) {
         let standing = traces::table.filter(traces::base_n.eq_any(some)).select(traces::node_n);
         staying.extend(standing.load::<i64>(conn)?);
     }
-    staying.extend(unread_on(conn, session_n, going)?);
+    staying.extend(unindexed_on(conn, session_n, going)?);
     let mut alone = Vec::new();
     for n in staying.into_iter().filter(|n| !going.contains(n)) {
         let body: Value = read(conn, n)?.ok_or(damaged(n))?;
@@ -112,40 +112,40 @@ pub fn stand_alone(conn: &mut Conn, session_n: i64, going: &HashSet<i64>) -> Res
         alone.push((n, with_history(n, body, history)?));
     }
     for (n, body) in alone {
-        forget(conn, n)?;
-        keep(conn, n, &body)?;
+        delete(conn, n)?;
+        save(conn, n, &body)?;
     }
     Ok(())
 }
 
 /// The traces of a session that nobody has looked into yet and that stand on one of some nodes.
-fn unread_on(conn: &mut Conn, session_n: i64, going: &HashSet<i64>) -> Result<Vec<i64>, StoreError> {
+fn unindexed_on(conn: &mut Conn, session_n: i64, going: &HashSet<i64>) -> Result<Vec<i64>, StoreError> {
     let (mut found, mut after) = (Vec::new(), 0);
     loop {
-        let page = unread(conn, after)?;
+        let page = unindexed(conn, after)?;
         let Some(last) = page.last() else { return Ok(found) };
         after = *last;
         let own = nodes::table.filter(nodes::n.eq_any(&page)).filter(nodes::session_n.eq(session_n));
         for n in own.select(nodes::n).load::<i64>(conn)? {
-            found.extend(kept_history(conn, n)?.base.filter(|base| going.contains(base)).map(|_| n));
+            found.extend(stored_history(conn, n)?.base.filter(|base| going.contains(base)).map(|_| n));
         }
     }
 }
 
 /// Some traces of which nobody knows what they stand on, after a row.
-fn unread(conn: &mut Conn, after: i64) -> Result<Vec<i64>, StoreError> {
+fn unindexed(conn: &mut Conn, after: i64) -> Result<Vec<i64>, StoreError> {
     let unread = traces::table.filter(traces::base_n.is_null()).filter(traces::node_n.gt(after));
-    let some = unread.order(traces::node_n).limit(PAGE).select(traces::node_n);
+    let some = unread.order(traces::node_n).limit(INDEX_BATCH_SIZE).select(traces::node_n);
     Ok(some.load(conn)?)
 }
 
 /// Looks into some of the traces of which nobody knows what they stand on; answers with how many those were. One that cannot be
 /// read stands on none: whoever reads it is told that it is damaged.
-pub fn look_into(conn: &mut Conn) -> Result<usize, StoreError> {
-    let some = unread(conn, 0)?;
+pub fn index_bases(conn: &mut Conn) -> Result<usize, StoreError> {
+    let some = unindexed(conn, 0)?;
     for n in &some {
-        let base = kept_history(conn, *n).ok().and_then(|kept| kept.base);
-        let known = traces::base_n.eq(Some(base.unwrap_or(NONE)));
+        let base = stored_history(conn, *n).ok().and_then(|kept| kept.base);
+        let known = traces::base_n.eq(Some(base.unwrap_or(NO_BASE)));
         diesel::update(traces::table.find(*n)).set(known).execute(conn)?;
     }
     Ok(some.len())
@@ -153,7 +153,7 @@ pub fn look_into(conn: &mut Conn) -> Result<usize, StoreError> {
 
 /// Keeps the hashes of the texts of nodes that are about to go: the traces of others go on naming them.
 pub fn keep_hashes(conn: &mut Conn, going: &[i64]) -> Result<(), StoreError> {
-    for some in going.chunks(PIECE) {
+    for some in going.chunks(BATCH_SIZE) {
         let of_some = texts::table.filter(texts::n.eq_any(some)).select((texts::n, texts::content));
         for (n, content) in of_some.load::<(i64, String)>(conn)? {
             let row = (purged::n.eq(n), purged::hash.eq(blake3::hash(content.as_bytes()).as_bytes().to_vec()));
@@ -164,7 +164,7 @@ pub fn keep_hashes(conn: &mut Conn, going: &[i64]) -> Result<(), StoreError> {
 }
 
 /// Where a node is that a trace names and that is not there.
-pub fn missing(conn: &mut Conn, n: i64) -> Result<MissingNode, StoreError> {
+pub fn missing_node(conn: &mut Conn, n: i64) -> Result<MissingNode, StoreError> {
     if n == ELSEWHERE {
         return Ok(MissingNode::Elsewhere);
     }
@@ -181,9 +181,9 @@ fn with_history(n: i64, mut body: Value, history: Value) -> Result<Value, StoreE
 /// The history as what is new since an ancestor's trace; in full where none is near or it does not go on from there (the
 /// window was cut past it, or a node in the middle was switched off).
 fn difference(conn: &mut Conn, node_n: i64, history: &[i64]) -> Result<Value, StoreError> {
-    let Some((near, kept)) = nearest(conn, node_n)? else { return Ok(json!({"number": 1, "add": history})) };
+    let Some((near, kept)) = nearest_trace(conn, node_n)? else { return Ok(json!({"number": 1, "add": history})) };
     let number = kept.number + 1;
-    let Some(base) = standing_on(conn, near, kept, number & (number - 1))? else {
+    let Some(base) = base_numbered(conn, near, kept, number & (number - 1))? else {
         return Ok(json!({"number": number, "add": history}));
     };
     let known = history_of(conn, base)?;
@@ -196,19 +196,19 @@ fn difference(conn: &mut Conn, node_n: i64, history: &[i64]) -> Result<Value, St
 }
 
 /// The trace numbered `wanted` among those that `from` stands on, itself included; number 0 is none.
-fn standing_on(conn: &mut Conn, from: i64, kept: StoredHistory, wanted: i64) -> Result<Option<i64>, StoreError> {
+fn base_numbered(conn: &mut Conn, from: i64, kept: StoredHistory, wanted: i64) -> Result<Option<i64>, StoreError> {
     let (mut n, mut kept) = (from, kept);
     while kept.number > wanted {
         let Some(base) = kept.base else { return Ok(None) };
-        (n, kept) = (base, kept_history(conn, base)?);
+        (n, kept) = (base, stored_history(conn, base)?);
     }
     Ok((kept.number == wanted).then_some(n))
 }
 
 /// The nearest ancestor with a trace.
-fn nearest(conn: &mut Conn, node_n: i64) -> Result<Option<(i64, StoredHistory)>, StoreError> {
+fn nearest_trace(conn: &mut Conn, node_n: i64) -> Result<Option<(i64, StoredHistory)>, StoreError> {
     let mut next = parent(conn, node_n)?;
-    for _ in 0..LOOK_BACK {
+    for _ in 0..MAX_BASE_DISTANCE {
         let Some(n) = next else { return Ok(None) };
         if let Some(TraceHistory { history }) = read(conn, n)? {
             return Ok(Some((n, history)));
@@ -251,32 +251,32 @@ struct StoredOutline {
     history: StoredHistory,
 }
 
-fn kept_history(conn: &mut Conn, n: i64) -> Result<StoredHistory, StoreError> {
+fn stored_history(conn: &mut Conn, n: i64) -> Result<StoredHistory, StoreError> {
     Ok(read::<TraceHistory>(conn, n)?.ok_or(damaged(n))?.history)
 }
 
 /// The trace of a node, as much of it as is asked for.
 fn read<T: DeserializeOwned>(conn: &mut Conn, n: i64) -> Result<Option<T>, StoreError> {
     let packed: Option<Vec<u8>> = traces::table.find(n).select(traces::body).get_result(conn).optional()?;
-    packed.map(|packed| part_of(n, &packed)).transpose()
+    packed.map(|packed| parse_as(n, &packed)).transpose()
 }
 
-fn part_of<T: DeserializeOwned>(n: i64, packed: &[u8]) -> Result<T, StoreError> {
-    let bytes = pack::unpack(packed).ok_or(damaged(n))?;
+fn parse_as<T: DeserializeOwned>(n: i64, packed: &[u8]) -> Result<T, StoreError> {
+    let bytes = compression::unpack(packed).ok_or(damaged(n))?;
     serde_json::from_slice(&bytes).map_err(|_| damaged(n))
 }
 
 fn history_of(conn: &mut Conn, n: i64) -> Result<Vec<i64>, StoreError> {
-    let kept = kept_history(conn, n)?;
-    whole(conn, kept)
+    let kept = stored_history(conn, n)?;
+    full_history(conn, kept)
 }
 
 /// A history with all that it stands on.
-fn whole(conn: &mut Conn, newest: StoredHistory) -> Result<Vec<i64>, StoreError> {
+fn full_history(conn: &mut Conn, newest: StoredHistory) -> Result<Vec<i64>, StoreError> {
     let mut next = newest.base;
     let mut parts = vec![(newest.skip, newest.add)];
     while let Some(n) = next {
-        let kept = kept_history(conn, n)?;
+        let kept = stored_history(conn, n)?;
         next = kept.base;
         parts.push((kept.skip, kept.add));
     }
@@ -294,13 +294,13 @@ pub fn get(conn: &mut Conn, node_n: i64) -> Result<Option<Trace>, StoreError> {
         blocks.push((about, text));
     }
     let head = body.get("head").and_then(Value::as_object).cloned().ok_or_else(bad)?;
-    Ok(Some(Trace { head, blocks, history: whole(conn, StoredHistory::of(node_n, &body)?)? }))
+    Ok(Some(Trace { head, blocks, history: full_history(conn, StoredHistory::of(node_n, &body)?)? }))
 }
 
 /// The head and the history of the trace of a node; its texts are not looked up.
 pub fn outline(conn: &mut Conn, node_n: i64) -> Result<Option<TraceOutline>, StoreError> {
     let Some(StoredOutline { head, history }) = read(conn, node_n)? else { return Ok(None) };
-    Ok(Some(TraceOutline { head, history: whole(conn, history)? }))
+    Ok(Some(TraceOutline { head, history: full_history(conn, history)? }))
 }
 
 /// What each block is, and its text by hash.
@@ -321,8 +321,8 @@ pub struct RawTrace {
 }
 
 /// A trace as it is kept at a node.
-pub fn unpacked(node_n: i64, packed: &[u8]) -> Result<RawTrace, StoreError> {
-    let body: Value = part_of(node_n, packed)?;
+pub fn read_raw(node_n: i64, packed: &[u8]) -> Result<RawTrace, StoreError> {
+    let body: Value = parse_as(node_n, packed)?;
     let kept = StoredHistory::of(node_n, &body)?;
     let blocks = blocks_of(&body).ok_or(damaged(node_n))?;
     let head = body.get("head").filter(|head| head.is_object()).cloned().ok_or(damaged(node_n))?;
@@ -331,7 +331,7 @@ pub fn unpacked(node_n: i64, packed: &[u8]) -> Result<RawTrace, StoreError> {
 }
 
 /// Keeps a trace that came as it is kept.
-pub fn put_unpacked(conn: &mut Conn, node_n: i64, trace: &RawTrace) -> Result<(), StoreError> {
+pub fn put_raw(conn: &mut Conn, node_n: i64, trace: &RawTrace) -> Result<(), StoreError> {
     let mut history = json!({"number": trace.number});
     if let (Some(base), Some(map)) = (trace.base, history.as_object_mut()) {
         map.insert("base".into(), base.into());
@@ -340,13 +340,13 @@ pub fn put_unpacked(conn: &mut Conn, node_n: i64, trace: &RawTrace) -> Result<()
     if let Some(map) = history.as_object_mut() {
         map.insert("add".into(), trace.add.clone().into());
     }
-    keep(conn, node_n, &json!({"head": trace.head, "blocks": trace.blocks, "history": history}))
+    save(conn, node_n, &json!({"head": trace.head, "blocks": trace.blocks, "history": history}))
 }
 
-fn keep(conn: &mut Conn, node_n: i64, body: &Value) -> Result<(), StoreError> {
+fn save(conn: &mut Conn, node_n: i64, body: &Value) -> Result<(), StoreError> {
     let base = body.pointer("/history/base").and_then(Value::as_i64);
-    let packed = pack::pack(body.to_string().as_bytes());
-    let row = (traces::node_n.eq(node_n), traces::body.eq(packed), traces::base_n.eq(Some(base.unwrap_or(NONE))));
+    let packed = compression::pack(body.to_string().as_bytes());
+    let row = (traces::node_n.eq(node_n), traces::body.eq(packed), traces::base_n.eq(Some(base.unwrap_or(NO_BASE))));
     diesel::insert_into(traces::table).values(row).execute(conn)?;
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! A write in progress: what one request may do inside its group's transaction. Acts on the tree live in `acts.rs`,
-//! people in `people.rs`, what an operation is made of in `journal.rs`; this file looks rows up, and is the one door at which
+//! A write in progress: what one request may do inside its group's transaction. Acts on the tree live in `tree_writes.rs`,
+//! people in `library.rs`, what an operation is made of in `journal.rs`; this file looks rows up, and is the one door at which
 //! nodes and entries of the log are added.
 
 use std::sync::Arc;
@@ -13,19 +13,19 @@ use crate::tree::edit::{PathEdge, TreeError};
 use crate::tree::{Delta, Kind, Role, Status};
 use crate::world::fold;
 
+use super::ancestors::{self, AncestorRow};
 use super::caches::{Caches, KeyframeRepair};
-use super::climb::{self, AncestorRow};
 use super::conn::{Conn, IdBytes};
 use super::error::{StoreError, WriteError};
-use super::held::{NodeCounts, StoredSession};
-use super::memory::{LeafWorld, NumberedTable, WriterCache};
-use super::numbers::{self, PermanentTable};
 use super::prepared::{insert, prepared};
-use super::read::{any_node_row, held_anywhere};
+use super::read::{any_node_row, find_any_session};
+use super::row_numbers::{self, PermanentTable};
 use super::rows::{NewDeltaRow, NewTextRow, NodeRow, OperationRow, object_to_text};
 use super::rules::{self, ActiveRules};
+use super::stored::{NodeCounts, StoredSession};
 use super::tables::{deltas, nodes};
 use super::worlds::{self, WorldAccess};
+use super::writer_cache::{LeafWorld, NumberedTable, WriterCache};
 
 /// An operation that is durable, told to whoever follows the log.
 #[derive(Debug, Clone)]
@@ -106,7 +106,7 @@ impl NodeDraft {
 
 /// An operation in the making.
 pub(super) struct OperationDraft {
-    pub act: OperationKind,
+    pub kind: OperationKind,
     pub actor: Option<UserId>,
     pub at: Time,
     pub step: Option<i64>,
@@ -117,31 +117,31 @@ pub(super) struct OperationDraft {
 pub struct Tx<'a> {
     pub(super) conn: &'a mut Conn,
     pub(super) context: &'a TxContext,
-    pub(super) memory: &'a mut WriterCache,
+    pub(super) writer_cache: &'a mut WriterCache,
     pub(super) published: Vec<PublishedOperation>,
-    failed: Option<StoreError>,
+    failure: Option<StoreError>,
     /// The nodes at which the operation in the making edits the arrangement.
-    pub(super) edited: Vec<i64>,
+    pub(super) edited_nodes: Vec<i64>,
     /// How many more nodes and leaves there are by the operation in the making.
-    pub(super) grown: NodeCounts,
+    pub(super) count_changes: NodeCounts,
 }
 
 impl<'a> Tx<'a> {
-    pub(super) fn new(conn: &'a mut Conn, context: &'a TxContext, memory: &'a mut WriterCache) -> Self {
+    pub(super) fn new(conn: &'a mut Conn, context: &'a TxContext, writer_cache: &'a mut WriterCache) -> Self {
         Self {
             conn,
             context,
-            memory,
+            writer_cache,
             published: Vec::new(),
-            failed: None,
-            edited: Vec::new(),
-            grown: NodeCounts::default(),
+            failure: None,
+            edited_nodes: Vec::new(),
+            count_changes: NodeCounts::default(),
         }
     }
 
     /// Ends the request; a database failure that its closure swallowed still fails the group.
     pub(super) fn finish(self) -> Result<Vec<PublishedOperation>, StoreError> {
-        match self.failed {
+        match self.failure {
             None => Ok(self.published),
             Some(error) => Err(error),
         }
@@ -150,30 +150,33 @@ impl<'a> Tx<'a> {
     /// Runs a piece of database work and remembers if it failed. After a failure nothing more is done: the database may
     /// have taken the transaction back by itself, and whatever came then would stand alone.
     pub(super) fn run<T>(&mut self, work: impl FnOnce(&mut Conn) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        self.run_knowing(|conn, _| work(conn))
+        self.run_with_cache(|conn, _| work(conn))
     }
 
     /// The same with the writer's memory, which is to be told of what changed.
-    pub(super) fn run_knowing<T>(
+    pub(super) fn run_with_cache<T>(
         &mut self,
         work: impl FnOnce(&mut Conn, &mut WriterCache) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        if let Some(error) = &self.failed {
+        if let Some(error) = &self.failure {
             return Err(error.clone());
         }
-        let result = work(self.conn, self.memory);
+        let result = work(self.conn, self.writer_cache);
         if let Err(error) = &result {
-            self.failed = Some(error.clone());
+            self.failure = Some(error.clone());
         }
         result
     }
 
     /// Runs an act: if it fails half way, the request fails, whatever its closure makes of the error. An act refuses
     /// before it writes.
-    pub(super) fn whole<T>(&mut self, act: impl FnOnce(&mut Self) -> Result<T, WriteError>) -> Result<T, WriteError> {
+    pub(super) fn all_or_nothing<T>(
+        &mut self,
+        act: impl FnOnce(&mut Self) -> Result<T, WriteError>,
+    ) -> Result<T, WriteError> {
         let result = act(self);
         if let Err(WriteError::Failed(error)) = &result {
-            self.failed.get_or_insert_with(|| error.clone());
+            self.failure.get_or_insert_with(|| error.clone());
         }
         result
     }
@@ -189,15 +192,15 @@ impl<'a> Tx<'a> {
 
     /// A session, in the trash or not.
     pub(super) fn any_session(&mut self, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
-        self.run_knowing(|conn, memory| {
+        self.run_with_cache(|conn, memory| {
             if let Some(held) = memory.session(id) {
                 return Ok(Some(held));
             }
-            Ok(held_anywhere(conn, id)?.inspect(|held| memory.keep_session(held)))
+            Ok(find_any_session(conn, id)?.inspect(|held| memory.keep_session(held)))
         })
     }
 
-    pub(super) fn row(&mut self, held: &StoredSession, id: NodeId) -> Result<NodeRow, WriteError> {
+    pub(super) fn row_in_tree(&mut self, held: &StoredSession, id: NodeId) -> Result<NodeRow, WriteError> {
         let found = self.any_row(held, id)?.filter(|row| !row.is_hidden);
         found.ok_or(WriteError::Refused(TreeError::NotFound("the message")))
     }
@@ -205,34 +208,34 @@ impl<'a> Tx<'a> {
     /// The row of a node of a session, also one that was taken out of the tree.
     pub(super) fn any_row(&mut self, held: &StoredSession, id: NodeId) -> Result<Option<NodeRow>, StoreError> {
         let session_n = held.n;
-        self.run_knowing(|conn, memory| match memory.named(session_n, id).and_then(|n| memory.node(n)) {
+        self.run_with_cache(|conn, memory| match memory.named(session_n, id).and_then(|n| memory.node(n)) {
             Some(row) => Ok(Some(row.clone())),
             None => Ok(any_node_row(conn, session_n, id)?.inspect(|row| memory.keep_node(row))),
         })
     }
 
     /// The row number of a node that the log names, in the tree or taken out of it.
-    pub(super) fn n_of(&mut self, held: &StoredSession, id: NodeId) -> Result<i64, StoreError> {
-        match self.memory.named(held.n, id) {
+    pub(super) fn node_number(&mut self, held: &StoredSession, id: NodeId) -> Result<i64, StoreError> {
+        match self.writer_cache.named(held.n, id) {
             Some(n) => Ok(n),
-            None => Ok(self.named(held, id)?.n),
+            None => Ok(self.logged_row(held, id)?.n),
         }
     }
 
     /// The row of a node that the log names. It may have been taken out of the tree: that is how it comes back.
-    pub(super) fn named(&mut self, held: &StoredSession, id: NodeId) -> Result<NodeRow, StoreError> {
+    pub(super) fn logged_row(&mut self, held: &StoredSession, id: NodeId) -> Result<NodeRow, StoreError> {
         let row = self.any_row(held, id)?;
         self.run(|_| row.ok_or_else(|| StoreError::Database(format!("{id} is in the log, not in the tree"))))
     }
 
-    pub(super) fn row_n(&mut self, n: i64) -> Result<NodeRow, StoreError> {
-        let row = self.row_if_there(n)?;
+    pub(super) fn row_by_number(&mut self, n: i64) -> Result<NodeRow, StoreError> {
+        let row = self.find_row_by_number(n)?;
         self.run(|_| row.ok_or(StoreError::Inconsistent { table: "nodes", column: "parent_n", row: n }))
     }
 
     /// A row by its number; it may have gone for good.
-    pub(super) fn row_if_there(&mut self, n: i64) -> Result<Option<NodeRow>, StoreError> {
-        self.run_knowing(|conn, memory| {
+    pub(super) fn find_row_by_number(&mut self, n: i64) -> Result<Option<NodeRow>, StoreError> {
+        self.run_with_cache(|conn, memory| {
             if let Some(row) = memory.node(n) {
                 return Ok(Some(row.clone()));
             }
@@ -266,19 +269,19 @@ impl<'a> Tx<'a> {
             metadata: object_to_text(&draft.metadata),
         };
         self.write_node(&row, &text)?;
-        self.memory.keep_new_node(&row);
+        self.writer_cache.keep_new_node(&row);
         self.write_delta(row.n, row.revision, &draft.delta)?;
         if draft.status == Status::Complete {
-            self.go_on(edits, &row, &draft.delta)?;
+            self.advance_world(edits, &row, &draft.delta)?;
         }
         Ok(row)
     }
 
     /// The number of a node that is about to be written, and whether it is the first child of its parent that stands.
-    pub(super) fn next_node(&mut self, parent_n: i64) -> Result<(i64, bool), StoreError> {
-        self.run_knowing(|conn, memory| {
-            let n = memory.next(NumberedTable::Nodes, || numbers::newest(conn, PermanentTable::Nodes))?;
-            Ok((n, memory.is_first_child(parent_n, || any_shown(conn, parent_n, 0))?))
+    pub(super) fn next_node_number(&mut self, parent_n: i64) -> Result<(i64, bool), StoreError> {
+        self.run_with_cache(|conn, memory| {
+            let n = memory.next(NumberedTable::Nodes, || row_numbers::highest(conn, PermanentTable::Nodes))?;
+            Ok((n, memory.is_first_child(parent_n, || has_other_child(conn, parent_n, 0))?))
         })
     }
 
@@ -290,10 +293,10 @@ impl<'a> Tx<'a> {
         rules_n: Option<i64>,
     ) -> Result<NodeRow, StoreError> {
         let parent_n = parent.map_or(0, |parent| parent.n);
-        let (n, is_first) = self.next_node(parent_n)?;
+        let (n, is_first) = self.next_node_number(parent_n)?;
         // The first child of a leaf takes its place.
-        self.grown.nodes += i64::from(parent.is_some());
-        self.grown.leaves += i64::from(parent.is_none() || !is_first);
+        self.count_changes.nodes += i64::from(parent.is_some());
+        self.count_changes.leaves += i64::from(parent.is_none() || !is_first);
         Ok(NodeRow {
             n,
             id: IdBytes::of(draft.id.as_bytes()),
@@ -343,7 +346,7 @@ impl<'a> Tx<'a> {
             return Ok(());
         }
         let body = delta.to_text();
-        self.run_knowing(|conn, memory| {
+        self.run_with_cache(|conn, memory| {
             let newest = || deltas::table.select(diesel::dsl::max(deltas::n)).get_result(conn);
             let n = memory.next(NumberedTable::Deltas, newest)?;
             Ok(insert::<NewDeltaRow>(conn, &NewDeltaRow { n, node_n, revision, body })?)
@@ -356,11 +359,11 @@ impl<'a> Tx<'a> {
     }
 
     /// A node is complete: its world is remembered where its parent's is, and cut as a keyframe where one is due.
-    pub(super) fn go_on(&mut self, edits: i64, row: &NodeRow, delta: &Delta) -> Result<(), StoreError> {
+    pub(super) fn advance_world(&mut self, edits: i64, row: &NodeRow, delta: &Delta) -> Result<(), StoreError> {
         let caches = Arc::clone(&self.context.caches);
         let is_due = row.since_keyframe == 0;
-        self.run_knowing(|conn, memory| {
-            let tip = row.parent_n.and_then(|parent| memory.take_tip(parent, edits));
+        self.run_with_cache(|conn, memory| {
+            let tip = row.parent_n.and_then(|parent| memory.take_leaf_world(parent, edits));
             let mut tip = match (tip, row.parent_n) {
                 (Some(tip), _) => tip,
                 (None, _) if !is_due => return Ok(()),
@@ -370,20 +373,20 @@ impl<'a> Tx<'a> {
                 (None, None) => LeafWorld::default(),
             };
             if !delta.operations.is_empty() {
-                let rules = worlds::in_force(conn, &caches, &mut WorldAccess::Transaction(memory), row.rules_n)?;
+                let rules = worlds::active_rules(conn, &caches, &mut WorldAccess::Transaction(memory), row.rules_n)?;
                 fold(Arc::make_mut(&mut tip.world), &delta.operations, &rules);
                 caches.count_folds(1);
             }
             if is_due {
-                tip.bytes = worlds::cut_first(conn, row.n, edits, &tip.world)?;
+                tip.bytes = worlds::put_first_keyframe(conn, row.n, edits, &tip.world)?;
             }
-            memory.keep_tip(row.n, edits, tip);
+            memory.keep_leaf_world(row.n, edits, tip);
             Ok(())
         })
     }
 
     /// Cuts keyframes again that a read found missing, damaged or outdated, unless the arrangement has changed since.
-    pub(super) fn cut_again(&mut self, cuts: &[KeyframeRepair]) -> Result<(), WriteError> {
+    pub(super) fn cut_requested_keyframes(&mut self, cuts: &[KeyframeRepair]) -> Result<(), WriteError> {
         for cut in cuts {
             let edits_now = self.run(|conn| worlds::edits_now(conn, cut.session_n))?;
             if edits_now == cut.edits {
@@ -395,11 +398,11 @@ impl<'a> Tx<'a> {
 
     /// The edges on the way from the last common ancestor of HEAD and `to` down to `to` at which the upper node remembers
     /// another child, or none.
-    pub(super) fn way(&mut self, held: &StoredSession, to: &NodeRow) -> Result<Vec<PathEdge>, StoreError> {
-        let head = AncestorRow::of(&self.row_n(held.head_n)?);
+    pub(super) fn remembered_edges(&mut self, held: &StoredSession, to: &NodeRow) -> Result<Vec<PathEdge>, StoreError> {
+        let head = AncestorRow::from_row(&self.row_by_number(held.head_n)?);
         let way = match to.parent_n {
-            Some(parent) if parent == head.n => vec![AncestorRow::of(to), head],
-            _ => self.run(|conn| climb::up_to_meeting(conn, head, AncestorRow::of(to)))?,
+            Some(parent) if parent == head.n => vec![AncestorRow::from_row(to), head],
+            _ => self.run(|conn| ancestors::path_from_common_ancestor(conn, head, AncestorRow::from_row(to)))?,
         };
         let edges = way.iter().zip(way.iter().skip(1)).rev();
         let differing = edges.filter(|(child, parent)| parent.remembered_n != Some(child.n));
@@ -413,17 +416,17 @@ impl<'a> Tx<'a> {
     }
 
     fn id_of(&mut self, n: i64) -> Result<NodeId, StoreError> {
-        row_id(&self.row_n(n)?)
+        row_id(&self.row_by_number(n)?)
     }
 }
 
 /// The number of the turn of a node below a parent.
 pub(super) fn turn_below(parent: Option<&NodeRow>, role: Role, kind: Kind) -> i32 {
-    parent.map_or(0, |parent| parent.turn) + i32::from(speaks(role.code(), kind.code()))
+    parent.map_or(0, |parent| parent.turn) + i32::from(starts_turn(role.code(), kind.code()))
 }
 
 /// Whether a row has a child in the tree besides one.
-pub(super) fn any_shown(conn: &mut Conn, parent_n: i64, besides: i64) -> QueryResult<bool> {
+pub(super) fn has_other_child(conn: &mut Conn, parent_n: i64, besides: i64) -> QueryResult<bool> {
     let shown = nodes::table.filter(nodes::parent_n.eq(parent_n)).filter(nodes::is_hidden.eq(false));
     let other: Option<i64> =
         prepared(shown.filter(nodes::n.ne(besides)).select(nodes::n)).get_result(conn).optional()?;
@@ -431,7 +434,7 @@ pub(super) fn any_shown(conn: &mut Conn, parent_n: i64, besides: i64) -> QueryRe
 }
 
 /// Whether a turn of the story begins with a message of this role and kind.
-pub(super) fn speaks(role: i16, kind: i16) -> bool {
+pub(super) fn starts_turn(role: i16, kind: i16) -> bool {
     role != Role::Assistant.code() && kind != Kind::Change.code() && kind != Kind::Root.code()
 }
 

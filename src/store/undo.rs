@@ -2,7 +2,7 @@
 //! reply belongs to the step that asked for it; checkouts are no steps, nor is what an import brings, piece by piece. Both append an operation and remove nothing from
 //! the log: taking back means carrying out the inverse of what stands, each effect only where it still fits.
 //!
-//! To make another effect undoable: its inverse in `oplog.rs`, and what must still hold in [`Tx::fits`].
+//! To make another effect undoable: its inverse in `oplog.rs`, and what must still hold in [`Tx::check_effect`].
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,19 +13,19 @@ use crate::oplog::{Effect, LabelTarget, Operation, OperationKind};
 use crate::tree::edit::{self, TreeError};
 use crate::tree::{Kind, Status};
 
-use super::acts::{Actor, expect_leaf};
+use super::ancestors;
 use super::arrange::NodeWorldDiff;
-use super::climb;
 use super::error::{StoreError, WriteError};
-use super::held::StoredSession;
 use super::prepared::prepared;
 use super::rows::{NodeRow, OperationRow};
-use super::settings::setting;
+use super::session_settings::setting_value;
+use super::stored::StoredSession;
 use super::tables::operations;
-use super::tx::{OperationDraft, Tx, any_shown, row_id};
+use super::tree_writes::{Actor, check_expected_version};
+use super::tx::{OperationDraft, Tx, has_other_child, row_id};
 
 /// So many entries of the log are looked at at once.
-const STRETCH: i64 = 64;
+const BATCH_SIZE: i64 = 64;
 
 /// What was taken back or brought back.
 #[derive(Debug, Clone)]
@@ -47,7 +47,7 @@ pub struct UndoResult {
 struct UndoLogEntry {
     op: i64,
     step: i64,
-    act: OperationKind,
+    kind: OperationKind,
     is_own: bool,
 }
 
@@ -56,11 +56,11 @@ type UndoLogColumns = (i64, i64, String, Option<Vec<u8>>, i64);
 
 /// One step as the log tells it.
 struct UndoStep {
-    first: OperationKind,
+    kind: OperationKind,
     /// What it did at first, its replies' ends included.
-    done: Vec<Effect>,
+    effects: Vec<Effect>,
     /// What stands now: that, or what the last undo or redo of it did.
-    stands: Vec<Effect>,
+    current_effects: Vec<Effect>,
     number: i64,
 }
 
@@ -71,7 +71,7 @@ impl Tx<'_> {
     /// There is none, something later stands on it, a reply of it is still being written, or HEAD is not where the actor
     /// saw it.
     pub fn undo(&mut self, actor: &Actor, session: SessionId) -> Result<UndoResult, WriteError> {
-        self.whole(|tx| tx.turn_back(actor, session, OperationKind::Undo))
+        self.all_or_nothing(|tx| tx.undo_or_redo(actor, session, OperationKind::Undo))
     }
 
     /// Brings back what the actor took back last, unless something new was done since.
@@ -79,38 +79,43 @@ impl Tx<'_> {
     /// # Errors
     /// As [`Tx::undo`].
     pub fn redo(&mut self, actor: &Actor, session: SessionId) -> Result<UndoResult, WriteError> {
-        self.whole(|tx| tx.turn_back(actor, session, OperationKind::Redo))
+        self.all_or_nothing(|tx| tx.undo_or_redo(actor, session, OperationKind::Redo))
     }
 
-    fn turn_back(&mut self, actor: &Actor, session: SessionId, act: OperationKind) -> Result<UndoResult, WriteError> {
+    fn undo_or_redo(
+        &mut self,
+        actor: &Actor,
+        session: SessionId,
+        act: OperationKind,
+    ) -> Result<UndoResult, WriteError> {
         let mut held = self.session(actor.user, session)?;
-        expect_leaf(&held, actor.expected_leaf)?;
+        check_expected_version(&held, actor.expected_leaf)?;
         let mut is_barred = false;
         let number = match act {
-            OperationKind::Redo => self.undone_last(&held, actor.user, &mut is_barred)?,
+            OperationKind::Redo => self.last_undone_step(&held, actor.user, &mut is_barred)?,
             _ => self.newest_step(&held, actor.user, &mut is_barred)?,
         };
-        let nothing = if is_barred { TreeError::NothingSincePurge } else { TreeError::NothingTo };
+        let nothing = if is_barred { TreeError::NothingSincePurge } else { TreeError::NothingToRevert };
         let number = number.ok_or(nothing(act.word()))?;
         let step = self.step(&held, number)?;
-        self.nobody_later(&held, actor.user, &step)?;
-        let mut witness = self.witness(&held, true)?;
+        self.check_no_later_change(&held, actor.user, &step)?;
+        let mut witness = self.world_baseline(&held, true)?;
         let mut effects = Vec::new();
-        for effect in step.stands.iter().rev().filter_map(plain_inverse) {
-            let Some(effect) = self.as_labels_stand(&held, effect)? else { continue };
-            self.fits(&held, &step, &effect)?;
-            let plan = self.with_memory(&held, effect)?;
-            self.see_moved(&held, &mut witness, &plan)?;
-            self.carry_out_all(&mut held, &plan)?;
+        for effect in step.current_effects.iter().rev().filter_map(plain_inverse) {
+            let Some(effect) = self.adjust_label_effect(&held, effect)? else { continue };
+            self.check_effect(&held, &step, &effect)?;
+            let plan = self.with_remembered_children(&held, effect)?;
+            self.add_moved_to_baseline(&held, &mut witness, &plan)?;
+            self.apply_effects(&mut held, &plan)?;
             effects.extend(plan);
         }
-        let plan = self.head_after(&held, &step, act)?;
-        self.carry_out_all(&mut held, &plan)?;
+        let plan = self.head_effects(&held, &step, act)?;
+        self.apply_effects(&mut held, &plan)?;
         effects.extend(plan);
-        let entry = OperationDraft { act, actor: Some(actor.user), at: actor.at, step: Some(number), effects };
-        let op = self.enter(&mut held, entry)?;
-        let worlds = self.changed(&held, witness)?;
-        Ok(UndoResult { op, step: number, kind: step.first, head: held.session.head, worlds })
+        let entry = OperationDraft { kind: act, actor: Some(actor.user), at: actor.at, step: Some(number), effects };
+        let op = self.append_operation(&mut held, entry)?;
+        let worlds = self.world_diffs(&held, witness)?;
+        Ok(UndoResult { op, step: number, kind: step.kind, head: held.session.head, worlds })
     }
 
     /// The newest step of an actor that stands. Nothing that was destroyed comes back, so nothing before that is taken back.
@@ -121,9 +126,9 @@ impl Tx<'_> {
         is_barred: &mut bool,
     ) -> Result<Option<i64>, StoreError> {
         let mut is_undone: HashMap<i64, bool> = HashMap::new();
-        self.backwards(held, user, |line| match line.act {
+        self.scan_log_backwards(held, user, |line| match line.kind {
             OperationKind::Purge | OperationKind::Begin => {
-                *is_barred = line.act == OperationKind::Purge;
+                *is_barred = line.kind == OperationKind::Purge;
                 Some(None)
             }
             _ if !line.is_own => None,
@@ -143,7 +148,7 @@ impl Tx<'_> {
 
     /// The step that an actor took back last. Something new that was done since ends that, but for what was written: a text
     /// that was taken back comes back beside what was written in its place, so that none is lost.
-    fn undone_last(
+    fn last_undone_step(
         &mut self,
         held: &StoredSession,
         user: UserId,
@@ -151,9 +156,9 @@ impl Tx<'_> {
     ) -> Result<Option<i64>, StoreError> {
         let mut redone: HashSet<i64> = HashSet::new();
         let (mut is_late, mut late) = (false, Vec::new());
-        let last = self.backwards(held, user, |line| match line.act {
+        let last = self.scan_log_backwards(held, user, |line| match line.kind {
             OperationKind::Purge | OperationKind::Begin => {
-                *is_barred = line.act == OperationKind::Purge;
+                *is_barred = line.kind == OperationKind::Purge;
                 Some(None)
             }
             _ if !line.is_own => None,
@@ -177,7 +182,7 @@ impl Tx<'_> {
             let is_text = |act: OperationKind| {
                 matches!(act, OperationKind::Message | OperationKind::Edit | OperationKind::Reroll)
             };
-            if last.is_none() && is_text(self.step(held, step)?.first) {
+            if last.is_none() && is_text(self.step(held, step)?.kind) {
                 return Ok(Some(step));
             }
         }
@@ -185,7 +190,7 @@ impl Tx<'_> {
     }
 
     /// Reads the log backwards until `look` has an answer.
-    fn backwards(
+    fn scan_log_backwards(
         &mut self,
         held: &StoredSession,
         user: UserId,
@@ -193,7 +198,7 @@ impl Tx<'_> {
     ) -> Result<Option<i64>, StoreError> {
         let (session_n, mut before) = (held.n, held.session.op + 1);
         while before > 1 {
-            let after = before - STRETCH;
+            let after = before - BATCH_SIZE;
             let rows: Vec<UndoLogColumns> = self.run(|conn| {
                 let part = operations::table
                     .filter(operations::session_n.eq(session_n))
@@ -208,7 +213,7 @@ impl Tx<'_> {
                 let is_own = actor.as_deref() == Some(user.as_bytes().as_slice());
                 let act = OperationKind::from_word(&act);
                 let act = self.run(|_| act.ok_or(bad))?;
-                if let Some(answer) = look(UndoLogEntry { op, step, act, is_own }) {
+                if let Some(answer) = look(UndoLogEntry { op, step, kind: act, is_own }) {
                     return Ok(answer);
                 }
             }
@@ -225,7 +230,7 @@ impl Tx<'_> {
         let done: Vec<Effect> =
             of_step.iter().filter(|entry| !turned(entry)).flat_map(|entry| entry.effects.clone()).collect();
         let stands = of_step.iter().rev().find(turned).map_or_else(|| done.clone(), |entry| entry.effects.clone());
-        Ok(UndoStep { first, done, stands, number })
+        Ok(UndoStep { kind: first, effects: done, current_effects: stands, number })
     }
 
     /// The entries of the log from a number on that are wanted.
@@ -246,14 +251,15 @@ impl Tx<'_> {
     }
 
     /// Nobody else has touched later what a step touched.
-    fn nobody_later(&mut self, held: &StoredSession, user: UserId, step: &UndoStep) -> Result<(), WriteError> {
+    fn check_no_later_change(&mut self, held: &StoredSession, user: UserId, step: &UndoStep) -> Result<(), WriteError> {
         let own = user.as_bytes().as_slice();
         let is_other = |entry: &OperationRow| entry.actor.as_deref().is_some_and(|actor| actor != own);
-        let touched: HashSet<NodeId> = step.stands.iter().filter_map(written).collect();
+        let touched: HashSet<NodeId> = step.current_effects.iter().filter_map(affected_node).collect();
         for other in self.entries(held, step.number + 1, is_other)? {
-            if other.kind != OperationKind::Checkout && other.effects.iter().any(|effect| names_any(effect, &touched)) {
+            if other.kind != OperationKind::Checkout && other.effects.iter().any(|effect| affects_any(effect, &touched))
+            {
                 let what = "somebody else's change stands on it".to_owned();
-                return Err(TreeError::Overtaken { op: other.op, kind: other.kind.word(), what }.into());
+                return Err(TreeError::BlockedByLater { op: other.op, kind: other.kind.word(), what }.into());
             }
         }
         Ok(())
@@ -261,91 +267,99 @@ impl Tx<'_> {
 
     /// A label may have gone on meanwhile with a reply that was asked for before it was there: it moves from where it is. One
     /// that is gone stays so.
-    fn as_labels_stand(&mut self, held: &StoredSession, effect: Effect) -> Result<Option<Effect>, StoreError> {
+    fn adjust_label_effect(&mut self, held: &StoredSession, effect: Effect) -> Result<Option<Effect>, StoreError> {
         let Effect::Labelled { name, from: Some(_), to } = effect else { return Ok(Some(effect)) };
-        let present = self.mark(held, &name)?.filter(|present| to != Some(*present));
+        let present = self.label_mark(held, &name)?.filter(|present| to != Some(*present));
         Ok(present.map(|present| Effect::Labelled { name, from: Some(present), to }))
     }
 
     /// Whether an effect can be carried out as things stand.
-    fn fits(&mut self, held: &StoredSession, step: &UndoStep, effect: &Effect) -> Result<(), WriteError> {
+    fn check_effect(&mut self, held: &StoredSession, step: &UndoStep, effect: &Effect) -> Result<(), WriteError> {
         let holds = match effect {
             Effect::Shown { node, to } => self.may_show(held, *node, *to)?,
             Effect::Moved { node, from, to } => self.may_move(held, *node, *from, *to)?,
-            Effect::Detached { node, .. } => self.movable(held, *node).map(|_| true)?,
+            Effect::Detached { node, .. } => self.movable_node(held, *node).map(|_| true)?,
             Effect::Attached { node, cut } => {
-                let row = self.named(held, *node)?;
-                self.fragment(held, cut.fragment, "fragmentId").is_ok() && self.hangs_in_tree(&row)?
+                let row = self.logged_row(held, *node)?;
+                self.fragment(held, cut.fragment, "fragmentId").is_ok() && self.is_in_tree(&row)?
             }
             Effect::Renamed { fragment, from, .. } => {
                 self.fragment(held, *fragment, "fragmentId").is_ok_and(|row| row.name == *from)
             }
-            Effect::Labelled { name, from, .. } => self.mark(held, name)? == *from,
-            Effect::Rated { node, from, .. } => self.named(held, *node)?.rating == from.map(i16::from),
-            Effect::Revised { node, from, .. } => self.named(held, *node)?.revision == *from,
-            Effect::Setting { name, from, .. } => setting(&held.session, name) == *from,
+            Effect::Labelled { name, from, .. } => self.label_mark(held, name)? == *from,
+            Effect::Rated { node, from, .. } => self.logged_row(held, *node)?.rating == from.map(i16::from),
+            Effect::Revised { node, from, .. } => self.logged_row(held, *node)?.revision == *from,
+            Effect::Setting { name, from, .. } => setting_value(&held.session, name) == *from,
             _ => true,
         };
-        if holds { Ok(()) } else { Err(self.overtaken(held, step, effect)?.into()) }
+        if holds { Ok(()) } else { Err(self.later_change_refusal(held, step, effect)?.into()) }
     }
 
     /// A node comes back where its parent stands, and goes where nothing else stands on it.
     fn may_show(&mut self, held: &StoredSession, node: NodeId, to: bool) -> Result<bool, WriteError> {
-        let row = self.named(held, node)?;
+        let row = self.logged_row(held, node)?;
         if to {
-            return Ok(row.is_hidden && row.fragment_n.is_none() && self.hangs_in_tree(&row)?);
+            return Ok(row.is_hidden && row.fragment_n.is_none() && self.is_in_tree(&row)?);
         }
         if row.status == Status::Generating.code() {
             return Err(TreeError::Generating.into());
         }
-        Ok(!row.is_hidden && !self.run(|conn| Ok(any_shown(conn, row.n, 0)?))?)
+        Ok(!row.is_hidden && !self.run(|conn| Ok(has_other_child(conn, row.n, 0)?))?)
     }
 
     fn may_move(&mut self, held: &StoredSession, node: NodeId, from: NodeId, to: NodeId) -> Result<bool, WriteError> {
-        let (row, from_n, to) = (self.named(held, node)?, self.n_of(held, from)?, self.named(held, to)?);
-        if row.parent_n != Some(from_n) || self.run(|conn| climb::ancestor_at(conn, to.n, row.depth))? == Some(row.n) {
+        let (row, from_n, to) =
+            (self.logged_row(held, node)?, self.node_number(held, from)?, self.logged_row(held, to)?);
+        if row.parent_n != Some(from_n)
+            || self.run(|conn| ancestors::ancestor_at(conn, to.n, row.depth))? == Some(row.n)
+        {
             return Ok(false);
         }
         // What lies in the stash may have been below anything.
         Ok(row.is_hidden || !to.is_hidden)
     }
 
-    fn hangs_in_tree(&mut self, row: &NodeRow) -> Result<bool, StoreError> {
+    fn is_in_tree(&mut self, row: &NodeRow) -> Result<bool, StoreError> {
         match row.parent_n {
-            Some(parent) => Ok(!self.row_n(parent)?.is_hidden),
+            Some(parent) => Ok(!self.row_by_number(parent)?.is_hidden),
             None => Ok(row.kind == Kind::Root.code()),
         }
     }
 
-    fn mark(&mut self, held: &StoredSession, name: &str) -> Result<Option<LabelTarget>, StoreError> {
-        let known = self.named_in(held)?.into_iter().find(|label| label.name == name);
+    fn label_mark(&mut self, held: &StoredSession, name: &str) -> Result<Option<LabelTarget>, StoreError> {
+        let known = self.label_rows(held)?.into_iter().find(|label| label.name == name);
         match known {
             Some(label) => {
-                Ok(Some(LabelTarget { node: row_id(&self.row_n(label.node_n)?)?, following: label.following }))
+                Ok(Some(LabelTarget { node: row_id(&self.row_by_number(label.node_n)?)?, following: label.following }))
             }
             None => Ok(None),
         }
     }
 
     /// Names what came later and touched the same.
-    fn overtaken(&mut self, held: &StoredSession, step: &UndoStep, effect: &Effect) -> Result<TreeError, StoreError> {
-        let named: HashSet<NodeId> = written(effect).into_iter().collect();
+    fn later_change_refusal(
+        &mut self,
+        held: &StoredSession,
+        step: &UndoStep,
+        effect: &Effect,
+    ) -> Result<TreeError, StoreError> {
+        let named: HashSet<NodeId> = affected_node(effect).into_iter().collect();
         let number = step.number;
         let later = self.entries(held, number + 1, |entry| entry.step != number)?;
-        let touches = |entry: &&Operation| entry.effects.iter().any(|effect| names_any(effect, &named));
+        let touches = |entry: &&Operation| entry.effects.iter().any(|effect| affects_any(effect, &named));
         let (op, kind) = match later.iter().rev().find(touches) {
             Some(entry) => (entry.op, entry.kind.word()),
             None => (held.session.op, "later"),
         };
-        Ok(TreeError::Overtaken { op, kind, what: "what it stood on is not as it was".to_owned() })
+        Ok(TreeError::BlockedByLater { op, kind, what: "what it stood on is not as it was".to_owned() })
     }
 
     /// The effect, and what forks remember by it.
-    fn with_memory(&mut self, held: &StoredSession, effect: Effect) -> Result<Vec<Effect>, WriteError> {
+    fn with_remembered_children(&mut self, held: &StoredSession, effect: Effect) -> Result<Vec<Effect>, WriteError> {
         match &effect {
             Effect::Moved { node, to, .. } => {
-                let (row, to) = (self.named(held, *node)?, self.named(held, *to)?);
-                self.rehang(held, &row, &to)
+                let (row, to) = (self.logged_row(held, *node)?, self.logged_row(held, *to)?);
+                self.reparent_effects(held, &row, &to)
             }
             _ => Ok(vec![effect]),
         }
@@ -353,13 +367,13 @@ impl Tx<'_> {
 
     /// Where HEAD goes: to where the step found it, or left it. Where that is not in the tree any more it stays, or leaves
     /// what went.
-    fn head_after(
+    fn head_effects(
         &mut self,
         held: &StoredSession,
         step: &UndoStep,
         act: OperationKind,
     ) -> Result<Vec<Effect>, StoreError> {
-        let mut moves = step.done.iter().filter_map(|effect| match effect {
+        let mut moves = step.effects.iter().filter_map(|effect| match effect {
             Effect::Head { from: Some(from), to } => Some((*from, *to)),
             _ => None,
         });
@@ -367,15 +381,15 @@ impl Tx<'_> {
             OperationKind::Redo => moves.next_back().map(|(_, to)| to),
             _ => moves.next().map(|(from, _)| from),
         };
-        let wanted = wanted.map(|node| self.named(held, node)).transpose()?.filter(|row| !row.is_hidden);
+        let wanted = wanted.map(|node| self.logged_row(held, node)).transpose()?.filter(|row| !row.is_hidden);
         let mut to = match wanted {
             Some(row) => row,
-            None => self.row_n(held.head_n)?,
+            None => self.row_by_number(held.head_n)?,
         };
         while let Some(parent_n) = to.parent_n.filter(|_| to.is_hidden) {
-            to = self.row_n(parent_n)?;
+            to = self.row_by_number(parent_n)?;
         }
-        let way = self.way(held, &to)?;
+        let way = self.remembered_edges(held, &to)?;
         Ok(edit::move_head(Some(held.session.head), row_id(&to)?, &way))
     }
 }
@@ -389,7 +403,7 @@ fn plain_inverse(effect: &Effect) -> Option<Effect> {
 }
 
 /// The node that an effect is about.
-fn written(effect: &Effect) -> Option<NodeId> {
+fn affected_node(effect: &Effect) -> Option<NodeId> {
     match effect {
         Effect::Added { node, .. }
         | Effect::Completed { node }
@@ -412,11 +426,11 @@ fn written(effect: &Effect) -> Option<NodeId> {
 }
 
 /// Whether an effect is about one of some nodes, or hangs something below one.
-fn names_any(effect: &Effect, nodes: &HashSet<NodeId>) -> bool {
+fn affects_any(effect: &Effect, nodes: &HashSet<NodeId>) -> bool {
     let below = match effect {
         Effect::Added { parent, .. } => *parent,
         Effect::Moved { to, .. } => Some(*to),
         _ => None,
     };
-    [written(effect), below].into_iter().flatten().any(|node| nodes.contains(&node))
+    [affected_node(effect), below].into_iter().flatten().any(|node| nodes.contains(&node))
 }

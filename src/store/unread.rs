@@ -3,13 +3,17 @@
 use crate::oplog::Effect;
 
 use super::error::StoreError;
-use super::held::StoredSession;
+use super::stored::StoredSession;
 use super::tx::Tx;
 
 impl Tx<'_> {
     /// What effects show to whoever looks at HEAD. HEAD was never below an unread node, so that a move which gets there has
     /// the node above it remember it anew: nothing else on the way has to be looked at.
-    pub(super) fn seen(&mut self, held: &StoredSession, effects: &[Effect]) -> Result<Vec<Effect>, StoreError> {
+    pub(super) fn mark_read_effects(
+        &mut self,
+        held: &StoredSession,
+        effects: &[Effect],
+    ) -> Result<Vec<Effect>, StoreError> {
         if !effects.iter().any(|effect| matches!(effect, Effect::Head { .. })) {
             return Ok(Vec::new());
         }
@@ -20,7 +24,7 @@ impl Tx<'_> {
         let mut seen: Vec<Effect> = Vec::new();
         for node in passed {
             let effect = Effect::Unread { node, to: false };
-            if self.named(held, node)?.is_unread && !seen.contains(&effect) {
+            if self.logged_row(held, node)?.is_unread && !seen.contains(&effect) {
                 seen.push(effect);
             }
         }

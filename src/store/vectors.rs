@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use diesel::prelude::*;
 
-use crate::prompt::recall::{NearestVectors, similarity, strongest};
+use crate::prompt::recall::{NearestVectors, similarity, top_scored};
 
 use super::conn::Conn;
 use super::error::{StoreError, WriteError};
@@ -15,7 +15,7 @@ use super::tables::{documents, embedded, embedders, lore_texts, nodes, vectors};
 use super::tx::Tx;
 
 /// So many hashes are named in one statement.
-const PIECE: usize = 256;
+const BATCH_SIZE: usize = 256;
 
 /// How far a model of embeddings got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl<'c> StoreReader<'c> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn embedded(&mut self, model: &str) -> Result<Option<EmbeddingProgress>, StoreError> {
+    pub fn embedding_progress(&mut self, model: &str) -> Result<Option<EmbeddingProgress>, StoreError> {
         let row: Option<(i32, i64)> =
             prepared(embedders::table.filter(embedders::model.eq(model)).select((embedders::size, embedders::cursor)))
                 .get_result(self.conn)
@@ -76,8 +76,8 @@ impl<'c> StoreReader<'c> {
     /// The database fails.
     pub fn have_vectors(&mut self, model: &str, hashes: &[blake3::Hash]) -> Result<HashSet<blake3::Hash>, StoreError> {
         let mut known = HashSet::new();
-        for piece in hashes.chunks(PIECE) {
-            let named: Vec<Vec<u8>> = padded(piece);
+        for piece in hashes.chunks(BATCH_SIZE) {
+            let named: Vec<Vec<u8>> = pad_hashes(piece);
             let some = vectors::table.filter(vectors::hash.eq_any(named)).filter(vectors::model.eq(model));
             for hash in prepared(some.select(vectors::hash)).load::<Vec<u8>>(self.conn)? {
                 known.insert(hash_of(0, &hash)?);
@@ -90,7 +90,7 @@ impl<'c> StoreReader<'c> {
     ///
     /// # Errors
     /// The database fails or a row is damaged.
-    pub fn documents_without(
+    pub fn documents_without_vector(
         &mut self,
         model: &str,
         after: i64,
@@ -119,16 +119,16 @@ impl NearestVectors for VectorSearch<'_, '_> {
         most: usize,
     ) -> Result<Vec<(usize, f32)>, StoreError> {
         let mut scored: Vec<(usize, f32)> = Vec::new();
-        for (piece, hashes) in among.chunks(PIECE).enumerate() {
-            let named = vectors::table.filter(vectors::hash.eq_any(padded(hashes)));
+        for (piece, hashes) in among.chunks(BATCH_SIZE).enumerate() {
+            let named = vectors::table.filter(vectors::hash.eq_any(pad_hashes(hashes)));
             let some = named.filter(vectors::model.eq(self.model)).select((vectors::hash, vectors::vector));
             let found: HashMap<Vec<u8>, Vec<u8>> = prepared(some).load(self.reader.conn)?.into_iter().collect();
             for (at, hash) in hashes.iter().enumerate() {
                 let near = found.get(hash.as_bytes().as_slice()).and_then(|bytes| similarity(to, &numbers(bytes)));
-                scored.extend(near.map(|near| (piece * PIECE + at, near)));
+                scored.extend(near.map(|near| (piece * BATCH_SIZE + at, near)));
             }
         }
-        Ok(strongest(scored, least, most))
+        Ok(top_scored(scored, least, most))
     }
 }
 
@@ -137,7 +137,7 @@ pub(super) fn hash_of(n: i64, bytes: &[u8]) -> Result<blake3::Hash, StoreError> 
 }
 
 /// Names of one of few lengths, the last one repeated: so there are few statements.
-fn padded(hashes: &[blake3::Hash]) -> Vec<Vec<u8>> {
+fn pad_hashes(hashes: &[blake3::Hash]) -> Vec<Vec<u8>> {
     let mut named: Vec<Vec<u8>> = hashes.iter().map(|hash| hash.as_bytes().to_vec()).collect();
     if let Some(last) = named.last().cloned() {
         named.resize(hashes.len().next_power_of_two(), last);
@@ -163,7 +163,7 @@ impl Tx<'_> {
         let size = made.vectors.first().and_then(|(_, vector)| i32::try_from(vector.len()).ok());
         self.run(|conn| {
             if let Some(size) = size {
-                measure(conn, model, size)?;
+                set_vector_size(conn, model, size)?;
             }
             let rows: Vec<i64> = made.nodes.iter().map(|(n, _)| *n).collect();
             let there: Vec<i64> = nodes::table.filter(nodes::n.eq_any(&rows)).select(nodes::n).load(conn)?;
@@ -184,7 +184,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// The database fails.
-    pub fn move_embedder(&mut self, model: &str, cursor: i64) -> Result<(), WriteError> {
+    pub fn set_embedding_cursor(&mut self, model: &str, cursor: i64) -> Result<(), WriteError> {
         self.run(|conn| {
             let moved = diesel::update(embedders::table.filter(embedders::model.eq(model)))
                 .set(embedders::cursor.eq(cursor))
@@ -200,7 +200,7 @@ impl Tx<'_> {
 }
 
 /// Notes how many numbers the vectors of a model have, where that is not known yet.
-fn measure(conn: &mut Conn, model: &str, size: i32) -> QueryResult<()> {
+fn set_vector_size(conn: &mut Conn, model: &str, size: i32) -> QueryResult<()> {
     let known: Option<i32> =
         embedders::table.filter(embedders::model.eq(model)).select(embedders::size).get_result(conn).optional()?;
     match known {
@@ -221,7 +221,7 @@ fn measure(conn: &mut Conn, model: &str, size: i32) -> QueryResult<()> {
 fn put(conn: &mut Conn, model: &str, hash: &[u8], vector: &[u8]) -> QueryResult<()> {
     let same = vectors::table.filter(vectors::hash.eq(hash)).filter(vectors::model.eq(model));
     let is_there: bool = diesel::select(diesel::dsl::exists(same)).get_result(conn)?;
-    if is_there || !is_named(conn, hash)? {
+    if is_there || !is_text_stored(conn, hash)? {
         return Ok(());
     }
     let n: Option<i64> = vectors::table.select(diesel::dsl::max(vectors::n)).get_result(conn)?;
@@ -236,7 +236,7 @@ fn put(conn: &mut Conn, model: &str, hash: &[u8], vector: &[u8]) -> QueryResult<
 }
 
 /// Whether a text of that hash is there.
-fn is_named(conn: &mut Conn, hash: &[u8]) -> QueryResult<bool> {
+fn is_text_stored(conn: &mut Conn, hash: &[u8]) -> QueryResult<bool> {
     let of_node = embedded::table.filter(embedded::hash.eq(hash));
     let of_document = documents::table.filter(documents::hash.eq(hash));
     let of_lore = lore_texts::table.filter(lore_texts::hash.eq(hash));
@@ -246,17 +246,17 @@ fn is_named(conn: &mut Conn, hash: &[u8]) -> QueryResult<bool> {
 }
 
 /// Forgets what was made of the texts of nodes that are destroyed.
-pub(super) fn forget_nodes(conn: &mut Conn, rows: &[i64]) -> QueryResult<()> {
+pub(super) fn delete_for_nodes(conn: &mut Conn, rows: &[i64]) -> QueryResult<()> {
     let own = || embedded::table.filter(embedded::node_n.eq_any(rows));
     let hashes: Vec<Vec<u8>> = own().select(embedded::hash).load(conn)?;
     diesel::delete(own()).execute(conn)?;
-    forget(conn, &hashes)
+    delete_vectors(conn, &hashes)
 }
 
 /// Forgets the vectors of texts that are nowhere any more.
-pub(super) fn forget(conn: &mut Conn, hashes: &[Vec<u8>]) -> QueryResult<()> {
+pub(super) fn delete_vectors(conn: &mut Conn, hashes: &[Vec<u8>]) -> QueryResult<()> {
     for hash in hashes {
-        if !is_named(conn, hash)? {
+        if !is_text_stored(conn, hash)? {
             diesel::delete(vectors::table.filter(vectors::hash.eq(hash))).execute(conn)?;
         }
     }

@@ -16,24 +16,24 @@ use serde_json::{Map, Value, json};
 use crate::tree::{Delta, Status};
 use crate::world::{SchemaSet, World, fold};
 
+use super::ancestors;
 use super::blobs;
 use super::caches::{Caches, KeyframeRepair};
-use super::climb;
+use super::compression;
 use super::conn::Conn;
 use super::error::StoreError;
-use super::memory::WriterCache;
-use super::pack;
 use super::prepared::{insert, prepared, update};
 use super::rows::NewKeyframeRow;
 use super::rules;
 use super::tables::{deltas, edits, keyframes, nodes, sessions};
+use super::writer_cache::WriterCache;
 
 /// Above this many bytes of JSON a keyframe keeps its large sections apart, by hash: unchanged ones cost nothing.
 const LARGE_WORLD: usize = 64 << 10;
 /// A section is kept apart from this many bytes on.
 const LARGE_SECTION: usize = 4 << 10;
 /// A keyframe that took more steps than this to prove valid is cut again under the present arrangement.
-const LONG_CLIMB: usize = 1_000;
+const MAX_VALIDATION_STEPS: usize = 1_000;
 
 /// Who looks.
 pub enum WorldAccess<'a> {
@@ -94,7 +94,7 @@ pub fn at(
     let mut next = Some(node_n);
     let mut base = None;
     while let Some(n) = next {
-        base = stretch(conn, caches, n, edits, &mut pending)?;
+        base = read_ancestors(conn, caches, n, edits, &mut pending)?;
         if base.is_some() {
             break;
         }
@@ -102,8 +102,8 @@ pub fn at(
         if let Some(step) = pending.pop_if(|step| step.since_keyframe == 0) {
             base = line.keyframe(conn, &step)?.map(Arc::new);
             if let Some(world) = &base {
-                if line.climbed > LONG_CLIMB {
-                    cut_again(conn, caches, view, &step, edits, world)?;
+                if line.steps > MAX_VALIDATION_STEPS {
+                    request_repair(conn, caches, view, &step, edits, world)?;
                 }
                 break;
             }
@@ -114,7 +114,7 @@ pub fn at(
     for step in pending.iter().rev() {
         apply(conn, caches, view, step, &mut world)?;
         if step.since_keyframe == 0 {
-            cut_again(conn, caches, view, step, edits, &world)?;
+            request_repair(conn, caches, view, step, edits, &world)?;
         }
     }
     // The world of a placeholder is not the last word: its delta comes when it is complete.
@@ -139,10 +139,10 @@ pub(super) fn apply(
     if step.is_muted {
         return Ok(());
     }
-    let rules = in_force(conn, caches, view, step.rules_n)?;
+    let rules = active_rules(conn, caches, view, step.rules_n)?;
     if step.revision == 0 {
         // Nothing happens here, but the rules may be new and compute what was not computed before.
-        if rules.computes() {
+        if rules.has_computed() {
             fold(Arc::make_mut(world), &[], &rules);
         }
         return Ok(());
@@ -154,7 +154,7 @@ pub(super) fn apply(
 }
 
 /// A keyframe was passed that is not there, damaged or outdated: now its world is known again.
-fn cut_again(
+fn request_repair(
     conn: &mut Conn,
     caches: &Caches,
     view: &WorldAccess<'_>,
@@ -166,7 +166,7 @@ fn cut_again(
         WorldAccess::Transaction(_) => cut(conn, step.n, edits, world),
         WorldAccess::Snapshot => {
             let world = Arc::clone(world);
-            caches.want_cut(KeyframeRepair { session_n: step.session_n, node_n: step.n, edits, world });
+            caches.request_keyframe(KeyframeRepair { session_n: step.session_n, node_n: step.n, edits, world });
             Ok(())
         }
     }
@@ -176,7 +176,7 @@ fn cut_again(
 ///
 /// # Errors
 /// The database fails, or the row is damaged.
-pub fn in_force(
+pub fn active_rules(
     conn: &mut Conn,
     caches: &Caches,
     view: &mut WorldAccess<'_>,
@@ -192,7 +192,7 @@ pub fn in_force(
 
 /// Reads up from a node until the world of one is known (the answer) or one has a keyframe. One statement, which the
 /// database carries out only as far as it is read.
-fn stretch(
+fn read_ancestors(
     conn: &mut Conn,
     caches: &Caches,
     from: i64,
@@ -267,7 +267,7 @@ pub(super) fn read_delta(node_n: i64, body: Option<&str>) -> Result<Delta, Store
 #[derive(Default)]
 struct KeyframeWalk {
     edits: i64,
-    climbed: usize,
+    steps: usize,
     /// By the edit that a keyframe was cut under: the nodes edited later, with their depth.
     later: HashMap<i64, Vec<(i64, i32)>>,
     /// Whether an edited node lies on this line.
@@ -282,7 +282,7 @@ impl KeyframeWalk {
             keyframes::table.find(step.n).select((keyframes::edits, keyframes::body)).get_result(conn).optional()?;
         match row {
             Some((cut_under, body)) if cut_under == self.edits || !self.is_outdated(conn, step, cut_under)? => {
-                unpack(conn, &body)
+                unpack_world(conn, &body)
             }
             _ => Ok(None),
         }
@@ -298,8 +298,9 @@ impl KeyframeWalk {
         let above = later.iter().filter(|(_, depth)| *depth <= step.depth);
         let unknown = above.clone().filter(|(n, _)| !self.on_line.contains_key(n));
         if let Some(highest) = unknown.map(|(_, depth)| *depth).min() {
-            let found: HashSet<i64> = climb::climb(conn, step.n, highest)?.iter().map(|rung| rung.n).collect();
-            self.climbed += found.len();
+            let found: HashSet<i64> =
+                ancestors::ancestors_up_to_depth(conn, step.n, highest)?.iter().map(|rung| rung.n).collect();
+            self.steps += found.len();
             let known: HashMap<i64, bool> =
                 above.clone().filter(|(_, depth)| *depth >= highest).map(|(n, _)| (*n, found.contains(n))).collect();
             for (n, is_on) in known {
@@ -338,7 +339,7 @@ pub fn cut(conn: &mut Conn, node_n: i64, edits: i64, world: &World) -> Result<()
 ///
 /// # Errors
 /// The database fails.
-pub fn cut_first(conn: &mut Conn, node_n: i64, edits: i64, world: &World) -> Result<usize, StoreError> {
+pub fn put_first_keyframe(conn: &mut Conn, node_n: i64, edits: i64, world: &World) -> Result<usize, StoreError> {
     let (body, bytes) = pack_world(conn, world)?;
     insert::<NewKeyframeRow>(conn, &NewKeyframeRow { node_n, edits, body })?;
     Ok(bytes)
@@ -348,11 +349,12 @@ pub fn cut_first(conn: &mut Conn, node_n: i64, edits: i64, world: &World) -> Res
 fn pack_world(conn: &mut Conn, world: &World) -> Result<(Vec<u8>, usize), StoreError> {
     let text = world.to_text();
     let bytes = text.len();
-    let frame = if bytes > LARGE_WORLD { with_sections_apart(conn, world)? } else { format!("{{\"world\":{text}}}") };
-    Ok((pack::pack(frame.as_bytes()), bytes))
+    let frame =
+        if bytes > LARGE_WORLD { to_json_with_shared_sections(conn, world)? } else { format!("{{\"world\":{text}}}") };
+    Ok((compression::pack(frame.as_bytes()), bytes))
 }
 
-fn with_sections_apart(conn: &mut Conn, world: &World) -> Result<String, StoreError> {
+fn to_json_with_shared_sections(conn: &mut Conn, world: &World) -> Result<String, StoreError> {
     let mut json = world.to_json();
     let mut apart = Map::new();
     if let Some(vars) = json.get_mut("vars").and_then(Value::as_object_mut) {
@@ -371,8 +373,8 @@ fn with_sections_apart(conn: &mut Conn, world: &World) -> Result<String, StoreEr
 ///
 /// # Errors
 /// The database fails.
-pub fn unpack(conn: &mut Conn, body: &[u8]) -> Result<Option<World>, StoreError> {
-    let Some(bytes) = pack::unpack(body) else { return Ok(None) };
+pub fn unpack_world(conn: &mut Conn, body: &[u8]) -> Result<Option<World>, StoreError> {
+    let Some(bytes) = compression::unpack(body) else { return Ok(None) };
     let Ok(Value::Object(mut frame)) = serde_json::from_slice(&bytes) else { return Ok(None) };
     let Some(mut world) = frame.shift_remove("world").and_then(World::from_json) else { return Ok(None) };
     for (key, hash) in frame.get("apart").and_then(Value::as_object).into_iter().flatten() {

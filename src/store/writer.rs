@@ -14,14 +14,14 @@ use tokio::sync::oneshot;
 use super::DiskProbe;
 use super::conn::{self, Conn};
 use super::error::{StoreError, WriteError};
-use super::memory::WriterCache;
 use super::tx::{PublishedOperation, Tx, TxContext};
+use super::writer_cache::WriterCache;
 
 /// How long the writer waits for those who shared the last commit.
 const LINGER: Duration = Duration::from_micros(200);
 
 /// For so long it stays awake for the next one: falling asleep and being woken costs as much.
-const AWAKE: Duration = Duration::from_micros(20);
+const SPIN_TIME: Duration = Duration::from_micros(20);
 
 /// What the writer thread is asked to do.
 trait WriteJob: Send {
@@ -35,9 +35,9 @@ trait WriteJob: Send {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SavepointMode {
     /// The group as a whole: hardly ever is a request refused, and savepoints would copy every page for each.
-    Group,
+    WholeGroup,
     /// Each request alone, by a savepoint of its own.
-    Each,
+    EachRequest,
 }
 
 /// Why a group was taken back.
@@ -48,8 +48,8 @@ struct GroupFailure {
 
 /// What became of one request.
 enum WriteVerdict {
-    Keep,
-    TakeBack,
+    Commit,
+    Rollback,
 }
 
 struct WriteRequest<T, F> {
@@ -69,7 +69,7 @@ where
         match (self.closure)(tx) {
             Err(WriteError::Failed(error)) => Err(error),
             result => {
-                let verdict = if result.is_ok() { WriteVerdict::Keep } else { WriteVerdict::TakeBack };
+                let verdict = if result.is_ok() { WriteVerdict::Commit } else { WriteVerdict::Rollback };
                 self.result = Some(result);
                 Ok(verdict)
             }
@@ -167,32 +167,32 @@ struct GroupQueue<'a> {
     queue: &'a mpsc::Receiver<Box<dyn WriteJob>>,
     /// So many shared the last commit and were answered just now: under load most of them come again at once.
     expected: usize,
-    most: usize,
-    patience: Duration,
+    max_size: usize,
+    wait_budget: Duration,
 }
 
 impl GroupQueue<'_> {
     /// One more for a group of `len`. Those who are expected are waited for, in all for much less time than the commit
     /// takes that they would otherwise miss.
     fn next(&mut self, len: usize) -> Option<Box<dyn WriteJob>> {
-        if len >= self.most {
+        if len >= self.max_size {
             return None;
         }
         if let Ok(job) = self.queue.try_recv() {
             return Some(job);
         }
-        if len >= self.expected || self.patience.is_zero() {
+        if len >= self.expected || self.wait_budget.is_zero() {
             return None;
         }
         let since = Instant::now();
         let mut job = None;
-        while job.is_none() && since.elapsed() < self.patience.min(AWAKE) {
+        while job.is_none() && since.elapsed() < self.wait_budget.min(SPIN_TIME) {
             thread::yield_now();
             job = self.queue.try_recv().ok();
         }
-        let left = self.patience.saturating_sub(since.elapsed());
+        let left = self.wait_budget.saturating_sub(since.elapsed());
         let job = job.or_else(|| self.queue.recv_timeout(left).ok());
-        self.patience = self.patience.saturating_sub(since.elapsed());
+        self.wait_budget = self.wait_budget.saturating_sub(since.elapsed());
         job
     }
 }
@@ -201,22 +201,22 @@ impl CommitGroup {
     fn serve(&mut self, queue: &mpsc::Receiver<Box<dyn WriteJob>>) {
         let mut expected = 1;
         while let Ok(first) = queue.recv() {
-            let mut more = GroupQueue { queue, expected, most: self.group_max, patience: LINGER };
-            expected = self.together(vec![first], Some(&mut more));
+            let mut more = GroupQueue { queue, expected, max_size: self.group_max, wait_budget: LINGER };
+            expected = self.commit_together(vec![first], Some(&mut more));
         }
     }
 
     /// One transaction for all, and for those who come while it is written. At the first database failure nothing of the
     /// group may be trusted (on a full disk the database itself has rolled back, and a later statement would commit
     /// alone): take all back, then one by one. Answers with how many they were.
-    fn together(&mut self, mut jobs: Vec<Box<dyn WriteJob>>, mut more: Option<&mut GroupQueue<'_>>) -> usize {
-        let mut outcome = self.transaction(&mut jobs, more.as_deref_mut(), SavepointMode::Group);
+    fn commit_together(&mut self, mut jobs: Vec<Box<dyn WriteJob>>, mut more: Option<&mut GroupQueue<'_>>) -> usize {
+        let mut outcome = self.transaction(&mut jobs, more.as_deref_mut(), SavepointMode::WholeGroup);
         if matches!(outcome, Ok(None)) {
-            outcome = self.transaction(&mut jobs, None, SavepointMode::Each);
+            outcome = self.transaction(&mut jobs, None, SavepointMode::EachRequest);
         }
         // Nothing was begun: whoever waits would wait as long for the same lock, and hear the same.
         if let (Err(GroupFailure { is_begun: false, .. }), Some(more)) = (&outcome, more) {
-            while jobs.len() < more.most
+            while jobs.len() < more.max_size
                 && let Ok(job) = more.queue.try_recv()
             {
                 jobs.push(job);
@@ -226,10 +226,10 @@ impl CommitGroup {
         match outcome {
             Ok(published) => self.finish(jobs, published.unwrap_or_default()),
             Err(GroupFailure { error, is_begun }) if count == 1 || !is_begun => {
-                let error = self.disk.name(error);
+                let error = self.disk.classify_error(error);
                 jobs.into_iter().for_each(|job| job.answer(Err(error.clone())));
             }
-            Err(_) => jobs.into_iter().for_each(|job| _ = self.together(vec![job], None)),
+            Err(_) => jobs.into_iter().for_each(|job| _ = self.commit_together(vec![job], None)),
         }
         count
     }
@@ -263,7 +263,7 @@ impl CommitGroup {
             // If an earlier transaction could not be ended, this ends it.
             _ => {
                 conn::rollback(&mut self.conn);
-                self.memory.forget();
+                self.memory.clear();
             }
         }
         result.map_err(|error| GroupFailure { error, is_begun })
@@ -299,7 +299,7 @@ impl CommitGroup {
         guard: SavepointMode,
         published: &mut Vec<PublishedOperation>,
     ) -> Result<bool, StoreError> {
-        if guard == SavepointMode::Each {
+        if guard == SavepointMode::EachRequest {
             conn::savepoint(&mut self.conn)?;
         }
         let mut tx = Tx::new(&mut self.conn, &self.context, &mut self.memory);
@@ -307,15 +307,15 @@ impl CommitGroup {
             .unwrap_or_else(|_| Err(StoreError::Database("a write panicked".into())))?;
         let events = tx.finish()?;
         match (verdict, guard) {
-            (WriteVerdict::Keep, SavepointMode::Group) => published.extend(events),
-            (WriteVerdict::Keep, SavepointMode::Each) => {
+            (WriteVerdict::Commit, SavepointMode::WholeGroup) => published.extend(events),
+            (WriteVerdict::Commit, SavepointMode::EachRequest) => {
                 conn::release(&mut self.conn)?;
                 published.extend(events);
             }
-            (WriteVerdict::TakeBack, SavepointMode::Group) => return Ok(false),
-            (WriteVerdict::TakeBack, SavepointMode::Each) => {
+            (WriteVerdict::Rollback, SavepointMode::WholeGroup) => return Ok(false),
+            (WriteVerdict::Rollback, SavepointMode::EachRequest) => {
                 conn::rollback_to_savepoint(&mut self.conn)?;
-                self.memory.forget();
+                self.memory.clear();
             }
         }
         Ok(true)

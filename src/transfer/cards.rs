@@ -9,19 +9,21 @@ use crate::interop::card::{self, CardImportError, ExportCard};
 use crate::interop::{FindingOutcome, ImportFinding, book, picture};
 use crate::plugin::{carried, unread_starts};
 use crate::store::{CardFile, CharacterCard, Lorebook, Tx, WriteError};
-use crate::tree::book::{EXTRA as EXTRA_LOREBOOKS, OWN as LOREBOOK};
-use crate::tree::card::{ValidationError, fits, trim};
+use crate::tree::book::{EXTRA_FIELD as EXTRA_LOREBOOKS, PRIMARY_FIELD as LOREBOOK};
+use crate::tree::card::{ValidationError, trim_to_limits, validate_card};
 
-use super::books::{filled, new_book, no_entries, starts, unread};
-use super::pictures::{picture_address, pictures};
+use super::lorebooks::{
+    initial_values, invalid_entries_finding, new_lorebook, unreadable_values_finding, without_macros,
+};
+use super::pictures::{picture_files, picture_url};
 use super::report::ForeignImportItem;
 
 /// What cards say beyond their fields; also the name of the file that has it where it is too large.
 const EXTENSIONS: &str = "extensions";
 /// Below this name a card says what it suggests for its sessions.
-const WISH: &str = "clotho";
+const CLOTHO_KEY: &str = "clotho";
 /// The plugin that keeps values in the way of MVU.
-const KEEPER: &str = "mvu";
+const MVU_PLUGIN: &str = "mvu";
 /// A card's own files stand below this name, so that none of them is taken for its picture.
 const BESIDE: &str = "card/";
 
@@ -57,7 +59,7 @@ pub struct CharacterImport {
 ///
 /// # Errors
 /// It is no card, or more than a card may be.
-pub fn arriving(
+pub fn read_card(
     file: &[u8],
     name: Option<&str>,
     id: CharacterId,
@@ -68,8 +70,8 @@ pub fn arriving(
         card::read(file)?;
     let mut files = Vec::new();
     if let Some(bytes) = picture {
-        let address = picture_address("characters", id, &bytes);
-        match pictures(bytes) {
+        let address = picture_url("characters", id, &bytes);
+        match picture_files(bytes) {
             Ok(both) => {
                 files.extend(both);
                 fields.insert("avatar".to_owned(), address.into());
@@ -83,26 +85,28 @@ pub fn arriving(
     files.extend(assets.into_iter().map(|asset| {
         CardFile {
             name: format!("{BESIDE}{}", asset.path),
-            kind: picture::kind(&asset.bytes)
+            kind: picture::detect_format(&asset.bytes)
                 .map_or("application/octet-stream", picture::PictureFormat::media_type)
                 .to_owned(),
             bytes: asset.bytes,
         }
     }));
     let title = fields.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let book = book.map(|card_book| book_inside(card_book, &title, ids, now)).transpose()?;
+    let book = book.map(|card_book| embedded_lorebook(card_book, &title, ids, now)).transpose()?;
     if let Some((book, _)) = &book {
         fields.insert(LOREBOOK.to_owned(), book.id.to_string().into());
-        suggest(&mut fields, book);
+        suggest_plugin(&mut fields, book);
     }
     findings.extend(
-        trim(&mut fields).into_iter().map(|words| ImportFinding::new(FindingOutcome::Skipped, "too_many", words)),
+        trim_to_limits(&mut fields)
+            .into_iter()
+            .map(|words| ImportFinding::new(FindingOutcome::Skipped, "too_many", words)),
     );
-    files.extend(relieve(&mut fields, &mut findings));
-    findings.extend(rules_inside(&fields));
-    let greetings = greetings(&fields).flat_map(|text| unread_starts(&[], &filled(text)));
-    findings.extend(unread(greetings.map(|_| "<initvar>".to_owned()).collect()));
-    fits(&fields)?;
+    files.extend(extract_scripts(&mut fields, &mut findings));
+    findings.extend(embedded_plugin_finding(&fields));
+    let greetings = greetings(&fields).flat_map(|text| unread_starts(&[], &without_macros(text)));
+    findings.extend(unreadable_values_finding(greetings.map(|_| "<initvar>".to_owned()).collect()));
+    validate_card(&fields)?;
     let mut items = vec![ForeignImportItem::new("character", title, id).with(findings)];
     let book = book.map(|(book, item)| {
         items.push(item);
@@ -114,7 +118,7 @@ pub fn arriving(
 }
 
 /// What is to say of rules for this program that a card brings along.
-fn rules_inside(fields: &Map<String, Value>) -> Option<ImportFinding> {
+fn embedded_plugin_finding(fields: &Map<String, Value>) -> Option<ImportFinding> {
     let words = match carried::read(fields)? {
         Ok(source) => format!(
             "rules for this program, the plugin \"{}\": nothing of them runs before who runs the server looks at them and takes them in",
@@ -131,32 +135,32 @@ fn greetings(fields: &Map<String, Value>) -> impl Iterator<Item = &str> {
 }
 
 /// A card whose lorebook says what values begin with suggests the plugin that keeps them, where it suggests nothing itself.
-fn suggest(fields: &mut Map<String, Value>, book: &Lorebook) {
-    if starts(&book.card).is_empty() {
+fn suggest_plugin(fields: &mut Map<String, Value>, book: &Lorebook) {
+    if initial_values(&book.card).is_empty() {
         return;
     }
     if let Value::Object(metadata) = fields.entry("metadata").or_insert_with(|| Map::new().into()) {
-        metadata.entry(WISH).or_insert_with(|| json!({"plugins": [{"id": KEEPER}]}));
+        metadata.entry(CLOTHO_KEY).or_insert_with(|| json!({"plugins": [{"id": MVU_PLUGIN}]}));
     }
 }
 
 /// The lorebook inside a card.
-fn book_inside(
+fn embedded_lorebook(
     mut book: Value,
     title: &str,
     ids: &IdGenerator,
     now: Time,
 ) -> Result<(Lorebook, ForeignImportItem), ValidationError> {
-    let odd = book.as_object_mut().map(book::take_odd).unwrap_or_default();
-    let (book, mut item) = new_book(book::from_card(&book), title, ids, now)?;
-    item.findings.extend(no_entries(&odd));
+    let odd = book.as_object_mut().map(book::take_invalid_entries).unwrap_or_default();
+    let (book, mut item) = new_lorebook(book::from_card(&book), title, ids, now)?;
+    item.findings.extend(invalid_entries_finding(&odd));
     Ok((book, item))
 }
 
 /// Some cards bring megabytes of scripts. They are not read again and again with the character: what makes it too large
 /// is kept beside it.
-fn relieve(fields: &mut Map<String, Value>, findings: &mut Vec<ImportFinding>) -> Option<CardFile> {
-    if !fits(fields).is_err_and(|unfit| unfit.field.is_none()) {
+fn extract_scripts(fields: &mut Map<String, Value>, findings: &mut Vec<ImportFinding>) -> Option<CardFile> {
+    if !validate_card(fields).is_err_and(|unfit| unfit.field.is_none()) {
         return None;
     }
     let extensions = fields.get_mut("metadata")?.as_object_mut()?.shift_remove(EXTENSIONS)?;
@@ -168,7 +172,7 @@ fn relieve(fields: &mut Map<String, Value>, findings: &mut Vec<ImportFinding>) -
 
 impl CharacterImport {
     /// A character that has nothing beside it.
-    pub const fn bare(character: CharacterCard) -> Self {
+    pub const fn without_files(character: CharacterCard) -> Self {
         Self { character, files: Vec::new(), book: None, open_chat: None, is_favourite: false, items: Vec::new() }
     }
 
@@ -178,7 +182,7 @@ impl CharacterImport {
     /// The database fails.
     pub fn keep(&self, tx: &mut Tx<'_>, owner: UserId) -> Result<(), WriteError> {
         tx.put_character(owner, &self.character)?;
-        self.keep_beside(tx, owner)
+        self.put_files_and_lorebook(tx, owner)
     }
 
     /// Puts the character in the place of the one with its id.
@@ -187,10 +191,10 @@ impl CharacterImport {
     /// It is not there or somebody else's.
     pub fn replace(&self, tx: &mut Tx<'_>, owner: UserId) -> Result<(), WriteError> {
         tx.update_character(owner, &self.character)?;
-        self.keep_beside(tx, owner)
+        self.put_files_and_lorebook(tx, owner)
     }
 
-    fn keep_beside(&self, tx: &mut Tx<'_>, owner: UserId) -> Result<(), WriteError> {
+    fn put_files_and_lorebook(&self, tx: &mut Tx<'_>, owner: UserId) -> Result<(), WriteError> {
         self.book.iter().try_for_each(|book| tx.put_lorebook(owner, book))?;
         self.files.iter().try_for_each(|file| tx.put_card_file(self.character.id.uuid(), file))
     }
@@ -198,11 +202,11 @@ impl CharacterImport {
 
 /// Gives a card of this program what it suggests for its sessions, which it says below its extensions where it travels. What a
 /// stranger's card says there stays there.
-pub fn take_wish(card: &mut Map<String, Value>) {
+pub fn take_suggestions(card: &mut Map<String, Value>) {
     let Some(metadata) = card.get_mut("metadata").and_then(Value::as_object_mut) else { return };
     let extensions = metadata.get_mut(EXTENSIONS).and_then(Value::as_object_mut);
-    if let Some(wish) = extensions.and_then(|extensions| extensions.shift_remove(WISH)) {
-        metadata.insert(WISH.to_owned(), wish);
+    if let Some(wish) = extensions.and_then(|extensions| extensions.shift_remove(CLOTHO_KEY)) {
+        metadata.insert(CLOTHO_KEY.to_owned(), wish);
     }
 }
 
@@ -210,9 +214,9 @@ pub fn take_wish(card: &mut Map<String, Value>) {
 pub type CharacterParts<'a> = (&'a CharacterCard, &'a [CardFile], Option<&'a Lorebook>);
 
 /// Whether two characters say the same and look the same, wherever and whenever they were made.
-pub fn are_alike(one: CharacterParts<'_>, other: CharacterParts<'_>) -> bool {
+pub fn is_same_character(one: CharacterParts<'_>, other: CharacterParts<'_>) -> bool {
     let said = |(character, files, book): CharacterParts<'_>| {
-        let mut sheet = sheet(character, files, book);
+        let mut sheet = card_sheet(character, files, book);
         sheet.created.clear();
         if let Some(beside) = sheet.card.get_mut("metadata").and_then(|metadata| metadata.get_mut("card")) {
             beside.as_object_mut().map(|beside| beside.shift_remove("create_date"));
@@ -239,7 +243,7 @@ pub fn bind_extra_lorebooks(character: &mut CharacterCard, books: &[LorebookId])
 }
 
 /// A character as a sheet that goes out. Which picture it shows and which lorebook is its own stand beside it, not in it.
-pub fn sheet<'a>(character: &CharacterCard, files: &'a [CardFile], book: Option<&Lorebook>) -> ExportCard<'a> {
+pub fn card_sheet<'a>(character: &CharacterCard, files: &'a [CardFile], book: Option<&Lorebook>) -> ExportCard<'a> {
     let mut card: Map<String, Value> = character.card.clone();
     card.shift_remove("avatar");
     card.shift_remove(LOREBOOK);

@@ -15,9 +15,9 @@ use crate::ids::{FragmentId, NodeId};
 use crate::oplog::{Effect, FragmentInfo, LabelTarget, Operation, OperationKind};
 use crate::store::{ActiveRules, NodeCounts};
 use crate::tree::Status;
-use crate::tree::mirror::{ReferenceNode, ReferenceTree};
+use crate::tree::reference_tree::{ReferenceNode, ReferenceTree};
 
-use super::fits::{self, LineValidity, parsed};
+use super::line_validation::{self, LineValidity, parse_json};
 
 /// The most bytes of rules and schemas in one file: they are kept in memory while it is looked at.
 const RULES_BYTES: usize = 16 << 20;
@@ -38,7 +38,7 @@ pub struct ImportCheck {
     /// Every fragment that its log names.
     pub fragments: HashSet<FragmentId>,
     /// Its stash and its labels, as the log makes them.
-    pub beside: StashAndLabels,
+    pub stash_and_labels: StashAndLabels,
     /// How much there is in it.
     pub counts: NodeCounts,
 }
@@ -49,7 +49,7 @@ pub struct StashAndLabels {
     /// The fragments, each with its top.
     pub stash: Vec<(NodeId, FragmentInfo)>,
     /// The nodes that lie in them.
-    pub stashed: Vec<(NodeId, FragmentId)>,
+    pub stashed_nodes: Vec<(NodeId, FragmentId)>,
     /// The labels.
     pub labels: Vec<(String, LabelTarget)>,
 }
@@ -63,15 +63,15 @@ pub fn check<R: Read, E: From<ArchiveError>>(
     mut told: impl FnMut() -> Result<(), E>,
 ) -> Result<ImportCheck, E> {
     let Some(ArchiveLine::Session(session)) = lines.next_line()? else {
-        return Err(lines.fault("the session is expected here").into());
+        return Err(lines.error("the session is expected here").into());
     };
-    fits::session(&session).map_err(|message| lines.fault(message))?;
+    line_validation::session(&session).map_err(|message| lines.error(message))?;
     let mut check = ImportChecker::of(*session);
     while let Some(line) = lines.next_line()? {
-        check.line(&line).map_err(|message| lines.fault(message))?;
+        check.line(&line).map_err(|message| lines.error(message))?;
         told()?;
     }
-    check.whole().map_err(|message| lines.fault(message).into())
+    check.finish().map_err(|message| lines.error(message).into())
 }
 
 /// The parts of a file, in their order.
@@ -90,9 +90,9 @@ struct ImportChecker {
     mirror: ReferenceTree,
     order: Vec<NodeId>,
     fragments: HashSet<FragmentId>,
-    came: HashSet<NodeId>,
+    seen_nodes: HashSet<NodeId>,
     /// The replies that are still being written.
-    running: HashSet<NodeId>,
+    running_replies: HashSet<NodeId>,
     blobs: HashSet<(BlobKind, blake3::Hash)>,
     /// The texts of rules and schemas, by hash.
     texts: HashMap<String, String>,
@@ -112,8 +112,8 @@ impl ImportChecker {
             mirror: ReferenceTree::default(),
             order: Vec::new(),
             fragments: HashSet::new(),
-            came: HashSet::new(),
-            running: HashSet::new(),
+            seen_nodes: HashSet::new(),
+            running_replies: HashSet::new(),
             blobs: HashSet::new(),
             texts: HashMap::new(),
             text_bytes: 0,
@@ -127,19 +127,19 @@ impl ImportChecker {
         match line {
             ArchiveLine::Blob(blob) => self.blob(blob),
             ArchiveLine::Operation(operation) => {
-                self.part(ImportSection::Log)?;
+                self.enter_section(ImportSection::Log)?;
                 self.operation(operation)
             }
             ArchiveLine::Node(node) => {
-                self.part(ImportSection::Nodes)?;
+                self.enter_section(ImportSection::Nodes)?;
                 self.node(node)
             }
             ArchiveLine::Trace(trace) => {
-                self.part(ImportSection::Traces)?;
+                self.enter_section(ImportSection::Traces)?;
                 self.trace(trace)
             }
             ArchiveLine::Source(source) => {
-                self.part(ImportSection::Sources)?;
+                self.enter_section(ImportSection::Sources)?;
                 self.source(source)
             }
             ArchiveLine::Session(_) => Err("a file has one session".into()),
@@ -147,18 +147,18 @@ impl ImportChecker {
         }
     }
 
-    fn part(&mut self, part: ImportSection) -> LineValidity {
+    fn enter_section(&mut self, part: ImportSection) -> LineValidity {
         if part < self.part {
             return Err("the log comes first, then the nodes, then the traces, then the sources".into());
         }
         if self.part == ImportSection::Log && part > ImportSection::Log {
-            self.log_is_whole()?;
+            self.check_log_complete()?;
         }
         self.part = part;
         Ok(())
     }
 
-    fn log_is_whole(&self) -> LineValidity {
+    fn check_log_complete(&self) -> LineValidity {
         let (op, head) = (self.mirror.op(), self.mirror.head());
         let session = &self.session;
         if op != session.op || !(0..=op).contains(&session.head_op) {
@@ -187,14 +187,14 @@ impl ImportChecker {
                 self.texts.insert(blob.hash.clone(), blob.text.clone());
                 Ok(())
             }
-            BlobKind::Card => fits::card(&blob.text),
+            BlobKind::Card => line_validation::card(&blob.text),
             BlobKind::Block => Ok(()),
         }
     }
 
     fn source(&mut self, source: &SourceLine) -> LineValidity {
-        fits::source(source)?;
-        if source.node.is_some_and(|node| !self.came.contains(&node)) {
+        line_validation::source(source)?;
+        if source.node.is_some_and(|node| !self.seen_nodes.contains(&node)) {
             return Err("the node at which it ends does not come before it".into());
         }
         match self.sources.insert(source.name.clone()) {
@@ -204,7 +204,7 @@ impl ImportChecker {
         }
     }
 
-    fn has_blob(&self, kind: BlobKind, hex: &str) -> LineValidity {
+    fn check_blob_exists(&self, kind: BlobKind, hex: &str) -> LineValidity {
         let hash = blake3::Hash::from_hex(hex).ok().filter(|hash| hash.to_hex().as_str() == hex);
         let is_there = hash.is_some_and(|hash| self.blobs.contains(&(kind, hash)));
         if is_there { Ok(()) } else { Err(format!("the blob {hex} does not come before it")) }
@@ -212,10 +212,10 @@ impl ImportChecker {
 
     fn operation(&mut self, line: &OperationLine) -> LineValidity {
         let act = OperationKind::from_word(&line.act).ok_or_else(|| format!("\"{}\" is no act", line.act))?;
-        let values: Vec<Value> = parsed(line.effects.get())?;
+        let values: Vec<Value> = parse_json(line.effects.get())?;
         let effects: Option<Vec<Effect>> = values.iter().map(Effect::from_json).collect();
         let effects = effects.ok_or("not every effect can be read")?;
-        fits::operation(line, &effects)?;
+        line_validation::operation(line, &effects)?;
         for effect in &effects {
             match effect {
                 Effect::Setting { name, from, to } if name == "persona" => {
@@ -230,14 +230,14 @@ impl ImportChecker {
     }
 
     fn persona(&self, value: &Value) -> LineValidity {
-        value.get(1).and_then(Value::as_str).map_or(Ok(()), |hash| self.has_blob(BlobKind::Card, hash))
+        value.get(1).and_then(Value::as_str).map_or(Ok(()), |hash| self.check_blob_exists(BlobKind::Card, hash))
     }
 
     fn node(&mut self, line: &NodeLine) -> LineValidity {
-        self.stands_well(line)?;
-        fits::node(line)?;
+        self.check_position(line)?;
+        line_validation::node(line)?;
         if line.status == Status::Generating.word() {
-            self.running.insert(line.id);
+            self.running_replies.insert(line.id);
             if line.id == self.session.head {
                 return Err("the session cannot stand at what is still being generated".into());
             }
@@ -258,37 +258,37 @@ impl ImportChecker {
             return Err(format!("the log arranges {} otherwise", line.id));
         }
         if let Some(hash) = &line.rules {
-            self.has_rules(hash)?;
+            self.check_rules(hash)?;
         }
         self.order.push(line.id);
         Ok(())
     }
 
     /// One root, no node twice, nothing below a reply that is still being written, and every parent before its children: so there can be no cycle.
-    fn stands_well(&mut self, line: &NodeLine) -> LineValidity {
-        if !self.came.insert(line.id) {
+    fn check_position(&mut self, line: &NodeLine) -> LineValidity {
+        if !self.seen_nodes.insert(line.id) {
             return Err(format!("the node {} comes twice", line.id));
         }
-        let is_first = self.came.len() == 1;
+        let is_first = self.seen_nodes.len() == 1;
         match line.parent {
             None if !is_first => Err(format!("{} would be a second root", line.id)),
             None if line.id != self.session.root => Err("the first node is not the root of the session".into()),
             Some(_) if is_first => Err("the first node is the root, which has no parent".into()),
-            Some(parent) if !self.came.contains(&parent) || parent == line.id => Err(format!(
+            Some(parent) if !self.seen_nodes.contains(&parent) || parent == line.id => Err(format!(
                 "the parent {parent} does not come before its child: it is not there, or the two make a cycle"
             )),
-            Some(parent) if self.running.contains(&parent) => {
+            Some(parent) if self.running_replies.contains(&parent) => {
                 Err(format!("nothing can hang below {parent}, which is still being generated"))
             }
             None | Some(_) => Ok(()),
         }
     }
 
-    fn has_rules(&mut self, hash: &str) -> LineValidity {
+    fn check_rules(&mut self, hash: &str) -> LineValidity {
         if self.rules.contains(hash) {
             return Ok(());
         }
-        self.has_blob(BlobKind::Rules, hash)?;
+        self.check_blob_exists(BlobKind::Rules, hash)?;
         let text = self.texts.get(hash).ok_or("the rules are not there")?;
         let schema = |hash: &str| {
             let text = self.texts.get(hash).ok_or_else(|| format!("the schema {hash} does not come before its rules"));
@@ -302,7 +302,7 @@ impl ImportChecker {
     fn trace(&mut self, line: &TraceLine) -> LineValidity {
         let history = &line.history;
         let nodes = history.add.iter().flatten().filter_map(HistoryNode::here).chain([line.node]);
-        if let Some(unknown) = nodes.chain(history.base).find(|id| !self.came.contains(id)) {
+        if let Some(unknown) = nodes.chain(history.base).find(|id| !self.seen_nodes.contains(id)) {
             return Err(format!("the trace names {unknown}, which is not there"));
         }
         if !line.head.is_object() {
@@ -318,19 +318,19 @@ impl ImportChecker {
         if !fits {
             return Err("the trace goes on from one that does not come before it".into());
         }
-        line.blocks.iter().try_for_each(|(_, hash)| self.has_blob(BlobKind::Block, hash))?;
+        line.blocks.iter().try_for_each(|(_, hash)| self.check_blob_exists(BlobKind::Block, hash))?;
         match self.traces.insert(line.node, history.number) {
             None => Ok(()),
             Some(_) => Err(format!("the trace of {} comes twice", line.node)),
         }
     }
 
-    fn whole(mut self) -> Result<ImportCheck, String> {
-        self.part(ImportSection::Sources)?;
+    fn finish(mut self) -> Result<ImportCheck, String> {
+        self.enter_section(ImportSection::Sources)?;
         let cards = self.session.cards.iter().map(|(_, hash)| hash);
         let persona = self.session.persona.iter().map(|(_, hash)| hash);
-        cards.chain(persona).try_for_each(|hash| self.has_blob(BlobKind::Card, hash))?;
-        if let Some(missing) = self.mirror.nodes().keys().find(|id| !self.came.contains(*id)) {
+        cards.chain(persona).try_for_each(|hash| self.check_blob_exists(BlobKind::Card, hash))?;
+        if let Some(missing) = self.mirror.nodes().keys().find(|id| !self.seen_nodes.contains(*id)) {
             return Err(format!("the node {missing} stands in the log and nowhere else"));
         }
         if self.session.nodes != u64::try_from(self.order.len()).unwrap_or(u64::MAX) {
@@ -340,8 +340,14 @@ impl ImportChecker {
                 self.session.nodes
             ));
         }
-        let (counts, beside) = (counts(&self.mirror), beside(&self.mirror));
-        Ok(ImportCheck { session: self.session, nodes: self.order, fragments: self.fragments, beside, counts })
+        let (counts, beside) = (counts(&self.mirror), stash_and_labels(&self.mirror));
+        Ok(ImportCheck {
+            session: self.session,
+            nodes: self.order,
+            fragments: self.fragments,
+            stash_and_labels: beside,
+            counts,
+        })
     }
 }
 
@@ -356,11 +362,11 @@ fn counts(mirror: &ReferenceTree) -> NodeCounts {
     }
 }
 
-fn beside(mirror: &ReferenceTree) -> StashAndLabels {
+fn stash_and_labels(mirror: &ReferenceTree) -> StashAndLabels {
     let stashed = mirror.nodes().iter().filter_map(|(id, place)| Some((*id, place.fragment?)));
     StashAndLabels {
         stash: mirror.fragments().values().cloned().collect(),
-        stashed: stashed.collect(),
+        stashed_nodes: stashed.collect(),
         labels: mirror.labels().iter().map(|(name, mark)| (name.clone(), *mark)).collect(),
     }
 }

@@ -23,5 +23,5 @@ pub fn export<W: Write>(
         told(writer.nodes());
         Ok(())
     })?;
-    Ok(writer.end()?)
+    Ok(writer.finish()?)
 }

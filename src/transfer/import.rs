@@ -12,12 +12,12 @@ use crate::store::{IncomingSession, Store, StoreError, Tx, WriteError};
 use crate::tree::edit::TreeError;
 
 use super::check::{ImportCheck, StashAndLabels, check};
-use super::house::SourceFile;
-use super::names::ImportIdMap;
+use super::file_container::SourceFile;
+use super::id_map::ImportIdMap;
 
 /// So many lines are written in one transaction, or as many as have these bytes.
-pub(super) const PIECE: usize = 128;
-pub(super) const PIECE_BYTES: usize = 512 << 10;
+pub(super) const BATCH: usize = 128;
+pub(super) const BATCH_BYTES: usize = 512 << 10;
 
 /// How far an import is: bytes of the file, which is read twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -62,7 +62,7 @@ pub enum ImportError {
 }
 
 /// What helps where the list of what went out cannot be read.
-pub const MEND_LIST: &str = "mend it, or take it out of the folder to have the chats taken as plain files";
+pub const REPAIR_LIST_HINT: &str = "mend it, or take it out of the folder to have the chats taken as plain files";
 
 impl From<WriteError> for ImportError {
     fn from(error: WriteError) -> Self {
@@ -103,7 +103,7 @@ pub async fn import(
     limits: ArchiveLimits,
     mut told: impl FnMut(ImportProgress) -> bool + Send,
 ) -> Result<SessionId, ImportError> {
-    import_from(store, &SourceFile::whole(file.try_clone()?, "")?, arrival, ids, at, limits, &mut told).await
+    import_from(store, &SourceFile::from_file(file.try_clone()?, "")?, arrival, ids, at, limits, &mut told).await
 }
 
 /// The same from wherever the file lies.
@@ -116,11 +116,11 @@ pub(super) async fn import_from(
     limits: ArchiveLimits,
     told: ProgressListener<'_>,
 ) -> Result<SessionId, ImportError> {
-    let mut pass = ImportPasses::over(place, told);
-    let checked = check(&mut ArchiveReader::begin(pass.input()?, limits)?, || pass.tell())?;
-    let names = names(store, &checked, arrival.owner, ids, at).await?;
+    let mut pass = ImportPasses::new(place, told);
+    let checked = check(&mut ArchiveReader::begin(pass.input()?, limits)?, || pass.report_progress())?;
+    let names = import_ids(store, &checked, arrival.owner, ids, at).await?;
     let mut lines = ArchiveReader::begin(pass.input()?, limits)?;
-    match write(store, &mut lines, &checked, &names, (arrival, at), || pass.tell()).await {
+    match write_lines(store, &mut lines, &checked, &names, (arrival, at), || pass.report_progress()).await {
         Ok(session) => Ok(session),
         Err(error) => {
             discard(store).await?;
@@ -140,12 +140,12 @@ pub async fn discard(store: &Store) -> Result<(), StoreError> {
         WriteError::Refused(refusal) => StoreError::Database(refusal.to_string()),
     };
     while store.write(|tx| tx.discard_imports()).await.map_err(failed)? {}
-    while store.write(|tx| tx.tell_imported()).await.map_err(failed)? {}
+    while store.write(|tx| tx.publish_imported()).await.map_err(failed)? {}
     Ok(())
 }
 
 /// The ids of a file where nobody has them, new ones otherwise.
-async fn names(
+async fn import_ids(
     store: &Store,
     checked: &ImportCheck,
     owner: UserId,
@@ -153,16 +153,16 @@ async fn names(
     at: Time,
 ) -> Result<ImportIdMap, ImportError> {
     let session = checked.session.id;
-    for some in checked.nodes.chunks(PIECE) {
+    for some in checked.nodes.chunks(BATCH) {
         let some = some.to_vec();
-        if store.read(move |reader| reader.is_taken(session, &some)).await? {
-            return Ok(ImportIdMap::copied(checked, owner, || ids.next(at)));
+        if store.read(move |reader| reader.is_id_taken(session, &some)).await? {
+            return Ok(ImportIdMap::copying(checked, owner, || ids.next(at)));
         }
     }
-    Ok(ImportIdMap::kept(&checked.session, owner))
+    Ok(ImportIdMap::keeping(&checked.session, owner))
 }
 
-async fn write<R: Read>(
+async fn write_lines<R: Read>(
     store: &Store,
     lines: &mut ArchiveReader<R>,
     checked: &ImportCheck,
@@ -176,11 +176,11 @@ async fn write<R: Read>(
     let session = Arc::new(session);
     let line = Arc::clone(&session);
     let incoming = store.write(move |tx| tx.begin_import(owner, &line)).await?;
-    let mut piece = Vec::with_capacity(PIECE);
+    let mut piece = Vec::with_capacity(BATCH);
     let mut remembered: Vec<(NodeId, NodeId)> = Vec::new();
     let mut written = 0;
     while let Some(line) = lines.next_line()? {
-        let line = names.line(line).map_err(|error| lines.fault(format!("JSON that cannot be read: {error}")))?;
+        let line = names.line(line).map_err(|error| lines.error(format!("JSON that cannot be read: {error}")))?;
         if matches!(line, ArchiveLine::Source(_)) && names.is_copy() {
             continue;
         }
@@ -190,19 +190,19 @@ async fn write<R: Read>(
         // A blob is written together with the first line that names it.
         let is_end = !matches!(line, ArchiveLine::Blob(_));
         piece.push(line);
-        if is_end && (piece.len() >= PIECE || lines.bytes() - written >= PIECE_BYTES as u64) {
-            keep(store, incoming, std::mem::take(&mut piece)).await?;
+        if is_end && (piece.len() >= BATCH || lines.bytes() - written >= BATCH_BYTES as u64) {
+            write_batch(store, incoming, std::mem::take(&mut piece)).await?;
             written = lines.bytes();
             tell()?;
         }
     }
-    keep(store, incoming, piece).await?;
-    for some in remembered.chunks(PIECE) {
+    write_batch(store, incoming, piece).await?;
+    for some in remembered.chunks(BATCH) {
         let some = some.to_vec();
         store.write(move |tx| tx.import_remembered(incoming, &some)).await?;
         tell()?;
     }
-    put_beside(store, incoming, names.beside(&checked.beside)).await?;
+    put_stash_and_labels(store, incoming, names.stash_and_labels(&checked.stash_and_labels)).await?;
     let (line, counts) = (Arc::clone(&session), checked.counts);
     let finish = move |tx: &mut Tx<'_>| {
         tx.finish_import(incoming, owner, &line, counts, at)?;
@@ -210,28 +210,32 @@ async fn write<R: Read>(
     };
     store.write(finish).await?;
     // From here on it is there, whatever happens; what is left to tell is told after a crash, too.
-    while store.write(|tx| tx.tell_imported()).await? {}
+    while store.write(|tx| tx.publish_imported()).await? {}
     Ok(session.id)
 }
 
 /// The stash and the labels: their nodes are there now.
-async fn put_beside(store: &Store, incoming: IncomingSession, beside: StashAndLabels) -> Result<(), ImportError> {
-    for some in beside.stash.chunks(PIECE) {
+async fn put_stash_and_labels(
+    store: &Store,
+    incoming: IncomingSession,
+    beside: StashAndLabels,
+) -> Result<(), ImportError> {
+    for some in beside.stash.chunks(BATCH) {
         let some = some.to_vec();
         store.write(move |tx| tx.import_stash(incoming, &some)).await?;
     }
-    for some in beside.stashed.chunks(PIECE) {
+    for some in beside.stashed_nodes.chunks(BATCH) {
         let some = some.to_vec();
         store.write(move |tx| tx.import_stashed(incoming, &some)).await?;
     }
-    for some in beside.labels.chunks(PIECE) {
+    for some in beside.labels.chunks(BATCH) {
         let some = some.to_vec();
         store.write(move |tx| tx.import_labels(incoming, &some)).await?;
     }
     Ok(())
 }
 
-async fn keep(store: &Store, incoming: IncomingSession, piece: Vec<ArchiveLine>) -> Result<(), ImportError> {
+async fn write_batch(store: &Store, incoming: IncomingSession, piece: Vec<ArchiveLine>) -> Result<(), ImportError> {
     Ok(store.write(move |tx| tx.import(incoming, &piece)).await?)
 }
 
@@ -240,21 +244,21 @@ struct ImportPasses<'a> {
     place: &'a SourceFile,
     read: Arc<AtomicU64>,
     total: u64,
-    told: ProgressListener<'a>,
+    listener: ProgressListener<'a>,
 }
 
 impl<'a> ImportPasses<'a> {
-    fn over(place: &'a SourceFile, told: ProgressListener<'a>) -> Self {
-        Self { place, read: Arc::default(), total: place.bytes.saturating_mul(2), told }
+    fn new(place: &'a SourceFile, listener: ProgressListener<'a>) -> Self {
+        Self { place, read: Arc::default(), total: place.bytes.saturating_mul(2), listener }
     }
 
     fn input(&self) -> io::Result<ImportFileReader> {
         Ok(ImportFileReader { file: self.place.open()?, read: Arc::clone(&self.read) })
     }
 
-    fn tell(&mut self) -> Result<(), ImportError> {
+    fn report_progress(&mut self) -> Result<(), ImportError> {
         let done = self.read.load(Ordering::Relaxed).min(self.total);
-        let goes_on = (self.told)(ImportProgress { done, total: self.total });
+        let goes_on = (self.listener)(ImportProgress { done, total: self.total });
         if goes_on { Ok(()) } else { Err(ImportError::Stopped) }
     }
 }

@@ -10,9 +10,9 @@ use crate::ids::{JobId, SessionId, UserId};
 use super::import::{ImportError, ImportProgress};
 
 /// Jobs of one caller that wait or run.
-const PER_CALLER: usize = 4;
+const MAX_PER_CALLER: usize = 4;
 /// Jobs remembered at most, the oldest ended ones go first.
-const REMEMBERED: usize = 256;
+const MAX_FINISHED: usize = 256;
 
 /// One job.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ pub struct TransferJob {
     /// Where it stands.
     pub state: TransferJobState,
     /// Whether nobody wants it any more: it ends when it looks next.
-    pub is_unwanted: bool,
+    pub is_cancelled: bool,
 }
 
 /// Where a job stands.
@@ -53,7 +53,7 @@ pub enum ImportResult {
 
 /// The caller has enough jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{PER_CALLER} files are coming in for you already")]
+#[error("{MAX_PER_CALLER} files are coming in for you already")]
 pub struct TooManyImports;
 
 /// All jobs, oldest first.
@@ -69,11 +69,11 @@ impl TransferJobs {
     /// The caller has enough of them.
     pub fn begin(&self, owner: UserId, id: JobId) -> Result<(), TooManyImports> {
         let mut all = self.all();
-        if all.iter().filter(|job| job.owner == owner && !job.is_over()).count() >= PER_CALLER {
+        if all.iter().filter(|job| job.owner == owner && !job.is_finished()).count() >= MAX_PER_CALLER {
             return Err(TooManyImports);
         }
-        if all.len() >= REMEMBERED
-            && let Some(oldest) = all.iter().position(TransferJob::is_over)
+        if all.len() >= MAX_FINISHED
+            && let Some(oldest) = all.iter().position(TransferJob::is_finished)
         {
             all.remove(oldest);
         }
@@ -82,13 +82,13 @@ impl TransferJobs {
             owner,
             progress: ImportProgress::default(),
             state: TransferJobState::Queued,
-            is_unwanted: false,
+            is_cancelled: false,
         });
         Ok(())
     }
 
     /// A caller's job.
-    pub fn look(&self, owner: UserId, id: JobId) -> Option<TransferJob> {
+    pub fn get(&self, owner: UserId, id: JobId) -> Option<TransferJob> {
         self.all().iter().find(|job| job.id == id && job.owner == owner).cloned()
     }
 
@@ -100,13 +100,13 @@ impl TransferJobs {
     /// A caller does not want a job any more. `false`: there is none that could still end.
     pub fn cancel(&self, owner: UserId, id: JobId) -> bool {
         let mut all = self.all();
-        let job = all.iter_mut().find(|job| job.id == id && job.owner == owner && !job.is_over());
-        job.map(|job| job.is_unwanted = true).is_some()
+        let job = all.iter_mut().find(|job| job.id == id && job.owner == owner && !job.is_finished());
+        job.map(|job| job.is_cancelled = true).is_some()
     }
 
     /// Whether nobody wants a job any more.
-    pub fn is_unwanted(&self, id: JobId) -> bool {
-        self.all().iter().any(|job| job.id == id && job.is_unwanted)
+    pub fn is_cancelled(&self, id: JobId) -> bool {
+        self.all().iter().any(|job| job.id == id && job.is_cancelled)
     }
 
     /// A job runs, and is so far.
@@ -115,7 +115,7 @@ impl TransferJobs {
     }
 
     /// A job is over.
-    pub fn ends(&self, id: JobId, result: Result<ImportResult, ImportError>) {
+    pub fn finish(&self, id: JobId, result: Result<ImportResult, ImportError>) {
         self.change(id, |job| {
             if result.is_ok() {
                 job.progress.done = job.progress.total;
@@ -136,7 +136,7 @@ impl TransferJobs {
 }
 
 impl TransferJob {
-    fn is_over(&self) -> bool {
+    fn is_finished(&self) -> bool {
         matches!(self.state, TransferJobState::Done(_) | TransferJobState::Failed(_))
     }
 }
@@ -149,13 +149,13 @@ mod tests {
 
     /// S4-53: only its caller ends a job, and only one that is not over; it is told once it looks.
     #[test]
-    fn a_job_is_cancelled() {
+    fn import_job_cancel_by_owner_stops_job() {
         let (jobs, job) = (TransferJobs::default(), JobId::new(Uuid::from_u128(1)));
         let (owner, stranger) = (UserId::new(Uuid::from_u128(2)), UserId::new(Uuid::from_u128(3)));
         jobs.begin(owner, job).unwrap();
-        assert!(!jobs.cancel(stranger, job) && !jobs.is_unwanted(job));
-        assert!(jobs.cancel(owner, job) && jobs.is_unwanted(job));
-        jobs.ends(job, Err(ImportError::Cancelled));
+        assert!(!jobs.cancel(stranger, job) && !jobs.is_cancelled(job));
+        assert!(jobs.cancel(owner, job) && jobs.is_cancelled(job));
+        jobs.finish(job, Err(ImportError::Cancelled));
         assert!(!jobs.cancel(owner, job), "it is over");
         assert!(!jobs.cancel(owner, JobId::new(Uuid::from_u128(4))), "there is none");
     }

@@ -7,10 +7,10 @@ use crate::ids::{PersonaId, UserId};
 use crate::interop::persona::{self, PersonaError};
 use crate::interop::{FindingOutcome, ImportFinding};
 use crate::store::{CardFile, PersonaCard, Tx, WriteError};
-use crate::tree::bounds::LONGEST_SPEAKER;
-use crate::tree::card::fits;
+use crate::tree::card::validate_card;
+use crate::tree::limits::MAX_SPEAKER_CHARS;
 
-use super::pictures::{picture_address, pictures};
+use super::pictures::{picture_files, picture_url};
 use super::report::{ForeignImportItem, ForeignImportReport};
 
 /// A persona on its way in.
@@ -28,7 +28,7 @@ pub struct PersonaImport {
 ///
 /// # Errors
 /// There are none in it.
-pub fn arriving_personas(
+pub fn read_personas(
     file: &[u8],
     name: Option<&str>,
     ids: &IdGenerator,
@@ -61,12 +61,12 @@ pub fn new_persona(
 ) -> Result<PersonaImport, Box<ForeignImportItem>> {
     let persona::ImportedPersona { mut card, mut findings, .. } = read;
     let called = card.get("name").and_then(|name| name.as_str()).unwrap_or_default();
-    let called: String = called.chars().take(LONGEST_SPEAKER).collect();
+    let called: String = called.chars().take(MAX_SPEAKER_CHARS).collect();
     card.insert("name".to_owned(), called.clone().into());
     let mut files = Vec::new();
     if let Some(bytes) = picture {
-        let address = picture_address("personas", id, &bytes);
-        match pictures(bytes) {
+        let address = picture_url("personas", id, &bytes);
+        match picture_files(bytes) {
             Ok(both) => {
                 files.extend(both);
                 card.insert("avatar".to_owned(), address.into());
@@ -76,7 +76,7 @@ pub fn new_persona(
             }
         }
     }
-    if let Err(unfit) = fits(&card) {
+    if let Err(unfit) = validate_card(&card) {
         return Err(Box::new(ForeignImportItem::skipped(
             "persona",
             called,
@@ -88,7 +88,7 @@ pub fn new_persona(
 }
 
 /// By what it is seen that nobody has changed what a persona says.
-pub fn persona_mark(card: &Map<String, Value>) -> blake3::Hash {
+pub fn persona_fingerprint(card: &Map<String, Value>) -> blake3::Hash {
     let said = ["name", "description"].map(|key| card.get(key).cloned().unwrap_or_default());
     blake3::hash(Value::from(said.to_vec()).to_string().as_bytes())
 }

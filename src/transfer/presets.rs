@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 use crate::clock::{IdGenerator, Time};
 use crate::ids::PresetId;
 use crate::interop::FindingOutcome;
-use crate::interop::preset::{self, PresetImportError, meaning};
+use crate::interop::preset::{self, PresetImportError, import_findings};
 use crate::store::StoredPreset;
 use crate::tree::card::ValidationError;
-use crate::tree::preset::{LONGEST_NAME, fits};
+use crate::tree::preset::{MAX_NAME_CHARS, validate_preset};
 
 use super::report::{ForeignImportItem, ForeignImportReport};
 
@@ -30,7 +30,7 @@ pub enum PresetRejection {
 ///
 /// # Errors
 /// It has none, one whose kind nobody says, or one that is more than a preset may be.
-pub fn arriving_presets(
+pub fn read_presets(
     file: &[u8],
     name: Option<&str>,
     kind: Option<&str>,
@@ -41,13 +41,13 @@ pub fn arriving_presets(
     let (mut presets, mut report) = (Vec::new(), ForeignImportReport::default());
     for body in preset::read(file)? {
         let kind = kind.or_else(|| preset::kind_of(&body)).ok_or(PresetImportError::NoKind)?;
-        let called = preset::own_name(&body).unwrap_or(if stem.is_empty() { "Preset" } else { stem });
-        let called: String = called.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect();
-        let findings = meaning(kind, &body);
+        let called = preset::embedded_name(&body).unwrap_or(if stem.is_empty() { "Preset" } else { stem });
+        let called: String = called.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect();
+        let findings = import_findings(kind, &body);
         let card = [("kind", Value::from(kind)), ("name", called.clone().into()), ("body", body.into())];
         let mut card: Map<String, Value> = card.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         card.extend(name.map(|name| ("file".to_owned(), name.into())));
-        fits(&card)?;
+        validate_preset(&card)?;
         let id = PresetId::new(ids.next(now));
         let mut item =
             ForeignImportItem::new(if kind == "regex" { "regex" } else { "preset" }, called, id).with(findings);

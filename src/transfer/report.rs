@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_reads_well() {
+    fn import_report_displays_items_and_findings() {
         let kept =
             ImportFinding::new(FindingOutcome::Kept, "scripts_jquery", "3 scripts call jQuery: kept as text").of(3);
         let bad = ImportFinding::new(FindingOutcome::Skipped, "line_not_json", "not JSON").at(812);

@@ -1,7 +1,7 @@
 //! Edits of the arrangement, as people ask for them: a list of them is one request and one operation, made whole or not
 //! at all (`docs/domain.md` 2.18).
 //!
-//! To add one: a variant, its act, its room in `store/arrange/`, its shape in `http/wire/arrange.rs`.
+//! To add one: a variant, its act, its room in `store/arrange/`, its shape in `http/wire/tree_edits.rs`.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::edit::TreeError;
 use super::merge::ConflictResolution;
 
 /// The longest name of a fragment or a label, in characters.
-pub const LONGEST_NAME: usize = 100;
+pub const MAX_NAME_CHARS: usize = 100;
 
 /// One edit of the arrangement.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,7 +44,7 @@ pub enum TreeEdit {
         /// The session that the piece is of; `None` = the one that is edited.
         from: Option<SessionId>,
         /// The fragment that the original becomes there: a move between sessions is a copy and a cut.
-        leaves: Option<FragmentId>,
+        source_fragment: Option<FragmentId>,
         /// From this the ids and the dice of what comes are drawn.
         seed: u64,
     },
@@ -111,7 +111,7 @@ pub enum EditTarget {
 
 impl TreeEdit {
     /// What kind of act it is.
-    pub const fn act(&self) -> OperationKind {
+    pub const fn operation_kind(&self) -> OperationKind {
         match self {
             Self::Prune { .. } => OperationKind::Prune,
             Self::Graft { .. } | Self::Copy { .. } => OperationKind::Graft,
@@ -129,16 +129,18 @@ impl TreeEdit {
     }
 
     /// Whether it can change what the world at some node is.
-    pub const fn touches_worlds(&self) -> bool {
+    pub const fn affects_world(&self) -> bool {
         matches!(self, Self::Prune { .. } | Self::Graft { .. } | Self::Merge { .. } | Self::Purge { .. })
     }
 }
 
 /// What kind of act a list of edits is. Nothing takes one back that destroys, whatever else it does.
-pub fn act_of(edits: &[TreeEdit]) -> OperationKind {
+pub fn combined_operation_kind(edits: &[TreeEdit]) -> OperationKind {
     match edits.split_first() {
-        _ if edits.iter().any(|edit| edit.act() == OperationKind::Purge) => OperationKind::Purge,
-        Some((first, others)) if others.iter().all(|other| other.act() == first.act()) => first.act(),
+        _ if edits.iter().any(|edit| edit.operation_kind() == OperationKind::Purge) => OperationKind::Purge,
+        Some((first, others)) if others.iter().all(|other| other.operation_kind() == first.operation_kind()) => {
+            first.operation_kind()
+        }
         _ => OperationKind::Arrange,
     }
 }
@@ -160,7 +162,7 @@ pub struct SummaryPlacement {
 
 /// What it means that a summary stands for a run: all that followed the run follows the summary, the line last visited goes
 /// through it, a HEAD on the last message goes to it, and the texts of the run are left out (`docs/domain.md` 2.12).
-pub fn summarise(summary: SummaryPlacement, head: NodeId) -> Vec<Effect> {
+pub fn summary_effects(summary: SummaryPlacement, head: NodeId) -> Vec<Effect> {
     let SummaryPlacement { node, enabled, last, children, remembered } = summary;
     let mut effects = vec![Effect::Added { node, parent: Some(last) }];
     effects.extend(children.into_iter().map(|child| Effect::Moved { node: child, from: last, to: node }));
@@ -175,27 +177,27 @@ pub fn summarise(summary: SummaryPlacement, head: NodeId) -> Vec<Effect> {
 
 /// A name without white space around it, in the one way of writing (Unicode NFC) in which names are compared: what looks the
 /// same is the same, however a keyboard or a file system puts it together.
-pub fn spelt(name: &str) -> String {
+pub fn normalize_name(name: &str) -> String {
     ComposingNormalizerBorrowed::new_nfc().normalize(name.trim()).into_owned()
 }
 
-/// A name as it is kept: as it is [`spelt`]. Names are for people, so they fit one line.
+/// A name as it is kept: as it is [`normalize_name`]. Names are for people, so they fit one line.
 ///
 /// # Errors
 /// Nothing is left, or it is too long, or holds characters that no line shows.
 pub fn name(field: &'static str, name: &str) -> Result<String, TreeError> {
-    let name = spelt(name);
+    let name = normalize_name(name);
     let length = name.chars().count();
-    let fits = (1..=LONGEST_NAME).contains(&length) && !name.chars().any(|c| c.is_control() || is_unseen(c));
+    let fits = (1..=MAX_NAME_CHARS).contains(&length) && !name.chars().any(|c| c.is_control() || is_invisible(c));
     if fits {
         return Ok(name);
     }
-    let message = format!("a name of 1 to {LONGEST_NAME} characters in one line is expected");
+    let message = format!("a name of 1 to {MAX_NAME_CHARS} characters in one line is expected");
     Err(TreeError::Invalid { field, message })
 }
 
 /// Characters that leave no trace or turn the line around: two names would look alike.
-const fn is_unseen(c: char) -> bool {
+const fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
@@ -204,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_fit_one_line() {
+    fn arrange_multiline_name_returns_error() {
         assert_eq!(name("name", " 最好的結局 "), Ok("最好的結局".to_owned()));
         assert_eq!(name("name", "Cafe\u{301}"), Ok("Caf\u{e9}".to_owned()), "one name, however it is put together");
         for bad in ["", "  ", "a\nb", &"x".repeat(101), "a\0", "\u{200b}", "a\u{202e}b"] {

@@ -8,66 +8,66 @@ use crate::ids::LorebookId;
 use crate::world::number::same;
 
 /// The most bytes of a whole book.
-pub const LARGEST: usize = 16 << 20;
+pub const MAX_BYTES: usize = 16 << 20;
 /// The most entries.
-pub const ENTRIES: usize = 10_000;
+pub const MAX_ENTRIES: usize = 10_000;
 /// The most characters of its name.
-const LONGEST_NAME: usize = 200;
+const MAX_NAME_CHARS: usize = 200;
 
 /// Whether a book can be kept.
 ///
 /// # Errors
 /// It has no name or a too long one, its entries are no objects, or it is too large.
-pub fn fits(book: &Map<String, Value>) -> Result<(), ValidationError> {
+pub fn validate_lorebook(book: &Map<String, Value>) -> Result<(), ValidationError> {
     let unfit = |field: &str, message: String, most| ValidationError { field: Some(field.to_owned()), message, most };
     let name = book.get("name").and_then(Value::as_str).unwrap_or_default();
     if name.trim().is_empty() {
         return Err(unfit("name", "a name is needed".to_owned(), None));
     }
-    if name.chars().count() > LONGEST_NAME {
-        return Err(unfit("name", format!("a name has at most {LONGEST_NAME} characters"), None));
+    if name.chars().count() > MAX_NAME_CHARS {
+        return Err(unfit("name", format!("a name has at most {MAX_NAME_CHARS} characters"), None));
     }
     let entries: Vec<&Value> = match book.get("entries") {
         Some(Value::Object(map)) => map.values().collect(),
         Some(Value::Array(list)) => list.iter().collect(),
         _ => return Err(unfit("entries", "a list of entries is expected".to_owned(), None)),
     };
-    if entries.len() > ENTRIES {
-        return Err(unfit("entries", format!("a book has at most {ENTRIES} entries"), Some(ENTRIES)));
+    if entries.len() > MAX_ENTRIES {
+        return Err(unfit("entries", format!("a book has at most {MAX_ENTRIES} entries"), Some(MAX_ENTRIES)));
     }
     if let Some(bad) = entries.iter().position(|entry| !entry.is_object()) {
         return Err(unfit(&format!("entries[{bad}]"), "an entry is an object".to_owned(), None));
     }
     let bytes = serde_json::to_vec(book).map_or(usize::MAX, |bytes| bytes.len());
-    let message = format!("a whole lorebook has at most {LARGEST} bytes");
-    if bytes <= LARGEST { Ok(()) } else { Err(ValidationError { field: None, message, most: Some(LARGEST) }) }
+    let message = format!("a whole lorebook has at most {MAX_BYTES} bytes");
+    if bytes <= MAX_BYTES { Ok(()) } else { Err(ValidationError { field: None, message, most: Some(MAX_BYTES) }) }
 }
 
 /// The field of a character's card that names its lorebook.
-pub const OWN: &str = "lorebookId";
+pub const PRIMARY_FIELD: &str = "lorebookId";
 /// The field that names further ones.
-pub const EXTRA: &str = "extraLorebookIds";
+pub const EXTRA_FIELD: &str = "extraLorebookIds";
 
 /// The lorebooks that a character's card names, its own first.
-pub fn of_card(card: &Map<String, Value>) -> Vec<LorebookId> {
-    let extra = card.get(EXTRA).and_then(Value::as_array).into_iter().flatten();
-    card.get(OWN).into_iter().chain(extra).filter_map(|id| id.as_str()?.parse().ok()).collect()
+pub fn card_lorebooks(card: &Map<String, Value>) -> Vec<LorebookId> {
+    let extra = card.get(EXTRA_FIELD).and_then(Value::as_array).into_iter().flatten();
+    card.get(PRIMARY_FIELD).into_iter().chain(extra).filter_map(|id| id.as_str()?.parse().ok()).collect()
 }
 
 /// Lets a card name a lorebook no more.
-pub fn leave(card: &mut Map<String, Value>, book: LorebookId) {
+pub fn unlink_lorebook(card: &mut Map<String, Value>, book: LorebookId) {
     let is_it = |id: &Value| id.as_str().and_then(|id| id.parse().ok()) == Some(book);
-    if card.get(OWN).is_some_and(is_it) {
-        card.shift_remove(OWN);
+    if card.get(PRIMARY_FIELD).is_some_and(is_it) {
+        card.shift_remove(PRIMARY_FIELD);
     }
-    if let Some(extra) = card.get_mut(EXTRA).and_then(Value::as_array_mut) {
+    if let Some(extra) = card.get_mut(EXTRA_FIELD).and_then(Value::as_array_mut) {
         extra.retain(|id| !is_it(id));
     }
 }
 
 /// The fields of an entry that say something else than somebody saw there. A field that is missing and one that is null
 /// say the same.
-pub fn differing<'a>(entry: &Map<String, Value>, seen: &'a Map<String, Value>) -> Vec<&'a str> {
+pub fn changed_fields<'a>(entry: &Map<String, Value>, seen: &'a Map<String, Value>) -> Vec<&'a str> {
     let is_other = |(key, was): &(&String, &Value)| !same(entry.get(*key).unwrap_or(&Value::Null), was);
     seen.iter().filter(is_other).map(|(key, _)| key.as_str()).collect()
 }
@@ -78,10 +78,10 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn fields_that_changed_are_named() {
+    fn lorebook_changed_fields_returns_names() {
         let entry = json!({"content": "It squeaks.", "order": 1.50, "key": ["gate"], "group": null});
         let check = |seen: Value, expected: &[&str]| {
-            assert_eq!(differing(entry.as_object().unwrap(), seen.as_object().unwrap()), expected, "{seen}");
+            assert_eq!(changed_fields(entry.as_object().unwrap(), seen.as_object().unwrap()), expected, "{seen}");
         };
         check(json!({}), &[]);
         check(json!({"content": "It squeaks.", "order": 1.5, "group": null, "comment": null}), &[]);
@@ -90,9 +90,9 @@ mod tests {
     }
 
     #[test]
-    fn a_book_says_what_can_be_kept() {
+    fn lorebook_invalid_fields_return_error() {
         let check = |book: Value, field: &str| {
-            let found = fits(book.as_object().unwrap());
+            let found = validate_lorebook(book.as_object().unwrap());
             let found =
                 found.map_or_else(|unfit| unfit.field.unwrap_or_else(|| "all of it".into()), |()| String::new());
             assert_eq!(found, field);
@@ -103,7 +103,7 @@ mod tests {
         check(json!({"name": "x".repeat(201), "entries": []}), "name");
         check(json!({"name": "Atlas"}), "entries");
         check(json!({"name": "Atlas", "entries": [{}, 5]}), "entries[1]");
-        check(json!({"name": "Atlas", "entries": vec![json!({}); ENTRIES + 1]}), "entries");
-        check(json!({"name": "Atlas", "entries": [], "odd": "x".repeat(LARGEST)}), "all of it");
+        check(json!({"name": "Atlas", "entries": vec![json!({}); MAX_ENTRIES + 1]}), "entries");
+        check(json!({"name": "Atlas", "entries": [], "odd": "x".repeat(MAX_BYTES)}), "all of it");
     }
 }

@@ -3,22 +3,22 @@
 
 use serde_json::{Map, Value};
 
-use super::bounds::LONGEST_SPEAKER;
+use super::limits::MAX_SPEAKER_CHARS;
 
 /// The most bytes of a whole card.
-pub const LARGEST: usize = 2 << 20;
+pub const MAX_BYTES: usize = 2 << 20;
 /// The most bytes of one text of a card.
-pub const LONGEST_TEXT: usize = 512 << 10;
+pub const MAX_TEXT_BYTES: usize = 512 << 10;
 /// The most tags.
-const TAGS: usize = 100;
+const MAX_TAGS: usize = 100;
 /// The most bytes of a tag.
-const LONGEST_TAG: usize = 100;
+const MAX_TAG_BYTES: usize = 100;
 /// The most greetings besides the first.
-const GREETINGS: usize = 100;
+const MAX_ALTERNATE_GREETINGS: usize = 100;
 /// The longest address of a picture, in bytes.
-const LONGEST_ADDRESS: usize = 500;
+const MAX_AVATAR_URL_BYTES: usize = 500;
 /// The fields that are texts.
-const TEXTS: [&str; 8] = [
+const TEXT_FIELDS: [&str; 8] = [
     "description",
     "personality",
     "scenario",
@@ -42,9 +42,11 @@ pub struct ValidationError {
 }
 
 /// Leaves out what is more than a card may have of tags and greetings; answers with what that was.
-pub fn trim(card: &mut Map<String, Value>) -> Vec<String> {
+pub fn trim_to_limits(card: &mut Map<String, Value>) -> Vec<String> {
     let mut out = Vec::new();
-    for (key, most, bytes) in [("alternateGreetings", GREETINGS, LONGEST_TEXT), ("tags", TAGS, LONGEST_TAG)] {
+    for (key, most, bytes) in
+        [("alternateGreetings", MAX_ALTERNATE_GREETINGS, MAX_TEXT_BYTES), ("tags", MAX_TAGS, MAX_TAG_BYTES)]
+    {
         let Some(list) = card.get_mut(key).and_then(Value::as_array_mut) else { continue };
         let before = list.len();
         list.retain(|one| one.as_str().is_none_or(|text| text.len() <= bytes));
@@ -61,20 +63,20 @@ pub fn trim(card: &mut Map<String, Value>) -> Vec<String> {
 ///
 /// # Errors
 /// It has no name, a field is of the wrong shape or too long, or its picture is on another site.
-pub fn fits(card: &Map<String, Value>) -> Result<(), ValidationError> {
+pub fn validate_card(card: &Map<String, Value>) -> Result<(), ValidationError> {
     name(card)?;
-    for key in TEXTS {
-        card.get(key).map_or(Ok(()), |value| text(key, value, LONGEST_TEXT))?;
+    for key in TEXT_FIELDS {
+        card.get(key).map_or(Ok(()), |value| text(key, value, MAX_TEXT_BYTES))?;
     }
-    texts(card, "alternateGreetings", GREETINGS, LONGEST_TEXT)?;
-    texts(card, "tags", TAGS, LONGEST_TAG)?;
+    texts(card, "alternateGreetings", MAX_ALTERNATE_GREETINGS, MAX_TEXT_BYTES)?;
+    texts(card, "tags", MAX_TAGS, MAX_TAG_BYTES)?;
     avatar(card)?;
     if card.get("metadata").is_some_and(|metadata| !metadata.is_object()) {
         return Err(invalid("metadata", "an object is expected"));
     }
     let bytes = serde_json::to_vec(card).map_or(usize::MAX, |bytes| bytes.len());
-    let message = format!("a whole card has at most {LARGEST} bytes");
-    if bytes <= LARGEST { Ok(()) } else { Err(ValidationError { field: None, message, most: Some(LARGEST) }) }
+    let message = format!("a whole card has at most {MAX_BYTES} bytes");
+    if bytes <= MAX_BYTES { Ok(()) } else { Err(ValidationError { field: None, message, most: Some(MAX_BYTES) }) }
 }
 
 fn name(card: &Map<String, Value>) -> Result<(), ValidationError> {
@@ -82,8 +84,8 @@ fn name(card: &Map<String, Value>) -> Result<(), ValidationError> {
     if name.trim().is_empty() {
         return Err(invalid("name", "a name is needed"));
     }
-    if name.chars().count() > LONGEST_SPEAKER {
-        return Err(invalid("name", format!("a name has at most {LONGEST_SPEAKER} characters")));
+    if name.chars().count() > MAX_SPEAKER_CHARS {
+        return Err(invalid("name", format!("a name has at most {MAX_SPEAKER_CHARS} characters")));
     }
     Ok(())
 }
@@ -112,7 +114,7 @@ fn avatar(card: &Map<String, Value>) -> Result<(), ValidationError> {
     let Some(avatar) = card.get("avatar").filter(|avatar| !avatar.is_null()) else { return Ok(()) };
     let is_here = |address: &str| {
         let is_own = address.starts_with('/') && !address.starts_with("//");
-        is_own && !address.contains(['\\', '\n', '\t', '\r']) && address.len() <= LONGEST_ADDRESS
+        is_own && !address.contains(['\\', '\n', '\t', '\r']) && address.len() <= MAX_AVATAR_URL_BYTES
     };
     if avatar.as_str().is_some_and(is_here) {
         return Ok(());
@@ -130,9 +132,9 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_card_says_what_can_be_kept() {
+    fn card_invalid_fields_return_error() {
         let check = |card: Value| {
-            let found = fits(card.as_object().unwrap());
+            let found = validate_card(card.as_object().unwrap());
             found.map_or_else(|unfit| unfit.field.unwrap_or_else(|| "all of it".into()), |()| String::new())
         };
         assert_eq!(check(json!({"name": "Rin", "avatar": null, "tags": ["a"], "other": 5})), "");
@@ -142,14 +144,14 @@ mod tests {
             (json!({"name": " "}), "name"),
             (json!({"name": "x".repeat(201)}), "name"),
             (json!({"name": "a", "description": 5}), "description"),
-            (json!({"name": "a", "creatorNotes": "x".repeat(LONGEST_TEXT + 1)}), "creatorNotes"),
+            (json!({"name": "a", "creatorNotes": "x".repeat(MAX_TEXT_BYTES + 1)}), "creatorNotes"),
             (json!({"name": "a", "tags": vec!["t"; 101]}), "tags"),
             (json!({"name": "a", "tags": ["b", "x".repeat(101)]}), "tags[1]"),
             (json!({"name": "a", "alternateGreetings": "hi"}), "alternateGreetings"),
             (json!({"name": "a", "metadata": []}), "metadata"),
             (json!({"name": "a", "avatar": "https://elsewhere.example/x.png"}), "avatar"),
             (json!({"name": "a", "avatar": "//elsewhere.example/x"}), "avatar"),
-            (json!({"name": "a", "metadata": {"x": "x".repeat(LARGEST)}}), "all of it"),
+            (json!({"name": "a", "metadata": {"x": "x".repeat(MAX_BYTES)}}), "all of it"),
         ] {
             assert_eq!(check(card), field);
         }

@@ -45,7 +45,7 @@ pub struct NodeProblem {
 
 impl Delta {
     /// Whether a hook of a plugin ran and did not fail.
-    pub fn ran_well(&self, plugin: &str, hook: &str) -> bool {
+    pub fn hook_succeeded(&self, plugin: &str, hook: &str) -> bool {
         let is = |run: &Value, key: &str, word: &str| run.get(key).and_then(Value::as_str) == Some(word);
         let own = self.runs.iter().filter(|run| is(run, "plugin", plugin) && is(run, "hook", hook));
         own.map(|run| run.get("error").is_none_or(Value::is_null)).next_back().unwrap_or(false)
@@ -58,7 +58,7 @@ impl Delta {
 
     /// Adds what the fold did with the operations, each under the plugin that proposed it: a number that it brought into
     /// range or rounded is a note, what it had to leave out is a problem (`docs/domain.md` 3.4).
-    pub fn note_problems(&mut self, problems: &[Problem]) {
+    pub fn record_problems(&mut self, problems: &[Problem]) {
         for problem in problems {
             let by = self.operations.get(problem.operation).map(|operation| operation.by.clone());
             let text = problem.message.clone();
@@ -133,7 +133,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn reads_back_as_written() {
+    fn delta_json_round_trips() {
         let add = StateChange::Add(serde_json::Number::from(-12));
         let delta = Delta {
             operations: vec![StateOperation::new(

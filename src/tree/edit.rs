@@ -22,7 +22,7 @@ pub enum TreeError {
     },
     /// What a request names in its body does not exist, or not for this caller.
     #[error("{what} does not exist")]
-    Missing {
+    ReferenceNotFound {
         /// What it is.
         what: &'static str,
         /// The field that names it, as on the wire.
@@ -33,7 +33,7 @@ pub enum TreeError {
     Cycle,
     /// One of several edits is refused, and so none was made.
     #[error("edit {index}: {refusal}")]
-    InList {
+    InEdit {
         /// Which, counted from 0.
         index: usize,
         /// Why.
@@ -41,7 +41,7 @@ pub enum TreeError {
     },
     /// It would write more than one request may.
     #[error("{message}")]
-    TooMuch {
+    TooLarge {
         /// One sentence.
         message: String,
         /// How much it may be.
@@ -49,13 +49,13 @@ pub enum TreeError {
     },
     /// The actor has no step that could be taken back, or brought back.
     #[error("there is nothing to {0}")]
-    NothingTo(&'static str),
+    NothingToRevert(&'static str),
     /// What the actor did last is something that was destroyed for good, or came before that.
     #[error("there is nothing to {0} since something was destroyed for good")]
     NothingSincePurge(&'static str),
     /// Somebody did something later that stands on what is to be taken back.
     #[error("operation {op} ({kind}) came later and touched the same: {what}")]
-    Overtaken {
+    BlockedByLater {
         /// The operation in the way.
         op: i64,
         /// What kind of act it was.
@@ -71,7 +71,7 @@ pub enum TreeError {
     },
     /// What would be destroyed, and nobody said that it is meant.
     #[error("nothing would bring that back")]
-    Unconfirmed {
+    ConfirmationRequired {
         /// The messages that would go, those that were taken back included.
         nodes: usize,
         /// The lines that end in them.
@@ -129,7 +129,7 @@ pub fn move_head(from: Option<NodeId>, to: NodeId, way: &[PathEdge]) -> Vec<Effe
 }
 
 /// The children of `old` move below its new version (`carry`, `domain.md` 2.7); the old one stays as a leaf.
-pub fn carry(old: &Node, new: NodeId, children: &[NodeId]) -> Vec<Effect> {
+pub fn move_children(old: &Node, new: NodeId, children: &[NodeId]) -> Vec<Effect> {
     let moved = children.iter().map(|&node| Effect::Moved { node, from: old.id, to: new });
     let remembered = old.remembered.into_iter().flat_map(|child| {
         [
@@ -144,7 +144,7 @@ pub fn carry(old: &Node, new: NodeId, children: &[NodeId]) -> Vec<Effect> {
 ///
 /// # Errors
 /// A placeholder may not (`domain.md` 5.7).
-pub fn may_be_parent(node: &Node) -> Result<(), TreeError> {
+pub fn check_parent(node: &Node) -> Result<(), TreeError> {
     if node.status == Status::Generating { Err(TreeError::Generating) } else { Ok(()) }
 }
 
@@ -153,7 +153,7 @@ pub fn may_be_parent(node: &Node) -> Result<(), TreeError> {
 /// # Errors
 /// The root and change nodes have no text of their own; a generating one is not there yet; `carry` and a new reply
 /// exclude each other.
-pub fn may_be_edited(node: &Node, carry: bool, generate: bool) -> Result<(), TreeError> {
+pub fn check_editable(node: &Node, carry: bool, generate: bool) -> Result<(), TreeError> {
     if matches!(node.kind, Kind::Root | Kind::Change) {
         return Err(TreeError::Conflict(format!("a {} node has no text to edit", node.kind.word())));
     }
@@ -172,7 +172,7 @@ pub fn may_be_edited(node: &Node, carry: bool, generate: bool) -> Result<(), Tre
 }
 
 /// Whether an edit asks for a reply when the request does not say: a user's text without `carry` does.
-pub fn edit_generates(node: &Node, carry: bool) -> bool {
+pub fn edit_requests_reply(node: &Node, carry: bool) -> bool {
     node.role == Role::User && !carry
 }
 
@@ -189,7 +189,7 @@ pub struct HeadRequest {
 
 /// Whether a finished reply takes HEAD (`domain.md` 5.2): asked for, HEAD on the context node or one of its generations
 /// then and now, and no move in between.
-pub fn takes_head(asked: &HeadRequest, head_op_now: i64) -> bool {
+pub fn reply_takes_head(asked: &HeadRequest, head_op_now: i64) -> bool {
     asked.move_head && asked.at_context && asked.head_op == head_op_now
 }
 
@@ -203,7 +203,7 @@ mod tests {
 
     /// C11: forks on the way remember where HEAD went, others are not touched.
     #[test]
-    fn moving_head_writes_only_what_differs() {
+    fn move_head_unchanged_fork_writes_no_effect() {
         let way = [
             PathEdge { parent: id(1), remembered: Some(id(2)), child: id(3) },
             PathEdge { parent: id(3), remembered: Some(id(4)), child: id(4) },
@@ -218,11 +218,11 @@ mod tests {
 
     /// C13: HEAD follows a reply only if nothing moved it in between.
     #[test]
-    fn a_reply_takes_head_only_where_it_was_asked() {
+    fn reply_takes_head_after_move_returns_false() {
         let asked = HeadRequest { move_head: true, head_op: 7, at_context: true };
-        assert!(takes_head(&asked, 7));
-        assert!(!takes_head(&asked, 8));
-        assert!(!takes_head(&HeadRequest { move_head: false, ..asked }, 7));
-        assert!(!takes_head(&HeadRequest { at_context: false, ..asked }, 7));
+        assert!(reply_takes_head(&asked, 7));
+        assert!(!reply_takes_head(&asked, 8));
+        assert!(!reply_takes_head(&HeadRequest { move_head: false, ..asked }, 7));
+        assert!(!reply_takes_head(&HeadRequest { at_context: false, ..asked }, 7));
     }
 }

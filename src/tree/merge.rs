@@ -1,5 +1,5 @@
 //! A merge of two lines (`docs/domain.md` 2.13): what both did to the same places since they parted, and which of it holds.
-//! *Theirs* is what is brought over, *ours* the line that it comes to. What they have in common is found in `brought.rs`.
+//! *Theirs* is what is brought over, *ours* the line that it comes to. What they have in common is found in `merge_parts.rs`.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::world::{Pointer, StateChange, StateOperation, WorldSection};
 
-use super::clash::ConflictPaths;
+use super::conflict_paths::ConflictPaths;
 
 /// What becomes of a conflict.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,27 +58,31 @@ pub struct MergeOutcome {
     /// For each of their operations whether it is brought over.
     pub kept: Vec<bool>,
     /// What comes in the place of what is not.
-    pub sets: Vec<StateOperation>,
+    pub replacements: Vec<StateOperation>,
 }
 
 /// Why nothing can be brought over yet.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ResolutionError {
     /// These conflicts have no resolution.
-    Open(Vec<MergeConflict>),
+    Unresolved(Vec<MergeConflict>),
     /// This path has a resolution and is no conflict.
-    Needless(String),
+    NoSuchConflict(String),
 }
 
 /// What two lines did to the same places, in the order of the paths.
 pub fn conflicts(theirs: &[StateOperation], ours: &[StateOperation]) -> Vec<MergeConflict> {
-    told(&ConflictPaths::between(theirs, ours), theirs, ours)
+    collect_conflicts(&ConflictPaths::find(theirs, ours), theirs, ours)
 }
 
 /// What each line did where they clash.
-fn told(clashes: &ConflictPaths, theirs: &[StateOperation], ours: &[StateOperation]) -> Vec<MergeConflict> {
+fn collect_conflicts(
+    clashes: &ConflictPaths,
+    theirs: &[StateOperation],
+    ours: &[StateOperation],
+) -> Vec<MergeConflict> {
     let inside = |side: &[StateOperation]| {
-        let mut inside = vec![Vec::new(); clashes.places().len()];
+        let mut inside = vec![Vec::new(); clashes.paths().len()];
         for operation in side {
             for at in clashes.of(operation) {
                 inside.get_mut(at).into_iter().for_each(|all: &mut Vec<StateOperation>| all.push(operation.clone()));
@@ -87,7 +91,7 @@ fn told(clashes: &ConflictPaths, theirs: &[StateOperation], ours: &[StateOperati
         inside
     };
     let sides = inside(theirs).into_iter().zip(inside(ours));
-    let told = clashes.places().iter().zip(sides);
+    let told = clashes.paths().iter().zip(sides);
     told.map(|((section, path), (theirs, ours))| MergeConflict { section: *section, path: path.clone(), theirs, ours })
         .collect()
 }
@@ -96,31 +100,31 @@ fn told(clashes: &ConflictPaths, theirs: &[StateOperation], ours: &[StateOperati
 ///
 /// # Errors
 /// Which conflict is open, or which resolution is needless.
-pub fn settle(
+pub fn resolve_conflicts(
     theirs: &[StateOperation],
     ours: &[StateOperation],
     resolve: &BTreeMap<String, ConflictResolution>,
 ) -> Result<MergeOutcome, ResolutionError> {
-    let clashes = ConflictPaths::between(theirs, ours);
-    let conflicts = told(&clashes, theirs, ours);
+    let clashes = ConflictPaths::find(theirs, ours);
+    let conflicts = collect_conflicts(&clashes, theirs, ours);
     let names: Vec<String> = conflicts.iter().map(MergeConflict::name).collect();
     let known: HashSet<&String> = names.iter().collect();
     if let Some(needless) = resolve.keys().find(|path| !known.contains(path)) {
-        return Err(ResolutionError::Needless(needless.clone()));
+        return Err(ResolutionError::NoSuchConflict(needless.clone()));
     }
     let how: Vec<Option<&ConflictResolution>> = names.iter().map(|name| resolve.get(name)).collect();
     if how.iter().any(Option::is_none) {
         let open = conflicts.into_iter().zip(how).filter(|(_, how)| how.is_none());
-        return Err(ResolutionError::Open(open.map(|(conflict, _)| conflict).collect()));
+        return Err(ResolutionError::Unresolved(open.map(|(conflict, _)| conflict).collect()));
     }
     let is_theirs = |at: &usize| how.get(*at).copied().flatten() == Some(&ConflictResolution::Theirs);
     let kept = theirs.iter().map(|operation| clashes.of(operation).iter().all(is_theirs)).collect();
-    let mut settled = MergeOutcome { kept, sets: Vec::new() };
+    let mut settled = MergeOutcome { kept, replacements: Vec::new() };
     for (conflict, how) in conflicts.iter().zip(&how) {
         if let Some(ConflictResolution::Value(value)) = how {
             let change = StateChange::Set(value.clone());
             let set = StateOperation::new(conflict.path.clone(), change, "settled in a merge", "user");
-            settled.sets.push(StateOperation { section: conflict.section, ..set });
+            settled.replacements.push(StateOperation { section: conflict.section, ..set });
         }
     }
     Ok(settled)
@@ -140,7 +144,7 @@ mod tests {
 
     /// Domain 2.13: the same path or one inside the other, unless both add, both put into a list, or set the same.
     #[test]
-    fn a_conflict_is_the_same_place_changed_otherwise() {
+    fn merge_same_path_changed_differently_conflicts() {
         let check = |theirs: Value, ours: Value, expected: &[&str]| {
             assert_eq!(paths(json!([theirs]), json!([ours])), expected, "{theirs} {ours}");
             assert_eq!(paths(json!([ours]), json!([theirs])), expected, "the other way round: {theirs} {ours}");
@@ -172,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_outermost_place_names_a_conflict() {
+    fn merge_nested_paths_conflict_at_outermost() {
         let theirs = json!([
             {"op": "set", "path": "/a/b", "value": 1}, {"op": "add", "path": "/a/c", "value": 1},
             {"op": "set", "path": "/x", "value": 1},
@@ -186,7 +190,7 @@ mod tests {
     /// Domain 2.13: `theirs` applies theirs, `ours` drops theirs, a value becomes one `set`; a path that is no conflict is
     /// refused, one without a resolution too.
     #[test]
-    fn conflicts_are_settled_one_by_one() {
+    fn merge_resolutions_apply_per_conflict() {
         let theirs = operations(json!([
             {"op": "set", "path": "/hp", "value": 5}, {"op": "add", "path": "/gold", "value": 2},
             {"op": "set", "path": "/place", "value": "wood"},
@@ -196,18 +200,18 @@ mod tests {
         ]));
         let settled = |resolve: &[(&str, ConflictResolution)]| {
             let resolve = resolve.iter().map(|(path, how)| ((*path).to_owned(), how.clone())).collect();
-            settle(&theirs, &ours, &resolve)
+            resolve_conflicts(&theirs, &ours, &resolve)
         };
         let both = settled(&[("/hp", ConflictResolution::Theirs), ("/place", ConflictResolution::Ours)]).unwrap();
-        assert_eq!(both, MergeOutcome { kept: vec![true, true, false], sets: Vec::new() });
+        assert_eq!(both, MergeOutcome { kept: vec![true, true, false], replacements: Vec::new() });
         let value =
             settled(&[("/hp", ConflictResolution::Value(json!(9))), ("/place", ConflictResolution::Theirs)]).unwrap();
-        assert_eq!((value.kept, value.sets.len()), (vec![false, true, true], 1));
-        assert_eq!(value.sets[0].change, StateChange::Set(json!(9)));
+        assert_eq!((value.kept, value.replacements.len()), (vec![false, true, true], 1));
+        assert_eq!(value.replacements[0].change, StateChange::Set(json!(9)));
         assert!(
-            matches!(settled(&[("/hp", ConflictResolution::Ours)]), Err(ResolutionError::Open(open)) if open.len() == 1)
+            matches!(settled(&[("/hp", ConflictResolution::Ours)]), Err(ResolutionError::Unresolved(open)) if open.len() == 1)
         );
         let needless = settled(&[("/gold", ConflictResolution::Ours)]);
-        assert_eq!(needless, Err(ResolutionError::Needless("/gold".to_owned())));
+        assert_eq!(needless, Err(ResolutionError::NoSuchConflict("/gold".to_owned())));
     }
 }

@@ -4,41 +4,41 @@
 //! - [`edit`]: what an append, a reroll, an edit or a checkout *means*, as a list of effects for the operation log.
 //!   The store only carries them out.
 //! - [`arrange`]: the edits of the arrangement that one may ask for.
-//! - [`bounds`]: how long names may be, and how many things of a kind there may be.
-//! - [`brought`]: what comes over in a merge of two lines that may have met before.
+//! - [`limits`]: how long names may be, and how many things of a kind there may be.
+//! - [`merge_parts`]: what comes over in a merge of two lines that may have met before.
 //! - [`card`]: what the card of a character or a persona may say; [`book`]: what a lorebook may.
-//! - [`clash`]: where two lines did what does not go together.
+//! - [`conflict_paths`]: where two lines did what does not go together.
 //! - [`merge`]: what two lines did to the same places, and which of it holds.
-//! - [`note`]: the author's note, which stands in the prompts of a session.
+//! - [`authors_note`]: the author's note, which stands in the prompts of a session.
 //! - [`recall`]: what a session recalls of what its prompts do not hold any more; [`summaries`]: whether it sums that up.
 //! - [`run`]: which messages follow each other on one line.
-//! - [`mirror`]: the same tree rebuilt from nothing but the operation log; the reference that tests hold the store to.
+//! - [`reference_tree`]: the same tree rebuilt from nothing but the operation log; the reference that tests hold the store to.
 //!
 //! To add an edit: a function in `edit.rs` that answers with effects, an [`crate::oplog::Effect`] if none fits, its arm
-//! in `mirror.rs`, and the store's arm in `store/effects.rs`.
+//! in `reference_tree.rs`, and the store's arm in `store/effects.rs`.
 
 pub mod arrange;
+pub mod authors_note;
 pub mod book;
-pub mod bounds;
-pub mod brought;
 pub mod card;
-pub mod clash;
+pub mod conflict_paths;
 pub mod delta;
 pub mod edit;
+pub mod limits;
 pub mod merge;
-pub mod mirror;
+pub mod merge_parts;
 pub mod node;
-pub mod note;
 pub mod preset;
 pub mod recall;
+pub mod reference_tree;
 pub mod run;
 pub mod session;
 pub mod summaries;
 
 pub use arrange::{EditTarget, TreeEdit};
+pub use authors_note::{AuthorsNote, NotePlacement};
 pub use delta::{Delta, NodeNote, NodeProblem};
 pub use node::{Effects, Kind, Node, Role, SiblingPosition, Status};
-pub use note::{AuthorsNote, NotePlacement};
 pub use recall::RecallSettings;
 pub use session::{AllowedScripts, CardRef, PersonaRef, PluginSetting, Session};
 pub use summaries::SummarySettings;

@@ -145,13 +145,13 @@ impl Node {
     }
 
     /// Whether the projection (the list that people and models see) may hold it at all.
-    pub fn is_shown(&self) -> bool {
+    pub fn is_in_projection(&self) -> bool {
         !matches!(self.kind, Kind::Root | Kind::Change) && self.status != Status::Generating
     }
 
     /// Whether its text goes into prompts: shown, enabled and not failed.
-    pub fn is_sent(&self) -> bool {
-        self.is_shown() && self.is_enabled && self.status == Status::Complete
+    pub fn is_in_prompt(&self) -> bool {
+        self.is_in_projection() && self.is_enabled && self.status == Status::Complete
     }
 }
 

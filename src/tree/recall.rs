@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::bounds;
+use super::limits;
 
 /// What a session recalls (`docs/domain.md` 7).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl RecallSettings {
         let is_on = value.get("enabled")?.as_bool()?;
         let names = value.get("collections")?.as_array()?;
         let collections: Option<Vec<String>> = names.iter().map(|name| name.as_str().map(str::to_owned)).collect();
-        let collections = collections.filter(|names| bounds::collections(names).is_ok())?;
+        let collections = collections.filter(|names| limits::check_collections(names).is_ok())?;
         Some(Self { is_on, collections })
     }
 }
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_setting_comes_back_as_it_was() {
+    fn recall_settings_json_round_trips() {
         let recall = RecallSettings { is_on: true, collections: vec!["Maps".into(), "史".into()] };
         assert_eq!(RecallSettings::from_json(&recall.to_json()), Some(recall));
         assert_eq!(RecallSettings::from_json(&Value::Null), Some(RecallSettings::default()));

@@ -24,31 +24,31 @@ pub struct RunNode<I> {
 ///
 /// # Errors
 /// None is named, one is the root, or one is still being written.
-pub fn ends<I: Copy>(named: &[RunNode<I>]) -> Result<(RunNode<I>, RunNode<I>), TreeError> {
+pub fn run_ends<I: Copy>(named: &[RunNode<I>]) -> Result<(RunNode<I>, RunNode<I>), TreeError> {
     if named.iter().any(|member| member.status == Status::Generating) {
         return Err(TreeError::Generating);
     }
     if named.iter().any(|member| member.kind == Kind::Root) {
-        return Err(unfit("the root has no text"));
+        return Err(invalid_run("the root has no text"));
     }
     let first = named.iter().min_by_key(|member| member.depth);
     let last = named.iter().max_by_key(|member| member.depth);
     match (first, last) {
         (Some(first), Some(last)) => Ok((*first, *last)),
-        _ => Err(unfit("the messages of the run are expected")),
+        _ => Err(invalid_run("the messages of the run are expected")),
     }
 }
 
-/// Whether the named nodes are the run that lies on a line between [`ends`], in whatever order they are named.
+/// Whether the named nodes are the run that lies on a line between [`run_ends`], in whatever order they are named.
 ///
 /// # Errors
 /// One does not lie there or is named twice, or a message of the line is left out.
-pub fn is_whole<I: Copy + Eq + Hash>(named: &[RunNode<I>], line: &[RunNode<I>]) -> Result<(), TreeError> {
+pub fn check_contiguous<I: Copy + Eq + Hash>(named: &[RunNode<I>], line: &[RunNode<I>]) -> Result<(), TreeError> {
     let wanted: HashSet<I> = named.iter().map(|member| member.id).collect();
     let found = line.iter().filter(|member| wanted.contains(&member.id)).count();
     let none_left_out = line.iter().all(|member| wanted.contains(&member.id) || member.kind == Kind::Change);
     if found != named.len() || !none_left_out {
-        return Err(unfit("a run of one line is expected, with no message left out and none named twice"));
+        return Err(invalid_run("a run of one line is expected, with no message left out and none named twice"));
     }
     Ok(())
 }
@@ -57,14 +57,14 @@ pub fn is_whole<I: Copy + Eq + Hash>(named: &[RunNode<I>], line: &[RunNode<I>]) 
 ///
 /// # Errors
 /// There is none.
-pub fn says_something<I>(line: &[RunNode<I>]) -> Result<(), TreeError> {
+pub fn check_has_message<I>(line: &[RunNode<I>]) -> Result<(), TreeError> {
     if line.iter().all(|member| member.kind == Kind::Change) {
-        return Err(unfit("there is no message among these"));
+        return Err(invalid_run("there is no message among these"));
     }
     Ok(())
 }
 
-fn unfit(message: &str) -> TreeError {
+fn invalid_run(message: &str) -> TreeError {
     TreeError::Invalid { field: "nodeIds", message: message.to_owned() }
 }
 
@@ -84,15 +84,15 @@ mod tests {
     fn check(named: &[i32]) -> bool {
         let known = |n: &i32| line().into_iter().find(|one| one.id == *n).unwrap_or(member(*n, Kind::Message));
         let named: Vec<RunNode<i32>> = named.iter().map(known).collect();
-        let Ok((first, last)) = ends(&named) else { return false };
+        let Ok((first, last)) = run_ends(&named) else { return false };
         let between: Vec<_> =
             line().into_iter().filter(|one| (first.depth..=last.depth).contains(&one.depth)).collect();
-        is_whole(&named, &between).is_ok()
+        check_contiguous(&named, &between).is_ok()
     }
 
     /// Domain 2.12: the order in which a run is named says nothing; a gap, a stranger and a repetition do.
     #[test]
-    fn a_run_is_named_in_any_order() {
+    fn message_run_any_order_is_accepted() {
         for well in [&[1, 2, 4][..], &[4, 1, 2], &[2, 3, 4], &[5], &[2, 3], &[3]] {
             assert!(check(well), "{well:?}");
         }
@@ -103,15 +103,15 @@ mod tests {
 
     /// Domain 2.12: a run without messages may be brought over, and there is nothing in it to sum up.
     #[test]
-    fn only_messages_are_summed_up() {
-        assert!(says_something(&[member(2, Kind::Message), member(3, Kind::Change)]).is_ok());
-        assert!(says_something(&[member(3, Kind::Change)]).is_err());
+    fn message_run_without_messages_returns_error() {
+        assert!(check_has_message(&[member(2, Kind::Message), member(3, Kind::Change)]).is_ok());
+        assert!(check_has_message(&[member(3, Kind::Change)]).is_err());
     }
 
     #[test]
-    fn what_is_not_there_yet_is_in_no_run() {
+    fn message_run_generating_node_returns_error() {
         let writing = RunNode { status: Status::Generating, ..member(2, Kind::Message) };
-        assert_eq!(ends(&[member(1, Kind::Message), writing]), Err(TreeError::Generating));
-        assert!(ends(&[member(0, Kind::Root)]).is_err());
+        assert_eq!(run_ends(&[member(1, Kind::Message), writing]), Err(TreeError::Generating));
+        assert!(run_ends(&[member(0, Kind::Root)]).is_err());
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, PersonaId, PresetId, SessionId, UserId};
 
-use super::note::AuthorsNote;
+use super::authors_note::AuthorsNote;
 use super::recall::RecallSettings;
 use super::summaries::SummarySettings;
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::bounds;
+use super::limits;
 
 /// How a session sums itself up (`docs/domain.md` 7).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,8 +35,8 @@ impl SummarySettings {
             None | Some(Value::Null) => None,
             Some(model) => Some(model.as_str()?.to_owned()),
         };
-        let fits = every.is_none_or(|every| bounds::every(every).is_ok());
-        let fits = fits && model.as_deref().is_none_or(|model| bounds::model(model).is_ok());
+        let fits = every.is_none_or(|every| limits::check_summary_interval(every).is_ok());
+        let fits = fits && model.as_deref().is_none_or(|model| limits::model(model).is_ok());
         fits.then_some(Self { is_on, every, model })
     }
 }
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_setting_comes_back_as_it_was() {
+    fn summary_settings_json_round_trips() {
         let all = SummarySettings { is_on: true, every: Some(500), model: Some("quick".into()) };
         for summaries in [all, SummarySettings { is_on: true, ..SummarySettings::default() }] {
             assert_eq!(SummarySettings::from_json(&summaries.to_json()), Some(summaries));

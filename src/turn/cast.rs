@@ -3,12 +3,12 @@
 use serde_json::{Map, Value};
 
 use crate::ids::{CharacterId, PersonaId};
-use crate::prompt::{CardAuthorsNote, CardNotePosition, DEPTH, PromptCast};
+use crate::prompt::{CardAuthorsNote, CardNotePosition, DEFAULT_DEPTH, PromptCast};
 use crate::store::{StoreError, StoreReader};
 use crate::tree::{CardRef, Role, Session};
 
 /// The name of a user without a persona.
-const NOBODY: &str = "You";
+const DEFAULT_USER_NAME: &str = "You";
 
 /// Whose voice the user's is: that of the newest user's message on the path, or of the one about to be written.
 #[derive(Debug, Clone, Default)]
@@ -30,11 +30,11 @@ pub fn read(
     voice: &UserPersona,
 ) -> Result<PromptCast, StoreError> {
     let character = match self::speaker(session, speaker) {
-        Some(card) => object(&reader.blob(&card.hash)?),
+        Some(card) => card_object(&reader.blob(&card.hash)?),
         None => Map::new(),
     };
     let persona = persona(reader, session, voice)?;
-    Ok(cast(&character, &persona))
+    Ok(cast_of_cards(&character, &persona))
 }
 
 /// Who answers: the character that is asked for, else the first.
@@ -50,7 +50,7 @@ fn persona(
 ) -> Result<Map<String, Value>, StoreError> {
     let own = session.persona.as_ref().filter(|own| voice.persona.is_none_or(|wanted| wanted == own.id));
     let mut card = match (own, voice.persona) {
-        (Some(own), _) => object(&reader.blob(&own.hash)?),
+        (Some(own), _) => card_object(&reader.blob(&own.hash)?),
         (None, Some(other)) => reader.persona(session.owner, other)?.map(|persona| persona.card).unwrap_or_default(),
         (None, None) => Map::new(),
     };
@@ -62,12 +62,12 @@ fn persona(
 }
 
 /// The cast of two cards.
-pub fn cast(character: &Map<String, Value>, persona: &Map<String, Value>) -> PromptCast {
+pub fn cast_of_cards(character: &Map<String, Value>, persona: &Map<String, Value>) -> PromptCast {
     let text =
         |card: &Map<String, Value>, key: &str| card.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let user = text(persona, "name");
     PromptCast {
-        user: if user.is_empty() { NOBODY.to_owned() } else { user },
+        user: if user.is_empty() { DEFAULT_USER_NAME.to_owned() } else { user },
         persona: text(persona, "description"),
         character: text(character, "name"),
         description: text(character, "description"),
@@ -77,12 +77,12 @@ pub fn cast(character: &Map<String, Value>, persona: &Map<String, Value>) -> Pro
         system: text(character, "systemPrompt"),
         post_history: text(character, "postHistoryInstructions"),
         greetings: greetings(character),
-        depth_prompt: kept(character, "/extensions/depth_prompt/prompt"),
-        depth_place: Some(depth_place(character)),
+        depth_prompt: extension_text(character, "/extensions/depth_prompt/prompt"),
+        depth_prompt_position: Some(depth_position(character)),
         creator_notes: text(character, "creatorNotes"),
-        version: kept(character, "/character_version"),
-        scripts: scripts(character),
-        note: note(character),
+        version: extension_text(character, "/character_version"),
+        scripts: card_scripts(character),
+        author_note: card_note(character),
     }
 }
 
@@ -94,22 +94,22 @@ pub fn greetings(card: &Map<String, Value>) -> Vec<String> {
 }
 
 /// A text that another program's card brought along.
-fn kept(card: &Map<String, Value>, path: &str) -> String {
+fn extension_text(card: &Map<String, Value>, path: &str) -> String {
     let text = card.get("metadata").and_then(|metadata| metadata.pointer(path)?.as_str());
     text.unwrap_or_default().to_owned()
 }
 
 /// Where the text of a card between the messages stands.
-fn depth_place(card: &Map<String, Value>) -> (usize, Role) {
+fn depth_position(card: &Map<String, Value>) -> (usize, Role) {
     let own = card.get("metadata").and_then(|metadata| metadata.pointer("/extensions/depth_prompt"));
     let said = |key: &str| own.and_then(|own| own.get(key));
     let depth = said("depth").and_then(Value::as_u64).and_then(|depth| usize::try_from(depth).ok());
     let role = said("role").and_then(Value::as_str).and_then(Role::from_word);
-    (depth.unwrap_or(DEPTH.0), role.unwrap_or(DEPTH.1))
+    (depth.unwrap_or(DEFAULT_DEPTH.0), role.unwrap_or(DEFAULT_DEPTH.1))
 }
 
 /// The note that stood in every chat of a card, where it was switched on there.
-fn note(card: &Map<String, Value>) -> Option<CardAuthorsNote> {
+fn card_note(card: &Map<String, Value>) -> Option<CardAuthorsNote> {
     let own = card.get("metadata")?.pointer("/sillytavern/note")?;
     let is_on = own.get("useChara").and_then(Value::as_bool).unwrap_or(false);
     let text = own.get("prompt").and_then(Value::as_str).filter(|text| is_on && !text.trim().is_empty())?.to_owned();
@@ -122,12 +122,12 @@ fn note(card: &Map<String, Value>) -> Option<CardAuthorsNote> {
 }
 
 /// The regex scripts that another program's card brought along.
-fn scripts(card: &Map<String, Value>) -> Vec<Value> {
+fn card_scripts(card: &Map<String, Value>) -> Vec<Value> {
     let list = card.get("metadata").and_then(|metadata| metadata.pointer("/extensions/regex_scripts")?.as_array());
     list.cloned().unwrap_or_default()
 }
 
 /// A card's bytes as an object; what is no object is an empty one.
-pub fn object(bytes: &[u8]) -> Map<String, Value> {
+pub fn card_object(bytes: &[u8]) -> Map<String, Value> {
     serde_json::from_slice(bytes).unwrap_or_default()
 }

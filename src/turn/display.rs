@@ -3,7 +3,7 @@
 //!
 //! Who reads a line only notes which replies somebody shows ([`Display::asks`]); scripts run when the snapshot is closed
 //! ([`Display::show`]), so that nobody who reads waits for them. What they go by is read some replies at a time: a page of
-//! large worlds is never held as a whole. What they said is remembered (`shown.rs`).
+//! large worlds is never held as a whole. What they said is remembered (`display_cache.rs`).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -17,31 +17,31 @@ use crate::tree::{Kind, Node, Role, Status};
 use crate::world::World;
 
 use crate::turn::cast::{self, UserPersona};
+use crate::turn::display_cache::{DisplayKey, DisplayResult};
 use crate::turn::rules::hooks::{self, HookContext, in_order};
-use crate::turn::shown::{DisplayKey, DisplayResult};
-use crate::turn::{TurnError, TurnServices, rules::force, rules::strikes};
+use crate::turn::{TurnError, TurnServices, rules::rules_in_force, rules::violations};
 
 /// So many replies are read at once for those who show them.
-const AT_ONCE: usize = 8;
+const PAGE: usize = 8;
 
 /// Shows the replies of one look.
 #[derive(Clone)]
 pub struct ReplyDisplay {
-    parts: Arc<TurnServices>,
+    services: Arc<TurnServices>,
     catalogue: Arc<Catalogue>,
 }
 
 /// A reply that somebody shows.
 enum DisplayState {
     /// It was shown lately, and nothing that it was made of has changed.
-    Known(DisplayResult),
+    Cached(DisplayResult),
     /// What they go by who show it.
     Asked(Box<DisplayRequest>),
 }
 
 struct DisplayRequest {
-    made: DisplayKey,
-    stage: HookContext,
+    key: DisplayKey,
+    context: HookContext,
     /// The world after the reply.
     world: Arc<World>,
 }
@@ -52,7 +52,7 @@ impl ReplyDisplay {
         let catalogue = parts.catalogue.now();
         let mut loaded = catalogue.entries().filter_map(|entry| entry.state.as_ref().ok());
         let is_any = loaded.any(|loaded| loaded.has(Hook::OnDisplay));
-        is_any.then(|| Self { parts: Arc::clone(parts), catalogue: Arc::clone(&catalogue) })
+        is_any.then(|| Self { services: Arc::clone(parts), catalogue: Arc::clone(&catalogue) })
     }
 
     /// Whether a plugin in force at a node has a say in how it is shown.
@@ -60,11 +60,11 @@ impl ReplyDisplay {
     /// # Errors
     /// The database fails.
     pub fn asks(&self, reader: &mut StoreReader<'_>, placed: &StoredNode) -> Result<bool, TurnError> {
-        if !is_said(&placed.node) {
+        if !is_displayable(&placed.node) {
             return Ok(false);
         }
         let rules = reader.rules(placed)?;
-        Ok(rules.plugins.iter().any(|plugin| self.shows(&plugin.id)))
+        Ok(rules.plugins.iter().any(|plugin| self.has_hook(&plugin.id)))
     }
 
     /// How plugins show some nodes whose texts are shown like this without them, in the same order. What is gone meanwhile
@@ -79,23 +79,23 @@ impl ReplyDisplay {
         texts: &[(NodeId, String)],
     ) -> Result<Vec<DisplayResult>, TurnError> {
         let mut shown = vec![DisplayResult::default(); texts.len()];
-        for (some, slots) in texts.chunks(AT_ONCE).zip(shown.chunks_mut(AT_ONCE)) {
+        for (some, slots) in texts.chunks(PAGE).zip(shown.chunks_mut(PAGE)) {
             let (here, some): (_, Arc<[_]>) = (self.clone(), some.into());
             let all = Arc::clone(&some);
-            let read = move |reader: &mut StoreReader<'_>| here.showings(reader, caller, session, &all);
-            let showings = self.parts.store.glance(read).await?;
+            let read = move |reader: &mut StoreReader<'_>| here.display_states(reader, caller, session, &all);
+            let showings = self.services.store.read_inline(read).await?;
             for ((slot, (node, _)), showing) in slots.iter_mut().zip(some.iter()).zip(showings) {
                 *slot = match showing {
                     None => continue,
-                    Some(DisplayState::Known(shown)) => shown,
-                    Some(DisplayState::Asked(asked)) => self.one(*node, *asked).await,
+                    Some(DisplayState::Cached(shown)) => shown,
+                    Some(DisplayState::Asked(asked)) => self.display_reply(*node, *asked).await,
                 };
             }
         }
         Ok(shown)
     }
 
-    fn showings(
+    fn display_states(
         &self,
         reader: &mut StoreReader<'_>,
         caller: UserId,
@@ -105,22 +105,23 @@ impl ReplyDisplay {
         let Some(held) = reader.session(caller, session)? else { return Ok(Vec::new()) };
         let mut casts = HashMap::new();
         let mut one = |(node, text): &(NodeId, String)| {
-            let Some(placed) = reader.node(&held, *node)?.filter(|placed| is_said(&placed.node)) else {
+            let Some(placed) = reader.node(&held, *node)?.filter(|placed| is_displayable(&placed.node)) else {
                 return Ok(None);
             };
-            let made = self.made(reader, &held, &placed, text, &mut casts)?;
+            let made = self.display_key(reader, &held, &placed, text, &mut casts)?;
             // Who is switched off is named each time.
-            let is_whole = !self.is_any_out(reader, session, &made.rules)?;
-            if let Some(shown) = Some(*node).filter(|_| is_whole).and_then(|node| self.parts.shown.find(node, &made)) {
-                return Ok(Some(DisplayState::Known(shown)));
+            let is_whole = !self.is_any_disabled(reader, session, &made.rules)?;
+            if let Some(shown) = Some(*node).filter(|_| is_whole).and_then(|node| self.services.shown.find(node, &made))
+            {
+                return Ok(Some(DisplayState::Cached(shown)));
             }
-            let (stage, world) = (self.stage(reader, &held, &placed, &made)?, reader.world(&held, &placed)?);
-            Ok(Some(DisplayState::Asked(Box::new(DisplayRequest { made, stage, world }))))
+            let (stage, world) = (self.hook_context(reader, &held, &placed, &made)?, reader.world(&held, &placed)?);
+            Ok(Some(DisplayState::Asked(Box::new(DisplayRequest { key: made, context: stage, world }))))
         };
         texts.iter().map(&mut one).collect()
     }
 
-    fn made(
+    fn display_key(
         &self,
         reader: &mut StoreReader<'_>,
         held: &StoredSession,
@@ -131,7 +132,7 @@ impl ReplyDisplay {
         let node = &placed.node;
         let cast = cast_of(casts, reader, held, node.character)?;
         Ok(DisplayKey {
-            edits: held.session.edits,
+            arrangement_edit: held.session.edits,
             place: (node.depth, node.turn),
             rules: reader.rules(placed)?,
             catalogue: Arc::downgrade(&self.catalogue),
@@ -141,7 +142,7 @@ impl ReplyDisplay {
         })
     }
 
-    fn is_any_out(
+    fn is_any_disabled(
         &self,
         reader: &mut StoreReader<'_>,
         session: SessionId,
@@ -150,7 +151,7 @@ impl ReplyDisplay {
         for plugin in &rules.plugins {
             let shows = self.catalogue.get(&plugin.id).filter(|plugin| plugin.has(Hook::OnDisplay));
             if let Some(plugin) = shows
-                && self.parts.hooks.is_out_here(reader, session, plugin)?
+                && self.services.hooks.is_disabled_here(reader, session, plugin)?
             {
                 return Ok(true);
             }
@@ -159,11 +160,11 @@ impl ReplyDisplay {
     }
 
     /// Whether a plugin has a say in how replies are shown.
-    fn shows(&self, plugin: &str) -> bool {
+    fn has_hook(&self, plugin: &str) -> bool {
         self.catalogue.get(plugin).is_some_and(|plugin| plugin.has(Hook::OnDisplay))
     }
 
-    fn stage(
+    fn hook_context(
         &self,
         reader: &mut StoreReader<'_>,
         held: &StoredSession,
@@ -172,10 +173,10 @@ impl ReplyDisplay {
     ) -> Result<HookContext, TurnError> {
         let node = &placed.node;
         let count = |n: i32| u64::try_from(n).unwrap_or(0);
-        let players = force::players(&made.rules.plugins, &self.catalogue);
+        let players = rules_in_force::active_plugins(&made.rules.plugins, &self.catalogue);
         Ok(HookContext {
             session: held.session.id,
-            players: players.into_iter().filter(|one| one.plugin.has(Hook::OnDisplay)).collect(),
+            plugins: players.into_iter().filter(|one| one.plugin.has(Hook::OnDisplay)).collect(),
             rules: Arc::new(made.rules.rules.clone()),
             world: reader.world_before(held, placed)?,
             text: Arc::clone(&made.text),
@@ -192,21 +193,25 @@ impl ReplyDisplay {
             seeds: DiceSeeds { session: held.session.seed, node: node.dice_seed },
             recorded: Arc::from([]),
             answer: None,
-            starts: Arc::from([]),
+            initial_values: Arc::from([]),
             replies: 0,
-            is_aside: false,
+            is_command_only: false,
         })
     }
 
-    async fn one(&self, node: NodeId, DisplayRequest { made, mut stage, world }: DisplayRequest) -> DisplayResult {
+    async fn display_reply(
+        &self,
+        node: NodeId,
+        DisplayRequest { key: made, context: mut stage, world }: DisplayRequest,
+    ) -> DisplayResult {
         let mut shown = DisplayResult::default();
         let mut is_theirs = true;
-        for player in in_order(&stage.players) {
+        for player in in_order(&stage.plugins) {
             let id = player.plugin.id();
-            match self.parts.hooks.look(Hook::OnDisplay, &stage, &player, &world).await {
+            match self.services.hooks.run_read_only(Hook::OnDisplay, &stage, &player, &world).await {
                 None => {
                     is_theirs = false;
-                    shown.problems.push(strikes::off(id));
+                    shown.problems.push(violations::off(id));
                 }
                 Some(outcome) => {
                     is_theirs &= outcome.error.as_ref().is_none_or(|error| error.kind != ScriptErrorKind::Host);
@@ -220,14 +225,14 @@ impl ReplyDisplay {
         }
         // What is our own doing, as that somebody is switched off or no thread was to be had, may be otherwise the next time.
         if is_theirs {
-            self.parts.shown.keep(node, made, shown.clone());
+            self.services.shown.keep(node, made, shown.clone());
         }
         shown
     }
 }
 
 /// Whether a node is what plugins may show in another way: a reply or a greeting that is whole.
-pub(in crate::turn) fn is_said(node: &Node) -> bool {
+pub(in crate::turn) fn is_displayable(node: &Node) -> bool {
     let is_message = matches!(node.kind, Kind::Message | Kind::Greeting);
     is_message && node.role == Role::Assistant && node.status == Status::Complete
 }

@@ -16,15 +16,16 @@ use crate::tree::run::{self, RunNode};
 use crate::tree::{Kind, Node, Session};
 
 use crate::turn::ask;
-use crate::turn::ask::fill::{GenerationTask, PromptPurpose};
-use crate::turn::ask::room::PromptBounds;
+use crate::turn::ask::macro_context::{GenerationTask, PromptPurpose};
+use crate::turn::ask::prompt_bounds::PromptBounds;
 use crate::turn::ask::trace::{self, BuiltPrompt};
 use crate::turn::machine::{ReplyEvent, ReplyFault, ReplyMachine};
 use crate::turn::models::{ModelSelection, ReplyWriter};
-use crate::turn::reply::voices::{self, FallbackRequest};
-use crate::turn::scene::{self, SnapshotQuery};
+use crate::turn::reply::fallback::{self, FallbackRequest};
+use crate::turn::snapshot::{self, SnapshotQuery};
 use crate::turn::{
-    GenerationSpec, ImpersonateSpec, SummarySpec, TurnEngine, TurnError, TurnServices, ask::room, reply::runner, start,
+    GenerationSpec, ImpersonateSpec, SummarySpec, TurnEngine, TurnError, TurnServices, ask::prompt_bounds,
+    reply::runner, start,
 };
 
 /// Begins to draft a message in the user's own voice.
@@ -38,10 +39,10 @@ pub async fn impersonate(
     let look = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
         let leaf = leaf.unwrap_or(held.session.head);
         let at = reader.node(held, leaf)?.ok_or(TreeError::NotFound("the message"))?;
-        edit::may_be_parent(&at.node)?;
+        edit::check_parent(&at.node)?;
         Ok(DraftTask::Impersonate { leaf })
     };
-    begin(
+    begin_draft(
         turns,
         caller,
         session,
@@ -60,14 +61,14 @@ pub async fn summarise(
 ) -> Result<DraftId, TurnError> {
     let nodes = asked.nodes;
     let look = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
-        let run = run(reader, held, &nodes)?;
-        if !run.iter().any(|node| node.is_sent() && !node.content.trim().is_empty()) {
+        let run = summary_run(reader, held, &nodes)?;
+        if !run.iter().any(|node| node.is_in_prompt() && !node.content.trim().is_empty()) {
             let message = "there is no text in these messages that a model would read".to_owned();
             return Err(TurnError::Invalid { field: "nodeIds", message });
         }
         Ok(DraftTask::Summarise { run })
     };
-    begin(
+    begin_draft(
         turns,
         caller,
         session,
@@ -99,14 +100,14 @@ struct DraftJob {
     params: Map<String, Value>,
 }
 
-async fn begin(
+async fn begin_draft(
     turns: &TurnEngine,
     caller: UserId,
     session: SessionId,
     generate: GenerationSpec,
     look: impl FnOnce(&mut StoreReader<'_>, &StoredSession) -> Result<DraftTask, TurnError> + Send + 'static,
 ) -> Result<DraftId, TurnError> {
-    let parts = &turns.parts;
+    let parts = &turns.services;
     let (session, task) = parts
         .store
         .read(move |reader| {
@@ -115,17 +116,21 @@ async fn begin(
             Ok::<_, TurnError>((held.session, task))
         })
         .await?;
-    let choice = writer(parts, &session, &generate)?;
+    let choice = select_model(parts, &session, &generate)?;
     let id = DraftId::new(parts.ids.next(parts.clock.now()));
     let named = start::model(parts, &session, &generate);
-    let draft = parts.live.begin_draft(id, session.id, caller, task.kind(), &named).ok_or(TurnError::TooMany)?;
-    let job = DraftJob { draft, task, choice, params: start::params(&session, &generate) };
+    let draft = parts.live.enqueue_draft(id, session.id, caller, task.kind(), &named).ok_or(TurnError::TooMany)?;
+    let job = DraftJob { draft, task, choice, params: start::merged_params(&session, &generate) };
     turns.runtime.spawn(write(Arc::clone(parts), job));
     Ok(id)
 }
 
 /// Who is to be asked: a model server, since a plugin writes replies and nothing else.
-pub fn writer(parts: &TurnServices, session: &Session, generate: &GenerationSpec) -> Result<ModelSelection, TurnError> {
+pub fn select_model(
+    parts: &TurnServices,
+    session: &Session,
+    generate: &GenerationSpec,
+) -> Result<ModelSelection, TurnError> {
     let invalid = |message: String| TurnError::Invalid { field: "model", message };
     match parts.models.find(&start::model(parts, session, generate)) {
         Ok(ReplyWriter::Model(choice)) => Ok(choice),
@@ -137,10 +142,10 @@ pub fn writer(parts: &TurnServices, session: &Session, generate: &GenerationSpec
 }
 
 /// The messages of a run, the oldest first, in whatever order they are named.
-fn run(reader: &mut StoreReader<'_>, held: &StoredSession, ids: &[NodeId]) -> Result<Vec<Node>, TurnError> {
+fn summary_run(reader: &mut StoreReader<'_>, held: &StoredSession, ids: &[NodeId]) -> Result<Vec<Node>, TurnError> {
     let mut node = |id| Ok::<_, TurnError>(reader.node(held, id)?.ok_or(TreeError::NotFound("the message"))?.node);
     let named: Vec<RunNode<NodeId>> = ids.iter().map(|id| Ok(member(&node(*id)?))).collect::<Result<_, TurnError>>()?;
-    let (first, last) = run::ends(&named)?;
+    let (first, last) = run::run_ends(&named)?;
     let (mut line, mut next) = (Vec::new(), Some(last.id));
     while let Some(id) = next {
         let node = node(id)?;
@@ -148,7 +153,7 @@ fn run(reader: &mut StoreReader<'_>, held: &StoredSession, ids: &[NodeId]) -> Re
         line.push(node);
     }
     line.reverse();
-    run::is_whole(&named, &line.iter().map(member).collect::<Vec<_>>())?;
+    run::check_contiguous(&named, &line.iter().map(member).collect::<Vec<_>>())?;
     line.retain(|node| node.kind != Kind::Change);
     Ok(line)
 }
@@ -163,57 +168,59 @@ async fn write(parts: Arc<TurnServices>, job: DraftJob) {
     let written = std::panic::AssertUnwindSafe(stream(&parts, job)).catch_unwind().await;
     let fault = match written {
         Ok(Ok(machine)) => machine.fault().cloned(),
-        Ok(Err(error)) => Some(internal(&draft, &error.to_string())),
-        Err(_) => Some(internal(&draft, "its task panicked")),
+        Ok(Err(error)) => Some(internal_fault(&draft, &error.to_string())),
+        Err(_) => Some(internal_fault(&draft, "its task panicked")),
     };
     let failed = fault.map(|ReplyFault { code, message, hint }| DraftFailure { code, message, hint });
     parts.live.end_draft(&draft, failed);
 }
 
-fn internal(draft: &Draft, cause: &str) -> ReplyFault {
-    tracing::error!(session = %draft.writing.session, "a draft could not be written: {cause}");
+fn internal_fault(draft: &Draft, cause: &str) -> ReplyFault {
+    tracing::error!(session = %draft.generation.session, "a draft could not be written: {cause}");
     ReplyFault::new("internal", "the server failed while writing this draft", "try again")
 }
 
 async fn stream(parts: &Arc<TurnServices>, job: DraftJob) -> Result<ReplyMachine, TurnError> {
     let now = parts.clock.now();
     let mut machine = ReplyMachine::new(now);
-    let writing = &job.draft.writing;
+    let writing = &job.draft.generation;
     let stop = match writing.turn().await {
         Err(stop) => Some(stop),
         Ok(()) if parts.is_stopping.load(Ordering::SeqCst) => Some(crate::live::StopReason::Interrupted),
         Ok(()) => None,
     };
     if let Some(stop) = stop {
-        machine.on(voices::halt(stop), now);
+        machine.on(fallback::stop_event(stop), now);
         return Ok(machine);
     }
     let bounds = bounds(parts, &job).await;
     let (task, kind, hide_tags) = (job.task, job.draft.kind, bounds.hide_tags.clone());
     let (caller, session) = (writing.user, writing.session);
     let (catalogue, inside) = (parts.catalogue.now(), Arc::clone(parts));
-    let look = move |node| SnapshotQuery { caller, session, node, speaker: None, voice: None, hide_tags, catalogue };
-    let made = parts.store.read(move |reader| made(&inside, reader, look, task, bounds)).await?;
+    let look =
+        move |node| SnapshotQuery { caller, session, node, speaker: None, user_persona: None, hide_tags, catalogue };
+    let made = parts.store.read(move |reader| build_prompt(&inside, reader, look, task, bounds)).await?;
     if let Some(too_large) = made.too_large {
         machine.on(ReplyEvent::Failed(too_long(kind, too_large, made.has_preset())), now);
         return Ok(machine);
     }
-    let wish = FallbackRequest { choice: &job.choice, made: &made, params: &job.params, dice_seed: parts.ids.seed() };
+    let wish =
+        FallbackRequest { choice: &job.choice, made: &made, params: &job.params, dice_seed: parts.ids.next_seed() };
     // It offers no tools, so none can be refused.
-    let _ = voices::speak(parts, writing, &mut machine, &wish, None, |_| {}).await;
+    let _ = fallback::stream_with_fallback(parts, writing, &mut machine, &wish, None, |_| {}).await;
     Ok(machine)
 }
 
 /// What the prompt has to keep to; only one that goes on with the story recalls anything.
 async fn bounds(parts: &TurnServices, job: &DraftJob) -> PromptBounds {
-    let bounds = room::bounds(parts, &job.choice, &job.params);
+    let bounds = prompt_bounds::prompt_bounds(parts, &job.choice, &job.params);
     let DraftTask::Impersonate { leaf } = job.task else { return bounds };
-    let place = (job.draft.writing.user, job.draft.writing.session, leaf);
-    let recall = parts.memories.ask(&parts.store, parts.clock.now(), place, None).await;
+    let place = (job.draft.generation.user, job.draft.generation.session, leaf);
+    let recall = parts.query_embedder.ask(&parts.store, parts.clock.now(), place, None).await;
     PromptBounds { recall, ..bounds }
 }
 
-fn made(
+fn build_prompt(
     parts: &TurnServices,
     reader: &mut StoreReader<'_>,
     look: impl FnOnce(NodeId) -> SnapshotQuery,
@@ -222,21 +229,21 @@ fn made(
 ) -> Result<BuiltPrompt, TurnError> {
     match task {
         DraftTask::Impersonate { leaf } => {
-            let mut scene = scene::read(reader, &look(leaf))?;
-            let purpose = PromptPurpose { wanted: GenerationTask::UsersMessage, number: 0 };
-            Ok(ask::prompt(parts, reader, &mut scene, bounds, &purpose)?)
+            let mut scene = snapshot::read(reader, &look(leaf))?;
+            let purpose = PromptPurpose { generation_task: GenerationTask::Impersonate, number: 0 };
+            Ok(ask::build_prompt(parts, reader, &mut scene, bounds, &purpose)?)
         }
         DraftTask::Summarise { run } => {
-            let read = run.iter().filter(|node| node.is_sent());
+            let read = run.iter().filter(|node| node.is_in_prompt());
             let lines: Vec<_> = read.map(|node| trace::line(node, &bounds.hide_tags)).collect();
-            let messages = prompt::summary(&lines);
+            let messages = prompt::summary_messages(&lines);
             let needed = messages.iter().map(|sent| prompt::tokens(&sent.text)).sum();
             let budget = bounds.budget;
             let too_large = (needed > budget).then_some(prompt::TokenOverflow { needed, budget });
             Ok(BuiltPrompt {
                 messages,
                 reply: bounds.reply,
-                context: bounds.context,
+                context_tokens: bounds.context_tokens,
                 too_large,
                 ..BuiltPrompt::default()
             })
@@ -246,7 +253,7 @@ fn made(
 
 fn too_long(kind: DraftKind, too_large: prompt::TokenOverflow, has_preset: bool) -> ReplyFault {
     if kind == DraftKind::Impersonate {
-        return runner::does_not_fit(too_large, has_preset);
+        return runner::prompt_too_large(too_large, has_preset);
     }
     let prompt::TokenOverflow { needed, budget } = too_large;
     let message =

@@ -1,38 +1,38 @@
 //! The journey of one turn, and the only place that orders it: input, node, 202, prompt, stream, rules, commit.
 //!
-//! [`TurnEngine`] is the door: begin, message, reroll, go on, edit, cancel, change. What one asks is in `asked.rs`. Each runs on the server's
+//! [`TurnEngine`] is the door: begin, message, reroll, go on, edit, cancel, change. What one asks is in `requests.rs`. Each runs on the server's
 //! own task: a client that goes away changes nothing. Its rooms, in the order of the way:
 //!
 //! - `start/` is the way to commit 1: the user's node and placeholders.
-//! - `rules/` runs the rules of a story, wherever the way wants one; `scene.rs` reads a position for them, `cast.rs` who plays there.
+//! - `rules/` runs the rules of a story, wherever the way wants one; `snapshot.rs` reads a position for them, `cast.rs` who plays there.
 //! - `ask/` makes the prompt, `models/` finds who is meant by a name, `tools/` is what they may call.
 //! - `reply/` is one reply up to commit 2, by the actions of `machine/`, which is pure.
-//! - `beside/` makes the calls that are no replies, `summing.rs` has summed up what slid out of prompts.
+//! - `side_calls/` makes the calls that are no replies, `summarizer.rs` has summed up what slid out of prompts.
 //!
-//! What is no turn: `draft.rs` lets a model write what becomes no node; `preview.rs` shows a prompt that nobody sends, `tried.rs` what lore
-//! would fire; `display.rs` shows replies as plugins say, and `shown.rs` remembers how; `workshop/` tries a hook without writing, and runs rules again.
+//! What is no turn: `draft.rs` lets a model write what becomes no node; `preview.rs` shows a prompt that nobody sends, `lore_test.rs` what lore
+//! would fire; `display.rs` shows replies as plugins say, and `display_cache.rs` remembers how; `hook_trial/` tries a hook without writing, and runs rules again.
 //!
 //! To add a step to the journey: its place in `start/` or `reply/runner.rs`, its facts in the trace. To add a hook: see
 //! [`crate::plugin`], then call it in `rules/`.
 
 mod ask;
-mod asked;
-mod beside;
 mod cast;
 mod display;
+mod display_cache;
 mod draft;
+mod hook_trial;
+mod lore_test;
 pub mod machine;
 mod models;
 mod preview;
 mod reply;
+mod requests;
 mod rules;
-mod scene;
-mod shown;
+mod side_calls;
+mod snapshot;
 mod start;
-mod summing;
+mod summarizer;
 mod tools;
-mod tried;
-mod workshop;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -53,31 +53,31 @@ use crate::store::{
 };
 use crate::tree::edit::TreeError;
 
-pub use ask::chosen::readable as preset;
-pub use ask::lore::settings as lore_settings;
+pub use ask::lore::world_info_settings as lore_settings;
+pub use ask::preset_selection::parse_preset as preset;
 pub use ask::recall::{RankedDocument, RankedDocuments};
-pub use ask::scripted::{
+pub use ask::regex_scripts::{
     DisplayScripts as ShownScripts, ScopedScript as KnownScript, known as scripts, shown as shown_scripts,
 };
-pub use ask::summed::BranchSummary;
+pub use ask::summary_block::BranchSummary;
 pub use ask::trace::{RebuiltPrompt, read_trace};
-pub use asked::{
+pub use display::ReplyDisplay;
+pub use display_cache::DisplayResult;
+pub use hook_trial::replay::{ReplayOutcome, ReplaySpec, ReplayStep};
+pub use hook_trial::{HookTrialOutcome, HookTrialSpec};
+pub use lore_test::LoreTestOutcome;
+pub use models::connections;
+pub use models::providers::ReplyCost;
+pub use models::token_counters::unusable_files;
+pub use models::{ModelCandidate, ModelRegistry, ModelSelection, ReplyWriter, SkippedModel, UnknownModelError};
+pub use reply::autosave::SaveIntervals;
+pub use requests::{
     ContinueSpec, EditSpec, GenerationSpec, ImpersonateSpec, LoreTestSpec, MessageSpec, PluginChoice, PreviewSpec,
     RerollSpec, SessionSpec, StaleHeadPolicy, SummarySpec, TurnReceipt,
 };
-pub use display::ReplyDisplay;
-pub use models::connections;
-pub use models::counts::unusable_files;
-pub use models::providers::ReplyCost;
-pub use models::{ModelCandidate, ModelRegistry, ModelSelection, ReplyWriter, SkippedModel, UnknownModelError};
-pub use reply::keeper::SaveIntervals;
-pub use rules::meters::HookMetric;
-pub use scene::{LeafSnapshot, ReplySuggestions, SuggestedReply};
-pub use shown::DisplayResult;
+pub use rules::metrics::HookMetric;
+pub use snapshot::{LeafSnapshot, ReplySuggestions, SuggestedReply};
 pub use start::change::PluginsUpdate;
-pub use tried::LoreTestOutcome;
-pub use workshop::replay::{ReplayOutcome, ReplaySpec, ReplayStep};
-pub use workshop::{HookTrialOutcome, HookTrialSpec};
 
 /// Why a turn did not begin. Nothing was written, unless it says so.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -138,17 +138,17 @@ pub(crate) struct TurnServices {
     pub models: Arc<ModelRegistry>,
     pub hooks: rules::hooks::HookRunner,
     /// How plugins showed replies lately.
-    pub shown: shown::DisplayCache,
+    pub shown: display_cache::DisplayCache,
     /// Lorebooks that were read already.
-    pub shelf: Arc<ask::shelf::LorebookCache>,
+    pub lorebook_cache: Arc<ask::lorebook_cache::LorebookCache>,
     /// Who recalls.
-    pub memories: ask::recall::QueryEmbedder,
+    pub query_embedder: ask::recall::QueryEmbedder,
     /// Who sums up.
-    pub summing: summing::Summarizer,
+    pub summarizer: summarizer::Summarizer,
     /// Who asks models for plugins.
-    pub asking: beside::PluginModelCalls,
+    pub plugin_calls: side_calls::PluginModelCalls,
     /// How often what runs is kept.
-    pub rhythm: SaveIntervals,
+    pub save_intervals: SaveIntervals,
     /// What running replies were asked with.
     pub requests: reply::requests::RunningRequests,
     pub clock: Arc<dyn Clock>,
@@ -159,10 +159,10 @@ pub(crate) struct TurnServices {
 
 impl TurnServices {
     /// Asks a provider in the background what its models can, if nobody did so for a while: the next prompt knows.
-    pub fn learn_again(&self, client: &ProviderClient) {
-        if self.models.wants_to_learn(&client.endpoint().id, self.clock.now()) {
+    pub fn refresh_if_due(&self, client: &ProviderClient) {
+        if self.models.needs_refresh(&client.endpoint().id, self.clock.now()) {
             let (models, client) = (Arc::clone(&self.models), client.clone());
-            tokio::spawn(async move { models.learn_from(&client).await });
+            tokio::spawn(async move { models.refresh_models(&client).await });
         }
     }
 }
@@ -170,7 +170,7 @@ impl TurnServices {
 /// The door to the journey.
 #[derive(Clone)]
 pub struct TurnEngine {
-    parts: Arc<TurnServices>,
+    services: Arc<TurnServices>,
     runtime: Handle,
 }
 
@@ -195,7 +195,7 @@ pub struct TurnDeps {
     /// Ids.
     pub ids: Arc<IdGenerator>,
     /// How often what runs is kept.
-    pub rhythm: SaveIntervals,
+    pub save_intervals: SaveIntervals,
 }
 
 impl TurnEngine {
@@ -206,25 +206,25 @@ impl TurnEngine {
             store: needs.store,
             live: needs.live,
             catalogue: needs.catalogue,
-            memories: ask::recall::QueryEmbedder::new(needs.config.recall.clone(), needs.embedder),
+            query_embedder: ask::recall::QueryEmbedder::new(needs.config.recall.clone(), needs.embedder),
             models: needs.models,
-            shown: shown::DisplayCache::default(),
-            summing: summing::Summarizer::default(),
-            asking: beside::PluginModelCalls::default(),
-            shelf: Arc::default(),
-            rhythm: needs.rhythm,
+            shown: display_cache::DisplayCache::default(),
+            summarizer: summarizer::Summarizer::default(),
+            plugin_calls: side_calls::PluginModelCalls::default(),
+            lorebook_cache: Arc::default(),
+            save_intervals: needs.save_intervals,
             config: needs.config,
             requests: reply::requests::RunningRequests::default(),
             clock: needs.clock,
             ids: needs.ids,
             is_stopping: AtomicBool::new(false),
         };
-        Self { parts: Arc::new(parts), runtime }
+        Self { services: Arc::new(parts), runtime }
     }
 
     /// What the hooks of each plugin have cost since the server began, by plugin and hook.
-    pub fn meters(&self) -> Vec<((String, &'static str), HookMetric)> {
-        self.parts.hooks.meters.all()
+    pub fn hook_metrics(&self) -> Vec<((String, &'static str), HookMetric)> {
+        self.services.hooks.metrics.all()
     }
 
     /// Begins a session: root with its rules, greetings, HEAD on the first greeting.
@@ -232,8 +232,8 @@ impl TurnEngine {
     /// # Errors
     /// A character, persona, model or plugin is not there, or the database fails.
     pub async fn begin(&self, caller: UserId, new: SessionSpec) -> Result<SessionId, TurnError> {
-        let parts = Arc::clone(&self.parts);
-        self.once(async move { start::begin::begin(&parts, caller, new).await }).await
+        let parts = Arc::clone(&self.services);
+        self.run_once(async move { start::new_session::begin(&parts, caller, new).await }).await
     }
 
     /// Writes a message and begins its replies.
@@ -247,7 +247,7 @@ impl TurnEngine {
         new: MessageSpec,
     ) -> Result<TurnReceipt, TurnError> {
         let turns = self.clone();
-        self.once(async move { start::message(&turns, caller, session, new).await }).await
+        self.run_once(async move { start::message(&turns, caller, session, new).await }).await
     }
 
     /// Begins other replies beside an assistant node, or under a context node.
@@ -262,17 +262,17 @@ impl TurnEngine {
     ) -> Result<TurnReceipt, TurnError> {
         let turns = self.clone();
         let work = async move {
-            let expected_leaf = beside::seen(&turns.parts, caller, session, asked.expected_leaf).await?;
-            start::again::reroll(&turns, caller, session, RerollSpec { expected_leaf, ..asked }).await
+            let expected_leaf = side_calls::seen(&turns.services, caller, session, asked.expected_leaf).await?;
+            start::reroll::reroll(&turns, caller, session, RerollSpec { expected_leaf, ..asked }).await
         };
-        self.once(work).await
+        self.run_once(work).await
     }
 
     /// Begins another reply that goes on from the text of one.
     ///
     /// # Errors
     /// It is no reply with text, a plugin writes, or as [`TurnError`] says; nothing was written then.
-    pub async fn go_on(
+    pub async fn continue_reply(
         &self,
         caller: UserId,
         session: SessionId,
@@ -280,10 +280,10 @@ impl TurnEngine {
     ) -> Result<TurnReceipt, TurnError> {
         let turns = self.clone();
         let work = async move {
-            let expected_leaf = beside::seen(&turns.parts, caller, session, asked.expected_leaf).await?;
-            start::again::go_on(&turns, caller, session, ContinueSpec { expected_leaf, ..asked }).await
+            let expected_leaf = side_calls::seen(&turns.services, caller, session, asked.expected_leaf).await?;
+            start::reroll::continue_reply(&turns, caller, session, ContinueSpec { expected_leaf, ..asked }).await
         };
-        self.once(work).await
+        self.run_once(work).await
     }
 
     /// Writes an edited version of a message beside it.
@@ -299,10 +299,10 @@ impl TurnEngine {
     ) -> Result<TurnReceipt, TurnError> {
         let turns = self.clone();
         let work = async move {
-            let expected_leaf = beside::seen(&turns.parts, caller, session, edit.expected_leaf).await?;
+            let expected_leaf = side_calls::seen(&turns.services, caller, session, edit.expected_leaf).await?;
             start::edit::edit(&turns, caller, session, node, EditSpec { expected_leaf, ..edit }).await
         };
-        self.once(work).await
+        self.run_once(work).await
     }
 
     /// Changes the world by hand: a change node below `node`.
@@ -317,9 +317,11 @@ impl TurnEngine {
         operations: Vec<crate::world::StateOperation>,
         expected_leaf: Option<ExpectedVersion>,
     ) -> Result<TurnReceipt, TurnError> {
-        let parts = Arc::clone(&self.parts);
-        self.once(async move { start::change::change(&parts, caller, session, node, operations, expected_leaf).await })
-            .await
+        let parts = Arc::clone(&self.services);
+        self.run_once(
+            async move { start::change::change(&parts, caller, session, node, operations, expected_leaf).await },
+        )
+        .await
     }
 
     /// Sets the plugins of a session; they begin at HEAD, with a change node that records them.
@@ -332,8 +334,8 @@ impl TurnEngine {
         session: SessionId,
         plugins: Vec<PluginChoice>,
     ) -> Result<PluginsUpdate, TurnError> {
-        let parts = Arc::clone(&self.parts);
-        self.own(async move { start::change::set_plugins(&parts, caller, session, plugins).await }).await
+        let parts = Arc::clone(&self.services);
+        self.run_detached(async move { start::change::set_plugins(&parts, caller, session, plugins).await }).await
     }
 
     /// Begins to draft the next message in the user's own voice; its text comes as events and can be read for a while.
@@ -347,7 +349,7 @@ impl TurnEngine {
         asked: ImpersonateSpec,
     ) -> Result<DraftId, TurnError> {
         let turns = self.clone();
-        self.own(async move { draft::impersonate(&turns, caller, session, asked).await }).await
+        self.run_detached(async move { draft::impersonate(&turns, caller, session, asked).await }).await
     }
 
     /// The prompt that a send would make. Nothing is written and no rule runs.
@@ -360,7 +362,7 @@ impl TurnEngine {
         session: SessionId,
         asked: PreviewSpec,
     ) -> Result<RebuiltPrompt, TurnError> {
-        preview::preview(&self.parts, caller, session, asked).await
+        preview::preview(&self.services, caller, session, asked).await
     }
 
     /// Which entries of lorebooks would fire, and why. Nothing is written.
@@ -368,7 +370,7 @@ impl TurnEngine {
     /// # Errors
     /// Something that is named is not there, or the database fails.
     pub async fn test_lore(&self, caller: UserId, asked: LoreTestSpec) -> Result<LoreTestOutcome, TurnError> {
-        tried::test(&self.parts, caller, asked).await
+        lore_test::test_lore(&self.services, caller, asked).await
     }
 
     /// The best of the caller's documents in these collections for a question.
@@ -382,13 +384,13 @@ impl TurnEngine {
         question: String,
         most: usize,
     ) -> Result<RankedDocuments, StoreError> {
-        let (parts, now) = (&self.parts, self.parts.clock.now());
-        parts.memories.documents(&parts.store, now, caller, collections, question, most).await
+        let (parts, now) = (&self.services, self.services.clock.now());
+        parts.query_embedder.search_documents(&parts.store, now, caller, collections, question, most).await
     }
 
     /// The hash by which the vector of a text is found.
     pub fn text_hash(&self, text: &str) -> blake3::Hash {
-        self.parts.memories.hash(text)
+        self.services.query_embedder.hash(text)
     }
 
     /// Begins to draft a summary of a run of messages, in the same way.
@@ -402,39 +404,39 @@ impl TurnEngine {
         asked: SummarySpec,
     ) -> Result<DraftId, TurnError> {
         let turns = self.clone();
-        self.own(async move { draft::summarise(&turns, caller, session, asked).await }).await
+        self.run_detached(async move { draft::summarise(&turns, caller, session, asked).await }).await
     }
 
     /// Stops a running reply and keeps its text. Answers when it has been asked to stop; the end is an event.
     ///
     /// # Errors
     /// The node is not there, or the reply has ended already.
-    pub async fn cancel(&self, caller: UserId, session: SessionId, node: NodeId) -> Result<(), TurnError> {
-        start::cancel(&self.parts, caller, session, node).await
+    pub async fn cancel_reply(&self, caller: UserId, session: SessionId, node: NodeId) -> Result<(), TurnError> {
+        start::cancel_reply(&self.services, caller, session, node).await
     }
 
     /// Reads where plugins are asked what they offer, in the snapshot of one who reads already.
     ///
     /// # Errors
     /// The session or node is not there, or the database fails.
-    pub fn tip(
+    pub fn read_leaf(
         &self,
         reader: &mut StoreReader<'_>,
         caller: UserId,
         session: SessionId,
         leaf: NodeId,
     ) -> Result<LeafSnapshot, TurnError> {
-        scene::tip(reader, &scene::SnapshotQuery::at(&self.parts, caller, session, leaf))
+        snapshot::read_leaf(reader, &snapshot::SnapshotQuery::at_node(&self.services, caller, session, leaf))
     }
 
     /// The plugins that are switched off in a session, as far as is known without reading: those that were asked there.
-    pub fn switched_off(&self, session: SessionId) -> Vec<String> {
-        self.parts.hooks.known_out(session)
+    pub fn disabled_plugins(&self, session: SessionId) -> Vec<String> {
+        self.services.hooks.known_disabled(session)
     }
 
     /// Who shows the replies of one look; `None` where no plugin has a say in that.
     pub fn display(&self) -> Option<ReplyDisplay> {
-        ReplyDisplay::new(&self.parts)
+        ReplyDisplay::new(&self.services)
     }
 
     /// Tries a hook of a plugin on a message, perhaps with code that is not saved. Writes nothing.
@@ -442,7 +444,7 @@ impl TurnEngine {
     /// # Errors
     /// The session or message is not there, or the database fails.
     pub async fn try_hook(&self, caller: UserId, trial: HookTrialSpec) -> Result<HookTrialOutcome, TurnError> {
-        workshop::try_hook(&self.parts, caller, trial).await
+        hook_trial::try_hook(&self.services, caller, trial).await
     }
 
     /// Runs the rules of a plugin again along a line, in a world beside the story's own. Writes nothing.
@@ -450,7 +452,7 @@ impl TurnEngine {
     /// # Errors
     /// The session or a message is not there, or the database fails.
     pub async fn replay(&self, caller: UserId, asked: ReplaySpec) -> Result<ReplayOutcome, TurnError> {
-        workshop::replay::replay(&self.parts, caller, asked).await
+        hook_trial::replay::replay(&self.services, caller, asked).await
     }
 
     /// Runs the rules of a plugin again along a line, and lets its messages do what they say now, in one step.
@@ -459,12 +461,12 @@ impl TurnEngine {
     /// The session or a message is not there, the line was played by other rules, a rule fails, something was done in the
     /// session meanwhile, or the database fails.
     pub async fn accept(&self, caller: UserId, asked: ReplaySpec) -> Result<(ReplayOutcome, ArrangeResult), TurnError> {
-        workshop::replay::accept(&self.parts, caller, asked).await
+        hook_trial::replay::accept(&self.services, caller, asked).await
     }
 
     /// What plugins offer at a tip.
     pub async fn offered(&self, tip: LeafSnapshot) -> ReplySuggestions {
-        scene::offered(&self.parts, tip).await
+        snapshot::suggest_replies(&self.services, tip).await
     }
 
     /// Ends what nobody holds: replies that a crash left generating become `error: interrupted` with what had arrived.
@@ -472,25 +474,25 @@ impl TurnEngine {
     ///
     /// # Errors
     /// The database fails.
-    pub async fn end_interrupted(&self) -> Result<usize, TurnError> {
-        reply::keeper::end_orphans(&self.parts).await
+    pub async fn end_interrupted_replies(&self) -> Result<usize, TurnError> {
+        reply::autosave::end_orphans(&self.services).await
     }
 
     /// Asks all providers in the background what they offer.
-    pub fn learn(&self) {
+    pub fn refresh_models(&self) {
         let _runtime = self.runtime.enter();
-        let clients: Vec<ProviderClient> = self.parts.models.providers().map(|(_, client, _)| client).collect();
-        clients.iter().for_each(|client| self.parts.learn_again(client));
+        let clients: Vec<ProviderClient> = self.services.models.providers().map(|(_, client, _)| client).collect();
+        clients.iter().for_each(|client| self.services.refresh_if_due(client));
     }
 
     /// Looks in the background whether the line to a node of a session is to be summed up further.
-    pub fn sum_up(&self, session: SessionId, leaf: NodeId) {
-        self.parts.summing.ring(session, leaf);
+    pub fn schedule_summary(&self, session: SessionId, leaf: NodeId) {
+        self.services.summarizer.schedule(session, leaf);
     }
 
     /// Whether something is being summed up in a session, and why nothing comes of it.
-    pub fn summing_up(&self, session: SessionId) -> (bool, Option<String>) {
-        self.parts.summing.state(session)
+    pub fn summary_state(&self, session: SessionId) -> (bool, Option<String>) {
+        self.services.summarizer.state(session)
     }
 
     /// The summaries that were made of the line to a node, whether or not they still hold there.
@@ -502,7 +504,7 @@ impl TurnEngine {
         held: &StoredSession,
         at: &StoredNode,
     ) -> Result<Vec<BranchSummary>, StoreError> {
-        ask::summed::of_line(reader, held, at)
+        ask::summary_block::of_branch(reader, held, at)
     }
 
     /// One of them, as it stands on the line to HEAD.
@@ -514,42 +516,42 @@ impl TurnEngine {
         held: &StoredSession,
         id: SummaryId,
     ) -> Result<Option<BranchSummary>, StoreError> {
-        ask::summed::one(reader, held, id)
+        ask::summary_block::one(reader, held, id)
     }
 
     /// Saves partial texts and sweeps what nobody holds, for as long as the runtime lives.
     pub fn keep(&self) {
-        let parts = Arc::clone(&self.parts);
-        self.runtime.spawn(async move { reply::keeper::keep(&parts).await });
-        let parts = Arc::clone(&self.parts);
-        self.runtime.spawn(async move { summing::serve(&parts).await });
+        let parts = Arc::clone(&self.services);
+        self.runtime.spawn(async move { reply::autosave::keep(&parts).await });
+        let parts = Arc::clone(&self.services);
+        self.runtime.spawn(async move { summarizer::run_summarizer(&parts).await });
     }
 
     /// Begins nothing more, asks every running reply to end now, and waits until each has been committed; for shutdown.
     pub async fn stop(&self) {
-        reply::keeper::stop(&self.parts).await;
+        reply::autosave::stop_replies(&self.services).await;
     }
 
     /// Runs a piece of work on the server's own task: whoever asked may go away, the work is finished all the same.
-    async fn own<T: Send + 'static>(
+    async fn run_detached<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, TurnError>> + Send + 'static,
     ) -> Result<T, TurnError> {
-        if self.parts.is_stopping.load(Ordering::SeqCst) {
+        if self.services.is_stopping.load(Ordering::SeqCst) {
             return Err(TurnError::Stopped);
         }
-        let claimed = IdempotencyClaim::carry(IdempotencyClaim::present(), work);
+        let claimed = IdempotencyClaim::scope(IdempotencyClaim::current(), work);
         self.runtime.spawn(claimed).await.unwrap_or(Err(TurnError::Stopped))
     }
 
     /// The same for what makes something and may be asked for again with the same key: it is made once.
-    async fn once<T: DeserializeOwned + Send + 'static>(
+    async fn run_once<T: DeserializeOwned + Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, TurnError>> + Send + 'static,
     ) -> Result<T, TurnError> {
-        match IdempotencyClaim::made_before() {
+        match IdempotencyClaim::previous_result() {
             Some(made) => Ok(made),
-            None => self.own(work).await,
+            None => self.run_detached(work).await,
         }
     }
 }

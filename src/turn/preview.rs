@@ -12,12 +12,14 @@ use crate::tree::edit::{self, TreeError};
 use crate::tree::{Kind, Role, Status};
 
 use crate::turn::ask;
-use crate::turn::ask::fill::{GenerationTask, PromptPurpose};
-use crate::turn::ask::room::PromptBounds;
+use crate::turn::ask::macro_context::{GenerationTask, PromptPurpose};
+use crate::turn::ask::prompt_bounds::PromptBounds;
 use crate::turn::ask::trace::{BuiltPrompt, RebuiltPrompt};
 use crate::turn::cast::{self, UserPersona};
-use crate::turn::scene::{self, SnapshotQuery, TurnSnapshot};
-use crate::turn::{GenerationSpec, PreviewSpec, TurnError, TurnServices, ask::room, draft, reply::runner, start};
+use crate::turn::snapshot::{self, SnapshotQuery, TurnSnapshot};
+use crate::turn::{
+    GenerationSpec, PreviewSpec, TurnError, TurnServices, ask::prompt_bounds, draft, reply::runner, start,
+};
 
 /// The prompt that a send would make.
 pub async fn preview(
@@ -29,37 +31,37 @@ pub async fn preview(
     let held = parts.store.read(move |reader| Ok::<_, TurnError>(reader.session(caller, session)?)).await?;
     let held = held.ok_or(TreeError::NotFound("the session"))?;
     let generate = GenerationSpec { n: 1, model: asked.model, params: asked.params, character: None };
-    let choice = draft::writer(parts, &held.session, &generate)?;
-    let bounds = room::bounds(parts, &choice, &start::params(&held.session, &generate));
+    let choice = draft::select_model(parts, &held.session, &generate)?;
+    let bounds = prompt_bounds::prompt_bounds(parts, &choice, &start::merged_params(&held.session, &generate));
     let now = parts.clock.now();
     let place = (caller, session, asked.parent);
-    let recall = parts.memories.ask(&parts.store, now, place, asked.content.as_deref()).await;
+    let recall = parts.query_embedder.ask(&parts.store, now, place, asked.content.as_deref()).await;
     let bounds = PromptBounds { recall, ..bounds };
-    let look = SnapshotQuery::at(parts, caller, session, asked.parent);
+    let look = SnapshotQuery::at_node(parts, caller, session, asked.parent);
     let (id, content) = (NodeId::new(parts.ids.next(now)), asked.content);
     let inside = Arc::clone(parts);
     parts
         .store
         .read(move |reader| {
-            let mut scene = scene::read(reader, &look)?;
-            scene.held.session.preset = asked.preset.or(scene.held.session.preset);
-            edit::may_be_parent(&scene.at.node)?;
+            let mut scene = snapshot::read(reader, &look)?;
+            scene.stored.session.preset = asked.preset.or(scene.stored.session.preset);
+            edit::check_parent(&scene.at.node)?;
             let number = match content {
                 Some(content) => {
                     say(reader, &mut scene, id, content, now, &look.hide_tags)?;
                     0
                 }
-                None => waiting(reader, &scene.held, &scene.at)?,
+                None => pending_replies(reader, &scene.stored, &scene.at)?,
             };
-            let purpose = PromptPurpose { wanted: GenerationTask::Reply, number };
-            let made = ask::prompt(&inside, reader, &mut scene, bounds, &purpose)?;
-            shown(reader, &scene.held, made)
+            let purpose = PromptPurpose { generation_task: GenerationTask::Reply, number };
+            let made = ask::build_prompt(&inside, reader, &mut scene, bounds, &purpose)?;
+            to_rebuilt(reader, &scene.stored, made)
         })
         .await
 }
 
 /// How many replies a message has that waits for another.
-fn waiting(reader: &mut StoreReader<'_>, held: &StoredSession, at: &StoredNode) -> Result<usize, TurnError> {
+fn pending_replies(reader: &mut StoreReader<'_>, held: &StoredSession, at: &StoredNode) -> Result<usize, TurnError> {
     if at.node.role == Role::Assistant || at.node.kind == Kind::Root {
         let message = "the last word is a reply's: say what would be written below it".to_owned();
         return Err(TurnError::Invalid { field: "content", message });
@@ -79,7 +81,7 @@ pub fn say(
 ) -> Result<(), TurnError> {
     let persona = scene.session().persona.as_ref().map(|persona| persona.id);
     let voice = UserPersona { persona, name: None };
-    scene.cast = cast::read(reader, &scene.held.session, None, &voice)?;
+    scene.cast = cast::read(reader, &scene.stored.session, None, &voice)?;
     let mut node = scene.at.node.clone();
     node.parent = Some(node.id);
     (node.id, node.role, node.kind, node.status) = (id, Role::User, Kind::Message, Status::Complete);
@@ -95,12 +97,16 @@ pub fn say(
     Ok(())
 }
 
-fn shown(reader: &mut StoreReader<'_>, held: &StoredSession, made: BuiltPrompt) -> Result<RebuiltPrompt, TurnError> {
+fn to_rebuilt(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    made: BuiltPrompt,
+) -> Result<RebuiltPrompt, TurnError> {
     let rows: Vec<i64> = made.history.iter().copied().filter(|n| *n != 0).collect();
-    let history = reader.placed(held, &rows)?.into_iter().map(|placed| placed.node.id).collect();
-    let fault = made.too_large.map(|too_large| runner::does_not_fit(too_large, made.has_preset()));
-    let tools = made.tools.wire();
-    let mut rebuilt = RebuiltPrompt::of(made, history);
+    let history = reader.nodes_by_row(held, &rows)?.into_iter().map(|placed| placed.node.id).collect();
+    let fault = made.too_large.map(|too_large| runner::prompt_too_large(too_large, made.has_preset()));
+    let tools = made.tools.to_wire();
+    let mut rebuilt = RebuiltPrompt::unsent(made, history);
     if !tools.is_empty() {
         rebuilt.head.insert("tools".into(), tools.into());
     }

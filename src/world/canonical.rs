@@ -83,20 +83,20 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn keys_are_sorted_at_every_depth_and_numbers_keep_their_text() {
+    fn canonical_text_sorts_keys_and_keeps_numbers() {
         let value: Value =
             serde_json::from_str(r#"{ "b": [1.0, {"z": null, "a": true}], "a": 9007199254740993 }"#).unwrap();
         assert_eq!(text(&value), r#"{"a":9007199254740993,"b":[1.0,{"a":true,"z":null}]}"#);
     }
 
     #[test]
-    fn the_order_of_keys_does_not_change_the_hash() {
+    fn canonical_hash_ignores_key_order() {
         assert_eq!(hash(&json!({"a": 1, "b": 2})), hash(&json!({"b": 2, "a": 1})));
         assert_ne!(hash(&json!({"a": 1})), hash(&json!({"a": 2})));
     }
 
     #[test]
-    fn every_text_reads_back() {
+    fn canonical_text_reads_back() {
         for original in ["", "plain", "\"\\/\n\r\t\u{1}\u{1f}\u{7f}", "héllo 包 🗡"] {
             let read: Value = serde_json::from_str(&text(&json!({original: original}))).unwrap();
             assert_eq!(read, json!({original: original}));

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 /// More than this is no condition.
-const LONGEST: usize = 1_000;
+const MAX_CONDITION_BYTES: usize = 1_000;
 
 /// A condition: one of these must hold, each all of its parts.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +24,7 @@ pub struct VariablePath {
 struct ConditionTerm {
     negated: bool,
     variable: VariablePath,
-    than: Option<(ComparisonOperator, Value)>,
+    operand: Option<(ComparisonOperator, Value)>,
     /// Whether what it is compared with stands there without quotes.
     is_bare: bool,
 }
@@ -47,12 +47,12 @@ pub struct Comparison<'c> {
     /// `==`, `!=`, `<`, `<=`, `>` or `>=`.
     pub sign: &'static str,
     /// What it is compared with.
-    pub than: &'c Value,
+    pub operand: &'c Value,
     /// Whether that stands there without quotes.
     pub is_bare: bool,
 }
 
-const SIGNS: [(&str, ComparisonOperator); 7] = [
+const OPERATORS: [(&str, ComparisonOperator); 7] = [
     ("==", ComparisonOperator::Equal),
     ("!=", ComparisonOperator::Unequal),
     ("<=", ComparisonOperator::AtMost),
@@ -67,14 +67,14 @@ impl Condition {
     ///
     /// # Errors
     /// It cannot be read; the words say where.
-    pub fn read(text: &str) -> Result<Self, String> {
-        if text.len() > LONGEST {
-            return Err(format!("a condition has at most {LONGEST} bytes"));
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text.len() > MAX_CONDITION_BYTES {
+            return Err(format!("a condition has at most {MAX_CONDITION_BYTES} bytes"));
         }
-        let words = words(text)?;
+        let words = tokenize(text)?;
         let mut any = Vec::new();
-        for group in words.split(|word| is_word(word, "or")) {
-            let parts = group.split(|word| is_word(word, "and")).map(part);
+        for group in words.split(|word| token_is(word, "or")) {
+            let parts = group.split(|word| token_is(word, "and")).map(parse_term);
             any.push(parts.collect::<Result<Vec<ConditionTerm>, String>>()?);
         }
         Ok(Self(any))
@@ -82,20 +82,20 @@ impl Condition {
 
     /// Whether it holds. A variable that is not there is unequal to everything, and neither more nor less.
     pub fn holds(&self, mut variable: impl FnMut(&[String]) -> Option<Value>) -> bool {
-        self.holds_where(|named| variable(&named.keys))
+        self.holds_with_scope(|named| variable(&named.keys))
     }
 
     /// The same, where it matters whether a name begins with a slash.
-    pub fn holds_where(&self, mut variable: impl FnMut(&VariablePath) -> Option<Value>) -> bool {
+    pub fn holds_with_scope(&self, mut variable: impl FnMut(&VariablePath) -> Option<Value>) -> bool {
         self.0.iter().any(|all| all.iter().all(|part| part.holds(variable(&part.variable).as_ref())))
     }
 
     /// Every comparison in it.
     pub fn comparisons(&self) -> impl Iterator<Item = Comparison<'_>> {
         self.0.iter().flatten().filter_map(|part| {
-            let (compare, than) = part.than.as_ref()?;
-            let (sign, _) = SIGNS.iter().find(|(_, known)| known == compare)?;
-            Some(Comparison { variable: &part.variable, sign, than, is_bare: part.is_bare })
+            let (compare, than) = part.operand.as_ref()?;
+            let (sign, _) = OPERATORS.iter().find(|(_, known)| known == compare)?;
+            Some(Comparison { variable: &part.variable, sign, operand: than, is_bare: part.is_bare })
         })
     }
 
@@ -107,17 +107,17 @@ impl Condition {
 
 impl ConditionTerm {
     fn holds(&self, value: Option<&Value>) -> bool {
-        let holds = match &self.than {
-            None => value.and_then(count).map_or_else(|| truth(value), |held| held > 0),
-            Some((compare, than)) => compared(value, *compare, than),
+        let holds = match &self.operand {
+            None => value.and_then(count).map_or_else(|| is_truthy(value), |held| held > 0),
+            Some((compare, than)) => compare_values(value, *compare, than),
         };
         holds != self.negated
     }
 }
 
-fn compared(value: Option<&Value>, compare: ComparisonOperator, than: &Value) -> bool {
+fn compare_values(value: Option<&Value>, compare: ComparisonOperator, than: &Value) -> bool {
     use std::cmp::Ordering::{Equal, Greater, Less};
-    let order = value.and_then(|value| order(value, than));
+    let order = value.and_then(|value| compare_order(value, than));
     match compare {
         ComparisonOperator::Equal => order == Some(Equal),
         ComparisonOperator::Unequal => order != Some(Equal),
@@ -140,10 +140,10 @@ fn count(value: &Value) -> Option<u32> {
 
 /// Numbers by size, also in quotes, and lists and maps by how many they hold; texts by letter; whatever else only if it is the
 /// same.
-fn order(value: &Value, than: &Value) -> Option<std::cmp::Ordering> {
+fn compare_order(value: &Value, than: &Value) -> Option<std::cmp::Ordering> {
     let own = |value: &Value| match value {
         Value::Bool(_) => None,
-        other => count(other).map(f64::from).or_else(|| number(Some(other))),
+        other => count(other).map(f64::from).or_else(|| to_number(Some(other))),
     };
     match (own(value), own(than)) {
         (Some(value), Some(than)) => value.partial_cmp(&than),
@@ -161,15 +161,15 @@ enum ConditionLexeme {
     Sign(ComparisonOperator),
 }
 
-fn is_word(word: &ConditionLexeme, wanted: &str) -> bool {
+fn token_is(word: &ConditionLexeme, wanted: &str) -> bool {
     matches!(word, ConditionLexeme::Bare(word) if word.eq_ignore_ascii_case(wanted))
 }
 
-fn words(text: &str) -> Result<Vec<ConditionLexeme>, String> {
+fn tokenize(text: &str) -> Result<Vec<ConditionLexeme>, String> {
     let mut found = Vec::new();
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
-        let sign = SIGNS.iter().find_map(|(sign, compare)| Some((*compare, rest.strip_prefix(sign)?)));
+        let sign = OPERATORS.iter().find_map(|(sign, compare)| Some((*compare, rest.strip_prefix(sign)?)));
         let after = if let Some((compare, after)) = sign {
             found.push(ConditionLexeme::Sign(compare));
             after
@@ -186,7 +186,7 @@ fn words(text: &str) -> Result<Vec<ConditionLexeme>, String> {
             if word.is_empty() {
                 return Err(format!("this cannot be read: {rest}"));
             }
-            if is_bracketed(word) {
+            if has_stray_parentheses(word) {
                 return Err(
                     "a condition has no brackets: `and` binds before `or`, and `not` stands before one part".to_owned()
                 );
@@ -200,27 +200,27 @@ fn words(text: &str) -> Result<Vec<ConditionLexeme>, String> {
 }
 
 /// Whether brackets stand in a word that are not a name's own, as those of `sword(2)` are.
-fn is_bracketed(word: &str) -> bool {
+fn has_stray_parentheses(word: &str) -> bool {
     let count = |brackets: [char; 2]| word.matches(brackets).count();
     word.starts_with(['(', '（']) || word.starts_with("not(") || count(['(', '（']) != count([')', '）'])
 }
 
-fn part(words: &[ConditionLexeme]) -> Result<ConditionTerm, String> {
-    let negated = words.first().is_some_and(|word| is_word(word, "not"));
+fn parse_term(words: &[ConditionLexeme]) -> Result<ConditionTerm, String> {
+    let negated = words.first().is_some_and(|word| token_is(word, "not"));
     let words = if negated { words.get(1..).unwrap_or_default() } else { words };
     let (name, than) = match words {
         [ConditionLexeme::Bare(name)] => (name, None),
         [ConditionLexeme::Bare(name), ConditionLexeme::Sign(compare), than] => (name, Some((*compare, literal(than)?))),
         _ => return Err("a condition has parts like `affinity >= 20`, joined by `and` and `or`".to_owned()),
     };
-    let variable = VariablePath::read(name).ok_or_else(|| format!("`{name}` is no name of a variable"))?;
+    let variable = VariablePath::parse(name).ok_or_else(|| format!("`{name}` is no name of a variable"))?;
     let is_bare = matches!(words, [_, _, ConditionLexeme::Bare(_)]);
-    Ok(ConditionTerm { negated, variable, than, is_bare })
+    Ok(ConditionTerm { negated, variable, operand: than, is_bare })
 }
 
 impl VariablePath {
     /// Reads a name; `None` where a part of it is empty.
-    pub fn read(name: &str) -> Option<Self> {
+    pub fn parse(name: &str) -> Option<Self> {
         let keys: Vec<String> = name.trim_matches('/').split(['.', '/']).map(str::to_owned).collect();
         let is_named = keys.iter().all(|key| !key.is_empty());
         is_named.then(|| Self { is_from_top: name.starts_with('/'), keys })
@@ -228,7 +228,7 @@ impl VariablePath {
 }
 
 /// Whether JavaScript would take it for true.
-pub fn truth(value: Option<&Value>) -> bool {
+pub fn is_truthy(value: Option<&Value>) -> bool {
     match value {
         None | Some(Value::Null) => false,
         Some(Value::Bool(truth)) => *truth,
@@ -239,7 +239,7 @@ pub fn truth(value: Option<&Value>) -> bool {
 }
 
 /// A finite number, in quotes or not.
-pub fn number(value: Option<&Value>) -> Option<f64> {
+pub fn to_number(value: Option<&Value>) -> Option<f64> {
     let number = match value? {
         Value::Number(number) => number.as_f64()?,
         Value::String(text) => text.trim().parse().ok()?,
@@ -264,12 +264,12 @@ mod tests {
 
     fn holds(text: &str) -> bool {
         let world = json!({"affinity": 20, "combat": {"over": false, "hp": "7"}, "place": "quay", "鍵": [1], "none": null, "pack": {"rope": 2, "oil": 1}, "spent": [], "bare": {}});
-        Condition::read(text).unwrap().holds(|path| world.pointer(&format!("/{}", path.join("/"))).cloned())
+        Condition::parse(text).unwrap().holds(|path| world.pointer(&format!("/{}", path.join("/"))).cloned())
     }
 
     /// `domain.md` 7.1: conditions on variables.
     #[test]
-    fn conditions_hold_or_not() {
+    fn condition_evaluate_returns_truth() {
         for (text, expected) in [
             ("affinity >= 20", true),
             ("affinity>20", false),
@@ -299,12 +299,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_condition_is_refused() {
-        let long = "a".repeat(LONGEST + 1);
+    fn condition_malformed_text_returns_error() {
+        let long = "a".repeat(MAX_CONDITION_BYTES + 1);
         for text in
             ["", "a >=", ">= 3", "a b", "a == \"x", "a and", "or a", "a !", "a..b > 1", long.as_str(), "a == = 3"]
         {
-            assert!(Condition::read(text).is_err(), "{text}");
+            assert!(Condition::parse(text).is_err(), "{text}");
         }
     }
 }

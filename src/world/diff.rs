@@ -86,13 +86,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_equal_does_not_differ() {
+    fn diff_equal_worlds_returns_nothing() {
         check(json!({}), json!({}), json!([]));
         check(json!({"a": {"b": [1, null]}, "c": 2}), json!({"c": 2.0, "a": {"b": [1, null]}}), json!([]));
     }
 
     #[test]
-    fn the_deepest_places_are_named_in_document_order() {
+    fn diff_nested_change_returns_deepest_paths() {
         check(
             json!({"combat": {"hp": 100, "mp": 5}, "old": {"x": 1}, "place": "hall"}),
             json!({"new": [1], "place": "keep", "combat": {"hp": 90, "mp": 5, "xp": 1}}),
@@ -107,13 +107,13 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_compared_by_position_or_as_a_whole() {
+    fn diff_lists_of_other_length_return_one_change() {
         check(json!({"l": [1, {"a": 1}, 3]}), json!({"l": [1, {"a": 2}, 3]}), json!([["/l/1/a", 1, 2]]));
         check(json!({"l": ["a", "b"]}), json!({"l": ["b"]}), json!([["/l", ["a", "b"], ["b"]]]));
     }
 
     #[test]
-    fn another_type_is_one_change() {
+    fn diff_type_change_returns_one_change() {
         check(json!({"a": {"b": 1}}), json!({"a": [1]}), json!([["/a", {"b": 1}, [1]]]));
         check(json!({"a": null}), json!({"a": 1}), json!([["/a", null, 1]]));
         check(json!({"a/b": {"~": 1}}), json!({"a/b": {"~": 2}}), json!([["/a~1b/~0", 1, 2]]));

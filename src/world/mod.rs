@@ -8,12 +8,12 @@
 //! in `op.rs`, its arm in `fold/edit.rs`, and a line in the fold's table of tests. To add a schema keyword: see
 //! `schema/mod.rs`; every keyword that is not known is refused when the schema is read, so that none passes silently.
 
-mod alike;
 pub mod canonical;
+mod changed_paths;
 pub mod condition;
 pub mod diff;
-mod differences;
 pub mod fold;
+mod name_match;
 pub mod number;
 pub mod op;
 pub mod pointer;
@@ -23,11 +23,11 @@ pub mod schema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-pub use alike::alike;
+pub use changed_paths::ChangedPaths;
 pub use condition::Condition;
 pub use diff::{PathChange, diff};
-pub use differences::ChangedPaths;
-pub use fold::{fold, go_on};
+pub use fold::{fold, fold_incremental};
+pub use name_match::find_equivalent_name;
 pub use op::{MalformedOperation, StateChange, StateOperation, WorldSection};
 pub use pointer::Pointer;
 pub use problem::{Problem, ProblemKind};
@@ -115,7 +115,7 @@ mod tests {
 
     /// S3-07: any JSON value comes back byte-equal.
     #[test]
-    fn a_world_round_trips_byte_equal() {
+    fn world_json_round_trip_is_byte_equal() {
         let text = concat!(
             r#"{"vars":{"big":9007199254740993,"tenth":0.1,"one":1.0,"huge":123456789012345678901234567890,"#,
             r#""nothing":null,"yes":true,"包/~":{"é":["🗡",[],{}]},"":""},"lore":{"active":[1]},"summary":"so\nfar","events":[{"text":"x"}]}"#
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_sections_are_empty_and_wrong_ones_are_no_world() {
+    fn world_from_json_wrong_section_returns_none() {
         assert_eq!(World::from_json(json!({})), Some(World::default()));
         for wrong in [json!([]), json!({"vars": []}), json!({"summary": null}), json!({"events": {}}), json!({"x": 1})]
         {
@@ -135,7 +135,7 @@ mod tests {
 
     /// S3-06: the hash tells whether a state was touched, and is the hash of the canonical JSON.
     #[test]
-    fn the_hash_is_that_of_the_canonical_json() {
+    fn world_hash_equals_canonical_json_hash() {
         let read = |value: Value| World::from_json(value).unwrap();
         let world = read(
             json!({"vars": {"b": {"y": 1, "x": "\n"}, "a": 0.1}, "summary": "s", "events": [1], "lore": {"k": 1}}),

@@ -8,14 +8,14 @@ use std::cmp::Ordering;
 use serde_json::{Number, Value};
 
 /// How many significant digits a result with a fraction keeps; its whole part is never rounded.
-const SIGNIFICANT: i64 = 12;
+const SIGNIFICANT_DIGITS: i64 = 12;
 
 /// Numbers that are not 0 have between this many zeros after the point and this many digits before it: what any reader
 /// of JSON can hold.
-const REACH: i64 = 308;
+const MAX_EXPONENT: i64 = 308;
 
 /// Exponents beyond any sense are cut here, so that no arithmetic on them overflows.
-const FAR: i64 = 1 << 40;
+const EXPONENT_CAP: i64 = 1 << 40;
 
 /// A result that is too big to be exact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -37,7 +37,7 @@ pub fn add(a: &Number, b: &Number) -> Result<Number, NumberTooLarge> {
         return Err(NumberTooLarge);
     }
     let sum = left.plus(&right);
-    let keep = SIGNIFICANT.max(sum.exponent);
+    let keep = SIGNIFICANT_DIGITS.max(sum.exponent);
     let sum = sum.rounded(keep);
     if sum.is_whole() && sum.to_integer().is_none() { Err(NumberTooLarge) } else { sum.write().ok_or(NumberTooLarge) }
 }
@@ -57,20 +57,20 @@ pub fn is_integer(number: &Number) -> bool {
 
 /// The nearest integer, halves away from zero. An integer keeps its text.
 pub fn round(number: &Number) -> Number {
-    to_whole(number, |decimal| {
-        let first_behind_the_point = decimal.digits.get(decimal.whole_digits());
+    to_integer_number(number, |decimal| {
+        let first_behind_the_point = decimal.digits.get(decimal.integer_digits());
         decimal.exponent >= 0 && first_behind_the_point.is_some_and(|digit| *digit >= 5)
     })
 }
 
 /// The greatest integer that is not above.
 pub(super) fn floor(number: &Number) -> Number {
-    to_whole(number, |decimal| decimal.negative)
+    to_integer_number(number, |decimal| decimal.negative)
 }
 
 /// The smallest integer that is not below.
 pub(super) fn ceil(number: &Number) -> Number {
-    to_whole(number, |decimal| !decimal.negative)
+    to_integer_number(number, |decimal| !decimal.negative)
 }
 
 /// The number brought between two bounds, either of which may be missing; `None` if it already lies there.
@@ -97,11 +97,11 @@ pub fn same(a: &Value, b: &Value) -> bool {
 }
 
 /// One text for all spellings of the same number.
-pub(super) fn plain(number: &Number) -> String {
+pub(super) fn canonical_number(number: &Number) -> String {
     Decimal::read(number).write().map_or_else(|| number.to_string(), |number| number.to_string())
 }
 
-fn to_whole(number: &Number, away_from_zero: impl Fn(&Decimal) -> bool) -> Number {
+fn to_integer_number(number: &Number, away_from_zero: impl Fn(&Decimal) -> bool) -> Number {
     let decimal = Decimal::read(number);
     if decimal.is_whole() {
         return number.clone();
@@ -125,12 +125,16 @@ impl Decimal {
         let unsigned = mantissa.trim_start_matches('-');
         let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
         let digits = whole.bytes().chain(fraction.bytes()).filter(u8::is_ascii_digit).map(|byte| byte - b'0').collect();
-        let far = if exponent.starts_with('-') { -FAR } else { FAR };
-        let exponent = exponent.parse::<i64>().unwrap_or(far).clamp(-FAR, FAR).saturating_add(length(whole.len()));
-        Self { negative: mantissa.starts_with('-'), digits, exponent }.tidy()
+        let far = if exponent.starts_with('-') { -EXPONENT_CAP } else { EXPONENT_CAP };
+        let exponent = exponent
+            .parse::<i64>()
+            .unwrap_or(far)
+            .clamp(-EXPONENT_CAP, EXPONENT_CAP)
+            .saturating_add(length(whole.len()));
+        Self { negative: mantissa.starts_with('-'), digits, exponent }.normalize()
     }
 
-    fn tidy(mut self) -> Self {
+    fn normalize(mut self) -> Self {
         let zeros = self.digits.iter().take_while(|digit| **digit == 0).count();
         self.digits.drain(..zeros);
         while self.digits.last() == Some(&0) {
@@ -152,16 +156,16 @@ impl Decimal {
     }
 
     fn is_within_reach(&self) -> bool {
-        self.is_zero() || (-REACH..=REACH).contains(&self.exponent)
+        self.is_zero() || (-MAX_EXPONENT..=MAX_EXPONENT).contains(&self.exponent)
     }
 
     /// How many of the digits stand before the point.
-    fn whole_digits(&self) -> usize {
+    fn integer_digits(&self) -> usize {
         usize::try_from(self.exponent).unwrap_or(0)
     }
 
     /// The position of the last digit, counted like the exponent.
-    fn bottom(&self) -> i64 {
+    fn last_digit_position(&self) -> i64 {
         self.exponent.saturating_sub(length(self.digits.len()))
     }
 
@@ -190,17 +194,18 @@ impl Decimal {
         if self.is_zero() || other.is_zero() {
             return if self.is_zero() { other.clone() } else { self.clone() };
         }
-        let (top, bottom) = (self.exponent.max(other.exponent), self.bottom().min(other.bottom()));
+        let (top, bottom) =
+            (self.exponent.max(other.exponent), self.last_digit_position().min(other.last_digit_position()));
         let (big, small) = if self.compare_size(other).is_ge() { (self, other) } else { (other, self) };
-        let (upper, lower) = (big.columns(top, bottom), small.columns(top, bottom));
+        let (upper, lower) = (big.digit_range(top, bottom), small.digit_range(top, bottom));
         let digits = if big.negative == small.negative { sum(&upper, &lower) } else { difference(&upper, &lower) };
-        Self { negative: big.negative, digits, exponent: top.saturating_add(1) }.tidy()
+        Self { negative: big.negative, digits, exponent: top.saturating_add(1) }.normalize()
     }
 
     /// The digits from one position down to another, with zeros where there are none.
-    fn columns(&self, top: i64, bottom: i64) -> Vec<u8> {
+    fn digit_range(&self, top: i64, bottom: i64) -> Vec<u8> {
         let before = std::iter::repeat_n(0, count(top.saturating_sub(self.exponent)));
-        let after = std::iter::repeat_n(0, count(self.bottom().saturating_sub(bottom)));
+        let after = std::iter::repeat_n(0, count(self.last_digit_position().saturating_sub(bottom)));
         before.chain(self.digits.iter().copied()).chain(after).collect()
     }
 
@@ -217,7 +222,7 @@ impl Decimal {
     fn cut(mut self, keep: i64, up: bool) -> Self {
         self.digits.truncate(count(keep));
         if !up {
-            return self.tidy();
+            return self.normalize();
         }
         let position = self.exponent.saturating_sub(keep);
         while self.digits.last() == Some(&9) {
@@ -230,12 +235,12 @@ impl Decimal {
                 self.digits.push(1);
             }
         }
-        self.tidy()
+        self.normalize()
     }
 
     fn whole_text(&self) -> String {
         let zeros = self.exponent.saturating_sub(length(self.digits.len()));
-        format!("{}{}{}", self.sign(), spell(&self.digits), "0".repeat(count(zeros)))
+        format!("{}{}{}", self.sign(), digits_to_text(&self.digits), "0".repeat(count(zeros)))
     }
 
     fn sign(&self) -> &'static str {
@@ -253,14 +258,14 @@ impl Decimal {
         } else if self.is_whole() {
             self.whole_text()
         } else if self.exponent > 0 {
-            let (whole, fraction) = self.digits.split_at_checked(self.whole_digits())?;
-            format!("{sign}{}.{}", spell(whole), spell(fraction))
+            let (whole, fraction) = self.digits.split_at_checked(self.integer_digits())?;
+            format!("{sign}{}.{}", digits_to_text(whole), digits_to_text(fraction))
         } else if self.exponent > -6 {
-            format!("{sign}0.{}{}", "0".repeat(count(self.exponent.saturating_neg())), spell(&self.digits))
+            format!("{sign}0.{}{}", "0".repeat(count(self.exponent.saturating_neg())), digits_to_text(&self.digits))
         } else {
             let (first, rest) = self.digits.split_first()?;
             let point = if rest.is_empty() { "" } else { "." };
-            format!("{sign}{first}{point}{}e{}", spell(rest), self.exponent.saturating_sub(1))
+            format!("{sign}{first}{point}{}e{}", digits_to_text(rest), self.exponent.saturating_sub(1))
         };
         text.parse().ok()
     }
@@ -294,7 +299,7 @@ fn difference(upper: &[u8], lower: &[u8]) -> Vec<u8> {
     out
 }
 
-fn spell(digits: &[u8]) -> String {
+fn digits_to_text(digits: &[u8]) -> String {
     digits.iter().map(|digit| char::from(b'0' + digit)).collect()
 }
 
@@ -319,7 +324,7 @@ mod tests {
 
     /// C20, S3-20: sums are exact on integers and twelve digits long otherwise.
     #[test]
-    fn sums() {
+    fn number_add_returns_exact_sum() {
         let check =
             |a: &str, b: &str, expected: &str| assert_eq!(add(&n(a), &n(b)).unwrap().as_str(), expected, "{a} + {b}");
         check("1", "2", "3");
@@ -349,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_exact_is_an_error() {
+    fn number_add_overflow_returns_error() {
         for (a, b) in [
             ("170141183460469231731687303715884105727", "1"),
             ("1e40", "1"),
@@ -363,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn comparing_is_by_value() {
+    fn number_compare_equal_values_are_equal() {
         let check = |a: &str, b: &str, expected: Ordering| {
             assert_eq!(compare(&n(a), &n(b)), expected, "{a} {b}");
             assert_eq!(compare(&n(b), &n(a)), expected.reverse(), "{b} {a}");
@@ -381,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn rounding_and_integers() {
+    fn number_round_half_away_from_zero() {
         let check = |text: &str, down: &str, near: &str, up: &str| {
             let got = [floor(&n(text)), round(&n(text)), ceil(&n(text))].map(|number| number.to_string());
             assert_eq!(got, [down, near, up], "{text}");
@@ -402,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn clamping_names_the_bound() {
+    fn number_clamp_out_of_range_returns_bound() {
         let (low, high) = (n("0"), n("20"));
         let check = |text: &str| clamp(&n(text), Some(&low), Some(&high)).map(|number| number.to_string());
         assert_eq!(check("-5"), Some("0".into()));
@@ -412,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn equality_of_values_goes_deep() {
+    fn number_values_equal_compares_nested_values() {
         assert!(same(&json!({"a": [1, null], "b": "x"}), &json!({"b": "x", "a": [1.0, null]})));
         assert!(
             !same(&json!([1, 2]), &json!([2, 1])) && !same(&json!(1), &json!("1")) && !same(&json!({}), &json!(null))
@@ -433,20 +438,20 @@ mod tests {
     proptest! {
         /// C20: integers of any size add up exactly, or not at all.
         #[test]
-        fn integers_are_exact(a: i128, b: i128) {
+        fn number_add_integers_is_exact(a: i128, b: i128) {
             let expected = a.checked_add(b).map(|sum| sum.to_string()).ok_or(NumberTooLarge);
             prop_assert_eq!(add(&n(&a.to_string()), &n(&b.to_string())).map(|sum| sum.to_string()), expected);
         }
 
         #[test]
-        fn short_decimals_are_exact(a in -1_000_000_000i64..1_000_000_000, b in -1_000_000_000i64..1_000_000_000) {
+        fn number_add_short_decimals_is_exact(a in -1_000_000_000i64..1_000_000_000, b in -1_000_000_000i64..1_000_000_000) {
             let thousandths = |i: i64| n(&format!("{i}e-3"));
             let sum = add(&thousandths(a), &thousandths(b)).unwrap();
             prop_assert_eq!(compare(&sum, &thousandths(a + b)), Ordering::Equal, "{}", sum);
         }
 
         #[test]
-        fn whatever_comes_it_never_panics_and_stays_json(a in any_number(), b in any_number()) {
+        fn number_any_input_returns_valid_json(a in any_number(), b in any_number()) {
             let (a, b) = (n(&a), n(&b));
             prop_assert_eq!(compare(&a, &b), compare(&b, &a).reverse());
             prop_assert!(compare(&floor(&a), &a).is_le() && compare(&ceil(&a), &a).is_ge());
@@ -463,7 +468,7 @@ mod tests {
         }
 
         #[test]
-        fn comparing_agrees_with_floats_where_they_can_tell(a in -1e15f64..1e15, b in -1e15f64..1e15) {
+        fn number_compare_matches_float_order(a in -1e15f64..1e15, b in -1e15f64..1e15) {
             let number = |f: f64| Number::from_f64(f).unwrap();
             prop_assert_eq!(Some(compare(&number(a), &number(b))), a.partial_cmp(&b));
         }

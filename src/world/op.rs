@@ -84,7 +84,7 @@ impl StateOperation {
 
     /// Whether it holds on another line too, when that is brought together with this one. Which lore was in mind, and for how
     /// long, is told of one line; that a rule has fired for good is true of both.
-    pub fn holds_elsewhere(&self) -> bool {
+    pub fn applies_on_other_branch(&self) -> bool {
         let is_for_good = || matches!(self.path.keys(), [rules, _, _, once] if rules == "rules" && once == "once");
         self.section != WorldSection::Lore || is_for_good()
     }
@@ -176,7 +176,7 @@ struct OperationParser<'a> {
 impl OperationParser<'_> {
     fn operation(&self) -> Result<StateOperation, MalformedOperation> {
         let change = self.change()?;
-        self.only_known(&change)?;
+        self.reject_unknown_fields(&change)?;
         Ok(StateOperation {
             section: self.section()?,
             path: self.pointer("path")?,
@@ -216,7 +216,7 @@ impl OperationParser<'_> {
         }
     }
 
-    fn only_known(&self, change: &StateChange) -> Result<(), MalformedOperation> {
+    fn reject_unknown_fields(&self, change: &StateChange) -> Result<(), MalformedOperation> {
         let own: &[&str] = match change {
             StateChange::Remove => &[],
             StateChange::Insert { .. } => &["key", "value"],
@@ -254,7 +254,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn each_kind_reads_back_as_written() {
+    fn operation_json_round_trips() {
         for wire in [
             json!({"op": "add", "path": "/combat/hp", "value": -12, "why": "took 12 damage", "by": "combat"}),
             json!({"op": "set", "path": "/a", "value": null}),
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_one_says_which_field() {
+    fn operation_malformed_json_names_field() {
         let check = |wire: Value, message: &str| {
             assert_eq!(StateOperation::from_json(&wire).unwrap_err().to_string(), message, "{wire}");
         };

@@ -149,7 +149,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn reads_and_writes_the_same_text() {
+    fn pointer_parse_and_display_round_trip() {
         for text in ["", "/", "/hp", "/a/b", "/rusty key", "/a~1b/c~0d", "/包/0"] {
             assert_eq!(text.parse::<Pointer>().unwrap().to_string(), text);
         }
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_through_objects_and_lists() {
+    fn pointer_find_traverses_objects_and_lists() {
         let document = json!({"a": {"b": [1, {"c": null}]}}).as_object().cloned().unwrap();
         let find = |text: &str| text.parse::<Pointer>().unwrap().find(&document).cloned();
         assert_eq!(find("/a/b/0"), Some(json!(1)));
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn touching_places() {
+    fn pointer_touches_detects_overlap() {
         let p = |text: &str| text.parse::<Pointer>().unwrap();
         assert!(p("/a").touches(&p("/a/b")) && p("/a/b").touches(&p("/a")) && p("").touches(&p("/x")));
         assert!(!p("/a/b").touches(&p("/a/c")) && !p("/ab").touches(&p("/a")));

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use clotho::clock::SplitMix64;
-use clotho::plugin::STACK;
+use clotho::plugin::STACK_BYTES;
 
 #[path = "../../fuzz/src/lib.rs"]
 mod targets;
@@ -32,7 +32,7 @@ fn no_bytes_of_the_corpora_break_anything() {
                 }
             }
         };
-        std::thread::Builder::new().name(name.to_owned()).stack_size(STACK).spawn(run).unwrap().join().unwrap();
+        std::thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES).spawn(run).unwrap().join().unwrap();
     }
 }
 
@@ -40,15 +40,15 @@ fn no_bytes_of_the_corpora_break_anything() {
 fn spoiled(bytes: &[u8], random: &mut SplitMix64) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     let place = |random: &mut SplitMix64, length: usize| {
-        usize::try_from(random.below(u64::try_from(length.max(1)).unwrap())).unwrap()
+        usize::try_from(random.next_below(u64::try_from(length.max(1)).unwrap())).unwrap()
     };
-    if random.below(3) == 0 {
+    if random.next_below(3) == 0 {
         bytes.truncate(place(random, bytes.len()));
     }
-    for _ in 0..random.below(4) {
+    for _ in 0..random.next_below(4) {
         let at = place(random, bytes.len());
         if let Some(byte) = bytes.get_mut(at) {
-            *byte = u8::try_from(random.below(256)).unwrap();
+            *byte = u8::try_from(random.next_below(256)).unwrap();
         }
     }
     bytes

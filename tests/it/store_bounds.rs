@@ -107,7 +107,7 @@ fn store_lore_is_counted_as_far_as_its_times_last() {
     let last = store.placed(begun.session, ids[2_000]);
     let count = |until: Option<i64>, most: i64| {
         let last = last.clone();
-        store.read(move |reader| reader.count_up(&last, until, PathFilter::Enabled, most))
+        store.read(move |reader| reader.count_ancestors(&last, until, PathFilter::Enabled, most))
     };
     let row = |at: usize| Some(store.placed(begun.session, ids[at]).n);
     assert_eq!(count(None, 100_000), (2_001, false), "up to the root, which is none");
@@ -224,8 +224,8 @@ fn day(store: &TestStore, begun: &Begun, n: i64) {
     store.checkout(session, user, true);
     store.checkout(session, user, false);
     let edit = MessageWrite {
-        carry_from: Some(user),
-        act: OperationKind::Edit,
+        move_children_from: Some(user),
+        kind: OperationKind::Edit,
         ..message(session, head, Some(store.said("On")), vec![])
     };
     store.try_message(edit).unwrap();
@@ -264,11 +264,11 @@ fn look(store: &TestStore, begun: &Begun, node: NodeId) {
         reader.context_of(&held, node)?;
         let page = reader.page(&held, held.session.head, None, 20, PathFilter::Enabled)?;
         let ids: Vec<NodeId> = page.nodes.iter().map(|placed| placed.node.id).collect();
-        let spots = reader.spots(&held, &ids)?;
-        reader.on_path(&held, held.session.head, &spots)?;
+        let spots = reader.node_positions(&held, &ids)?;
+        reader.positions_on_path(&held, held.session.head, &spots)?;
         // Many nodes are asked for up to the next power of two; one is what a live event needs.
-        reader.dress(vec![placed])?;
-        reader.contexts(&held, held.session.head, None, 20)?;
+        reader.node_details(vec![placed])?;
+        reader.context_page(&held, held.session.head, None, 20)?;
         reader.tree_page(&held, 0, 20)?;
         reader.outline(&held)?;
         reader.turns(std::slice::from_ref(&held))?;
@@ -327,7 +327,7 @@ fn store_scans_no_table() {
     for n in 0..6 {
         day(&store, &begun, n);
     }
-    store.write(|tx| tx.generating()).unwrap();
+    store.write(|tx| tx.generating_replies()).unwrap();
     let (writer, reader) = (writer(&store), Spy { thread: store.read(|_| Ok(std::thread::current().id())) });
     let statements = writer.kept().into_iter().chain(reader.kept());
     let mut conn = store.sql();
@@ -361,7 +361,7 @@ fn store_takes_wide_forks_and_large_worlds() {
     store
         .write(move |tx| {
             for id in &ended {
-                tx.complete(session, *id, written.op, at, &ending("roll", Delta::default(), None))?;
+                tx.complete_reply(session, *id, written.op, at, &ending("roll", Delta::default(), None))?;
             }
             Ok(())
         })
@@ -373,8 +373,8 @@ fn store_takes_wide_forks_and_large_worlds() {
     assert_eq!(generations.iter().map(|placed| placed.node.id).collect::<Vec<_>>(), ids, "S0-15: in order");
     // All of them move with a typo fix, in one operation and one edit of the arrangement.
     let edit = MessageWrite {
-        carry_from: Some(user),
-        act: OperationKind::Edit,
+        move_children_from: Some(user),
+        kind: OperationKind::Edit,
         ..message(session, begun.greetings[0], Some(store.said("Again!")), vec![])
     };
     let newer = edit.draft.as_ref().unwrap().id;

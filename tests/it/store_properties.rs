@@ -10,7 +10,7 @@ use clotho::oplog::{Effect, OperationKind};
 use clotho::store::{ActiveRules, MessageWrite, NodeDraft, NodeStateUpdate, ReplyCompletion, WriteError};
 use clotho::tree::edit::TreeError;
 use clotho::tree::merge::{ConflictResolution, conflicts};
-use clotho::tree::mirror::{ReferenceNode, ReferenceTree};
+use clotho::tree::reference_tree::{ReferenceNode, ReferenceTree};
 use clotho::tree::{Delta, EditTarget, Effects, Kind, Role, Status, TreeEdit};
 use clotho::world::{Pointer, StateChange, StateOperation};
 use diesel::prelude::*;
@@ -91,7 +91,7 @@ impl Play {
             Step::Retitle(n) => {
                 let (actor, session, title) = (self.store.actor(), self.model.session, json!(format!("Title {n}")));
                 let settings = [("title".to_owned(), title)];
-                self.store.write(move |tx| tx.settings(&actor, session, &settings)).unwrap();
+                self.store.write(move |tx| tx.set_settings(&actor, session, &settings)).unwrap();
             }
             Step::Undo => _ = self.turn_back(true),
             Step::Redo => _ = self.turn_back(false),
@@ -139,7 +139,7 @@ impl Play {
                     self.arrange(TreeEdit::Summarise {
                         nodes,
                         content: "In short.".into(),
-                        seed: self.store.ids.seed(),
+                        seed: self.store.ids.next_seed(),
                     });
                 }
             }
@@ -172,7 +172,7 @@ impl Play {
             Ok(arranged) => return self.came(arranged.op, &edit),
             Err(error) => error,
         };
-        let WriteError::Refused(TreeError::InList { index: 0, refusal }) = error else { panic!("{error:?}") };
+        let WriteError::Refused(TreeError::InEdit { index: 0, refusal }) = error else { panic!("{error:?}") };
         let path = |node| self.model.mirror.path(node);
         let is_root = |node| path(node).len() == 1;
         let holds_running = |node| self.model.running().iter().any(|id| path(*id).contains(&node));
@@ -210,14 +210,22 @@ impl Play {
             (TreeEdit::Label { node, name, .. }, TreeError::NameTaken { node: other, .. }) => {
                 self.model.mirror.labels()[name].node == *other && other != node
             }
-            (TreeEdit::Unlabel { name }, TreeError::Missing { .. }) => !self.model.mirror.labels().contains_key(name),
+            (TreeEdit::Unlabel { name }, TreeError::ReferenceNotFound { .. }) => {
+                !self.model.mirror.labels().contains_key(name)
+            }
             _ => false,
         };
         assert!(is_right, "{edit:?}: {refusal:?}");
     }
 
     fn copy(&mut self, piece: EditTarget, target: NodeId) {
-        self.arrange(TreeEdit::Copy { piece, target, from: None, leaves: None, seed: self.store.ids.seed() });
+        self.arrange(TreeEdit::Copy {
+            piece,
+            target,
+            from: None,
+            source_fragment: None,
+            seed: self.store.ids.next_seed(),
+        });
     }
 
     /// A merge of a whole line, or of the last messages of it.
@@ -227,7 +235,7 @@ impl Play {
         let come: Vec<StateOperation> = come.into_iter().flat_map(|(_, _, done)| done).collect();
         let resolve =
             conflicts(&come, &own).iter().map(|conflict| (conflict.name(), ConflictResolution::Theirs)).collect();
-        self.arrange(TreeEdit::Merge { from, onto, nodes, resolve, seed: self.store.ids.seed() });
+        self.arrange(TreeEdit::Merge { from, onto, nodes, resolve, seed: self.store.ids.next_seed() });
     }
 
     /// What is on each of two lines since they parted.
@@ -328,10 +336,10 @@ impl Play {
         let turned = self.store.write(move |tx| if undo { tx.undo(&actor, session) } else { tx.redo(&actor, session) });
         match turned {
             Ok(_) => true,
-            Err(WriteError::Refused(TreeError::NothingTo(_) | TreeError::NothingSincePurge(_))) => false,
+            Err(WriteError::Refused(TreeError::NothingToRevert(_) | TreeError::NothingSincePurge(_))) => false,
             Err(WriteError::Refused(TreeError::Generating)) if !self.model.running().is_empty() => false,
             // A text comes back late only where its place still stands.
-            Err(WriteError::Refused(TreeError::Overtaken { .. })) if !undo => false,
+            Err(WriteError::Refused(TreeError::BlockedByLater { .. })) if !undo => false,
             Err(other) => panic!("{other:?}"),
         }
     }
@@ -363,7 +371,16 @@ impl Play {
         let bridge = bridge.map(|most| self.bridge(most));
         let replies: Vec<NodeDraft> = (0..replies).map(|_| self.store.placeholder()).collect();
         let session = self.model.session;
-        let message = MessageWrite { session, parent, bridge, draft, carry_from, replies, move_head, act };
+        let message = MessageWrite {
+            session,
+            parent,
+            rules_change: bridge,
+            draft,
+            move_children_from: carry_from,
+            replies,
+            move_head,
+            kind: act,
+        };
         let head = self.model.head();
         let goes_along = carry_from.is_some_and(|old| head != old && self.model.mirror.path(head).contains(&old));
         let written = match self.store.try_message(message.clone()) {
@@ -376,10 +393,10 @@ impl Play {
             }
             Err(other) => panic!("{other:?}"),
         };
-        let mut line = message.bridge.iter().chain(&message.draft).map(|draft| draft.id);
+        let mut line = message.rules_change.iter().chain(&message.draft).map(|draft| draft.id);
         let expected = if move_head && !goes_along { line.next_back().unwrap_or(parent) } else { head };
         assert_eq!(written.head, expected, "HEAD went elsewhere");
-        for draft in message.bridge.iter().chain(&message.draft) {
+        for draft in message.rules_change.iter().chain(&message.draft) {
             let own = draft.rules.as_ref().map(|rules| ActiveRules::clone(rules).rules);
             self.model.add(draft.id, fact(draft.role, draft.kind, draft.delta.operations.clone(), own));
         }
@@ -414,7 +431,7 @@ impl Play {
         let asked = wants_head.then_some(asked);
         let ending = ReplyCompletion { status, ..ending("replied", delta(operations.clone()), asked) };
         let (session, at) = (self.model.session, self.store.now());
-        self.store.write(move |tx| tx.complete(session, node, step, at, &ending)).unwrap();
+        self.store.write(move |tx| tx.complete_reply(session, node, step, at, &ending)).unwrap();
         let fact = self.model.facts.get_mut(&node).unwrap();
         (fact.status, fact.operations) = (status, operations);
     }
@@ -436,9 +453,17 @@ impl Play {
         let below = self.message(Role::User, operations);
         let parent = draft.as_ref().unwrap().id;
         let (replies, act) = (Vec::new(), OperationKind::Message);
-        let first =
-            MessageWrite { session, parent: head, bridge, draft, carry_from: None, replies, move_head: true, act };
-        let second = MessageWrite { parent, bridge: None, draft: Some(below), ..first.clone() };
+        let first = MessageWrite {
+            session,
+            parent: head,
+            rules_change: bridge,
+            draft,
+            move_children_from: None,
+            replies,
+            move_head: true,
+            kind: act,
+        };
+        let second = MessageWrite { parent, rules_change: None, draft: Some(below), ..first.clone() };
         let muted = NodeStateUpdate {
             node: mutes,
             is_enabled: None,

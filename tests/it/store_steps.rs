@@ -76,7 +76,7 @@ impl Tree {
     fn costs(&self) -> Vec<(&'static str, u64)> {
         let writer = self.store.writer();
         let (top, end) = (self.right[0], self.right[BRANCH - 1]);
-        let copy = |piece| TreeEdit::Copy { piece, target: self.above, from: None, leaves: None, seed: 7 };
+        let copy = |piece| TreeEdit::Copy { piece, target: self.above, from: None, source_fragment: None, seed: 7 };
         let label = |name: &str| TreeEdit::Label { node: top, name: name.into(), following: false };
         self.checkout(self.left[BRANCH - 1]);
         let mut costs = Vec::new();
@@ -167,7 +167,7 @@ fn traced(store: &TestStore, begun: &Begun, top: NodeId, turns: usize, window: u
                 let written = tx.message(&actor, message)?;
                 let mut well = ending("So.", Delta::default(), Some(written.asked));
                 well.trace.clone_from(trace);
-                tx.complete(session, message.replies[0].id, written.op, at, &well)?;
+                tx.complete_reply(session, message.replies[0].id, written.op, at, &well)?;
             }
             Ok(())
         };
@@ -239,7 +239,7 @@ fn store_looks_into_traces_from_before() {
     let kept = "SELECT sum(base_n * node_n) AS n FROM traces";
     let (before, unread) = (store.count(kept), "SELECT count(*) AS n FROM traces WHERE base_n IS NULL");
     store.execute("UPDATE traces SET base_n = NULL");
-    store.block_on(store.store().sweep(store.now())).unwrap();
+    store.block_on(store.store().collect_garbage(store.now())).unwrap();
     assert_eq!((store.count(kept), store.count(unread)), (before, 0));
 
     store.execute("UPDATE traces SET base_n = NULL");
@@ -284,7 +284,7 @@ fn store_never_recurses_along_a_line() {
         piece: EditTarget::Node(ids[DEEP - 15_000]),
         target: aside,
         from: None,
-        leaves: None,
+        source_fragment: None,
         seed: 6,
     });
     tree.edit(TreeEdit::Merge {
@@ -299,9 +299,9 @@ fn store_never_recurses_along_a_line() {
     let seen = store.read(move |reader| {
         let (aside, end) = (reader.node(&held, aside)?.unwrap(), reader.node(&held, end)?.unwrap());
         let ancestor = reader.common_ancestor(&held, &aside, &end)?;
-        let (_, way) = reader.way_from(&held, &ancestor, &end, 100_000)?;
+        let (_, way) = reader.path_page_below(&held, &ancestor, &end, 100_000)?;
         let (mut deeds, mut stops) = (0, 0);
-        reader.deeds(&ancestor, &end, |_, _| {
+        reader.path_operations(&ancestor, &end, |_, _| {
             deeds += 1;
             true
         })?;

@@ -9,7 +9,7 @@ use clotho::store::{
     ReplyCompletion, SavedResponse, Trace, UserAccount, WriteError,
 };
 use clotho::tree::edit::TreeError;
-use clotho::tree::mirror::ReferenceTree;
+use clotho::tree::reference_tree::ReferenceTree;
 use clotho::tree::{CardRef, Delta, Effects, Kind, PersonaRef, PluginSetting, Role, Session, Status};
 use clotho::world::{Pointer, StateChange, StateOperation, World, WorldSection};
 use serde_json::{Map, Value, json};
@@ -114,8 +114,8 @@ fn store_edits_by_a_sibling_and_carries_the_future_over() {
     let u2 = store.append(session, r1, store.said("A friend."));
     let old = store.placed(session, u1).node;
     let edit = |carry: bool, text: &str| MessageWrite {
-        carry_from: carry.then_some(u1),
-        act: OperationKind::Edit,
+        move_children_from: carry.then_some(u1),
+        kind: OperationKind::Edit,
         ..message(session, greetings[0], Some(store.said(text)), Vec::new())
     };
 
@@ -215,7 +215,7 @@ fn store_revises_what_nodes_do() {
     assert_eq!(worlds(&store), [Some(98), Some(97), Some(80), Some(90)]);
     let revise = |seen: i64, deltas: Vec<(NodeId, Delta)>| {
         let (actor, revision) = (store.actor(), DeltaRevision { seen, deltas });
-        store.write(move |tx| tx.revise(&actor, session, &revision))
+        store.write(move |tx| tx.revise_deltas(&actor, session, &revision))
     };
     let seen = store.held(session).session.op;
     let wanted = vec![(line[3], delta([add("/combat/hp", -30)])), (line[5], Delta::default())];
@@ -267,7 +267,7 @@ fn store_refuses_what_does_not_fit() {
     assert_eq!(to_running, TreeError::Generating);
 
     // `carry`: beside the old version only, nothing generated, nothing that is being generated moved.
-    let carry = |from, parent| MessageWrite { carry_from: Some(from), ..say(parent) };
+    let carry = |from, parent| MessageWrite { move_children_from: Some(from), ..say(parent) };
     assert_eq!(
         refused(store.try_message(carry(greetings[0], store.held(session).session.root))),
         TreeError::Generating
@@ -285,7 +285,7 @@ fn store_refuses_what_does_not_fit() {
     store.complete(session, running, &written, "Hi\0.", Delta::default());
     assert_eq!(store.placed(session, running).node.content, "Hi\u{fffd}.", "a model's text is not lost for a U+0000");
     let (step, at, again) = (written.op, store.now(), ending("Twice.", Delta::default(), None));
-    let again = store.write(move |tx| tx.complete(session, running, step, at, &again));
+    let again = store.write(move |tx| tx.complete_reply(session, running, step, at, &again));
     assert!(matches!(refused(again), TreeError::Conflict(_)));
     assert_eq!(store.placed(session, running).node.content, "Hi\u{fffd}.");
 }
@@ -312,7 +312,7 @@ fn store_appends_changes_and_knows_which_rules_were_in_force() {
     bridge.delta = delta([add("/combat/hp", 50)]);
     let said = store.said("Stronger now.");
     let (bridge_id, strong) = (bridge.id, said.id);
-    let bridged = MessageWrite { bridge: Some(bridge), ..message(session, healed_id, Some(said), Vec::new()) };
+    let bridged = MessageWrite { rules_change: Some(bridge), ..message(session, healed_id, Some(said), Vec::new()) };
     assert_eq!(store.try_message(bridged).unwrap().head, strong);
     assert_eq!(store.path(session, strong), [root, greetings[0], u1, healed_id, bridge_id, strong]);
     assert_eq!(hp(&store.world(session, strong)), Some(150));
@@ -356,7 +356,7 @@ fn store_keeps_the_settings_of_a_session() {
     let change = |settings: Vec<(&str, Value)>| {
         let settings: Vec<(String, Value)> = settings.into_iter().map(|(name, to)| (name.into(), to)).collect();
         let actor = store.actor();
-        store.write(move |tx| tx.settings(&actor, session, &settings))
+        store.write(move |tx| tx.set_settings(&actor, session, &settings))
     };
     let persona = PersonaId::new(store.ids.next(store.now()));
     let plugin = json!({"id": "combat", "enabled": true, "config": {"hp": 7}, "grants": ["dice"]});
@@ -482,7 +482,7 @@ fn store_keeps_people_and_what_they_own() {
     assert!(store.read(move |reader| reader.sessions(owner, 0, 50)).is_empty());
     assert!(matches!(refused(store.write(move |tx| tx.trash_session(owner, id, at))), TreeError::NotFound(_)));
     store.complete(id, running, &written, "Farewell.", Delta::default());
-    assert!(store.write(|tx| tx.generating()).unwrap().is_empty(), "S4-11: nothing stays generating");
+    assert!(store.write(|tx| tx.generating_replies()).unwrap().is_empty(), "S4-11: nothing stays generating");
 }
 
 /// An answer is kept under its caller's key and given again, not to others, until it is forgotten.
@@ -492,7 +492,7 @@ fn store_keeps_first_answers_for_a_day() {
     let owner = store.owner;
     let first = SavedResponse { request: vec![1, 2, 3], status: 202, body: "{\"op\": 5}".into() };
     let keep = |key: &'static str, answer: SavedResponse, at: i64| {
-        store.write(move |tx| tx.put_answer(owner, key, &answer, Time(at), Time(at - 100)))
+        store.write(move |tx| tx.save_response(owner, key, &answer, Time(at), Time(at - 100)))
     };
     keep("k", first.clone(), 1_000).unwrap();
     let again = keep("k", SavedResponse { status: 500, ..first.clone() }, 1_050);
@@ -524,7 +524,7 @@ fn store_finds_replies_that_nobody_holds() {
     store.write(move |tx| tx.save_segments(&[(unknown, "lost".into(), String::new())])).unwrap();
     store.reopen();
 
-    let orphans = store.write(|tx| tx.generating()).unwrap();
+    let orphans = store.write(|tx| tx.generating_replies()).unwrap();
     let [orphan] = orphans.as_slice() else { panic!("{orphans:?}") };
     assert_eq!((orphan.session, orphan.node), (session, r1));
     assert_eq!((orphan.content.as_str(), orphan.reasoning.as_str()), ("Once upon a ti", "hm hm hm "));
@@ -532,7 +532,7 @@ fn store_finds_replies_that_nobody_holds() {
     let failed = ReplyCompletion { status: Status::Error, ..ending(&orphan.content, Delta::default(), None) };
     store.end(session, r1, &written, failed);
     assert_eq!(store.count("SELECT count(*) AS n FROM segments"), 0);
-    assert!(store.write(|tx| tx.generating()).unwrap().is_empty());
+    assert!(store.write(|tx| tx.generating_replies()).unwrap().is_empty());
     let node = store.placed(session, r1).node;
     assert_eq!((node.status, node.content.as_str()), (Status::Error, "Once upon a ti"));
     assert_eq!(store.head(session), u1, "a failure never takes HEAD");
@@ -614,7 +614,7 @@ fn store_pages_a_path() {
     store.write(move |tx| tx.set_state(&actor, session, &[off])).unwrap();
     for (show, expected) in [
         (PathFilter::Enabled, line.iter().copied().filter(|id| *id != line[3]).collect::<Vec<_>>()),
-        (PathFilter::Disabled, line.clone()),
+        (PathFilter::WithDisabled, line.clone()),
         (PathFilter::All, std::iter::once(root).chain(line.clone()).collect()),
     ] {
         let (mut before, mut seen) = (None, Vec::new());

@@ -7,7 +7,7 @@ use std::thread;
 use clotho::ids::{FragmentId, SessionId};
 use clotho::store::{MessageReceipt, MessageWrite, Store, StoreError, WriteError};
 use clotho::tree::edit::TreeError;
-use clotho::tree::mirror::ReferenceTree;
+use clotho::tree::reference_tree::ReferenceTree;
 use clotho::tree::{Delta, EditTarget, Kind, Role, TreeEdit};
 use diesel::connection::SimpleConnection;
 use futures_util::future::join_all;
@@ -290,7 +290,7 @@ fn store_names_the_row_that_is_damaged() {
 #[test]
 fn store_glances_where_it_is_asked_while_few_read() {
     let store = TestStore::new();
-    let glance = || store.store().glance(|_| Ok::<_, StoreError>(thread::current().id()));
+    let glance = || store.store().read_inline(|_| Ok::<_, StoreError>(thread::current().id()));
     let own = thread::current().id();
     assert_eq!(store.block_on(glance()).unwrap(), own);
     let (started, has_started) = mpsc::channel();
@@ -308,7 +308,8 @@ fn store_glances_where_it_is_asked_while_few_read() {
         assert!(![own, busy].contains(&other), "the one waits, the other reads");
     });
     for _ in 0..3 {
-        let told = store.block_on(store.store().glance(|_| -> Result<(), StoreError> { panic!("as it was told to") }));
+        let told =
+            store.block_on(store.store().read_inline(|_| -> Result<(), StoreError> { panic!("as it was told to") }));
         assert!(matches!(told, Err(StoreError::Database(message)) if message == "a read panicked"));
     }
     // The thread that read last may still be giving its connection back.

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::ValueEnum;
 
-use crate::cli::{CliResult, write};
+use crate::cli::{CliResult, terminal};
 use crate::config::Config;
 use crate::plugin::{LoadedPlugin, PluginOrigin, PluginSource, ScriptLimits};
 
@@ -50,13 +50,13 @@ pub fn new(id: &str, template: PluginTemplate, into: Option<PathBuf>, config: &C
     let folder = parent.join(id);
     let is_looked_at = looked_at.is_some_and(|looked_at| looked_at == parent);
     // Where plugins are looked for, the id is enough.
-    let named = if is_looked_at { id.to_owned() } else { shown(&folder) };
+    let named = if is_looked_at { id.to_owned() } else { display_path(&folder) };
     let fill = |text: &str| text.replace("@ID@", id).replace("@TITLE@", &title).replace("@FOLDER@", &named);
     let files: Vec<(&str, String)> = template.files().iter().map(|(path, text)| (*path, fill(text))).collect();
     // An id that is none is said by who reads manifests, before anything is written.
     let source =
         PluginSource::new(id, PluginOrigin::Folder, files.iter().map(|(path, text)| (*path, text.as_bytes().to_vec())));
-    LoadedPlugin::load(source, &ScriptLimits::patient()).map_err(|error| anyhow::anyhow!("{}", error.message))?;
+    LoadedPlugin::load(source, &ScriptLimits::relaxed()).map_err(|error| anyhow::anyhow!("{}", error.message))?;
     std::fs::create_dir_all(&parent).with_context(|| format!("the folder {}", parent.display()))?;
     std::fs::create_dir(&folder).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {
@@ -65,28 +65,30 @@ pub fn new(id: &str, template: PluginTemplate, into: Option<PathBuf>, config: &C
         _ => anyhow::anyhow!("the folder {} cannot be made: {error}", folder.display()),
     })?;
     for (path, text) in &files {
-        put(&folder.join(path), text)?;
-        write::line(&folder.join(path).display().to_string());
+        write_file(&folder.join(path), text)?;
+        terminal::line(&folder.join(path).display().to_string());
     }
-    write::line(&format!("\nclotho plugin test {}", folder.display()));
+    terminal::line(&format!("\nclotho plugin test {}", folder.display()));
     if crate::app::is_bundled(id) {
-        write::line(&format!("A plugin \"{id}\" comes with the program: in [plugins] dir this one takes its place."));
+        terminal::line(&format!(
+            "A plugin \"{id}\" comes with the program: in [plugins] dir this one takes its place."
+        ));
     }
     if !is_looked_at {
         let parent = parent.canonicalize().unwrap_or(parent);
-        write::line(&format!("To play it: [plugins] dir = \"{}\" in config.toml.", parent.display()));
+        terminal::line(&format!("To play it: [plugins] dir = \"{}\" in config.toml.", parent.display()));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// A folder as a shell reads it.
-fn shown(folder: &Path) -> String {
+fn display_path(folder: &Path) -> String {
     let path = folder.display().to_string();
     let path = path.strip_prefix("./").unwrap_or(&path);
     if path.contains(char::is_whitespace) { format!("\"{path}\"") } else { path.to_owned() }
 }
 
-fn put(file: &Path, text: &str) -> Result<(), anyhow::Error> {
+fn write_file(file: &Path, text: &str) -> Result<(), anyhow::Error> {
     let written = file.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(file, text));
     written.with_context(|| format!("{} cannot be written", file.display()))
 }

@@ -16,7 +16,7 @@ use crate::plugin::LoadedPlugin;
 use crate::turn::{ReplayOutcome, ReplaySpec, ReplayStep};
 use crate::world::StateOperation;
 
-use crate::cli::{CliResult, write};
+use crate::cli::{CliResult, terminal};
 
 /// What is replayed.
 #[derive(Debug, Args)]
@@ -43,19 +43,19 @@ pub fn replay(wanted: &PluginReplayArgs, plugin: Arc<LoadedPlugin>, config: Conf
     let app = App::build(config, Arc::new(SystemClock), ids)?;
     let outcome = actix_web::rt::System::new().block_on(run(&app, wanted, plugin));
     app.close();
-    let ReplayOutcome { rows, plays, .. } = outcome.map_err(in_words)?;
+    let ReplayOutcome { rows, is_active: plays, .. } = outcome.map_err(explain_error)?;
     if !plays {
         bail!("the plugin \"{}\" does not play in this session: switch it on there first", wanted.plugin);
     }
-    rows.iter().filter(|row| says_else(row)).for_each(show);
+    rows.iter().filter(|row| is_different(row)).for_each(print_row);
     let (differ, failed) =
-        (rows.iter().filter(|row| says_else(row)).count(), rows.iter().any(|row| row.error.is_some()));
+        (rows.iter().filter(|row| is_different(row)).count(), rows.iter().any(|row| row.error.is_some()));
     let accepted = match wanted.accept {
         true if differ == 0 => "; there is nothing to accept",
         true => "; the story follows the rules now, undo takes it back",
         false => "",
     };
-    write::line(&format!("{} messages, {differ} differ{accepted}", rows.len()));
+    terminal::line(&format!("{} messages, {differ} differ{accepted}", rows.len()));
     Ok(ExitCode::from(u8::from(failed)))
 }
 
@@ -76,32 +76,32 @@ async fn run(app: &App, wanted: &PluginReplayArgs, plugin: Arc<LoadedPlugin>) ->
 }
 
 /// What the interface for programs calls `fromNodeId` is an option here.
-fn in_words(error: anyhow::Error) -> anyhow::Error {
+fn explain_error(error: anyhow::Error) -> anyhow::Error {
     let said = format!("{error:#}");
     if said.contains("fromNodeId") { anyhow::anyhow!(said.replace("fromNodeId", "--from")) } else { error }
 }
 
-fn says_else(row: &ReplayStep) -> bool {
+fn is_different(row: &ReplayStep) -> bool {
     row.old != row.new || row.error.is_some() || !row.world.is_empty()
 }
 
 /// One message: what no longer happens, what happens now, and where the world differs for it.
-fn show(row: &ReplayStep) {
-    write::line(&format!("{} {}", row.node, row.hook.name()));
+fn print_row(row: &ReplayStep) {
+    terminal::line(&format!("{} {}", row.node, row.hook.name()));
     let told = |sign: char, operation: &StateOperation| {
         let Value::Object(map) = operation.to_json() else { return };
         let word =
             |key: &str| map.get(key).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
         let parts = ["op", "path", "value", "why"].into_iter().filter_map(word).filter(|part| !part.is_empty());
-        write::line(&format!("  {sign} {}", parts.collect::<Vec<_>>().join(" ")));
+        terminal::line(&format!("  {sign} {}", parts.collect::<Vec<_>>().join(" ")));
     };
     row.old.iter().filter(|operation| !row.new.contains(operation)).for_each(|operation| told('-', operation));
     row.new.iter().filter(|operation| !row.old.contains(operation)).for_each(|operation| told('+', operation));
     let value = |value: &Option<Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), Value::to_string);
     for change in &row.world {
-        write::line(&format!("    {} {} -> {}", change.path, value(&change.before), value(&change.after)));
+        terminal::line(&format!("    {} {} -> {}", change.path, value(&change.before), value(&change.after)));
     }
     if let Some(error) = &row.error {
-        write::error(&format!("  ! {error}"));
+        terminal::error(&format!("  ! {error}"));
     }
 }

@@ -6,8 +6,8 @@ use super::AppData;
 use crate::http::answer::{ApiResponse, ApiResult};
 use crate::http::caller::{self, Caller, ClientIdentity};
 use crate::http::error::{ApiError, ApiErrorCode};
-use crate::http::wire::host::{MeResponse, UserResponse};
 use crate::http::wire::ids::WireId;
+use crate::http::wire::server_info::{MeResponse, UserResponse};
 
 /// The caller, and the token that a browser's writes carry. The cookie of a device begins its year anew.
 ///
@@ -24,7 +24,7 @@ pub async fn me(app: AppData, caller: Caller, via: ClientIdentity, request: Http
         mode: "local",
         csrf: via.token(&app),
         may_rearrange: app.config.tree.edits,
-        serves_house: app.devices.serves_house(),
+        serves_house: app.devices.serves_lan(),
         device_id: device.map(WireId),
     };
     let secret = device.and_then(|_| caller::secret(&app, request.headers()));

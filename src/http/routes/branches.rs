@@ -3,30 +3,30 @@
 use actix_web::HttpRequest;
 use serde_json::Value;
 
-use super::{AppData, look, placed, sight};
+use super::{AppData, conditional_read, load_node, node_renderer};
 use crate::http::answer::ApiResult;
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::query::{QueryParams, SessionIdPath};
 use crate::http::wire::branches::{
     BranchResponse, DiffOperations, DiffQuery, DiffResponse, DiffSide, VariablePoint, VariableSeries, VariablesQuery,
-    VariablesResponse, WorldDifferenceResponse, deed,
+    VariablesResponse, WorldDifferenceResponse, operation_json,
 };
 use crate::http::wire::ids::WireId;
 use crate::http::wire::node::NodeRenderer;
-use crate::http::wire::{MOST, PageQuery, PageResponse, cursor, limit, read_cursor};
+use crate::http::wire::{MAX_PAGE_SIZE, PageQuery, PageResponse, check_limit, decode_cursor, encode_cursor};
 use crate::ids::NodeId;
 use crate::store::{self, PathPoint, StoreReader, StoredNode, StoredSession};
 use crate::world::{ChangedPaths, PathChange, Pointer, World, diff};
 
 /// So many characters of its last message stand on a branch.
-const PREVIEW: usize = 160;
+const PREVIEW_CHARS: usize = 160;
 /// The most operations of each side that are told of one place.
-const DEEDS: usize = 50;
+const MAX_OPERATIONS: usize = 50;
 /// The most places, and the most lines, whose values are asked for at once.
-const AT_ONCE: usize = 16;
+const MAX_BRANCHES: usize = 16;
 /// The most bytes of JSON that the values of one answer may have.
-const WEIGHT: usize = 8 << 20;
+const MAX_RESPONSE_BYTES: usize = 8 << 20;
 
 /// The branches of a session, newest first.
 ///
@@ -39,28 +39,28 @@ pub async fn branches(
     sid: SessionIdPath,
     query: QueryParams<PageQuery>,
 ) -> ApiResult<PageResponse<BranchResponse>> {
-    let limit = limit(query.0.limit, 50)?;
-    let before = query.0.cursor.as_deref().map_or(Ok(i64::MAX), read_cursor)?;
-    let look = look(&app);
+    let limit = check_limit(query.0.limit, 50)?;
+    let before = query.0.cursor.as_deref().map_or(Ok(i64::MAX), decode_cursor)?;
+    let look = node_renderer(&app);
     let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
         let found = reader.branches(held, before, limit)?;
         let is_full = i64::try_from(found.len()).is_ok_and(|read| read == limit);
-        let next = found.last().filter(|_| is_full).map(|oldest| cursor(oldest.leaf.n));
-        Ok(PageResponse { items: found.into_iter().map(|one| branch(held, &look, one)).collect(), next })
+        let next = found.last().filter(|_| is_full).map(|oldest| encode_cursor(oldest.leaf.n));
+        Ok(PageResponse { items: found.into_iter().map(|one| branch_response(held, &look, one)).collect(), next })
     };
-    sight(&app, &request, caller, sid, read).await?.json()
+    conditional_read(&app, &request, caller, sid, read).await?.json()
 }
 
-fn branch(held: &StoredSession, look: &NodeRenderer, branch: store::SessionBranch) -> BranchResponse {
+fn branch_response(held: &StoredSession, look: &NodeRenderer, branch: store::SessionBranch) -> BranchResponse {
     let leaf = branch.leaf.node;
     BranchResponse {
         leaf_id: WireId(leaf.id),
         depth: leaf.depth,
         turns: leaf.turn,
-        preview: branch.last.map(|last| look.beginning(&last.node, PREVIEW)).unwrap_or_default(),
+        preview: branch.last.map(|last| look.preview(&last.node, PREVIEW_CHARS)).unwrap_or_default(),
         status: leaf.status.into(),
         is_unread: leaf.is_unread,
-        parting_id: WireId(branch.parting),
+        parting_id: WireId(branch.fork),
         is_trunk: leaf.id == held.session.head,
         labels: branch.labels.into_iter().map(Into::into).collect(),
         timestamp: leaf.created.to_string(),
@@ -78,27 +78,28 @@ pub async fn compare(
     sid: SessionIdPath,
     query: QueryParams<DiffQuery>,
 ) -> ApiResult<DiffResponse> {
-    let limit = limit(query.0.limit, 200)?;
-    let look = look(&app);
+    let limit = check_limit(query.0.limit, 200)?;
+    let look = node_renderer(&app);
     let here = look.clone();
     let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
-        let mut end = |named: Option<WireId<NodeId>>| placed(reader, held, named.map_or(held.session.head, |id| id.0));
+        let mut end =
+            |named: Option<WireId<NodeId>>| load_node(reader, held, named.map_or(held.session.head, |id| id.0));
         let (from, to) = (end(query.0.from)?, end(query.0.to)?);
         let ancestor = reader.common_ancestor(held, &from, &to)?;
         Ok(DiffResponse {
             ancestor_id: WireId(ancestor.node.id),
-            from: side(reader, held, &here, &ancestor, &from, limit)?,
-            to: side(reader, held, &here, &ancestor, &to, limit)?,
-            world: differences(reader, held, &ancestor, &from, &to)?,
+            from: diff_side(reader, held, &here, &ancestor, &from, limit)?,
+            to: diff_side(reader, held, &here, &ancestor, &to, limit)?,
+            world: world_differences(reader, held, &ancestor, &from, &to)?,
             op: held.session.op,
         })
     };
-    let mut sight = sight(&app, &request, caller, sid, read).await?;
+    let mut sight = conditional_read(&app, &request, caller, sid, read).await?;
     sight.asked(&look, caller, sid, |diff| diff.from.items.iter_mut().chain(&mut diff.to.items)).await?;
     sight.json()
 }
 
-fn side(
+fn diff_side(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
     look: &NodeRenderer,
@@ -106,13 +107,13 @@ fn side(
     leaf: &StoredNode,
     limit: i64,
 ) -> Result<DiffSide, ApiError> {
-    let (count, page) = reader.way_from(held, ancestor, leaf, limit)?;
-    let dressed = reader.dress(page.nodes)?;
+    let (count, page) = reader.path_page_below(held, ancestor, leaf, limit)?;
+    let dressed = reader.node_details(page.nodes)?;
     let items = look.line(reader, dressed)?;
     Ok(DiffSide { leaf_id: WireId(leaf.node.id), count, items, next: page.next.map(WireId) })
 }
 
-fn differences(
+fn world_differences(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
     ancestor: &StoredNode,
@@ -120,9 +121,9 @@ fn differences(
     to: &StoredNode,
 ) -> Result<Vec<WorldDifferenceResponse>, ApiError> {
     let changes = diff(&*reader.world(held, from)?, &*reader.world(held, to)?);
-    let mut room = WEIGHT;
-    let by_from = deeds(reader, ancestor, from, &changes, &mut room)?;
-    let by_to = deeds(reader, ancestor, to, &changes, &mut room)?;
+    let mut room = MAX_RESPONSE_BYTES;
+    let by_from = operations_by_path(reader, ancestor, from, &changes, &mut room)?;
+    let by_to = operations_by_path(reader, ancestor, to, &changes, &mut room)?;
     let told = by_from.into_iter().zip(by_to);
     let told = told.map(|(from, to)| DiffOperations { more: from.more || to.more, from: from.deeds, to: to.deeds });
     let rows = changes.into_iter().zip(told).map(|(change, operations)| WorldDifferenceResponse {
@@ -142,23 +143,23 @@ struct PathOperations {
 }
 
 /// What one line did to each of the places that differ, as far as there is room for it.
-fn deeds(
+fn operations_by_path(
     reader: &mut StoreReader<'_>,
     ancestor: &StoredNode,
     leaf: &StoredNode,
     changes: &[PathChange],
     room: &mut usize,
 ) -> Result<Vec<PathOperations>, ApiError> {
-    let differences = ChangedPaths::of(changes);
+    let differences = ChangedPaths::new(changes);
     let mut told = vec![PathOperations::default(); changes.len()];
     let mut open = told.len();
-    reader.deeds(ancestor, leaf, |node, operations| {
+    reader.path_operations(ancestor, leaf, |node, operations| {
         for operation in operations.iter().rev() {
-            let deed = deed(node, operation);
+            let deed = operation_json(node, operation);
             let weight = deed.to_string().len();
-            for place in differences.touched_by(operation) {
+            for place in differences.changes_touched_by(operation) {
                 let Some(one) = told.get_mut(place).filter(|one| !one.more) else { continue };
-                if one.deeds.len() < DEEDS && weight <= *room {
+                if one.deeds.len() < MAX_OPERATIONS && weight <= *room {
                     *room -= weight;
                     one.deeds.push(deed.clone());
                 } else {
@@ -185,35 +186,38 @@ pub async fn variables(
     query: QueryParams<VariablesQuery>,
 ) -> ApiResult<VariablesResponse> {
     let query = query.0;
-    let paths = paths(&query.path)?;
-    if query.leaf.len() > AT_ONCE {
-        return Err(ApiError::invalid("leaf", format!("at most {AT_ONCE} lines at once")));
+    let paths = parse_paths(&query.path)?;
+    if query.leaf.len() > MAX_BRANCHES {
+        return Err(ApiError::invalid("leaf", format!("at most {MAX_BRANCHES} lines at once")));
     }
-    let limit = i32::try_from(limit(query.limit, MOST)?).unwrap_or(i32::MAX);
-    let first = query.cursor.as_deref().map_or(Ok(0), read_cursor)?;
+    let limit = i32::try_from(check_limit(query.limit, MAX_PAGE_SIZE)?).unwrap_or(i32::MAX);
+    let first = query.cursor.as_deref().map_or(Ok(0), decode_cursor)?;
     let first = i32::try_from(first).unwrap_or(i32::MAX);
     let depths = first..first.saturating_add(limit);
     let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
         let named = query.leaf.iter().map(|id| id.0);
         let leaves: Vec<NodeId> = if query.leaf.is_empty() { vec![held.session.head] } else { named.collect() };
-        let (mut items, mut room, mut goes_on) = (Vec::new(), WEIGHT, false);
+        let (mut items, mut room, mut goes_on) = (Vec::new(), MAX_RESPONSE_BYTES, false);
         for leaf in leaves {
-            let leaf = placed(reader, held, leaf)?;
+            let leaf = load_node(reader, held, leaf)?;
             goes_on |= leaf.node.depth >= depths.end;
-            let mut series = along(&leaf, &paths);
+            let mut series = variable_series(&leaf, &paths);
             reader.worlds_along(held, &leaf, depths.clone(), |stop, world| {
-                series.iter_mut().zip(&paths).try_for_each(|(one, path)| look_at(one, path, stop, world, &mut room))
+                series.iter_mut().zip(&paths).try_for_each(|(one, path)| add_point(one, path, stop, world, &mut room))
             })?;
             items.extend(series);
         }
-        Ok(VariablesResponse { items, next: goes_on.then(|| cursor(depths.end.into())), op: held.session.op })
+        Ok(VariablesResponse { items, next: goes_on.then(|| encode_cursor(depths.end.into())), op: held.session.op })
     };
-    sight(&app, &request, caller, sid, read).await?.json()
+    conditional_read(&app, &request, caller, sid, read).await?.json()
 }
 
-fn paths(texts: &[String]) -> Result<Vec<Pointer>, ApiError> {
-    if texts.is_empty() || texts.len() > AT_ONCE {
-        return Err(ApiError::invalid("path", format!("1 to {AT_ONCE} paths are expected, such as path=/combat/hp")));
+fn parse_paths(texts: &[String]) -> Result<Vec<Pointer>, ApiError> {
+    if texts.is_empty() || texts.len() > MAX_BRANCHES {
+        return Err(ApiError::invalid(
+            "path",
+            format!("1 to {MAX_BRANCHES} paths are expected, such as path=/combat/hp"),
+        ));
     }
     let read = |text: &String| {
         let path: Pointer = text.parse().map_err(|error| ApiError::invalid("path", format!("\"path\": {error}")))?;
@@ -223,14 +227,14 @@ fn paths(texts: &[String]) -> Result<Vec<Pointer>, ApiError> {
 }
 
 /// The series of one line, still empty.
-fn along(leaf: &StoredNode, paths: &[Pointer]) -> Vec<VariableSeries> {
+fn variable_series(leaf: &StoredNode, paths: &[Pointer]) -> Vec<VariableSeries> {
     let series =
         |path: &Pointer| VariableSeries { leaf_id: WireId(leaf.node.id), path: path.to_string(), points: Vec::new() };
     paths.iter().map(series).collect()
 }
 
 /// Notes the value at one place after one node, as long as there is room for it.
-fn look_at(
+fn add_point(
     series: &mut VariableSeries,
     path: &Pointer,
     stop: PathPoint,
@@ -241,7 +245,9 @@ fn look_at(
     let weight = value.to_string().len();
     *room = room.checked_sub(weight).ok_or_else(|| {
         let error = ApiError::new(ApiErrorCode::TooLarge, "the values are more than one answer holds");
-        error.hint("ask for a deeper path, for fewer lines, or with a smaller limit").detail("limit", WEIGHT)
+        error
+            .hint("ask for a deeper path, for fewer lines, or with a smaller limit")
+            .detail("limit", MAX_RESPONSE_BYTES)
     })?;
     series.points.push(VariablePoint { node_id: WireId(stop.id), turn: stop.turn, depth: stop.depth, value });
     Ok(())

@@ -9,11 +9,11 @@ use super::characters::load;
 use crate::http::answer::{ApiResponse, ApiResult, FileResponse, FileResponseHead, ResponseChunks};
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
-use crate::http::form::UploadForm;
 use crate::http::query::{CharacterIdPath, QueryParams};
+use crate::http::upload_form::UploadForm;
 use crate::http::wire::cards::{CardExportQuery, CardFormatParam, CharacterImportResponse, CharacterResponse};
 use crate::ids::CharacterId;
-use crate::interop::card::{self, LARGEST_FILE};
+use crate::interop::card::{self, MAX_FILE_BYTES};
 use crate::store::{IdempotencyClaim, Tx};
 use crate::transfer::{self, CardRejection, ForeignImportReport};
 
@@ -22,24 +22,24 @@ use crate::transfer::{self, CardRejection, ForeignImportReport};
 /// # Errors
 /// The file is no card, or more than a card may be.
 pub async fn import(app: AppData, caller: Caller, form: UploadForm) -> ApiResult<CharacterImportResponse> {
-    if let Some(made) = IdempotencyClaim::made_before() {
+    if let Some(made) = IdempotencyClaim::previous_result() {
         let character = CharacterResponse::from(load(&app, caller, CharacterIdPath(made)).await?);
         return ApiResponse::created(&CharacterImportResponse {
             character,
             report: ForeignImportReport::default().into(),
         });
     }
-    let sent = form.file(LARGEST_FILE).await?;
-    let _place = app.drawing.acquire().await.map_err(ApiError::internal)?;
+    let sent = form.file(MAX_FILE_BYTES).await?;
+    let _place = app.card_import_slots.acquire().await.map_err(ApiError::internal)?;
     let (ids, now) = (app.ids.clone(), app.clock.now());
     let id = CharacterId::new(ids.next(now));
-    let read = move || transfer::arriving(&sent.bytes, sent.name.as_deref(), id, &ids, now);
+    let read = move || transfer::read_card(&sent.bytes, sent.name.as_deref(), id, &ids, now);
     let arriving = web::block(read).await.map_err(ApiError::internal)??;
     let (character, report) = (arriving.character.clone(), ForeignImportReport { items: arriving.items.clone() });
-    let claim = IdempotencyClaim::present();
+    let claim = IdempotencyClaim::current();
     let write = move |tx: &mut Tx<'_>| {
         arriving.keep(tx, caller.0)?;
-        tx.act_for(claim.as_ref(), &arriving.character.id)
+        tx.record_claim(claim.as_ref(), &arriving.character.id)
     };
     app.store.write(write).await?;
     ApiResponse::created(&CharacterImportResponse { character: character.into(), report: report.into() })
@@ -75,17 +75,17 @@ pub async fn export(
         Ok((reader.card_files(caller.0, id)?, book))
     });
     let (files, book) = read.await?;
-    let _place = app.drawing.acquire().await.map_err(ApiError::internal)?;
+    let _place = app.card_import_slots.acquire().await.map_err(ApiError::internal)?;
     let name = character.card.get("name").and_then(|name| name.as_str()).unwrap_or_default().to_owned();
     let written = move || {
-        let sheet = transfer::sheet(&character, &files, book.as_ref());
+        let sheet = transfer::card_sheet(&character, &files, book.as_ref());
         match format {
-            CardFormatParam::Png => Ok(card::png(&sheet)),
+            CardFormatParam::Png => Ok(card::write_png(&sheet)),
             CardFormatParam::Json => serde_json::to_vec_pretty(&card::json(&sheet)).map_err(ApiError::internal),
-            CardFormatParam::Charx => card::charx(&sheet).map_err(ApiError::internal),
+            CardFormatParam::Charx => card::write_charx(&sheet).map_err(ApiError::internal),
         }
     };
     let bytes = web::block(written).await.map_err(ApiError::internal)??;
     let pieces: ResponseChunks = Box::pin(stream::iter([Ok(Bytes::from(bytes))]));
-    Ok(ApiResponse::file(FileResponseHead::called(&name, format.ending(), format.media_type()), pieces))
+    Ok(ApiResponse::file(FileResponseHead::from_title(&name, format.file_extension(), format.media_type()), pieces))
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::AppData;
-use super::pictures::forget_unseen;
+use super::avatars::delete_replaced;
 use crate::http::answer::{ApiResponse, ApiResult, NoContent};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
@@ -23,10 +23,10 @@ pub async fn list(
     caller: Caller,
     query: QueryParams<PageQuery>,
 ) -> ApiResult<PageResponse<CharacterResponse>> {
-    let (limit, skip) = query.0.bounds()?;
+    let (limit, skip) = query.0.limit_and_offset()?;
     let cards =
         app.store.read::<_, ApiError, _>(move |reader| Ok(reader.characters(caller.0, skip, limit + 1)?)).await?;
-    ApiResponse::ok(&PageQuery::page(cards.into_iter().map(CharacterResponse::brief).collect(), limit, skip))
+    ApiResponse::ok(&PageQuery::page(cards.into_iter().map(CharacterResponse::without_texts).collect(), limit, skip))
 }
 
 /// Keeps a new one.
@@ -34,19 +34,19 @@ pub async fn list(
 /// # Errors
 /// A field does not fit.
 pub async fn create(app: AppData, caller: Caller, body: JsonBody<CharacterFields>) -> ApiResult<CharacterResponse> {
-    if let Some(made) = IdempotencyClaim::made_before() {
+    if let Some(made) = IdempotencyClaim::previous_result() {
         return ApiResponse::created(&CharacterResponse::from(load(&app, caller, CharacterIdPath(made)).await?));
     }
     let mut card = Map::new();
-    owns_lorebook(&app, caller, &body.0).await?;
+    check_lorebook_owner(&app, caller, &body.0).await?;
     body.0.apply(&mut card)?;
     let now = app.clock.now();
     let new = CharacterCard { id: CharacterId::new(app.ids.next(now)), card, created: now, updated: now };
     let kept = new.clone();
-    let claim = IdempotencyClaim::present();
+    let claim = IdempotencyClaim::current();
     let write = move |tx: &mut Tx<'_>| {
         tx.put_character(caller.0, &kept)?;
-        tx.act_for(claim.as_ref(), &kept.id)
+        tx.record_claim(claim.as_ref(), &kept.id)
     };
     app.store.write(write).await?;
     ApiResponse::created(&CharacterResponse::from(new))
@@ -71,20 +71,20 @@ pub async fn change(
     body: JsonBody<CharacterFields>,
 ) -> ApiResult<CharacterResponse> {
     let mut card = load(&app, caller, id).await?;
-    owns_lorebook(&app, caller, &body.0).await?;
+    check_lorebook_owner(&app, caller, &body.0).await?;
     body.0.apply(&mut card.card)?;
     card.updated = app.clock.now();
     let kept = card.clone();
     let write = move |tx: &mut Tx<'_>| {
         tx.update_character(caller.0, &kept)?;
-        forget_unseen(tx, "characters", id.0.uuid(), kept.card.get("avatar").and_then(Value::as_str))
+        delete_replaced(tx, "characters", id.0.uuid(), kept.card.get("avatar").and_then(Value::as_str))
     };
     app.store.write(write).await?;
     ApiResponse::ok(&CharacterResponse::from(card))
 }
 
 /// Whether the lorebook that a character is to have is the caller's.
-async fn owns_lorebook(app: &AppData, caller: Caller, fields: &CharacterFields) -> Result<(), ApiError> {
+async fn check_lorebook_owner(app: &AppData, caller: Caller, fields: &CharacterFields) -> Result<(), ApiError> {
     let Some(Some(id)) = fields.lorebook_id else { return Ok(()) };
     let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.lorebook(caller.0, id.0)?)).await?;
     let missing = || ApiError::not_found("the lorebook").detail("field", "lorebookId");
@@ -98,7 +98,7 @@ async fn owns_lorebook(app: &AppData, caller: Caller, fields: &CharacterFields) 
 pub async fn delete(app: AppData, caller: Caller, id: CharacterIdPath) -> ApiResult<NoContent> {
     let now = app.clock.now();
     app.store.write(move |tx| tx.trash_character(caller.0, id.0, now)).await?;
-    Ok(ApiResponse::done())
+    Ok(ApiResponse::no_content())
 }
 
 /// One of the caller's.

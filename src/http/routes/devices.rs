@@ -8,7 +8,7 @@ use qrcode::{Color, EcLevel, QrCode};
 
 use super::AppData;
 use crate::clock::Time;
-use crate::devices::{ClaimResult, LIVES_MS, MOST, PairingOffer, addresses, secret};
+use crate::devices::{ClaimResult, LIFETIME_MS, MAX_DEVICES, PairingOffer, addresses, secret};
 use crate::http::answer::{ApiResponse, ApiResult, NoContent};
 use crate::http::body::JsonBody;
 use crate::http::caller::{self, Caller, ClientIdentity, cookie};
@@ -16,7 +16,8 @@ use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::query::DeviceIdPath;
 use crate::http::wire::ListResponse;
 use crate::http::wire::devices::{
-    ClaimDeviceRequest, DeviceResponse, PairingLink, PairingRequest, PairingResponse, UpdateDeviceRequest, name_of,
+    ClaimDeviceRequest, DeviceResponse, PairingLink, PairingRequest, PairingResponse, UpdateDeviceRequest,
+    name_from_user_agent,
 };
 use crate::ids::DeviceId;
 use crate::store;
@@ -41,40 +42,40 @@ pub async fn pair(
     _: JsonBody<PairingRequest>,
 ) -> ApiResult<PairingResponse> {
     let devices = &app.devices;
-    if !devices.serves_house() {
+    if !devices.serves_lan() {
         let error =
             ApiError::new(ApiErrorCode::Forbidden, "this server serves its own machine only").detail("lan", false);
         return Err(error.hint("stop it and start it with: clotho serve --lan"));
     }
     if devices.is_full() {
-        let error = ApiError::new(ApiErrorCode::Conflict, format!("{MOST} devices are paired already"));
+        let error = ApiError::new(ApiErrorCode::Conflict, format!("{MAX_DEVICES} devices are paired already"));
         return Err(error.hint("remove one that you do not use any more"));
     }
     let now = app.clock.now();
-    let PairingOffer { code, short } = devices.offer(now).map_err(ApiError::internal)?;
-    let own = devices.addresses.to_show().into_iter().map(|address| match address {
+    let PairingOffer { code, short } = devices.offer_pairing(now).map_err(ApiError::internal)?;
+    let own = devices.addresses.shareable().into_iter().map(|address| match address {
         IpAddr::V4(address) => address.to_string(),
         IpAddr::V6(address) => format!("[{address}]"),
     });
-    let names = own.chain(addresses::local_name());
+    let names = own.chain(addresses::mdns_name());
     let own = names.map(|name| format!("http://{name}:{}", devices.port()));
     let mut bases: Vec<String> = own.collect();
-    if let Some(asked) = caller::asked_from(request.headers()) {
+    if let Some(asked) = caller::lan_origin(request.headers()) {
         // By this one somebody has come in already.
         bases.retain(|base| *base != asked);
         bases.insert(0, asked);
     }
-    let links = bases.iter().map(|base| link(&format!("{base}/pair#{code}")));
-    ApiResponse::ok_in_short(PairingResponse {
+    let links = bases.iter().map(|base| pairing_link(&format!("{base}/pair#{code}")));
+    ApiResponse::ok_redacted(PairingResponse {
         links: links.collect::<Result<_, _>>()?,
         code,
         short_code: short,
-        expires_at: Time(now.0.saturating_add(LIVES_MS)).to_string(),
-        expires_in_s: LIVES_MS / 1_000,
+        expires_at: Time(now.0.saturating_add(LIFETIME_MS)).to_string(),
+        expires_in_s: LIFETIME_MS / 1_000,
     })
 }
 
-fn link(address: &str) -> Result<PairingLink, ApiError> {
+fn pairing_link(address: &str) -> Result<PairingLink, ApiError> {
     let code = QrCode::with_error_correction_level(address, EcLevel::M).map_err(ApiError::internal)?;
     let squares = code.to_colors();
     let letter = |square: &Color| if *square == Color::Dark { '1' } else { '0' };
@@ -93,14 +94,14 @@ pub async fn claim(
 ) -> ApiResult<DeviceResponse> {
     let now = app.clock.now();
     let peer = request.peer_addr().map(|peer| peer.ip().to_canonical());
-    match app.devices.claim(body.0.read(), peer, now) {
-        ClaimResult::Later(wait_s) => {
+    match app.devices.claim_pairing(body.0.read(), peer, now) {
+        ClaimResult::RateLimited(wait_s) => {
             let mut error = ApiError::new(ApiErrorCode::RateLimited, "too many codes were tried from this address");
             error.retry_after_s = Some(wait_s);
             return Err(error);
         }
-        ClaimResult::Good if !app.devices.is_full() => {}
-        ClaimResult::Good | ClaimResult::Wrong => {
+        ClaimResult::Accepted if !app.devices.is_full() => {}
+        ClaimResult::Accepted | ClaimResult::Invalid => {
             let error =
                 ApiError::new(ApiErrorCode::Forbidden, "this code is not good, or not any more").detail("code", false);
             return Err(error.hint("make a new one on the server's machine: each works once, for five minutes"));
@@ -109,7 +110,7 @@ pub async fn claim(
     let agent = request.headers().get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
     let (shown, kept) = secret().map_err(ApiError::internal)?;
     let id = DeviceId::new(app.ids.next(now));
-    let device = store::PairedDevice { id, name: name_of(agent), secret: kept, created: now, seen: now };
+    let device = store::PairedDevice { id, name: name_from_user_agent(agent), secret: kept, created: now, seen: now };
     let (owner, new) = (app.owner, device.clone());
     app.store.write(move |tx| tx.put_device(owner, &new)).await?;
     app.devices.add(device.clone());
@@ -130,7 +131,7 @@ pub async fn rename(
 ) -> ApiResult<DeviceResponse> {
     let name = body.0.read()?;
     let new = name.clone();
-    app.store.write(move |tx| tx.name_device(caller.0, id.0, &new)).await?;
+    app.store.write(move |tx| tx.rename_device(caller.0, id.0, &new)).await?;
     app.devices.rename(id.0, &name);
     let found = app.devices.all().into_iter().find(|device| device.id == id.0);
     let device = found.ok_or_else(|| ApiError::not_found(DeviceIdPath::WHAT))?;
@@ -142,8 +143,8 @@ pub async fn rename(
 /// # Errors
 /// It is not there.
 pub async fn revoke(app: AppData, caller: Caller, id: DeviceIdPath) -> ApiResult<NoContent> {
-    app.store.write(move |tx| tx.drop_device(caller.0, id.0)).await?;
+    app.store.write(move |tx| tx.delete_device(caller.0, id.0)).await?;
     app.devices.revoke(id.0);
     tracing::info!(device = %id.0, "a device was removed");
-    Ok(ApiResponse::done())
+    Ok(ApiResponse::no_content())
 }

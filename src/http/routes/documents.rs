@@ -23,7 +23,7 @@ pub async fn list(
     caller: Caller,
     query: QueryParams<DocumentQuery>,
 ) -> ApiResult<PageResponse<DocumentResponse>> {
-    let (limit, skip) = query.0.page().bounds()?;
+    let (limit, skip) = query.0.page().limit_and_offset()?;
     let collection = query.0.collection;
     let read = move |reader: &mut store::StoreReader<'_>| {
         Ok(reader.documents(caller.0, collection.as_deref(), skip, limit + 1)?)
@@ -50,7 +50,7 @@ pub async fn create(
     caller: Caller,
     body: JsonBody<CreateDocumentRequest>,
 ) -> ApiResult<DocumentResponse> {
-    if let Some(made) = IdempotencyClaim::made_before() {
+    if let Some(made) = IdempotencyClaim::previous_result() {
         return ApiResponse::created(&DocumentResponse::from(load(&app, caller, DocumentIdPath(made)).await?));
     }
     body.0.check(app.config.limits.message_bytes)?;
@@ -58,14 +58,14 @@ pub async fn create(
     let now = app.clock.now();
     let new =
         store::StoredDocument { id: DocumentId::new(app.ids.next(now)), collection, content, metadata, created: now };
-    let (kept, claim, hash) = (new.clone(), IdempotencyClaim::present(), app.turns.text_hash(&new.content));
+    let (kept, claim, hash) = (new.clone(), IdempotencyClaim::current(), app.turns.text_hash(&new.content));
     let write = move |tx: &mut Tx<'_>| {
         tx.put_document(caller.0, &kept, hash)?;
-        tx.act_for(claim.as_ref(), &kept.id)
+        tx.record_claim(claim.as_ref(), &kept.id)
     };
     app.store.write(write).await?;
     if let Some(embedding) = &app.embedding {
-        embedding.ring();
+        embedding.notify();
     }
     ApiResponse::created(&DocumentResponse::from(new))
 }
@@ -83,8 +83,8 @@ pub async fn read(app: AppData, caller: Caller, id: DocumentIdPath) -> ApiResult
 /// # Errors
 /// It is not there.
 pub async fn delete(app: AppData, caller: Caller, id: DocumentIdPath) -> ApiResult<NoContent> {
-    app.store.write(move |tx| tx.drop_document(caller.0, id.0)).await?;
-    Ok(ApiResponse::done())
+    app.store.write(move |tx| tx.delete_document(caller.0, id.0)).await?;
+    Ok(ApiResponse::no_content())
 }
 
 /// The best documents of some collections for a question.

@@ -1,6 +1,6 @@
 //! What a model drafts and what is no node: a message in the user's own voice, a summary.
 
-use super::{AppData, held, placed};
+use super::{AppData, load_node, load_session};
 use crate::app::App;
 use crate::http::answer::{ApiResponse, ApiResult, NoContent};
 use crate::http::body::JsonBody;
@@ -25,9 +25,10 @@ pub async fn impersonate(
     body: JsonBody<ImpersonateRequest>,
 ) -> ApiResult<DraftBegunResponse> {
     let asked = body.0.read()?;
-    are_there(&app, caller, sid, asked.leaf.map(|leaf| ("leafId".to_owned(), leaf)).into_iter().collect()).await?;
+    check_nodes_exist(&app, caller, sid, asked.leaf.map(|leaf| ("leafId".to_owned(), leaf)).into_iter().collect())
+        .await?;
     let id = app.turns.impersonate(caller.0, sid.0, asked).await?;
-    ApiResponse::begun(&DraftBegunResponse { draft_id: WireId(id) })
+    ApiResponse::accepted(&DraftBegunResponse { draft_id: WireId(id) })
 }
 
 /// Begins to draft a summary of messages that follow each other.
@@ -42,9 +43,9 @@ pub async fn summarise(
 ) -> ApiResult<DraftBegunResponse> {
     let asked = body.0.read()?;
     let named = asked.nodes.iter().enumerate().map(|(i, node)| (format!("nodeIds[{i}]"), *node)).collect();
-    are_there(&app, caller, sid, named).await?;
+    check_nodes_exist(&app, caller, sid, named).await?;
     let id = app.turns.summarise(caller.0, sid.0, asked).await?;
-    ApiResponse::begun(&DraftBegunResponse { draft_id: WireId(id) })
+    ApiResponse::accepted(&DraftBegunResponse { draft_id: WireId(id) })
 }
 
 /// A draft as far as it is.
@@ -52,7 +53,7 @@ pub async fn summarise(
 /// # Errors
 /// It is not there, or no more.
 pub async fn read(app: AppData, caller: Caller, sid: SessionIdPath, did: DraftIdPath) -> ApiResult<DraftResponse> {
-    ApiResponse::ok(&DraftResponse::from(own(&app, caller, sid, did).await?.as_ref()))
+    ApiResponse::ok(&DraftResponse::from(load_own(&app, caller, sid, did).await?.as_ref()))
 }
 
 /// Stops a draft that is being written, whose end is an event; forgets one that has ended.
@@ -60,32 +61,32 @@ pub async fn read(app: AppData, caller: Caller, sid: SessionIdPath, did: DraftId
 /// # Errors
 /// It is not there, or no more.
 pub async fn delete(app: AppData, caller: Caller, sid: SessionIdPath, did: DraftIdPath) -> ApiResult<NoContent> {
-    let draft = own(&app, caller, sid, did).await?;
+    let draft = load_own(&app, caller, sid, did).await?;
     if draft.is_over() {
         app.live.forget_draft(did.0);
     } else {
-        draft.writing.cancel();
+        draft.generation.cancel();
     }
-    Ok(ApiResponse::done())
+    Ok(ApiResponse::no_content())
 }
 
 /// The caller's own draft, in a session that is still there for the caller.
-async fn own(app: &App, caller: Caller, sid: SessionIdPath, did: DraftIdPath) -> Result<Arc<Draft>, ApiError> {
-    are_there(app, caller, sid, Vec::new()).await?;
+async fn load_own(app: &App, caller: Caller, sid: SessionIdPath, did: DraftIdPath) -> Result<Arc<Draft>, ApiError> {
+    check_nodes_exist(app, caller, sid, Vec::new()).await?;
     app.live.draft(caller.0, sid.0, did.0).ok_or_else(|| ApiError::not_found(DraftIdPath::WHAT))
 }
 
 /// Whether the session and the messages that fields name are there for the caller.
-async fn are_there(
+async fn check_nodes_exist(
     app: &App,
     caller: Caller,
     sid: SessionIdPath,
     named: Vec<(String, NodeId)>,
 ) -> Result<(), ApiError> {
     let look = move |reader: &mut StoreReader<'_>| {
-        let held = held(reader, caller, sid)?;
+        let held = load_session(reader, caller, sid)?;
         for (field, node) in named {
-            placed(reader, &held, node).map_err(|error| error.detail("field", field))?;
+            load_node(reader, &held, node).map_err(|error| error.detail("field", field))?;
         }
         Ok(())
     };

@@ -3,20 +3,20 @@
 use std::fs::File;
 use std::io::BufWriter;
 
-use super::{AppData, held};
+use super::{AppData, load_session};
 use crate::app::App;
 use crate::clock::Time;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
-use crate::http::file::{ArchiveDownload, ArchiveUpload, FileDownload, nameless, unwritable};
+use crate::http::file::{ArchiveDownload, ArchiveUpload, FileDownload, unlinked_file, write_error};
 use crate::http::query::{QueryParams, SessionIdPath};
 use crate::http::wire::exports::{ExportAllQuery, SessionExportQuery};
 use crate::ids::SessionId;
 use crate::store::{DatabaseSnapshot, SessionExportError, StoredSession};
-use crate::transfer::{BranchExportOptions, ExportTarget, export as write, export_all, export_line};
+use crate::transfer::{BranchExportOptions, ExportTarget, export as write, export_all, export_branch};
 
 /// So many characters of a title stand in the name of a file.
-const NAME_CHARS: usize = 80;
+const MAX_NAME_CHARS: usize = 80;
 
 /// A session as a file: all of it, or one of its lines.
 ///
@@ -28,67 +28,72 @@ pub async fn session(
     sid: SessionIdPath,
     query: QueryParams<SessionExportQuery>,
 ) -> Result<FileDownload, ApiError> {
-    query.0.form()?;
-    aside(&app, caller, sid, move |app| packed(app, caller, sid.0, &query.0)).await
+    query.0.export_form()?;
+    run_blocking(&app, caller, sid, move |app| write_session(app, caller, sid.0, &query.0)).await
 }
 
 /// All of a session as a file that nobody has seen yet, for who takes it in again.
 ///
 /// # Errors
 /// The session is not there, or the disk is full.
-pub async fn whole(app: &AppData, caller: Caller, sid: SessionIdPath) -> Result<File, ApiError> {
+pub async fn export_archive(app: &AppData, caller: Caller, sid: SessionIdPath) -> Result<File, ApiError> {
     let written = move |app: &App| {
-        let (mut snapshot, held) = looked_up(app, caller, sid.0)?;
-        let (out, now) = begun(app)?;
-        finished(write(&mut snapshot, &held, out, now, |_| {})?)
+        let (mut snapshot, held) = open_session(app, caller, sid.0)?;
+        let (out, now) = create_file(app)?;
+        finish_file(write(&mut snapshot, &held, out, now, |_| {})?)
     };
-    aside(app, caller, sid, written).await
+    run_blocking(app, caller, sid, written).await
 }
 
 /// Writes what goes out of a session that is there, while the server goes on. A few at a time: each holds a connection and
 /// reads as fast as it can.
-async fn aside<T: Send + 'static>(
+async fn run_blocking<T: Send + 'static>(
     app: &AppData,
     caller: Caller,
     sid: SessionIdPath,
     write: impl FnOnce(&App) -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {
-    app.store.read(move |reader| held(reader, caller, sid).map(|_| ())).await?;
-    let _place = app.exports.acquire().await.map_err(ApiError::internal)?;
+    app.store.read(move |reader| load_session(reader, caller, sid).map(|_| ())).await?;
+    let _place = app.export_slots.acquire().await.map_err(ApiError::internal)?;
     let program = app.clone();
     actix_web::web::block(move || write(&program)).await.map_err(ApiError::internal)?
 }
 
 /// One moment of the database, and the session in it.
-fn looked_up(app: &App, caller: Caller, id: SessionId) -> Result<(DatabaseSnapshot, StoredSession), ApiError> {
+fn open_session(app: &App, caller: Caller, id: SessionId) -> Result<(DatabaseSnapshot, StoredSession), ApiError> {
     let mut snapshot = DatabaseSnapshot::open(&app.config.storage.database_path())?;
     let held = snapshot.session(Some(caller.0), id)?.ok_or_else(|| ApiError::not_found(SessionIdPath::WHAT))?;
     Ok((snapshot, held))
 }
 
 /// A file to write into, and the moment.
-fn begun(app: &App) -> Result<(BufWriter<File>, Time), ApiError> {
+fn create_file(app: &App) -> Result<(BufWriter<File>, Time), ApiError> {
     let now = app.clock.now();
-    let file = nameless(&app.config.storage.data_dir, app.ids.next(now)).map_err(|error| unwritable(&error))?;
+    let file = unlinked_file(&app.config.storage.data_dir, app.ids.next(now)).map_err(|error| write_error(&error))?;
     Ok((BufWriter::new(file), now))
 }
 
-fn finished(out: BufWriter<File>) -> Result<File, ApiError> {
-    out.into_inner().map_err(|error| unwritable(error.error()))
+fn finish_file(out: BufWriter<File>) -> Result<File, ApiError> {
+    out.into_inner().map_err(|error| write_error(error.error()))
 }
 
 /// Written to disk first: a slow client holds a file open and no moment of the database.
-fn packed(app: &App, caller: Caller, id: SessionId, wanted: &SessionExportQuery) -> Result<FileDownload, ApiError> {
-    let (mut snapshot, held) = looked_up(app, caller, id)?;
-    let (out, now) = begun(app)?;
-    let (out, ending) = match wanted.form()? {
+fn write_session(
+    app: &App,
+    caller: Caller,
+    id: SessionId,
+    wanted: &SessionExportQuery,
+) -> Result<FileDownload, ApiError> {
+    let (mut snapshot, held) = open_session(app, caller, id)?;
+    let (out, now) = create_file(app)?;
+    let (out, ending) = match wanted.export_form()? {
         None => (write(&mut snapshot, &held, out, now, |_| {})?, "clotho"),
         Some(form) => {
             let leaf = wanted.leaf.map_or(held.session.head, |leaf| leaf.0);
-            let wish = BranchExportOptions { leaf, form, hide_tags: &app.config.generation.hide_tags };
-            let written = export_line(&mut snapshot, &held, &wish, out)?;
+            let wish = BranchExportOptions { leaf, format: form, hide_tags: &app.config.generation.hide_tags };
+            let written = export_branch(&mut snapshot, &held, &wish, out)?;
             let unknown = || ApiError::invalid("leaf", "no message of this session has this id");
-            (written.ok_or_else(unknown)?, form.ending())
+            (written.ok_or_else(unknown)?, form.extension())
         }
     };
     download(&held, ending, wanted.format.media_type(), out)
@@ -100,9 +105,9 @@ fn download(
     kind: &'static str,
     out: BufWriter<File>,
 ) -> Result<FileDownload, ApiError> {
-    let file = finished(out)?;
-    let title: String = held.session.title.chars().filter(|c| !c.is_control()).take(NAME_CHARS).collect();
-    FileDownload::of(format!("{}.{ending}", title.trim()), kind, file).map_err(ApiError::internal)
+    let file = finish_file(out)?;
+    let title: String = held.session.title.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect();
+    FileDownload::new(format!("{}.{ending}", title.trim()), kind, file).map_err(ApiError::internal)
 }
 
 /// Everything of the caller's as a folder of data of another program, packed.
@@ -114,18 +119,18 @@ pub async fn all(
     caller: Caller,
     _query: QueryParams<ExportAllQuery>,
 ) -> Result<ArchiveDownload, ApiError> {
-    let _place = app.exports.acquire().await.map_err(ApiError::internal)?;
+    let _place = app.export_slots.acquire().await.map_err(ApiError::internal)?;
     let program = app.clone();
-    actix_web::web::block(move || house(&program, caller)).await.map_err(ApiError::internal)?
+    actix_web::web::block(move || write_all(&program, caller)).await.map_err(ApiError::internal)?
 }
 
-fn house(app: &App, caller: Caller) -> Result<ArchiveDownload, ApiError> {
+fn write_all(app: &App, caller: Caller) -> Result<ArchiveDownload, ApiError> {
     let mut snapshot = DatabaseSnapshot::open(&app.config.storage.database_path())?;
-    let (out, _) = begun(app)?;
+    let (out, _) = create_file(app)?;
     let (out, _) = export_all(&mut snapshot, caller.0, ExportTarget::archive(out), |_| {})?;
-    let file = finished(out.ok_or_else(|| ApiError::internal("an archive has no bytes"))?)?;
+    let file = finish_file(out.ok_or_else(|| ApiError::internal("an archive has no bytes"))?)?;
     Ok(ArchiveDownload(
-        FileDownload::of("sillytavern.zip".to_owned(), ArchiveUpload::KIND, file).map_err(ApiError::internal)?,
+        FileDownload::new("sillytavern.zip".to_owned(), ArchiveUpload::MEDIA_TYPE, file).map_err(ApiError::internal)?,
     ))
 }
 
@@ -133,7 +138,7 @@ impl From<SessionExportError> for ApiError {
     fn from(error: SessionExportError) -> Self {
         match error {
             SessionExportError::Store(error) => error.into(),
-            SessionExportError::Write(error) => unwritable(&error),
+            SessionExportError::Write(error) => write_error(&error),
         }
     }
 }

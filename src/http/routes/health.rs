@@ -11,7 +11,7 @@ use super::AppData;
 use crate::http::answer::{ApiResponse, ApiResult, write};
 use crate::http::error::ApiError;
 use crate::http::shared::ServerState;
-use crate::http::wire::host::HealthResponse;
+use crate::http::wire::server_info::HealthResponse;
 use crate::turn::HookMetric;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -32,25 +32,25 @@ pub async fn healthz() -> ApiResult<HealthResponse> {
 pub async fn readyz(app: AppData) -> Result<HttpResponse, ApiError> {
     let mut parts = Map::new();
     let database = app.store.read::<_, ApiError, _>(|reader| Ok(reader.newest_cursor()?)).await;
-    parts.insert("database".into(), part(database.is_ok(), "does not answer"));
+    parts.insert("database".into(), check_json(database.is_ok(), "does not answer"));
     let progress = app.search.progress();
     let behind = database.as_ref().map_or(0, |newest| newest - progress.visible);
-    parts.insert("index".into(), part(!progress.is_down && !progress.is_suspect, "is down or being checked"));
+    parts.insert("index".into(), check_json(!progress.is_down && !progress.is_suspect, "is down or being checked"));
     parts.insert("indexBehind".into(), behind.into());
     let catalogue = app.catalogue.now();
     let broken: Vec<&str> =
         catalogue.entries().filter(|entry| entry.error().is_some()).map(|entry| entry.name.as_str()).collect();
-    parts.insert("plugins".into(), part(broken.is_empty(), &format!("broken: {}", broken.join(", "))));
+    parts.insert("plugins".into(), check_json(broken.is_empty(), &format!("broken: {}", broken.join(", "))));
     if let Some(embedding) = &app.embedding {
-        let trouble = embedding.trouble();
+        let trouble = embedding.problem();
         let why = format!("texts get no vectors and are recalled by words: {}", trouble.as_deref().unwrap_or_default());
-        parts.insert("embeddings".into(), part(trouble.is_none(), &why));
+        parts.insert("embeddings".into(), check_json(trouble.is_none(), &why));
     }
-    let wiping = app.wiping.trouble();
+    let wiping = app.secure_erase.repeated_failures();
     let why = wiping.map_or_else(String::new, |failed| {
         format!("what was destroyed still lies in files: {failed} times it could not be wiped off, the log says why")
     });
-    parts.insert("wiping".into(), part(wiping.is_none(), &why));
+    parts.insert("wiping".into(), check_json(wiping.is_none(), &why));
     let is_ready = database.is_ok() && !progress.is_down;
     let status = if is_ready { "ok" } else { "degraded" };
     let body = write(&HealthResponse { status, version: VERSION, parts })?;
@@ -58,14 +58,14 @@ pub async fn readyz(app: AppData) -> Result<HttpResponse, ApiError> {
     Ok(answer.insert_header((header::CACHE_CONTROL, "no-store")).content_type("application/json").body(body))
 }
 
-fn part(works: bool, otherwise: &str) -> Value {
+fn check_json(works: bool, otherwise: &str) -> Value {
     if works { "ok".into() } else { otherwise.into() }
 }
 
 /// What is told of each hook of each plugin.
 type PluginMetric = (&'static str, &'static str, fn(&HookMetric) -> u64);
 
-const PLUGINS: [PluginMetric; 6] = [
+const PLUGIN_METRICS: [PluginMetric; 6] = [
     ("plugin_calls_total", "Calls of the hooks of plugins.", |meter| meter.calls),
     ("plugin_failures_total", "Calls that failed, those that ended by a limit included.", |meter| meter.failures),
     ("plugin_limits_total", "Calls that ended by a limit.", |meter| meter.limits),
@@ -89,19 +89,19 @@ pub async fn metrics(app: AppData, shared: Data<ServerState>) -> Result<HttpResp
     let one = |value: u64| [(String::new(), value)];
     let count = |value: usize| one(u64::try_from(value).unwrap_or(u64::MAX));
     let answers: Vec<(String, u64)> =
-        shared.meters.answers().map(|(digit, n)| (format!("{{status=\"{digit}xx\"}}"), n)).collect();
-    let (frames, replayed) = shared.meters.others();
-    let (progress, meters) = (app.search.progress(), app.turns.meters());
+        shared.metrics.responses_by_status_class().map(|(digit, n)| (format!("{{status=\"{digit}xx\"}}"), n)).collect();
+    let (frames, replayed) = shared.metrics.frames_and_replays();
+    let (progress, meters) = (app.search.progress(), app.turns.hook_metrics());
     put("http_answers_total", "counter", "Answers by the first digit of their status.", &answers);
     put("http_replayed_total", "counter", "Answers that were kept for a repeated key.", &one(replayed));
     put("ws_frames_total", "counter", "Frames sent over WebSockets.", &one(frames));
     put("ws_open", "gauge", "Open WebSockets.", &count(shared.open_sockets()));
     put("generations_running", "gauge", "Replies being written.", &count(app.live.count(app.owner).1));
-    put("generations_waiting", "gauge", "Replies that wait for their turn.", &count(app.live.waiting()));
-    put("sessions_watched", "gauge", "Sessions that somebody watches.", &count(app.live.watched().0));
+    put("generations_waiting", "gauge", "Replies that wait for their turn.", &count(app.live.waiting_count()));
+    put("sessions_watched", "gauge", "Sessions that somebody watches.", &count(app.live.watcher_counts().0));
     put("deltas_folded_total", "counter", "Deltas folded into worlds.", &one(app.store.deltas_folded()));
     put("search_documents", "gauge", "Messages that can be found.", &one(app.search.len()));
-    for (name, help, of) in PLUGINS {
+    for (name, help, of) in PLUGIN_METRICS {
         let labels = |(plugin, hook): &(String, &str)| format!("{{plugin=\"{plugin}\",hook=\"{hook}\"}}");
         let rows: Vec<(String, u64)> = meters.iter().map(|(key, meter)| (labels(key), of(meter))).collect();
         put(name, "counter", help, &rows);
@@ -112,7 +112,7 @@ pub async fn metrics(app: AppData, shared: Data<ServerState>) -> Result<HttpResp
         put("embedding_failures_total", "counter", "Times that the model of embeddings failed.", &one(failures));
         put("embeddings_left_out_total", "counter", "Texts that it cannot embed.", &one(left_out));
     }
-    let failed = u64::from(app.wiping.failed());
+    let failed = u64::from(app.secure_erase.failed());
     put("wipe_failures", "gauge", "How often in a row what was destroyed could not be wiped.", &one(failed));
     put("search_down", "gauge", "1 while the search index cannot be written.", &one(u64::from(progress.is_down)));
     let mut answer = HttpResponse::Ok();

@@ -2,14 +2,14 @@
 
 use actix_web::HttpRequest;
 
-use super::{AppData, end, ends, glimpse, held, look};
+use super::{AppData, branch_leaf, branch_range, conditional_read_inline, load_session, node_renderer};
 use crate::http::answer::{ApiResponse, ApiResult};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{QueryParams, SessionIdPath};
+use crate::http::wire::check_limit;
 use crate::http::wire::ids::WireId;
-use crate::http::wire::limit;
 use crate::http::wire::messages::{CheckoutRequest, HeadResponse, seen};
 use crate::http::wire::node::{ChatMessageNode, NodeProblemResponse};
 use crate::http::wire::tree::{BranchQuery, ProjectionResponse, QuickReplyResponse};
@@ -36,19 +36,19 @@ pub async fn projection(
     sid: SessionIdPath,
     query: QueryParams<BranchQuery>,
 ) -> ApiResult<ProjectionResponse> {
-    let limit = limit(query.0.limit, 50)?;
-    let (look, turns) = (look(&app), app.turns.clone());
+    let limit = check_limit(query.0.limit, 50)?;
+    let (look, turns) = (node_renderer(&app), app.turns.clone());
     let here = look.clone();
     let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
-        let (leaf, page) = page_of(reader, held, &query.0, limit)?;
-        let dressed = reader.dress(page.nodes)?;
+        let (leaf, page) = read_page(reader, held, &query.0, limit)?;
+        let dressed = reader.node_details(page.nodes)?;
         let items = here.line(reader, dressed)?;
-        let tip = if query.0.before.is_some() { None } else { tip(&turns, reader, caller, sid, leaf) };
+        let tip = if query.0.before.is_some() { None } else { leaf_for_suggestions(&turns, reader, caller, sid, leaf) };
         Ok(ProjectionPage { items, next: page.next, leaf, op: held.session.op, tip })
     };
-    let mut sight = glimpse(&app, &request, caller, sid, read).await?;
+    let mut sight = conditional_read_inline(&app, &request, caller, sid, read).await?;
     sight.asked(&look, caller, sid, |line| &mut line.items).await?;
-    let tip = sight.seen.as_mut().and_then(|line| line.tip.take());
+    let tip = sight.value.as_mut().and_then(|line| line.tip.take());
     let ReplySuggestions { replies, problems } = match tip {
         Some(tip) => app.turns.offered(tip).await,
         None => ReplySuggestions::default(),
@@ -69,30 +69,30 @@ pub async fn projection(
 
 /// The page of a line that a query asks for, and the leaf of that line. A linear session ignores the flags in this view
 /// only (`domain.md` 2.14).
-pub(super) fn page_of(
+pub(super) fn read_page(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
     query: &BranchQuery,
     limit: i64,
 ) -> Result<(NodeId, NodePage), ApiError> {
-    let (leaf, before) = ends(reader, held, query)?;
+    let (leaf, before) = branch_range(reader, held, query)?;
     let show = match (query.all, held.session.mode == "linear") {
         (true, _) => PathFilter::All,
-        (false, true) => PathFilter::Disabled,
+        (false, true) => PathFilter::WithDisabled,
         (false, false) => PathFilter::Enabled,
     };
     Ok((leaf, reader.page(held, leaf, before, limit, show)?))
 }
 
 /// Where plugins are asked what they offer, of the same moment as the line. What fails here costs the buttons, not the page.
-fn tip(
+fn leaf_for_suggestions(
     turns: &TurnEngine,
     reader: &mut StoreReader<'_>,
     caller: Caller,
     sid: SessionIdPath,
     leaf: NodeId,
 ) -> Option<LeafSnapshot> {
-    let read = turns.tip(reader, caller.0, sid.0, leaf);
+    let read = turns.read_leaf(reader, caller.0, sid.0, leaf);
     read.inspect_err(|error| tracing::warn!(session = %sid.0, "no quick replies: {error}")).ok()
 }
 
@@ -112,16 +112,16 @@ pub async fn checkout(
         return Err(ApiError::invalid("nodeId", "the id of a message, or its label, is expected"));
     }
     let named = move |reader: &mut StoreReader<'_>| {
-        let held = held(reader, caller, sid)?;
-        Ok::<_, ApiError>(end(reader, &held, node_id, label.as_deref())?.node.id)
+        let held = load_session(reader, caller, sid)?;
+        Ok::<_, ApiError>(branch_leaf(reader, &held, node_id, label.as_deref())?.node.id)
     };
-    let node = app.store.glance(named).await?;
+    let node = app.store.read_inline(named).await?;
     let actor = Actor { user: caller.0, at: app.clock.now(), expected_leaf };
     let (op, leaf) = app.store.write(move |tx| tx.checkout(&actor, sid.0, node, exact)).await?;
     let read = move |reader: &mut StoreReader<'_>| {
-        let held = held(reader, caller, sid)?;
+        let held = load_session(reader, caller, sid)?;
         Ok::<_, ApiError>(reader.context_of(&held, leaf)?.map(|placed| placed.node.id))
     };
-    let context = app.store.glance(read).await?;
+    let context = app.store.read_inline(read).await?;
     ApiResponse::ok(&HeadResponse { leaf_id: WireId(leaf), context_node_id: context.map(WireId), op })
 }

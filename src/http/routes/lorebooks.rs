@@ -12,8 +12,8 @@ use crate::http::answer::{ApiResponse, ApiResult, FileResponse, FileResponseHead
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
-use crate::http::form::UploadForm;
 use crate::http::query::{LoreEntryUidPath, LorebookIdPath, QueryParams};
+use crate::http::upload_form::UploadForm;
 use crate::http::wire::lorebooks::{
     CreateLoreEntryRequest, DeleteLoreEntryRequest, LoreEntryResponse, LoreTestRequest, LoreTestResponse,
     LorebookBindingsResponse, LorebookExportQuery, LorebookFields, LorebookFormatParam, LorebookImportResponse,
@@ -25,7 +25,7 @@ use crate::interop::book;
 use crate::prompt::lore;
 use crate::store::{self, IdempotencyClaim, Tx};
 use crate::transfer::{self, ForeignImportReport, LorebookRejection};
-use crate::tree::book::fits;
+use crate::tree::book::validate_lorebook;
 use crate::turn;
 
 /// The caller's lorebooks, oldest first.
@@ -37,10 +37,10 @@ pub async fn list(
     caller: Caller,
     query: QueryParams<PageQuery>,
 ) -> ApiResult<PageResponse<LorebookResponse>> {
-    let (limit, skip) = query.0.bounds()?;
+    let (limit, skip) = query.0.limit_and_offset()?;
     let books =
         app.store.read::<_, ApiError, _>(move |reader| Ok(reader.lorebooks(caller.0, skip, limit + 1)?)).await?;
-    ApiResponse::ok(&PageQuery::page(books.iter().map(LorebookResponse::brief).collect(), limit, skip))
+    ApiResponse::ok(&PageQuery::page(books.iter().map(LorebookResponse::without_entries).collect(), limit, skip))
 }
 
 /// Keeps a new one.
@@ -48,22 +48,22 @@ pub async fn list(
 /// # Errors
 /// A field does not fit.
 pub async fn create(app: AppData, caller: Caller, body: JsonBody<LorebookFields>) -> ApiResult<LorebookResponse> {
-    if let Some(made) = IdempotencyClaim::made_before() {
-        return ApiResponse::created(&LorebookResponse::whole(&load(&app, caller, LorebookIdPath(made)).await?));
+    if let Some(made) = IdempotencyClaim::previous_result() {
+        return ApiResponse::created(&LorebookResponse::with_entries(&load(&app, caller, LorebookIdPath(made)).await?));
     }
     let mut book = Map::new();
     body.0.apply(&mut book)?;
     let now = app.clock.now();
     let new = store::Lorebook { id: LorebookId::new(app.ids.next(now)), card: book, created: now, updated: now };
-    keep(&app, caller, &new).await?;
-    ApiResponse::created(&LorebookResponse::whole(&new))
+    insert(&app, caller, &new).await?;
+    ApiResponse::created(&LorebookResponse::with_entries(&new))
 }
 
-async fn keep(app: &AppData, caller: Caller, new: &store::Lorebook) -> Result<(), ApiError> {
-    let (kept, claim) = (new.clone(), IdempotencyClaim::present());
+async fn insert(app: &AppData, caller: Caller, new: &store::Lorebook) -> Result<(), ApiError> {
+    let (kept, claim) = (new.clone(), IdempotencyClaim::current());
     let write = move |tx: &mut Tx<'_>| {
         tx.put_lorebook(caller.0, &kept)?;
-        tx.act_for(claim.as_ref(), &kept.id)
+        tx.record_claim(claim.as_ref(), &kept.id)
     };
     Ok(app.store.write(write).await?)
 }
@@ -73,7 +73,7 @@ async fn keep(app: &AppData, caller: Caller, new: &store::Lorebook) -> Result<()
 /// # Errors
 /// It is not there.
 pub async fn read(app: AppData, caller: Caller, id: LorebookIdPath) -> ApiResult<LorebookResponse> {
-    ApiResponse::ok(&LorebookResponse::whole(&load(&app, caller, id).await?))
+    ApiResponse::ok(&LorebookResponse::with_entries(&load(&app, caller, id).await?))
 }
 
 /// A page of the entries of one.
@@ -86,10 +86,10 @@ pub async fn entries(
     id: LorebookIdPath,
     query: QueryParams<PageQuery>,
 ) -> ApiResult<PageResponse<LoreEntryResponse>> {
-    let (limit, skip) = query.0.bounds()?;
+    let (limit, skip) = query.0.limit_and_offset()?;
     let book = load(&app, caller, id).await?;
     let (from, most) = (usize::try_from(skip).unwrap_or(0), usize::try_from(limit + 1).unwrap_or(0));
-    let some = book::numbered(&book.card).into_iter().skip(from).take(most).map(LoreEntryResponse);
+    let some = book::entries_with_uid(&book.card).into_iter().skip(from).take(most).map(LoreEntryResponse);
     ApiResponse::ok(&PageQuery::page(some.collect(), limit, skip))
 }
 
@@ -104,7 +104,7 @@ pub async fn change(
     body: JsonBody<LorebookFields>,
 ) -> ApiResult<LorebookResponse> {
     let (book, ()) = edit(&app, caller, id, |book| body.0.clone().apply(book)).await?;
-    ApiResponse::ok(&LorebookResponse::whole(&book))
+    ApiResponse::ok(&LorebookResponse::with_entries(&book))
 }
 
 /// Changes a book as it stands: what somebody else changes meanwhile, in another window or by a program, stays.
@@ -119,12 +119,12 @@ async fn edit<T: Serialize>(
         let seen = book.updated;
         let made = change(&mut book.card)?;
         book.updated = app.clock.now().max(Time(seen.0 + 1));
-        let (kept, claim, told) = (book.clone(), IdempotencyClaim::present(), serde_json::to_value(&made));
+        let (kept, claim, told) = (book.clone(), IdempotencyClaim::current(), serde_json::to_value(&made));
         let told = told.map_err(ApiError::internal)?;
         let write = move |tx: &mut Tx<'_>| {
             let is_kept = tx.swap_lorebook(caller.0, seen, &kept)?;
             if is_kept {
-                tx.act_for(claim.as_ref(), &told)?;
+                tx.record_claim(claim.as_ref(), &told)?;
             }
             Ok(is_kept)
         };
@@ -142,17 +142,17 @@ async fn edit_entries<T: Serialize>(
     change: impl Fn(&mut Vec<Map<String, Value>>) -> Result<T, ApiError>,
 ) -> Result<(store::Lorebook, T), ApiError> {
     let change = |book: &mut Map<String, Value>| {
-        let mut entries = book::numbered(book);
+        let mut entries = book::entries_with_uid(book);
         let made = change(&mut entries)?;
-        book.insert("entries".to_owned(), book::by_number(entries).into());
-        fits(book)?;
+        book.insert("entries".to_owned(), book::keyed_by_uid(entries).into());
+        validate_lorebook(book)?;
         Ok(made)
     };
     edit(app, caller, id, change).await
 }
 
 /// What a path of an entry leads to.
-const ENTRY: &str = "the entry";
+const ENTRY_NAME: &str = "the entry";
 
 /// Keeps a new entry, behind the others. One that comes with a `uid` that is free keeps it.
 ///
@@ -164,7 +164,7 @@ pub async fn add(
     id: LorebookIdPath,
     body: JsonBody<CreateLoreEntryRequest>,
 ) -> ApiResult<LoreEntryResponse> {
-    if let Some(made) = IdempotencyClaim::made_before() {
+    if let Some(made) = IdempotencyClaim::previous_result() {
         return ApiResponse::created(&LoreEntryResponse(made));
     }
     let (_, entry) =
@@ -177,7 +177,7 @@ pub async fn add(
 ///
 /// # Errors
 /// It is not there, a field does not fit, or somebody else changed it meanwhile.
-pub async fn change_entry(
+pub async fn update_entry(
     app: AppData,
     caller: Caller,
     id: LorebookIdPath,
@@ -186,15 +186,15 @@ pub async fn change_entry(
 ) -> ApiResult<LoreEntryResponse> {
     let UpdateLoreEntryRequest { entry: fields, expected_entry: expected } = body.0;
     let (_, entry) = edit_entries(&app, caller, id, |entries| {
-        let entry = entries.iter_mut().find(|entry| book::is_known_by(entry, &uid.0));
-        let entry = entry.ok_or_else(|| ApiError::not_found(ENTRY))?;
+        let entry = entries.iter_mut().find(|entry| book::has_uid(entry, &uid.0));
+        let entry = entry.ok_or_else(|| ApiError::not_found(ENTRY_NAME))?;
         let was = entry.clone();
         entry.extend(fields.0.clone());
         if entry.get("uid") != was.get("uid") {
             return Err(ApiError::invalid("entry.uid", "what an entry is known by stays"));
         }
         if let Some(expected) = expected.as_ref().filter(|_| *entry != was) {
-            expected.is_still(&was)?;
+            expected.check_unchanged(&was)?;
         }
         Ok(LoreEntryResponse(entry.clone()))
     })
@@ -206,7 +206,7 @@ pub async fn change_entry(
 ///
 /// # Errors
 /// It is not there, or somebody else changed it meanwhile.
-pub async fn drop_entry(
+pub async fn delete_entry(
     app: AppData,
     caller: Caller,
     id: LorebookIdPath,
@@ -214,12 +214,12 @@ pub async fn drop_entry(
     body: JsonBody<DeleteLoreEntryRequest>,
 ) -> ApiResult<NoContent> {
     edit_entries(&app, caller, id, |entries| {
-        let at = entries.iter().position(|entry| book::is_known_by(entry, &uid.0));
-        let gone = entries.remove(at.ok_or_else(|| ApiError::not_found(ENTRY))?);
-        body.0.expected_entry.as_ref().map_or(Ok(()), |expected| expected.is_still(&gone))
+        let at = entries.iter().position(|entry| book::has_uid(entry, &uid.0));
+        let gone = entries.remove(at.ok_or_else(|| ApiError::not_found(ENTRY_NAME))?);
+        body.0.expected_entry.as_ref().map_or(Ok(()), |expected| expected.check_unchanged(&gone))
     })
     .await?;
-    Ok(ApiResponse::done())
+    Ok(ApiResponse::no_content())
 }
 
 /// Moves one to the trash.
@@ -229,7 +229,7 @@ pub async fn drop_entry(
 pub async fn delete(app: AppData, caller: Caller, id: LorebookIdPath) -> ApiResult<NoContent> {
     let now = app.clock.now();
     app.store.write(move |tx| tx.trash_lorebook(caller.0, id.0, now)).await?;
-    Ok(ApiResponse::done())
+    Ok(ApiResponse::no_content())
 }
 
 /// For what one holds.
@@ -237,10 +237,14 @@ pub async fn delete(app: AppData, caller: Caller, id: LorebookIdPath) -> ApiResu
 /// # Errors
 /// It is not there.
 pub async fn holds(app: AppData, caller: Caller, id: LorebookIdPath) -> ApiResult<LorebookBindingsResponse> {
-    ApiResponse::ok(&held(&app, caller, id).await?)
+    ApiResponse::ok(&load_bindings(&app, caller, id).await?)
 }
 
-async fn held(app: &AppData, caller: Caller, id: LorebookIdPath) -> Result<LorebookBindingsResponse, ApiError> {
+async fn load_bindings(
+    app: &AppData,
+    caller: Caller,
+    id: LorebookIdPath,
+) -> Result<LorebookBindingsResponse, ApiError> {
     let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.holds(caller.0, id.0)?)).await?;
     found.map(LorebookBindingsResponse::from).ok_or_else(|| ApiError::not_found(LorebookIdPath::WHAT))
 }
@@ -249,15 +253,15 @@ async fn held(app: &AppData, caller: Caller, id: LorebookIdPath) -> Result<Loreb
 ///
 /// # Errors
 /// It is not there, or something that it is to hold for is not.
-pub async fn set_holds(
+pub async fn set_bindings(
     app: AppData,
     caller: Caller,
     id: LorebookIdPath,
     body: JsonBody<UpdateLorebookBindingsRequest>,
 ) -> ApiResult<LorebookBindingsResponse> {
     let (holds, now) = (body.0.read()?, app.clock.now());
-    app.store.write(move |tx| tx.set_holds(caller.0, id.0, &holds, now)).await?;
-    ApiResponse::ok(&held(&app, caller, id).await?)
+    app.store.write(move |tx| tx.set_lorebook_bindings(caller.0, id.0, &holds, now)).await?;
+    ApiResponse::ok(&load_bindings(&app, caller, id).await?)
 }
 
 /// The caller's house rules of lore.
@@ -279,7 +283,7 @@ pub async fn set_settings(
     body: JsonBody<WorldInfoSettingsFields>,
 ) -> ApiResult<WorldInfoSettingsFields> {
     let wanted = body.0.read()?;
-    let kept = (wanted != lore::WorldInfoSettings::default()).then(|| wanted.to_kept());
+    let kept = (wanted != lore::WorldInfoSettings::default()).then(|| wanted.to_stored());
     app.store.write(move |tx| tx.set_lore_settings(caller.0, kept.as_ref())).await?;
     settings(app, caller).await
 }
@@ -298,21 +302,21 @@ pub async fn test(app: AppData, caller: Caller, body: JsonBody<LoreTestRequest>)
 /// # Errors
 /// The file is no lorebook, or more than one may be.
 pub async fn import(app: AppData, caller: Caller, form: UploadForm) -> ApiResult<LorebookImportResponse> {
-    if let Some(made) = IdempotencyClaim::made_before() {
-        let lorebook = LorebookResponse::whole(&load(&app, caller, LorebookIdPath(made)).await?);
+    if let Some(made) = IdempotencyClaim::previous_result() {
+        let lorebook = LorebookResponse::with_entries(&load(&app, caller, LorebookIdPath(made)).await?);
         return ApiResponse::created(&LorebookImportResponse {
             lorebook,
             report: ForeignImportReport::default().into(),
         });
     }
-    let sent = form.file(book::LARGEST_FILE).await?;
-    let _place = app.drawing.acquire().await.map_err(ApiError::internal)?;
+    let sent = form.file(book::MAX_FILE_BYTES).await?;
+    let _place = app.card_import_slots.acquire().await.map_err(ApiError::internal)?;
     let (ids, now) = (app.ids.clone(), app.clock.now());
-    let read = move || transfer::arriving_book(&sent.bytes, sent.name.as_deref(), &ids, now);
+    let read = move || transfer::read_lorebook(&sent.bytes, sent.name.as_deref(), &ids, now);
     let (new, item) = web::block(read).await.map_err(ApiError::internal)??;
-    keep(&app, caller, &new).await?;
+    insert(&app, caller, &new).await?;
     let report = ForeignImportReport { items: vec![item] }.into();
-    ApiResponse::created(&LorebookImportResponse { lorebook: LorebookResponse::whole(&new), report })
+    ApiResponse::created(&LorebookImportResponse { lorebook: LorebookResponse::with_entries(&new), report })
 }
 
 impl From<LorebookRejection> for ApiError {
@@ -344,7 +348,7 @@ pub async fn export(
     };
     let bytes = serde_json::to_vec_pretty(&value).map_err(ApiError::internal)?;
     let pieces: ResponseChunks = Box::pin(stream::iter([Ok(Bytes::from(bytes))]));
-    Ok(ApiResponse::file(FileResponseHead::called(&name, "json", "application/json"), pieces))
+    Ok(ApiResponse::file(FileResponseHead::from_title(&name, "json", "application/json"), pieces))
 }
 
 /// One of the caller's.

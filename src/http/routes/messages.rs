@@ -1,6 +1,6 @@
 //! What makes a tree grow: messages, other replies, edits; and stopping a reply.
 
-use super::{AppData, held, look, shown};
+use super::{AppData, load_session, node_renderer, shown};
 use crate::app::App;
 use crate::http::answer::{ApiResponse, ApiResult};
 use crate::http::body::JsonBody;
@@ -27,7 +27,7 @@ pub async fn message(
 ) -> ApiResult<TurnStartResponse> {
     let persona = body.0.persona_id;
     let new = body.0.read(app.config.limits.message_bytes)?;
-    own_persona(&app, caller, persona).await?;
+    check_persona_owner(&app, caller, persona).await?;
     let started = app.turns.message(caller.0, sid.0, new).await?;
     answer(&app, caller, sid, started).await
 }
@@ -51,14 +51,14 @@ pub async fn reroll(
 ///
 /// # Errors
 /// It is no reply with text, a plugin writes, or HEAD is elsewhere.
-pub async fn go_on(
+pub async fn continue_reply(
     app: AppData,
     caller: Caller,
     sid: SessionIdPath,
     nid: NodeIdPath,
     body: JsonBody<ContinueRequest>,
 ) -> ApiResult<TurnStartResponse> {
-    let started = app.turns.go_on(caller.0, sid.0, body.0.read(nid.0)?).await?;
+    let started = app.turns.continue_reply(caller.0, sid.0, body.0.read(nid.0)?).await?;
     answer(&app, caller, sid, started).await
 }
 
@@ -88,13 +88,13 @@ pub async fn cancel(
     sid: SessionIdPath,
     nid: NodeIdPath,
 ) -> ApiResult<CancelReplyResponse> {
-    app.turns.cancel(caller.0, sid.0, nid.0).await?;
-    ApiResponse::begun(&CancelReplyResponse { id: WireId(nid.0) })
+    app.turns.cancel_reply(caller.0, sid.0, nid.0).await?;
+    ApiResponse::accepted(&CancelReplyResponse { id: WireId(nid.0) })
 }
 
-async fn own_persona(app: &App, caller: Caller, persona: Option<WirePersonaId>) -> Result<(), ApiError> {
+async fn check_persona_owner(app: &App, caller: Caller, persona: Option<WirePersonaId>) -> Result<(), ApiError> {
     let Some(WireId(id)) = persona else { return Ok(()) };
-    let found = app.store.glance::<_, ApiError, _>(move |reader| Ok(reader.persona(caller.0, id)?)).await?;
+    let found = app.store.read_inline::<_, ApiError, _>(move |reader| Ok(reader.persona(caller.0, id)?)).await?;
     found.map(|_| ()).ok_or_else(|| ApiError::not_found(PersonaIdPath::WHAT))
 }
 
@@ -105,18 +105,18 @@ pub async fn answer(
     sid: SessionIdPath,
     started: turn::TurnReceipt,
 ) -> ApiResult<TurnStartResponse> {
-    let look = look(app);
+    let look = node_renderer(app);
     let here = look.clone();
     let turn::TurnReceipt { node, generations, op } = started;
     let is_running = !generations.is_empty();
     let read = move |reader: &mut StoreReader<'_>| {
-        let held = held(reader, caller, sid)?;
+        let held = load_session(reader, caller, sid)?;
         let ids: Vec<NodeId> = node.into_iter().chain(generations).collect();
         let (mut own, generations): (Vec<_>, Vec<_>) =
             shown(reader, &held, &ids, &here)?.into_iter().partition(|one| Some(one.id.0) == node);
         Ok::<_, ApiError>(TurnStartResponse { node: own.pop(), generations, op })
     };
-    let mut body = app.store.glance(read).await?;
+    let mut body = app.store.read_inline(read).await?;
     look.ask(caller.0, sid.0, body.node.iter_mut().chain(&mut body.generations)).await?;
-    if is_running { ApiResponse::begun(&body) } else { ApiResponse::created(&body) }
+    if is_running { ApiResponse::accepted(&body) } else { ApiResponse::created(&body) }
 }

@@ -2,26 +2,26 @@
 //! in common stands here. To add a route: a handler in the file of its thing, and a line in the table of `http/mod.rs`. What a
 //! handler takes and answers are shapes of `wire/`; what it decides is decided a floor below.
 
-pub mod arrange;
+pub mod api_docs;
 pub mod auth;
+pub mod avatars;
 pub mod branches;
 pub mod cards;
 pub mod characters;
 pub mod devices;
-pub mod docs;
 pub mod documents;
 pub mod drafts;
 pub mod exports;
 pub mod health;
+pub mod image_proxy;
 pub mod line;
 pub mod lorebooks;
 pub mod messages;
 pub mod models;
+pub mod node_states;
 pub mod nodes;
-pub mod outside;
-pub mod page;
 pub mod personas;
-pub mod pictures;
+pub mod plugin_editor;
 pub mod plugins;
 pub mod presets;
 pub mod preview;
@@ -29,14 +29,14 @@ pub mod providers;
 pub mod rules;
 pub mod search;
 pub mod sessions;
-pub mod states;
 pub mod summaries;
 pub mod transcript;
 pub mod transfers;
 pub mod trash;
 pub mod tree;
+pub mod tree_edits;
 pub mod turns;
-pub mod workshop;
+pub mod web_page;
 pub mod worlds;
 
 use std::sync::Arc;
@@ -46,7 +46,7 @@ use actix_web::http::header;
 use actix_web::web::Data;
 use serde::Serialize;
 
-use super::answer::{ApiResponse, ApiResult, has, has_any, tag};
+use super::answer::{ApiResponse, ApiResult, has, has_if_none_match, tag};
 use super::caller::Caller;
 use super::error::ApiError;
 use super::query::{NodeIdPath, SessionIdPath};
@@ -64,7 +64,11 @@ pub type AppData = Data<App>;
 ///
 /// # Errors
 /// It is not there, or not for this caller.
-pub fn held(reader: &mut StoreReader<'_>, caller: Caller, sid: SessionIdPath) -> Result<StoredSession, ApiError> {
+pub fn load_session(
+    reader: &mut StoreReader<'_>,
+    caller: Caller,
+    sid: SessionIdPath,
+) -> Result<StoredSession, ApiError> {
     reader.session(caller.0, sid.0)?.ok_or_else(|| ApiError::not_found(SessionIdPath::WHAT))
 }
 
@@ -72,7 +76,7 @@ pub fn held(reader: &mut StoreReader<'_>, caller: Caller, sid: SessionIdPath) ->
 ///
 /// # Errors
 /// It is not there.
-pub fn placed(reader: &mut StoreReader<'_>, held: &StoredSession, node: NodeId) -> Result<StoredNode, ApiError> {
+pub fn load_node(reader: &mut StoreReader<'_>, held: &StoredSession, node: NodeId) -> Result<StoredNode, ApiError> {
     reader.node(held, node)?.ok_or_else(|| ApiError::not_found(NodeIdPath::WHAT))
 }
 
@@ -80,15 +84,15 @@ pub fn placed(reader: &mut StoreReader<'_>, held: &StoredSession, node: NodeId) 
 ///
 /// # Errors
 /// One of them is not in the session.
-pub fn ends(
+pub fn branch_range(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
     query: &BranchQuery,
 ) -> Result<(NodeId, Option<NodeId>), ApiError> {
-    let leaf = end(reader, held, query.leaf, query.label.as_deref())?.node.id;
+    let leaf = branch_leaf(reader, held, query.leaf, query.label.as_deref())?.node.id;
     let before = query.before.map(|id| id.0);
     if let Some(before) = before {
-        placed(reader, held, before)?;
+        load_node(reader, held, before)?;
     }
     Ok((leaf, before))
 }
@@ -97,7 +101,7 @@ pub fn ends(
 ///
 /// # Errors
 /// It is not in the session, or was named twice.
-pub fn end(
+pub fn branch_leaf(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
     leaf: Option<WireNodeId>,
@@ -106,15 +110,15 @@ pub fn end(
     let node = match (leaf, label) {
         (Some(_), Some(_)) => return Err(ApiError::invalid("label", "either leaf or label is expected, not both")),
         (None, Some(label)) => {
-            reader.labelled(held, label)?.ok_or_else(|| ApiError::not_found("a message of that name"))?
+            reader.node_with_label(held, label)?.ok_or_else(|| ApiError::not_found("a message of that name"))?
         }
         (leaf, None) => leaf.map_or(held.session.head, |id| id.0),
     };
-    placed(reader, held, node)
+    load_node(reader, held, node)
 }
 
 /// How nodes are shown: as configured, with the texts of running replies so far.
-pub fn look(app: &App) -> NodeRenderer {
+pub fn node_renderer(app: &App) -> NodeRenderer {
     NodeRenderer {
         hide_tags: Arc::from(app.config.generation.hide_tags.as_slice()),
         live: Some(Arc::clone(&app.live)),
@@ -133,7 +137,7 @@ pub fn shown(
     look: &NodeRenderer,
 ) -> Result<Vec<ChatMessageNode>, ApiError> {
     let placed = reader.nodes(held, ids)?;
-    let dressed = reader.dress(placed)?;
+    let dressed = reader.node_details(placed)?;
     look.line(reader, dressed)
 }
 
@@ -142,7 +146,7 @@ pub struct ConditionalRead<R> {
     tag: String,
     op: i64,
     /// `None`: the client has it already.
-    seen: Option<R>,
+    value: Option<R>,
 }
 
 /// Reads of a session what an address asks for, in one snapshot, unless the client has it already. The answer will be named
@@ -150,7 +154,7 @@ pub struct ConditionalRead<R> {
 ///
 /// # Errors
 /// The session is not there, or what `read` refuses.
-pub async fn sight<R, F>(
+pub async fn conditional_read<R, F>(
     app: &AppData,
     request: &HttpRequest,
     caller: Caller,
@@ -161,14 +165,14 @@ where
     R: Send + 'static,
     F: FnOnce(&mut StoreReader<'_>, &StoredSession) -> Result<R, ApiError> + Send + 'static,
 {
-    app.store.read(seeing(app, request, caller, sid, read)).await
+    app.store.read(read_if_changed(app, request, caller, sid, read)).await
 }
 
-/// The same of what is a page at most ([`crate::store::Store::glance`]).
+/// The same of what is a page at most ([`crate::store::Store::read_inline`]).
 ///
 /// # Errors
-/// As [`sight`].
-pub async fn glimpse<R, F>(
+/// As [`conditional_read`].
+pub async fn conditional_read_inline<R, F>(
     app: &AppData,
     request: &HttpRequest,
     caller: Caller,
@@ -179,10 +183,10 @@ where
     R: Send + 'static,
     F: FnOnce(&mut StoreReader<'_>, &StoredSession) -> Result<R, ApiError> + Send + 'static,
 {
-    app.store.glance(seeing(app, request, caller, sid, read)).await
+    app.store.read_inline(read_if_changed(app, request, caller, sid, read)).await
 }
 
-fn seeing<R>(
+fn read_if_changed<R>(
     app: &AppData,
     request: &HttpRequest,
     caller: Caller,
@@ -192,19 +196,19 @@ fn seeing<R>(
 where
     R: Send + 'static,
 {
-    let around = around(app, sid);
+    let around = etag_context(app, sid);
     let address = format!("{}?{}", request.path(), request.query_string());
     let known = request.headers().clone();
     move |reader| {
-        let held = held(reader, caller, sid)?;
+        let held = load_session(reader, caller, sid)?;
         let op = held.session.op;
         let tag = tag(&[&address, &op.to_string(), &around]);
         if has(&known, &tag) {
-            return Ok(ConditionalRead { tag, op, seen: None });
+            return Ok(ConditionalRead { tag, op, value: None });
         }
         // Whoever has anything at all must still hear that there is nothing at this address.
-        let seen = Some(read(reader, &held)?).filter(|_| !has_any(&known));
-        Ok(ConditionalRead { tag, op, seen })
+        let seen = Some(read(reader, &held)?).filter(|_| !has_if_none_match(&known));
+        Ok(ConditionalRead { tag, op, value: seen })
     }
 }
 
@@ -223,7 +227,7 @@ impl<R> ConditionalRead<R> {
     where
         N: IntoIterator<Item = &'s mut ChatMessageNode>,
     {
-        match &mut self.seen {
+        match &mut self.value {
             Some(seen) => look.ask(caller.0, sid.0, nodes(seen)).await,
             None => Ok(()),
         }
@@ -234,9 +238,9 @@ impl<R> ConditionalRead<R> {
     /// # Errors
     /// It cannot be written, which is our own fault.
     pub fn shown<T>(self, show: impl FnOnce(R) -> ApiResult<T>) -> ApiResult<T> {
-        let reply = match self.seen {
-            Some(seen) => show(seen)?.tagged(&self.tag),
-            None => ApiResponse::unchanged(&self.tag),
+        let reply = match self.value {
+            Some(seen) => show(seen)?.with_etag(&self.tag),
+            None => ApiResponse::not_modified(&self.tag),
         };
         Ok(reply.at(self.op))
     }
@@ -255,19 +259,21 @@ impl<R> ConditionalRead<R> {
 
 /// What an answer depends on that no operation tells of: how texts are shown, the code of the plugins and which of them are
 /// switched off, and how much of the session's running replies has arrived.
-fn around(app: &App, sid: SessionIdPath) -> String {
+fn etag_context(app: &App, sid: SessionIdPath) -> String {
     let catalogue = app.catalogue.now();
     let entries = catalogue.entries();
     let code = entries.filter_map(|entry| entry.state.as_ref().ok().map(|loaded| loaded.code_hash().to_owned()));
-    let own = app.live.all_running().into_iter().filter(|running| running.session == sid.0);
+    let own = app.live.all_running_replies().into_iter().filter(|running| running.session == sid.0);
     let arrived = own.map(|running| {
         let phase = running.phase();
-        running.look(|so_far| format!("{} {} {} {:?}", running.id, so_far.content.len(), so_far.reasoning.len(), phase))
+        running.with_partial_text(|so_far| {
+            format!("{} {} {} {:?}", running.id, so_far.content.len(), so_far.reasoning.len(), phase)
+        })
     });
     let mut arrived: Vec<String> = arrived.collect();
     arrived.sort();
     let shown = app.config.generation.hide_tags.iter().cloned();
-    let off = app.turns.switched_off(sid.0).into_iter().map(|plugin| format!("without {plugin}"));
+    let off = app.turns.disabled_plugins(sid.0).into_iter().map(|plugin| format!("without {plugin}"));
     shown.chain(code).chain(off).chain(arrived).map(|part| format!("{part}\n")).collect()
 }
 

@@ -9,11 +9,11 @@ use super::{AppData, language};
 use crate::config::ToolMode;
 use crate::http::answer::{ApiResponse, ApiResult};
 use crate::http::caller::Caller;
-use crate::http::wire::host::{ModelResponse, ModelsResponse, ProviderProblem};
+use crate::http::wire::server_info::{ModelResponse, ModelsResponse, ProviderProblem};
 use crate::provider::{ModelInfo, ProviderClient, ProviderFailure};
 
 /// A provider that does not tell its models in this time is listed with what the configuration names.
-const LIST_WITHIN: Duration = Duration::from_secs(5);
+const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Narrating plugins, the names that stand for models, and the models of every provider: those that the configuration names,
 /// and those that it tells.
@@ -26,31 +26,33 @@ pub async fn list(app: AppData, request: HttpRequest, _: Caller) -> ApiResult<Mo
         .models
         .narrators()
         .iter()
-        .map(|plugin| model(format!("plugin:{}", plugin.id()), "plugin", plugin.manifest().title.get(&language), None))
+        .map(|plugin| {
+            model_response(format!("plugin:{}", plugin.id()), "plugin", plugin.manifest().title.get(&language), None)
+        })
         .collect();
     items.extend(app.models.aliases().map(|(name, stands_for, why)| ModelResponse {
         unusable: why,
         stands_for: stands_for.to_vec(),
-        ..model(name.to_owned(), "models", name, None)
+        ..model_response(name.to_owned(), "models", name, None)
     }));
     let mut problems = Vec::new();
     let providers: Vec<(String, ProviderClient, Vec<String>)> = app.models.providers().collect();
-    let told = join_all(providers.iter().map(|(_, client, _)| ask(client))).await;
+    let told = join_all(providers.iter().map(|(_, client, _)| fetch_models(client))).await;
     for ((id, _, named), told) in providers.into_iter().zip(told) {
         let told = told.unwrap_or_else(|problem| {
             problems.push(ProviderProblem { provider: id.clone(), ..problem });
             Vec::new()
         });
         let missing = named.iter().filter(|name| !told.iter().any(|info| info.id == **name));
-        items.extend(missing.map(|name| model(format!("{id}/{name}"), &id, name, None)));
-        items.extend(told.iter().map(|info| model(format!("{id}/{}", info.id), &id, &info.id, Some(info))));
+        items.extend(missing.map(|name| model_response(format!("{id}/{name}"), &id, name, None)));
+        items.extend(told.iter().map(|info| model_response(format!("{id}/{}", info.id), &id, &info.id, Some(info))));
     }
     for (id, why, named) in app.models.unusable() {
         let (code, message) = ("provider_misconfigured".to_owned(), why.clone());
         problems.push(ProviderProblem { provider: id.clone(), code, message });
         let unusable = |name: &String| ModelResponse {
             unusable: Some(why.clone()),
-            ..model(format!("{id}/{name}"), &id, name, None)
+            ..model_response(format!("{id}/{name}"), &id, name, None)
         };
         items.extend(named.iter().map(unusable));
     }
@@ -60,33 +62,33 @@ pub async fn list(app: AppData, request: HttpRequest, _: Caller) -> ApiResult<Mo
         let is_named_so = !is_alias && item.name == *default && item.provider != "plugin";
         item.is_default = item.id == *default || is_named_so;
         let server = item.id.split_once('/').filter(|_| item.provider != "models");
-        item.tools = server.and_then(|(provider, model)| app.models.tools_of(provider, model)).map(word);
+        item.tools = server.and_then(|(provider, model)| app.models.tools_of(provider, model)).map(tool_support_name);
     }
     ApiResponse::ok(&ModelsResponse { items, next: None, default_model: default.clone(), problems })
 }
 
-async fn ask(client: &ProviderClient) -> Result<Vec<ModelInfo>, ProviderProblem> {
+async fn fetch_models(client: &ProviderClient) -> Result<Vec<ModelInfo>, ProviderProblem> {
     let problem =
         |code: &str, message: String| ProviderProblem { provider: String::new(), code: code.to_owned(), message };
-    match tokio::time::timeout(LIST_WITHIN, client.models()).await {
+    match tokio::time::timeout(LIST_TIMEOUT, client.models()).await {
         Ok(told) => told.map_err(|failure: ProviderFailure| problem(failure.code(), failure.to_string())),
         Err(_) => {
-            let message = format!("the model server did not tell its models within {} s", LIST_WITHIN.as_secs());
+            let message = format!("the model server did not tell its models within {} s", LIST_TIMEOUT.as_secs());
             Err(problem("provider_timeout", message))
         }
     }
 }
 
 /// As the settings name it.
-const fn word(tools: ToolMode) -> &'static str {
+const fn tool_support_name(tools: ToolMode) -> &'static str {
     match tools {
-        ToolMode::Field => "native",
-        ToolMode::Words => "words",
-        ToolMode::Nothing => "none",
+        ToolMode::RequestField => "native",
+        ToolMode::PromptText => "words",
+        ToolMode::Disabled => "none",
     }
 }
 
-fn model(id: String, provider: &str, name: &str, info: Option<&ModelInfo>) -> ModelResponse {
+fn model_response(id: String, provider: &str, name: &str, info: Option<&ModelInfo>) -> ModelResponse {
     ModelResponse {
         id,
         provider: provider.to_owned(),

@@ -2,15 +2,15 @@
 
 use actix_web::HttpRequest;
 
-use super::worlds::{delta_of, title_of};
-use super::{AppData, glimpse, look, placed, shown, sight};
+use super::worlds::{delta_response, title_of};
+use super::{AppData, conditional_read, conditional_read_inline, load_node, node_renderer, shown};
 use crate::http::answer::ApiResult;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{NodeIdPath, QueryParams, SessionIdPath};
 use crate::http::wire::ids::{WireId, WireNodeId};
 use crate::http::wire::node::{AlternativesResponse, NodeQuery, NodeResponse};
-use crate::http::wire::turns::newest;
+use crate::http::wire::turns::newest_record;
 use crate::http::wire::world::{DeltaResponse, TraceResponse, schemas};
 use crate::ids::NodeId;
 use crate::store::{StoreReader, StoredNode, StoredSession};
@@ -53,10 +53,10 @@ pub async fn node(
     query: QueryParams<NodeQuery>,
 ) -> ApiResult<NodeResponse> {
     let expand = NodeExpansion::read(query.0.expand.as_deref())?;
-    let (look, catalogue) = (look(&app), app.catalogue.now());
+    let (look, catalogue) = (node_renderer(&app), app.catalogue.now());
     let here = look.clone();
     let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
-        let at = placed(reader, held, nid.0)?;
+        let at = load_node(reader, held, nid.0)?;
         let (mut world, mut in_force, mut delta) = (None, None, None);
         if expand.world {
             let own = reader.world(held, &at)?;
@@ -64,13 +64,13 @@ pub async fn node(
             world = Some(own.to_json());
         }
         if expand.delta {
-            delta = Some(delta_of(reader, held, &at)?);
+            delta = Some(delta_response(reader, held, &at)?);
         }
-        let trace = if expand.trace { rebuilt(reader, held, &at)? } else { None };
+        let trace = if expand.trace { rebuild_trace(reader, held, &at)? } else { None };
         let node = shown(reader, held, &[nid.0], &here)?.pop().ok_or_else(|| ApiError::not_found(NodeIdPath::WHAT))?;
         Ok(NodeResponse { node, world, schemas: in_force, delta, trace })
     };
-    let mut sight = sight(&app, &request, caller, sid, read).await?;
+    let mut sight = conditional_read(&app, &request, caller, sid, read).await?;
     sight.asked(&look, caller, sid, |answer| [&mut answer.node]).await?;
     sight.json()
 }
@@ -86,21 +86,21 @@ pub async fn alternatives(
     sid: SessionIdPath,
     nid: NodeIdPath,
 ) -> ApiResult<AlternativesResponse> {
-    let look = look(&app);
+    let look = node_renderer(&app);
     let here = look.clone();
     let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
-        let at = placed(reader, held, nid.0)?;
+        let at = load_node(reader, held, nid.0)?;
         let siblings = reader.siblings(&at)?.ids;
         let parent = match at.node.parent {
             Some(parent) => reader.node(held, parent)?,
             None => None,
         };
         let remembered = parent.and_then(|parent| parent.node.remembered);
-        let selected_id = chosen(reader, held, remembered, &siblings)?;
+        let selected_id = chosen_alternative(reader, held, remembered, &siblings)?;
         let replies = if at.node.is_context() { reader.generations(held, nid.0)? } else { Vec::new() };
-        let remembered = reader.remembered(held, &at, &replies)?;
+        let remembered = reader.remembered_generation(held, &at, &replies)?;
         let replies: Vec<NodeId> = replies.iter().map(|reply| reply.node.id).collect();
-        let selected_generation_id = chosen(reader, held, remembered, &replies)?;
+        let selected_generation_id = chosen_alternative(reader, held, remembered, &replies)?;
         Ok(AlternativesResponse {
             node_id: WireId(nid.0),
             parent_id: at.node.parent.map(WireId),
@@ -110,13 +110,13 @@ pub async fn alternatives(
             selected_generation_id,
         })
     };
-    let mut sight = sight(&app, &request, caller, sid, read).await?;
+    let mut sight = conditional_read(&app, &request, caller, sid, read).await?;
     sight.asked(&look, caller, sid, |found| found.items.iter_mut().chain(&mut found.generations)).await?;
     sight.json()
 }
 
 /// The one among some nodes that the session remembers, else the newest complete one.
-fn chosen(
+fn chosen_alternative(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
     remembered: Option<NodeId>,
@@ -124,7 +124,7 @@ fn chosen(
 ) -> Result<Option<WireNodeId>, ApiError> {
     match remembered.filter(|id| among.contains(id)) {
         Some(id) => Ok(Some(WireId(id))),
-        None => Ok(newest(&reader.nodes(held, among)?)),
+        None => Ok(newest_record(&reader.nodes(held, among)?)),
     }
 }
 
@@ -140,10 +140,10 @@ pub async fn delta(
     nid: NodeIdPath,
 ) -> ApiResult<DeltaResponse> {
     let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
-        let at = placed(reader, held, nid.0)?;
-        delta_of(reader, held, &at)
+        let at = load_node(reader, held, nid.0)?;
+        delta_response(reader, held, &at)
     };
-    glimpse(&app, &request, caller, sid, read).await?.json()
+    conditional_read_inline(&app, &request, caller, sid, read).await?.json()
 }
 
 /// Why a reply exists.
@@ -158,13 +158,13 @@ pub async fn trace(
     nid: NodeIdPath,
 ) -> ApiResult<TraceResponse> {
     let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
-        let at = placed(reader, held, nid.0)?;
-        rebuilt(reader, held, &at)?.ok_or_else(|| ApiError::not_found("a trace of this message"))
+        let at = load_node(reader, held, nid.0)?;
+        rebuild_trace(reader, held, &at)?.ok_or_else(|| ApiError::not_found("a trace of this message"))
     };
-    sight(&app, &request, caller, sid, read).await?.json()
+    conditional_read(&app, &request, caller, sid, read).await?.json()
 }
 
-fn rebuilt(
+fn rebuild_trace(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
     at: &StoredNode,

@@ -3,13 +3,13 @@
 use serde_json::{Map, Value};
 
 use super::AppData;
-use super::pictures::forget_unseen;
+use super::avatars::delete_replaced;
 use crate::http::answer::{ApiResponse, ApiResult, NoContent};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
-use crate::http::form::UploadForm;
 use crate::http::query::{PersonaIdPath, QueryParams};
+use crate::http::upload_form::UploadForm;
 use crate::http::wire::cards::{PersonaFields, PersonaResponse, PersonasImportResponse};
 use crate::http::wire::{PageQuery, PageResponse};
 use crate::ids::PersonaId;
@@ -26,7 +26,7 @@ pub async fn list(
     caller: Caller,
     query: QueryParams<PageQuery>,
 ) -> ApiResult<PageResponse<PersonaResponse>> {
-    let (limit, skip) = query.0.bounds()?;
+    let (limit, skip) = query.0.limit_and_offset()?;
     let cards = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.personas(caller.0, skip, limit + 1)?)).await?;
     ApiResponse::ok(&PageQuery::page(cards.into_iter().map(PersonaResponse::from).collect(), limit, skip))
 }
@@ -36,7 +36,7 @@ pub async fn list(
 /// # Errors
 /// A field does not fit.
 pub async fn create(app: AppData, caller: Caller, body: JsonBody<PersonaFields>) -> ApiResult<PersonaResponse> {
-    if let Some(made) = IdempotencyClaim::made_before() {
+    if let Some(made) = IdempotencyClaim::previous_result() {
         return ApiResponse::created(&PersonaResponse::from(load(&app, caller, PersonaIdPath(made)).await?));
     }
     let mut card = Map::new();
@@ -44,10 +44,10 @@ pub async fn create(app: AppData, caller: Caller, body: JsonBody<PersonaFields>)
     let now = app.clock.now();
     let new = PersonaCard { id: PersonaId::new(app.ids.next(now)), card, created: now, updated: now };
     let kept = new.clone();
-    let claim = IdempotencyClaim::present();
+    let claim = IdempotencyClaim::current();
     let write = move |tx: &mut Tx<'_>| {
         tx.put_persona(caller.0, &kept)?;
-        tx.act_for(claim.as_ref(), &kept.id)
+        tx.record_claim(claim.as_ref(), &kept.id)
     };
     app.store.write(write).await?;
     ApiResponse::created(&PersonaResponse::from(new))
@@ -58,21 +58,21 @@ pub async fn create(app: AppData, caller: Caller, body: JsonBody<PersonaFields>)
 /// # Errors
 /// The file has none.
 pub async fn import(app: AppData, caller: Caller, form: UploadForm) -> ApiResult<PersonasImportResponse> {
-    if let Some(made) = IdempotencyClaim::made_before::<Vec<PersonaId>>() {
+    if let Some(made) = IdempotencyClaim::previous_result::<Vec<PersonaId>>() {
         let mut items = Vec::new();
         for id in made {
             items.push(load(&app, caller, PersonaIdPath(id)).await?.into());
         }
         return ApiResponse::created(&PersonasImportResponse { items, report: ForeignImportReport::default().into() });
     }
-    let sent = form.file(persona::LARGEST_FILE).await?;
+    let sent = form.file(persona::MAX_FILE_BYTES).await?;
     let (ids, now) = (app.ids.clone(), app.clock.now());
-    let read = move || transfer::arriving_personas(&sent.bytes, sent.name.as_deref(), &ids, now);
+    let read = move || transfer::read_personas(&sent.bytes, sent.name.as_deref(), &ids, now);
     let (personas, report) = actix_web::web::block(read).await.map_err(ApiError::internal)??;
-    let (kept, claim) = (personas.clone(), IdempotencyClaim::present());
+    let (kept, claim) = (personas.clone(), IdempotencyClaim::current());
     let write = move |tx: &mut Tx<'_>| {
         kept.iter().try_for_each(|persona| tx.put_persona(caller.0, persona))?;
-        tx.act_for(claim.as_ref(), &kept.iter().map(|persona| persona.id).collect::<Vec<_>>())
+        tx.record_claim(claim.as_ref(), &kept.iter().map(|persona| persona.id).collect::<Vec<_>>())
     };
     app.store.write(write).await?;
     let items = personas.into_iter().map(PersonaResponse::from).collect();
@@ -109,7 +109,7 @@ pub async fn change(
     let kept = card.clone();
     let write = move |tx: &mut Tx<'_>| {
         tx.update_persona(caller.0, &kept)?;
-        forget_unseen(tx, "personas", id.0.uuid(), kept.card.get("avatar").and_then(Value::as_str))
+        delete_replaced(tx, "personas", id.0.uuid(), kept.card.get("avatar").and_then(Value::as_str))
     };
     app.store.write(write).await?;
     ApiResponse::ok(&PersonaResponse::from(card))
@@ -122,7 +122,7 @@ pub async fn change(
 pub async fn delete(app: AppData, caller: Caller, id: PersonaIdPath) -> ApiResult<NoContent> {
     let now = app.clock.now();
     app.store.write(move |tx| tx.trash_persona(caller.0, id.0, now)).await?;
-    Ok(ApiResponse::done())
+    Ok(ApiResponse::no_content())
 }
 
 /// One of the caller's.

@@ -2,13 +2,13 @@
 
 use actix_web::HttpRequest;
 
-use super::workshop::files_of;
-use super::{AppData, held, language};
+use super::plugin_editor::list_files;
+use super::{AppData, language, load_session};
 use crate::http::answer::{ApiResponse, ApiResult};
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{PluginIdPath, QueryParams, SessionIdPath};
-use crate::http::wire::host::{PluginResponse, PluginSummaryResponse, SlashCommandResponse, commands};
+use crate::http::wire::server_info::{PluginResponse, PluginSummaryResponse, SlashCommandResponse, commands};
 use crate::http::wire::{ListResponse, PageQuery, PageResponse};
 
 /// Every plugin that this server knows, the broken ones with their errors.
@@ -21,7 +21,7 @@ pub async fn list(
     _: Caller,
     query: QueryParams<PageQuery>,
 ) -> ApiResult<PageResponse<PluginSummaryResponse>> {
-    let (limit, skip) = query.0.bounds()?;
+    let (limit, skip) = query.0.limit_and_offset()?;
     let (language, before) = (language(&request), usize::try_from(skip).unwrap_or(usize::MAX));
     let catalogue = app.catalogue.now();
     let entries = catalogue.entries().skip(before).take(usize::try_from(limit + 1).unwrap_or(0));
@@ -39,7 +39,7 @@ pub async fn list(
 pub async fn read(app: AppData, request: HttpRequest, _: Caller, name: PluginIdPath) -> ApiResult<PluginResponse> {
     let catalogue = app.catalogue.now();
     let entry = catalogue.entry(&name.0).ok_or_else(|| ApiError::not_found("the plugin"))?;
-    let files = files_of(&app, entry).await?;
+    let files = list_files(&app, entry).await?;
     ApiResponse::ok(&PluginResponse::new(entry, files, &language(&request)))
 }
 
@@ -53,7 +53,7 @@ pub async fn session_commands(
     caller: Caller,
     sid: SessionIdPath,
 ) -> ApiResult<ListResponse<SlashCommandResponse>> {
-    let session = app.store.read(move |reader| held(reader, caller, sid).map(|held| held.session)).await?;
+    let session = app.store.read(move |reader| load_session(reader, caller, sid).map(|held| held.session)).await?;
     let language = language(&request);
     let playing = session.plugins.iter().filter(|plugin| plugin.enabled);
     let catalogue = app.catalogue.now();

@@ -11,8 +11,8 @@ use crate::http::answer::{ApiResponse, ApiResult, FileResponse, FileResponseHead
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
-use crate::http::form::UploadForm;
 use crate::http::query::{PresetIdPath, QueryParams};
+use crate::http::upload_form::UploadForm;
 use crate::http::wire::presets::{
     CreatePresetRequest, NewPresetSource, PresetImportQuery, PresetQuery, PresetResponse, PresetsImportResponse,
     UpdatePresetRequest, new_card,
@@ -23,7 +23,7 @@ use crate::interop::preset::PresetImportError;
 use crate::prompt::preset::Preset as Own;
 use crate::store::{self, IdempotencyClaim, Tx};
 use crate::transfer::{self, ForeignImportReport, PresetRejection};
-use crate::tree::preset::{KINDS, LARGEST};
+use crate::tree::preset::{KINDS, MAX_BYTES};
 
 /// The caller's presets, oldest first, without their bodies.
 ///
@@ -34,8 +34,8 @@ pub async fn list(
     caller: Caller,
     query: QueryParams<PresetQuery>,
 ) -> ApiResult<PageResponse<PresetResponse>> {
-    let (limit, skip) = query.0.page().bounds()?;
-    let kind = known(query.0.kind)?;
+    let (limit, skip) = query.0.page().limit_and_offset()?;
+    let kind = check_kind(query.0.kind)?;
     let read =
         move |reader: &mut store::StoreReader<'_>| Ok(reader.presets(caller.0, kind.as_deref(), skip, limit + 1)?);
     let presets = app.store.read::<_, ApiError, _>(read).await?;
@@ -43,7 +43,7 @@ pub async fn list(
 }
 
 /// A kind, if it is one.
-fn known(kind: Option<String>) -> Result<Option<String>, ApiError> {
+fn check_kind(kind: Option<String>) -> Result<Option<String>, ApiError> {
     if kind.as_ref().is_some_and(|kind| !KINDS.contains(&kind.as_str())) {
         return Err(ApiError::invalid("kind", format!("one of these is expected: {}", KINDS.join(", "))));
     }
@@ -55,30 +55,30 @@ fn known(kind: Option<String>) -> Result<Option<String>, ApiError> {
 /// # Errors
 /// A field does not fit.
 pub async fn create(app: AppData, caller: Caller, body: JsonBody<CreatePresetRequest>) -> ApiResult<PresetResponse> {
-    if let Some(made) = IdempotencyClaim::made_before() {
+    if let Some(made) = IdempotencyClaim::previous_result() {
         return ApiResponse::created(&PresetResponse::from(load(&app, caller, PresetIdPath(made)).await?));
     }
-    let (name, beginning) = body.0.beginning()?;
+    let (name, beginning) = body.0.name_and_source()?;
     let (kind, said) = match beginning {
         NewPresetSource::Said(kind, said) => (kind, said),
-        NewPresetSource::Own => (OPENAI.to_owned(), Own::own().body()),
-        NewPresetSource::Copy(id) => copied(load(&app, caller, PresetIdPath(id.0)).await?),
+        NewPresetSource::Own => (OPENAI_KIND.to_owned(), Own::built_in().body()),
+        NewPresetSource::Copy(id) => copy_contents(load(&app, caller, PresetIdPath(id.0)).await?),
     };
     let (card, now) = (new_card(kind, &name, said)?, app.clock.now());
     let new = store::StoredPreset { id: PresetId::new(app.ids.next(now)), card, created: now, updated: now };
-    let (kept, claim) = (new.clone(), IdempotencyClaim::present());
+    let (kept, claim) = (new.clone(), IdempotencyClaim::current());
     let write = move |tx: &mut Tx<'_>| {
         tx.put_preset(caller.0, &kept)?;
-        tx.act_for(claim.as_ref(), &kept.id)
+        tx.record_claim(claim.as_ref(), &kept.id)
     };
     app.store.write(write).await?;
     ApiResponse::created(&PresetResponse::from(new))
 }
 
 /// The kind of presets that make prompts.
-const OPENAI: &str = "openai";
+const OPENAI_KIND: &str = "openai";
 
-fn copied(mut preset: store::StoredPreset) -> (String, Map<String, Value>) {
+fn copy_contents(mut preset: store::StoredPreset) -> (String, Map<String, Value>) {
     let kind = preset.card.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
     let body = preset.card.shift_remove("body");
     (kind, if let Some(Value::Object(body)) = body { body } else { Map::new() })
@@ -94,22 +94,22 @@ pub async fn import(
     query: QueryParams<PresetImportQuery>,
     form: UploadForm,
 ) -> ApiResult<PresetsImportResponse> {
-    let kind = known(query.0.kind)?;
-    if let Some(made) = IdempotencyClaim::made_before::<Vec<PresetId>>() {
+    let kind = check_kind(query.0.kind)?;
+    if let Some(made) = IdempotencyClaim::previous_result::<Vec<PresetId>>() {
         return ApiResponse::created(&PresetsImportResponse {
             items: load_all(&app, caller, made).await?,
             report: ForeignImportReport::default().into(),
         });
     }
-    let sent = form.file(LARGEST).await?;
+    let sent = form.file(MAX_BYTES).await?;
     let (ids, now) = (app.ids.clone(), app.clock.now());
-    let read = move || transfer::arriving_presets(&sent.bytes, sent.name.as_deref(), kind.as_deref(), &ids, now);
+    let read = move || transfer::read_presets(&sent.bytes, sent.name.as_deref(), kind.as_deref(), &ids, now);
     let (presets, mut report) = web::block(read).await.map_err(ApiError::internal)??;
-    let claim = IdempotencyClaim::present();
+    let claim = IdempotencyClaim::current();
     let write = move |tx: &mut Tx<'_>| {
-        let keep = |preset: &store::StoredPreset| tx.put_preset_once(caller.0, preset);
+        let keep = |preset: &store::StoredPreset| tx.put_preset_if_new(caller.0, preset);
         let kept = presets.iter().map(keep).collect::<Result<Vec<_>, _>>()?;
-        tx.act_for(claim.as_ref(), &kept)?;
+        tx.record_claim(claim.as_ref(), &kept)?;
         Ok(kept)
     };
     let kept = app.store.write(write).await?;
@@ -177,7 +177,7 @@ pub async fn change(
 pub async fn delete(app: AppData, caller: Caller, id: PresetIdPath) -> ApiResult<NoContent> {
     let now = app.clock.now();
     app.store.write(move |tx| tx.trash_preset(caller.0, id.0, now)).await?;
-    Ok(ApiResponse::done())
+    Ok(ApiResponse::no_content())
 }
 
 /// One as the program that it came from reads it.
@@ -189,7 +189,7 @@ pub async fn export(app: AppData, caller: Caller, id: PresetIdPath) -> ApiResult
     let name = preset.card.get("name").and_then(Value::as_str).unwrap_or_default();
     let bytes = serde_json::to_vec_pretty(&preset.card.get("body")).map_err(ApiError::internal)?;
     let pieces: ResponseChunks = Box::pin(stream::iter([Ok(Bytes::from(bytes))]));
-    Ok(ApiResponse::file(FileResponseHead::called(name, "json", "application/json"), pieces))
+    Ok(ApiResponse::file(FileResponseHead::from_title(name, "json", "application/json"), pieces))
 }
 
 async fn load(app: &AppData, caller: Caller, id: PresetIdPath) -> Result<store::StoredPreset, ApiError> {

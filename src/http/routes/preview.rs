@@ -1,7 +1,7 @@
 //! A prompt before it is sent.
 
-use super::sessions::may_make_prompts;
-use super::{AppData, held, placed};
+use super::sessions::check_preset_usable;
+use super::{AppData, load_node, load_session};
 use crate::http::answer::{ApiResponse, ApiResult};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
@@ -17,7 +17,7 @@ use crate::tree::Delta;
 ///
 /// # Errors
 /// The node is not there or cannot be answered, or no model can be asked.
-pub async fn prompt(
+pub async fn preview(
     app: AppData,
     caller: Caller,
     sid: SessionIdPath,
@@ -26,11 +26,11 @@ pub async fn prompt(
     let asked = body.0.read(app.config.limits.message_bytes)?;
     let parent = asked.parent;
     if let Some(id) = asked.preset {
-        may_make_prompts(&app, caller, id).await.map_err(|error| error.detail("field", "presetId"))?;
+        check_preset_usable(&app, caller, id).await.map_err(|error| error.detail("field", "presetId"))?;
     }
     let look = move |reader: &mut StoreReader<'_>| {
-        let held = held(reader, caller, sid)?;
-        placed(reader, &held, parent).map(drop).map_err(|error| error.detail("field", "parentId"))
+        let held = load_session(reader, caller, sid)?;
+        load_node(reader, &held, parent).map(drop).map_err(|error| error.detail("field", "parentId"))
     };
     app.store.read::<_, ApiError, _>(look).await?;
     let rebuilt = app.turns.preview(caller.0, sid.0, asked).await?;

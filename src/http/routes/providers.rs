@@ -19,9 +19,9 @@ use crate::store::{ConnectedProvider, IdempotencyClaim};
 pub async fn list(app: AppData, _: Caller) -> ApiResult<ProvidersResponse> {
     let configured = app.config.providers.iter();
     let mut items: Vec<ProviderResponse> =
-        configured.map(|one| ProviderResponse::configured(one, app.models.trouble(&one.id))).collect();
-    items.extend(app.connections.list().await?.into_iter().map(|one| shown(&app, one)));
-    let DefaultModelResponse { default_model, is_chosen } = default_of(&app);
+        configured.map(|one| ProviderResponse::from_config(one, app.models.unusable_reason(&one.id))).collect();
+    items.extend(app.connections.list().await?.into_iter().map(|one| provider_response(&app, one)));
+    let DefaultModelResponse { default_model, is_chosen } = default_model_response(&app);
     ApiResponse::ok(&ProvidersResponse {
         items,
         next: None,
@@ -36,11 +36,11 @@ pub async fn list(app: AppData, _: Caller) -> ApiResult<ProvidersResponse> {
 /// # Errors
 /// A field does not fit, or another is called so.
 pub async fn create(app: AppData, _: Caller, body: JsonBody<CreateProviderRequest>) -> ApiResult<ProviderResponse> {
-    if let Some(made) = IdempotencyClaim::made_before::<String>() {
-        return ApiResponse::created(&shown(&app, app.connections.get(&made).await?));
+    if let Some(made) = IdempotencyClaim::previous_result::<String>() {
+        return ApiResponse::created(&provider_response(&app, app.connections.get(&made).await?));
     }
-    let (new, key) = body.0.parts()?;
-    ApiResponse::created(&shown(&app, app.connections.add(new, key).await?))
+    let (new, key) = body.0.into_connection()?;
+    ApiResponse::created(&provider_response(&app, app.connections.add(new, key).await?))
 }
 
 /// Changes what the request names. Replies under way go on as they began.
@@ -54,7 +54,7 @@ pub async fn change(
     body: JsonBody<UpdateProviderRequest>,
 ) -> ApiResult<ProviderResponse> {
     let changed = app.connections.change(&name.0, body.0.change()?).await?;
-    ApiResponse::ok(&shown(&app, changed))
+    ApiResponse::ok(&provider_response(&app, changed))
 }
 
 /// Forgets one, and its key.
@@ -63,7 +63,7 @@ pub async fn change(
 /// It is not there, or of the settings.
 pub async fn delete(app: AppData, _: Caller, name: ProviderIdPath) -> ApiResult<NoContent> {
     app.connections.remove(&name.0).await?;
-    Ok(ApiResponse::done())
+    Ok(ApiResponse::no_content())
 }
 
 /// Tries one that is there. That it fails is an answer, and no refusal.
@@ -76,7 +76,7 @@ pub async fn test(
     name: ProviderIdPath,
     body: JsonBody<TestProviderRequest>,
 ) -> ApiResult<ProviderTestResponse> {
-    let seen = app.connections.try_known(&name.0, body.0.model.as_deref()).await?;
+    let seen = app.connections.test_provider(&name.0, body.0.model.as_deref()).await?;
     ApiResponse::ok(&seen.into())
 }
 
@@ -89,8 +89,8 @@ pub async fn test_new(
     _: Caller,
     body: JsonBody<TestNewProviderRequest>,
 ) -> ApiResult<ProviderTestResponse> {
-    let (new, key, model) = body.0.parts()?;
-    ApiResponse::ok(&app.connections.try_out(new, key, model.as_deref()).await?.into())
+    let (new, key, model) = body.0.into_test_parts()?;
+    ApiResponse::ok(&app.connections.test_connection(new, key, model.as_deref()).await?.into())
 }
 
 /// Chooses the model of sessions that name none.
@@ -103,17 +103,17 @@ pub async fn set_default(
     body: JsonBody<SetDefaultModelRequest>,
 ) -> ApiResult<DefaultModelResponse> {
     app.connections.choose(body.0.model).await?;
-    ApiResponse::ok(&default_of(&app))
+    ApiResponse::ok(&default_model_response(&app))
 }
 
-fn default_of(app: &AppData) -> DefaultModelResponse {
-    DefaultModelResponse { default_model: app.models.default_name(), is_chosen: app.models.chosen().is_some() }
+fn default_model_response(app: &AppData) -> DefaultModelResponse {
+    DefaultModelResponse { default_model: app.models.default_name(), is_chosen: app.models.chosen_default().is_some() }
 }
 
-fn shown(app: &AppData, one: ConnectedProvider) -> ProviderResponse {
+fn provider_response(app: &AppData, one: ConnectedProvider) -> ProviderResponse {
     let unusable = match app.models.is_configured(&one.id) {
         true => Some("config.toml has a provider of this name by now, which is asked in its place".to_owned()),
-        false => app.models.trouble(&one.id),
+        false => app.models.unusable_reason(&one.id),
     };
-    ProviderResponse::connected(one, unusable)
+    ProviderResponse::from_connection(one, unusable)
 }

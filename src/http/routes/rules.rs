@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix_web::{HttpRequest, web};
 
-use super::workshop::{files_of, may_install};
+use super::plugin_editor::{check_may_install, list_files};
 use super::{AppData, characters, language};
 use crate::app::App;
 use crate::http::answer::{ApiResponse, ApiResult, NoContent};
@@ -12,8 +12,8 @@ use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::query::CharacterIdPath;
-use crate::http::wire::host::PluginResponse;
 use crate::http::wire::rules::{EmbedPluginRequest, EmbeddedPluginResponse, InstallEmbeddedPluginRequest};
+use crate::http::wire::server_info::PluginResponse;
 use crate::plugin::carried::{self, EmbeddedPluginError};
 use crate::plugin::{LoadedPlugin, PluginSource, ScriptError, ScriptLimits};
 use crate::store::CharacterCard;
@@ -31,11 +31,11 @@ pub async fn read(
     let language = language(&request);
     let card = characters::load(&app, caller, id).await?;
     let source = match carried::read(&card.card) {
-        None => return ApiResponse::ok(&EmbeddedPluginResponse::none()),
+        None => return ApiResponse::ok(&EmbeddedPluginResponse::not_embedded()),
         Some(Err(error)) => return ApiResponse::ok(&EmbeddedPluginResponse::malformed(error.to_string())),
         Some(Ok(source)) => source,
     };
-    let loaded = load(source.clone()).await?;
+    let loaded = load_plugin(source.clone()).await?;
     let catalogue = app.catalogue.now();
     let installed = catalogue.get(&source.name);
     ApiResponse::ok(&EmbeddedPluginResponse::new(&source, &loaded, installed.map(Arc::as_ref), &language))
@@ -53,12 +53,12 @@ pub async fn put(
     id: CharacterIdPath,
     body: JsonBody<EmbedPluginRequest>,
 ) -> ApiResult<EmbeddedPluginResponse> {
-    may_install(&app, caller).await?;
+    check_may_install(&app, caller).await?;
     let card = characters::load(&app, caller, CharacterIdPath(id.0)).await?;
     let catalogue = app.catalogue.now();
     let missing = || ApiError::not_found("the plugin").detail("field", "plugin");
     let source = catalogue.get(&body.0.plugin).ok_or_else(missing)?.source().clone();
-    change(&app, caller, card, move |card| carried::put(&mut card.card, &source)).await?;
+    update_card(&app, caller, card, move |card| carried::put(&mut card.card, &source)).await?;
     read(app, request, caller, id).await
 }
 
@@ -68,12 +68,12 @@ pub async fn put(
 /// The character is not there.
 pub async fn delete(app: AppData, caller: Caller, id: CharacterIdPath) -> ApiResult<NoContent> {
     let card = characters::load(&app, caller, id).await?;
-    change(&app, caller, card, |card| {
+    update_card(&app, caller, card, |card| {
         carried::remove(&mut card.card);
         Ok(())
     })
     .await?;
-    Ok(ApiResponse::done())
+    Ok(ApiResponse::no_content())
 }
 
 /// Takes the rules of a card into the folder of plugins, as they were seen. Sessions choose them as any other plugin; those that
@@ -89,28 +89,28 @@ pub async fn accept(
     id: CharacterIdPath,
     body: JsonBody<InstallEmbeddedPluginRequest>,
 ) -> ApiResult<PluginResponse> {
-    may_install(&app, caller).await?;
+    check_may_install(&app, caller).await?;
     let card = characters::load(&app, caller, id).await?;
     let none = || ApiError::new(ApiErrorCode::Conflict, "the card carries no rules");
-    let source = carried::read(&card.card).ok_or_else(none)?.map_err(broken)?;
-    let loaded = load(source.clone()).await?.map_err(|error| {
+    let source = carried::read(&card.card).ok_or_else(none)?.map_err(embed_error)?;
+    let loaded = load_plugin(source.clone()).await?.map_err(|error| {
         ApiError::new(ApiErrorCode::Conflict, format!("the rules of the card cannot run: {}", error.message))
     })?;
     if loaded.code_hash() != body.0.code_hash {
         let message = "the card carries other rules by now than those that were looked at";
         return Err(ApiError::new(ApiErrorCode::Conflict, message).detail("codeHash", loaded.code_hash()));
     }
-    may_take_the_place(&app, &loaded, body.0.installed_hash.as_deref())?;
+    check_replaceable(&app, &loaded, body.0.installed_hash.as_deref())?;
     let (installed, name) = (Arc::clone(&app.catalogue), source.name.clone());
     web::block(move || installed.install(&source)).await.map_err(ApiError::internal)??;
     tracing::info!(plugin = name, "the rules of a card were taken in");
     let catalogue = app.catalogue.now();
     let entry = catalogue.entry(&name).ok_or_else(|| ApiError::not_found("the plugin"))?;
-    let files = files_of(&app, entry).await?;
+    let files = list_files(&app, entry).await?;
     ApiResponse::ok(&PluginResponse::new(entry, files, &language(&request)))
 }
 
-fn may_take_the_place(app: &App, loaded: &LoadedPlugin, seen: Option<&str>) -> Result<(), ApiError> {
+fn check_replaceable(app: &App, loaded: &LoadedPlugin, seen: Option<&str>) -> Result<(), ApiError> {
     if !app.catalogue.has_folder() {
         let error = ApiError::new(ApiErrorCode::Conflict, "this server has no folder of plugins");
         return Err(error.hint("name one: dir in [plugins] of config.toml"));
@@ -131,22 +131,22 @@ fn may_take_the_place(app: &App, loaded: &LoadedPlugin, seen: Option<&str>) -> R
     Ok(())
 }
 
-async fn load(source: PluginSource) -> Result<Result<LoadedPlugin, Box<ScriptError>>, ApiError> {
+async fn load_plugin(source: PluginSource) -> Result<Result<LoadedPlugin, Box<ScriptError>>, ApiError> {
     web::block(move || LoadedPlugin::load(source, &ScriptLimits::default())).await.map_err(ApiError::internal)
 }
 
-async fn change(
+async fn update_card(
     app: &App,
     caller: Caller,
     mut card: CharacterCard,
     work: impl FnOnce(&mut CharacterCard) -> Result<(), EmbeddedPluginError>,
 ) -> Result<(), ApiError> {
-    work(&mut card).map_err(broken)?;
+    work(&mut card).map_err(embed_error)?;
     card.updated = app.clock.now();
     Ok(app.store.write(move |tx| tx.update_character(caller.0, &card)).await?)
 }
 
-fn broken(error: EmbeddedPluginError) -> ApiError {
+fn embed_error(error: EmbeddedPluginError) -> ApiError {
     let code =
         if matches!(error, EmbeddedPluginError::TooLarge(_)) { ApiErrorCode::TooLarge } else { ApiErrorCode::Invalid };
     ApiError::new(code, error.to_string())

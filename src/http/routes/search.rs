@@ -12,8 +12,8 @@ use crate::http::answer::{ApiResponse, ApiResult};
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::query::QueryParams;
+use crate::http::wire::check_limit;
 use crate::http::wire::ids::WireId;
-use crate::http::wire::limit;
 use crate::http::wire::search::{
     SearchHitResponse, SearchPlaceParam, SearchQuery, SearchResponse, SearchSnippetResponse, SearchTotalResponse,
 };
@@ -22,18 +22,18 @@ use crate::search::{self, LocalNow, QueryError, SearchError, SearchResults, Tree
 use crate::store::{NodePosition, StoreReader};
 
 /// So many hits are read from the index at once, at least.
-const FEWEST: usize = 32;
+const MIN_FETCH: usize = 32;
 /// So many stories and characters may be meant by a word in the search.
-const NAMES_MAX: i64 = 10_000;
+const MAX_NAMES: i64 = 10_000;
 /// So many names of values are told to who asks for one that there is not.
-const KEYS_NAMED: usize = 20;
+const MAX_NAMED_KEYS: usize = 20;
 /// Nobody's clock is so many hours and more from UTC.
-const HOURS_MAX: i32 = 17;
+const MAX_OFFSET_HOURS: i32 = 17;
 
 /// What is asked of a hit that only the tree knows.
 #[derive(Clone)]
 struct SearchTreeFilter {
-    asks: Vec<TreeCondition>,
+    conditions: Vec<TreeCondition>,
     rating: Option<i16>,
 }
 
@@ -50,7 +50,7 @@ struct SearchHitPlace {
 /// A hit of the index and what the tree knows of it.
 struct SearchHitWithPlace {
     hit: search::SearchHit,
-    known: SearchHitPlace,
+    place: SearchHitPlace,
 }
 
 impl SearchTreeFilter {
@@ -62,17 +62,20 @@ impl SearchTreeFilter {
         let place = match query.place.unwrap_or(SearchPlaceParam::All) {
             SearchPlaceParam::All => None,
             SearchPlaceParam::Trunk => Some(search::TreeScope::Trunk),
-            SearchPlaceParam::OffTrunk => Some(search::TreeScope::OffTrunk),
+            SearchPlaceParam::OffTrunk => Some(search::TreeScope::OtherBranch),
             SearchPlaceParam::Stash => Some(search::TreeScope::Stash),
         };
         let label = query.label.clone().map(search::TreeLocation::Label);
         let beside = place.map(search::TreeLocation::In).into_iter().chain(label);
-        let beside = beside.map(|what| TreeCondition { unwanted: false, what });
-        Ok(Self { asks: typed.asks().iter().cloned().chain(beside).collect(), rating: query.rating.map(i16::from) })
+        let beside = beside.map(|what| TreeCondition { negated: false, what });
+        Ok(Self {
+            conditions: typed.asks().iter().cloned().chain(beside).collect(),
+            rating: query.rating.map(i16::from),
+        })
     }
 
-    fn is_anything(&self) -> bool {
-        self.asks.is_empty() && self.rating.is_none()
+    fn is_empty(&self) -> bool {
+        self.conditions.is_empty() && self.rating.is_none()
     }
 
     /// The names that are asked for.
@@ -80,19 +83,19 @@ impl SearchTreeFilter {
         let label = |ask: &TreeCondition| {
             if let search::TreeLocation::Label(label) = &ask.what { Some(label.clone()) } else { None }
         };
-        self.asks.iter().filter_map(label).collect()
+        self.conditions.iter().filter_map(label).collect()
     }
 
-    fn fits(&self, known: &SearchHitPlace) -> bool {
+    fn matches(&self, known: &SearchHitPlace) -> bool {
         let is_stashed = known.spot.fragment.is_some();
         let holds = |what: &search::TreeLocation| match what {
             search::TreeLocation::In(search::TreeScope::Trunk) => known.on_trunk,
-            search::TreeLocation::In(search::TreeScope::OffTrunk) => !known.on_trunk && !is_stashed,
+            search::TreeLocation::In(search::TreeScope::OtherBranch) => !known.on_trunk && !is_stashed,
             search::TreeLocation::In(search::TreeScope::Stash) => is_stashed,
             search::TreeLocation::Label(label) => known.on_labels.contains(label),
         };
         let is_rated = self.rating.is_none() || known.spot.rating >= self.rating;
-        is_rated && self.asks.iter().all(|ask| holds(&ask.what) != ask.unwanted)
+        is_rated && self.conditions.iter().all(|ask| holds(&ask.what) != ask.negated)
     }
 }
 
@@ -102,11 +105,11 @@ impl SearchTreeFilter {
 /// The query is none, or the index cannot be read.
 pub async fn search(app: AppData, caller: Caller, query: QueryParams<SearchQuery>) -> ApiResult<SearchResponse> {
     let begun = Instant::now();
-    let limit = usize::try_from(limit(query.0.limit, 50)?).unwrap_or(0);
-    let mut typed = typed(&app, &query.0)?;
+    let limit = usize::try_from(check_limit(query.0.limit, 50)?).unwrap_or(0);
+    let mut typed = parse_query(&app, &query.0)?;
     let wanted = SearchTreeFilter::read(&query.0, &typed)?;
-    name(&app, caller, &mut typed).await?;
-    let request = request(caller, &query.0, settled(&app, caller, typed).await?)?;
+    resolve_names(&app, caller, &mut typed).await?;
+    let request = build_request(caller, &query.0, resolve_query(&app, caller, typed).await?)?;
     let notes = request.query.notes().iter().map(Into::into).collect();
     let index = app.search.clone();
     let progress = index.progress();
@@ -114,28 +117,28 @@ pub async fn search(app: AppData, caller: Caller, query: QueryParams<SearchQuery
     let found = Arc::new(found);
     let newest = app.store.read::<_, ApiError, _>(|reader| Ok(reader.newest_cursor()?)).await?;
     let stale = progress.visible < newest;
-    let (seen, total) = gather(&app, caller, &found, &wanted, limit, stale).await?;
-    let (seen, branches) = app.store.read(move |reader| branches(reader, caller, seen)).await?;
-    let show = move || seen.into_iter().map(|one| shape(&found, one, &branches)).collect();
+    let (seen, total) = gather_hits(&app, caller, &found, &wanted, limit, stale).await?;
+    let (seen, branches) = app.store.read(move |reader| branch_labels(reader, caller, seen)).await?;
+    let show = move || seen.into_iter().map(|one| hit_response(&found, one, &branches)).collect();
     let items = tokio::task::spawn_blocking(show).await.map_err(ApiError::internal)?;
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    ApiResponse::ok(&SearchResponse { items, total, stale, rebuilding: progress.rebuilt(), notes, took_ms })
+    ApiResponse::ok(&SearchResponse { items, total, stale, rebuilding: progress.rebuild_percent(), notes, took_ms })
 }
 
 /// The search with every name before a colon decided.
-async fn settled(
+async fn resolve_query(
     app: &AppData,
     caller: Caller,
     mut typed: search::ParsedQuery,
 ) -> Result<search::ParsedQuery, ApiError> {
-    let (index, rebuilt) = (app.search.clone(), app.search.progress().rebuilt());
-    let settle = move || match index.settle(caller.0, &mut typed)? {
+    let (index, rebuilt) = (app.search.clone(), app.search.progress().rebuild_percent());
+    let settle = move || match index.resolve_names(caller.0, &mut typed)? {
         Ok(()) => Ok(Ok(typed)),
-        Err(error) => index.keys(caller.0, KEYS_NAMED).map(|known| Err((error, known))),
+        Err(error) => index.keys(caller.0, MAX_NAMED_KEYS).map(|known| Err((error, known))),
     };
     let settled: Result<_, SearchError> = tokio::task::spawn_blocking(settle).await.map_err(ApiError::internal)?;
     settled?.map_err(|(error, known)| {
-        let refusal = not_a_search(error).detail("known", known);
+        let refusal = query_error(error).detail("known", known);
         match rebuilt {
             // What is not in the index yet may only seem not to be there.
             Some(percent) => refusal.hint(format!("the search index is made anew, {percent} % are there: try again")),
@@ -145,38 +148,38 @@ async fn settled(
 }
 
 /// Names the stories and characters that the search has words for.
-async fn name(app: &AppData, caller: Caller, typed: &mut search::ParsedQuery) -> Result<(), ApiError> {
+async fn resolve_names(app: &AppData, caller: Caller, typed: &mut search::ParsedQuery) -> Result<(), ApiError> {
     if typed.names_sessions() {
-        let titles = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.titles(caller.0, NAMES_MAX)?)).await?;
+        let titles = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.titles(caller.0, MAX_NAMES)?)).await?;
         let titles: Vec<(SessionId, &str)> = titles.iter().map(|(id, title)| (*id, title.as_str())).collect();
-        typed.name_sessions(&titles);
+        typed.resolve_sessions(&titles);
     }
     if typed.names_characters() {
         let cards =
-            app.store.read::<_, ApiError, _>(move |reader| Ok(reader.characters(caller.0, 0, NAMES_MAX)?)).await?;
+            app.store.read::<_, ApiError, _>(move |reader| Ok(reader.characters(caller.0, 0, MAX_NAMES)?)).await?;
         let name =
             |card: &'_ Map<String, Value>| card.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
         let names: Vec<(CharacterId, String)> = cards.iter().map(|card| (card.id, name(&card.card))).collect();
         let names: Vec<(CharacterId, &str)> = names.iter().map(|(id, name)| (*id, name.as_str())).collect();
-        typed.name_characters(&names);
+        typed.resolve_characters(&names);
     }
     Ok(())
 }
 
 /// The names of the branches on which hits lie.
-fn branches(
+fn branch_labels(
     reader: &mut StoreReader<'_>,
     caller: Caller,
     seen: Vec<SearchHitWithPlace>,
 ) -> Result<(Vec<SearchHitWithPlace>, HashMap<NodeId, String>), ApiError> {
     let mut sessions: HashMap<SessionId, Vec<NodePosition>> = HashMap::new();
-    for one in seen.iter().filter(|one| one.known.spot.fragment.is_none()) {
-        sessions.entry(one.hit.session).or_default().push(one.known.spot);
+    for one in seen.iter().filter(|one| one.place.spot.fragment.is_none()) {
+        sessions.entry(one.hit.session).or_default().push(one.place.spot);
     }
     let mut named = HashMap::new();
     for (session, spots) in sessions {
         if let Some(held) = reader.session(caller.0, session)? {
-            named.extend(reader.branches_of(&held, &spots)?);
+            named.extend(reader.branch_names(&held, &spots)?);
         }
     }
     Ok((seen, named))
@@ -184,7 +187,7 @@ fn branches(
 
 /// Hits in their order until there are enough of them: the index knows neither the place in the tree nor what left it since,
 /// so as many are looked at as it takes.
-async fn gather(
+async fn gather_hits(
     app: &AppData,
     caller: Caller,
     found: &Arc<SearchResults>,
@@ -192,28 +195,28 @@ async fn gather(
     limit: usize,
     stale: bool,
 ) -> Result<(Vec<SearchHitWithPlace>, SearchTotalResponse), ApiError> {
-    let (mut kept, mut offset, mut fetch, mut gone) = (Vec::new(), 0, limit.max(FEWEST), 0);
+    let (mut kept, mut offset, mut fetch, mut gone) = (Vec::new(), 0, limit.max(MIN_FETCH), 0);
     loop {
         let index = Arc::clone(found);
         let page = tokio::task::spawn_blocking(move || index.page(offset, fetch)).await;
         let page = page.map_err(ApiError::internal)??;
         let (total, read) = (page.total, page.hits.len());
         let labels = wanted.labels();
-        let seen = app.store.read(move |reader| seen(reader, caller, page.hits, &labels)).await?;
+        let seen = app.store.read(move |reader| place_hits(reader, caller, page.hits, &labels)).await?;
         gone += read - seen.len();
-        kept.extend(seen.into_iter().filter(|one| wanted.fits(&one.known)));
+        kept.extend(seen.into_iter().filter(|one| wanted.matches(&one.place)));
         offset += read;
         if read < fetch {
-            let value = count(kept.len());
+            let value = to_count(kept.len());
             kept.truncate(limit);
             return Ok((kept, SearchTotalResponse { value, exact: true }));
         }
         if kept.len() >= limit {
             // Of what comes after these it is only known that the index has it.
-            let (value, exact) = if wanted.is_anything() {
-                (total.saturating_sub(count(gone)), gone == 0 && !stale)
+            let (value, exact) = if wanted.is_empty() {
+                (total.saturating_sub(to_count(gone)), gone == 0 && !stale)
             } else {
-                (count(kept.len()), false)
+                (to_count(kept.len()), false)
             };
             kept.truncate(limit);
             return Ok((kept, SearchTotalResponse { value, exact }));
@@ -222,22 +225,23 @@ async fn gather(
     }
 }
 
-fn count(things: usize) -> u64 {
+fn to_count(things: usize) -> u64 {
     u64::try_from(things).unwrap_or(u64::MAX)
 }
 
 /// What was typed. Without words everything is looked for that the rest leaves.
-fn typed(app: &AppData, query: &SearchQuery) -> Result<search::ParsedQuery, ApiError> {
-    let ahead = query.zone.as_deref().map_or(Some(0), minutes);
+fn parse_query(app: &AppData, query: &SearchQuery) -> Result<search::ParsedQuery, ApiError> {
+    let ahead = query.zone.as_deref().map_or(Some(0), parse_offset_minutes);
     let ahead = ahead.ok_or_else(|| ApiError::invalid("zone", "an offset such as +02:00 or -05:30 is expected"))?;
-    if query.q.trim().is_empty() && query.is_narrowed() {
-        return Ok(search::ParsedQuery::everything());
+    if query.q.trim().is_empty() && query.has_filters() {
+        return Ok(search::ParsedQuery::match_all());
     }
-    search::ParsedQuery::parse(&query.q, LocalNow { now: app.clock.now(), ahead }).map_err(not_a_search)
+    search::ParsedQuery::parse(&query.q, LocalNow { now: app.clock.now(), utc_offset_minutes: ahead })
+        .map_err(query_error)
 }
 
 /// The minutes of an offset such as `+02:00`.
-fn minutes(zone: &str) -> Option<i32> {
+fn parse_offset_minutes(zone: &str) -> Option<i32> {
     let (sign, rest) = match (zone.strip_prefix('+'), zone.strip_prefix('-')) {
         (Some(rest), _) => (1, rest),
         (_, Some(rest)) => (-1, rest),
@@ -247,27 +251,31 @@ fn minutes(zone: &str) -> Option<i32> {
     let number = |text: &str| if is_number(text) { text.parse::<u8>().ok().map(i32::from) } else { None };
     let (hours, minutes) = rest.split_once(':')?;
     let (hours, minutes) = (number(hours)?, number(minutes)?);
-    (hours <= HOURS_MAX && minutes < 60).then_some(sign * (hours * 60 + minutes))
+    (hours <= MAX_OFFSET_HOURS && minutes < 60).then_some(sign * (hours * 60 + minutes))
 }
 
 /// What is wrong with a search, with its place.
-fn not_a_search(error: QueryError) -> ApiError {
+fn query_error(error: QueryError) -> ApiError {
     let refusal = ApiError::invalid("q", error.to_string()).detail("at", error.at()).detail("length", error.length());
     refusal.detail("reason", error.word()).detail("what", error.what())
 }
 
-fn request(caller: Caller, query: &SearchQuery, typed: search::ParsedQuery) -> Result<search::SearchRequest, ApiError> {
+fn build_request(
+    caller: Caller,
+    query: &SearchQuery,
+    typed: search::ParsedQuery,
+) -> Result<search::SearchRequest, ApiError> {
     let mut request = search::SearchRequest::new(caller.0, typed);
     request.sort = query.sort.map(Into::into).unwrap_or_default();
     request.session = query.session.map(|id| id.0);
     request.character = query.character.map(|id| id.0);
     request.role = query.role.map(Into::into);
-    request.after = query.after.as_deref().map(|text| time("after", text)).transpose()?;
-    request.before = query.before.as_deref().map(|text| time("before", text)).transpose()?;
+    request.after = query.after.as_deref().map(|text| parse_time("after", text)).transpose()?;
+    request.before = query.before.as_deref().map(|text| parse_time("before", text)).transpose()?;
     Ok(request)
 }
 
-fn time(field: &str, text: &str) -> Result<Time, ApiError> {
+fn parse_time(field: &str, text: &str) -> Result<Time, ApiError> {
     let stamp: Result<jiff::Timestamp, _> = text.parse();
     let message = "a time in ISO 8601 is expected, such as 2026-11-21T04:05:06Z";
     stamp.map(|stamp| Time(stamp.as_millisecond())).map_err(|_| ApiError::invalid(field, message))
@@ -275,7 +283,7 @@ fn time(field: &str, text: &str) -> Result<Time, ApiError> {
 
 /// What the tree knows of hits. What the index still has and the tree has no more is left out, and so is what the caller may
 /// not see: the index is asked for the caller's own, and the store is asked again.
-fn seen(
+fn place_hits(
     reader: &mut StoreReader<'_>,
     caller: Caller,
     hits: Vec<search::SearchHit>,
@@ -288,12 +296,12 @@ fn seen(
     let mut places: HashMap<NodeId, SearchHitPlace> = HashMap::new();
     for (session, ids) in sessions {
         let Some(held) = reader.session(caller.0, session)? else { continue };
-        let spots = reader.spots(&held, &ids)?;
-        let trunk = reader.on_path(&held, held.session.head, &spots)?;
+        let spots = reader.node_positions(&held, &ids)?;
+        let trunk = reader.positions_on_path(&held, held.session.head, &spots)?;
         let mut lines = Vec::new();
         for label in labels {
-            if let Some(named) = reader.labelled(&held, label)? {
-                lines.push((label, reader.on_path(&held, named, &spots)?));
+            if let Some(named) = reader.node_with_label(&held, label)? {
+                lines.push((label, reader.positions_on_path(&held, named, &spots)?));
             }
         }
         for spot in spots {
@@ -307,13 +315,17 @@ fn seen(
     }
     let seen = hits.into_iter().filter_map(|hit| {
         let known = places.get(&hit.node)?.clone();
-        Some(SearchHitWithPlace { hit, known })
+        Some(SearchHitWithPlace { hit, place: known })
     });
     Ok(seen.collect())
 }
 
-fn shape(found: &SearchResults, seen: SearchHitWithPlace, branches: &HashMap<NodeId, String>) -> SearchHitResponse {
-    let SearchHitWithPlace { hit, known: SearchHitPlace { spot, session_title, on_trunk, on_labels: _ } } = seen;
+fn hit_response(
+    found: &SearchResults,
+    seen: SearchHitWithPlace,
+    branches: &HashMap<NodeId, String>,
+) -> SearchHitResponse {
+    let SearchHitWithPlace { hit, place: SearchHitPlace { spot, session_title, on_trunk, on_labels: _ } } = seen;
     let snippet = found.snippet(&hit);
     SearchHitResponse {
         session_id: WireId(hit.session),
@@ -346,15 +358,15 @@ impl From<SearchError> for ApiError {
 
 #[cfg(test)]
 mod tests {
-    use super::minutes;
+    use super::parse_offset_minutes;
 
     #[test]
-    fn offsets_are_read() {
+    fn search_zone_offset_parses_to_minutes() {
         for (zone, expected) in [("Z", 0), ("+00:00", 0), ("+02:00", 120), ("-05:30", -330), ("+17:59", 1_079)] {
-            assert_eq!(minutes(zone), Some(expected), "{zone}");
+            assert_eq!(parse_offset_minutes(zone), Some(expected), "{zone}");
         }
         for none in ["", "+2", "+2:00", "02:00", "+18:00", "+02:60", "+a2:00", "-05:3", "++1:00", "+灯:00"] {
-            assert_eq!(minutes(none), None, "{none}");
+            assert_eq!(parse_offset_minutes(none), None, "{none}");
         }
     }
 }

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{AppData, held, look};
+use super::{AppData, load_session, node_renderer};
 use crate::app::App;
 use crate::http::answer::{ApiResponse, ApiResult, NoContent};
 use crate::http::body::{JsonBody, JsonListBody};
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{PersonaIdPath, PresetIdPath, QueryParams, SessionIdPath};
+use crate::http::wire::display_scripts::DisplayScriptsResponse;
 use crate::http::wire::ids::WireId;
 use crate::http::wire::node::NodeRenderer;
-use crate::http::wire::scripts::DisplayScriptsResponse;
 use crate::http::wire::sessions::{
     CreateSessionRequest, SessionPluginFields, SessionResponse, SessionScriptResponse, SessionScriptsResponse,
     SetPluginsResponse, UpdateSessionRequest, UsageTotalsResponse, plugins,
@@ -25,7 +25,7 @@ use crate::store::{Actor, PathFilter, StoreReader, StoredSession};
 use crate::{tree, turn};
 
 /// So many characters of the newest message stand in the list.
-const PREVIEW: usize = 160;
+const PREVIEW_CHARS: usize = 160;
 
 /// The caller's sessions, newest change first.
 ///
@@ -36,14 +36,14 @@ pub async fn list(
     caller: Caller,
     query: QueryParams<PageQuery>,
 ) -> ApiResult<PageResponse<SessionResponse>> {
-    let (limit, skip) = query.0.bounds()?;
-    let look = look(&app);
+    let (limit, skip) = query.0.limit_and_offset()?;
+    let look = node_renderer(&app);
     let read = move |reader: &mut StoreReader<'_>| {
         let held = reader.sessions(caller.0, skip, limit + 1)?;
         let turns = reader.turns(&held)?;
         let sessions = held.iter().zip(turns).map(|(held, turns)| {
-            let preview = preview(reader, held, &look)?;
-            Ok::<_, ApiError>(SessionResponse { preview, ..SessionResponse::short(held, turns) })
+            let preview = message_preview(reader, held, &look)?;
+            Ok::<_, ApiError>(SessionResponse { preview, ..SessionResponse::summary(held, turns) })
         });
         sessions.collect::<Result<Vec<_>, _>>()
     };
@@ -52,13 +52,13 @@ pub async fn list(
 }
 
 /// How the newest message of a session begins, as readers see it.
-fn preview(
+fn message_preview(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
     look: &NodeRenderer,
 ) -> Result<Option<String>, ApiError> {
     let page = reader.page(held, held.session.head, None, 1, PathFilter::Enabled)?;
-    Ok(page.nodes.last().map(|placed| look.beginning(&placed.node, PREVIEW)))
+    Ok(page.nodes.last().map(|placed| look.preview(&placed.node, PREVIEW_CHARS)))
 }
 
 /// Begins a session.
@@ -100,7 +100,7 @@ pub async fn change(
     body: JsonBody<UpdateSessionRequest>,
 ) -> ApiResult<SessionResponse> {
     body.0.check()?;
-    app.store.glance(move |reader| held(reader, caller, sid).map(|_| ())).await?;
+    app.store.read_inline(move |reader| load_session(reader, caller, sid).map(|_| ())).await?;
     if let Some(Some(model)) = &body.0.model {
         app.models.find(model).map_err(|error| ApiError::invalid("model", error.to_string()))?;
     }
@@ -112,20 +112,20 @@ pub async fn change(
         }
     }
     let named = [body.0.model.clone().flatten(), body.0.values_model.clone().flatten()];
-    let warnings = named.into_iter().flatten().filter_map(|model| app.models.unheard(&model)).collect();
+    let warnings = named.into_iter().flatten().filter_map(|model| app.models.missing_model_hint(&model)).collect();
     let summaries = body.0.summaries.clone();
     if let Some(model) = summaries.as_ref().and_then(|summaries| summaries.model.as_ref()) {
         app.models.find(model).map_err(|error| ApiError::invalid("summaries.model", error.to_string()))?;
     }
     if let Some(Some(id)) = body.0.preset_id {
-        may_make_prompts(&app, caller, id.0).await?;
+        check_preset_usable(&app, caller, id.0).await?;
     }
     let persona = match body.0.persona_id {
-        Some(Some(id)) => Some(Some(card(&app, caller, id.0).await?)),
+        Some(Some(id)) => Some(Some(load_persona_card(&app, caller, id.0).await?)),
         Some(None) => Some(None),
         None => None,
     };
-    let settings = settings(body.0);
+    let settings = setting_changes(body.0);
     let actor = Actor { user: caller.0, at: app.clock.now(), expected_leaf: None };
     app.store
         .write(move |tx| {
@@ -137,18 +137,18 @@ pub async fn change(
                 Some(None) => settings.push(("persona".into(), Value::Null)),
                 None => {}
             }
-            tx.settings(&actor, sid.0, &settings)
+            tx.set_settings(&actor, sid.0, &settings)
         })
         .await?;
     let session = load(&app, caller, sid).await?;
     if summaries.is_some_and(|summaries| summaries.enabled) {
-        app.turns.sum_up(sid.0, session.active_leaf_id.0);
+        app.turns.schedule_summary(sid.0, session.active_leaf_id.0);
     }
     ApiResponse::ok(&SessionResponse { warnings, ..session })
 }
 
 /// The settings by their names in the log.
-fn settings(change: UpdateSessionRequest) -> Vec<(String, Value)> {
+fn setting_changes(change: UpdateSessionRequest) -> Vec<(String, Value)> {
     let UpdateSessionRequest {
         title,
         mode,
@@ -178,7 +178,7 @@ fn settings(change: UpdateSessionRequest) -> Vec<(String, Value)> {
 }
 
 /// Whether prompts can be made by a preset of the caller's.
-pub(super) async fn may_make_prompts(app: &App, caller: Caller, id: PresetId) -> Result<(), ApiError> {
+pub(super) async fn check_preset_usable(app: &App, caller: Caller, id: PresetId) -> Result<(), ApiError> {
     let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.preset(caller.0, id)?)).await?;
     let preset = found.ok_or_else(|| ApiError::not_found(PresetIdPath::WHAT))?;
     let readable = turn::preset(&preset).ok_or_else(|| {
@@ -188,7 +188,7 @@ pub(super) async fn may_make_prompts(app: &App, caller: Caller, id: PresetId) ->
 }
 
 /// A persona of the caller's in its present version.
-async fn card(app: &App, caller: Caller, id: PersonaId) -> Result<(PersonaId, Vec<u8>), ApiError> {
+async fn load_persona_card(app: &App, caller: Caller, id: PersonaId) -> Result<(PersonaId, Vec<u8>), ApiError> {
     let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.persona(caller.0, id)?)).await?;
     let persona = found.ok_or_else(|| ApiError::not_found(PersonaIdPath::WHAT))?;
     Ok((id, Value::from(Map::clone(&persona.card)).to_string().into_bytes()))
@@ -201,8 +201,8 @@ async fn card(app: &App, caller: Caller, id: PersonaId) -> Result<(PersonaId, Ve
 pub async fn delete(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiResult<NoContent> {
     let now = app.clock.now();
     app.store.write(move |tx| tx.trash_session(caller.0, sid.0, now)).await?;
-    app.live.forget(sid.0);
-    Ok(ApiResponse::done())
+    app.live.remove_session(sid.0);
+    Ok(ApiResponse::no_content())
 }
 
 /// Sets the plugins of a session; they begin at HEAD.
@@ -224,12 +224,12 @@ pub async fn set_plugins(
 
 async fn load(app: &App, caller: Caller, sid: SessionIdPath) -> Result<SessionResponse, ApiError> {
     app.store
-        .glance(move |reader| {
-            let held = held(reader, caller, sid)?;
+        .read_inline(move |reader| {
+            let held = load_session(reader, caller, sid)?;
             let (head, root) = (held.session.head, held.session.root);
             let context = reader.context_of(&held, head)?.map_or(root, |placed| placed.node.id);
             let turns = reader.turns(std::slice::from_ref(&held))?.first().copied().unwrap_or(0);
-            Ok(SessionResponse { context_node_id: Some(WireId(context)), ..SessionResponse::short(&held, turns) })
+            Ok(SessionResponse { context_node_id: Some(WireId(context)), ..SessionResponse::summary(&held, turns) })
         })
         .await
 }
@@ -241,7 +241,7 @@ async fn load(app: &App, caller: Caller, sid: SessionIdPath) -> Result<SessionRe
 pub async fn scripts(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiResult<SessionScriptsResponse> {
     let models = Arc::clone(&app.models);
     let read = move |reader: &mut StoreReader<'_>| {
-        let session = held(reader, caller, sid)?.session;
+        let session = load_session(reader, caller, sid)?.session;
         let known = turn::scripts(reader, &session, &models.names(session.model.as_deref()))?;
         let items = known.into_iter().map(|known| SessionScriptResponse::new(known, &session)).collect();
         Ok::<_, ApiError>(SessionScriptsResponse { items })
@@ -254,10 +254,10 @@ pub async fn scripts(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiRes
 ///
 /// # Errors
 /// The session is not there.
-pub async fn scripts_shown(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiResult<DisplayScriptsResponse> {
+pub async fn display_scripts(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiResult<DisplayScriptsResponse> {
     let models = Arc::clone(&app.models);
     let read = move |reader: &mut StoreReader<'_>| {
-        let session = held(reader, caller, sid)?.session;
+        let session = load_session(reader, caller, sid)?.session;
         let shown = turn::shown_scripts(reader, &session, &models.names(session.model.as_deref()))?;
         Ok::<_, ApiError>(DisplayScriptsResponse::from(shown))
     };
@@ -268,11 +268,11 @@ pub async fn scripts_shown(app: AppData, caller: Caller, sid: SessionIdPath) -> 
 ///
 /// # Errors
 /// The session is not there.
-pub async fn spent(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiResult<UsageTotalsResponse> {
+pub async fn usage_totals(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiResult<UsageTotalsResponse> {
     // No operation tells of summaries, so the answer has no tag.
     let read = move |reader: &mut StoreReader<'_>| {
-        let held = held(reader, caller, sid)?;
-        Ok::<_, ApiError>(UsageTotalsResponse::new(reader.spent(&held)?, held.session.op))
+        let held = load_session(reader, caller, sid)?;
+        Ok::<_, ApiError>(UsageTotalsResponse::new(reader.session_usage(&held)?, held.session.op))
     };
     ApiResponse::ok(&app.store.read(read).await?)
 }

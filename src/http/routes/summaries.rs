@@ -1,6 +1,6 @@
 //! Summaries of what the prompts of a session do not hold any more: read, corrected, and made anew.
 
-use super::{AppData, end, held};
+use super::{AppData, branch_leaf, load_session};
 use crate::http::answer::{ApiResponse, ApiResult, NoContent};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
@@ -21,12 +21,12 @@ pub async fn list(
     query: QueryParams<SummariesQuery>,
 ) -> ApiResult<SummariesResponse> {
     let read = move |reader: &mut StoreReader<'_>| {
-        let held = held(reader, caller, sid)?;
-        let at = end(reader, &held, query.0.node_id, None)?;
+        let held = load_session(reader, caller, sid)?;
+        let at = branch_leaf(reader, &held, query.0.node_id, None)?;
         Ok::<_, ApiError>(TurnEngine::summaries(reader, &held, &at)?)
     };
     // Asked first: who hears that nothing is worked on any more is given all of it.
-    let state = app.turns.summing_up(sid.0);
+    let state = app.turns.summary_state(sid.0);
     let found = app.store.read(read).await?;
     ApiResponse::ok(&SummariesResponse::new(found, state))
 }
@@ -43,13 +43,13 @@ pub async fn change(
     body: JsonBody<UpdateSummaryRequest>,
 ) -> ApiResult<SummaryResponse> {
     let content = body.0.read(app.config.limits.message_bytes)?;
-    app.store.write(move |tx| tx.correct_summary(caller.0, sid.0, id.0, &content)).await?;
+    app.store.write(move |tx| tx.edit_summary(caller.0, sid.0, id.0, &content)).await?;
     let read = move |reader: &mut StoreReader<'_>| {
-        let held = held(reader, caller, sid)?;
+        let held = load_session(reader, caller, sid)?;
         Ok::<_, ApiError>((TurnEngine::summary(reader, &held, id.0)?, held.session.head))
     };
     let (found, head) = app.store.read(read).await?;
-    app.turns.sum_up(sid.0, head);
+    app.turns.schedule_summary(sid.0, head);
     ApiResponse::ok(&SummaryResponse::from(found.ok_or_else(|| ApiError::not_found(SummaryIdPath::WHAT))?))
 }
 
@@ -58,9 +58,9 @@ pub async fn change(
 /// # Errors
 /// It is not there.
 pub async fn delete(app: AppData, caller: Caller, sid: SessionIdPath, id: SummaryIdPath) -> ApiResult<NoContent> {
-    app.store.write(move |tx| tx.drop_summary(caller.0, sid.0, id.0)).await?;
-    let read = move |reader: &mut StoreReader<'_>| Ok::<_, ApiError>(held(reader, caller, sid)?.session.head);
+    app.store.write(move |tx| tx.delete_summary(caller.0, sid.0, id.0)).await?;
+    let read = move |reader: &mut StoreReader<'_>| Ok::<_, ApiError>(load_session(reader, caller, sid)?.session.head);
     let head = app.store.read(read).await?;
-    app.turns.sum_up(sid.0, head);
-    Ok(ApiResponse::done())
+    app.turns.schedule_summary(sid.0, head);
+    Ok(ApiResponse::no_content())
 }

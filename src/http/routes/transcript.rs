@@ -6,7 +6,7 @@ use actix_web::HttpRequest;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 
-use super::{AppData, end, look, sight};
+use super::{AppData, branch_leaf, conditional_read, node_renderer};
 use crate::http::answer::{ApiResponse, ApiResult, FileResponse, ResponseChunks};
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, ApiErrorCode};
@@ -17,7 +17,7 @@ use crate::ids::NodeId;
 use crate::store::{PathFilter, StoreReader, StoredSession};
 
 /// So many messages are held in memory at once.
-const PIECE: usize = 32;
+const CHUNK_MESSAGES: usize = 32;
 
 /// A line as it was at one moment: which messages stand on it. What they say never changes.
 struct TranscriptSource {
@@ -42,31 +42,39 @@ pub async fn transcript(
     let format = query.format.unwrap_or_default();
     let show = if query.all { PathFilter::All } else { PathFilter::Enabled };
     let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
-        let leaf = end(reader, held, query.leaf, query.label.as_deref())?;
+        let leaf = branch_leaf(reader, held, query.leaf, query.label.as_deref())?;
         Ok(TranscriptSource { held: held.clone(), leaf: leaf.node.id, rows: reader.line(&leaf, show)? })
     };
-    let sight = sight(&app, &request, caller, sid, read).await?;
-    let look = NodeRenderer { live: None, ..look(&app) };
+    let sight = conditional_read(&app, &request, caller, sid, read).await?;
+    let look = NodeRenderer { live: None, ..node_renderer(&app) };
     sight.shown(|line| {
-        let head = format.file(&line.held.session.title);
-        Ok(ApiResponse::file(head, pieces(app.clone(), look, format, line)))
+        let head = format.file_head(&line.held.session.title);
+        Ok(ApiResponse::file(head, transcript_chunks(app.clone(), look, format, line)))
     })
 }
 
-fn pieces(app: AppData, look: NodeRenderer, format: TranscriptFormat, line: TranscriptSource) -> ResponseChunks {
-    let beginning = format.beginning(&line.held.session, line.leaf);
+fn transcript_chunks(
+    app: AppData,
+    look: NodeRenderer,
+    format: TranscriptFormat,
+    line: TranscriptSource,
+) -> ResponseChunks {
+    let beginning = format.header(&line.held.session, line.leaf);
     let held = Arc::new(line.held);
-    let parts: Vec<Vec<i64>> = line.rows.chunks(PIECE).map(<[i64]>::to_vec).collect();
-    let written = stream::iter(parts.into_iter().enumerate()).then(move |(part, rows)| {
-        let (app, look, held) = (app.clone(), look.clone(), Arc::clone(&held));
-        async move { app.store.read(move |reader| messages(reader, &held, &look, format, &rows, part == 0)).await }
-    });
+    let parts: Vec<Vec<i64>> = line.rows.chunks(CHUNK_MESSAGES).map(<[i64]>::to_vec).collect();
+    let written =
+        stream::iter(parts.into_iter().enumerate()).then(move |(part, rows)| {
+            let (app, look, held) = (app.clone(), look.clone(), Arc::clone(&held));
+            async move {
+                app.store.read(move |reader| render_messages(reader, &held, &look, format, &rows, part == 0)).await
+            }
+        });
     let ends = |text: String| stream::iter([Ok::<_, ApiError>(text)]);
-    let whole = ends(beginning).chain(written).chain(ends(format.end().to_owned()));
+    let whole = ends(beginning).chain(written).chain(ends(format.footer().to_owned()));
     Box::pin(whole.map(|text| text.map(Bytes::from)))
 }
 
-fn messages(
+fn render_messages(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
     look: &NodeRenderer,
@@ -74,11 +82,11 @@ fn messages(
     rows: &[i64],
     is_first: bool,
 ) -> Result<String, ApiError> {
-    let placed = reader.placed(held, rows)?;
+    let placed = reader.nodes_by_row(held, rows)?;
     if placed.len() < rows.len() {
         // Purged since it began: a file that breaks off is better than one that hides it.
         return Err(ApiError::new(ApiErrorCode::GonePurged, "a message of the line is gone"));
     }
-    let dressed = reader.dress(placed)?.into_iter().enumerate();
+    let dressed = reader.node_details(placed)?.into_iter().enumerate();
     Ok(dressed.map(|(position, one)| format.message(look, one, is_first && position == 0)).collect())
 }

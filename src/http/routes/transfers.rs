@@ -8,7 +8,7 @@ use crate::http::answer::{ApiResponse, ApiResult, NoContent};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, ApiErrorCode};
-use crate::http::file::{ArchiveUpload, FileUpload, KIND, nameless, unwritable};
+use crate::http::file::{ArchiveUpload, FileUpload, SESSION_MEDIA_TYPE, unlinked_file, write_error};
 use crate::http::query::{JobIdPath, QueryParams, SessionIdPath};
 use crate::http::wire::ids::WireId;
 use crate::http::wire::jobs::{ForeignImportQuery, JobResponse, JobStartResponse};
@@ -20,8 +20,8 @@ use crate::transfer::{TooManyImports, UploadKind, UploadSlot};
 /// # Errors
 /// The caller has enough files on their way, or the body is too large or no file.
 pub async fn import(app: AppData, caller: Caller, upload: FileUpload) -> ApiResult<JobStartResponse> {
-    upload.may_arrive(app.config.limits.import_bytes, &[KIND])?;
-    handed_in(app, caller, upload, UploadKind::Session(None)).await
+    upload.check_headers(app.config.limits.import_bytes, &[SESSION_MEDIA_TYPE])?;
+    enqueue_upload(app, caller, upload, UploadKind::Session(None)).await
 }
 
 /// Takes what another program keeps in: an archive of its folder, or any file of its own, which its content tells apart. What
@@ -35,9 +35,9 @@ pub async fn import_foreign(
     query: QueryParams<ForeignImportQuery>,
     ArchiveUpload(upload): ArchiveUpload,
 ) -> ApiResult<JobStartResponse> {
-    upload.may_arrive(app.config.limits.import_bytes, &ArchiveUpload::KINDS)?;
+    upload.check_headers(app.config.limits.import_bytes, &ArchiveUpload::ACCEPTED_MEDIA_TYPES)?;
     let how = query.0.read(upload.name())?;
-    handed_in(app, caller, upload, UploadKind::Foreign(how)).await
+    enqueue_upload(app, caller, upload, UploadKind::Foreign(how)).await
 }
 
 /// Makes a copy of a session with everything that is on its tree: it goes out and comes in again under new ids. What becomes
@@ -52,21 +52,26 @@ pub async fn copy(
     body: JsonBody<CopySessionRequest>,
 ) -> ApiResult<JobStartResponse> {
     let CopySessionRequest { title } = body.0.checked()?;
-    let place = app.desk.expect(caller.0)?;
-    let file = exports::whole(&app, caller, sid).await?;
-    begun(&app, place, file, UploadKind::Session(title)).await
+    let place = app.import_queue.expect(caller.0)?;
+    let file = exports::export_archive(&app, caller, sid).await?;
+    start_job(&app, place, file, UploadKind::Session(title)).await
 }
 
-async fn handed_in(app: AppData, caller: Caller, upload: FileUpload, kind: UploadKind) -> ApiResult<JobStartResponse> {
-    let place = app.desk.expect(caller.0)?;
-    let file = nameless(&app.config.storage.data_dir, place.job().uuid()).map_err(|error| unwritable(&error))?;
-    let file = upload.into_file(file, app.config.limits.import_bytes).await?;
-    begun(&app, place, file, kind).await
+async fn enqueue_upload(
+    app: AppData,
+    caller: Caller,
+    upload: FileUpload,
+    kind: UploadKind,
+) -> ApiResult<JobStartResponse> {
+    let place = app.import_queue.expect(caller.0)?;
+    let file = unlinked_file(&app.config.storage.data_dir, place.job().uuid()).map_err(|error| write_error(&error))?;
+    let file = upload.write_to(file, app.config.limits.import_bytes).await?;
+    start_job(&app, place, file, kind).await
 }
 
-async fn begun(app: &App, place: UploadSlot, file: File, kind: UploadKind) -> ApiResult<JobStartResponse> {
-    let job = app.desk.hand_in(place, file, kind).await?;
-    ApiResponse::begun(&JobStartResponse { job_id: WireId(job) })
+async fn start_job(app: &App, place: UploadSlot, file: File, kind: UploadKind) -> ApiResult<JobStartResponse> {
+    let job = app.import_queue.submit(place, file, kind).await?;
+    ApiResponse::accepted(&JobStartResponse { job_id: WireId(job) })
 }
 
 impl From<TooManyImports> for ApiError {
@@ -82,7 +87,7 @@ impl From<TooManyImports> for ApiError {
 /// # Errors
 /// It is not there.
 pub async fn job(app: AppData, caller: Caller, jid: JobIdPath) -> ApiResult<JobResponse> {
-    let job = app.desk.job(caller.0, jid.0).await?.ok_or_else(|| ApiError::not_found(JobIdPath::WHAT))?;
+    let job = app.import_queue.job(caller.0, jid.0).await?.ok_or_else(|| ApiError::not_found(JobIdPath::WHAT))?;
     ApiResponse::ok(&JobResponse::from(job))
 }
 
@@ -90,10 +95,10 @@ pub async fn job(app: AppData, caller: Caller, jid: JobIdPath) -> ApiResult<JobR
 ///
 /// # Errors
 /// It is not there, or over.
-pub async fn cancel(app: AppData, caller: Caller, jid: JobIdPath) -> ApiResult<NoContent> {
-    if app.desk.cancel(caller.0, jid.0) {
-        return Ok(ApiResponse::done());
+pub async fn cancel_job(app: AppData, caller: Caller, jid: JobIdPath) -> ApiResult<NoContent> {
+    if app.import_queue.cancel(caller.0, jid.0) {
+        return Ok(ApiResponse::no_content());
     }
-    app.desk.job(caller.0, jid.0).await?.ok_or_else(|| ApiError::not_found(JobIdPath::WHAT))?;
+    app.import_queue.job(caller.0, jid.0).await?.ok_or_else(|| ApiError::not_found(JobIdPath::WHAT))?;
     Err(ApiError::new(ApiErrorCode::Conflict, "the job is over").hint("ask for it to see how it ended"))
 }

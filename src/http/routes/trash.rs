@@ -7,7 +7,7 @@ use crate::http::error::ApiError;
 use crate::http::query::{QueryParams, TrashIdPath};
 use crate::http::wire::trash::{ConfirmQuery, TrashItemKind, TrashItemResponse};
 use crate::http::wire::{PageQuery, PageResponse};
-use crate::store::{TRASH_KEPT_MS, TrashEntry};
+use crate::store::{TRASH_RETENTION_MS, TrashEntry};
 
 /// What the caller deleted, the newest first.
 ///
@@ -18,9 +18,9 @@ pub async fn list(
     caller: Caller,
     query: QueryParams<PageQuery>,
 ) -> ApiResult<PageResponse<TrashItemResponse>> {
-    let (limit, skip) = query.0.bounds()?;
+    let (limit, skip) = query.0.limit_and_offset()?;
     let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.trash(caller.0, skip, limit + 1)?)).await?;
-    let items = found.into_iter().map(|trashed| TrashItemResponse::new(trashed, TRASH_KEPT_MS)).collect();
+    let items = found.into_iter().map(|trashed| TrashItemResponse::new(trashed, TRASH_RETENTION_MS)).collect();
     ApiResponse::ok(&PageQuery::page(items, limit, skip))
 }
 
@@ -31,7 +31,7 @@ pub async fn list(
 pub async fn restore(app: AppData, caller: Caller, id: TrashIdPath) -> ApiResult<NoContent> {
     let now = app.clock.now();
     app.store.write(move |tx| tx.restore(caller.0, id.0, now)).await?;
-    Ok(ApiResponse::done())
+    Ok(ApiResponse::no_content())
 }
 
 /// Destroys something for good, if that is really meant.
@@ -44,19 +44,19 @@ pub async fn destroy(
     id: TrashIdPath,
     query: QueryParams<ConfirmQuery>,
 ) -> ApiResult<NoContent> {
-    let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.trashed(caller.0, id.0)?)).await?;
+    let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.trash_entry(caller.0, id.0)?)).await?;
     let found = found.ok_or_else(|| ApiError::not_found(TrashIdPath::WHAT))?;
     if !query.0.confirm {
-        return Err(unconfirmed(&found));
+        return Err(confirmation_error(&found));
     }
-    app.store.write(move |tx| tx.give_up(caller.0, id.0)).await?;
+    app.store.write(move |tx| tx.delete_permanently(caller.0, id.0)).await?;
     // Out of sight already; where a client goes away before its rows are gone, the wiping takes what is left of them.
-    app.store.clear_given_up().await?;
-    Ok(ApiResponse::done())
+    app.store.clear_deleted_rows().await?;
+    Ok(ApiResponse::no_content())
 }
 
 /// Says what would go.
-fn unconfirmed(found: &TrashEntry) -> ApiError {
+fn confirmation_error(found: &TrashEntry) -> ApiError {
     let kind = TrashItemKind::from(found.kind).word();
     let with = if found.nodes > 0 { format!(" with {} messages", found.nodes) } else { String::new() };
     ApiError::invalid("confirm", format!("nothing would bring the {kind} \"{}\"{with} back", found.name))

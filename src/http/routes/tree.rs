@@ -3,18 +3,18 @@
 use actix_web::HttpRequest;
 use indexmap::IndexMap;
 
-use super::{AppData, held, look, sight};
+use super::{AppData, conditional_read, load_session, node_renderer};
 use crate::http::answer::{ApiResponse, ApiResult, write};
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::query::{QueryParams, SessionIdPath};
-use crate::http::wire::arrange::{FragmentResponse, LabelResponse};
 use crate::http::wire::ids::WireId;
 use crate::http::wire::node::NodeRenderer;
 use crate::http::wire::tree::{
     ChatHistoryTree, OperationsQuery, OperationsResponse, TreeQuery, TreeResponse, TreeShapeParam, TreeSkeleton,
 };
-use crate::http::wire::{MOST, cursor, limit, read_cursor};
+use crate::http::wire::tree_edits::{FragmentResponse, LabelResponse};
+use crate::http::wire::{MAX_PAGE_SIZE, check_limit, decode_cursor, encode_cursor};
 use crate::store::{StoreReader, StoredSession};
 
 /// Above this many nodes a whole tree is not sent at once.
@@ -31,23 +31,23 @@ pub async fn tree(
     sid: SessionIdPath,
     query: QueryParams<TreeQuery>,
 ) -> ApiResult<TreeResponse> {
-    let look = NodeRenderer { live: None, ..look(&app) };
-    let limit = limit(query.0.limit, MOST)?;
+    let look = NodeRenderer { live: None, ..node_renderer(&app) };
+    let limit = check_limit(query.0.limit, MAX_PAGE_SIZE)?;
     let after = match query.0.cursor.as_deref() {
         Some("") => Some(0),
-        Some(cursor) => Some(read_cursor(cursor)?),
+        Some(cursor) => Some(decode_cursor(cursor)?),
         None => None,
     };
     let shape = query.0.shape.unwrap_or_default();
     let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| match (shape, after) {
-        (TreeShapeParam::Skeleton, _) => skeleton(reader, held, &look),
-        (TreeShapeParam::Full, Some(after)) => page(reader, held, &look, after, limit),
-        (TreeShapeParam::Full, None) => whole(reader, held, &look),
+        (TreeShapeParam::Skeleton, _) => skeleton_json(reader, held, &look),
+        (TreeShapeParam::Full, Some(after)) => page_json(reader, held, &look, after, limit),
+        (TreeShapeParam::Full, None) => full_json(reader, held, &look),
     };
-    sight(&app, &request, caller, sid, read).await?.shown(|json| Ok(ApiResponse::written(json)))
+    conditional_read(&app, &request, caller, sid, read).await?.shown(|json| Ok(ApiResponse::from_json(json)))
 }
 
-fn whole(reader: &mut StoreReader<'_>, held: &StoredSession, look: &NodeRenderer) -> Result<Vec<u8>, ApiError> {
+fn full_json(reader: &mut StoreReader<'_>, held: &StoredSession, look: &NodeRenderer) -> Result<Vec<u8>, ApiError> {
     let size = held.counts.nodes + 1;
     if size > WHOLE {
         let error =
@@ -55,10 +55,10 @@ fn whole(reader: &mut StoreReader<'_>, held: &StoredSession, look: &NodeRenderer
         let hint = "ask for ?shape=skeleton, or for pages: ?cursor= first, then what \"next\" says";
         return Err(error.hint(hint).detail("nodes", size).detail("limit", WHOLE));
     }
-    page(reader, held, look, 0, WHOLE)
+    page_json(reader, held, look, 0, WHOLE)
 }
 
-fn page(
+fn page_json(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
     look: &NodeRenderer,
@@ -67,12 +67,12 @@ fn page(
 ) -> Result<Vec<u8>, ApiError> {
     let placed = reader.tree_page(held, after, limit)?;
     let is_full = i64::try_from(placed.len()).is_ok_and(|read| read == limit);
-    let next = placed.last().filter(|_| is_full).map(|last| cursor(last.n));
+    let next = placed.last().filter(|_| is_full).map(|last| encode_cursor(last.n));
     let mut nodes = IndexMap::with_capacity(placed.len());
-    for dressed in reader.dress(placed)? {
-        nodes.insert(WireId(dressed.placed.node.id), look.node(dressed));
+    for dressed in reader.node_details(placed)? {
+        nodes.insert(WireId(dressed.node.node.id), look.node(dressed));
     }
-    let (stash, labels) = around(reader, held)?;
+    let (stash, labels) = fragments_and_labels(reader, held)?;
     let session = &held.session;
     write(&ChatHistoryTree {
         session_id: WireId(session.id),
@@ -89,16 +89,16 @@ fn page(
     })
 }
 
-fn skeleton(reader: &mut StoreReader<'_>, held: &StoredSession, look: &NodeRenderer) -> Result<Vec<u8>, ApiError> {
+fn skeleton_json(reader: &mut StoreReader<'_>, held: &StoredSession, look: &NodeRenderer) -> Result<Vec<u8>, ApiError> {
     let sketches = reader.outline(held)?;
-    let (stash, labels) = around(reader, held)?;
-    let mut skeleton = TreeSkeleton { stash, labels, ..TreeSkeleton::of(&held.session) };
-    skeleton.fill(sketches, |role, text| look.display(role, text));
+    let (stash, labels) = fragments_and_labels(reader, held)?;
+    let mut skeleton = TreeSkeleton { stash, labels, ..TreeSkeleton::of_session(&held.session) };
+    skeleton.fill_previews(sketches, |role, text| look.display(role, text));
     write(&skeleton)
 }
 
 /// What belongs to a tree and is no node in it.
-fn around(
+fn fragments_and_labels(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
 ) -> Result<(Vec<FragmentResponse>, Vec<LabelResponse>), ApiError> {
@@ -116,13 +116,13 @@ pub async fn operations(
     sid: SessionIdPath,
     query: QueryParams<OperationsQuery>,
 ) -> ApiResult<OperationsResponse> {
-    let limit = limit(query.0.limit, 50)?;
+    let limit = check_limit(query.0.limit, 50)?;
     let since = query.0.since.unwrap_or(0);
     if since < 0 {
         return Err(ApiError::invalid("since", "the number of an operation is expected, 0 for the beginning"));
     }
     let read = move |reader: &mut StoreReader<'_>| {
-        let held = held(reader, caller, sid)?;
+        let held = load_session(reader, caller, sid)?;
         let items = reader.operations(&held, since, limit)?;
         Ok::<_, ApiError>((items, held.session.op))
     };

@@ -4,15 +4,15 @@ use std::collections::HashSet;
 
 use actix_web::HttpRequest;
 
-use super::{AppData, ends, sight};
+use super::{AppData, branch_range, conditional_read};
 use crate::http::answer::{ApiResponse, ApiResult};
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{QueryParams, SessionIdPath};
 use crate::http::wire::ids::{WireId, WireNodeId};
 use crate::http::wire::tree::BranchQuery;
-use crate::http::wire::turns::{ContextPathStop, TurnRecordResponse, TurnResponse, newest};
-use crate::http::wire::{ListResponse, MOST, limit};
+use crate::http::wire::turns::{ContextPathStop, TurnRecordResponse, TurnResponse, newest_record};
+use crate::http::wire::{ListResponse, MAX_PAGE_SIZE, check_limit};
 use crate::ids::NodeId;
 use crate::store::{NodePage, StoreReader, StoredNode, StoredSession};
 
@@ -28,19 +28,19 @@ pub async fn turns(
     sid: SessionIdPath,
     query: QueryParams<BranchQuery>,
 ) -> ApiResult<ListResponse<TurnResponse>> {
-    let (limit, query) = (limit(query.0.limit, MOST)?, query.0);
+    let (limit, query) = (check_limit(query.0.limit, MAX_PAGE_SIZE)?, query.0);
     let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
-        let (leaf, page) = contexts(reader, held, &query, limit)?;
-        let mut before = above(reader, held, &page)?;
+        let (leaf, page) = context_page(reader, held, &query, limit)?;
+        let mut before = parent_context(reader, held, &page)?;
         let way = page.nodes.iter().skip(1).map(|next| Some(next.node.id)).chain([None]);
         let mut turns = Vec::new();
         for (context, next) in page.nodes.iter().zip(way) {
-            turns.push(turn(reader, held, context, before, next.unwrap_or(leaf))?);
+            turns.push(turn_response(reader, held, context, before, next.unwrap_or(leaf))?);
             before = Some(WireId(context.node.id));
         }
         Ok((turns, page.next))
     };
-    let sight = sight(&app, &request, caller, sid, read).await?;
+    let sight = conditional_read(&app, &request, caller, sid, read).await?;
     sight.shown(|(turns, next)| Ok(ApiResponse::ok(&ListResponse(turns))?.next(next_address(&request, next))))
 }
 
@@ -55,10 +55,10 @@ pub async fn context_path(
     sid: SessionIdPath,
     query: QueryParams<BranchQuery>,
 ) -> ApiResult<ListResponse<ContextPathStop>> {
-    let (limit, query) = (limit(query.0.limit, MOST)?, query.0);
+    let (limit, query) = (check_limit(query.0.limit, MAX_PAGE_SIZE)?, query.0);
     let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
-        let (_, page) = contexts(reader, held, &query, limit)?;
-        let mut before = above(reader, held, &page)?;
+        let (_, page) = context_page(reader, held, &query, limit)?;
+        let mut before = parent_context(reader, held, &page)?;
         let last = page.nodes.last().map(|placed| placed.node.id).filter(|_| query.before.is_none());
         let mut stops = Vec::new();
         for context in &page.nodes {
@@ -67,28 +67,32 @@ pub async fn context_path(
         }
         Ok((stops, page.next))
     };
-    let sight = sight(&app, &request, caller, sid, read).await?;
+    let sight = conditional_read(&app, &request, caller, sid, read).await?;
     sight.shown(|(stops, next)| Ok(ApiResponse::ok(&ListResponse(stops))?.next(next_address(&request, next))))
 }
 
-fn contexts(
+fn context_page(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
     query: &BranchQuery,
     limit: i64,
 ) -> Result<(NodeId, NodePage), ApiError> {
-    let (leaf, before) = ends(reader, held, query)?;
-    Ok((leaf, reader.contexts(held, leaf, before, limit)?))
+    let (leaf, before) = branch_range(reader, held, query)?;
+    Ok((leaf, reader.context_page(held, leaf, before, limit)?))
 }
 
 /// The context node above the first of a page.
-fn above(reader: &mut StoreReader<'_>, held: &StoredSession, page: &NodePage) -> Result<Option<WireNodeId>, ApiError> {
+fn parent_context(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    page: &NodePage,
+) -> Result<Option<WireNodeId>, ApiError> {
     let Some(parent) = page.nodes.first().and_then(|first| first.node.parent) else { return Ok(None) };
     Ok(reader.context_of(held, parent)?.map(|placed| WireId(placed.node.id)))
 }
 
 /// One turn; `below` is the next context node of the line, or its leaf.
-fn turn(
+fn turn_response(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
     context: &StoredNode,
@@ -98,12 +102,12 @@ fn turn(
     let node = &context.node;
     let replies = reader.generations(held, node.id)?;
     let followed: HashSet<NodeId> = reader
-        .dress(replies.clone())?
+        .node_details(replies.clone())?
         .into_iter()
         .filter(|dressed| !dressed.children.is_empty())
-        .map(|dressed| dressed.placed.node.id)
+        .map(|dressed| dressed.node.node.id)
         .collect();
-    let chosen = reader.remembered(held, context, &replies)?.map(WireId);
+    let chosen = reader.remembered_generation(held, context, &replies)?.map(WireId);
     let mut shown = None;
     for reply in &replies {
         if reply.node.id == below || reader.is_on_path(held, reply.node.id, below)? {
@@ -116,7 +120,7 @@ fn turn(
         parent_id: before,
         role: node.role.word(),
         user_content: node.content.clone(),
-        selected_record_id: chosen.or_else(|| newest(&replies)),
+        selected_record_id: chosen.or_else(|| newest_record(&replies)),
         shown_record_id: shown,
         records: replies
             .iter()

@@ -2,16 +2,16 @@
 
 use actix_web::HttpRequest;
 
-use super::line::page_of;
+use super::line::read_page;
 use super::messages::answer;
-use super::{AppData, glimpse, placed, sight};
+use super::{AppData, conditional_read, conditional_read_inline, load_node};
 use crate::http::answer::ApiResult;
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{NodeIdPath, QueryParams, SessionIdPath};
+use crate::http::wire::check_limit;
 use crate::http::wire::ids::WireId;
-use crate::http::wire::limit;
 use crate::http::wire::messages::{TurnStartResponse, seen};
 use crate::http::wire::tree::BranchQuery;
 use crate::http::wire::world::{
@@ -22,7 +22,7 @@ use crate::store::{StoreReader, StoredNode, StoredSession};
 use crate::world::{MalformedOperation, StateOperation, WorldSection};
 
 /// The most operations of one change.
-const OPERATIONS: usize = 256;
+const MAX_OPERATIONS: usize = 256;
 
 /// The world after a node, with the schemas in force there.
 ///
@@ -37,12 +37,12 @@ pub async fn world(
 ) -> ApiResult<WorldResponse> {
     let catalogue = app.catalogue.now();
     let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
-        let at = placed(reader, held, nid.0)?;
+        let at = load_node(reader, held, nid.0)?;
         let world = reader.world(held, &at)?;
         let schemas = schemas(reader.rules(&at)?.as_ref(), &world, |id| title_of(&catalogue, id));
         Ok(WorldResponse { node_id: WireId(nid.0), world: world.to_json(), schemas })
     };
-    glimpse(&app, &request, caller, sid, read).await?.json()
+    conditional_read_inline(&app, &request, caller, sid, read).await?.json()
 }
 
 /// What the nodes of one page of a line do to the world, oldest first; those that do nothing are left out. One question
@@ -57,19 +57,19 @@ pub async fn deltas(
     sid: SessionIdPath,
     query: QueryParams<BranchQuery>,
 ) -> ApiResult<DeltasResponse> {
-    let limit = limit(query.0.limit, 50)?;
+    let limit = check_limit(query.0.limit, 50)?;
     let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
-        let (leaf, page) = page_of(reader, held, &query.0, limit)?;
+        let (leaf, page) = read_page(reader, held, &query.0, limit)?;
         let mut items = Vec::new();
         for at in &page.nodes {
-            let delta = delta_of(reader, held, at)?;
+            let delta = delta_response(reader, held, at)?;
             if !delta.is_empty() {
                 items.push(NodeDeltaResponse { node_id: WireId(at.node.id), delta });
             }
         }
         Ok(DeltasResponse { items, next: page.next.map(WireId), leaf_id: WireId(leaf), op: held.session.op })
     };
-    sight(&app, &request, caller, sid, read).await?.json()
+    conditional_read(&app, &request, caller, sid, read).await?.json()
 }
 
 /// Changes the world by hand: a hidden node below this one.
@@ -83,20 +83,20 @@ pub async fn change(
     nid: NodeIdPath,
     body: JsonBody<UpdateWorldRequest>,
 ) -> ApiResult<TurnStartResponse> {
-    let operations = operations(&body.0)?;
+    let operations = parse_operations(&body.0)?;
     let expected = seen(body.0.expected_leaf_id, body.0.expected_op)?;
     let started = app.turns.change_world(caller.0, sid.0, nid.0, operations, expected).await?;
     answer(&app, caller, sid, started).await
 }
 
-fn operations(change: &UpdateWorldRequest) -> Result<Vec<StateOperation>, ApiError> {
-    if change.operations.is_empty() || change.operations.len() > OPERATIONS {
-        return Err(ApiError::invalid("operations", format!("1 to {OPERATIONS} operations are expected")));
+fn parse_operations(change: &UpdateWorldRequest) -> Result<Vec<StateOperation>, ApiError> {
+    if change.operations.is_empty() || change.operations.len() > MAX_OPERATIONS {
+        return Err(ApiError::invalid("operations", format!("1 to {MAX_OPERATIONS} operations are expected")));
     }
     let read = |(i, wire): (usize, &serde_json::Value)| {
         let place = format!("operations[{i}]");
         let mut operation = StateOperation::from_json(wire).map_err(|error| {
-            let field = field(&error).map_or_else(|| place.clone(), |field| format!("{place}.{field}"));
+            let field = malformed_field(&error).map_or_else(|| place.clone(), |field| format!("{place}.{field}"));
             ApiError::invalid(&field, error.to_string())
         })?;
         if operation.section != WorldSection::Vars {
@@ -109,7 +109,7 @@ fn operations(change: &UpdateWorldRequest) -> Result<Vec<StateOperation>, ApiErr
     change.operations.iter().enumerate().map(read).collect()
 }
 
-fn field(error: &MalformedOperation) -> Option<String> {
+fn malformed_field(error: &MalformedOperation) -> Option<String> {
     match error {
         MalformedOperation::NotAnObject => None,
         MalformedOperation::Missing(field)
@@ -123,7 +123,7 @@ fn field(error: &MalformedOperation) -> Option<String> {
 ///
 /// # Errors
 /// The database fails.
-pub fn delta_of(
+pub fn delta_response(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
     at: &StoredNode,

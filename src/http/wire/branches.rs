@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
-use super::arrange::LabelResponse;
 use super::ids::WireNodeId;
 use super::node::ChatMessageNode;
+use super::tree_edits::LabelResponse;
 use super::words::Status;
 use crate::ids::NodeId;
 use crate::world::StateOperation;
@@ -114,7 +114,7 @@ pub struct DiffOperations {
 }
 
 /// An operation with the node that did it.
-pub fn deed(node: NodeId, operation: &StateOperation) -> Value {
+pub fn operation_json(node: NodeId, operation: &StateOperation) -> Value {
     let mut deed = Map::new();
     deed.insert("nodeId".to_owned(), node.to_string().into());
     if let Value::Object(fields) = operation.to_json() {

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
-use super::given;
+use super::deserialize_nullable_option;
 use super::ids::{WireCharacterId, WireId, WireLorebookId, WirePersonaId};
-use super::report::ImportReportResponse;
+use super::import_report::ImportReportResponse;
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::store::{CharacterCard, PersonaCard};
 use crate::tree::card::{self, ValidationError};
@@ -125,7 +125,7 @@ pub enum CardFormatParam {
 
 impl CardFormatParam {
     /// How the name of a file ends.
-    pub const fn ending(self) -> &'static str {
+    pub const fn file_extension(self) -> &'static str {
         match self {
             Self::Png => "png",
             Self::Json => "json",
@@ -195,11 +195,11 @@ pub struct CharacterFields {
     /// Whether it stands before the others. It says something of its owner, and does not travel with the card.
     pub is_favourite: Option<bool>,
     /// The address of its picture on this server, or null.
-    #[serde(deserialize_with = "given")]
+    #[serde(deserialize_with = "deserialize_nullable_option")]
     #[schema(value_type = Option<String>)]
     pub avatar: Option<Option<String>>,
     /// The lorebook that belongs to it, one of the caller's, or null.
-    #[serde(deserialize_with = "given")]
+    #[serde(deserialize_with = "deserialize_nullable_option")]
     #[schema(value_type = Option<WireLorebookId>)]
     pub lorebook_id: Option<Option<WireLorebookId>>,
     /// Everything else that its card says. In a change, keys are merged and a null takes a key away.
@@ -216,7 +216,7 @@ pub struct PersonaFields {
     /// Who it is.
     pub description: Option<String>,
     /// The address of its picture on this server, or null.
-    #[serde(deserialize_with = "given")]
+    #[serde(deserialize_with = "deserialize_nullable_option")]
     #[schema(value_type = Option<String>)]
     pub avatar: Option<Option<String>>,
     /// Everything else known. In a change, keys are merged and a null takes a key away.
@@ -231,22 +231,22 @@ impl CharacterFields {
     /// A field is empty where it must not be, or too long.
     pub fn apply(self, card: &mut Map<String, Value>) -> Result<(), ApiError> {
         let mut fill = CardFieldWriter { card };
-        fill.put("name", self.name.map(|name| name.trim().to_owned()));
-        fill.put("description", self.description);
-        fill.put("personality", self.personality);
-        fill.put("scenario", self.scenario);
-        fill.put("firstMessage", self.first_message);
-        fill.put("alternateGreetings", self.alternate_greetings);
-        fill.put("exampleMessages", self.example_messages);
-        fill.put("systemPrompt", self.system_prompt);
-        fill.put("postHistoryInstructions", self.post_history_instructions);
-        fill.put("creatorNotes", self.creator_notes);
-        fill.put("tags", self.tags);
-        fill.put("isFavourite", self.is_favourite);
-        fill.put("avatar", self.avatar);
-        fill.put("lorebookId", self.lorebook_id.map(|id| id.map(|id| id.0.to_string())));
-        fill.metadata(self.metadata);
-        Ok(card::fits(card)?)
+        fill.set("name", self.name.map(|name| name.trim().to_owned()));
+        fill.set("description", self.description);
+        fill.set("personality", self.personality);
+        fill.set("scenario", self.scenario);
+        fill.set("firstMessage", self.first_message);
+        fill.set("alternateGreetings", self.alternate_greetings);
+        fill.set("exampleMessages", self.example_messages);
+        fill.set("systemPrompt", self.system_prompt);
+        fill.set("postHistoryInstructions", self.post_history_instructions);
+        fill.set("creatorNotes", self.creator_notes);
+        fill.set("tags", self.tags);
+        fill.set("isFavourite", self.is_favourite);
+        fill.set("avatar", self.avatar);
+        fill.set("lorebookId", self.lorebook_id.map(|id| id.map(|id| id.0.to_string())));
+        fill.merge_metadata(self.metadata);
+        Ok(card::validate_card(card)?)
     }
 }
 
@@ -257,11 +257,11 @@ impl PersonaFields {
     /// A field is empty where it must not be, or too long.
     pub fn apply(self, card: &mut Map<String, Value>) -> Result<(), ApiError> {
         let mut fill = CardFieldWriter { card };
-        fill.put("name", self.name.map(|name| name.trim().to_owned()));
-        fill.put("description", self.description);
-        fill.put("avatar", self.avatar);
-        fill.metadata(self.metadata);
-        Ok(card::fits(card)?)
+        fill.set("name", self.name.map(|name| name.trim().to_owned()));
+        fill.set("description", self.description);
+        fill.set("avatar", self.avatar);
+        fill.merge_metadata(self.metadata);
+        Ok(card::validate_card(card)?)
     }
 }
 
@@ -278,13 +278,13 @@ struct CardFieldWriter<'a> {
 }
 
 impl CardFieldWriter<'_> {
-    fn put(&mut self, key: &str, value: Option<impl Into<Value>>) {
+    fn set(&mut self, key: &str, value: Option<impl Into<Value>>) {
         if let Some(value) = value {
             self.card.insert(key.to_owned(), value.into());
         }
     }
 
-    fn metadata(&mut self, metadata: Option<Map<String, Value>>) {
+    fn merge_metadata(&mut self, metadata: Option<Map<String, Value>>) {
         let Some(metadata) = metadata else { return };
         let kept = self.card.entry("metadata").or_insert_with(|| Map::new().into());
         if !kept.is_object() {
@@ -352,7 +352,7 @@ impl From<CharacterCard> for CharacterResponse {
 
 impl CharacterResponse {
     /// A character in a list: without what cards of other programs bring along and no list shows.
-    pub fn brief(card: CharacterCard) -> Self {
+    pub fn without_texts(card: CharacterCard) -> Self {
         let mut brief = Self::from(card);
         brief.metadata.retain(|key, _| !matches!(key.as_str(), "extensions" | "card" | "assets"));
         brief
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_merges() {
+    fn card_fields_change_merges_metadata() {
         let card = json!({"name": "Rin", "tags": ["a"], "metadata": {"x": 1, "y": 2}, "other": 5});
         let mut card = card.as_object().unwrap().clone();
         let change = fields(json!({"tags": ["b"], "metadata": {"y": null, "z": 3}, "avatar": null}));
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_are_named() {
+    fn card_fields_out_of_bounds_name_the_field() {
         let check = |value: Value, code: ApiErrorCode, field: &str| {
             let error = fields(value.clone()).apply(&mut Map::new()).unwrap_err();
             assert_eq!((error.code, error.details["field"].as_str()), (code, Some(field)), "{value}");
@@ -403,7 +403,7 @@ mod tests {
         check(json!({"name": "  "}), ApiErrorCode::Invalid, "name");
         check(json!({"name": "x".repeat(201)}), ApiErrorCode::Invalid, "name");
         check(
-            json!({"name": "a", "description": "x".repeat(card::LONGEST_TEXT + 1)}),
+            json!({"name": "a", "description": "x".repeat(card::MAX_TEXT_BYTES + 1)}),
             ApiErrorCode::TooLarge,
             "description",
         );

@@ -10,9 +10,9 @@ use crate::ids::DeviceId;
 use crate::store;
 
 /// The longest name, in characters.
-const LONGEST_NAME: usize = 80;
+const MAX_NAME_LENGTH: usize = 80;
 /// The longest code that is looked at.
-const LONGEST_CODE: usize = 200;
+const MAX_CODE_LENGTH: usize = 200;
 
 /// A paired device.
 #[derive(Debug, Serialize, ToSchema)]
@@ -94,7 +94,7 @@ impl DeviceResponse {
 
 impl RedactForReplay for PairingResponse {
     /// Nothing of a code is ever written.
-    fn to_keep(self) -> Self {
+    fn redact_for_replay(self) -> Self {
         Self { code: String::new(), short_code: String::new(), links: Vec::new(), ..self }
     }
 }
@@ -102,7 +102,7 @@ impl RedactForReplay for PairingResponse {
 impl ClaimDeviceRequest {
     /// The code, unless nobody could have given it.
     pub fn read(&self) -> &str {
-        if self.code.len() <= LONGEST_CODE { self.code.trim() } else { "" }
+        if self.code.len() <= MAX_CODE_LENGTH { self.code.trim() } else { "" }
     }
 }
 
@@ -114,15 +114,15 @@ impl UpdateDeviceRequest {
     pub fn read(self) -> Result<String, ApiError> {
         let name = self.name.trim();
         let length = name.chars().count();
-        if !(1..=LONGEST_NAME).contains(&length) || name.chars().any(char::is_control) {
-            return Err(ApiError::invalid("name", format!("1 to {LONGEST_NAME} characters are expected")));
+        if !(1..=MAX_NAME_LENGTH).contains(&length) || name.chars().any(char::is_control) {
+            return Err(ApiError::invalid("name", format!("1 to {MAX_NAME_LENGTH} characters are expected")));
         }
         Ok(name.to_owned())
     }
 }
 
 /// How a device is called until somebody names it: its browser and its system, as far as its `User-Agent` says.
-pub fn name_of(user_agent: &str) -> String {
+pub fn name_from_user_agent(user_agent: &str) -> String {
     // Each pretends to be those behind it.
     const BROWSERS: [(&str, &str); 7] = [
         ("Edg", "Edge"),
@@ -154,10 +154,10 @@ pub fn name_of(user_agent: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::name_of;
+    use super::name_from_user_agent;
 
     #[test]
-    fn devices_are_called_by_what_they_are() {
+    fn device_name_from_user_agent_names_browser_and_system() {
         let android = "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 Chrome/131.0 Mobile Safari/537.36";
         let iphone =
             "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 Version/18.1 Safari/604.1";
@@ -169,7 +169,7 @@ mod tests {
             ("curl/8", "Device"),
             ("", "Device"),
         ] {
-            assert_eq!(name_of(agent), name);
+            assert_eq!(name_from_user_agent(agent), name);
         }
     }
 }

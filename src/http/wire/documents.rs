@@ -8,15 +8,15 @@ use super::PageQuery;
 use super::ids::{WireDocumentId, WireId};
 use crate::http::error::ApiError;
 use crate::store;
-use crate::tree::bounds;
+use crate::tree::limits;
 use crate::turn::{RankedDocument, RankedDocuments};
 
 /// The most bytes of what is known of a document, as JSON.
-const LARGEST_METADATA: usize = 16 << 10;
+const MAX_METADATA_BYTES: usize = 16 << 10;
 /// The longest question, in characters.
-const LONGEST_QUESTION: usize = 4_000;
+const MAX_QUESTION_BYTES: usize = 4_000;
 /// The most documents that are found at once.
-const MOST_FOUND: u32 = 50;
+const MAX_SEARCH_RESULTS: u32 = 50;
 
 /// A text that is kept for prompts.
 #[derive(Debug, Serialize, ToSchema)]
@@ -125,7 +125,7 @@ impl CreateDocumentRequest {
     /// # Errors
     /// A field does not fit.
     pub fn check(&self, limit: usize) -> Result<(), ApiError> {
-        bounds::collection(&self.collection)?;
+        limits::check_collection(&self.collection)?;
         if self.content.trim().is_empty() {
             return Err(ApiError::invalid("content", "a document without a text would never be found"));
         }
@@ -133,8 +133,8 @@ impl CreateDocumentRequest {
             let message = format!("a document has at most {limit} bytes: cut it into several");
             return Err(ApiError::invalid("content", message));
         }
-        if Value::Object(self.metadata.clone()).to_string().len() > LARGEST_METADATA {
-            let message = format!("what is known of a document has at most {LARGEST_METADATA} bytes");
+        if Value::Object(self.metadata.clone()).to_string().len() > MAX_METADATA_BYTES {
+            let message = format!("what is known of a document has at most {MAX_METADATA_BYTES} bytes");
             return Err(ApiError::invalid("metadata", message));
         }
         Ok(())
@@ -147,14 +147,14 @@ impl DocumentSearchRequest {
     /// # Errors
     /// A field does not fit.
     pub fn read(self) -> Result<(Vec<String>, String, usize), ApiError> {
-        bounds::collections(&self.collections)?;
+        limits::check_collections(&self.collections)?;
         let length = self.query.chars().count();
-        if self.query.trim().is_empty() || length > LONGEST_QUESTION {
-            return Err(ApiError::invalid("query", format!("1 to {LONGEST_QUESTION} characters are expected")));
+        if self.query.trim().is_empty() || length > MAX_QUESTION_BYTES {
+            return Err(ApiError::invalid("query", format!("1 to {MAX_QUESTION_BYTES} characters are expected")));
         }
         let limit = self.limit.unwrap_or(10);
-        if !(1..=MOST_FOUND).contains(&limit) {
-            return Err(ApiError::invalid("limit", format!("1 to {MOST_FOUND} is expected")));
+        if !(1..=MAX_SEARCH_RESULTS).contains(&limit) {
+            return Err(ApiError::invalid("limit", format!("1 to {MAX_SEARCH_RESULTS} is expected")));
         }
         Ok((self.collections, self.query, usize::try_from(limit).unwrap_or(usize::MAX)))
     }

@@ -11,7 +11,7 @@ use crate::live::{Draft, DraftFailure};
 use crate::turn;
 
 /// The most messages of a summary.
-const RUN: usize = 2_000;
+const MAX_RUN_NODES: usize = 2_000;
 
 /// A message to draft in the user's own voice.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -100,8 +100,8 @@ impl SummariseRequest {
     /// # Errors
     /// Names the field.
     pub fn read(self) -> Result<turn::SummarySpec, ApiError> {
-        if self.node_ids.is_empty() || self.node_ids.len() > RUN {
-            return Err(ApiError::invalid("nodeIds", format!("1 to {RUN} messages are expected")));
+        if self.node_ids.is_empty() || self.node_ids.len() > MAX_RUN_NODES {
+            return Err(ApiError::invalid("nodeIds", format!("1 to {MAX_RUN_NODES} messages are expected")));
         }
         model(self.model.as_deref())?;
         let nodes = self.node_ids.into_iter().map(|id| id.0).collect();
@@ -114,11 +114,11 @@ impl From<&Draft> for DraftResponse {
         // The end first: what is over has all of its text.
         let phase = draft.phase();
         Self {
-            id: WireId(draft.writing.id),
+            id: WireId(draft.generation.id),
             kind: draft.kind.word(),
             status: phase.word,
             queue_position: phase.place,
-            content: draft.writing.look(|written| written.content.clone()),
+            content: draft.generation.with_partial_text(|written| written.content.clone()),
             model: draft.model.clone(),
             error: draft.failed().map(DraftErrorResponse::from),
         }

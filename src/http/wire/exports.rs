@@ -5,7 +5,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::ids::WireNodeId;
 use crate::http::error::ApiError;
-use crate::http::file::KIND;
+use crate::http::file::SESSION_MEDIA_TYPE;
 use crate::transfer::BranchExportFormat;
 
 /// What of a session goes out, and how.
@@ -59,7 +59,7 @@ impl SessionFormatParam {
     /// What such a file is.
     pub const fn media_type(self) -> &'static str {
         match self {
-            Self::Session => KIND,
+            Self::Session => SESSION_MEDIA_TYPE,
             Self::SillyTavern => "application/jsonl",
             Self::Markdown => "text/markdown; charset=utf-8",
             Self::Html => "text/html; charset=utf-8",
@@ -72,7 +72,7 @@ impl SessionExportQuery {
     ///
     /// # Errors
     /// A line's end is named, and the whole session asked for.
-    pub fn form(&self) -> Result<Option<BranchExportFormat>, ApiError> {
+    pub fn export_form(&self) -> Result<Option<BranchExportFormat>, ApiError> {
         let form = match self.format {
             SessionFormatParam::Session => None,
             SessionFormatParam::SillyTavern => Some(BranchExportFormat::SillyTavern),

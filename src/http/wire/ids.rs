@@ -89,6 +89,6 @@ impl<T> ToSchema for WireId<T> {
 }
 
 /// Many ids.
-pub fn refs<T: Copy>(ids: &[T]) -> Vec<WireId<T>> {
+pub fn wire_ids<T: Copy>(ids: &[T]) -> Vec<WireId<T>> {
     ids.iter().copied().map(WireId).collect()
 }

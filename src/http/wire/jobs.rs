@@ -7,7 +7,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::ids::{WireId, WireJobId, WireSessionId};
 use crate::http::error::{ApiError, ApiErrorCode, ErrorFields};
 use crate::transfer::sillytavern::zone_ahead;
-use crate::transfer::{self, ForeignUpload, ImportError, ImportResult, MEND_LIST, TransferJobState};
+use crate::transfer::{self, ForeignUpload, ImportError, ImportResult, REPAIR_LIST_HINT, TransferJobState};
 
 /// Long work has begun.
 #[derive(Debug, Serialize, ToSchema)]
@@ -112,7 +112,7 @@ impl From<ImportError> for ApiError {
             ImportError::Refused(refusal) => refusal.into(),
             ImportError::Store(error) => error.into(),
             ImportError::Unknown(_) => Self::invalid("file", error.to_string()),
-            ImportError::BadList(_) => Self::invalid("file", error.to_string()).hint(MEND_LIST),
+            ImportError::BadList(_) => Self::invalid("file", error.to_string()).hint(REPAIR_LIST_HINT),
             ImportError::Read(cause) => Self::internal(cause),
             ImportError::Cancelled => {
                 Self::new(ApiErrorCode::Conflict, error.to_string()).hint("send the file again to go on")

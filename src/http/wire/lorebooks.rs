@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
-use super::ids::{WireCharacterId, WireId, WireLorebookId, WireNodeId, WirePersonaId, WireSessionId, refs};
-use super::report::ImportReportResponse;
-use super::{an_object, said};
+use super::ids::{WireCharacterId, WireId, WireLorebookId, WireNodeId, WirePersonaId, WireSessionId, wire_ids};
+use super::import_report::ImportReportResponse;
+use super::{deserialize_object, said};
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::interop::book;
 use crate::prompt::lore;
 use crate::store;
-use crate::tree::book::{differing, fits};
+use crate::tree::book::{changed_fields, validate_lorebook};
 use crate::turn;
 
 /// A lorebook.
@@ -60,8 +60,8 @@ impl LoreEntryResponse {
     ///
     /// # Errors
     /// It does not; the refusal has the entry as it is now.
-    pub fn is_still(&self, now: &Map<String, Value>) -> Result<(), ApiError> {
-        let fields = differing(now, &self.0);
+    pub fn check_unchanged(&self, now: &Map<String, Value>) -> Result<(), ApiError> {
+        let fields = changed_fields(now, &self.0);
         if fields.is_empty() {
             return Ok(());
         }
@@ -181,7 +181,7 @@ pub struct UpdateLorebookBindingsRequest {
 }
 
 /// So many things of a kind are named at once.
-const MOST_NAMED: usize = 1_000;
+const MAX_BINDINGS: usize = 1_000;
 
 impl UpdateLorebookBindingsRequest {
     /// What the store keeps.
@@ -196,9 +196,9 @@ impl UpdateLorebookBindingsRequest {
         }
         let (sessions, personas) = (session_ids.unwrap_or_default(), persona_ids.unwrap_or_default());
         let characters = character_ids.unwrap_or_default();
-        few("sessionIds", sessions.len())?;
-        few("personaIds", personas.len())?;
-        few("characterIds", characters.len())?;
+        check_count("sessionIds", sessions.len())?;
+        check_count("personaIds", personas.len())?;
+        check_count("characterIds", characters.len())?;
         Ok(store::BindingSet {
             everything: everything.unwrap_or_default(),
             sessions: sessions.into_iter().map(|id| id.0).collect(),
@@ -208,9 +208,9 @@ impl UpdateLorebookBindingsRequest {
     }
 }
 
-fn few(field: &str, length: usize) -> Result<(), ApiError> {
-    if length > MOST_NAMED {
-        return Err(ApiError::invalid(field, format!("at most {MOST_NAMED} are named at once")));
+fn check_count(field: &str, length: usize) -> Result<(), ApiError> {
+    if length > MAX_BINDINGS {
+        return Err(ApiError::invalid(field, format!("at most {MAX_BINDINGS} are named at once")));
     }
     Ok(())
 }
@@ -219,9 +219,9 @@ impl From<store::BindingSet> for LorebookBindingsResponse {
     fn from(holds: store::BindingSet) -> Self {
         Self {
             everything: holds.everything,
-            session_ids: refs(&holds.sessions),
-            persona_ids: refs(&holds.personas),
-            character_ids: refs(&holds.characters),
+            session_ids: wire_ids(&holds.sessions),
+            persona_ids: wire_ids(&holds.personas),
+            character_ids: wire_ids(&holds.characters),
         }
     }
 }
@@ -261,7 +261,7 @@ pub struct WorldInfoSettingsFields {
     /// In a group the entry with the most keys wins.
     pub group_scoring: bool,
     /// Which entries are called up without a key.
-    #[serde(deserialize_with = "an_object")]
+    #[serde(deserialize_with = "deserialize_object")]
     pub similar: WorldInfoVectorSettings,
 }
 
@@ -360,7 +360,7 @@ impl WorldInfoSettingsFields {
             similar: lore::SimilaritySettings { entries, messages, threshold, all },
             ..lore::WorldInfoSettings::default()
         };
-        match settings.unfit() {
+        match settings.out_of_bounds() {
             Some((field, least, most)) => Err(ApiError::invalid(field, format!("{field} is from {least} to {most}"))
                 .hint(format!("send a number from {least} to {most}, or leave {field} out for what is usual"))),
             None => Ok(settings),
@@ -389,7 +389,7 @@ impl LoreTestRequest {
     /// # Errors
     /// Names the field.
     pub fn read(self, limit: usize) -> Result<turn::LoreTestSpec, ApiError> {
-        few("lorebookIds", self.lorebook_ids.len())?;
+        check_count("lorebookIds", self.lorebook_ids.len())?;
         if self.text.as_ref().is_some_and(|text| text.len() > limit) {
             let message = format!("a text has at most {limit} bytes");
             return Err(ApiError::new(ApiErrorCode::TooLarge, message).detail("field", "text").detail("limit", limit));
@@ -461,15 +461,15 @@ impl From<turn::LoreTestOutcome> for LoreTestResponse {
 
 impl LorebookResponse {
     /// A book with its entries.
-    pub fn whole(book: &store::Lorebook) -> Self {
+    pub fn with_entries(book: &store::Lorebook) -> Self {
         let entries = book::entries(&book.card).into_iter().cloned().map(LoreEntryResponse).collect();
         let rest = book.card.iter().filter(|(key, _)| !matches!(key.as_str(), "name" | "entries"));
         let metadata = rest.map(|(key, value)| (key.clone(), value.clone())).collect();
-        Self { entries: Some(entries), metadata: Some(metadata), ..Self::brief(book) }
+        Self { entries: Some(entries), metadata: Some(metadata), ..Self::without_entries(book) }
     }
 
     /// A book in a list.
-    pub fn brief(book: &store::Lorebook) -> Self {
+    pub fn without_entries(book: &store::Lorebook) -> Self {
         Self {
             id: WireId(book.id),
             name: book.card.get("name").and_then(Value::as_str).unwrap_or_default().to_owned(),
@@ -492,10 +492,10 @@ impl LorebookFields {
             book.insert("name".to_owned(), name.trim().into());
         }
         if let Some(entries) = self.entries {
-            let whole = entries.into_iter().enumerate().map(|(index, entry)| book::whole(&entry.0, index));
-            book.insert("entries".to_owned(), book::by_number(whole.collect()).into());
+            let whole = entries.into_iter().enumerate().map(|(index, entry)| book::with_defaults(&entry.0, index));
+            book.insert("entries".to_owned(), book::keyed_by_uid(whole.collect()).into());
         }
         book.entry("entries").or_insert_with(|| Map::new().into());
-        Ok(fits(book)?)
+        Ok(validate_lorebook(book)?)
     }
 }

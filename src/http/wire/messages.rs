@@ -10,23 +10,23 @@ use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::arrange::NodeWorldChangeResponse;
 use super::ids::{WireCharacterId, WireNodeId, WirePersonaId};
 use super::node::ChatMessageNode;
 use super::sessions::model;
+use super::tree_edits::NodeWorldChangeResponse;
 use super::words::{Effects, OnStale, Role};
-use super::{given, objects};
+use super::{deserialize_nullable_option, deserialize_objects};
 use crate::http::answer::RedactForReplay;
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::ids::NodeId;
 use crate::store::ExpectedVersion;
-use crate::tree::bounds::speaker;
+use crate::tree::limits::check_speaker;
 use crate::turn;
 
 /// The most replies at once.
-pub const REPLIES: u32 = 16;
+pub const MAX_REPLIES: u32 = 16;
 /// The most nodes whose state changes at once.
-const UPDATES: usize = 2_000;
+const MAX_STATE_UPDATES: usize = 2_000;
 
 /// Replies to generate, or whether to.
 #[derive(Debug, Clone)]
@@ -209,7 +209,7 @@ pub struct UpdateNodeStateRequest {
     /// Whether what it does to the world counts.
     pub effects: Option<Effects>,
     /// Stars, 1 to 5; null takes them away.
-    #[serde(deserialize_with = "given")]
+    #[serde(deserialize_with = "deserialize_nullable_option")]
     #[schema(value_type = Option<u8>, minimum = 1, maximum = 5)]
     pub rating: Option<Option<u8>>,
     /// Whether it shall count as a reply that nobody has seen.
@@ -221,7 +221,7 @@ pub struct UpdateNodeStateRequest {
 #[serde(deny_unknown_fields)]
 pub struct UpdateNodeStatesRequest {
     /// One entry for each node.
-    #[serde(deserialize_with = "objects")]
+    #[serde(deserialize_with = "deserialize_objects")]
     pub updates: Vec<UpdateNodeStateItem>,
 }
 
@@ -254,7 +254,7 @@ pub struct NodeStatesResponse {
 }
 
 impl RedactForReplay for NodeStatesResponse {
-    fn to_keep(mut self) -> Self {
+    fn redact_for_replay(mut self) -> Self {
         self.is_cut_short |= !self.world_changes.is_empty();
         self.world_changes.clear();
         self
@@ -301,10 +301,10 @@ impl GenerateField {
 impl GenerateRequest {
     fn read(self, inside: &str) -> Result<turn::GenerationSpec, ApiError> {
         let n = self.n.unwrap_or(1);
-        if !(1..=REPLIES).contains(&n) {
+        if !(1..=MAX_REPLIES).contains(&n) {
             return Err(ApiError::invalid(
                 &format!("{inside}n"),
-                format!("1 to {REPLIES} replies are expected, got {n}"),
+                format!("1 to {MAX_REPLIES} replies are expected, got {n}"),
             ));
         }
         model(self.model.as_deref()).map_err(|error| error.detail("field", format!("{inside}model")))?;
@@ -358,7 +358,7 @@ impl CreateMessageRequest {
     /// Names the field.
     pub fn read(self, limit: usize) -> Result<turn::MessageSpec, ApiError> {
         content(&self.content, limit)?;
-        self.name.as_deref().map_or(Ok(()), speaker)?;
+        self.name.as_deref().map_or(Ok(()), check_speaker)?;
         Ok(turn::MessageSpec {
             parent: self.parent_id.0,
             content: self.content,
@@ -396,7 +396,7 @@ impl EditMessageRequest {
         content(&self.content, limit)?;
         Ok(turn::EditSpec {
             content: self.content,
-            carry: self.carry,
+            move_children: self.carry,
             generate: self.generate.map(GenerateField::read).transpose()?,
             move_head: self.move_head.unwrap_or(true),
             expected_leaf: seen(self.expected_leaf_id, self.expected_op)?,
@@ -410,8 +410,8 @@ impl UpdateNodeStatesRequest {
     /// # Errors
     /// Names the field.
     pub fn check(&self) -> Result<(), ApiError> {
-        if self.updates.is_empty() || self.updates.len() > UPDATES {
-            return Err(ApiError::invalid("updates", format!("1 to {UPDATES} updates are expected")));
+        if self.updates.is_empty() || self.updates.len() > MAX_STATE_UPDATES {
+            return Err(ApiError::invalid("updates", format!("1 to {MAX_STATE_UPDATES} updates are expected")));
         }
         let ids: Vec<WireNodeId> = self.updates.iter().map(|update| update.node_id).collect();
         let mut seen = std::collections::HashSet::new();
@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_has_good_defaults() {
+    fn create_message_minimal_body_uses_defaults() {
         let message = read(r#", "content": "Hi""#).unwrap();
         assert_eq!((message.role.word(), message.move_head, message.generate), ("user", true, None));
         let generate = |rest: &str| read(&format!(r#", "content": "Hi", "generate": {rest}"#)).unwrap().generate;
@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn each_fault_names_its_field() {
+    fn create_message_fault_names_the_field() {
         let check = |rest: &str, code: ApiErrorCode, field: &str| {
             let error = read(rest).unwrap_err();
             assert_eq!((error.code, error.details["field"].as_str()), (code, Some(field)), "{rest}: {error}");

@@ -5,38 +5,38 @@
 //! doc comment, which the document shows. To add a shape: a struct with `Serialize` (answers) or `Deserialize` with
 //! `deny_unknown_fields` (requests), and `ToSchema`.
 
-pub mod arrange;
+pub mod authors_note;
 pub mod branches;
 pub mod cards;
 pub mod devices;
+pub mod display_scripts;
 pub mod documents;
 pub mod drafts;
 pub mod events;
 pub mod exports;
-pub mod host;
 pub mod ids;
+pub mod image_proxy;
+pub mod import_report;
 pub mod jobs;
 pub mod lorebooks;
 pub mod messages;
 pub mod node;
-pub mod note;
-pub mod outside;
+pub mod plugin_editor;
+mod plugin_tests;
 pub mod presets;
 pub mod preview;
 pub mod providers;
-pub mod report;
 pub mod rules;
-pub mod scripts;
 pub mod search;
+pub mod server_info;
 pub mod sessions;
 pub mod summaries;
 pub mod transcript;
 pub mod trash;
 pub mod tree;
+pub mod tree_edits;
 pub mod turns;
 pub mod words;
-pub mod workshop;
-mod workshop_tests;
 pub mod world;
 
 use std::borrow::Cow;
@@ -105,7 +105,7 @@ impl<T: ToSchema> ToSchema for ListResponse<T> {
 }
 
 /// The most things on a page.
-pub const MOST: u32 = 500;
+pub const MAX_PAGE_SIZE: u32 = 500;
 
 /// Which page of a list.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -124,15 +124,15 @@ impl PageQuery {
     ///
     /// # Errors
     /// The limit is out of range, or the cursor is none of ours.
-    pub fn bounds(&self) -> Result<(i64, i64), ApiError> {
-        let skip = self.cursor.as_deref().map_or(Ok(0), read_cursor)?;
-        Ok((limit(self.limit, 50)?, skip))
+    pub fn limit_and_offset(&self) -> Result<(i64, i64), ApiError> {
+        let skip = self.cursor.as_deref().map_or(Ok(0), decode_cursor)?;
+        Ok((check_limit(self.limit, 50)?, skip))
     }
 
     /// A page of what was read with one thing more than asked for.
     pub fn page<T>(mut read: Vec<T>, limit: i64, skip: i64) -> PageResponse<T> {
         let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
-        let next = (read.len() > wanted).then(|| cursor(skip + limit));
+        let next = (read.len() > wanted).then(|| encode_cursor(skip + limit));
         read.truncate(wanted);
         PageResponse { items: read, next }
     }
@@ -141,17 +141,17 @@ impl PageQuery {
 /// A limit within its bounds.
 ///
 /// # Errors
-/// It is 0 or above [`MOST`].
-pub fn limit(given: Option<u32>, default: u32) -> Result<i64, ApiError> {
+/// It is 0 or above [`MAX_PAGE_SIZE`].
+pub fn check_limit(given: Option<u32>, default: u32) -> Result<i64, ApiError> {
     let limit = given.unwrap_or(default);
-    if (1..=MOST).contains(&limit) {
+    if (1..=MAX_PAGE_SIZE).contains(&limit) {
         return Ok(limit.into());
     }
-    Err(ApiError::invalid("limit", format!("1 to {MOST} is expected, got {limit}")))
+    Err(ApiError::invalid("limit", format!("1 to {MAX_PAGE_SIZE} is expected, got {limit}")))
 }
 
 /// An opaque cursor that stands for a number.
-pub fn cursor(number: i64) -> String {
+pub fn encode_cursor(number: i64) -> String {
     use base64::Engine as _;
     base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(format!("c{number}"))
 }
@@ -160,7 +160,7 @@ pub fn cursor(number: i64) -> String {
 ///
 /// # Errors
 /// It is none of ours.
-pub fn read_cursor(text: &str) -> Result<i64, ApiError> {
+pub fn decode_cursor(text: &str) -> Result<i64, ApiError> {
     use base64::Engine as _;
     let bytes = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(text).ok();
     let number = bytes.and_then(|bytes| String::from_utf8(bytes).ok()?.strip_prefix('c')?.parse().ok());
@@ -172,7 +172,9 @@ pub fn read_cursor(text: &str) -> Result<i64, ApiError> {
 ///
 /// # Errors
 /// The value does not fit.
-pub fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<Option<T>>, D::Error> {
+pub fn deserialize_nullable_option<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<Option<T>>, D::Error> {
     Option::<T>::deserialize(from).map(Some)
 }
 
@@ -188,15 +190,17 @@ pub fn said<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<O
 ///
 /// # Errors
 /// An entry does not fit, or is no object.
-pub fn objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
+pub fn deserialize_objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
     Vec::<JsonObject<T>>::deserialize(from).map(|list| list.into_iter().map(|object| object.0).collect())
 }
 
 /// The same where there may be none.
 ///
 /// # Errors
-/// As [`objects`].
-pub fn some_objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<T>>, D::Error> {
+/// As [`deserialize_objects`].
+pub fn deserialize_optional_objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<Vec<T>>, D::Error> {
     let list = Option::<Vec<JsonObject<T>>>::deserialize(from)?;
     Ok(list.map(|list| list.into_iter().map(|object| object.0).collect()))
 }
@@ -205,7 +209,9 @@ pub fn some_objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> 
 ///
 /// # Errors
 /// The value does not fit, or is no object.
-pub fn some_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+pub fn deserialize_optional_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<T>, D::Error> {
     Ok(Option::<JsonObject<T>>::deserialize(from)?.map(|object| object.0))
 }
 
@@ -213,7 +219,7 @@ pub fn some_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> R
 ///
 /// # Errors
 /// It is no object, or not such a one.
-pub fn an_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
+pub fn deserialize_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
     JsonObject::<T>::deserialize(from).map(|object| object.0)
 }
 
@@ -221,8 +227,10 @@ pub fn an_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Res
 ///
 /// # Errors
 /// It is no object, or not such a one.
-pub fn given_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<Option<T>>, D::Error> {
-    some_object(from).map(Some)
+pub fn deserialize_nullable_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<Option<T>>, D::Error> {
+    deserialize_optional_object(from).map(Some)
 }
 
 #[cfg(test)]
@@ -230,17 +238,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cursors_read_back_and_strangers_are_refused() {
-        assert_eq!(read_cursor(&cursor(150)).unwrap(), 150);
-        for bad in ["", "150", "!!", "Yy0x", &cursor(-1)] {
-            assert_eq!(read_cursor(bad).unwrap_err().details["field"], "cursor", "{bad}");
+    fn cursor_round_trips_and_foreign_text_is_refused() {
+        assert_eq!(decode_cursor(&encode_cursor(150)).unwrap(), 150);
+        for bad in ["", "150", "!!", "Yy0x", &encode_cursor(-1)] {
+            assert_eq!(decode_cursor(bad).unwrap_err().details["field"], "cursor", "{bad}");
         }
     }
 
     #[test]
-    fn a_page_says_whether_there_is_another() {
-        assert_eq!(PageQuery::page(vec![1, 2, 3], 2, 0).next, Some(cursor(2)));
+    fn page_response_with_more_items_has_next_cursor() {
+        assert_eq!(PageQuery::page(vec![1, 2, 3], 2, 0).next, Some(encode_cursor(2)));
         assert_eq!(PageQuery::page(vec![1, 2], 2, 0).next, None);
-        assert!(limit(Some(0), 50).is_err() && limit(Some(501), 50).is_err());
+        assert!(check_limit(Some(0), 50).is_err() && check_limit(Some(501), 50).is_err());
     }
 }

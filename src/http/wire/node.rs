@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
-use super::ids::{WireCharacterId, WireId, WireNodeId, WirePersonaId, WireUserId, refs};
+use super::ids::{WireCharacterId, WireId, WireNodeId, WirePersonaId, WireUserId, wire_ids};
 use super::words::{Effects, Kind, Role, Status};
 use super::world::{DeltaResponse, TraceResponse, WorldStateSchema};
 use crate::http::error::ApiError;
@@ -183,11 +183,11 @@ impl NodeRenderer {
     /// A node without its siblings.
     pub fn node(&self, dressed: NodeDetails) -> ChatMessageNode {
         let (children, notes, problems) = (dressed.children, dressed.notes, dressed.problems);
-        let node = dressed.placed.node;
+        let node = dressed.node.node;
         let mut shown = ChatMessageNode {
             id: WireId(node.id),
             parent_id: node.parent.map(WireId),
-            children_ids: refs(&children),
+            children_ids: wire_ids(&children),
             role: node.role.into(),
             kind: node.kind.into(),
             name: node.name,
@@ -211,7 +211,7 @@ impl NodeRenderer {
             is_unasked: false,
         };
         if shown.status == Status::Generating {
-            self.so_far(&mut shown);
+            self.fill_running_text(&mut shown);
         }
         shown
     }
@@ -229,13 +229,13 @@ impl NodeRenderer {
         let display = self.turns.as_ref().and_then(TurnEngine::display);
         let one = |dressed: NodeDetails| {
             let is_unasked = match &display {
-                Some(display) => display.asks(reader, &dressed.placed)?,
+                Some(display) => display.asks(reader, &dressed.node)?,
                 None => false,
             };
             let siblings = SiblingsResponse::from(&dressed.siblings);
             let mut node = ChatMessageNode { siblings: Some(siblings), is_unasked, ..self.node(dressed) };
             if !is_unasked {
-                node.drop_places();
+                node.remove_panel_placeholders();
             }
             Ok(node)
         };
@@ -254,7 +254,7 @@ impl NodeRenderer {
     ) -> Result<(), ApiError> {
         let mut nodes: Vec<&mut ChatMessageNode> = nodes.into_iter().filter(|node| node.is_unasked).collect();
         let display = self.turns.as_ref().filter(|_| !nodes.is_empty()).and_then(TurnEngine::display);
-        let texts: Vec<(NodeId, String)> = nodes.iter().map(|node| (node.id.0, node.words().to_owned())).collect();
+        let texts: Vec<(NodeId, String)> = nodes.iter().map(|node| (node.id.0, node.shown_text().to_owned())).collect();
         let displayed = match display {
             Some(display) => display.show(caller, session, &texts).await?,
             None => Vec::new(),
@@ -268,7 +268,7 @@ impl NodeRenderer {
         }
         for node in nodes {
             node.is_unasked = false;
-            node.drop_places();
+            node.remove_panel_placeholders();
         }
         Ok(())
     }
@@ -281,16 +281,16 @@ impl NodeRenderer {
     }
 
     /// How a message begins as readers see it, on one line; at most `most` characters.
-    pub fn beginning(&self, node: &tree::Node, most: usize) -> String {
+    pub fn preview(&self, node: &tree::Node, most: usize) -> String {
         let shown = self.display(node.role.code(), &node.content);
         let words = shown.as_deref().unwrap_or(&node.content).split_whitespace();
         words.collect::<Vec<_>>().join(" ").chars().take(most).collect()
     }
 
     /// What has arrived of a running reply.
-    fn so_far(&self, node: &mut ChatMessageNode) {
+    fn fill_running_text(&self, node: &mut ChatMessageNode) {
         let Some(running) = self.live.as_ref().and_then(|live| live.running(node.id.0)) else { return };
-        running.look(|written| {
+        running.with_partial_text(|written| {
             node.content.clone_from(&written.content);
             node.reasoning = Some(written.reasoning.clone()).filter(|text| !text.is_empty());
         });
@@ -304,21 +304,21 @@ impl NodeRenderer {
 
 impl ChatMessageNode {
     /// The text as it is shown so far.
-    fn words(&self) -> &str {
+    fn shown_text(&self) -> &str {
         self.display.as_deref().unwrap_or(&self.content)
     }
 
     /// Where nobody drew a panel, its place is nothing to read.
-    fn drop_places(&mut self) {
+    fn remove_panel_placeholders(&mut self) {
         if self.role == Role::Assistant {
-            self.display = tags::without_places(self.words()).or_else(|| self.display.take());
+            self.display = tags::remove_status_placeholders(self.shown_text()).or_else(|| self.display.take());
         }
     }
 }
 
 impl From<&tree::SiblingPosition> for SiblingsResponse {
     fn from(siblings: &tree::SiblingPosition) -> Self {
-        Self { index: siblings.index, count: siblings.ids.len(), ids: refs(&siblings.ids) }
+        Self { index: siblings.index, count: siblings.ids.len(), ids: wire_ids(&siblings.ids) }
     }
 }
 

@@ -7,13 +7,13 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::PageQuery;
 use super::ids::{WireId, WirePresetId};
-use super::report::ImportReportResponse;
-use super::{some_object, some_objects};
+use super::import_report::ImportReportResponse;
+use super::{deserialize_optional_object, deserialize_optional_objects};
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::prompt::preset::{ExpectedPreset, PresetFieldError, PresetPatch, PresetPatchError, models_of};
 use crate::prompt::scripts;
 use crate::store;
-use crate::tree::preset::fits;
+use crate::tree::preset::validate_preset;
 use crate::turn;
 
 /// A preset.
@@ -140,7 +140,7 @@ pub struct OpenAiPresetChange {
     /// Identifiers of prompts that go; those that every preset has can only be switched off.
     pub removed: Vec<String>,
     /// The order, all of it.
-    #[serde(deserialize_with = "some_objects")]
+    #[serde(deserialize_with = "deserialize_optional_objects")]
     pub order: Option<Vec<PresetOrderEntry>>,
 }
 
@@ -160,7 +160,7 @@ pub struct ExpectedPresetFields {
     #[schema(value_type = Vec<Object>)]
     pub prompts: Vec<Map<String, Value>>,
     /// The order as it held.
-    #[serde(deserialize_with = "some_objects")]
+    #[serde(deserialize_with = "deserialize_optional_objects")]
     pub order: Option<Vec<PresetOrderEntry>>,
 }
 
@@ -174,10 +174,10 @@ pub struct UpdatePresetRequest {
     #[schema(value_type = Option<Object>)]
     pub body: Option<Map<String, Value>>,
     /// Some of what it says, in place of a whole body.
-    #[serde(deserialize_with = "some_object")]
+    #[serde(deserialize_with = "deserialize_optional_object")]
     pub change: Option<OpenAiPresetChange>,
     /// What the caller saw there.
-    #[serde(deserialize_with = "some_object")]
+    #[serde(deserialize_with = "deserialize_optional_object")]
     pub expected: Option<ExpectedPresetFields>,
 }
 
@@ -193,7 +193,7 @@ impl CreatePresetRequest {
     ///
     /// # Errors
     /// It says both what it is and what it is a copy of, or neither.
-    pub fn beginning(self) -> Result<(String, NewPresetSource), ApiError> {
+    pub fn name_and_source(self) -> Result<(String, NewPresetSource), ApiError> {
         let hint = "say kind and body, or from: the id of a preset, or own";
         let beginning = match (self.from.as_deref(), self.kind, self.body) {
             (None, Some(kind), Some(body)) => NewPresetSource::Said(kind, body),
@@ -217,7 +217,7 @@ impl CreatePresetRequest {
 pub fn new_card(kind: String, name: &str, body: Map<String, Value>) -> Result<Map<String, Value>, ApiError> {
     let card = [("kind", kind.into()), ("name", name.trim().into()), ("body", Value::from(body))];
     let card: Map<String, Value> = card.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-    fits(&card)?;
+    validate_preset(&card)?;
     Ok(card)
 }
 
@@ -243,34 +243,36 @@ impl UpdatePresetRequest {
             }
             let body = card.get("body").and_then(Value::as_object).cloned().unwrap_or_default();
             let changed =
-                change.read().onto(&body, seen.as_ref()).map_err(|error| refused(error, seen.as_ref(), &body))?;
+                change.read().onto(&body, seen.as_ref()).map_err(|error| change_error(error, seen.as_ref(), &body))?;
             card.insert("body".to_owned(), changed.into());
         }
         if let Some(seen) = self.expected.as_ref().filter(|_| *card != before) {
-            seen.still_holds(&before)?;
+            seen.check_unchanged(&before)?;
         }
-        Ok(fits(card)?)
+        Ok(validate_preset(card)?)
     }
 }
 
-fn refused(error: PresetPatchError, seen: Option<&ExpectedPreset>, body: &Map<String, Value>) -> ApiError {
+fn change_error(error: PresetPatchError, seen: Option<&ExpectedPreset>, body: &Map<String, Value>) -> ApiError {
     match error {
         PresetPatchError::Wrong(PresetFieldError { field, message, hint }) => {
             let error = ApiError::invalid(&field, message);
             if hint.is_empty() { error } else { error.hint(hint) }
         }
-        PresetPatchError::Meanwhile(fields) => meanwhile(fields, seen.map(|seen| seen.now(body)).unwrap_or_default()),
+        PresetPatchError::Conflict(fields) => {
+            conflict_error(fields, seen.map(|seen| seen.now(body)).unwrap_or_default())
+        }
     }
 }
 
-fn meanwhile(fields: Vec<String>, now: Value) -> ApiError {
+fn conflict_error(fields: Vec<String>, now: Value) -> ApiError {
     ApiError::new(ApiErrorCode::Conflict, "somebody else changed the preset meanwhile")
         .hint("see in details.now what it says now, and send again with that as expected if you still mean it")
         .detail("fields", fields)
         .detail("now", now)
 }
 
-fn rows(order: Option<&Vec<PresetOrderEntry>>) -> Option<Vec<(String, bool)>> {
+fn order_rows(order: Option<&Vec<PresetOrderEntry>>) -> Option<Vec<(String, bool)>> {
     order.map(|order| order.iter().map(|row| (row.identifier.clone(), row.enabled)).collect())
 }
 
@@ -281,24 +283,24 @@ impl OpenAiPresetChange {
             own: self.own.clone(),
             prompts: self.prompts.clone(),
             removed: self.removed.clone(),
-            order: rows(self.order.as_ref()),
+            order: order_rows(self.order.as_ref()),
         }
     }
 }
 
 impl ExpectedPresetFields {
     /// Whether all that was seen is still so.
-    fn still_holds(&self, card: &Map<String, Value>) -> Result<(), ApiError> {
+    fn check_unchanged(&self, card: &Map<String, Value>) -> Result<(), ApiError> {
         let body = card.get("body").and_then(Value::as_object).cloned().unwrap_or_default();
         let seen = self.read();
         let name = card.get("name").and_then(Value::as_str).unwrap_or_default();
-        let mut moved = seen.differing(&body);
+        let mut moved = seen.conflicts(&body);
         let mut now = seen.now(&body);
         if self.name.as_ref().is_some_and(|seen| seen != name) {
             moved.push("name".to_owned());
             now.as_object_mut().map(|now| now.insert("name".to_owned(), name.into()));
         }
-        if moved.is_empty() { Ok(()) } else { Err(meanwhile(moved, now)) }
+        if moved.is_empty() { Ok(()) } else { Err(conflict_error(moved, now)) }
     }
 
     fn read(&self) -> ExpectedPreset {
@@ -306,13 +308,13 @@ impl ExpectedPresetFields {
             fields: self.fields.clone(),
             own: self.own.clone(),
             prompts: self.prompts.clone(),
-            order: rows(self.order.as_ref()),
+            order: order_rows(self.order.as_ref()),
         }
     }
 }
 
 /// The kind of regex scripts.
-const REGEX: &str = "regex";
+const REGEX_KIND: &str = "regex";
 
 impl From<store::StoredPreset> for PresetResponse {
     fn from(mut preset: store::StoredPreset) -> Self {
@@ -320,7 +322,7 @@ impl From<store::StoredPreset> for PresetResponse {
         let text = |value: Option<Value>| value.as_ref().and_then(Value::as_str).map(str::to_owned);
         let kind = text(preset.card.shift_remove("kind")).unwrap_or_default();
         let body = preset.card.shift_remove("body");
-        let script = body.as_ref().filter(|_| kind == REGEX);
+        let script = body.as_ref().filter(|_| kind == REGEX_KIND);
         Self {
             id: WireId(preset.id),
             problem: script.and_then(scripts::problem).map(|why| why.to_string()),

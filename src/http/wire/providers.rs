@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::given;
-use crate::config::{ProviderConnection, Secret, typed_key};
+use super::deserialize_nullable_option;
+use crate::config::{ProviderConnection, Secret, parse_api_key};
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::provider::{ModelInfo, ProviderFailure, ProviderKind};
 use crate::store::ConnectedProvider;
@@ -87,7 +87,7 @@ pub struct UpdateProviderRequest {
     /// Where its API begins. To another host the key must be typed again.
     pub base_url: Option<String>,
     /// Its key: absent = stays, null = is taken away.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "deserialize_nullable_option")]
     #[schema(value_type = Option<String>)]
     pub key: Option<Option<ApiKeyField>>,
     /// The names of its models; empty = ask it.
@@ -106,7 +106,7 @@ pub struct TestNewProviderRequest {
     /// Where its API begins.
     pub base_url: String,
     /// Its key: absent = the one that is kept, null = none.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "deserialize_nullable_option")]
     #[schema(value_type = Option<String>)]
     pub key: Option<Option<ApiKeyField>>,
     /// The model that is to say something.
@@ -176,7 +176,7 @@ pub struct ProviderTestProblem {
 #[serde(deny_unknown_fields)]
 pub struct SetDefaultModelRequest {
     /// `provider/model`, a name of the settings or `plugin:<id>`; null = as `config.toml` says.
-    #[serde(deserialize_with = "nullable")]
+    #[serde(deserialize_with = "deserialize_nullable_model")]
     #[schema(value_type = Option<String>)]
     pub model: Option<String>,
 }
@@ -192,13 +192,13 @@ pub struct DefaultModelResponse {
 }
 
 /// A field that must be there and may be null.
-fn nullable<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+fn deserialize_nullable_model<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     Option::deserialize(from)
 }
 
 impl ProviderResponse {
     /// One that was connected.
-    pub fn connected(one: ConnectedProvider, unusable: Option<String>) -> Self {
+    pub fn from_connection(one: ConnectedProvider, unusable: Option<String>) -> Self {
         Self {
             has_key: one.sealed_key.is_some(),
             id: one.id,
@@ -211,7 +211,7 @@ impl ProviderResponse {
     }
 
     /// One of the settings.
-    pub fn configured(one: &crate::config::ProviderConfig, unusable: Option<String>) -> Self {
+    pub fn from_config(one: &crate::config::ProviderConfig, unusable: Option<String>) -> Self {
         Self {
             id: one.id.clone(),
             kind: one.kind.clone(),
@@ -229,8 +229,8 @@ impl ProviderResponse {
     }
 }
 
-fn key(typed: Option<ApiKeyField>) -> Result<Option<Secret>, ApiError> {
-    let key = typed.map(|typed| typed_key(&typed.0)).transpose();
+fn parse_key(typed: Option<ApiKeyField>) -> Result<Option<Secret>, ApiError> {
+    let key = typed.map(|typed| parse_api_key(&typed.0)).transpose();
     key.map_err(|message| ApiError::invalid("key", message))
 }
 
@@ -239,9 +239,9 @@ impl CreateProviderRequest {
     ///
     /// # Errors
     /// The key does not fit.
-    pub fn parts(self) -> Result<(ProviderConnection, Option<Secret>), ApiError> {
+    pub fn into_connection(self) -> Result<(ProviderConnection, Option<Secret>), ApiError> {
         let Self { id, kind, base_url, models, .. } = self;
-        Ok((ProviderConnection { id, kind, base_url, models }, key(self.key)?))
+        Ok((ProviderConnection { id, kind, base_url, models }, parse_key(self.key)?))
     }
 }
 
@@ -251,7 +251,7 @@ impl UpdateProviderRequest {
     /// # Errors
     /// The key does not fit.
     pub fn change(self) -> Result<ConnectionChange, ApiError> {
-        let key = self.key.map(key).transpose()?;
+        let key = self.key.map(parse_key).transpose()?;
         Ok(ConnectionChange { kind: self.kind, base_url: self.base_url, key, models: self.models })
     }
 }
@@ -264,11 +264,11 @@ impl TestNewProviderRequest {
     ///
     /// # Errors
     /// The key does not fit.
-    pub fn parts(self) -> Result<ProviderTestParts, ApiError> {
+    pub fn into_test_parts(self) -> Result<ProviderTestParts, ApiError> {
         // An id that is not kept is as good as any.
         let id = self.id.unwrap_or_else(|| "new".to_owned());
         let connection = ProviderConnection { id, kind: self.kind, base_url: self.base_url, models: Vec::new() };
-        Ok((connection, self.key.map(key).transpose()?, self.model))
+        Ok((connection, self.key.map(parse_key).transpose()?, self.model))
     }
 }
 

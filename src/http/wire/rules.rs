@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::host::{PermissionResponse, permissions};
-use super::workshop::said;
+use super::plugin_editor::script_error_json;
+use super::server_info::{PermissionResponse, permissions};
 use crate::plugin::{LoadedPlugin, PluginSource, ScriptError};
 
 /// The plugin that a card carries. Nothing of it runs before it is taken in.
@@ -81,7 +81,7 @@ pub struct InstallEmbeddedPluginRequest {
 
 impl EmbeddedPluginResponse {
     /// A card without rules.
-    pub fn none() -> Self {
+    pub fn not_embedded() -> Self {
         Self { state: "none", ..Self::default() }
     }
 
@@ -108,7 +108,7 @@ impl EmbeddedPluginResponse {
         };
         let loaded = match loaded {
             Ok(loaded) => loaded,
-            Err(error) => return Self { state: "broken", error: said(error), ..beside },
+            Err(error) => return Self { state: "broken", error: script_error_json(error), ..beside },
         };
         let manifest = loaded.manifest();
         let had = installed.map(|installed| &installed.manifest().permissions);
@@ -119,7 +119,7 @@ impl EmbeddedPluginResponse {
             version: Some(manifest.version.to_string()),
             code_hash: Some(loaded.code_hash().to_owned()),
             state: state(loaded, installed),
-            warnings: loaded.warnings().iter().filter_map(said).collect(),
+            warnings: loaded.warnings().iter().filter_map(script_error_json).collect(),
             permissions: permissions(manifest, language),
             asks_more: manifest.permissions.iter().filter(is_more).map(ToString::to_string).collect(),
             ..beside

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::arrange::WireFragmentId;
 use super::ids::{WireCharacterId, WireNodeId, WireSessionId};
+use super::tree_edits::WireFragmentId;
 use super::words::Role;
 use crate::search;
 
@@ -53,7 +53,7 @@ pub struct SearchQuery {
 
 impl SearchQuery {
     /// Whether something narrows it besides words.
-    pub fn is_narrowed(&self) -> bool {
+    pub fn has_filters(&self) -> bool {
         let by_fact = self.session.is_some() || self.character.is_some() || self.role.is_some();
         let by_place = self.place.is_some_and(|place| place != SearchPlaceParam::All) || self.label.is_some();
         by_fact || by_place || self.rating.is_some() || self.after.is_some() || self.before.is_some()

@@ -4,18 +4,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 use utoipa::ToSchema;
 
+use super::authors_note::AuthorsNoteFields;
 use super::ids::{WireCharacterId, WireId, WireNodeId, WirePersonaId, WirePresetId, WireSessionId, WireUserId};
-use super::note::AuthorsNoteFields;
 use super::words::SessionViewMode;
-use super::{given, given_object, some_object, some_objects};
+use super::{
+    deserialize_nullable_object, deserialize_nullable_option, deserialize_optional_object, deserialize_optional_objects,
+};
 use crate::http::error::ApiError;
 use crate::store::{self, StoredSession};
 use crate::tree;
-use crate::tree::bounds::{self, MOST_CHARACTERS};
+use crate::tree::limits::{self, MAX_CHARACTERS};
 use crate::turn::{KnownScript, PluginChoice};
 
 /// So many letters of a script are told.
-const LONGEST_TOLD: usize = 2_000;
+const MAX_SCRIPT_TEXT: usize = 2_000;
 
 /// One story.
 #[derive(Debug, Serialize, ToSchema)]
@@ -123,8 +125,8 @@ impl SessionScriptResponse {
     /// A script in a session.
     pub fn new(known: KnownScript, session: &tree::Session) -> Self {
         let is_allowed = known.is_allowed(session);
-        let KnownScript { scope, whose, script, .. } = known;
-        let cut = |text: String| text.chars().take(LONGEST_TOLD).collect();
+        let KnownScript { scope, source_name: whose, script, .. } = known;
+        let cut = |text: String| text.chars().take(MAX_SCRIPT_TEXT).collect();
         Self {
             scope: scope.word(),
             whose,
@@ -188,7 +190,7 @@ pub struct CreateSessionRequest {
     /// Its title; the first character's name unless said.
     pub title: Option<String>,
     /// The plugins; what the first character suggests unless said.
-    #[serde(default, deserialize_with = "some_objects")]
+    #[serde(default, deserialize_with = "deserialize_optional_objects")]
     pub plugins: Option<Vec<SessionPluginFields>>,
     /// The model; what the first character suggests unless said.
     pub model: Option<String>,
@@ -217,35 +219,35 @@ pub struct UpdateSessionRequest {
     /// How it is shown.
     pub mode: Option<SessionViewMode>,
     /// Its model; null = the server's default.
-    #[serde(deserialize_with = "given")]
+    #[serde(deserialize_with = "deserialize_nullable_option")]
     #[schema(value_type = Option<String>)]
     pub model: Option<Option<String>>,
     /// Parameters for the model, all of them.
     #[schema(value_type = Option<Object>)]
     pub params: Option<Map<String, Value>>,
     /// Who the user plays from now on; null = nobody.
-    #[serde(deserialize_with = "given")]
+    #[serde(deserialize_with = "deserialize_nullable_option")]
     #[schema(value_type = Option<String>)]
     pub persona_id: Option<Option<WirePersonaId>>,
     /// The preset by which its prompts are made from now on, of the kind `openai`; null = as the server makes them.
-    #[serde(deserialize_with = "given")]
+    #[serde(deserialize_with = "deserialize_nullable_option")]
     #[schema(value_type = Option<String>)]
     pub preset_id: Option<Option<WirePresetId>>,
     /// Which regex scripts of others change what is sent and shown from now on.
-    #[serde(default, deserialize_with = "some_object")]
+    #[serde(default, deserialize_with = "deserialize_optional_object")]
     pub regex_scripts: Option<RegexScriptsPermission>,
     /// What it recalls from now on.
-    #[serde(default, deserialize_with = "some_object")]
+    #[serde(default, deserialize_with = "deserialize_optional_object")]
     pub recall: Option<RecallSettingsFields>,
     /// What its author notes to the model from now on; null = nothing.
-    #[serde(deserialize_with = "given_object")]
+    #[serde(deserialize_with = "deserialize_nullable_object")]
     #[schema(value_type = Option<AuthorsNoteFields>)]
     pub authors_note: Option<Option<AuthorsNoteFields>>,
     /// Whether it sums itself up from now on.
-    #[serde(default, deserialize_with = "some_object")]
+    #[serde(default, deserialize_with = "deserialize_optional_object")]
     pub summaries: Option<SummarySettingsFields>,
     /// The model that keeps its values from now on; null = whoever writes the reply does.
-    #[serde(deserialize_with = "given")]
+    #[serde(deserialize_with = "deserialize_nullable_option")]
     #[schema(value_type = Option<String>)]
     pub values_model: Option<Option<String>>,
 }
@@ -353,9 +355,23 @@ pub struct TokenTotalsResponse {
 impl UsageTotalsResponse {
     /// What was added up, as of an operation.
     pub fn new(spent: store::SessionUsageTotals, op: i64) -> Self {
-        let store::SessionUsageTotals { replies, summaries, asides, prompt, cached, completion, latency_ms, .. } =
-            spent;
-        let store::SessionUsageTotals { cost, saved, without_cost, beyond_cost, .. } = spent;
+        let store::SessionUsageTotals {
+            replies,
+            summaries,
+            side_calls: asides,
+            prompt,
+            cached,
+            completion,
+            latency_ms,
+            ..
+        } = spent;
+        let store::SessionUsageTotals {
+            cost,
+            cache_savings: saved,
+            replies_without_price: without_cost,
+            replies_with_price_overflow: beyond_cost,
+            ..
+        } = spent;
         let token_count = TokenTotalsResponse { prompt, completion };
         Self {
             replies,
@@ -375,7 +391,7 @@ impl UsageTotalsResponse {
 
 impl SessionResponse {
     /// A session without what only the answer for one has; `turns` lead to its HEAD.
-    pub fn short(held: &StoredSession, turns: i32) -> Self {
+    pub fn summary(held: &StoredSession, turns: i32) -> Self {
         let session = &held.session;
         let counts =
             SessionCountsResponse { nodes: held.counts.nodes, branches: held.counts.leaves, turns: turns.into() };
@@ -415,14 +431,14 @@ impl CreateSessionRequest {
     /// Names the field.
     pub fn check(&self) -> Result<(), ApiError> {
         let ids = &self.character_ids;
-        if ids.is_empty() || ids.len() > MOST_CHARACTERS {
-            let message = format!("1 to {MOST_CHARACTERS} characters are expected");
+        if ids.is_empty() || ids.len() > MAX_CHARACTERS {
+            let message = format!("1 to {MAX_CHARACTERS} characters are expected");
             return Err(ApiError::invalid("characterIds", message));
         }
         if let Some(twice) = ids.iter().enumerate().position(|(i, id)| ids.iter().take(i).any(|other| other == id)) {
             return Err(ApiError::invalid(&format!("characterIds[{twice}]"), "the character is named twice"));
         }
-        title(self.title.as_deref())?;
+        check_title(self.title.as_deref())?;
         plugins(self.plugins.as_deref().unwrap_or_default())?;
         model(self.model.as_deref())
     }
@@ -434,7 +450,7 @@ impl CopySessionRequest {
     /// # Errors
     /// The title does not fit.
     pub fn checked(self) -> Result<Self, ApiError> {
-        title(self.title.as_deref())?;
+        check_title(self.title.as_deref())?;
         Ok(self)
     }
 }
@@ -445,21 +461,21 @@ impl UpdateSessionRequest {
     /// # Errors
     /// Names the field.
     pub fn check(&self) -> Result<(), ApiError> {
-        title(self.title.as_deref())?;
-        bounds::collections(self.recall.as_ref().map_or(&[], |recall| &recall.collections))?;
+        check_title(self.title.as_deref())?;
+        limits::check_collections(self.recall.as_ref().map_or(&[], |recall| &recall.collections))?;
         if let Some(Some(note)) = &self.authors_note {
             tree::AuthorsNote::from(note.clone()).check()?;
         }
         if let Some(every) = self.summaries.as_ref().and_then(|summaries| summaries.every) {
-            bounds::every(every)?;
+            limits::check_summary_interval(every)?;
         }
         model(self.values_model.as_ref().and_then(|model| model.as_deref()))?;
         model(self.model.as_ref().and_then(|model| model.as_deref()))
     }
 }
 
-fn title(title: Option<&str>) -> Result<(), ApiError> {
-    Ok(title.map_or(Ok(()), bounds::title)?)
+fn check_title(title: Option<&str>) -> Result<(), ApiError> {
+    Ok(title.map_or(Ok(()), limits::title)?)
 }
 
 /// A model's name, as far as it can be checked without looking it up.
@@ -467,7 +483,7 @@ fn title(title: Option<&str>) -> Result<(), ApiError> {
 /// # Errors
 /// It is empty or too long.
 pub fn model(model: Option<&str>) -> Result<(), ApiError> {
-    Ok(model.map_or(Ok(()), bounds::model)?)
+    Ok(model.map_or(Ok(()), limits::model)?)
 }
 
 /// Plugins, as far as they can be checked without looking them up.
@@ -475,7 +491,7 @@ pub fn model(model: Option<&str>) -> Result<(), ApiError> {
 /// # Errors
 /// There are too many.
 pub fn plugins(plugins: &[SessionPluginFields]) -> Result<(), ApiError> {
-    Ok(bounds::plugins(plugins.len())?)
+    Ok(limits::plugins(plugins.len())?)
 }
 
 impl From<&tree::PluginSetting> for SessionPluginFields {

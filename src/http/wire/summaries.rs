@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
-use super::ids::{WireId, WireNodeId, WireSummaryId, refs};
+use super::ids::{WireId, WireNodeId, WireSummaryId, wire_ids};
 use crate::http::error::ApiError;
 use crate::turn::BranchSummary;
 
@@ -100,7 +100,7 @@ impl From<BranchSummary> for SummaryResponse {
             content: summary.content,
             first_id: nodes.first().copied().map(WireId),
             last_id: nodes.last().copied().map(WireId),
-            node_ids: refs(&nodes),
+            node_ids: wire_ids(&nodes),
             is_stale,
             is_edited: summary.is_edited,
             plugin,

@@ -52,24 +52,24 @@ struct TranscriptHeader<'a> {
 }
 
 /// The longest name of a file, in characters without its ending.
-const NAME: usize = 80;
+const MAX_NAME_CHARS: usize = 80;
 
 impl TranscriptFormat {
     /// The file that a session's line becomes.
-    pub fn file(self, title: &str) -> FileResponseHead {
+    pub fn file_head(self, title: &str) -> FileResponseHead {
         let (kind, ending) = match self {
             Self::Markdown => ("text/markdown; charset=utf-8", "md"),
             Self::Text => ("text/plain; charset=utf-8", "txt"),
             Self::Json => ("application/json", "json"),
         };
         let words: Vec<&str> = title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-        let name: String = words.join("-").chars().take(NAME).collect();
+        let name: String = words.join("-").chars().take(MAX_NAME_CHARS).collect();
         let name = if name.is_empty() { "story" } else { &name };
         FileResponseHead { kind, name: format!("{name}.{ending}") }
     }
 
     /// What stands before the first message.
-    pub fn beginning(self, session: &Session, leaf: NodeId) -> String {
+    pub fn header(self, session: &Session, leaf: NodeId) -> String {
         let title = one_line(&session.title);
         match self {
             Self::Json => {
@@ -95,7 +95,7 @@ impl TranscriptFormat {
             let node = serde_json::to_string(&node).unwrap_or_default();
             return if is_first { node } else { format!(",{node}") };
         }
-        let shown = text::unpadded(node.display.as_deref().unwrap_or(&node.content));
+        let shown = text::trim_blank_lines(node.display.as_deref().unwrap_or(&node.content));
         let speaker = one_line(&speaker(&node));
         match self {
             _ if shown.is_empty() => String::new(),
@@ -109,7 +109,7 @@ impl TranscriptFormat {
     }
 
     /// What stands after the last message.
-    pub const fn end(self) -> &'static str {
+    pub const fn footer(self) -> &'static str {
         if matches!(self, Self::Json) { "]}" } else { "" }
     }
 }
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fence_that_is_open_is_found() {
+    fn transcript_unclosed_code_fence_is_found() {
         let check = |text: &str, expected: Option<&str>| assert_eq!(open_fence(text).as_deref(), expected, "{text:?}");
         check("Plain.", None);
         check("```rust\nlet a;", Some("```"));

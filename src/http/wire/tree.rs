@@ -7,9 +7,9 @@ use utoipa::openapi::schema::{OneOfBuilder, Schema};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
-use super::arrange::{FragmentResponse, LabelResponse};
 use super::ids::{WireId, WireNodeId, WireSessionId, WireUserId};
 use super::node::{ChatMessageNode, NodeProblemResponse};
+use super::tree_edits::{FragmentResponse, LabelResponse};
 use crate::oplog::{Effect, Operation};
 use crate::store::TreeOutlineNode;
 use crate::tree::{Kind, Role, Session, Status};
@@ -126,7 +126,7 @@ const KEYFRAME: u8 = 4;
 /// A reply that ended where nobody looked.
 const UNREAD: u8 = 8;
 /// So many characters of a text stand in an outline.
-const PREVIEW: usize = 80;
+const PREVIEW_CHARS: usize = 80;
 
 impl Default for TreeSkeletonLegend {
     fn default() -> Self {
@@ -148,7 +148,7 @@ impl Default for TreeSkeletonLegend {
 
 impl TreeSkeleton {
     /// The outline of a tree, without a node so far.
-    pub fn of(session: &Session) -> Self {
+    pub fn of_session(session: &Session) -> Self {
         Self {
             session_id: WireId(session.id),
             title: session.title.clone(),
@@ -172,7 +172,7 @@ impl TreeSkeleton {
     }
 
     /// Fills the columns; `display` = how the text of somebody in a role is shown, where otherwise than written.
-    pub fn fill(&mut self, sketches: Vec<TreeOutlineNode>, display: impl Fn(i16, &str) -> Option<String>) {
+    pub fn fill_previews(&mut self, sketches: Vec<TreeOutlineNode>, display: impl Fn(i16, &str) -> Option<String>) {
         self.count = sketches.len();
         for sketch in sketches {
             self.ids.push(WireId(sketch.id));
@@ -183,8 +183,8 @@ impl TreeSkeleton {
             let flag = |is: bool, flag: u8| if is { flag } else { 0 };
             let flags = flag(!sketch.is_enabled, DISABLED) | flag(sketch.is_muted, MUTED);
             self.flags.push(flags | flag(sketch.is_keyframe, KEYFRAME) | flag(sketch.is_unread, UNREAD));
-            let mut shown = display(sketch.role, &sketch.beginning).unwrap_or(sketch.beginning);
-            if let Some((end, _)) = shown.char_indices().nth(PREVIEW) {
+            let mut shown = display(sketch.role, &sketch.excerpt).unwrap_or(sketch.excerpt);
+            if let Some((end, _)) = shown.char_indices().nth(PREVIEW_CHARS) {
                 shown.truncate(end);
             }
             self.previews.push(shown);
@@ -347,7 +347,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_legend_follows_the_numbers() {
+    fn tree_skeleton_legend_matches_codes() {
         let legend = TreeSkeletonLegend::default();
         for (code, word) in (0_i16..).zip(legend.roles) {
             assert_eq!(Role::from_code(code).map(Role::word), Some(word));

@@ -91,7 +91,7 @@ pub struct ContextPathStop {
 }
 
 /// So many characters of a text stand on a stop.
-const PREVIEW: usize = 80;
+const PREVIEW_CHARS: usize = 80;
 
 impl TurnRecordResponse {
     /// A reply to a context node; `has_children` says whether anything follows it.
@@ -119,7 +119,7 @@ impl ContextPathStop {
             parent_id: before,
             role: node.role.word(),
             kind: node.kind.word(),
-            preview: node.content.chars().take(PREVIEW).collect(),
+            preview: node.content.chars().take(PREVIEW_CHARS).collect(),
             turn: node.turn,
             is_current,
             created_at: node.created.to_string(),
@@ -128,7 +128,7 @@ impl ContextPathStop {
 }
 
 /// The newest complete reply.
-pub fn newest(records: &[StoredNode]) -> Option<WireNodeId> {
+pub fn newest_record(records: &[StoredNode]) -> Option<WireNodeId> {
     let complete = |placed: &&StoredNode| placed.node.status == Status::Complete;
     records.iter().rev().find(complete).map(|placed| WireId(placed.node.id))
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::ids::{WireId, WireNodeId};
-use crate::plugin::TOOL;
+use crate::plugin::TOOL_PREFIX;
 use crate::prompt::OutgoingMessage;
 use crate::store::{ActiveRules, MissingNode};
 use crate::tree::{Delta, NodeNote, NodeProblem};
@@ -262,7 +262,7 @@ impl TraceResponse {
 
     fn of(mut rebuilt: RebuiltPrompt, delta: &Delta) -> Self {
         let plan = rebuilt.head.shift_remove("plan");
-        let tools = tools(rebuilt.head.shift_remove("tools"), delta);
+        let tools = tools_json(rebuilt.head.shift_remove("tools"), delta);
         let sent = rebuilt.messages.into_iter();
         let mut history: Vec<TraceNodeResponse> =
             rebuilt.history.iter().copied().map(WireId).map(TraceNodeResponse::There).collect();
@@ -300,8 +300,9 @@ impl TraceResponse {
 }
 
 /// What a model was offered to use, and what it has used, in order.
-fn tools(offered: Option<Value>, delta: &Delta) -> Option<Value> {
-    let is_use = |run: &&Value| run.get("hook").and_then(Value::as_str).is_some_and(|hook| hook.starts_with(TOOL));
+fn tools_json(offered: Option<Value>, delta: &Delta) -> Option<Value> {
+    let is_use =
+        |run: &&Value| run.get("hook").and_then(Value::as_str).is_some_and(|hook| hook.starts_with(TOOL_PREFIX));
     let used: Vec<&Value> = delta.runs.iter().filter(is_use).collect();
     let told = |run: &&Value| {
         let keys = ["plugin", "hook", "arguments", "answer", "refused"].into_iter();
@@ -332,14 +333,14 @@ pub fn schemas(rules: &ActiveRules, world: &World, title_of: impl Fn(&str) -> Op
             root: root.to_string(),
             schema: schema.clone(),
             title: schema.get("title").and_then(Value::as_str).map(str::to_owned).or_else(|| title_of(&plugin.id)),
-            hidden: hidden(rules, world, root),
+            hidden: hidden_paths(rules, world, root),
         })
         .collect()
 }
 
 /// The places below a root that are not to be shown.
-fn hidden(rules: &ActiveRules, world: &World, root: &Pointer) -> Vec<String> {
+fn hidden_paths(rules: &ActiveRules, world: &World, root: &Pointer) -> Vec<String> {
     let schema = rules.rules.roots().iter().find(|(own, _)| own == root).map(|(_, schema)| schema);
-    let places = schema.map(|schema| schema.concealed(world.get(root).unwrap_or(&Value::Null))).unwrap_or_default();
+    let places = schema.map(|schema| schema.hidden_paths(world.get(root).unwrap_or(&Value::Null))).unwrap_or_default();
     places.iter().map(|place| format!("{root}{place}")).collect()
 }

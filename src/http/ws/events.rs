@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::drafts::DraftStreams;
-use super::stream::ReplyStreams;
+use super::draft_stream::DraftStreams;
+use super::reply_stream::ReplyStreams;
 use crate::http::error::ApiError;
-use crate::http::routes::worlds::delta_of;
+use crate::http::routes::worlds::delta_response;
 use crate::http::wire::events::{Event, NodeStateEvent, NodeStatesEvent};
 use crate::http::wire::ids::WireId;
 use crate::http::wire::node::{ChatMessageNode, NodeRenderer};
@@ -22,18 +22,18 @@ use crate::store::{NodeDetails, StoreReader, StoredNode, StoredSession};
 use crate::tree::{Kind, Node, Role};
 
 /// What a placeholder knows of itself; everything else came with its end.
-const KNOWN_AT_FIRST: [&str; 4] = ["model", "params", "editedFrom", "continuedFrom"];
+const PLACEHOLDER_METADATA: [&str; 4] = ["model", "params", "editedFrom", "continuedFrom"];
 /// So many operations are read at once when only looking for completions.
-const LOOK_AHEAD: i64 = 500;
+const LOOK_AHEAD_BATCH: i64 = 500;
 
 /// Where a socket stands in the log, and what it needs to know of what comes after.
 #[derive(Debug)]
 pub struct SocketLogPosition {
     op: i64,
     /// Up to here the log was searched for completions.
-    ahead: i64,
+    searched_until: i64,
     /// Replies whose completion stands in the log after `op`.
-    completing: HashSet<NodeId>,
+    completed_later: HashSet<NodeId>,
     /// Replies that are on their way.
     pub streams: ReplyStreams,
     /// Drafts of the caller's.
@@ -41,7 +41,7 @@ pub struct SocketLogPosition {
 }
 
 /// The first frame.
-pub fn hello(held: &StoredSession) -> Event {
+pub fn hello_event(held: &StoredSession) -> Event {
     Event::Hello { op: held.session.op, leaf_id: WireId(held.session.head) }
 }
 
@@ -61,7 +61,7 @@ impl SocketLogPosition {
         let mut streams = ReplyStreams::default();
         reader.placeholders(held)?.into_iter().for_each(|node| streams.join(node, live));
         let drafts = DraftStreams::new(live, held.session.id, held.session.owner);
-        Ok(Self { op, ahead: op, completing: HashSet::new(), streams, drafts })
+        Ok(Self { op, searched_until: op, completed_later: HashSet::new(), streams, drafts })
     }
 
     /// The newest operation that was sent.
@@ -90,7 +90,7 @@ impl SocketLogPosition {
         self.look_ahead(reader, held, &next)?;
         let mut events = Vec::new();
         for operation in next {
-            events.append(&mut self.events(reader, held, look, &operation)?);
+            events.append(&mut self.operation_events(reader, held, look, &operation)?);
             self.op = operation.op;
         }
         Ok(events)
@@ -104,8 +104,8 @@ impl SocketLogPosition {
         next: &[Arc<Operation>],
     ) -> Result<(), ApiError> {
         self.note_completions(next.iter().map(AsRef::as_ref));
-        while self.ahead < held.session.op {
-            let operations = reader.operations(held, self.ahead, LOOK_AHEAD)?;
+        while self.searched_until < held.session.op {
+            let operations = reader.operations(held, self.searched_until, LOOK_AHEAD_BATCH)?;
             if operations.is_empty() {
                 return Ok(());
             }
@@ -115,10 +115,10 @@ impl SocketLogPosition {
     }
 
     fn note_completions<'a>(&mut self, operations: impl Iterator<Item = &'a Operation>) {
-        let known = self.ahead;
+        let known = self.searched_until;
         for operation in operations.skip_while(|operation| operation.op <= known) {
-            self.ahead = operation.op;
-            self.completing.extend(operation.effects.iter().filter_map(|effect| match effect {
+            self.searched_until = operation.op;
+            self.completed_later.extend(operation.effects.iter().filter_map(|effect| match effect {
                 Effect::Completed { node } => Some(*node),
                 _ => None,
             }));
@@ -126,7 +126,7 @@ impl SocketLogPosition {
     }
 
     /// Nodes first, HEAD last: as they were written and published.
-    fn events(
+    fn operation_events(
         &mut self,
         reader: &mut StoreReader<'_>,
         held: &StoredSession,
@@ -134,32 +134,32 @@ impl SocketLogPosition {
         operation: &Operation,
     ) -> Result<Vec<Event>, ApiError> {
         let op = operation.op;
-        let mut nodes = dressed(reader, held, operation)?;
+        let mut nodes = changed_nodes(reader, held, operation)?;
         let mut events = Vec::new();
         let mut spoken = None;
         for effect in &operation.effects {
             match effect {
                 Effect::Added { node, .. } => {
                     let Some(dressed) = nodes.remove(node) else { continue };
-                    let added = &dressed.placed.node;
+                    let added = &dressed.node.node;
                     if added.role != Role::Assistant && added.kind != Kind::Change {
                         spoken = Some(*node);
                     }
-                    events.push(self.created(reader, look, op, dressed)?);
+                    events.push(self.created_event(reader, look, op, dressed)?);
                 }
                 Effect::Completed { node } => {
-                    self.completing.remove(node);
+                    self.completed_later.remove(node);
                     let Some(dressed) = nodes.remove(node) else { continue };
-                    events.extend(self.completed(reader, held, look, op, dressed)?);
+                    events.extend(self.completed_events(reader, held, look, op, dressed)?);
                 }
                 _ => {}
             }
         }
-        events.extend(states(reader, held, operation)?);
-        if operation.effects.iter().any(Effect::rearranges) {
+        events.extend(states_event(reader, held, operation)?);
+        if operation.effects.iter().any(Effect::changes_layout) {
             events.push(Event::TreeChanged { op, operation: OperationResponse::from(operation) });
         }
-        events.extend(settings(operation));
+        events.extend(settings_event(operation));
         let head = operation.effects.iter().rev().find_map(|effect| match effect {
             Effect::Head { to, .. } => Some(*to),
             _ => None,
@@ -179,17 +179,17 @@ impl SocketLogPosition {
         Ok(events)
     }
 
-    fn created(
+    fn created_event(
         &mut self,
         reader: &mut StoreReader<'_>,
         look: &NodeRenderer,
         op: i64,
         dressed: NodeDetails,
     ) -> Result<Event, ApiError> {
-        let node = dressed.placed.node.id;
-        let mut shown = in_line(reader, look, dressed)?;
-        if self.completing.contains(&node) {
-            shown = as_it_was(shown);
+        let node = dressed.node.node.id;
+        let mut shown = node_response(reader, look, dressed)?;
+        if self.completed_later.contains(&node) {
+            shown = as_placeholder(shown);
         }
         if shown.status == Status::Generating {
             self.streams.open(node);
@@ -198,7 +198,7 @@ impl SocketLogPosition {
     }
 
     /// The last piece, from the final text, then the whole node: exactly once.
-    fn completed(
+    fn completed_events(
         &mut self,
         reader: &mut StoreReader<'_>,
         held: &StoredSession,
@@ -206,16 +206,16 @@ impl SocketLogPosition {
         op: i64,
         dressed: NodeDetails,
     ) -> Result<Vec<Event>, ApiError> {
-        let node = dressed.placed.node.id;
-        let world_delta = delta_of(reader, held, &dressed.placed)?;
-        let shown = in_line(reader, look, dressed)?;
+        let node = dressed.node.node.id;
+        let world_delta = delta_response(reader, held, &dressed.node)?;
+        let shown = node_response(reader, look, dressed)?;
         let last = self.streams.close(node, &shown.content, shown.reasoning.as_deref().unwrap_or_default());
         let completed = Event::Completed { op, node: Box::new(shown), world_delta };
         Ok(last.into_iter().chain([completed]).collect())
     }
 }
 
-fn in_line(
+fn node_response(
     reader: &mut StoreReader<'_>,
     look: &NodeRenderer,
     dressed: NodeDetails,
@@ -224,7 +224,7 @@ fn in_line(
 }
 
 /// The nodes that came or ended with an operation, as they stand in the tree.
-fn dressed(
+fn changed_nodes(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
     operation: &Operation,
@@ -237,13 +237,13 @@ fn dressed(
     if placed.is_empty() {
         return Ok(HashMap::new());
     }
-    let dressed = reader.dress(placed)?;
-    Ok(dressed.into_iter().map(|one| (one.placed.node.id, one)).collect())
+    let dressed = reader.node_details(placed)?;
+    Ok(dressed.into_iter().map(|one| (one.node.node.id, one)).collect())
 }
 
 /// A complete reply as the placeholder that it was.
-fn as_it_was(node: ChatMessageNode) -> ChatMessageNode {
-    let metadata = node.metadata.into_iter().filter(|(key, _)| KNOWN_AT_FIRST.contains(&key.as_str())).collect();
+fn as_placeholder(node: ChatMessageNode) -> ChatMessageNode {
+    let metadata = node.metadata.into_iter().filter(|(key, _)| PLACEHOLDER_METADATA.contains(&key.as_str())).collect();
     ChatMessageNode {
         content: String::new(),
         display: None,
@@ -260,7 +260,7 @@ fn as_it_was(node: ChatMessageNode) -> ChatMessageNode {
 }
 
 /// The nodes whose state an operation changed, as one frame.
-fn states(
+fn states_event(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
     operation: &Operation,
@@ -283,11 +283,11 @@ fn states(
     // What ends is told whole.
     ids.retain(|id| !operation.effects.contains(&Effect::Completed { node: *id }));
     let placed = if ids.is_empty() { Vec::new() } else { reader.nodes(held, &ids)? };
-    let states = placed.iter().map(|placed: &StoredNode| state(&placed.node)).collect();
+    let states = placed.iter().map(|placed: &StoredNode| node_state(&placed.node)).collect();
     Ok(NodeStatesEvent::new(states).map(|states| Event::State { op: operation.op, states }))
 }
 
-fn state(node: &Node) -> NodeStateEvent {
+fn node_state(node: &Node) -> NodeStateEvent {
     NodeStateEvent {
         id: WireId(node.id),
         is_enabled: node.is_enabled,
@@ -298,7 +298,7 @@ fn state(node: &Node) -> NodeStateEvent {
 }
 
 /// The settings that an operation changed, by the names of a session's fields.
-fn settings(operation: &Operation) -> Option<Event> {
+fn settings_event(operation: &Operation) -> Option<Event> {
     let mut session = Map::new();
     for effect in &operation.effects {
         if let Effect::Setting { name, to, .. } = effect {

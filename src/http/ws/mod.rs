@@ -1,15 +1,15 @@
 //! Live events of one session over a WebSocket.
 //!
 //! A socket watches first and reads the log afterwards, so nothing falls in between. It *pulls*: whenever something is new
-//! it takes the operations since the one it has (`events.rs`) and the texts since the offsets it has (`stream.rs`), and
-//! sends them before it looks again; drafts are pulled the same way (`drafts.rs`). A slow reader therefore gets larger pieces less
-//! often and never loses an operation, and nothing queues up for it. What a client sends is measured as it comes (`frames.rs`).
+//! it takes the operations since the one it has (`events.rs`) and the texts since the offsets it has (`reply_stream.rs`), and
+//! sends them before it looks again; drafts are pulled the same way (`draft_stream.rs`). A slow reader therefore gets larger pieces less
+//! often and never loses an operation, and nothing queues up for it. What a client sends is measured as it comes (`frame_limit.rs`).
 //! To add a frame: its shape in `wire/events.rs`, the effect it comes from in `events.rs`.
 
-mod drafts;
+mod draft_stream;
 mod events;
-mod frames;
-mod stream;
+mod frame_limit;
+mod reply_stream;
 
 use std::mem;
 use std::sync::Arc;
@@ -24,10 +24,10 @@ use utoipa::IntoParams;
 
 use self::events::SocketLogPosition;
 use super::body;
-use super::caller::{Caller, ClientIdentity, unpaired};
+use super::caller::{Caller, ClientIdentity, unpaired_error};
 use super::error::{ApiError, ApiErrorCode};
 use super::query::{NodeIdPath, QueryParams, SessionIdPath};
-use super::routes::{AppData, held, look, placed};
+use super::routes::{AppData, load_node, load_session, node_renderer};
 use super::shared::{ServerState, SocketPermit};
 use super::wire::events::{ClientFrame, Event};
 use super::wire::node::NodeRenderer;
@@ -37,11 +37,11 @@ use crate::plugin::Catalogue;
 use crate::store::{Store, StoreReader};
 
 /// How long one frame may take to be taken by the connection.
-const SEND_WITHIN: Duration = Duration::from_secs(20);
+const SEND_TIMEOUT: Duration = Duration::from_secs(20);
 /// A sign of life goes out so often.
-const PING_EVERY: Duration = Duration::from_secs(25);
+const PING_INTERVAL: Duration = Duration::from_secs(25);
 /// A client that is silent for so long is gone.
-const SILENCE: Duration = Duration::from_secs(70);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(70);
 
 /// Where to begin.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -68,14 +68,14 @@ pub async fn open(
     if query.0.since.is_some_and(|since| since < 0) {
         return Err(ApiError::invalid("since", "the number of an operation is expected, 0 for the beginning"));
     }
-    app.store.glance(move |reader| held(reader, caller, sid).map(|_| ())).await?;
+    app.store.read_inline(move |reader| load_session(reader, caller, sid).map(|_| ())).await?;
     let limits = &app.config.limits;
     let place = shared.open_socket(caller.0, limits.ws_per_user).ok_or_else(|| {
         let mut error = ApiError::new(ApiErrorCode::RateLimited, "too many sockets are open");
         error.retry_after_s = Some(10);
         error.hint("close one first")
     })?;
-    let payload = frames::within(limits.ws_frame_bytes, &request, payload).await.map_err(ApiError::internal)?;
+    let payload = frame_limit::within(limits.ws_frame_bytes, &request, payload).await.map_err(ApiError::internal)?;
     let (answer, session, messages) = actix_ws::handle(&request, payload)
         .map_err(|_| ApiError::new(ApiErrorCode::Malformed, "this address takes WebSocket upgrades only"))?;
     let messages = messages
@@ -85,7 +85,7 @@ pub async fn open(
     let socket = EventSocket {
         store: Arc::clone(&app.store),
         live: Arc::clone(&app.live),
-        look: NodeRenderer { live: None, ..look(&app) },
+        look: NodeRenderer { live: None, ..node_renderer(&app) },
         json_depth: limits.json_depth,
         batch: i64::try_from(limits.ws_queue).unwrap_or(i64::MAX),
         shared: shared.into_inner(),
@@ -94,7 +94,7 @@ pub async fn open(
         app: app.clone(),
         sid,
         session,
-        heard: Instant::now(),
+        last_received: Instant::now(),
         _place: place,
     };
     rt::spawn(socket.run(messages, query.0.since));
@@ -113,16 +113,16 @@ struct EventSocket {
     app: AppData,
     sid: SessionIdPath,
     session: actix_ws::Session,
-    heard: Instant,
+    last_received: Instant,
     _place: SocketPermit,
 }
 
 /// Why a socket ends.
 enum SocketClose {
     /// The client is gone, or does not take what is sent.
-    Gone,
+    Disconnected,
     /// We close it, and say why.
-    Close(CloseCode, ApiError),
+    WithError(CloseCode, ApiError),
 }
 
 impl From<ApiError> for SocketClose {
@@ -131,7 +131,7 @@ impl From<ApiError> for SocketClose {
             tracing::error!(target: "clotho::http", cause, "a socket ends: {cause}");
         }
         let code = if error.code == ApiErrorCode::NotFound { CloseCode::Policy } else { CloseCode::Error };
-        Self::Close(code, error)
+        Self::WithError(code, error)
     }
 }
 
@@ -143,21 +143,21 @@ impl EventSocket {
             Ok(position) => self.serve(&mut messages, &mut watcher, position).await,
             Err(end) => end,
         };
-        let SocketClose::Close(code, error) = end else { return };
+        let SocketClose::WithError(code, error) = end else { return };
         if let Ok(text) = Event::refusal(&error).text() {
-            let _ = timeout(SEND_WITHIN, self.session.text(text)).await;
+            let _ = timeout(SEND_TIMEOUT, self.session.text(text)).await;
         }
         let reason = actix_ws::CloseReason { code, description: Some(error.message.clone()) };
-        let _ = timeout(SEND_WITHIN, self.session.close(Some(reason))).await;
+        let _ = timeout(SEND_TIMEOUT, self.session.close(Some(reason))).await;
     }
 
     async fn begin(&mut self, since: Option<i64>) -> Result<SocketLogPosition, SocketClose> {
         let (caller, sid, live) = (self.caller, self.sid, Arc::clone(&self.live));
         let read = move |reader: &mut StoreReader<'_>| {
-            let held = held(reader, caller, sid)?;
-            Ok::<_, ApiError>((SocketLogPosition::new(reader, &held, since, &live)?, events::hello(&held)))
+            let held = load_session(reader, caller, sid)?;
+            Ok::<_, ApiError>((SocketLogPosition::new(reader, &held, since, &live)?, events::hello_event(&held)))
         };
-        let (position, hello) = self.store.glance(read).await?;
+        let (position, hello) = self.store.read_inline(read).await?;
         self.send(&hello).await?;
         self.catch_up(position, Vec::new()).await
     }
@@ -169,18 +169,18 @@ impl EventSocket {
         watcher: &mut SessionWatcher,
         mut position: SocketLogPosition,
     ) -> SocketClose {
-        let mut closing = self.shared.closing();
+        let mut closing = self.shared.subscribe_shutdown();
         let app = self.app.clone();
-        let mut revoked = app.devices.revoked();
+        let mut revoked = app.devices.subscribe_revocations();
         let mut plugins = app.catalogue.changes();
         let mut playing = Arc::clone(&plugins.borrow_and_update());
-        let mut ticks = interval(PING_EVERY);
+        let mut ticks = interval(PING_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            if self.via.device().is_some_and(|id| !app.devices.knows(id)) {
-                return SocketClose::Close(CloseCode::Policy, unpaired());
+            if self.via.device().is_some_and(|id| !app.devices.contains(id)) {
+                return SocketClose::WithError(CloseCode::Policy, unpaired_error());
             }
-            position = match self.news(watcher, position).await {
+            position = match self.send_new_operations(watcher, position).await {
                 Ok(position) => position,
                 Err(end) => return end,
             };
@@ -188,17 +188,17 @@ impl EventSocket {
                 biased;
                 _ = closing.wait_for(|closing| *closing) => {
                     let error = ApiError::new(ApiErrorCode::Unavailable, "the server is shutting down");
-                    Err(SocketClose::Close(CloseCode::Away, error))
+                    Err(SocketClose::WithError(CloseCode::Away, error))
                 }
                 // Whose rights were taken back is looked up above.
                 _ = revoked.changed() => Ok(()),
-                message = messages.recv() => self.take(message, &mut position).await,
+                message = messages.recv() => self.handle_message(message, &mut position).await,
                 () = watcher.changed() => Ok(()),
                 _ = plugins.changed() => {
                     let old = mem::replace(&mut playing, Arc::clone(&plugins.borrow_and_update()));
-                    self.tell_of_plugins(&playing, &old).await
+                    self.send_plugin_changes(&playing, &old).await
                 }
-                _ = ticks.tick() => self.tick().await,
+                _ = ticks.tick() => self.ping_or_time_out().await,
             };
             if let Err(end) = done {
                 return end;
@@ -207,19 +207,19 @@ impl EventSocket {
     }
 
     /// Operations first, then texts: a piece never comes before its node.
-    async fn news(
+    async fn send_new_operations(
         &mut self,
         watcher: &SessionWatcher,
         mut position: SocketLogPosition,
     ) -> Result<SocketLogPosition, SocketClose> {
-        if watcher.is_gone() {
-            self.may_watch().await?;
+        if watcher.is_deleted() {
+            self.check_access().await?;
         }
         match watcher.operations_since(position.op()) {
             Some(told) if told.is_empty() => {}
             told => position = self.catch_up(position, told.unwrap_or_default()).await?,
         }
-        let texts = position.streams.pull(&self.live).into_iter().chain(position.drafts.pull(&self.live));
+        let texts = position.streams.take_events(&self.live).into_iter().chain(position.drafts.take_events(&self.live));
         for event in texts.collect::<Vec<_>>() {
             self.send(&event).await?;
         }
@@ -237,11 +237,11 @@ impl EventSocket {
             let told = Arc::clone(&told);
             let (caller, sid, look, batch) = (self.caller, self.sid, self.look.clone(), self.batch);
             let read = move |reader: &mut StoreReader<'_>| {
-                let held = held(reader, caller, sid)?;
+                let held = load_session(reader, caller, sid)?;
                 let events = position.advance(reader, &held, &look, batch, &told)?;
                 Ok::<_, ApiError>((position, events, held.session.op))
             };
-            let (moved, mut events, newest) = self.store.glance(read).await?;
+            let (moved, mut events, newest) = self.store.read_inline(read).await?;
             position = moved;
             self.look.ask(caller.0, sid.0, events.iter_mut().filter_map(Event::node)).await?;
             for event in events {
@@ -259,64 +259,66 @@ impl EventSocket {
 
     /// The connection's own queue is short, so this waits for a slow reader; but not for ever.
     async fn send_text(&mut self, text: String) -> Result<(), SocketClose> {
-        match timeout(SEND_WITHIN, self.session.text(text)).await {
+        match timeout(SEND_TIMEOUT, self.session.text(text)).await {
             Ok(Ok(())) => {
-                self.shared.meters.framed();
+                self.shared.metrics.count_frame();
                 Ok(())
             }
-            Ok(Err(_)) | Err(_) => Err(SocketClose::Gone),
+            Ok(Err(_)) | Err(_) => Err(SocketClose::Disconnected),
         }
     }
 
     /// What broke and goes on as it was is no news.
-    async fn tell_of_plugins(&mut self, now: &Catalogue, old: &Catalogue) -> Result<(), SocketClose> {
-        match now.differing(old) {
+    async fn send_plugin_changes(&mut self, now: &Catalogue, old: &Catalogue) -> Result<(), SocketClose> {
+        match now.changed_names(old) {
             ids if ids.is_empty() => Ok(()),
             ids => self.send(&Event::PluginsChanged { ids }).await,
         }
     }
 
-    async fn tick(&mut self) -> Result<(), SocketClose> {
-        if self.heard.elapsed() > SILENCE {
-            return Err(SocketClose::Gone);
+    async fn ping_or_time_out(&mut self) -> Result<(), SocketClose> {
+        if self.last_received.elapsed() > IDLE_TIMEOUT {
+            return Err(SocketClose::Disconnected);
         }
-        self.may_watch().await?;
-        match timeout(SEND_WITHIN, self.session.ping(b"")).await {
+        self.check_access().await?;
+        match timeout(SEND_TIMEOUT, self.session.ping(b"")).await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) | Err(_) => Err(SocketClose::Gone),
+            Ok(Err(_)) | Err(_) => Err(SocketClose::Disconnected),
         }
     }
 
     /// Whether the session is still there, and the caller's. The log of a deleted one cannot be read to find that out.
-    async fn may_watch(&self) -> Result<(), ApiError> {
+    async fn check_access(&self) -> Result<(), ApiError> {
         let (caller, sid) = (self.caller, self.sid);
-        self.store.glance(move |reader| held(reader, caller, sid).map(|_| ())).await
+        self.store.read_inline(move |reader| load_session(reader, caller, sid).map(|_| ())).await
     }
 
-    async fn take(
+    async fn handle_message(
         &mut self,
         message: Option<Result<AggregatedMessage, ProtocolError>>,
         position: &mut SocketLogPosition,
     ) -> Result<(), SocketClose> {
-        self.heard = Instant::now();
+        self.last_received = Instant::now();
         match message {
-            Some(Ok(AggregatedMessage::Text(text))) => self.frame(text.as_bytes(), position).await,
+            Some(Ok(AggregatedMessage::Text(text))) => self.handle_frame(text.as_bytes(), position).await,
             Some(Ok(AggregatedMessage::Binary(_))) => {
                 let error = ApiError::new(ApiErrorCode::UnsupportedMedia, "frames are texts");
                 self.send(&Event::refusal(&error)).await
             }
-            Some(Ok(AggregatedMessage::Ping(bytes))) => self.session.pong(&bytes).await.map_err(|_| SocketClose::Gone),
+            Some(Ok(AggregatedMessage::Ping(bytes))) => {
+                self.session.pong(&bytes).await.map_err(|_| SocketClose::Disconnected)
+            }
             Some(Ok(AggregatedMessage::Pong(_))) => Ok(()),
             Some(Ok(AggregatedMessage::Close(_))) | None => {
                 // The other side says goodbye: so do we.
-                let _ = timeout(SEND_WITHIN, self.session.clone().close(None)).await;
-                Err(SocketClose::Gone)
+                let _ = timeout(SEND_TIMEOUT, self.session.clone().close(None)).await;
+                Err(SocketClose::Disconnected)
             }
-            Some(Err(error)) if frames::is_too_long(&error) => Err(SocketClose::Close(
+            Some(Err(error)) if frame_limit::is_too_long(&error) => Err(SocketClose::WithError(
                 CloseCode::Size,
                 ApiError::new(ApiErrorCode::TooLarge, "the frame is too large"),
             )),
-            Some(Err(_)) => Err(SocketClose::Close(
+            Some(Err(_)) => Err(SocketClose::WithError(
                 CloseCode::Protocol,
                 ApiError::new(ApiErrorCode::Malformed, "the frame is malformed"),
             )),
@@ -324,9 +326,9 @@ impl EventSocket {
     }
 
     /// A frame of the client. A bad one is answered, and the socket lives.
-    async fn frame(&mut self, bytes: &[u8], position: &mut SocketLogPosition) -> Result<(), SocketClose> {
+    async fn handle_frame(&mut self, bytes: &[u8], position: &mut SocketLogPosition) -> Result<(), SocketClose> {
         let answer = match body::parse::<ClientFrame>(bytes, self.json_depth) {
-            Ok(frame) => self.answer(&frame, position).await,
+            Ok(frame) => self.answer_frame(&frame, position).await,
             Err(error) => Err(error),
         };
         match answer {
@@ -337,12 +339,16 @@ impl EventSocket {
         }
     }
 
-    async fn answer(&self, frame: &ClientFrame, position: &mut SocketLogPosition) -> Result<Option<Event>, ApiError> {
+    async fn answer_frame(
+        &self,
+        frame: &ClientFrame,
+        position: &mut SocketLogPosition,
+    ) -> Result<Option<Event>, ApiError> {
         match frame.kind.as_str() {
             "ping" => Ok(Some(Event::Pong)),
             // Nobody else is here yet who could be told.
             "typing" => Ok(None),
-            "resume" => self.resume(frame, position).await.map(Some),
+            "resume" => self.resume_stream(frame, position).await.map(Some),
             other => {
                 let words = body::printable(other);
                 Err(ApiError::invalid("type", format!("resume, typing or ping is expected, got \"{words}\"")))
@@ -351,24 +357,24 @@ impl EventSocket {
     }
 
     /// One piece from where the client stands. Whose node it is, is looked up again: rights may have changed.
-    async fn resume(&self, frame: &ClientFrame, position: &mut SocketLogPosition) -> Result<Event, ApiError> {
+    async fn resume_stream(&self, frame: &ClientFrame, position: &mut SocketLogPosition) -> Result<Event, ApiError> {
         let id = frame.id.ok_or_else(|| ApiError::invalid("id", "missing field \"id\""))?.0;
         let offset = frame.offset.ok_or_else(|| ApiError::invalid("offset", "missing field \"offset\""))?;
         let (caller, sid) = (self.caller, self.sid);
         // Taken before the node is read: a reply that ends in between is held here, or is read as complete.
         let running = self.live.running(id).filter(|running| running.session == sid.0);
         let read = move |reader: &mut StoreReader<'_>| {
-            let held = held(reader, caller, sid)?;
-            placed(reader, &held, id).map(|placed| placed.node)
+            let held = load_session(reader, caller, sid)?;
+            load_node(reader, &held, id).map(|placed| placed.node)
         };
-        let node = self.store.glance(read).await?;
+        let node = self.store.read_inline(read).await?;
         if node.status == crate::tree::Status::Generating {
             let running = running.ok_or_else(|| ApiError::not_found(NodeIdPath::WHAT))?;
-            return running.look(|written| {
+            return running.with_partial_text(|written| {
                 position.streams.resume(id, &written.content, &written.reasoning, offset, frame.reasoning_offset)
             });
         }
         let reasoning = node.reasoning.unwrap_or_default();
-        stream::piece(id, &node.content, &reasoning, offset, frame.reasoning_offset)
+        reply_stream::piece(id, &node.content, &reasoning, offset, frame.reasoning_offset)
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 /// Below this name in the extensions of a card's entry stands what only world info says.
-pub const OWN: &str = "clotho";
+pub const EXTENSION_KEY: &str = "clotho";
 
 /// Where a card's entry says something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,15 +81,15 @@ const FIELDS: [(&str, CardFieldPath, EntryDefault); 34] = [
 ];
 
 /// Times, which are nothing unless they are set.
-const TIMES: [&str; 3] = ["sticky", "cooldown", "delay"];
+const TIMED_EFFECTS: [&str; 3] = ["sticky", "cooldown", "delay"];
 
-fn all() -> impl Iterator<Item = (&'static str, CardFieldPath, EntryDefault)> {
-    FIELDS.into_iter().chain(TIMES.into_iter().map(|name| (name, Extension(name), Nothing)))
+fn fields() -> impl Iterator<Item = (&'static str, CardFieldPath, EntryDefault)> {
+    FIELDS.into_iter().chain(TIMED_EFFECTS.into_iter().map(|name| (name, Extension(name), Nothing)))
 }
 
 /// An entry that says nothing, at its place in a book.
-pub fn blank(index: usize) -> Map<String, Value> {
-    let mut entry: Map<String, Value> = all().map(|(name, _, blank)| (name.to_owned(), blank.value())).collect();
+pub fn default_entry(index: usize) -> Map<String, Value> {
+    let mut entry: Map<String, Value> = fields().map(|(name, _, blank)| (name.to_owned(), blank.value())).collect();
     entry.insert("position".to_owned(), 0.into());
     entry.insert("addMemo".to_owned(), false.into());
     entry.insert("displayIndex".to_owned(), index.into());
@@ -97,7 +97,7 @@ pub fn blank(index: usize) -> Map<String, Value> {
 }
 
 /// What a card's entry says at a place.
-fn said(entry: &Map<String, Value>, place: CardFieldPath) -> Option<Value> {
+fn card_value(entry: &Map<String, Value>, place: CardFieldPath) -> Option<Value> {
     match place {
         Entry(name) => entry.get(name).cloned(),
         Inverted(name) => entry.get(name).and_then(Value::as_bool).map(|truth| Value::Bool(!truth)),
@@ -107,15 +107,15 @@ fn said(entry: &Map<String, Value>, place: CardFieldPath) -> Option<Value> {
 
 /// A card's entry as world info.
 pub fn from_card(entry: &Map<String, Value>, index: usize) -> Map<String, Value> {
-    let mut own = blank(index);
-    for (name, place, blank) in all() {
-        let value = said(entry, place).filter(|value| !value.is_null() || matches!(blank, Nothing));
+    let mut own = default_entry(index);
+    for (name, place, blank) in fields() {
+        let value = card_value(entry, place).filter(|value| !value.is_null() || matches!(blank, Nothing));
         own.extend(value.map(|value| (name.to_owned(), value)));
     }
     own.insert("position".to_owned(), position(entry));
     let has_words = own.get("comment").and_then(Value::as_str).is_some_and(|words| !words.is_empty());
     own.insert("addMemo".to_owned(), has_words.into());
-    own.extend(said(entry, Extension("display_index")).map(|value| ("displayIndex".to_owned(), value)));
+    own.extend(card_value(entry, Extension("display_index")).map(|value| ("displayIndex".to_owned(), value)));
     own.insert(
         "uid".to_owned(),
         entry.get("id").filter(|id| id.is_number() || id.is_string()).cloned().unwrap_or_else(|| index.into()),
@@ -123,7 +123,7 @@ pub fn from_card(entry: &Map<String, Value>, index: usize) -> Map<String, Value>
     let extensions = entry.get("extensions").filter(|extensions| extensions.is_object());
     let mut extensions = extensions.and_then(Value::as_object).cloned().unwrap_or_default();
     // What went out with this program's own words comes back to where it stood.
-    let rest = extensions.shift_remove(OWN).and_then(|rest| rest.as_object().cloned()).unwrap_or_default();
+    let rest = extensions.shift_remove(EXTENSION_KEY).and_then(|rest| rest.as_object().cloned()).unwrap_or_default();
     own.extend(rest);
     own.insert("extensions".to_owned(), extensions.into());
     own
@@ -131,7 +131,7 @@ pub fn from_card(entry: &Map<String, Value>, index: usize) -> Map<String, Value>
 
 /// 0 = before the character, 1 = after; the extensions know more places.
 fn position(entry: &Map<String, Value>) -> Value {
-    let own = said(entry, Extension("position")).filter(Value::is_number);
+    let own = card_value(entry, Extension("position")).filter(Value::is_number);
     own.unwrap_or_else(|| u8::from(entry.get("position").is_none_or(|words| words != "before_char")).into())
 }
 
@@ -142,7 +142,7 @@ pub fn to_card(entry: &Map<String, Value>, original: Option<&Map<String, Value>>
     let before = original.map(|original| from_card(original, index));
     let is_said = |name: &str| before.as_ref().is_some_and(|before| before.get(name) == entry.get(name));
     let mut extensions = Map::new();
-    for (name, place, blank) in all().filter(|(name, ..)| !is_said(name)) {
+    for (name, place, blank) in fields().filter(|(name, ..)| !is_said(name)) {
         let value = entry.get(name).cloned().unwrap_or_else(|| blank.value());
         match place {
             Entry(name) => _ = out.insert(name.to_owned(), value),
@@ -163,15 +163,20 @@ pub fn to_card(entry: &Map<String, Value>, original: Option<&Map<String, Value>>
     if original.is_none() {
         out.insert("id".to_owned(), entry.get("uid").cloned().unwrap_or_else(|| index.into()));
     }
-    extend(&mut out, extensions, entry, original.is_some());
+    write_extensions(&mut out, extensions, entry, original.is_some());
     out
 }
 
 /// The extensions of an entry that goes out: what the book says of them, and what only world info knows.
-fn extend(out: &mut Map<String, Value>, said: Map<String, Value>, entry: &Map<String, Value>, has_original: bool) {
+fn write_extensions(
+    out: &mut Map<String, Value>,
+    said: Map<String, Value>,
+    entry: &Map<String, Value>,
+    has_original: bool,
+) {
     let known = |name: &str| {
         ["uid", "position", "displayIndex", "extensions", "addMemo"].contains(&name)
-            || all().any(|(own, ..)| own == name)
+            || fields().any(|(own, ..)| own == name)
     };
     let is_plain = |name: &str, value: &Value| {
         name == "characterFilter" && *value == json!({"isExclude": false, "names": [], "tags": []})
@@ -189,9 +194,9 @@ fn extend(out: &mut Map<String, Value>, said: Map<String, Value>, entry: &Map<St
     }
     extensions.extend(said);
     if rest.is_empty() {
-        extensions.shift_remove(OWN);
+        extensions.shift_remove(EXTENSION_KEY);
     } else {
-        extensions.insert(OWN.to_owned(), rest.into());
+        extensions.insert(EXTENSION_KEY.to_owned(), rest.into());
     }
 }
 
@@ -203,7 +208,7 @@ mod tests {
     /// A slip of the pen in one of these names would lose a setting in silence: every one of them survives the way there and
     /// back, with a value that is not the blank one.
     #[test]
-    fn every_field_survives_the_way_to_a_card_and_back() {
+    fn lorebook_entry_to_card_and_back_keeps_every_field() {
         let other = |blank: EntryDefault| match blank {
             Text => json!("x"),
             List => json!(["x"]),
@@ -211,7 +216,7 @@ mod tests {
             Truth(truth) => json!(!truth),
             Number(number) => json!(number + 1),
         };
-        let mut entry: Map<String, Value> = all().map(|(name, _, blank)| (name.to_owned(), other(blank))).collect();
+        let mut entry: Map<String, Value> = fields().map(|(name, _, blank)| (name.to_owned(), other(blank))).collect();
         entry.insert("uid".into(), json!(5));
         entry.insert("position".into(), json!(4));
         entry.insert("displayIndex".into(), json!(9));
@@ -223,13 +228,13 @@ mod tests {
         let extensions = back["extensions"].as_object_mut().unwrap();
         extensions.retain(|name, _| name == "third");
         assert_eq!(back, entry);
-        let names: HashSet<&str> = all().map(|(name, ..)| name).collect();
+        let names: HashSet<&str> = fields().map(|(name, ..)| name).collect();
         assert_eq!(names.len(), 37, "no field stands there twice");
     }
 
     /// What was not changed goes out as it came, down to what was left out; what was changed, changed.
     #[test]
-    fn what_nobody_changed_goes_out_as_it_came() {
+    fn lorebook_unchanged_card_entry_is_exported_unchanged() {
         let card =
             json!({"id": 3, "keys": ["a"], "content": "x", "name": "n", "enabled": true, "extensions": {"odd": 1}});
         let card = card.as_object().unwrap();

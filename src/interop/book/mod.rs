@@ -2,11 +2,11 @@
 //! RisuAI. A book is kept in the first of these forms; what came from a card keeps the card's book beside it
 //! (`originalData`), so that what nobody changed goes out as it came.
 //!
-//! `fields.rs` is the one list of what an entry says and how it is spelled in either form; `others.rs` has the other
+//! `fields.rs` is the one list of what an entry says and how it is spelled in either form; `foreign_formats.rs` has the other
 //! programs. To add a field: its line in that list. To add a program: its sign in [`read`] and its function there.
 
 mod fields;
-mod others;
+mod foreign_formats;
 
 use serde_json::{Map, Value, json};
 
@@ -14,15 +14,15 @@ use super::png;
 use super::text;
 
 /// The most bytes of a book's file.
-pub const LARGEST_FILE: usize = 16 << 20;
+pub const MAX_FILE_BYTES: usize = 16 << 20;
 /// The chunk of a picture in which NovelAI keeps a book.
-const IN_PICTURE: &str = "naidata";
+const NOVELAI_CHUNK: &str = "naidata";
 
 /// Why a file is no lorebook.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LorebookImportError {
     /// It is larger than any book.
-    #[error("the file has more than {LARGEST_FILE} bytes")]
+    #[error("the file has more than {MAX_FILE_BYTES} bytes")]
     TooLong,
     /// It is no text.
     #[error("this is no lorebook: {0}")]
@@ -67,21 +67,21 @@ pub fn read(file: &[u8]) -> Result<Map<String, Value>, LorebookImportError> {
 /// # Errors
 /// It is no book.
 pub fn sorted(file: &[u8]) -> Result<(Map<String, Value>, Vec<String>), LorebookImportError> {
-    if file.len() > LARGEST_FILE {
+    if file.len() > MAX_FILE_BYTES {
         return Err(LorebookImportError::TooLong);
     }
     if !file.starts_with(png::SIGNATURE) {
         return from_text(file);
     }
     let (chunks, _) = png::read(file)?;
-    let chunk = chunks.iter().find(|chunk| chunk.is_text() && chunk.keyword() == IN_PICTURE);
+    let chunk = chunks.iter().find(|chunk| chunk.is_text() && chunk.keyword() == NOVELAI_CHUNK);
     let chunk = chunk.ok_or(LorebookImportError::NoBookInPicture)?;
-    from_text(&png::decode(IN_PICTURE, &chunk.text()?)?)
+    from_text(&png::decode_base64(NOVELAI_CHUNK, &chunk.text()?)?)
 }
 
 /// Whether a file is a picture with a lorebook in it.
 pub fn is_in_picture(file: &[u8]) -> bool {
-    let is_book = |chunk: &png::PngChunk<'_>| chunk.is_text() && chunk.keyword() == IN_PICTURE;
+    let is_book = |chunk: &png::PngChunk<'_>| chunk.is_text() && chunk.keyword() == NOVELAI_CHUNK;
     png::read(file).is_ok_and(|(chunks, _)| chunks.iter().any(is_book))
 }
 
@@ -89,12 +89,12 @@ fn from_text(bytes: &[u8]) -> Result<(Map<String, Value>, Vec<String>), Lorebook
     let text = text::decode(bytes)?;
     let value: Value = text::json(&text).map_err(|error| LorebookImportError::NotJson(error.to_string()))?;
     let Value::Object(mut book) = value else { return Err(LorebookImportError::NoEntries) };
-    let odd = take_odd(&mut book);
-    Ok((in_our_form(book)?, odd))
+    let odd = take_invalid_entries(&mut book);
+    Ok((to_world_info(book)?, odd))
 }
 
 /// Takes what is no entry out of a book of any kind; answers with where it stood.
-pub fn take_odd(book: &mut Map<String, Value>) -> Vec<String> {
+pub fn take_invalid_entries(book: &mut Map<String, Value>) -> Vec<String> {
     let is_risu = book.get("type").is_some_and(|kind| kind == "risu");
     match book.get_mut(if is_risu { "data" } else { "entries" }) {
         Some(Value::Array(all)) => {
@@ -112,15 +112,15 @@ pub fn take_odd(book: &mut Map<String, Value>) -> Vec<String> {
     }
 }
 
-fn in_our_form(book: Map<String, Value>) -> Result<Map<String, Value>, LorebookImportError> {
+fn to_world_info(book: Map<String, Value>) -> Result<Map<String, Value>, LorebookImportError> {
     if book.contains_key("lorebookVersion") {
-        return Ok(others::novel(&book));
+        return Ok(foreign_formats::from_novelai(&book));
     }
     if book.get("kind").is_some_and(|kind| kind == "memory") {
-        return Ok(others::agnai(&book));
+        return Ok(foreign_formats::from_agnai(&book));
     }
     if book.get("type").is_some_and(|kind| kind == "risu") {
-        return Ok(others::risu(&book));
+        return Ok(foreign_formats::from_risuai(&book));
     }
     match book.get("entries") {
         Some(Value::Array(entries)) if entries.iter().any(|entry| entry.get("keys").is_some()) => {
@@ -141,10 +141,10 @@ pub fn entries(book: &Map<String, Value>) -> Vec<&Map<String, Value>> {
 }
 
 /// The entries of a book, each with what it is known by: its own `uid`, or else the key under which it stands.
-pub fn numbered(book: &Map<String, Value>) -> Vec<Map<String, Value>> {
+pub fn entries_with_uid(book: &Map<String, Value>) -> Vec<Map<String, Value>> {
     let with = |(key, entry): (String, &Value)| {
         let mut entry = entry.as_object()?.clone();
-        if entry.get("uid").and_then(known_by).is_none() {
+        if entry.get("uid").and_then(uid_text).is_none() {
             entry.insert("uid".to_owned(), key.parse::<u64>().map_or_else(|_| key.into(), Value::from));
         }
         Some(entry)
@@ -159,19 +159,19 @@ pub fn numbered(book: &Map<String, Value>) -> Vec<Map<String, Value>> {
 }
 
 /// Whether an entry is known by this.
-pub fn is_known_by(entry: &Map<String, Value>, uid: &str) -> bool {
-    entry.get("uid").and_then(known_by).is_some_and(|own| own == uid)
+pub fn has_uid(entry: &Map<String, Value>, uid: &str) -> bool {
+    entry.get("uid").and_then(uid_text).is_some_and(|own| own == uid)
 }
 
 /// A new entry, or one that lacks something, with all that an entry says.
-pub fn whole(entry: &Map<String, Value>, index: usize) -> Map<String, Value> {
-    let mut whole = fields::blank(index);
+pub fn with_defaults(entry: &Map<String, Value>, index: usize) -> Map<String, Value> {
+    let mut whole = fields::default_entry(index);
     whole.extend(entry.clone());
     whole
 }
 
 /// What an entry is known by: mostly a number, in newer cards also a word.
-fn known_by(uid: &Value) -> Option<String> {
+fn uid_text(uid: &Value) -> Option<String> {
     match uid {
         Value::Number(number) => Some(number.to_string()),
         Value::String(word) if !word.is_empty() => Some(word.clone()),
@@ -180,28 +180,28 @@ fn known_by(uid: &Value) -> Option<String> {
 }
 
 /// The first number behind those of all entries.
-fn free_number(entries: &[Map<String, Value>]) -> u64 {
+fn next_free_uid(entries: &[Map<String, Value>]) -> u64 {
     let number = |entry: &Map<String, Value>| entry.get("uid").and_then(Value::as_u64);
     entries.iter().filter_map(number).max().map_or(0, |most| most.saturating_add(1))
 }
 
 /// Puts a new entry behind the others. One that is known by something that is free stays known by it.
 pub fn append(entries: &mut Vec<Map<String, Value>>, new: &Map<String, Value>) -> Map<String, Value> {
-    let mut entry = whole(new, entries.len());
-    let own = entry.get("uid").and_then(known_by);
-    if own.is_none_or(|uid| entries.iter().any(|other| is_known_by(other, &uid))) {
-        entry.insert("uid".to_owned(), free_number(entries).into());
+    let mut entry = with_defaults(new, entries.len());
+    let own = entry.get("uid").and_then(uid_text);
+    if own.is_none_or(|uid| entries.iter().any(|other| has_uid(other, &uid))) {
+        entry.insert("uid".to_owned(), next_free_uid(entries).into());
     }
     entries.push(entry.clone());
     entry
 }
 
 /// Entries in the form of a book: by their numbers. Those without one, and those whose number is taken, get a free one.
-pub fn by_number(entries: Vec<Map<String, Value>>) -> Map<String, Value> {
-    let mut free = free_number(&entries);
+pub fn keyed_by_uid(entries: Vec<Map<String, Value>>) -> Map<String, Value> {
+    let mut free = next_free_uid(&entries);
     let mut book = Map::new();
     for mut entry in entries {
-        let own = entry.get("uid").and_then(known_by).filter(|uid| !book.contains_key(uid));
+        let own = entry.get("uid").and_then(uid_text).filter(|uid| !book.contains_key(uid));
         let uid = own.unwrap_or_else(|| {
             entry.insert("uid".to_owned(), free.into());
             free = free.saturating_add(1);
@@ -221,7 +221,7 @@ pub fn from_card(card_book: &Value) -> Map<String, Value> {
         _ => Vec::new(),
     };
     let list: Vec<Map<String, Value>> = list.into_iter().filter_map(|entry| entry.as_object().cloned()).collect();
-    let read = by_number(list.iter().enumerate().map(|(index, entry)| fields::from_card(entry, index)).collect());
+    let read = keyed_by_uid(list.iter().enumerate().map(|(index, entry)| fields::from_card(entry, index)).collect());
     // The card's own entries are told apart by the same numbers from now on.
     let numbered = list.into_iter().zip(read.values()).map(|(mut entry, own)| {
         entry.insert("id".to_owned(), own.get("uid").cloned().unwrap_or_default());
@@ -260,7 +260,7 @@ pub fn to_card(book: &Map<String, Value>) -> Value {
     if let Some(extensions) = extensions.as_object_mut() {
         extensions.extend(book.get("extensions").and_then(Value::as_object).cloned().unwrap_or_default());
         if !rest.is_empty() {
-            extensions.insert(fields::OWN.to_owned(), rest.into());
+            extensions.insert(fields::EXTENSION_KEY.to_owned(), rest.into());
         }
     }
     card_book.into()

@@ -15,13 +15,13 @@ const NAMES: [(&str, &str); 8] = [
 ];
 
 /// Whether an object is a character of Agnai.
-pub fn is_one(card: &Map<String, Value>) -> bool {
+pub fn is_agnai_character(card: &Map<String, Value>) -> bool {
     let attributes = card.get("persona").and_then(|persona| persona.get("attributes"));
     attributes.is_some_and(Value::is_object) && card.contains_key("greeting") && !card.contains_key("data")
 }
 
 /// The same as a card.
-pub fn as_card(mut card: Map<String, Value>) -> Map<String, Value> {
+pub fn to_card(mut card: Map<String, Value>) -> Map<String, Value> {
     for (theirs, ours) in NAMES {
         if let Some(value) = card.shift_remove(theirs) {
             card.insert(ours.to_owned(), value);
@@ -33,13 +33,13 @@ pub fn as_card(mut card: Map<String, Value>) -> Map<String, Value> {
     {
         card.insert("character_book".to_owned(), crate::interop::book::to_card(&read));
     }
-    let described = card.get("persona").map(described).unwrap_or_default();
+    let described = card.get("persona").map(describe_persona).unwrap_or_default();
     card.insert("description".to_owned(), described.into());
     card
 }
 
 /// A persona in words: a text as it stands, attributes line by line.
-fn described(persona: &Value) -> String {
+fn describe_persona(persona: &Value) -> String {
     let kind = persona.get("kind").and_then(Value::as_str).unwrap_or_default();
     let attributes = persona.get("attributes").and_then(Value::as_object).into_iter().flatten();
     let lines = attributes.filter_map(|(name, values)| {
@@ -61,7 +61,7 @@ mod tests {
 
     /// S4-53: a character of Agnai is a card whose persona is in words; what is known to nobody here is kept.
     #[test]
-    fn a_character_of_agnai_is_a_card() {
+    fn card_agnai_character_is_converted() {
         let character = json!({
             "kind": "character", "name": "Ivo", "description": "by me", "scenario": "A tower.", "greeting": "Evening.",
             "sampleChat": "Ivo: Hm.", "appearance": "tall",

@@ -12,19 +12,19 @@ use crate::interop::finding::{FindingOutcome, ImportFinding};
 use crate::interop::{picture, text};
 
 /// What an archive begins with, behind whatever unpacks it by itself.
-const SIGN: &[u8] = b"PK\x03\x04";
+const ZIP_SIGNATURE: &[u8] = b"PK\x03\x04";
 /// What each entry of its list begins with.
-const LISTED: &[u8] = b"PK\x01\x02";
+const ZIP_DIRECTORY_SIGNATURE: &[u8] = b"PK\x01\x02";
 /// Entries of one archive.
-const MOST_ENTRIES: usize = 4_000;
+const MAX_ENTRIES: usize = 4_000;
 /// The most bytes of `card.json`.
-const LARGEST_CARD: u64 = 32 << 20;
+const MAX_CARD_BYTES: u64 = 32 << 20;
 /// The most bytes of all files, unpacked. They are in memory while the card comes in.
-const LARGEST_WHOLE: u64 = 96 << 20;
+const MAX_UNPACKED_BYTES: u64 = 96 << 20;
 /// The card.
 const CARD: &str = "card.json";
 /// How a card says that a file lies beside it.
-const BESIDE: [&str; 3] = ["embeded://", "embedded://", "__asset:"];
+const EMBEDDED_SCHEMES: [&str; 3] = ["embeded://", "embedded://", "__asset:"];
 
 /// A file that came with a card.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,13 +37,14 @@ pub struct CardAsset {
 
 /// Whether a file is an archive, maybe behind something else.
 pub fn is_archive(file: &[u8]) -> bool {
-    file.windows(SIGN.len()).any(|four| four == SIGN)
+    file.windows(ZIP_SIGNATURE.len()).any(|four| four == ZIP_SIGNATURE)
 }
 
 /// Reads the card and its files.
 pub fn read(file: &[u8]) -> Result<ImportedCard, CardImportError> {
-    if file.windows(LISTED.len()).filter(|four| *four == LISTED).count() > MOST_ENTRIES {
-        return Err(CardImportError::TooMany("files", MOST_ENTRIES));
+    if file.windows(ZIP_DIRECTORY_SIGNATURE.len()).filter(|four| *four == ZIP_DIRECTORY_SIGNATURE).count() > MAX_ENTRIES
+    {
+        return Err(CardImportError::TooMany("files", MAX_ENTRIES));
     }
     let broken = |error: zip::result::ZipError| CardImportError::BrokenArchive(error.to_string());
     let mut archive = ZipArchive::new(Cursor::new(file)).map_err(broken)?;
@@ -53,10 +54,10 @@ pub fn read(file: &[u8]) -> Result<ImportedCard, CardImportError> {
             other => broken(other),
         })?;
         let mut bytes = Vec::new();
-        let read = entry.take(LARGEST_CARD + 1).read_to_end(&mut bytes);
+        let read = entry.take(MAX_CARD_BYTES + 1).read_to_end(&mut bytes);
         read.map_err(|error| CardImportError::BrokenArchive(error.to_string()))?;
-        if u64::try_from(bytes.len()).is_ok_and(|length| length > LARGEST_CARD) {
-            return Err(CardImportError::TooLong(CARD, LARGEST_CARD));
+        if u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_CARD_BYTES) {
+            return Err(CardImportError::TooLong(CARD, MAX_CARD_BYTES));
         }
         let text = text::decode(&bytes)
             .map_err(|error| CardImportError::NotJson { place: CARD.into(), cause: error.to_string() })?;
@@ -65,15 +66,16 @@ pub fn read(file: &[u8]) -> Result<ImportedCard, CardImportError> {
     let icon = icon(&card);
     let mut read = fields::read(card)?;
     take_files(&mut archive, &mut read)?;
-    let shown =
-        |asset: &&CardAsset| icon.as_deref() == Some(asset.path.as_str()) && picture::kind(&asset.bytes).is_some();
+    let shown = |asset: &&CardAsset| {
+        icon.as_deref() == Some(asset.path.as_str()) && picture::detect_format(&asset.bytes).is_some()
+    };
     read.picture = read.assets.iter().find(shown).map(|asset| asset.bytes.clone());
     Ok(read)
 }
 
 /// The files beside the card, each bounded by what all of them may still take.
 fn take_files(archive: &mut ZipArchive<Cursor<&[u8]>>, read: &mut ImportedCard) -> Result<(), CardImportError> {
-    let mut room = LARGEST_WHOLE;
+    let mut room = MAX_UNPACKED_BYTES;
     for n in 0..archive.len() {
         let mut skip = |name: &str, why: &str| {
             let name: String = name.chars().filter(|c| !c.is_control()).take(100).collect();
@@ -94,7 +96,7 @@ fn take_files(archive: &mut ZipArchive<Cursor<&[u8]>>, read: &mut ImportedCard) 
         if name == CARD || entry.is_dir() {
             continue;
         }
-        if !is_plain(&name) || entry.is_symlink() {
+        if !is_safe_path(&name) || entry.is_symlink() {
             skip(&name, "its name leads out of the archive");
             continue;
         }
@@ -110,14 +112,15 @@ fn take_files(archive: &mut ZipArchive<Cursor<&[u8]>>, read: &mut ImportedCard) 
                 continue;
             }
         };
-        room = room.checked_sub(length).ok_or(CardImportError::TooLong("the archive, unpacked,", LARGEST_WHOLE))?;
+        room =
+            room.checked_sub(length).ok_or(CardImportError::TooLong("the archive, unpacked,", MAX_UNPACKED_BYTES))?;
         read.assets.push(CardAsset { path: name, bytes });
     }
     Ok(())
 }
 
 /// Whether a name is a way down from the top and nowhere else.
-fn is_plain(name: &str) -> bool {
+fn is_safe_path(name: &str) -> bool {
     let part = |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\\', ':', '\0']);
     name.len() <= 300 && name.split('/').all(part)
 }
@@ -129,11 +132,11 @@ fn icon(card: &Value) -> Option<String> {
     let main = |asset: &&Value| asset.get("name").and_then(Value::as_str) == Some("main");
     let icons: Vec<&Value> = assets.iter().filter(is_icon).collect();
     let icon = icons.iter().find(|asset| main(asset)).or(icons.first())?;
-    beside(icon.get("uri")?.as_str()?).map(str::to_owned)
+    embedded_path(icon.get("uri")?.as_str()?).map(str::to_owned)
 }
 
-fn beside(uri: &str) -> Option<&str> {
-    BESIDE.iter().find_map(|scheme| uri.strip_prefix(scheme))
+fn embedded_path(uri: &str) -> Option<&str> {
+    EMBEDDED_SCHEMES.iter().find_map(|scheme| uri.strip_prefix(scheme))
 }
 
 /// Packs a card with its files; a picture that is none of them is put beside it as its icon.
@@ -143,9 +146,9 @@ pub fn write(sheet: &ExportCard<'_>) -> Result<Vec<u8>, CardImportError> {
         sheet.assets.iter().map(|asset| (asset.path.clone(), asset.bytes.as_slice())).collect();
     let is_there = |bytes: &[u8]| sheet.assets.iter().any(|asset| asset.bytes == bytes);
     if let Some(bytes) = sheet.picture.filter(|picture| !is_there(picture)) {
-        let end = picture::kind(bytes).map_or("bin", |kind| kind.media_type().trim_start_matches("image/"));
+        let end = picture::detect_format(bytes).map_or("bin", |kind| kind.media_type().trim_start_matches("image/"));
         let path = format!("assets/icon/image/main.{end}");
-        name_icon(&mut card, &path, end);
+        set_icon(&mut card, &path, end);
         files.retain(|(name, _)| *name != path);
         files.push((path, bytes));
     }
@@ -154,7 +157,7 @@ pub fn write(sheet: &ExportCard<'_>) -> Result<Vec<u8>, CardImportError> {
     pack(&files).map_err(|error| CardImportError::BrokenArchive(error.to_string()))
 }
 
-fn name_icon(card: &mut Value, path: &str, end: &str) {
+fn set_icon(card: &mut Value, path: &str, end: &str) {
     let Some(data) = card.get_mut("data").and_then(Value::as_object_mut) else { return };
     let assets = data.entry("assets").or_insert_with(|| json!([]));
     let Some(assets) = assets.as_array_mut() else { return };

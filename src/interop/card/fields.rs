@@ -3,14 +3,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{CardImportError, ExportCard, ImportedCard, agnai, runs};
+use super::{CardImportError, ExportCard, ImportedCard, agnai, unsupported};
 use crate::interop::finding::{FindingOutcome, ImportFinding};
 
 /// The most characters of a name.
-const LONGEST_NAME: usize = 200;
+const MAX_NAME_CHARS: usize = 200;
 
 /// Texts: their name, ours.
-const TEXTS: [(&str, &str); 8] = [
+const TEXT_FIELDS: [(&str, &str); 8] = [
     ("description", "description"),
     ("personality", "personality"),
     ("scenario", "scenario"),
@@ -22,10 +22,10 @@ const TEXTS: [(&str, &str); 8] = [
 ];
 
 /// Lists of texts: their name, ours.
-const LISTS: [(&str, &str); 2] = [("alternate_greetings", "alternateGreetings"), ("tags", "tags")];
+const LIST_FIELDS: [(&str, &str); 2] = [("alternate_greetings", "alternateGreetings"), ("tags", "tags")];
 
 /// What the oldest writers called the fields of version 1.
-const OLDER: [(&str, &str); 5] = [
+const LEGACY_FIELDS: [(&str, &str); 5] = [
     ("char_name", "name"),
     ("char_persona", "description"),
     ("world_scenario", "scenario"),
@@ -34,7 +34,7 @@ const OLDER: [(&str, &str); 5] = [
 ];
 
 /// What writers put beside `data` a second time, or as notes to themselves: made anew when a card goes out.
-const COPIES: [&str; 14] = [
+const DUPLICATE_FIELDS: [&str; 14] = [
     "name",
     "description",
     "personality",
@@ -52,43 +52,43 @@ const COPIES: [&str; 14] = [
 ];
 
 /// Names in `metadata` that are ours: a card that uses them keeps them below `metadata.card`.
-const OURS: [&str; 2] = ["card", "clotho"];
+const RESERVED_METADATA: [&str; 2] = ["card", "clotho"];
 
 /// Reads the JSON of a card of any version.
 pub fn read(card: Value) -> Result<ImportedCard, CardImportError> {
     let Value::Object(card) = card else { return Err(CardImportError::NoName) };
-    let card = if agnai::is_one(&card) { agnai::as_card(card) } else { card };
+    let card = if agnai::is_agnai_character(&card) { agnai::to_card(card) } else { card };
     let mut read = ImportedCard::default();
-    let (mut data, mut beside) = halves(card, &mut read.findings);
+    let (mut data, mut beside) = split_fields(card, &mut read.findings);
     let name = data.remove("name").or_else(|| beside.get("name").cloned());
     let name = name.as_ref().and_then(Value::as_str).map(|name| name.replace('\0', "")).unwrap_or_default();
-    let short: String = name.trim().chars().take(LONGEST_NAME).collect();
+    let short: String = name.trim().chars().take(MAX_NAME_CHARS).collect();
     if short.is_empty() {
         return Err(CardImportError::NoName);
     }
     if short.len() < name.trim().len() {
-        let words = format!("the name had more than {LONGEST_NAME} characters and was cut");
+        let words = format!("the name had more than {MAX_NAME_CHARS} characters and was cut");
         read.findings.push(ImportFinding::new(FindingOutcome::Translated, "name_cut", words));
     }
     read.card.insert("name".to_owned(), short.into());
-    for (theirs, ours) in TEXTS {
-        if let Some(text) = take(&mut data, theirs, as_text, &mut read.findings) {
+    for (theirs, ours) in TEXT_FIELDS {
+        if let Some(text) = take_field(&mut data, theirs, as_text, &mut read.findings) {
             read.card.insert(ours.to_owned(), text.into());
         }
     }
-    for (theirs, ours) in LISTS {
-        if let Some(list) = take(&mut data, theirs, as_texts, &mut read.findings) {
+    for (theirs, ours) in LIST_FIELDS {
+        if let Some(list) = take_field(&mut data, theirs, as_texts, &mut read.findings) {
             read.card.insert(ours.to_owned(), list.into());
         }
     }
     read.book = data.shift_remove("character_book").filter(Value::is_object);
-    read.is_favourite = [beside.get("fav").cloned(), forget_fav(&mut data)].iter().flatten().any(is_yes);
+    read.is_favourite = [beside.get("fav").cloned(), remove_private_fields(&mut data)].iter().flatten().any(is_true);
     read.open_chat = beside.get("chat").and_then(Value::as_str).map(str::to_owned);
-    for copy in COPIES {
+    for copy in DUPLICATE_FIELDS {
         beside.shift_remove(copy);
     }
     let mut apart = Map::new();
-    for name in OURS {
+    for name in RESERVED_METADATA {
         data.shift_remove(name).map(|value| apart.insert(name.to_owned(), value));
     }
     if !apart.is_empty() {
@@ -96,17 +96,20 @@ pub fn read(card: Value) -> Result<ImportedCard, CardImportError> {
     }
     let mut metadata = data;
     metadata.insert("card".to_owned(), beside.into());
-    read.findings.extend(runs::look(&read.card, &metadata, read.book.as_ref()));
+    read.findings.extend(unsupported::find_unsupported(&read.card, &metadata, read.book.as_ref()));
     read.card.insert("metadata".to_owned(), metadata.into());
     Ok(read)
 }
 
 /// The fields of the card, and what stands beside them.
-fn halves(mut card: Map<String, Value>, findings: &mut Vec<ImportFinding>) -> (Map<String, Value>, Map<String, Value>) {
+fn split_fields(
+    mut card: Map<String, Value>,
+    findings: &mut Vec<ImportFinding>,
+) -> (Map<String, Value>, Map<String, Value>) {
     if let Some(Value::Object(data)) = card.get("data") {
         let data = data.clone();
         card.shift_remove("data");
-        let differ = TEXTS.iter().map(|(theirs, _)| *theirs).chain(["name"]).filter(|theirs| {
+        let differ = TEXT_FIELDS.iter().map(|(theirs, _)| *theirs).chain(["name"]).filter(|theirs| {
             let (inside, outside) = (data.get(*theirs), card.get(*theirs));
             outside.is_some_and(|text| text.as_str() != Some("") && inside != Some(text))
         });
@@ -118,7 +121,7 @@ fn halves(mut card: Map<String, Value>, findings: &mut Vec<ImportFinding>) -> (M
         }
         return (data, card);
     }
-    for (older, theirs) in OLDER {
+    for (older, theirs) in LEGACY_FIELDS {
         if !card.contains_key(theirs) {
             card.shift_remove(older).map(|value| card.insert(theirs.to_owned(), value));
         }
@@ -146,17 +149,17 @@ fn halves(mut card: Map<String, Value>, findings: &mut Vec<ImportFinding>) -> (M
 }
 
 /// Which card someone likes best, and which chat was open, is theirs and does not travel.
-fn forget_fav(data: &mut Map<String, Value>) -> Option<Value> {
+fn remove_private_fields(data: &mut Map<String, Value>) -> Option<Value> {
     data.get_mut("extensions").and_then(Value::as_object_mut)?.shift_remove("fav")
 }
 
 /// Old writers put truths down as words.
-fn is_yes(value: &Value) -> bool {
+fn is_true(value: &Value) -> bool {
     value.as_bool().or_else(|| Some(value.as_str()? == "true")).unwrap_or_default()
 }
 
 /// A field in our form. One of another shape stays where it was, and is told of.
-fn take<T>(
+fn take_field<T>(
     data: &mut Map<String, Value>,
     name: &str,
     read: impl FnOnce(&Value) -> Option<T>,
@@ -204,23 +207,24 @@ pub fn write(sheet: &ExportCard<'_>) -> Value {
     let mut beside = metadata.shift_remove("card").and_then(|value| value.as_object().cloned()).unwrap_or_default();
     let mut data = Map::new();
     data.insert("name".to_owned(), own("name").unwrap_or_default());
-    for (theirs, ours) in TEXTS {
+    for (theirs, ours) in TEXT_FIELDS {
         data.insert(theirs.to_owned(), own(ours).unwrap_or_else(|| "".into()));
     }
-    for (theirs, ours) in LISTS {
+    for (theirs, ours) in LIST_FIELDS {
         data.insert(theirs.to_owned(), own(ours).unwrap_or_else(|| json!([])));
     }
     data.insert("creator".to_owned(), "".into());
     data.insert("character_version".to_owned(), "".into());
     data.insert("extensions".to_owned(), json!({}));
     data.extend(sheet.book.clone().map(|book| ("character_book".to_owned(), book)));
-    let is_known = |name: &str| name == "name" || TEXTS.iter().chain(&LISTS).any(|(theirs, _)| *theirs == name);
+    let is_known =
+        |name: &str| name == "name" || TEXT_FIELDS.iter().chain(&LIST_FIELDS).any(|(theirs, _)| *theirs == name);
     data.extend(metadata.into_iter().filter(|(name, _)| !is_known(name)));
     data.extend(beside.shift_remove("data").and_then(|apart| apart.as_object().cloned()).unwrap_or_default());
     if let Some(extensions) = data.get_mut("extensions").and_then(Value::as_object_mut) {
         extensions.insert("fav".to_owned(), sheet.is_favourite.into());
         let came = extensions.shift_remove("clotho");
-        extensions.extend(together(came, wish).map(|wish| ("clotho".to_owned(), wish)));
+        extensions.extend(merge_extensions(came, wish).map(|wish| ("clotho".to_owned(), wish)));
     }
     beside.insert("spec".to_owned(), "chara_card_v3".into());
     beside.insert("spec_version".to_owned(), "3.0".into());
@@ -240,7 +244,7 @@ pub fn write(sheet: &ExportCard<'_>) -> Value {
 
 /// What a card said to this program when it came, with what was said to it here. Of two words for one thing the newer counts; the
 /// plugins of both are suggested.
-fn together(came: Option<Value>, own: Option<Value>) -> Option<Value> {
+fn merge_extensions(came: Option<Value>, own: Option<Value>) -> Option<Value> {
     let (Some(Value::Object(mut came)), Some(Value::Object(mut own))) = (came.clone(), own.clone()) else {
         return own.or(came);
     };
@@ -262,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn every_version_is_read() {
+    fn card_v1_to_v3_is_read() {
         let expected = json!({"name": "Rin", "description": "a keeper", "firstMessage": "Hello."});
         for card_of in [
             json!({"name": "Rin", "description": "a keeper", "first_mes": "Hello."}),
@@ -281,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_stays_and_goes_out_again() {
+    fn card_unknown_fields_survive_export() {
         let data = json!({
             "name": "Rin", "odd": [1, {"two": null}], "clotho": {"model": "x"}, "card": 5,
             "extensions": {"fav": true, "third": {"a": 1.50}}, "description": {"not": "a text"},
@@ -303,7 +307,7 @@ mod tests {
 
     /// S4-2: what a card said to this program when it came goes out again, beside what was said to it here.
     #[test]
-    fn what_it_says_to_this_program_goes_out_again() {
+    fn card_clotho_extension_survives_export() {
         let theirs = json!({"rules": {"files": {}}, "plugins": [{"id": "tide"}], "model": "x"});
         let read = read(json!({"data": {"name": "Rin", "extensions": {"clotho": theirs}}})).unwrap();
         let mut card = read.card;
@@ -314,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_that_old_writers_used() {
+    fn card_legacy_field_shapes_are_read() {
         let read = card(json!({
             "name": "Rin", "tags": "a, b,, c", "creatorcomment": "notes", "talkativeness": 0.9, "personality": 5,
             "alternate_greetings": ["x", null, 3],

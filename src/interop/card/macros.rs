@@ -2,7 +2,7 @@
 //! knows no prompts: that the list is the one of `prompt::macros` is held by a test over both.
 
 /// The names, whatever their case.
-pub const FILLED: &[&str] = &[
+pub const SUPPORTED_MACROS: &[&str] = &[
     "addglobalvar",
     "addvar",
     "allChatRange",

@@ -3,14 +3,14 @@
 //! [`charx()`] write a card in a form that those programs read.
 //!
 //! `fields.rs` is the one place that knows which field of theirs is which of ours; `charx.rs` knows CHARX,
-//! `yaml.rs` YAML, `agnai.rs` characters of Agnai; `runs.rs` says what a card has that does nothing here, `macros.rs` which macros do something. To add a field: its line in `fields.rs`. To add a
+//! `yaml.rs` YAML, `agnai.rs` characters of Agnai; `unsupported.rs` says what a card has that does nothing here, `macros.rs` which macros do something. To add a field: its line in `fields.rs`. To add a
 //! form: a file with its name, and its sign in [`read`].
 
 mod agnai;
 mod charx;
 mod fields;
 mod macros;
-mod runs;
+mod unsupported;
 mod yaml;
 
 use serde_json::{Map, Value};
@@ -19,10 +19,10 @@ use super::finding::{FindingOutcome, ImportFinding};
 use super::png::{self as chunks, PngChunk, PngError};
 use super::{picture, text};
 pub use charx::CardAsset;
-pub use macros::FILLED;
+pub use macros::SUPPORTED_MACROS;
 
 /// The most bytes of the file of a card: pictures of some megabytes, and archives with many of them.
-pub const LARGEST_FILE: usize = 64 << 20;
+pub const MAX_FILE_BYTES: usize = 64 << 20;
 
 /// A card that came in, in our own words.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -127,8 +127,8 @@ impl CardImportError {
 /// # Errors
 /// It is no card.
 pub fn read(file: &[u8]) -> Result<ImportedCard, CardImportError> {
-    if file.len() > LARGEST_FILE {
-        return Err(CardImportError::TooLong("the file", u64::try_from(LARGEST_FILE).unwrap_or(u64::MAX)));
+    if file.len() > MAX_FILE_BYTES {
+        return Err(CardImportError::TooLong("the file", u64::try_from(MAX_FILE_BYTES).unwrap_or(u64::MAX)));
     }
     if file.starts_with(chunks::SIGNATURE) {
         return from_png(file);
@@ -145,22 +145,22 @@ pub fn read(file: &[u8]) -> Result<ImportedCard, CardImportError> {
 
 fn from_png(file: &[u8]) -> Result<ImportedCard, CardImportError> {
     let (all, fault) = chunks::read(file)?;
-    let Some(chosen) = chosen(&all) else {
+    let Some(chosen) = newest_card_chunk(&all) else {
         return Err(fault.map_or(CardImportError::NoCardInPicture, CardImportError::Png));
     };
     let keyword = chosen.keyword();
-    let bytes = chunks::decode(&keyword, &chosen.text()?)?;
+    let bytes = chunks::decode_base64(&keyword, &chosen.text()?)?;
     let place = format!("the chunk \"{keyword}\"");
     let text = text::decode(&bytes)
         .map_err(|error| CardImportError::NotJson { place: place.clone(), cause: error.to_string() })?;
     let mut read = fields::read(parse(&place, &text)?)?;
-    if !chosen.is_sound {
+    if !chosen.crc_matches {
         let words = format!("the sum of {place} is wrong; the card in it reads well");
         read.findings.push(ImportFinding::new(FindingOutcome::Translated, "chunk_sum", words));
     }
-    let plain = picture::bare(&all);
-    match picture::kind(&plain).filter(|_| fault.is_none()) {
-        Some(_) if all.iter().any(is_stopgap) => {}
+    let plain = picture::strip_text_chunks(&all);
+    match picture::detect_format(&plain).filter(|_| fault.is_none()) {
+        Some(_) if all.iter().any(is_placeholder_picture) => {}
         Some(_) => read.picture = Some(plain),
         None => {
             let why = fault.map_or_else(|| "it is no picture that can be shown".to_owned(), |fault| fault.to_string());
@@ -175,7 +175,7 @@ fn from_png(file: &[u8]) -> Result<ImportedCard, CardImportError> {
 }
 
 /// The card of the newer version wins, even one that is broken; of two the first; plain text before packed.
-fn chosen<'a, 'b>(all: &'b [PngChunk<'a>]) -> Option<&'b PngChunk<'a>> {
+fn newest_card_chunk<'a, 'b>(all: &'b [PngChunk<'a>]) -> Option<&'b PngChunk<'a>> {
     let of = |keyword: &str| {
         let mut named: Vec<_> = all.iter().filter(|chunk| chunk.is_text() && chunk.keyword() == keyword).collect();
         named.sort_by_key(|chunk| chunk.kind != b"tEXt");
@@ -195,28 +195,28 @@ pub fn json(sheet: &ExportCard<'_>) -> Value {
 }
 
 /// The card inside its picture, for readers of both versions.
-pub fn png(sheet: &ExportCard<'_>) -> Vec<u8> {
-    let drawn = picture::as_png(sheet.picture);
+pub fn write_png(sheet: &ExportCard<'_>) -> Vec<u8> {
+    let drawn = picture::png_or_placeholder(sheet.picture);
     let text = json(sheet).to_string();
-    let mut texts = vec![chunks::card_chunk("chara", &text), chunks::card_chunk("ccv3", &text)];
+    let mut texts = vec![chunks::encode_card_chunk("chara", &text), chunks::encode_card_chunk("ccv3", &text)];
     if sheet.picture.is_none() {
-        texts.push(chunks::chunk(STOPGAP, b""));
+        texts.push(chunks::encode_chunk(PLACEHOLDER_PICTURE_CHUNK, b""));
     }
-    picture::with_texts(&drawn, &texts.concat())
+    picture::insert_chunks(&drawn, &texts.concat())
 }
 
 /// The chunk that says that the picture of a PNG was only drawn because the card has none. By its letters it may be left out,
 /// is nobody's standard, and stays where others write texts beside it.
-const STOPGAP: &[u8; 4] = b"clTh";
+const PLACEHOLDER_PICTURE_CHUNK: &[u8; 4] = b"clTh";
 
-fn is_stopgap(chunk: &PngChunk<'_>) -> bool {
-    chunk.kind == STOPGAP
+fn is_placeholder_picture(chunk: &PngChunk<'_>) -> bool {
+    chunk.kind == PLACEHOLDER_PICTURE_CHUNK
 }
 
 /// The card as a packed folder, with its files.
 ///
 /// # Errors
 /// It is too large to be packed.
-pub fn charx(sheet: &ExportCard<'_>) -> Result<Vec<u8>, CardImportError> {
+pub fn write_charx(sheet: &ExportCard<'_>) -> Result<Vec<u8>, CardImportError> {
     charx::write(sheet)
 }

@@ -10,11 +10,11 @@ use regex::{Captures, Regex};
 use serde_json::Value;
 
 /// `June 19, 2023 2:20pm`
-static SPOKEN: LazyLock<Option<Regex>> =
+static MONTH_NAME_FORMAT: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)^([a-z]+) (\d{1,2}), (\d{4}) (\d{1,2}):(\d{2}) ?(am|pm)$").ok());
 
 /// `2023-6-19 @14h 20m 12s 123ms`, or without blanks, or without milliseconds.
-static STAMPED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static AT_FORMAT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"^(\d{4})-(\d{1,2})-(\d{1,2}) ?@(\d{1,2})h ?(\d{1,2})m ?(\d{1,2})s(?: ?(\d{1,3})ms)?$").ok()
 });
 
@@ -24,20 +24,20 @@ const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "au
 pub fn read(value: &Value, zone: &TimeZone) -> Option<i64> {
     let milliseconds = match value {
         Value::Number(number) => number.as_i64()?,
-        Value::String(text) => text_read(text.trim(), zone)?,
+        Value::String(text) => parse_text(text.trim(), zone)?,
         _ => return None,
     };
     (milliseconds != 0 && Timestamp::from_millisecond(milliseconds).is_ok()).then_some(milliseconds)
 }
 
-fn text_read(text: &str, zone: &TimeZone) -> Option<i64> {
+fn parse_text(text: &str, zone: &TimeZone) -> Option<i64> {
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return text.parse().ok();
     }
     if let Ok(stamp) = text.parse::<Timestamp>() {
         return Some(stamp.as_millisecond());
     }
-    let local = spoken(text).or_else(|| stamped(text)).or_else(|| iso(text))?;
+    let local = parse_month_name(text).or_else(|| parse_at_format(text)).or_else(|| iso(text))?;
     let zoned = zone.to_ambiguous_zoned(local).compatible().ok()?;
     Some(zoned.timestamp().as_millisecond())
 }
@@ -47,8 +47,8 @@ fn iso(text: &str) -> Option<DateTime> {
     text.contains('T').then(|| text.parse().ok()).flatten()
 }
 
-fn spoken(text: &str) -> Option<DateTime> {
-    let found = SPOKEN.as_ref()?.captures(text)?;
+fn parse_month_name(text: &str) -> Option<DateTime> {
+    let found = MONTH_NAME_FORMAT.as_ref()?.captures(text)?;
     let name = found.get(1)?.as_str().to_ascii_lowercase();
     let month = MONTHS.iter().position(|month| name.starts_with(month))?;
     let hour: i8 = number(&found, 4)?;
@@ -58,8 +58,8 @@ fn spoken(text: &str) -> Option<DateTime> {
     Some(date.to_datetime(Clock::new(hour, number(&found, 5)?, 0, 0).ok()?))
 }
 
-fn stamped(text: &str) -> Option<DateTime> {
-    let found = STAMPED.as_ref()?.captures(text)?;
+fn parse_at_format(text: &str) -> Option<DateTime> {
+    let found = AT_FORMAT.as_ref()?.captures(text)?;
     let date = Date::new(number(&found, 1)?, number(&found, 2)?, number(&found, 3)?).ok()?;
     let thousandths: i32 = number(&found, 7).unwrap_or(0);
     let clock = Clock::new(number(&found, 4)?, number(&found, 5)?, number(&found, 6)?, thousandths * 1_000_000);
@@ -76,7 +76,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_zone_is_given_to_what_names_none() {
+    fn chat_date_without_zone_uses_given_zone() {
         let east = TimeZone::fixed(jiff::tz::offset(2));
         let check = |value: Value, expected: &str| {
             let found = read(&value, &east).map(|ms| Timestamp::from_millisecond(ms).unwrap());

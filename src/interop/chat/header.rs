@@ -8,7 +8,7 @@ pub struct ChatFileHeader(pub Map<String, Value>);
 
 impl ChatFileHeader {
     /// Whether an object is a header and no message.
-    pub(super) fn is_one(line: &Map<String, Value>) -> bool {
+    pub(super) fn is_header(line: &Map<String, Value>) -> bool {
         let names = ["chat_metadata", "user_name", "character_name", "create_date"];
         !line.contains_key("mes") && names.iter().any(|name| line.contains_key(*name))
     }
@@ -34,7 +34,7 @@ impl ChatFileHeader {
     }
 
     /// When the chat was begun, as older versions say.
-    pub fn begun(&self) -> Option<&Value> {
+    pub fn created_at(&self) -> Option<&Value> {
         self.0.get("create_date")
     }
 }

@@ -5,10 +5,10 @@ use std::io::{self, BufRead};
 use super::ChatFileError;
 
 /// The longest line, in bytes: a message with a hundred alternatives, each with the whole state of a large story, fits.
-pub const LONGEST_LINE: usize = 32 << 20;
+pub const MAX_LINE_BYTES: usize = 32 << 20;
 
 /// The mark that some editors put before a text.
-const MARK: &[u8] = b"\xEF\xBB\xBF";
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// A line with its number, from 1.
 pub type NumberedLine<'a> = (u64, Result<&'a [u8], ChatFileError>);
@@ -24,11 +24,11 @@ pub struct ChatFileReader<R> {
 impl<R: BufRead> ChatFileReader<R> {
     /// Reads from the beginning of a file.
     pub fn new(input: R) -> Self {
-        Self::within(input, LONGEST_LINE)
+        Self::with_max_len(input, MAX_LINE_BYTES)
     }
 
     /// The same with lines of so many bytes at most.
-    pub fn within(input: R, longest: usize) -> Self {
+    pub fn with_max_len(input: R, longest: usize) -> Self {
         Self { input, line: Vec::new(), number: 0, longest }
     }
 
@@ -63,7 +63,7 @@ impl<R: BufRead> ChatFileReader<R> {
 
     fn text(&self) -> &[u8] {
         let line = self.line.as_slice();
-        if self.number == 1 { line.strip_prefix(MARK).unwrap_or(line) } else { line }
+        if self.number == 1 { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line }
     }
 
     /// Reads up to a line feed and keeps what may be kept; answers with how long the line is.
@@ -95,7 +95,7 @@ mod tests {
 
     fn all(text: &[u8], longest: usize) -> Vec<(u64, Result<String, String>)> {
         // A small buffer, so that lines are put together from pieces.
-        let mut lines = ChatFileReader::within(io::BufReader::with_capacity(3, text), longest);
+        let mut lines = ChatFileReader::with_max_len(io::BufReader::with_capacity(3, text), longest);
         let mut found = Vec::new();
         while let Some((number, line)) = lines.next_line().unwrap() {
             let line = line.map(|line| String::from_utf8_lossy(line).into_owned());
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_have_their_numbers_whatever_ends_them() {
+    fn chat_lines_any_line_ending_are_numbered() {
         let text = b"\xEF\xBB\xBFfirst\r\n\r\n \nfourth\nlast";
         let expected = [(1, Ok("first".to_owned())), (4, Ok("fourth".to_owned())), (5, Ok("last".to_owned()))];
         assert_eq!(all(text, 100), expected);
@@ -115,12 +115,12 @@ mod tests {
 
     /// Domain 5, hostile files: one endless line costs nothing but itself.
     #[test]
-    fn a_line_that_is_too_long_is_passed_over() {
+    fn chat_lines_oversized_line_is_skipped() {
         let text = [b"a\n".as_slice(), &[b'x'; 50], b"\nb\n"].concat();
         let expected =
             [(1, Ok("a".to_owned())), (2, Err("it is longer than 10 bytes".to_owned())), (3, Ok("b".to_owned()))];
         assert_eq!(all(&text, 10), expected);
-        let mut lines = ChatFileReader::within(io::BufReader::new(io::repeat(b'x').take(1 << 20)), 10);
+        let mut lines = ChatFileReader::with_max_len(io::BufReader::new(io::repeat(b'x').take(1 << 20)), 10);
         assert!(lines.next_line().unwrap().unwrap().1.is_err());
         assert!(lines.line.capacity() < 64);
     }

@@ -12,7 +12,7 @@ mod row;
 mod write;
 
 pub use header::ChatFileHeader;
-pub use lines::{ChatFileReader, LONGEST_LINE, NumberedLine};
+pub use lines::{ChatFileReader, MAX_LINE_BYTES, NumberedLine};
 pub use row::{ChatFileLine, ChatFileMessage, ChatFileSwipe, read};
 pub use write::line;
 

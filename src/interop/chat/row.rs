@@ -29,9 +29,9 @@ pub struct ChatFileMessage {
     /// Whether it is shown but not sent.
     pub is_hidden: bool,
     /// What was written for it, in order; at least one.
-    pub alternatives: Vec<ChatFileSwipe>,
+    pub swipes: Vec<ChatFileSwipe>,
     /// Which of them is chosen.
-    pub chosen: usize,
+    pub selected: usize,
     /// Whether the line has a list of alternatives, be it of one.
     pub has_swipes: bool,
     /// Everything else that the line says.
@@ -56,7 +56,7 @@ pub struct ChatFileSwipe {
 impl ChatFileMessage {
     /// The alternative that is chosen.
     pub fn shown(&self) -> Option<&ChatFileSwipe> {
-        self.alternatives.get(self.chosen)
+        self.swipes.get(self.selected)
     }
 
     /// The names of chats that branch off here or are bookmarked here.
@@ -72,7 +72,7 @@ impl ChatFileMessage {
     }
 
     /// The file of the card that speaks, in a chat of several.
-    pub fn speaker_file(&self) -> Option<&str> {
+    pub fn speaker_card_file(&self) -> Option<&str> {
         self.rest.get("original_avatar")?.as_str().filter(|name| !name.is_empty())
     }
 
@@ -93,41 +93,41 @@ pub fn read(line: &[u8]) -> Result<ChatFileLine, ChatFileError> {
         Ok(text) => text::json(text),
         Err(_) => return Err(ChatFileError("it is not UTF-8".into())),
     }
-    .map_err(|error| ChatFileError(format!("it is not JSON: {}", without_place(&error))))?;
+    .map_err(|error| ChatFileError(format!("it is not JSON: {}", error_without_position(&error))))?;
     let Value::Object(map) = value else { return Err(ChatFileError("it is JSON, but no message".into())) };
-    if ChatFileHeader::is_one(&map) {
+    if ChatFileHeader::is_header(&map) {
         return Ok(ChatFileLine::Header(ChatFileHeader(map)));
     }
     if !map.contains_key("mes") && !map.contains_key("swipes") {
         return Err(ChatFileError("it is JSON, but no message".into()));
     }
-    Ok(ChatFileLine::Row(Box::new(row(map))))
+    Ok(ChatFileLine::Row(Box::new(parse_message(map))))
 }
 
 /// The cause of a failure; its line in the text that was read is always 1.
-fn without_place(error: &serde_json::Error) -> String {
+fn error_without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.split(" at line ").next().unwrap_or_default().to_owned()
 }
 
-fn row(mut map: Map<String, Value>) -> ChatFileMessage {
+fn parse_message(mut map: Map<String, Value>) -> ChatFileMessage {
     let name = text(map.shift_remove("name"));
     let is_user = flag(map.shift_remove("is_user").as_ref());
     let is_hidden = flag(map.shift_remove("is_system").as_ref());
-    let (shown, info) = spoken(map.shift_remove("mes"));
+    let (shown, info) = unwrap_text(map.shift_remove("mes"));
     let own = ChatFileSwipe {
         text: shown,
         date: map.shift_remove("send_date"),
-        extra: taken_object(&mut map, "extra"),
+        extra: take_object(&mut map, "extra"),
         info,
         variables: None,
     };
     let place = map.shift_remove("swipe_id").and_then(|place| usize::try_from(place.as_u64()?).ok()).unwrap_or(0);
-    let swipes = taken_list(&mut map, "swipes");
-    let infos = taken_list(&mut map, "swipe_info");
+    let swipes = take_list(&mut map, "swipes");
+    let infos = take_list(&mut map, "swipe_info");
     let has_swipes = !swipes.is_empty();
     let variables = variables(map.shift_remove("variables"), place, &mut map);
-    let (mut alternatives, chosen) = chosen(own, place, swipes, infos);
+    let (mut alternatives, chosen) = collect_swipes(own, place, swipes, infos);
     for (position, variables) in variables {
         // Of a place that is not among the swipes only the message itself can be meant.
         let position = if position == place { chosen } else { position };
@@ -135,22 +135,27 @@ fn row(mut map: Map<String, Value>) -> ChatFileMessage {
             alternative.variables = Some(variables);
         }
     }
-    ChatFileMessage { name, is_user, is_hidden, alternatives, chosen, has_swipes, rest: map }
+    ChatFileMessage { name, is_user, is_hidden, swipes: alternatives, selected: chosen, has_swipes, rest: map }
 }
 
 /// All alternatives, and which is chosen.
-fn chosen(own: ChatFileSwipe, place: usize, swipes: Vec<Value>, infos: Vec<Value>) -> (Vec<ChatFileSwipe>, usize) {
+fn collect_swipes(
+    own: ChatFileSwipe,
+    place: usize,
+    swipes: Vec<Value>,
+    infos: Vec<Value>,
+) -> (Vec<ChatFileSwipe>, usize) {
     let mut infos = infos.into_iter();
     let mut all: Vec<ChatFileSwipe> = swipes
         .into_iter()
         .map(|swipe| {
-            let (text, beside) = spoken(Some(swipe));
+            let (text, beside) = unwrap_text(Some(swipe));
             let mut info = object(infos.next());
             info.extend(beside);
             ChatFileSwipe {
                 text,
                 date: info.shift_remove("send_date"),
-                extra: taken_object(&mut info, "extra"),
+                extra: take_object(&mut info, "extra"),
                 info,
                 variables: None,
             }
@@ -175,11 +180,11 @@ fn variables(value: Option<Value>, place: usize, rest: &mut Map<String, Value>) 
     match value {
         Some(Value::Array(list)) => {
             let known = list.into_iter().enumerate();
-            known.filter_map(|(place, value)| Some((place, own_object(value)?))).collect()
+            known.filter_map(|(place, value)| Some((place, non_empty_object(value)?))).collect()
         }
         Some(Value::Object(map)) if map.contains_key("stat_data") => vec![(place, map)],
         Some(Value::Object(map)) => {
-            let by_place = |(key, value): (String, Value)| Some((key.parse().ok()?, own_object(value)?));
+            let by_place = |(key, value): (String, Value)| Some((key.parse().ok()?, non_empty_object(value)?));
             map.into_iter().filter_map(by_place).collect()
         }
         Some(other) => {
@@ -190,7 +195,7 @@ fn variables(value: Option<Value>, place: usize, rest: &mut Map<String, Value>) 
     }
 }
 
-fn own_object(value: Value) -> Option<Map<String, Value>> {
+fn non_empty_object(value: Value) -> Option<Map<String, Value>> {
     match value {
         Value::Object(map) => Some(map),
         _ => None,
@@ -198,11 +203,11 @@ fn own_object(value: Value) -> Option<Map<String, Value>> {
 }
 
 fn object(value: Option<Value>) -> Map<String, Value> {
-    value.and_then(own_object).unwrap_or_default()
+    value.and_then(non_empty_object).unwrap_or_default()
 }
 
 /// What a line says in the form of an object. Another form stays where it was, but for nothing at all.
-fn taken_object(map: &mut Map<String, Value>, key: &str) -> Map<String, Value> {
+fn take_object(map: &mut Map<String, Value>, key: &str) -> Map<String, Value> {
     match map.get(key) {
         Some(Value::Object(_) | Value::Null) => object(map.shift_remove(key)),
         _ => Map::new(),
@@ -210,7 +215,7 @@ fn taken_object(map: &mut Map<String, Value>, key: &str) -> Map<String, Value> {
 }
 
 /// The same of a list.
-fn taken_list(map: &mut Map<String, Value>, key: &str) -> Vec<Value> {
+fn take_list(map: &mut Map<String, Value>, key: &str) -> Vec<Value> {
     match map.get(key) {
         Some(Value::Array(_) | Value::Null) => match map.shift_remove(key) {
             Some(Value::Array(list)) => list,
@@ -221,17 +226,17 @@ fn taken_list(map: &mut Map<String, Value>, key: &str) -> Vec<Value> {
 }
 
 /// A text, and what stands around it: Chub writes each as an object.
-fn spoken(value: Option<Value>) -> (String, Map<String, Value>) {
+fn unwrap_text(value: Option<Value>) -> (String, Map<String, Value>) {
     match value {
         Some(Value::Object(mut map)) if map.get("message").is_some_and(Value::is_string) => {
             let words = text(map.shift_remove("message"));
-            (words, Map::from_iter([("chub".to_owned(), map.into())]).into_iter().filter(is_said).collect())
+            (words, Map::from_iter([("chub".to_owned(), map.into())]).into_iter().filter(is_set).collect())
         }
         other => (text(other), Map::new()),
     }
 }
 
-fn is_said((_, value): &(String, Value)) -> bool {
+fn is_set((_, value): &(String, Value)) -> bool {
     value.as_object().is_none_or(|map| !map.is_empty())
 }
 
@@ -265,14 +270,14 @@ mod tests {
     }
 
     fn texts(row: &ChatFileMessage) -> Vec<&str> {
-        row.alternatives.iter().map(|one| one.text.as_str()).collect()
+        row.swipes.iter().map(|one| one.text.as_str()).collect()
     }
 
     #[test]
-    fn the_chosen_one_is_the_one_that_is_shown() {
+    fn chat_message_selected_swipe_is_shown() {
         let check = |line: Value, expected: &[&str], chosen: usize| {
             let row = row(&line);
-            assert_eq!((texts(&row), row.chosen), (expected.to_vec(), chosen), "{line}");
+            assert_eq!((texts(&row), row.selected), (expected.to_vec(), chosen), "{line}");
         };
         check(json!({"mes": "b", "swipe_id": 1, "swipes": ["a", "b", "c"]}), &["a", "b", "c"], 1);
         // Two of one text: the place counts.
@@ -287,24 +292,24 @@ mod tests {
 
     /// S4-53: what has another form than it should is kept as it is.
     #[test]
-    fn odd_forms_stay_where_they_were() {
+    fn chat_message_unknown_shapes_are_kept() {
         let odd = json!({"mes": "a", "extra": [1], "swipes": {"x": 1}, "swipe_info": 5});
         let mut kept = odd.clone();
         kept.as_object_mut().unwrap().shift_remove("mes");
         assert_eq!(Value::Object(row(&odd).rest), kept);
         let info = row(&json!({"mes": "a", "swipes": ["a"], "extra": null, "swipe_info": [{"extra": "x"}]}));
-        assert_eq!((&info.alternatives[0].info["extra"], info.rest.len()), (&json!("x"), 0));
+        assert_eq!((&info.swipes[0].info["extra"], info.rest.len()), (&json!("x"), 0));
     }
 
     #[test]
-    fn each_alternative_has_its_own_facts() {
+    fn chat_message_swipes_keep_own_metadata() {
         let row = row(&json!({
             "name": "Rin", "is_user": false, "mes": "b", "swipe_id": 1, "swipes": ["a", "b"], "send_date": 7,
             "extra": {"model": "two"}, "own": [1],
             "swipe_info": [{"send_date": 5, "gen_started": 4, "extra": {"model": "one"}}, {"extra": {"model": "old"}}],
             "variables": [null, {"stat_data": {"hp": 1}}],
         }));
-        let [a, b] = &row.alternatives[..] else { panic!("{row:?}") };
+        let [a, b] = &row.swipes[..] else { panic!("{row:?}") };
         assert_eq!((&a.extra["model"], &a.date, &a.info["gen_started"]), (&json!("one"), &Some(json!(5)), &json!(4)));
         assert_eq!((&b.extra["model"], &b.date), (&json!("two"), &Some(json!(7))));
         assert_eq!((&a.variables, b.variables.is_some()), (&None, true));
@@ -312,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_says_why() {
+    fn chat_line_invalid_message_returns_error() {
         let check = |line: &[u8], expected: &str| assert_eq!(read(line).unwrap_err().to_string(), expected);
         check(b"[1]", "it is JSON, but no message");
         check(b"null", "it is JSON, but no message");

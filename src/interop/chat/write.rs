@@ -10,9 +10,9 @@ use serde_json::{Map, Value};
 use super::row::{ChatFileMessage, ChatFileSwipe};
 
 /// Keys that stand before the facts of a message.
-const EARLY: [&str; 1] = ["title"];
+const LEADING_KEYS: [&str; 1] = ["title"];
 /// Keys that stand there too where several characters speak, and after the facts otherwise.
-const SPEAKER: [&str; 2] = ["force_avatar", "original_avatar"];
+const GROUP_SPEAKER_KEYS: [&str; 2] = ["force_avatar", "original_avatar"];
 
 /// A message as a line.
 pub fn line(row: &ChatFileMessage) -> Map<String, Value> {
@@ -25,23 +25,23 @@ pub fn line(row: &ChatFileMessage) -> Map<String, Value> {
     line.insert("is_system".into(), row.is_hidden.into());
     line.extend(shown.date.clone().map(|date| ("send_date".into(), date)));
     line.insert("mes".into(), shown.text.clone().into());
-    let speaker: &[&str] = if rest.contains_key("original_avatar") { &SPEAKER } else { &[] };
-    for key in EARLY.iter().chain(speaker) {
+    let speaker: &[&str] = if rest.contains_key("original_avatar") { &GROUP_SPEAKER_KEYS } else { &[] };
+    for key in LEADING_KEYS.iter().chain(speaker) {
         line.extend(rest.shift_remove_entry(*key));
     }
     line.insert("extra".into(), Value::Object(shown.extra.clone()));
-    if row.has_swipes || row.alternatives.len() > 1 {
-        line.insert("swipe_id".into(), row.chosen.into());
-        line.insert("swipes".into(), row.alternatives.iter().map(|one| Value::from(one.text.clone())).collect());
-        line.insert("swipe_info".into(), row.alternatives.iter().map(info).collect());
+    if row.has_swipes || row.swipes.len() > 1 {
+        line.insert("swipe_id".into(), row.selected.into());
+        line.insert("swipes".into(), row.swipes.iter().map(|one| Value::from(one.text.clone())).collect());
+        line.insert("swipe_info".into(), row.swipes.iter().map(swipe_info).collect());
     }
     line.extend(rest);
-    line.extend(variables(&row.alternatives).map(|variables| ("variables".into(), variables)));
+    line.extend(variables(&row.swipes).map(|variables| ("variables".into(), variables)));
     line
 }
 
 /// What is known of an alternative beside its text.
-fn info(one: &ChatFileSwipe) -> Value {
+fn swipe_info(one: &ChatFileSwipe) -> Value {
     let mut info = Map::new();
     info.extend(one.date.clone().map(|date| ("send_date".into(), date)));
     info.extend(one.info.clone());
@@ -88,7 +88,7 @@ mod tests {
     proptest! {
         /// S4-53: a message that is written and read again is the same, whatever is in it.
         #[test]
-        fn what_is_written_is_read_again(
+        fn chat_message_written_line_reads_back_equal(
             mut alternatives in prop::collection::vec(alternative(), 1..5), chosen in 0..5_usize, name in ".{0,6}",
             flags in any::<[bool; 3]>(), rest in map("force_avatar"), own in map("own"),
         ) {
@@ -100,14 +100,14 @@ mod tests {
                 alternatives[0].info.clear();
             }
             let rest = rest.into_iter().chain(own).collect();
-            let row = ChatFileMessage { name, is_user, is_hidden, alternatives, chosen, has_swipes, rest };
+            let row = ChatFileMessage { name, is_user, is_hidden, swipes: alternatives, selected: chosen, has_swipes, rest };
             prop_assert_eq!(again(&row), row);
         }
     }
 
     /// A line in the order in which the other program writes its keys comes out to the letter.
     #[test]
-    fn a_canonical_line_stays_as_it_is() {
+    fn chat_message_canonical_line_is_unchanged() {
         for text in [
             r#"{"name":"Ivo","is_user":false,"is_system":false,"send_date":"2025-02-03T10:00:00.000Z","mes":"b","title":"","extra":{"api":"x"},"swipe_id":1,"swipes":["a","b"],"swipe_info":[{"send_date":1,"extra":{}},{"send_date":"2025-02-03T10:00:00.000Z","gen_started":2,"extra":{"api":"x"}}],"gen_started":2,"variables":[null,{"stat_data":{}}]}"#,
             r#"{"name":"Wren","is_user":true,"is_system":true,"send_date":1,"mes":"Hm.","extra":{},"force_avatar":""}"#,

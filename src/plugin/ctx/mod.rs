@@ -1,8 +1,8 @@
 //! `ctx`: the one value a hook gets (`docs/modders.md`). A handle, so that a call costs the same with fifty variables and
 //! with five thousand; what a script writes becomes operations.
 //!
-//! One file per surface: `read.rs`, `write.rs`, `text.rs`, `chance.rs`, `prompt.rs`, `ask.rs`, `summary.rs`, `out.rs`. Each has one `register` that tests and
-//! production share. To add a function: [`CtxSurface::add`] with its parameters and one line of documentation, in the file of
+//! One file per surface: `read.rs`, `write.rs`, `text.rs`, `chance.rs`, `prompt.rs`, `model_call.rs`, `summary.rs`, `output.rs`. Each has one `register` that tests and
+//! production share. To add a function: [`CtxSurface::function`] with its parameters and one line of documentation, in the file of
 //! its surface; the editor's definitions and the reference are made from that.
 
 use std::collections::HashSet;
@@ -15,18 +15,18 @@ use super::call::{HookCall, HookOutcome};
 use super::convert::ByteBudget;
 use super::dice::Roll;
 use super::error::ScriptErrorKind;
-use super::fault::{RhaiThrow, throw};
-use super::grant::Permission;
-use super::kit::PluginRuntime;
+use super::host_fault::{RhaiThrow, throw};
 use super::limits::{LimitMonitor, ScriptLimits};
+use super::permission::Permission;
 use super::plan::PluginPromptPlan;
+use super::runtime::PluginRuntime;
 use super::summary::SummaryProposal;
 use crate::world::pointer::MAX_DEPTH;
 use crate::world::{Pointer, Problem, StateOperation, World};
 
-mod ask;
 mod chance;
-mod out;
+mod model_call;
+mod output;
 mod prompt;
 mod read;
 mod summary;
@@ -39,10 +39,10 @@ pub(super) struct Ctx(pub(super) Arc<RunningCall>);
 
 /// One running call: what it was given, and what it has done so far.
 pub(super) struct RunningCall {
-    pub(super) plugin: Arc<PluginRuntime>,
+    pub(super) runtime: Arc<PluginRuntime>,
     pub(super) call: HookCall,
     pub(super) watch: LimitMonitor,
-    done: Mutex<CallEffects>,
+    effects: Mutex<CallEffects>,
 }
 
 /// What a call has done so far.
@@ -56,19 +56,19 @@ pub(super) struct CallEffects {
     pub(super) log: Vec<String>,
     pub(super) log_left: usize,
     pub(super) plan: PluginPromptPlan,
-    pub(super) asks: Vec<PluginModelCall>,
+    pub(super) model_calls: Vec<PluginModelCall>,
     pub(super) summary: Option<SummaryProposal>,
     pub(super) bytes: ByteBudget,
     pub(super) refused: Option<String>,
     /// Patterns that do not stand in the script.
-    pub(super) made_up: HashSet<String>,
+    pub(super) dynamic_patterns: HashSet<String>,
     /// Commands that were not understood.
     pub(super) skipped: usize,
 }
 
 impl RunningCall {
-    pub(super) fn new(plugin: Arc<PluginRuntime>, mut call: HookCall) -> Self {
-        let limits = &plugin.manifest.limits;
+    pub(super) fn new(runtime: Arc<PluginRuntime>, mut call: HookCall) -> Self {
+        let limits = &runtime.manifest.limits;
         let done = CallEffects {
             world: std::mem::take(&mut call.world),
             operations: Vec::new(),
@@ -79,27 +79,27 @@ impl RunningCall {
             log: Vec::new(),
             log_left: limits.log,
             plan: PluginPromptPlan::default(),
-            asks: Vec::new(),
+            model_calls: Vec::new(),
             summary: None,
             bytes: ByteBudget::new(limits.result),
             refused: None,
-            made_up: HashSet::new(),
+            dynamic_patterns: HashSet::new(),
             skipped: 0,
         };
-        Self { watch: LimitMonitor::start(limits), done: Mutex::new(done), plugin, call }
+        Self { watch: LimitMonitor::start(limits), effects: Mutex::new(done), runtime, call }
     }
 
     pub(super) fn limits(&self) -> &ScriptLimits {
-        &self.plugin.manifest.limits
+        &self.runtime.manifest.limits
     }
 
-    pub(super) fn done(&self) -> MutexGuard<'_, CallEffects> {
-        self.done.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn effects(&self) -> MutexGuard<'_, CallEffects> {
+        self.effects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A line of `print` or `debug`, as far as the log has room.
     pub(super) fn log(&self, line: &str) {
-        let mut done = self.done();
+        let mut done = self.effects();
         let cost = line.len() + 1;
         match done.log_left.checked_sub(cost) {
             Some(left) => {
@@ -115,9 +115,9 @@ impl RunningCall {
     }
 
     /// Takes what was done; the outcome of a call that ended well.
-    pub(super) fn take(&self) -> (HookOutcome, Option<String>) {
-        let mut done = self.done();
-        let mut outcome = HookOutcome::nothing(std::mem::take(&mut done.world));
+    pub(super) fn take_outcome(&self) -> (HookOutcome, Option<String>) {
+        let mut done = self.effects();
+        let mut outcome = HookOutcome::empty(std::mem::take(&mut done.world));
         outcome.operations = std::mem::take(&mut done.operations);
         outcome.problems = std::mem::take(&mut done.problems);
         outcome.rolls = std::mem::take(&mut done.rolls);
@@ -125,14 +125,14 @@ impl RunningCall {
         outcome.warnings = std::mem::take(&mut done.warnings);
         outcome.log = std::mem::take(&mut done.log);
         outcome.plan = std::mem::take(&mut done.plan);
-        outcome.asks = std::mem::take(&mut done.asks);
+        outcome.asks = std::mem::take(&mut done.model_calls);
         outcome.summary = done.summary.take();
         (outcome, done.refused.take())
     }
 
     /// The place that a script's path names: relative to the plugin's root, or with a leading slash from the top.
     fn resolve(&self, function: &str, path: &str) -> Result<Pointer, RhaiThrow> {
-        let root = &self.plugin.manifest.state.root;
+        let root = &self.runtime.manifest.state.root;
         let malformed = |why: String| throw(ScriptErrorKind::Runtime, format!("{function}(\"{path}\"): {why}"));
         if path.starts_with('/') {
             return path.parse().map_err(|error| malformed(format!("{error}")));
@@ -149,16 +149,16 @@ impl RunningCall {
 
     fn may_read(&self, place: &Pointer) -> bool {
         let reads_all = || self.call.grants.contains(&Permission::StateRead);
-        place.below(&self.plugin.manifest.state.root).is_some() || reads_all() || self.may_write(place)
+        place.below(&self.runtime.manifest.state.root).is_some() || reads_all() || self.may_write(place)
     }
 
     fn may_write(&self, place: &Pointer) -> bool {
         let covers = |grant: &Permission| matches!(grant, Permission::StateWrite(root) if place.below(root).is_some());
-        place.below(&self.plugin.manifest.state.root).is_some() || self.call.grants.iter().any(covers)
+        place.below(&self.runtime.manifest.state.root).is_some() || self.call.grants.iter().any(covers)
     }
 
     /// A place that this plugin may read.
-    fn readable(&self, function: &str, path: &str) -> Result<Pointer, RhaiThrow> {
+    fn readable_pointer(&self, function: &str, path: &str) -> Result<Pointer, RhaiThrow> {
         let place = self.resolve(function, path)?;
         if self.may_read(&place) {
             return Ok(place);
@@ -167,7 +167,7 @@ impl RunningCall {
         Err(throw(ScriptErrorKind::Permission, what))
     }
 
-    fn needs(&self, function: &str, permission: &Permission) -> Result<(), RhaiThrow> {
+    fn require(&self, function: &str, permission: &Permission) -> Result<(), RhaiThrow> {
         if self.call.grants.contains(permission) {
             return Ok(());
         }
@@ -175,9 +175,9 @@ impl RunningCall {
     }
 
     /// Stops what takes long before it is begun: natively running functions are not seen by the engine's own look.
-    fn in_time(&self) -> Result<(), RhaiThrow> {
+    fn check_time(&self) -> Result<(), RhaiThrow> {
         match self.watch.progress(self.watch.operations().next_multiple_of(16)) {
-            Some(stop) => Err(super::fault::stop(stop)),
+            Some(stop) => Err(super::host_fault::throw_stop(stop)),
             None => Ok(()),
         }
     }
@@ -185,28 +185,28 @@ impl RunningCall {
 
 /// The module with everything that `ctx` can do.
 pub(super) fn module() -> Shared<Module> {
-    registered().0
+    register_all().0
 }
 
 /// Everything that `ctx` can do, in words, in the order in which it is registered.
-pub(super) fn described() -> Vec<FunctionDoc> {
-    registered().1
+pub(super) fn function_docs() -> Vec<FunctionDoc> {
+    register_all().1
 }
 
-fn registered() -> (Shared<Module>, Vec<FunctionDoc>) {
+fn register_all() -> (Shared<Module>, Vec<FunctionDoc>) {
     let mut module = Module::new();
     module.set_id("clotho");
     module.set_custom_type::<Ctx>("Ctx");
-    let mut surface = CtxSurface { module: &mut module, group: "", described: Vec::new() };
+    let mut surface = CtxSurface { module: &mut module, group: "", docs: Vec::new() };
     read::register(&mut surface);
     write::register(&mut surface);
     text::register(&mut surface);
     chance::register(&mut surface);
     prompt::register(&mut surface);
-    ask::register(&mut surface);
+    model_call::register(&mut surface);
     summary::register(&mut surface);
-    out::register(&mut surface);
-    let described = surface.described;
+    output::register(&mut surface);
+    let described = surface.docs;
     module.build_index();
     (module.into(), described)
 }
@@ -230,17 +230,17 @@ pub(super) struct FunctionDoc {
 pub(super) struct CtxSurface<'m> {
     module: &'m mut Module,
     group: &'static str,
-    described: Vec<FunctionDoc>,
+    docs: Vec<FunctionDoc>,
 }
 
 impl CtxSurface<'_> {
     /// What the functions that come now are about, for people.
-    fn group(&mut self, name: &'static str) {
+    fn begin_group(&mut self, name: &'static str) {
         self.group = name;
     }
 
     /// A function: its name, its parameters as `name: type` with the type of its result last, a line of documentation.
-    pub(super) fn add<A: 'static, const N: usize, const X: bool, R, const F: bool>(
+    pub(super) fn function<A: 'static, const N: usize, const X: bool, R, const F: bool>(
         &mut self,
         name: &str,
         params: &[&str],
@@ -250,11 +250,11 @@ impl CtxSurface<'_> {
         R: Variant + Clone,
     {
         self.describe(name, false, params, doc);
-        self.put(FuncRegistration::new(name), params, doc, function);
+        self.register_function(FuncRegistration::new(name), params, doc, function);
     }
 
     /// A property that can be read.
-    fn get<A: 'static, const N: usize, const X: bool, R, const F: bool>(
+    fn property<A: 'static, const N: usize, const X: bool, R, const F: bool>(
         &mut self,
         name: &str,
         result: &str,
@@ -264,12 +264,12 @@ impl CtxSurface<'_> {
         R: Variant + Clone,
     {
         self.describe(name, true, &["ctx: Ctx", result], doc);
-        self.put(FuncRegistration::new_getter(name), &["ctx: Ctx", result], doc, function);
+        self.register_function(FuncRegistration::new_getter(name), &["ctx: Ctx", result], doc, function);
     }
 
     fn describe(&mut self, name: &str, is_property: bool, params: &[&str], doc: &str) {
         let Some((result, params)) = params.split_last() else { return };
-        self.described.push(FunctionDoc {
+        self.docs.push(FunctionDoc {
             group: self.group,
             name: name.to_owned(),
             is_property,
@@ -279,7 +279,7 @@ impl CtxSurface<'_> {
         });
     }
 
-    fn put<A: 'static, const N: usize, const X: bool, R, const F: bool>(
+    fn register_function<A: 'static, const N: usize, const X: bool, R, const F: bool>(
         &mut self,
         registration: FuncRegistration,
         params: &[&str],

@@ -4,55 +4,55 @@ use rhai::{Dynamic, Map};
 
 use super::{Ctx, CtxSurface, RunningCall};
 use crate::plugin::call::Hook;
-use crate::plugin::convert::{clean, kind_of};
+use crate::plugin::convert::{kind_of, take_text};
 use crate::plugin::error::ScriptErrorKind;
-use crate::plugin::fault::{HostFault, RhaiThrow, over, throw};
-use crate::plugin::grant::Permission;
+use crate::plugin::host_fault::{HostFault, RhaiThrow, throw, throw_limit};
 use crate::plugin::limits::ScriptLimit;
+use crate::plugin::permission::Permission;
 use crate::plugin::plan::{LoreSelection, TextInjection, depth_of, slots};
 use crate::plugin::suggest::did_you_mean;
 
 /// The most texts of one call.
-const MOST_TEXTS: usize = 20;
+const MAX_TEXTS: usize = 20;
 /// The most wishes about lore of one call.
-const MOST_LORE: usize = 100;
+const MAX_LORE: usize = 100;
 /// Nothing stands deeper.
-const DEEPEST: i64 = 1_000;
+const MAX_INJECTION_DEPTH: i64 = 1_000;
 /// Priorities go so far up and down.
-const PRIORITY: i64 = 100;
+const MAX_PRIORITY: i64 = 100;
 
 pub(super) fn register(surface: &mut CtxSurface<'_>) {
-    surface.group("The prompt");
+    surface.begin_group("The prompt");
     let doc = "Puts a text into the prompt, in a slot: \"status\", \"system\" or \"note\". Only in plan.";
-    surface.add(
+    surface.function(
         "inject",
         &["ctx: Ctx", "slot: string", "text: string", "()"],
         doc,
         |ctx: &mut Ctx, slot: &str, text: &str| ctx.0.inject(slot, text, &Map::new()),
     );
-    surface.add(
+    surface.function(
         "inject",
         &["ctx: Ctx", "slot: string", "text: string", "how: #{priority, depth}", "()"],
         doc,
         |ctx: &mut Ctx, slot: &str, text: &str, how: Map| ctx.0.inject(slot, text, &how),
     );
-    surface.add(
+    surface.function(
         "lore",
         &["ctx: Ctx", "id: string", "()"],
         "Calls up an entry of the lorebooks, by its title or uid. Only in plan.",
-        |ctx: &mut Ctx, id: &str| ctx.0.wish("lore", id, true),
+        |ctx: &mut Ctx, id: &str| ctx.0.select_lore("lore", id, true),
     );
-    surface.add(
+    surface.function(
         "unlore",
         &["ctx: Ctx", "id: string", "()"],
         "Keeps an entry of the lorebooks out, by its title or uid. Only in plan.",
-        |ctx: &mut Ctx, id: &str| ctx.0.wish("unlore", id, false),
+        |ctx: &mut Ctx, id: &str| ctx.0.select_lore("unlore", id, false),
     );
 }
 
 impl RunningCall {
     fn inject(&self, slot: &str, text: &str, how: &Map) -> Result<(), RhaiThrow> {
-        self.in_plan("inject")?;
+        self.require_plan_hook("inject")?;
         let name = format!("inject(\"{}\")", slot.chars().take(40).collect::<String>());
         let Some(depth) = depth_of(slot) else {
             let (hint, all) = (did_you_mean(slot, slots()), slots().collect::<Vec<_>>().join(", "));
@@ -61,12 +61,14 @@ impl RunningCall {
                 format!("{name}: there is no such slot{hint}; there are {all}"),
             ));
         };
-        self.needs(&name, &Permission::PromptInject(slot.to_owned()))?;
+        self.require(&name, &Permission::PromptInject(slot.to_owned()))?;
         let (mut depth, mut priority) = (depth, 0);
         for (key, value) in how {
             match key.as_str() {
-                "depth" => depth = usize::try_from(whole(&name, key, value, (0, DEEPEST))?).unwrap_or(0),
-                "priority" => priority = whole(&name, key, value, (-PRIORITY, PRIORITY))?,
+                "depth" => {
+                    depth = usize::try_from(integer_in_range(&name, key, value, (0, MAX_INJECTION_DEPTH))?).unwrap_or(0)
+                }
+                "priority" => priority = integer_in_range(&name, key, value, (-MAX_PRIORITY, MAX_PRIORITY))?,
                 _ => {
                     let hint = did_you_mean(key, ["priority", "depth"]);
                     let message = format!("{name}: there is no \"{key}\"{hint}; there are priority and depth");
@@ -74,32 +76,38 @@ impl RunningCall {
                 }
             }
         }
-        let text = self.leaves(&name, text)?;
-        let mut done = self.done();
-        if done.plan.injected.len() >= MOST_TEXTS {
-            return Err(over(ScriptLimit::Chatter, format!("{name}: one call may inject {MOST_TEXTS} texts at most")));
+        let text = self.check_text(&name, text)?;
+        let mut done = self.effects();
+        if done.plan.injections.len() >= MAX_TEXTS {
+            return Err(throw_limit(
+                ScriptLimit::Chatter,
+                format!("{name}: one call may inject {MAX_TEXTS} texts at most"),
+            ));
         }
         if !text.trim().is_empty() {
-            done.plan.injected.push(TextInjection { slot: slot.to_owned(), text, depth, priority });
+            done.plan.injections.push(TextInjection { slot: slot.to_owned(), text, depth, priority });
         }
         Ok(())
     }
 
-    fn wish(&self, name: &str, entry: &str, is_in: bool) -> Result<(), RhaiThrow> {
-        self.in_plan(name)?;
+    fn select_lore(&self, name: &str, entry: &str, is_in: bool) -> Result<(), RhaiThrow> {
+        self.require_plan_hook(name)?;
         let short: String = entry.chars().take(80).collect();
         let name = format!("{name}(\"{short}\")");
-        self.needs(&name, &Permission::LoreSelect)?;
-        let entry = self.leaves(&name, entry.trim())?;
-        let mut done = self.done();
-        if done.plan.lore.len() >= MOST_LORE {
-            return Err(over(ScriptLimit::Chatter, format!("{name}: one call may name {MOST_LORE} entries at most")));
+        self.require(&name, &Permission::LoreSelect)?;
+        let entry = self.check_text(&name, entry.trim())?;
+        let mut done = self.effects();
+        if done.plan.lore.len() >= MAX_LORE {
+            return Err(throw_limit(
+                ScriptLimit::Chatter,
+                format!("{name}: one call may name {MAX_LORE} entries at most"),
+            ));
         }
-        done.plan.lore.push(LoreSelection { entry, is_in });
+        done.plan.lore.push(LoreSelection { entry, is_included: is_in });
         Ok(())
     }
 
-    fn in_plan(&self, name: &str) -> Result<(), RhaiThrow> {
+    fn require_plan_hook(&self, name: &str) -> Result<(), RhaiThrow> {
         if self.call.hook == Hook::Plan {
             return Ok(());
         }
@@ -107,13 +115,13 @@ impl RunningCall {
     }
 
     /// A text on its way out of the script.
-    fn leaves(&self, name: &str, text: &str) -> Result<String, RhaiThrow> {
-        clean(text, &mut self.done().bytes).map_err(|error| HostFault::from(error).throw_in(name))
+    fn check_text(&self, name: &str, text: &str) -> Result<String, RhaiThrow> {
+        take_text(text, &mut self.effects().bytes).map_err(|error| HostFault::from(error).throw_in(name))
     }
 }
 
 /// A whole number within bounds.
-fn whole(name: &str, key: &str, value: &Dynamic, (least, most): (i64, i64)) -> Result<i64, RhaiThrow> {
+fn integer_in_range(name: &str, key: &str, value: &Dynamic, (least, most): (i64, i64)) -> Result<i64, RhaiThrow> {
     match value.as_int() {
         Ok(number) if (least..=most).contains(&number) => Ok(number),
         Ok(number) => Err(throw(ScriptErrorKind::Runtime, format!("{name}: {key} is {least} to {most}, not {number}"))),

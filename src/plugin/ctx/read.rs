@@ -7,30 +7,30 @@ use serde_json::Value;
 
 use super::{Ctx, CtxSurface, RunningCall};
 use crate::plugin::call::Hook;
-use crate::plugin::command::SlashCommand;
 use crate::plugin::convert::to_script;
 use crate::plugin::error::ScriptErrorKind;
-use crate::plugin::fault::{RhaiThrow, over, throw};
-use crate::plugin::grant::Permission;
+use crate::plugin::host_fault::{RhaiThrow, throw, throw_limit};
 use crate::plugin::limits::ScriptLimit;
-use crate::plugin::{suggest, words};
+use crate::plugin::permission::Permission;
+use crate::plugin::slash_command::SlashCommand;
+use crate::plugin::{localized_text, suggest};
 use crate::world::{Pointer, World};
 
 /// The most messages of `ctx.recent`.
-const RECENT: usize = 50;
+const MAX_RECENT: usize = 50;
 
 /// The most bytes of a name in it.
-const NAME: usize = 200;
+const MAX_NAME_CHARS: usize = 200;
 
 pub(super) fn register(surface: &mut CtxSurface<'_>) {
-    surface.group("Reading");
-    state(surface);
-    facts(surface);
-    people(surface);
+    surface.begin_group("Reading");
+    register_state(surface);
+    register_node(surface);
+    register_people(surface);
 }
 
-fn state(surface: &mut CtxSurface<'_>) {
-    surface.add(
+fn register_state(surface: &mut CtxSurface<'_>) {
+    surface.function(
         "may",
         &["ctx: Ctx", "permission: string", "bool"],
         "Whether the session granted a permission, by its word in the manifest.",
@@ -40,13 +40,13 @@ fn state(surface: &mut CtxSurface<'_>) {
             Ok(ctx.0.call.grants.contains(&permission))
         },
     );
-    surface.add(
+    surface.function(
         "get",
         &["ctx: Ctx", "path: string", "?"],
         "The value at a path; an error if there is none.",
         |ctx: &mut Ctx, path: &str| ctx.0.get(path),
     );
-    surface.add(
+    surface.function(
         "get",
         &["ctx: Ctx", "path: string", "default: ?", "?"],
         "The value at a path, or the default if there is none.",
@@ -54,28 +54,28 @@ fn state(surface: &mut CtxSurface<'_>) {
             Ok(ctx.0.find("get", path)?.unwrap_or(default))
         },
     );
-    surface.add(
+    surface.function(
         "has",
         &["ctx: Ctx", "path: string", "bool"],
         "Whether there is a value at a path.",
         |ctx: &mut Ctx, path: &str| -> Result<bool, RhaiThrow> {
-            let place = ctx.0.readable("has", path)?;
-            Ok(at(&ctx.0.done().world, &place).is_some())
+            let place = ctx.0.readable_pointer("has", path)?;
+            Ok(view_at(&ctx.0.effects().world, &place).is_some())
         },
     );
-    surface.add(
+    surface.function(
         "keys",
         &["ctx: Ctx", "path: string", "Array"],
         "The keys of the map (or the positions of the list) at a path; none if there is nothing.",
         |ctx: &mut Ctx, path: &str| ctx.0.keys(path),
     );
-    surface.add(
+    surface.function(
         "before",
         &["ctx: Ctx", "path: string", "?"],
         "The value at a path in the parent's state, or () if there was none.",
         |ctx: &mut Ctx, path: &str| ctx.0.before(path).map(Option::unwrap_or_default),
     );
-    surface.add(
+    surface.function(
         "before",
         &["ctx: Ctx", "path: string", "default: ?", "?"],
         "The value at a path in the parent's state, or the default.",
@@ -85,29 +85,35 @@ fn state(surface: &mut CtxSurface<'_>) {
     );
 }
 
-fn facts(surface: &mut CtxSurface<'_>) {
-    surface.get(
+fn register_node(surface: &mut CtxSurface<'_>) {
+    surface.property(
         "text",
         "string",
         "The text this hook is about, cut after 64 KiB; find, block and the like see all of it.",
-        |ctx: &mut Ctx| -> ImmutableString { beginning(&ctx.0.call.text, ctx.0.limits().string).into() },
+        |ctx: &mut Ctx| -> ImmutableString { truncate_end(&ctx.0.call.text, ctx.0.limits().string).into() },
     );
-    surface.get("role", "string", "Whose text it is: user, assistant or system.", |ctx: &mut Ctx| -> ImmutableString {
-        ctx.0.call.role.as_str().into()
-    });
-    surface.get(
+    surface.property(
+        "role",
+        "string",
+        "Whose text it is: user, assistant or system.",
+        |ctx: &mut Ctx| -> ImmutableString { ctx.0.call.role.as_str().into() },
+    );
+    surface.property(
         "command",
         "string",
         "The slash command of this plugin that the user typed, by its name in the manifest; () if it is none, or goes to a plugin that has it too and runs before.",
         |ctx: &mut Ctx| ctx.0.command().map_or(Dynamic::UNIT, |(name, _)| name.into()),
     );
-    surface.get("args", "string", "What stands after the slash command.", |ctx: &mut Ctx| -> ImmutableString {
+    surface.property("args", "string", "What stands after the slash command.", |ctx: &mut Ctx| -> ImmutableString {
         ctx.0.command().map(|(_, args)| args.into()).unwrap_or_default()
     });
-    surface.get("node", "Map", "The node: id, depth, turn and its stored time in milliseconds.", |ctx: &mut Ctx| {
-        node(&ctx.0)
-    });
-    surface.add(
+    surface.property(
+        "node",
+        "Map",
+        "The node: id, depth, turn and its stored time in milliseconds.",
+        |ctx: &mut Ctx| node(&ctx.0),
+    );
+    surface.function(
         "recent",
         &["ctx: Ctx", "n: int", "Array"],
         "The last n messages before this one, oldest first, each #{role, name, text}; fifty at most, long ones by their ends.",
@@ -115,8 +121,8 @@ fn facts(surface: &mut CtxSurface<'_>) {
     );
 }
 
-fn people(surface: &mut CtxSurface<'_>) {
-    surface.get("config", "Config", "The plugin's settings: ctx.config.name.", |ctx: &mut Ctx| {
+fn register_people(surface: &mut CtxSurface<'_>) {
+    surface.property("config", "Config", "The plugin's settings: ctx.config.name.", |ctx: &mut Ctx| {
         ConfigHandle(Arc::clone(&ctx.0))
     });
     surface.module.set_custom_type::<ConfigHandle>("Config");
@@ -125,9 +131,9 @@ fn people(surface: &mut CtxSurface<'_>) {
         .with_params_info(["config: Config", "name: string", "?"])
         .with_comments(["/// The value of a setting."])
         .set_into_module(surface.module, |config: &mut ConfigHandle, name: &str| config.get(name));
-    surface.get("user", "Map", "The user's persona: name.", |ctx: &mut Ctx| named(&ctx.0.call.user));
-    surface.get("char", "Map", "The character that speaks: name.", |ctx: &mut Ctx| named(&ctx.0.call.character));
-    surface.get(
+    surface.property("user", "Map", "The user's persona: name.", |ctx: &mut Ctx| named(&ctx.0.call.user));
+    surface.property("char", "Map", "The character that speaks: name.", |ctx: &mut Ctx| named(&ctx.0.call.character));
+    surface.property(
         "language",
         "string",
         "The language to write: of those in the manifest, the one that suits the reader.",
@@ -166,20 +172,20 @@ impl RunningCall {
     }
 
     fn find(&self, function: &str, path: &str) -> Result<Option<Dynamic>, RhaiThrow> {
-        let place = self.readable(function, path)?;
-        let world = Arc::clone(&self.done().world);
-        at(&world, &place).map(|value| script_value(self, path, &value.to_value())).transpose()
+        let place = self.readable_pointer(function, path)?;
+        let world = Arc::clone(&self.effects().world);
+        view_at(&world, &place).map(|value| script_value(self, path, &value.to_value())).transpose()
     }
 
     fn before(&self, path: &str) -> Result<Option<Dynamic>, RhaiThrow> {
-        let place = self.readable("before", path)?;
-        at(&self.call.before, &place).map(|value| script_value(self, path, &value.to_value())).transpose()
+        let place = self.readable_pointer("before", path)?;
+        view_at(&self.call.before, &place).map(|value| script_value(self, path, &value.to_value())).transpose()
     }
 
     fn keys(&self, path: &str) -> Result<Array, RhaiThrow> {
-        let place = self.readable("keys", path)?;
-        let done = self.done();
-        let keys: Array = match at(&done.world, &place) {
+        let place = self.readable_pointer("keys", path)?;
+        let done = self.effects();
+        let keys: Array = match view_at(&done.world, &place) {
             Some(StateView::Vars(map)) | Some(StateView::Value(Value::Object(map))) => {
                 map.keys().map(|key| key.as_str().into()).collect()
             }
@@ -187,7 +193,7 @@ impl RunningCall {
             _ => Array::new(),
         };
         if keys.len() > self.limits().array {
-            return Err(over(ScriptLimit::Size, format!("keys(\"{path}\"): too many for one list")));
+            return Err(throw_limit(ScriptLimit::Size, format!("keys(\"{path}\"): too many for one list")));
         }
         Ok(keys)
     }
@@ -198,9 +204,9 @@ impl RunningCall {
             Some((folder, _)) => (folder, format!("{folder}/")),
             None => ("", String::new()),
         };
-        let Ok(place) = self.readable("get", folder) else { return Vec::new() };
-        let done = self.done();
-        match at(&done.world, &place) {
+        let Ok(place) = self.readable_pointer("get", folder) else { return Vec::new() };
+        let done = self.effects();
+        match view_at(&done.world, &place) {
             Some(StateView::Vars(map)) | Some(StateView::Value(Value::Object(map))) => {
                 map.keys().take(200).map(|key| format!("{prefix}{key}")).collect()
             }
@@ -210,9 +216,9 @@ impl RunningCall {
 
     /// The command of this plugin that was typed, and what stands after it. Others are somebody else's, or mean nothing.
     fn command(&self) -> Option<(&str, &str)> {
-        let is_own = self.call.hook == Hook::OnInput && self.call.command_of.is_none();
+        let is_own = self.call.hook == Hook::OnInput && self.call.command_plugin.is_none();
         let typed = is_own.then(|| SlashCommand::parse(&self.call.text)).flatten()?;
-        Some((self.plugin.manifest.command(typed.word)?.name.as_str(), typed.args))
+        Some((self.runtime.manifest.command(typed.word)?.name.as_str(), typed.args))
     }
 }
 
@@ -231,13 +237,13 @@ impl StateView<'_> {
     }
 }
 
-fn at<'w>(world: &'w World, place: &Pointer) -> Option<StateView<'w>> {
+fn view_at<'w>(world: &'w World, place: &Pointer) -> Option<StateView<'w>> {
     if place.is_root() { Some(StateView::Vars(&world.vars)) } else { world.get(place).map(StateView::Value) }
 }
 
 fn script_value(running: &RunningCall, what: &str, value: &Value) -> Result<Dynamic, RhaiThrow> {
     to_script(value, running.limits()).map_err(|_| {
-        over(ScriptLimit::Size, format!("\"{what}\" is too large to read at once: read the parts you need"))
+        throw_limit(ScriptLimit::Size, format!("\"{what}\" is too large to read at once: read the parts you need"))
     })
 }
 
@@ -259,7 +265,7 @@ fn named(name: &str) -> Map {
 }
 
 fn recent(running: &RunningCall, n: i64) -> Array {
-    let wanted = usize::try_from(n).unwrap_or(0).min(RECENT);
+    let wanted = usize::try_from(n).unwrap_or(0).min(MAX_RECENT);
     let all = &running.call.recent;
     let messages = all.get(all.len().saturating_sub(wanted)..).unwrap_or_default();
     // All texts of one list together may not be longer than one; names and roles need some room too.
@@ -269,8 +275,8 @@ fn recent(running: &RunningCall, n: i64) -> Array {
     let map = |message: &crate::plugin::RecentMessage| -> Dynamic {
         let entries: [(&str, Dynamic); 3] = [
             ("role", message.role.as_str().into()),
-            ("name", beginning(&message.name, NAME).into()),
-            ("text", end(&message.text, each).into()),
+            ("name", truncate_end(&message.name, MAX_NAME_CHARS).into()),
+            ("text", truncate_start(&message.text, each).into()),
         ];
         entries.into_iter().map(|(key, value)| (key.into(), value)).collect::<Map>().into()
     };
@@ -278,19 +284,19 @@ fn recent(running: &RunningCall, n: i64) -> Array {
 }
 
 /// As much of a text as fits, from its beginning.
-fn beginning(text: &str, room: usize) -> &str {
+fn truncate_end(text: &str, room: usize) -> &str {
     text.get(..text.floor_char_boundary(room)).unwrap_or(text)
 }
 
 /// As much of a text as fits, up to its end.
-fn end(text: &str, room: usize) -> &str {
+fn truncate_start(text: &str, room: usize) -> &str {
     text.get(text.ceil_char_boundary(text.len().saturating_sub(room))..).unwrap_or_default()
 }
 
 fn language(running: &RunningCall) -> ImmutableString {
-    let written = &running.plugin.manifest.languages;
+    let written = &running.runtime.manifest.languages;
     let wanted = running.call.language.as_str();
-    match words::best(written.iter().map(String::as_str), wanted).and_then(|at| written.get(at)) {
+    match localized_text::best_language(written.iter().map(String::as_str), wanted).and_then(|at| written.get(at)) {
         Some(tag) => tag.as_str().into(),
         None => written.first().map_or(wanted, String::as_str).into(),
     }

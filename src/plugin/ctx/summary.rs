@@ -2,26 +2,26 @@
 
 use super::{Ctx, CtxSurface, RunningCall};
 use crate::plugin::call::Hook;
-use crate::plugin::convert::clean;
+use crate::plugin::convert::take_text;
 use crate::plugin::error::ScriptErrorKind;
-use crate::plugin::fault::{HostFault, RhaiThrow, over, throw};
-use crate::plugin::grant::Permission;
+use crate::plugin::host_fault::{HostFault, RhaiThrow, throw, throw_limit};
 use crate::plugin::limits::ScriptLimit;
-use crate::plugin::summary::{LONGEST, SummaryProposal};
+use crate::plugin::permission::Permission;
+use crate::plugin::summary::{MAX_CHARS, SummaryProposal};
 
-const OF: &str = "propose_summary";
+const FUNCTION: &str = "propose_summary";
 
 pub(super) fn register(surface: &mut CtxSurface<'_>) {
-    surface.group("Summing up");
-    surface.add(
-        OF,
+    surface.begin_group("Summing up");
+    surface.function(
+        FUNCTION,
         &["ctx: Ctx", "text: string", "turns: int", "()"],
         "Proposes a summary of the last turns, which later prompts tell when these no longer fit. In on_answer they end at the \
          message that asked. Only in on_reply, on_edit and on_answer.",
         |ctx: &mut Ctx, text: &str, turns: i64| ctx.0.propose_summary(text, turns, None),
     );
-    surface.add(
-        OF,
+    surface.function(
+        FUNCTION,
         &["ctx: Ctx", "text: string", "turns: int", "upto: int", "()"],
         "The same of the turns up to an earlier one, as ctx.node.turn counts them.",
         |ctx: &mut Ctx, text: &str, turns: i64, upto: i64| ctx.0.propose_summary(text, turns, Some(upto)),
@@ -30,35 +30,42 @@ pub(super) fn register(surface: &mut CtxSurface<'_>) {
 
 impl RunningCall {
     fn propose_summary(&self, text: &str, turns: i64, upto: Option<i64>) -> Result<(), RhaiThrow> {
-        if !self.call.hook.writes() {
-            return Err(throw(ScriptErrorKind::Permission, format!("{OF}: this hook is read-only")));
+        if !self.call.hook.may_write() {
+            return Err(throw(ScriptErrorKind::Permission, format!("{FUNCTION}: this hook is read-only")));
         }
         if !matches!(self.call.hook, Hook::OnReply | Hook::OnEdit | Hook::OnAnswer) {
             let message = "only on_reply, on_edit and on_answer may propose a summary";
-            return Err(throw(ScriptErrorKind::Runtime, format!("{OF}: {message}")));
+            return Err(throw(ScriptErrorKind::Runtime, format!("{FUNCTION}: {message}")));
         }
-        self.needs(OF, &Permission::TreeSummarise)?;
-        let (turns, upto) = self.turns(turns, upto)?;
+        self.require(FUNCTION, &Permission::TreeSummarise)?;
+        let (turns, upto) = self.turn_range(turns, upto)?;
         let length = text.chars().count();
         if text.trim().is_empty() {
-            return Err(throw(ScriptErrorKind::Runtime, format!("{OF}: the text is empty: there is nothing to tell")));
+            return Err(throw(
+                ScriptErrorKind::Runtime,
+                format!("{FUNCTION}: the text is empty: there is nothing to tell"),
+            ));
         }
-        if length > LONGEST {
-            let message = format!("{OF}: a summary has at most {LONGEST} characters, and this has {length}");
+        if length > MAX_CHARS {
+            let message = format!("{FUNCTION}: a summary has at most {MAX_CHARS} characters, and this has {length}");
             return Err(throw(ScriptErrorKind::Runtime, message));
         }
-        let text = clean(text.trim(), &mut self.done().bytes).map_err(|error| HostFault::from(error).throw_in(OF))?;
-        let mut done = self.done();
+        let text = take_text(text.trim(), &mut self.effects().bytes)
+            .map_err(|error| HostFault::from(error).throw_in(FUNCTION))?;
+        let mut done = self.effects();
         if done.summary.is_some() {
-            return Err(over(ScriptLimit::Chatter, format!("{OF}: one call of a hook may propose one summary")));
+            return Err(throw_limit(
+                ScriptLimit::Chatter,
+                format!("{FUNCTION}: one call of a hook may propose one summary"),
+            ));
         }
         done.summary = Some(SummaryProposal { text, turns, upto });
         Ok(())
     }
 
     /// How many turns, and the last of them.
-    fn turns(&self, turns: i64, upto: Option<i64>) -> Result<(u64, u64), RhaiThrow> {
-        let wrong = |message: String| throw(ScriptErrorKind::Runtime, format!("{OF}: {message}"));
+    fn turn_range(&self, turns: i64, upto: Option<i64>) -> Result<(u64, u64), RhaiThrow> {
+        let wrong = |message: String| throw(ScriptErrorKind::Runtime, format!("{FUNCTION}: {message}"));
         let now = self.call.node.turn;
         let last = match upto {
             None => self.call.answer.as_ref().map_or(now, |answer| answer.turn),

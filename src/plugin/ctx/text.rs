@@ -8,85 +8,85 @@ use serde_json::Value;
 use super::{Ctx, CtxSurface, RunningCall};
 use crate::plugin::convert::to_script;
 use crate::plugin::error::ScriptErrorKind;
-use crate::plugin::fault::{RhaiThrow, over, throw};
+use crate::plugin::host_fault::{RhaiThrow, throw, throw_limit};
 use crate::plugin::limits::ScriptLimit;
 use crate::plugin::mvu;
 use crate::plugin::regexes::{CompiledRegex, RegexResult};
 use crate::world::{Pointer, StateChange, World};
 
 pub(super) fn register(surface: &mut CtxSurface<'_>) {
-    surface.group("Looking into text");
+    surface.begin_group("Looking into text");
     patterns(surface);
     blocks(surface);
 }
 
 fn patterns(surface: &mut CtxSurface<'_>) {
     let doc = "The first match of a regular expression as a map of its groups (\"0\" is the whole match); () if none.";
-    surface.add("find", &["ctx: Ctx", "pattern: string", "?"], doc, |ctx: &mut Ctx, pattern: &str| {
+    surface.function("find", &["ctx: Ctx", "pattern: string", "?"], doc, |ctx: &mut Ctx, pattern: &str| {
         ctx.0.find_first(pattern, &ctx.0.call.text)
     });
-    surface.add(
+    surface.function(
         "find",
         &["ctx: Ctx", "pattern: string", "text: string", "?"],
         doc,
         |ctx: &mut Ctx, pattern: &str, text: &str| ctx.0.find_first(pattern, text),
     );
     let doc = "Every match of a regular expression, each a map of its groups; 500 at most.";
-    surface.add("find_all", &["ctx: Ctx", "pattern: string", "Array"], doc, |ctx: &mut Ctx, pattern: &str| {
-        ctx.0.find_every(pattern, &ctx.0.call.text)
+    surface.function("find_all", &["ctx: Ctx", "pattern: string", "Array"], doc, |ctx: &mut Ctx, pattern: &str| {
+        ctx.0.find_all(pattern, &ctx.0.call.text)
     });
-    surface.add(
+    surface.function(
         "find_all",
         &["ctx: Ctx", "pattern: string", "text: string", "Array"],
         doc,
-        |ctx: &mut Ctx, pattern: &str, text: &str| ctx.0.find_every(pattern, text),
+        |ctx: &mut Ctx, pattern: &str, text: &str| ctx.0.find_all(pattern, text),
     );
 }
 
 fn blocks(surface: &mut CtxSurface<'_>) {
-    surface.add(
+    surface.function(
         "block",
         &["ctx: Ctx", "tag: string", "?"],
         "What stands between <tag> and </tag> (or the end of the text); () if there is no such block.",
         |ctx: &mut Ctx, tag: &str| -> Result<Dynamic, RhaiThrow> {
-            let block = mvu::block(ctx.0.bounded("block", &ctx.0.call.text)?, tag);
+            let block = mvu::first_block_text(ctx.0.check_length("block", &ctx.0.call.text)?, tag);
             block.map_or(Ok(Dynamic::UNIT), |inside| ctx.0.script_text("block", inside))
         },
     );
-    surface.add(
+    surface.function(
         "strip_block",
         &["ctx: Ctx", "tag: string", "string"],
         "The text without its <tag>…</tag> blocks.",
         |ctx: &mut Ctx, tag: &str| -> Result<Dynamic, RhaiThrow> {
-            let stripped = mvu::strip(ctx.0.bounded("strip_block", &ctx.0.call.text)?, tag);
+            let stripped = mvu::strip_blocks(ctx.0.check_length("strip_block", &ctx.0.call.text)?, tag);
             ctx.0.script_text("strip_block", &stripped)
         },
     );
-    surface.add(
+    surface.function(
         "mvu_commands",
         &["ctx: Ctx", "Array"],
         "The MVU commands in the text, in order, each #{op, path, value, reason} and where they apply key and from.",
         |ctx: &mut Ctx| ctx.0.mvu_commands(),
     );
-    surface.add(
+    surface.function(
         "mvu_skipped",
         &["ctx: Ctx", "int"],
         "How many commands the last ctx.mvu_commands() did not understand; the trace names them.",
-        |ctx: &mut Ctx| -> rhai::INT { rhai::INT::try_from(ctx.0.done().skipped).unwrap_or(rhai::INT::MAX) },
+        |ctx: &mut Ctx| -> rhai::INT { rhai::INT::try_from(ctx.0.effects().skipped).unwrap_or(rhai::INT::MAX) },
     );
-    surface.add(
+    surface.function(
         "mvu_start",
         &["ctx: Ctx", "Map"],
         "What values begin with: in init the [initvar] entries of lorebooks, everywhere the <initvar> block of the text.",
         |ctx: &mut Ctx| ctx.0.mvu_start(),
     );
-    surface.add(
+    surface.function(
         "mvu_begin",
         &["ctx: Ctx", "why: string", "bool"],
         "Puts what ctx.mvu_start() says below the plugin's root, in the order of its authors; whether there is anything.",
-        |ctx: &mut Ctx, why: &str| ctx.0.mvu_begin(why),
+        |ctx: &mut Ctx, why: &str| ctx.0.apply_init_vars(why),
     );
-    surface.add(
+    surface.function(
         "key",
         &["ctx: Ctx", "text: string", "string"],
         "A text as one part of a path: a slash in it does not divide.",
@@ -101,15 +101,15 @@ impl RunningCall {
         found.map_or(Ok(Dynamic::UNIT), |captures| Ok(groups(&pattern.regex, &captures).into()))
     }
 
-    fn find_every(&self, pattern: &str, text: &str) -> Result<Array, RhaiThrow> {
+    fn find_all(&self, pattern: &str, text: &str) -> Result<Array, RhaiThrow> {
         let pattern = self.regex("find_all", pattern, text)?;
         let mut all = Array::new();
         let mut bytes = self.limits().string;
         for captures in pattern.regex.captures_iter(text).take(self.limits().matches) {
             bytes = bytes.saturating_sub(captures.iter().flatten().map(|group| group.len()).sum());
-            if bytes == 0 || self.watch.late() {
-                self.in_time()?;
-                return Err(over(ScriptLimit::Size, "find_all: the matches are too long for one list"));
+            if bytes == 0 || self.watch.is_past_deadline() {
+                self.check_time()?;
+                return Err(throw_limit(ScriptLimit::Size, "find_all: the matches are too long for one list"));
             }
             all.push(groups(&pattern.regex, &captures).into());
         }
@@ -118,71 +118,74 @@ impl RunningCall {
 
     /// A compiled pattern that may be run over this text.
     fn regex(&self, function: &str, pattern: &str, text: &str) -> Result<Arc<CompiledRegex>, RhaiThrow> {
-        self.in_time()?;
+        self.check_time()?;
         let limits = self.limits();
         let pattern = self.compiled(function, pattern)?.map_err(|why| match why.too_big {
-            true => over(ScriptLimit::Regex, format!("{function}: {}", why.message)),
+            true => throw_limit(ScriptLimit::Regex, format!("{function}: {}", why.message)),
             false => throw(ScriptErrorKind::Runtime, format!("{function}: {}", why.message)),
         })?;
-        let most = pattern.most_text(text.len(), limits);
+        let most = pattern.max_text(text.len(), limits);
         if text.len() <= most {
             return Ok(pattern);
         }
         let most = most >> 10;
         let what = format!("this pattern is too heavy for a text of more than {most} KiB; [a-z] is lighter than \\w");
-        Err(over(ScriptLimit::Regex, format!("{function}: {what}")))
+        Err(throw_limit(ScriptLimit::Regex, format!("{function}: {what}")))
     }
 
     /// One that stands in the script is compiled for all calls, and no call pays for it.
     fn compiled(&self, function: &str, pattern: &str) -> Result<RegexResult, RhaiThrow> {
-        let (regexes, limits) = (&self.plugin.regexes, self.limits());
+        let (regexes, limits) = (&self.runtime.regexes, self.limits());
         let Some(constant) = regexes.constant(pattern) else {
-            self.count_made_up(function, pattern)?;
-            return Ok(regexes.made_up(pattern, limits));
+            self.count_dynamic_pattern(function, pattern)?;
+            return Ok(regexes.dynamic(pattern, limits));
         };
-        let known = constant.known();
-        Ok(known.unwrap_or_else(|| self.watch.aside(|| constant.compiled(pattern, limits))).clone())
+        let known = constant.get();
+        Ok(known.unwrap_or_else(|| self.watch.uncounted(|| constant.get_or_compile(pattern, limits))).clone())
     }
 
-    fn count_made_up(&self, function: &str, pattern: &str) -> Result<(), RhaiThrow> {
+    fn count_dynamic_pattern(&self, function: &str, pattern: &str) -> Result<(), RhaiThrow> {
         let most = self.limits().regex_fresh;
-        let mut done = self.done();
-        if done.made_up.contains(pattern) {
+        let mut done = self.effects();
+        if done.dynamic_patterns.contains(pattern) {
             return Ok(());
         }
-        if done.made_up.len() >= most {
+        if done.dynamic_patterns.len() >= most {
             let what =
                 format!("{function}: one call may make up {most} patterns; those that stand in the script are free");
-            return Err(over(ScriptLimit::Regex, what));
+            return Err(throw_limit(ScriptLimit::Regex, what));
         }
-        done.made_up.insert(pattern.to_owned());
+        done.dynamic_patterns.insert(pattern.to_owned());
         Ok(())
     }
 
     /// A text that is short enough to be looked through.
-    fn bounded<'t>(&self, function: &str, text: &'t str) -> Result<&'t str, RhaiThrow> {
-        self.in_time()?;
+    fn check_length<'t>(&self, function: &str, text: &'t str) -> Result<&'t str, RhaiThrow> {
+        self.check_time()?;
         if text.len() <= self.limits().text {
             return Ok(text);
         }
-        Err(over(ScriptLimit::Size, format!("{function}: the text is longer than {} KiB", self.limits().text >> 10)))
+        Err(throw_limit(
+            ScriptLimit::Size,
+            format!("{function}: the text is longer than {} KiB", self.limits().text >> 10),
+        ))
     }
 
     fn script_text(&self, function: &str, text: &str) -> Result<Dynamic, RhaiThrow> {
         if text.len() > self.limits().string {
-            return Err(over(ScriptLimit::Size, format!("{function}: the text is too long for a script")));
+            return Err(throw_limit(ScriptLimit::Size, format!("{function}: the text is too long for a script")));
         }
         Ok(text.into())
     }
 
     fn mvu_commands(&self) -> Result<Array, RhaiThrow> {
-        let text = self.bounded("mvu_commands", &self.call.text)?;
+        let text = self.check_length("mvu_commands", &self.call.text)?;
         let mut parsed = mvu::parse(text, self.limits().matches);
-        let root = &self.plugin.manifest.state.root;
-        let mut done = self.done();
+        let root = &self.runtime.manifest.state.root;
+        let mut done = self.effects();
         let world = Arc::clone(&done.world);
-        parsed.commands.retain(|command| !self.is_others(command, &world));
-        let mended = parsed.commands.iter_mut().filter_map(|command| mvu::mend(command, root, &world));
+        parsed.commands.retain(|command| !self.is_foreign_command(command, &world));
+        let mended = parsed.commands.iter_mut().filter_map(|command| mvu::repair_paths(command, root, &world));
         let told = parsed.skipped.iter().map(ToString::to_string).chain(mended);
         // Half of the room is left to the script.
         let room = (self.limits().warnings / 2).saturating_sub(done.warnings.len());
@@ -191,34 +194,34 @@ impl RunningCall {
         drop(done);
         let maps = parsed.commands.iter().map(|command| {
             let value = to_script(&command.to_json(), self.limits());
-            value.map_err(|_| over(ScriptLimit::Size, "mvu_commands: a value is too large for a script"))
+            value.map_err(|_| throw_limit(ScriptLimit::Size, "mvu_commands: a value is too large for a script"))
         });
         maps.collect()
     }
 
     /// Whether a command is about the values of another plugin, which this one neither has under that name nor may write.
-    fn is_others(&self, command: &mvu::MvuCommand, world: &World) -> bool {
-        let place = command.place(&Pointer::default());
+    fn is_foreign_command(&self, command: &mvu::MvuCommand, world: &World) -> bool {
+        let place = command.pointer(&Pointer::default());
         let is_own = || {
-            let root = &self.plugin.manifest.state.root;
+            let root = &self.runtime.manifest.state.root;
             let first = place.keys().first().map(|key| root.child(key.clone()));
             place.below(root).is_some() || first.is_some_and(|first| world.get(&first).is_some())
         };
-        self.call.others.iter().any(|other| place.below(other).is_some()) && !self.may_write(&place) && !is_own()
+        self.call.foreign_roots.iter().any(|other| place.below(other).is_some()) && !self.may_write(&place) && !is_own()
     }
 
     fn mvu_start(&self) -> Result<Dynamic, RhaiThrow> {
         let values = self.start_values("mvu_start")?;
         to_script(&Value::Object(values), self.limits())
-            .map_err(|_| over(ScriptLimit::Size, "mvu_start: the values are too large for a script"))
+            .map_err(|_| throw_limit(ScriptLimit::Size, "mvu_start: the values are too large for a script"))
     }
 
-    fn mvu_begin(&self, why: &str) -> Result<bool, RhaiThrow> {
+    fn apply_init_vars(&self, why: &str) -> Result<bool, RhaiThrow> {
         let values = self.start_values("mvu_begin")?;
         if values.is_empty() {
             return Ok(false);
         }
-        let there = self.done().world.get(&self.plugin.manifest.state.root).cloned();
+        let there = self.effects().world.get(&self.runtime.manifest.state.root).cloned();
         let mut places = Vec::new();
         mvu::join_places(there.as_ref(), "", Value::Object(values), &mut places);
         for (path, value) in places {
@@ -228,9 +231,9 @@ impl RunningCall {
     }
 
     fn start_values(&self, function: &str) -> Result<serde_json::Map<String, Value>, RhaiThrow> {
-        let text = self.bounded(function, &self.call.text)?;
+        let text = self.check_length(function, &self.call.text)?;
         let (values, unread) = mvu::start_values(&self.call.starts, text);
-        let mut done = self.done();
+        let mut done = self.effects();
         let room = (self.limits().warnings / 2).saturating_sub(done.warnings.len());
         done.warnings.extend(unread.into_iter().take(room));
         Ok(values)

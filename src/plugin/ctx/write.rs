@@ -7,21 +7,21 @@ use rhai::Dynamic;
 use serde_json::Value;
 
 use super::{Ctx, CtxSurface, RunningCall};
-use crate::plugin::convert::{clean, from_script, number_from_script};
+use crate::plugin::convert::{from_script, number_from_script, take_text};
 use crate::plugin::error::ScriptErrorKind;
-use crate::plugin::fault::{HostFault, RhaiThrow, over, throw};
+use crate::plugin::host_fault::{HostFault, RhaiThrow, throw, throw_limit};
 use crate::plugin::limits::ScriptLimit;
-use crate::world::{Pointer, StateChange, StateOperation, go_on};
+use crate::world::{Pointer, StateChange, StateOperation, fold_incremental};
 
 /// The most characters of a reason.
-const WHY: usize = 200;
+const MAX_REASON_CHARS: usize = 200;
 
 const PATH: &str = "path: string";
 const VALUE: &str = "value: ?";
 const REASON: &str = "why: string";
 
 pub(super) fn register(surface: &mut CtxSurface<'_>) {
-    surface.group("Writing");
+    surface.begin_group("Writing");
     numbers_and_values(surface);
     maps(surface);
     lists(surface);
@@ -29,20 +29,20 @@ pub(super) fn register(surface: &mut CtxSurface<'_>) {
 
 fn numbers_and_values(surface: &mut CtxSurface<'_>) {
     let doc = "Adds to the number at a path; a missing one counts as 0.";
-    surface.add("add", &["ctx: Ctx", PATH, "n: number", "()"], doc, |ctx: &mut Ctx, path: &str, n: Dynamic| {
+    surface.function("add", &["ctx: Ctx", PATH, "n: number", "()"], doc, |ctx: &mut Ctx, path: &str, n: Dynamic| {
         ctx.0.add(path, &n, "")
     });
-    surface.add(
+    surface.function(
         "add",
         &["ctx: Ctx", PATH, "n: number", REASON, "()"],
         doc,
         |ctx: &mut Ctx, path: &str, n: Dynamic, why: &str| ctx.0.add(path, &n, why),
     );
     let doc = "Puts a value at a path. For amounts prefer add: it stays true on another branch.";
-    surface.add("set", &["ctx: Ctx", PATH, VALUE, "()"], doc, |ctx: &mut Ctx, path: &str, value: Dynamic| {
+    surface.function("set", &["ctx: Ctx", PATH, VALUE, "()"], doc, |ctx: &mut Ctx, path: &str, value: Dynamic| {
         ctx.0.put("set", path, &value, "", StateChange::Set)
     });
-    surface.add(
+    surface.function(
         "set",
         &["ctx: Ctx", PATH, VALUE, REASON, "()"],
         doc,
@@ -52,46 +52,46 @@ fn numbers_and_values(surface: &mut CtxSurface<'_>) {
 
 fn maps(surface: &mut CtxSurface<'_>) {
     let doc = "Takes the value at a path away.";
-    surface.add("remove", &["ctx: Ctx", PATH, "()"], doc, |ctx: &mut Ctx, path: &str| {
+    surface.function("remove", &["ctx: Ctx", PATH, "()"], doc, |ctx: &mut Ctx, path: &str| {
         ctx.0.propose("remove", path, "", StateChange::Remove)
     });
-    surface.add("remove", &["ctx: Ctx", PATH, REASON, "()"], doc, |ctx: &mut Ctx, path: &str, why: &str| {
+    surface.function("remove", &["ctx: Ctx", PATH, REASON, "()"], doc, |ctx: &mut Ctx, path: &str, why: &str| {
         ctx.0.propose("remove", path, why, StateChange::Remove)
     });
     let doc = "Puts a value under a key of the map at a path; a missing map is made.";
-    surface.add(
+    surface.function(
         "insert",
         &["ctx: Ctx", PATH, "key: string", VALUE, "()"],
         doc,
         |ctx: &mut Ctx, path: &str, key: &str, value: Dynamic| ctx.0.insert(path, key, &value, ""),
     );
-    surface.add(
+    surface.function(
         "insert",
         &["ctx: Ctx", PATH, "key: string", VALUE, REASON, "()"],
         doc,
         |ctx: &mut Ctx, path: &str, key: &str, value: Dynamic, why: &str| ctx.0.insert(path, key, &value, why),
     );
     let doc = "Moves a value from one path to another.";
-    surface.add(
+    surface.function(
         "move",
         &["ctx: Ctx", "from: string", "to: string", "()"],
         doc,
-        |ctx: &mut Ctx, from: &str, to: &str| ctx.0.shift(from, to, ""),
+        |ctx: &mut Ctx, from: &str, to: &str| ctx.0.move_value(from, to, ""),
     );
-    surface.add(
+    surface.function(
         "move",
         &["ctx: Ctx", "from: string", "to: string", REASON, "()"],
         doc,
-        |ctx: &mut Ctx, from: &str, to: &str, why: &str| ctx.0.shift(from, to, why),
+        |ctx: &mut Ctx, from: &str, to: &str, why: &str| ctx.0.move_value(from, to, why),
     );
 }
 
 fn lists(surface: &mut CtxSurface<'_>) {
     let doc = "Puts a value at the end of the list at a path; a missing list is made.";
-    surface.add("append", &["ctx: Ctx", PATH, VALUE, "()"], doc, |ctx: &mut Ctx, path: &str, value: Dynamic| {
+    surface.function("append", &["ctx: Ctx", PATH, VALUE, "()"], doc, |ctx: &mut Ctx, path: &str, value: Dynamic| {
         ctx.0.put("append", path, &value, "", StateChange::Append)
     });
-    surface.add(
+    surface.function(
         "append",
         &["ctx: Ctx", PATH, VALUE, REASON, "()"],
         doc,
@@ -100,10 +100,10 @@ fn lists(surface: &mut CtxSurface<'_>) {
         },
     );
     let doc = "Takes one equal value out of the list at a path, wherever it stands.";
-    surface.add("take", &["ctx: Ctx", PATH, VALUE, "()"], doc, |ctx: &mut Ctx, path: &str, value: Dynamic| {
+    surface.function("take", &["ctx: Ctx", PATH, VALUE, "()"], doc, |ctx: &mut Ctx, path: &str, value: Dynamic| {
         ctx.0.put("take", path, &value, "", StateChange::Take)
     });
-    surface.add(
+    surface.function(
         "take",
         &["ctx: Ctx", PATH, VALUE, REASON, "()"],
         doc,
@@ -113,12 +113,13 @@ fn lists(surface: &mut CtxSurface<'_>) {
 
 impl RunningCall {
     fn add(&self, path: &str, n: &Dynamic, why: &str) -> Result<(), RhaiThrow> {
-        let number = number_from_script(n).map_err(|error| HostFault::from(error).throw_in(&named("add", path)))?;
+        let number =
+            number_from_script(n).map_err(|error| HostFault::from(error).throw_in(&call_label("add", path)))?;
         let Some(number) = number else {
             let given = crate::plugin::convert::kind_of(n);
             return Err(throw(
                 ScriptErrorKind::Runtime,
-                format!("{}: a number is expected, not {given}", named("add", path)),
+                format!("{}: a number is expected, not {given}", call_label("add", path)),
             ));
         };
         self.propose("add", path, why, StateChange::Add(number))
@@ -132,36 +133,38 @@ impl RunningCall {
         why: &str,
         change: impl FnOnce(Value) -> StateChange,
     ) -> Result<(), RhaiThrow> {
-        let value = self.leaving(name, path, value)?;
+        let value = self.take_value(name, path, value)?;
         self.propose(name, path, why, change(value))
     }
 
     fn insert(&self, path: &str, key: &str, value: &Dynamic, why: &str) -> Result<(), RhaiThrow> {
-        let value = self.leaving("insert", path, value)?;
-        let key = self.leaving_text("insert", path, key)?;
+        let value = self.take_value("insert", path, value)?;
+        let key = self.take_text("insert", path, key)?;
         self.propose("insert", path, why, StateChange::Insert { key, value })
     }
 
-    fn shift(&self, from: &str, to: &str, why: &str) -> Result<(), RhaiThrow> {
-        let place = self.writable("move", from)?;
+    fn move_value(&self, from: &str, to: &str, why: &str) -> Result<(), RhaiThrow> {
+        let place = self.writable_pointer("move", from)?;
         self.propose("move", to, why, StateChange::Move { from: place })
     }
 
     /// A value on its way out of the script.
-    fn leaving(&self, name: &str, path: &str, value: &Dynamic) -> Result<Value, RhaiThrow> {
-        let mut done = self.done();
+    fn take_value(&self, name: &str, path: &str, value: &Dynamic) -> Result<Value, RhaiThrow> {
+        let mut done = self.effects();
         from_script(value, self.limits().depth, &mut done.bytes)
-            .map_err(|error| HostFault::from(error).throw_in(&named(name, path)))
+            .map_err(|error| HostFault::from(error).throw_in(&call_label(name, path)))
     }
 
-    fn leaving_text(&self, name: &str, path: &str, text: &str) -> Result<String, RhaiThrow> {
-        clean(text, &mut self.done().bytes).map_err(|error| HostFault::from(error).throw_in(&named(name, path)))
+    fn take_text(&self, name: &str, path: &str, text: &str) -> Result<String, RhaiThrow> {
+        take_text(text, &mut self.effects().bytes)
+            .map_err(|error| HostFault::from(error).throw_in(&call_label(name, path)))
     }
 
     /// A place that this hook of this plugin may change.
-    fn writable(&self, name: &str, path: &str) -> Result<Pointer, RhaiThrow> {
-        let refuse = |why: String| Err(throw(ScriptErrorKind::Permission, format!("{}: {why}", named(name, path))));
-        if !self.call.hook.writes() {
+    fn writable_pointer(&self, name: &str, path: &str) -> Result<Pointer, RhaiThrow> {
+        let refuse =
+            |why: String| Err(throw(ScriptErrorKind::Permission, format!("{}: {why}", call_label(name, path))));
+        if !self.call.hook.may_write() {
             return refuse("this hook is read-only".to_owned());
         }
         let place = self.resolve(name, path)?;
@@ -174,22 +177,23 @@ impl RunningCall {
 
     /// Records an operation and folds it into what the script sees.
     pub(super) fn propose(&self, name: &str, path: &str, why: &str, change: StateChange) -> Result<(), RhaiThrow> {
-        let place = self.writable(name, path)?;
-        let why: String = why.chars().filter(|c| *c != '\0').take(WHY).collect();
-        self.leaving_text(name, path, path)?;
-        self.leaving_text(name, path, &why)?;
-        self.in_time()?;
-        let mut done = self.done();
+        let place = self.writable_pointer(name, path)?;
+        let why: String = why.chars().filter(|c| *c != '\0').take(MAX_REASON_CHARS).collect();
+        self.take_text(name, path, path)?;
+        self.take_text(name, path, &why)?;
+        self.check_time()?;
+        let mut done = self.effects();
         let at = done.operations.len();
         let most = self.limits().proposals;
         if at >= most {
-            return Err(over(
+            return Err(throw_limit(
                 ScriptLimit::Result,
-                format!("{}: one call may change {most} things at most", named(name, path)),
+                format!("{}: one call may change {most} things at most", call_label(name, path)),
             ));
         }
-        let operation = StateOperation::new(place, change, why, self.plugin.manifest.id.as_str());
-        let problems = go_on(Arc::make_mut(&mut done.world), std::slice::from_ref(&operation), &self.call.rules);
+        let operation = StateOperation::new(place, change, why, self.runtime.manifest.id.as_str());
+        let problems =
+            fold_incremental(Arc::make_mut(&mut done.world), std::slice::from_ref(&operation), &self.call.rules);
         done.problems.extend(problems.into_iter().map(|problem| crate::world::Problem { operation: at, ..problem }));
         done.operations.push(operation);
         Ok(())
@@ -197,7 +201,7 @@ impl RunningCall {
 }
 
 /// `add("hp")`: how a refusal names what was tried.
-fn named(name: &str, path: &str) -> String {
+fn call_label(name: &str, path: &str) -> String {
     let short: String = path.chars().take(80).collect();
     format!("{name}(\"{short}\")")
 }

@@ -10,13 +10,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use toml::Spanned;
 
-use super::{API, Manifest, ManifestState, PluginCommand, PluginTool};
-use crate::plugin::grant::{Permission, root_pointer};
+use super::{API_VERSION, Manifest, ManifestState, PluginCommand, PluginTool};
 use crate::plugin::limits::ScriptLimits;
-use crate::plugin::schedule::{self, ManifestRule, RawRule};
+use crate::plugin::localized_text::LocalizedText;
+use crate::plugin::manifest_rules::{self, ManifestRule, RawRule};
+use crate::plugin::permission::{Permission, root_pointer};
 use crate::plugin::settings::{PluginSettingSpec, RawSetting};
 use crate::plugin::version::{Requirement, Version};
-use crate::plugin::words::LocalizedText;
 use crate::world::Schema;
 
 /// Something wrong, and where.
@@ -129,18 +129,18 @@ struct RawLimits {
 }
 
 /// Where plugins have their addresses, something else has this one.
-const TAKEN: &str = "reference";
+const RESERVED_NAME: &str = "reference";
 
 impl RawManifest {
     pub(super) fn check(self, server: &ScriptLimits) -> Result<Manifest, ManifestFault> {
-        if self.api.get_ref() != API {
+        if self.api.get_ref() != API_VERSION {
             let given = self.api.get_ref();
-            return Err(fault(&self.api, format!("this program speaks api \"{API}\", not \"{given}\"")));
+            return Err(fault(&self.api, format!("this program speaks api \"{API_VERSION}\", not \"{given}\"")));
         }
-        if self.id.get_ref() == TAKEN {
+        if self.id.get_ref() == RESERVED_NAME {
             return Err(fault(
                 &self.id,
-                format!("\"{TAKEN}\" is the address of what scripts can call: choose another id"),
+                format!("\"{RESERVED_NAME}\" is the address of what scripts can call: choose another id"),
             ));
         }
         let id = name(self.id, "an id is lower-case letters, digits and \"-\", a letter first")?;
@@ -179,8 +179,8 @@ fn rules(
     state: &ManifestState,
     asks: &[Permission],
 ) -> Result<Vec<ManifestRule>, ManifestFault> {
-    let owner = schedule::RuleOwner { id, root: &state.root, asks };
-    schedule::rules(raw, &owner).map_err(|(span, message)| ManifestFault { span: Some(span), message })
+    let owner = manifest_rules::RuleOwner { id, root: &state.root, asks };
+    manifest_rules::rules(raw, &owner).map_err(|(span, message)| ManifestFault { span: Some(span), message })
 }
 
 impl RawState {
@@ -305,13 +305,13 @@ fn identifier(text: Spanned<String>, expected: &str) -> Result<String, ManifestF
 
 /// A slash command's word, in any script.
 fn word(text: Spanned<String>) -> Result<String, ManifestFault> {
-    let fits = crate::plugin::command::is_word(text.get_ref());
+    let fits = crate::plugin::slash_command::is_word(text.get_ref());
     if fits { Ok(text.into_inner()) } else { Err(fault(&text, "a command's name is letters, digits, \"-\" and \"_\"")) }
 }
 
 /// A file of the plugin's own folder.
 fn file(path: Spanned<String>, ending: &str) -> Result<String, ManifestFault> {
-    let inside = crate::plugin::source::is_inside(path.get_ref()) && path.get_ref().ends_with(ending);
+    let inside = crate::plugin::source::is_relative_path(path.get_ref()) && path.get_ref().ends_with(ending);
     if inside {
         Ok(path.into_inner())
     } else {

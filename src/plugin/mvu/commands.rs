@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use super::value::{self, relaxed_number};
-use super::{MvuCommand, MvuOp, ParsedCommands, SkippedCommand, lodash, path_of};
+use super::{MvuCommand, MvuOp, ParsedCommands, SkippedCommand, join_path, parse_lodash_path};
 
 /// The most bytes of one command.
-const LONGEST: usize = 16 << 10;
+const MAX_CALL_BYTES: usize = 16 << 10;
 
 /// Reads every call in a text.
-pub(super) fn read(text: &str, most: usize, parsed: &mut ParsedCommands) {
+pub(super) fn parse_calls(text: &str, most: usize, parsed: &mut ParsedCommands) {
     let mut rest = text;
     while let Some(at) = rest.find("_.") {
         if parsed.len() >= most {
@@ -26,10 +26,10 @@ pub(super) fn read(text: &str, most: usize, parsed: &mut ParsedCommands) {
             continue;
         }
         match arguments(inside) {
-            None => parsed.put(Err(SkippedCommand::new(call, "its brackets or quotes do not close"))),
+            None => parsed.push(Err(SkippedCommand::new(call, "its brackets or quotes do not close"))),
             Some((args, after)) => {
                 let (reason, after) = reason(after);
-                parsed.put(command(name, &args, reason).map_err(|why| SkippedCommand::new(call, why)));
+                parsed.push(command(name, &args, reason).map_err(|why| SkippedCommand::new(call, why)));
                 rest = after;
             }
         }
@@ -37,7 +37,7 @@ pub(super) fn read(text: &str, most: usize, parsed: &mut ParsedCommands) {
 }
 
 /// The text without its calls.
-pub(super) fn without(text: &str) -> String {
+pub(super) fn remove_calls(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("_.") {
@@ -66,7 +66,7 @@ fn arguments(text: &str) -> Option<(Vec<&str>, &str)> {
     let mut quote: Option<char> = None;
     let mut escaped = false;
     let mut start = 0;
-    for (at, c) in text.char_indices().take_while(|(at, _)| *at < LONGEST) {
+    for (at, c) in text.char_indices().take_while(|(at, _)| *at < MAX_CALL_BYTES) {
         if let Some(closing) = quote {
             match c {
                 _ if escaped => escaped = false,
@@ -116,7 +116,7 @@ fn command(name: &str, args: &[&str], reason: &str) -> Result<MvuCommand, &'stat
     const NO_PATH: &str = "it names no path";
     let (first, values) = args.split_first().ok_or(NO_PATH)?;
     let Value::String(path) = value::read(first) else { return Err(NO_PATH) };
-    let path = lodash(&path).and_then(|keys| path_of(&keys)).ok_or(NO_PATH)?;
+    let path = parse_lodash_path(&path).and_then(|keys| join_path(&keys)).ok_or(NO_PATH)?;
     let mut made = MvuCommand {
         op: MvuOp::Set,
         path,
@@ -176,13 +176,13 @@ mod tests {
 
     fn one(text: &str) -> Value {
         let mut parsed = ParsedCommands::default();
-        read(text, 10, &mut parsed);
+        parse_calls(text, 10, &mut parsed);
         assert_eq!((parsed.commands.len(), parsed.skipped.len()), (1, 0), "{parsed:?}");
         parsed.commands[0].to_json()
     }
 
     #[test]
-    fn every_command_and_its_spellings() {
+    fn mvu_commands_all_spellings_are_parsed() {
         assert_eq!(one("_.set('a', 1)"), json!({"op": "set", "path": "a", "value": 1, "reason": ""}));
         assert_eq!(one("_.add('a.b', -2.5);"), json!({"op": "add", "path": "a/b", "value": -2.5, "reason": ""}));
         assert_eq!(one("_.add('a', '+3');")["value"], json!(3));
@@ -202,9 +202,9 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_one_drops_only_itself() {
+    fn mvu_commands_invalid_command_skips_only_itself() {
         let mut parsed = ParsedCommands::default();
-        read(
+        parse_calls(
             "_.set('a', 'open); _.jump('a');\n_.add('a', 'x'); _.set(); a_.set('b', 1); _.set('c', 1);",
             10,
             &mut parsed,
@@ -218,7 +218,7 @@ mod tests {
 
     /// Nothing a model writes is run: an expression stays the text it is.
     #[test]
-    fn nothing_is_evaluated() {
+    fn mvu_commands_expressions_are_not_evaluated() {
         assert_eq!(one("_.set('a', process.exit(1));")["value"], json!("process.exit(1)"));
         assert_eq!(one("_.set('a', 1+1);")["value"], json!("1+1"));
     }

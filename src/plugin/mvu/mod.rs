@@ -4,17 +4,17 @@
 //! `_.set('a.b', 1);//why` and `<JSONPatch>[{"op": "delta", "path": "/a/b", "value": 1}]</JSONPatch>` both become
 //! `MvuCommand`s in the order of the text. One bad command drops only itself and is listed with the reason.
 //! `commands.rs` reads the calls, `patch.rs` the patches, `value.rs` the values as people and models write them.
-//! `replay.rs` carries the commands of a chat that comes from elsewhere out, `start.rs` reads what values begin with,
-//! `mend.rs` finds the place that a path with a slip in it means,
-//! `keep.rs` does what a model that keeps values says to those whose plugins read no commands.
+//! `replay.rs` carries the commands of a chat that comes from elsewhere out, `init_vars.rs` reads what values begin with,
+//! `path_repair.rs` finds the place that a path with a slip in it means,
+//! `value_updates.rs` does what a model that keeps values says to those whose plugins read no commands.
 
 mod commands;
-mod keep;
-mod mend;
+mod init_vars;
 mod patch;
+mod path_repair;
 mod replay;
-mod start;
 mod value;
+mod value_updates;
 
 use std::fmt;
 
@@ -22,11 +22,11 @@ use serde_json::{Map, Value};
 
 use crate::world::Pointer;
 
-pub use keep::{MvuChanges, MvuTarget, commands_in, keep};
-pub(super) use mend::mend;
+pub use init_vars::{InitVarText, unreadable_texts as unread_starts};
+pub(super) use init_vars::{initial_values as start_values, leaf_values as join_places};
+pub(super) use path_repair::repair_paths;
 pub use replay::{MvuReplay, replay};
-pub use start::{InitVarText, unread as unread_starts};
-pub(super) use start::{places as join_places, values as start_values};
+pub use value_updates::{MvuChanges, MvuTarget, count_commands, keep};
 
 /// What a command does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(super) enum MvuOp {
 }
 
 impl MvuOp {
-    fn word(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Set => "set",
             Self::Add => "add",
@@ -65,14 +65,14 @@ pub(super) struct MvuCommand {
 
 impl MvuCommand {
     /// Where it is meant, below a root.
-    pub(super) fn place(&self, root: &Pointer) -> Pointer {
-        replay::place(root, &self.path)
+    pub(super) fn pointer(&self, root: &Pointer) -> Pointer {
+        replay::pointer_below(root, &self.path)
     }
 
     /// The form that scripts see; what is absent is left out, `value` and `reason` excepted.
     pub(super) fn to_json(&self) -> Value {
         let mut map = Map::new();
-        map.insert("op".to_owned(), self.op.word().into());
+        map.insert("op".to_owned(), self.op.as_str().into());
         map.insert("path".to_owned(), self.path.clone().into());
         map.insert("value".to_owned(), self.value.clone().unwrap_or(Value::Null));
         map.insert("reason".to_owned(), self.reason.clone().into());
@@ -114,7 +114,7 @@ pub(super) struct ParsedCommands {
 }
 
 impl ParsedCommands {
-    fn put(&mut self, result: Result<MvuCommand, SkippedCommand>) {
+    fn push(&mut self, result: Result<MvuCommand, SkippedCommand>) {
         match result {
             Ok(command) => self.commands.push(command),
             Err(skipped) => self.skipped.push(skipped),
@@ -128,47 +128,47 @@ impl ParsedCommands {
 
 const PATCH_TAGS: [&str; 2] = ["JSONPatch", "json_patch"];
 /// Thoughts among commands are none.
-const THOUGHTS: [&str; 3] = ["Analysis", "think", "thinking"];
+const REASONING_TAGS: [&str; 3] = ["Analysis", "think", "thinking"];
 /// Everything that holds commands.
 const UPDATE_TAGS: [&str; 3] = ["UpdateVariable", "JSONPatch", "json_patch"];
 
 /// Every command of a text, in order; reading ends after `most`.
 pub(super) fn parse(text: &str, most: usize) -> ParsedCommands {
     let mut parsed = ParsedCommands::default();
-    let thoughtless = THOUGHTS.iter().fold(text.to_owned(), |text, tag| strip_closed(&text, tag));
+    let thoughtless = REASONING_TAGS.iter().fold(text.to_owned(), |text, tag| strip_closed_blocks(&text, tag));
     let mut rest = thoughtless.as_str();
     while parsed.len() < most {
         let Some(block) = first_block(rest, &["UpdateVariable"]) else { break };
-        pieces(rest.get(..block.start).unwrap_or_default(), most, &mut parsed, commands::read);
-        pieces(rest.get(block.inside.clone()).unwrap_or_default(), most, &mut parsed, bare);
+        split_patches(rest.get(..block.start).unwrap_or_default(), most, &mut parsed, commands::parse_calls);
+        split_patches(rest.get(block.inside.clone()).unwrap_or_default(), most, &mut parsed, parse_update_block);
         rest = rest.get(block.end..).unwrap_or_default();
     }
-    pieces(rest, most, &mut parsed, commands::read);
+    split_patches(rest, most, &mut parsed, commands::parse_calls);
     parsed
 }
 
 /// Reads patches, and lets `between` read what stands between them.
-fn pieces(text: &str, most: usize, parsed: &mut ParsedCommands, between: fn(&str, usize, &mut ParsedCommands)) {
+fn split_patches(text: &str, most: usize, parsed: &mut ParsedCommands, between: fn(&str, usize, &mut ParsedCommands)) {
     let mut rest = text;
     while parsed.len() < most {
         let patch = first_block(rest, &PATCH_TAGS);
         let until = patch.as_ref().map_or(rest.len(), |block| block.start);
         between(rest.get(..until).unwrap_or_default(), most, parsed);
         let Some(block) = patch else { break };
-        patch::read(rest.get(block.inside.clone()).unwrap_or_default(), most, parsed);
+        patch::parse_patch(rest.get(block.inside.clone()).unwrap_or_default(), most, parsed);
         rest = rest.get(block.end..).unwrap_or_default();
     }
 }
 
 /// Reads what stands in a block for updates: calls, and patches that nothing marks as such.
-fn bare(text: &str, most: usize, parsed: &mut ParsedCommands) {
+fn parse_update_block(text: &str, most: usize, parsed: &mut ParsedCommands) {
     let mut rest = text;
-    while let Some(at) = patch::beginning(rest).filter(|_| parsed.len() < most) {
+    while let Some(at) = patch::find_bare_patch(rest).filter(|_| parsed.len() < most) {
         let (before, patch) = rest.split_at(at);
-        commands::read(before, most, parsed);
-        rest = patch::read_bare(patch, most, parsed);
+        commands::parse_calls(before, most, parsed);
+        rest = patch::parse_bare_patch(patch, most, parsed);
     }
-    commands::read(rest, most, parsed);
+    commands::parse_calls(rest, most, parsed);
 }
 
 fn first_block(text: &str, tags: &[&str]) -> Option<MvuBlock> {
@@ -177,18 +177,18 @@ fn first_block(text: &str, tags: &[&str]) -> Option<MvuBlock> {
 
 /// The text without its commands, and without the blocks in which they stand.
 pub fn without_commands(text: &str) -> String {
-    let bare = UPDATE_TAGS.iter().fold(text.to_owned(), |text, tag| strip(&text, tag));
-    commands::without(&bare)
+    let bare = UPDATE_TAGS.iter().fold(text.to_owned(), |text, tag| strip_blocks(&text, tag));
+    commands::remove_calls(&bare)
 }
 
 /// What stands in the first `<tag>…</tag>`; a block that is not closed goes to the end of the text, since models stop in
 /// the middle.
-pub(super) fn block<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
+pub(super) fn first_block_text<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
     find_block(text, tag).and_then(|block| text.get(block.inside))
 }
 
 /// The text without its `<tag>…</tag>` blocks.
-pub(super) fn strip(text: &str, tag: &str) -> String {
+pub(super) fn strip_blocks(text: &str, tag: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(block) = find_block(rest, tag) {
@@ -200,7 +200,7 @@ pub(super) fn strip(text: &str, tag: &str) -> String {
 }
 
 /// The text without its `<tag>…</tag>` blocks; one that is not closed stays.
-fn strip_closed(text: &str, tag: &str) -> String {
+fn strip_closed_blocks(text: &str, tag: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(block) = find_block(rest, tag).filter(|block| block.end > block.inside.end) {
@@ -235,7 +235,7 @@ fn find_ignoring_case(text: &str, wanted: &str, from: usize) -> Option<std::ops:
 }
 
 /// A path from unescaped keys; MVU's own top, `stat_data`, is left out.
-fn path_of(keys: &[String]) -> Option<String> {
+fn join_path(keys: &[String]) -> Option<String> {
     let keys = match keys.split_first() {
         Some((first, rest)) if first == "stat_data" => rest,
         _ => keys,
@@ -245,7 +245,7 @@ fn path_of(keys: &[String]) -> Option<String> {
 }
 
 /// `a.b[0]["c d"]` as keys; `None` when brackets do not close.
-fn lodash(path: &str) -> Option<Vec<String>> {
+fn parse_lodash_path(path: &str) -> Option<Vec<String>> {
     let mut keys = Vec::new();
     let mut rest = path.trim();
     while !rest.is_empty() {
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_and_patches_in_the_order_of_the_text() {
+    fn mvu_parse_calls_and_patches_keep_text_order() {
         let text = "<UpdateVariable><Analysis>she smiles</Analysis>\n_.set('rin.mood', 'calm', 'glad');//smiled\n\
             <JSONPatch>```json\n[{\"op\": \"delta\", \"path\": \"/rin/affinity\", \"value\": 3},]\n```</JSONPatch>\n\
             _.add(\"rin.affinity\", 2); // again\n</UpdateVariable>";
@@ -292,7 +292,7 @@ mod tests {
 
     /// Plugins 3.1: a patch that nothing marks is read where commands stand, and thoughts nowhere.
     #[test]
-    fn bare_patches_are_read_and_thoughts_are_not() {
+    fn mvu_parse_reads_bare_patches_and_skips_reasoning() {
         let op = "[{\"op\": \"delta\", \"path\": \"/a\", \"value\": 1},\n{\"op\": \"replace\", \"path\": \"/b\", \"value\": {\"c\": 2}}]";
         let fenced = format!(
             "x<UpdateVariable><Analysis>_.set('z', 1);</Analysis>\n```json\n{op}\n```\n_.set('d', {{e: 3}});</UpdateVariable>"
@@ -307,35 +307,37 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_found_whatever_their_case_and_end() {
-        assert_eq!(block("a <Note>b</note> c", "note"), Some("b"));
-        assert_eq!(block("a <note>b", "note"), Some("b"));
-        assert_eq!(block("a", "note"), None);
-        assert_eq!(strip("a<x>1</x>b<X>2</X>c<x>3", "x"), "abc");
-        assert_eq!(strip("猫<x>犬</x>鳥", "x"), "猫鳥");
+    fn mvu_block_any_case_or_unclosed_is_found() {
+        assert_eq!(first_block_text("a <Note>b</note> c", "note"), Some("b"));
+        assert_eq!(first_block_text("a <note>b", "note"), Some("b"));
+        assert_eq!(first_block_text("a", "note"), None);
+        assert_eq!(strip_blocks("a<x>1</x>b<X>2</X>c<x>3", "x"), "abc");
+        assert_eq!(strip_blocks("猫<x>犬</x>鳥", "x"), "猫鳥");
     }
 
     #[test]
-    fn paths_as_lodash_writes_them() {
-        let check = |path: &str, keys: &str| assert_eq!(lodash(path).and_then(|keys| path_of(&keys)).unwrap(), keys);
+    fn mvu_lodash_paths_are_parsed() {
+        let check = |path: &str, keys: &str| {
+            assert_eq!(parse_lodash_path(path).and_then(|keys| join_path(&keys)).unwrap(), keys)
+        };
         check("a.b[0][\"c d\"].e", "a/b/0/c d/e");
         check("stat_data.理.好感度", "理/好感度");
         check("a['x/y']", "a/x~1y");
         for bad in ["", "a[0", "a..b", "stat_data"] {
-            assert_eq!(lodash(bad).and_then(|keys| path_of(&keys)), None, "{bad}");
+            assert_eq!(parse_lodash_path(bad).and_then(|keys| join_path(&keys)), None, "{bad}");
         }
     }
 
     proptest! {
         #[test]
-        fn no_text_is_too_odd(text in "(_\\.(set|add|insert|x)\\(|['\"`,;)\\]\\[{}:\\\\]|<JSONPatch>|</JSONPatch>|/a|op|[a-z0-9猫]|\\n){0,60}") {
+        fn mvu_parse_random_text_never_panics(text in "(_\\.(set|add|insert|x)\\(|['\"`,;)\\]\\[{}:\\\\]|<JSONPatch>|</JSONPatch>|/a|op|[a-z0-9猫]|\\n){0,60}") {
             let parsed = parse(&text, 20);
             prop_assert!(parsed.len() <= 20);
-            prop_assert!(strip(&text, "JSONPatch").len() <= text.len());
+            prop_assert!(strip_blocks(&text, "JSONPatch").len() <= text.len());
         }
 
         #[test]
-        fn a_value_comes_through_unchanged(n: i64, word in "[a-zA-Z ']{0,12}") {
+        fn mvu_parse_value_roundtrip_is_lossless(n: i64, word in "[a-zA-Z ']{0,12}") {
             let value = json!({"n": n, "list": [word, null, true, 0.5]});
             let read = commands(&format!("_.set('a.b', {value});//why"));
             prop_assert_eq!(&read, &[json!({"op": "set", "path": "a/b", "value": value, "reason": "why"})]);

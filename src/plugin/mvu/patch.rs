@@ -3,23 +3,23 @@
 use serde_json::{Map, Value};
 
 use super::value::{self, relaxed_number};
-use super::{MvuCommand, MvuOp, ParsedCommands, SkippedCommand, lodash, path_of};
+use super::{MvuCommand, MvuOp, ParsedCommands, SkippedCommand, join_path, parse_lodash_path};
 
 /// Reads each object of a patch by itself, so that one bad one, or a missing bracket around them, spoils nothing else.
-pub(super) fn read(text: &str, most: usize, parsed: &mut ParsedCommands) {
+pub(super) fn parse_patch(text: &str, most: usize, parsed: &mut ParsedCommands) {
     let mut rest = text;
     while let Some(at) = rest.find('{') {
         if parsed.len() >= most {
             return;
         }
         let object = rest.get(at..).unwrap_or_default();
-        match value::object(object) {
+        match value::read_object(object) {
             Some((map, after)) => {
-                parsed.put(command(&map).map_err(|why| SkippedCommand::new(object, why)));
+                parsed.push(command(&map).map_err(|why| SkippedCommand::new(object, why)));
                 rest = after;
             }
             None => {
-                parsed.put(Err(SkippedCommand::new(object, "it is no object")));
+                parsed.push(Err(SkippedCommand::new(object, "it is no object")));
                 rest = object.get(1..).unwrap_or_default();
             }
         }
@@ -27,7 +27,7 @@ pub(super) fn read(text: &str, most: usize, parsed: &mut ParsedCommands) {
 }
 
 /// Where a patch begins that nothing marks as one: a list of operations, or one by itself, at the beginning of a line.
-pub(super) fn beginning(text: &str) -> Option<usize> {
+pub(super) fn find_bare_patch(text: &str) -> Option<usize> {
     let mut at = 0;
     let mut depth = 0_i64;
     for line in text.split_inclusive('\n') {
@@ -45,7 +45,7 @@ pub(super) fn beginning(text: &str) -> Option<usize> {
 
 fn is_patch(text: &str) -> bool {
     let text = text.strip_prefix('[').unwrap_or(text).trim_start();
-    text.starts_with('{') && value::object(text).is_some_and(|(map, _)| is_operation(&map))
+    text.starts_with('{') && value::read_object(text).is_some_and(|(map, _)| is_operation(&map))
 }
 
 fn is_operation(map: &Map<String, Value>) -> bool {
@@ -53,13 +53,13 @@ fn is_operation(map: &Map<String, Value>) -> bool {
 }
 
 /// Reads the operations at the beginning of a text, and answers what follows them.
-pub(super) fn read_bare<'t>(text: &'t str, most: usize, parsed: &mut ParsedCommands) -> &'t str {
+pub(super) fn parse_bare_patch<'t>(text: &'t str, most: usize, parsed: &mut ParsedCommands) -> &'t str {
     let mut rest = text.strip_prefix('[').unwrap_or(text);
     while parsed.len() < most {
         let next = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ',');
-        let Some((map, after)) = value::object(next).filter(|(map, _)| is_operation(map)) else { break };
+        let Some((map, after)) = value::read_object(next).filter(|(map, _)| is_operation(map)) else { break };
         let object = next.get(..next.len() - after.len()).unwrap_or_default();
-        parsed.put(command(&map).map_err(|why| SkippedCommand::new(object, why)));
+        parsed.push(command(&map).map_err(|why| SkippedCommand::new(object, why)));
         rest = after;
     }
     rest
@@ -91,12 +91,12 @@ fn command(map: &Map<String, Value>) -> Result<MvuCommand, &'static str> {
         "remove" => made.op = MvuOp::Remove,
         "move" => {
             made.op = MvuOp::Move;
-            let from = text("from").and_then(pointer).and_then(|keys| path_of(&keys));
+            let from = text("from").and_then(pointer).and_then(|keys| join_path(&keys));
             made.from = Some(from.ok_or("it does not say from where")?);
         }
         _ => return Err("nobody knows this operation"),
     }
-    match (path_of(&keys), made.op) {
+    match (join_path(&keys), made.op) {
         (Some(path), _) => made.path = path,
         (None, MvuOp::Insert) if made.key.is_some() => {}
         (None, _) => return Err("it names no path"),
@@ -108,7 +108,7 @@ fn command(map: &Map<String, Value>) -> Result<MvuCommand, &'static str> {
 fn pointer(path: &str) -> Option<Vec<String>> {
     let path = path.trim();
     if !path.contains('/') {
-        return lodash(path);
+        return parse_lodash_path(path);
     }
     let keys: Vec<String> =
         path.trim_start_matches('/').split('/').map(|key| key.replace("~1", "/").replace("~0", "~")).collect();
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_operation_becomes_a_command() {
+    fn mvu_patch_operations_become_commands() {
         let mut parsed = ParsedCommands::default();
         let text = r#"```json
             [{"op": "replace", "path": "/rin/mood", "value": "glad"},
@@ -146,7 +146,7 @@ mod tests {
              {"op": "replace", "path": "/z", "value": 1 oops},
              {"op": "replace", "path": "/last", "value": 9,}
             ```"#;
-        read(text, 50, &mut parsed);
+        parse_patch(text, 50, &mut parsed);
         let made: Vec<Value> = parsed.commands.iter().map(MvuCommand::to_json).collect();
         assert_eq!(
             made,

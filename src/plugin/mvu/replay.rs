@@ -8,7 +8,7 @@ use crate::world::{Pointer, SchemaSet, StateChange, StateOperation, World, fold}
 use super::{MvuCommand, MvuOp, parse};
 
 /// So many commands of one text are carried out.
-const MOST: usize = 1_000;
+const MAX_COMMANDS: usize = 1_000;
 
 /// What a text does.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ pub struct MvuReplay {
 
 /// Carries the commands of a text out on a world, below a place in it.
 pub fn replay(text: &str, root: &Pointer, world: &mut World) -> MvuReplay {
-    let parsed = parse(text, MOST);
+    let parsed = parse(text, MAX_COMMANDS);
     let mut replayed = MvuReplay { operations: Vec::new(), skipped: parsed.skipped.len() };
     for command in &parsed.commands {
         let made = operations(command, root, world);
@@ -35,7 +35,7 @@ pub fn replay(text: &str, root: &Pointer, world: &mut World) -> MvuReplay {
 }
 
 fn operations(command: &MvuCommand, root: &Pointer, world: &World) -> Vec<StateOperation> {
-    let path = place(root, &command.path);
+    let path = pointer_below(root, &command.path);
     let change =
         |path: Pointer, change: StateChange| vec![StateOperation::new(path, change, command.reason.clone(), "server")];
     match (command.op, &command.value) {
@@ -44,24 +44,24 @@ fn operations(command: &MvuCommand, root: &Pointer, world: &World) -> Vec<StateO
             change(path, StateChange::Set(value.clone()))
         }
         (MvuOp::Add, Some(Value::Number(number))) => change(value_of(path, world), StateChange::Add(number.clone())),
-        (MvuOp::Insert, Some(value)) => inserted(command, &path, value, world)
+        (MvuOp::Insert, Some(value)) => insert_changes(command, &path, value, world)
             .into_iter()
             .map(|(path, change)| StateOperation::new(path, change, command.reason.clone(), "server"))
             .collect(),
         (MvuOp::Remove, what) => {
-            let path = what.as_ref().map_or(Some(path.clone()), |what| inside(&path, what, world));
-            let removal = path.and_then(|path| removed(&path, world));
+            let path = what.as_ref().map_or(Some(path.clone()), |what| find_inside(&path, what, world));
+            let removal = path.and_then(|path| remove_change(&path, world));
             removal.map(|(path, removal)| change(path, removal)).unwrap_or_default()
         }
         (MvuOp::Move, _) => match &command.from {
-            Some(from) => change(path, StateChange::Move { from: place(root, from) }),
+            Some(from) => change(path, StateChange::Move { from: pointer_below(root, from) }),
             None => Vec::new(),
         },
         _ => Vec::new(),
     }
 }
 
-pub(super) fn place(root: &Pointer, path: &str) -> Pointer {
+pub(super) fn pointer_below(root: &Pointer, path: &str) -> Pointer {
     let unescaped = |key: &str| key.replace("~1", "/").replace("~0", "~");
     let below = path.split('/').filter(|key| !key.is_empty()).map(unescaped);
     Pointer::from_keys(root.keys().iter().cloned().chain(below))
@@ -78,7 +78,7 @@ fn value_of(path: Pointer, world: &World) -> Pointer {
 }
 
 /// Puts a value into what stands at a place: at the end of a list, under a key, or key by key.
-pub(super) fn inserted(
+pub(super) fn insert_changes(
     command: &MvuCommand,
     path: &Pointer,
     value: &Value,
@@ -104,7 +104,7 @@ pub(super) fn inserted(
 
 /// Where something lies in what stands at a place: in a list by its position or by what it is, in a map by its key or by
 /// its position.
-pub(super) fn inside(path: &Pointer, what: &Value, world: &World) -> Option<Pointer> {
+pub(super) fn find_inside(path: &Pointer, what: &Value, world: &World) -> Option<Pointer> {
     let position = what.as_u64().and_then(|position| usize::try_from(position).ok());
     match world.get(path)? {
         Value::Array(list) => {
@@ -120,7 +120,7 @@ pub(super) fn inside(path: &Pointer, what: &Value, world: &World) -> Option<Poin
 }
 
 /// Takes a value away. A list without it is put anew: nothing takes a position out of a list.
-pub(super) fn removed(path: &Pointer, world: &World) -> Option<(Pointer, StateChange)> {
+pub(super) fn remove_change(path: &Pointer, world: &World) -> Option<(Pointer, StateChange)> {
     let (above, key) = path.split_last()?;
     match world.get(&above) {
         Some(Value::Array(list)) => {
@@ -140,7 +140,7 @@ mod tests {
 
     /// Domain 3: what a text does is the same whether it is played or replayed.
     #[test]
-    fn commands_change_what_stands_there() {
+    fn mvu_replay_commands_change_values() {
         let check = |text: &str, before: Value, after: Value, skipped: usize| {
             let mut world =
                 World { vars: json!({ "stat_data": before }).as_object().unwrap().clone(), ..World::default() };

@@ -7,20 +7,20 @@ use std::str::CharIndices;
 use serde_json::{Map, Number, Value};
 
 /// The deepest nesting.
-const DEPTH: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// Reads a value; what is no value is a text.
 pub(super) fn read(text: &str) -> Value {
     let trimmed = text.trim();
     let mut reader = RelaxedJsonReader::new(trimmed);
-    let whole = reader.value(DEPTH).filter(|_| reader.at_end());
+    let whole = reader.value(MAX_DEPTH).filter(|_| reader.at_end());
     whole.unwrap_or_else(|| Value::String(trimmed.replace('\0', "")))
 }
 
 /// Reads an object at the beginning of a text, and what follows it.
-pub(super) fn object(text: &str) -> Option<(Map<String, Value>, &str)> {
+pub(super) fn read_object(text: &str) -> Option<(Map<String, Value>, &str)> {
     let mut reader = RelaxedJsonReader::new(text);
-    match reader.value(DEPTH)? {
+    match reader.value(MAX_DEPTH)? {
         Value::Object(map) => {
             let rest = reader.rest();
             Some((map, rest))
@@ -67,7 +67,7 @@ impl<'t> RelaxedJsonReader<'t> {
     }
 
     fn at_end(&mut self) -> bool {
-        self.space();
+        self.skip_space();
         self.chars.peek().is_none()
     }
 
@@ -76,7 +76,7 @@ impl<'t> RelaxedJsonReader<'t> {
     }
 
     /// White space and comments.
-    fn space(&mut self) {
+    fn skip_space(&mut self) {
         loop {
             while self.chars.next_if(|(_, c)| c.is_whitespace()).is_some() {}
             let rest = self.rest();
@@ -94,12 +94,12 @@ impl<'t> RelaxedJsonReader<'t> {
 
     fn value(&mut self, depth: usize) -> Option<Value> {
         let depth = depth.checked_sub(1)?;
-        self.space();
+        self.skip_space();
         match self.peek()? {
             '{' => self.map(depth),
             '[' => self.list(depth),
             '"' | '\'' | '`' => self.quoted().map(Value::String),
-            _ => self.word(),
+            _ => self.literal(),
         }
     }
 
@@ -107,21 +107,21 @@ impl<'t> RelaxedJsonReader<'t> {
         self.chars.next();
         let mut map = Map::new();
         loop {
-            self.space();
+            self.skip_space();
             if self.take('}') {
                 return Some(Value::Object(map));
             }
             let key = match self.peek()? {
                 '"' | '\'' | '`' => self.quoted()?,
-                _ => self.bare(|c| c == ':' || c == '{' || c == '}' || c == ','),
+                _ => self.bare_word(|c| c == ':' || c == '{' || c == '}' || c == ','),
             };
-            self.space();
+            self.skip_space();
             if key.is_empty() || !self.take(':') {
                 return None;
             }
             let value = self.value(depth)?;
             map.insert(key, value);
-            self.space();
+            self.skip_space();
             if !self.take(',') && self.peek()? != '}' {
                 return None;
             }
@@ -132,12 +132,12 @@ impl<'t> RelaxedJsonReader<'t> {
         self.chars.next();
         let mut list = Vec::new();
         loop {
-            self.space();
+            self.skip_space();
             if self.take(']') {
                 return Some(Value::Array(list));
             }
             list.push(self.value(depth)?);
-            self.space();
+            self.skip_space();
             if !self.take(',') && self.peek()? != ']' {
                 return None;
             }
@@ -186,7 +186,7 @@ impl<'t> RelaxedJsonReader<'t> {
         Some(value)
     }
 
-    fn bare(&mut self, end: impl Fn(char) -> bool) -> String {
+    fn bare_word(&mut self, end: impl Fn(char) -> bool) -> String {
         let mut out = String::new();
         while let Some((_, c)) = self.chars.next_if(|(_, c)| !end(*c) && *c != '\n') {
             out.push(c);
@@ -195,8 +195,8 @@ impl<'t> RelaxedJsonReader<'t> {
     }
 
     /// A number or one of the few words that are values.
-    fn word(&mut self) -> Option<Value> {
-        let word = self.bare(|c| matches!(c, ',' | '}' | ']'));
+    fn literal(&mut self) -> Option<Value> {
+        let word = self.bare_word(|c| matches!(c, ',' | '}' | ']'));
         match word.as_str() {
             "true" => Some(Value::Bool(true)),
             "false" => Some(Value::Bool(false)),
@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_models_write() {
+    fn mvu_value_relaxed_json_is_parsed() {
         let check = |text: &str, value: Value| assert_eq!(read(text), value, "{text}");
         check("12", json!(12));
         check("+3", json!(3));

@@ -13,21 +13,21 @@ use crate::plugin::plan::TextInjection;
 
 /// The text of a case's file with what came of it, be it a refusal or an error; `None` where it expects something already, or
 /// where another time something else might come.
-pub fn blessed(plugin: &LoadedPlugin, case: &CaseReport) -> Option<String> {
+pub fn bless(plugin: &LoadedPlugin, case: &CaseReport) -> Option<String> {
     let text = plugin.source().text(&case.file)?;
-    let outcome = case.outcome.as_ref().filter(|_| case.is_steady)?;
+    let outcome = case.outcome.as_ref().filter(|_| case.is_deterministic)?;
     let file: toml::Table = toml::from_str(text).ok()?;
     let nl = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let lines = expectation(plugin, outcome).replace('\n', nl);
     match file.get("expect") {
         None => Some(format!("{}{nl}{nl}[expect]{nl}{lines}", text.trim_end())),
-        Some(toml::Value::Table(expect)) if expect.is_empty() => below_header(text, &lines),
+        Some(toml::Value::Table(expect)) if expect.is_empty() => insert_below_header(text, &lines),
         Some(_) => None,
     }
 }
 
 /// The text with lines below its `[expect]`; `None` where the table is written in another way.
-fn below_header(text: &str, lines: &str) -> Option<String> {
+fn insert_below_header(text: &str, lines: &str) -> Option<String> {
     let is_header = |line: &str| line.split('#').next().unwrap_or_default().trim() == "[expect]";
     let mut out = String::new();
     let mut found = false;
@@ -52,7 +52,7 @@ fn expectation(plugin: &LoadedPlugin, outcome: &HookOutcome) -> String {
     }
     operations(plugin, outcome, &mut lines);
     let mut put = |name: &str, value: Value| {
-        if let Some(text) = inline(&value) {
+        if let Some(text) = inline_toml(&value) {
             // Writing into a text cannot fail.
             let _ = writeln!(lines, "{name} = {text}");
         }
@@ -65,9 +65,9 @@ fn expectation(plugin: &LoadedPlugin, outcome: &HookOutcome) -> String {
     if !outcome.rolls.is_empty() {
         put("rolls", outcome.rolls.iter().map(|roll| roll.total).collect());
     }
-    if !outcome.plan.injected.is_empty() {
+    if !outcome.plan.injections.is_empty() {
         let text = |one: &TextInjection| json!({"slot": one.slot, "text": one.text});
-        put("inject", outcome.plan.injected.iter().map(text).collect());
+        put("inject", outcome.plan.injections.iter().map(text).collect());
     }
     if !outcome.asks.is_empty() {
         put("asks", outcome.asks.iter().map(|ask| json!({"name": ask.name, "maxTokens": ask.max_tokens})).collect());
@@ -76,7 +76,7 @@ fn expectation(plugin: &LoadedPlugin, outcome: &HookOutcome) -> String {
         put("summary", summary.to_json());
     }
     for (name, is_in) in [("lore", true), ("unlore", false)] {
-        let named = outcome.plan.lore.iter().filter(|wish| wish.is_in == is_in);
+        let named = outcome.plan.lore.iter().filter(|wish| wish.is_included == is_in);
         let named: Vec<&str> = named.map(|wish| wish.entry.as_str()).collect();
         if !named.is_empty() {
             put(name, named.into());
@@ -116,7 +116,7 @@ fn operations(plugin: &LoadedPlugin, outcome: &HookOutcome, lines: &mut String) 
         }
         json
     });
-    let all: Vec<String> = all.filter_map(|operation| inline(&operation)).collect();
+    let all: Vec<String> = all.filter_map(|operation| inline_toml(&operation)).collect();
     match all.as_slice() {
         [] => lines.push_str("ops = []\n"),
         all => {
@@ -131,24 +131,24 @@ fn operations(plugin: &LoadedPlugin, outcome: &HookOutcome, lines: &mut String) 
 }
 
 /// A value in one line of TOML; `None` for what has no form there.
-fn inline(value: &Value) -> Option<String> {
+fn inline_toml(value: &Value) -> Option<String> {
     Some(match value {
         Value::Null => return None,
         Value::Bool(b) => b.to_string(),
         Value::Number(n) => n.to_string(),
         Value::String(text) => quoted(text),
-        Value::Array(list) => format!("[{}]", list.iter().map(inline).collect::<Option<Vec<_>>>()?.join(", ")),
-        Value::Object(map) => object(map),
+        Value::Array(list) => format!("[{}]", list.iter().map(inline_toml).collect::<Option<Vec<_>>>()?.join(", ")),
+        Value::Object(map) => inline_table(map),
     })
 }
 
 /// What is `null` has no key: of each map only what is written is compared.
-fn object(map: &Map<String, Value>) -> String {
+fn inline_table(map: &Map<String, Value>) -> String {
     let is_bare =
         |key: &str| !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
     let pair = |(key, value): (&String, &Value)| {
         let key = if is_bare(key) { key.clone() } else { quoted(key) };
-        Some(format!("{key} = {}", inline(value)?))
+        Some(format!("{key} = {}", inline_toml(value)?))
     };
     let pairs: Vec<String> = map.iter().filter_map(pair).collect();
     if pairs.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", pairs.join(", ")) }

@@ -8,18 +8,18 @@ use serde_json::{Map, Value};
 use toml::Spanned;
 
 use super::expect::Expectation;
-use super::odd::is_for_rules;
+use super::lint::is_rule_hook;
 use super::{object, test_error};
 use crate::clock::Time;
 use crate::plugin::ask::ModelCallAnswer;
-use crate::plugin::call::{Hook, HookCall, HookNodeInfo, RecentMessage, TOOL, ToolInvocation};
+use crate::plugin::call::{Hook, HookCall, HookNodeInfo, RecentMessage, TOOL_PREFIX, ToolInvocation};
 use crate::plugin::dice::DiceSeeds;
 use crate::plugin::error::ScriptError;
-use crate::plugin::grant::Permission;
 use crate::plugin::loaded::LoadedPlugin;
-use crate::plugin::manifest::{Manifest, place};
+use crate::plugin::manifest::{Manifest, line_and_column};
 use crate::plugin::mvu::InitVarText;
-use crate::plugin::plainly;
+use crate::plugin::permission::Permission;
+use crate::plugin::plain_messages;
 use crate::plugin::suggest::did_you_mean;
 use crate::world::{SchemaSet, World};
 
@@ -36,7 +36,7 @@ pub(super) struct PluginTestCase {
     /// Whether anything stands in its `[expect]`.
     pub(super) expects: bool,
     /// Why the tool's schema refuses what it is called with: nothing is called then, as in a story.
-    pub(super) unfit: Option<String>,
+    pub(super) unfit_reason: Option<String>,
     config: Arc<Map<String, Value>>,
     grants: Arc<[Permission]>,
     tool: Option<ToolInvocation>,
@@ -71,16 +71,16 @@ struct RawTestCase {
     vars: toml::Table,
     /// What the session grants; by default all that the manifest asks for.
     grants: Option<Vec<String>>,
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     graft: bool,
-    #[serde(default = "alice")]
+    #[serde(default = "default_user")]
     user: String,
-    #[serde(default = "rin")]
+    #[serde(default = "default_character")]
     char: String,
-    #[serde(default = "english")]
+    #[serde(default = "default_language")]
     language: String,
     /// `migrate`: the version of the state.
-    #[serde(default = "first")]
+    #[serde(default = "default_version")]
     from: u32,
     #[serde(default)]
     node: RawNode,
@@ -125,23 +125,23 @@ struct RawRecent {
     text: String,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
-fn alice() -> String {
+fn default_user() -> String {
     "Alice".to_owned()
 }
 
-fn rin() -> String {
+fn default_character() -> String {
     "Rin".to_owned()
 }
 
-fn first() -> u32 {
+fn default_version() -> u32 {
     1
 }
 
-fn english() -> String {
+fn default_language() -> String {
     "en".to_owned()
 }
 
@@ -155,14 +155,14 @@ impl PluginTestCase {
         let mut raw: RawTestCase = toml::from_str(text).map_err(|error| {
             let line = error.span().map(|span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
             let line = line.and_then(|line| u32::try_from(line).ok());
-            let message = plainly::said(error.message());
+            let message = plain_messages::plain_message(error.message());
             Box::new(test_error(plugin, message).at(file, line, None, Some(text)))
         })?;
         if let Some(command) = &raw.command {
             raw.text = format!("/{command}");
         }
         let hook = hook(&raw, plugin).map_err(|message| {
-            let at = raw.hook.as_ref().map_or((None, None), |hook| place(text, hook.span().start));
+            let at = raw.hook.as_ref().map_or((None, None), |hook| line_and_column(text, hook.span().start));
             Box::new(test_error(plugin, message).at(file, at.0, at.1, Some(text)))
         })?;
         let (tool, unfit) = tool(&raw, hook, plugin.manifest()).map_err(wrong)?;
@@ -180,8 +180,10 @@ impl PluginTestCase {
                 .collect::<Result<_, _>>()
                 .map_err(|error: crate::plugin::UnknownPermission| wrong(error.to_string()))?,
         };
-        let config =
-            plugin.manifest().settings(&object(&raw.config)).map_err(|error| wrong(format!("config: {error}")))?;
+        let config = plugin
+            .manifest()
+            .check_settings(&object(&raw.config))
+            .map_err(|error| wrong(format!("config: {error}")))?;
         Ok(Self {
             hook,
             state: raw.state.as_ref().map(object),
@@ -189,7 +191,7 @@ impl PluginTestCase {
             graft: raw.graft,
             expect: raw.expect.take().unwrap_or_default(),
             expects: expects(text),
-            unfit,
+            unfit_reason: unfit,
             config: Arc::new(config),
             grants: grants.into(),
             tool,
@@ -285,7 +287,8 @@ fn tool(
     hook: Hook,
     manifest: &Manifest,
 ) -> Result<(Option<ToolInvocation>, Option<String>), String> {
-    let called = raw.hook.as_ref().and_then(|name| name.get_ref().strip_prefix(TOOL)).filter(|_| hook == Hook::Tool);
+    let called =
+        raw.hook.as_ref().and_then(|name| name.get_ref().strip_prefix(TOOL_PREFIX)).filter(|_| hook == Hook::Tool);
     let Some(tool) = called.and_then(|name| manifest.tools.iter().find(|tool| tool.name == name)) else {
         return if raw.args.is_empty() {
             Ok((None, None))
@@ -294,13 +297,13 @@ fn tool(
         };
     };
     let mut arguments = Value::Object(object(&raw.args));
-    let unfit = tool.parameters.fit(&mut arguments).err().map(|why| format!("the arguments do not fit: {why}"));
+    let unfit = tool.parameters.coerce(&mut arguments).err().map(|why| format!("the arguments do not fit: {why}"));
     Ok((Some(ToolInvocation { name: tool.name.clone(), arguments, before: 0 }), unfit))
 }
 
 /// The hook of a case, which the plugin must have: one that it lacks does nothing, and would pass every test.
 fn hook(raw: &RawTestCase, plugin: &LoadedPlugin) -> Result<Hook, String> {
-    let tools: Vec<String> = plugin.manifest().tools.iter().map(|tool| format!("{TOOL}{}", tool.name)).collect();
+    let tools: Vec<String> = plugin.manifest().tools.iter().map(|tool| format!("{TOOL_PREFIX}{}", tool.name)).collect();
     let hooks = || Hook::ALL.iter().filter(|hook| **hook != Hook::Tool).map(|hook| hook.name());
     let known = || hooks().chain(tools.iter().map(String::as_str));
     let all = || known().collect::<Vec<_>>().join(", ");
@@ -310,14 +313,15 @@ fn hook(raw: &RawTestCase, plugin: &LoadedPlugin) -> Result<Hook, String> {
             let name = name.get_ref();
             let found = Hook::from_name(name).filter(|hook| *hook != Hook::Tool);
             found.ok_or_else(|| {
-                let what = if name.starts_with(TOOL) { "the manifest has no tool for" } else { "there is no hook" };
+                let what =
+                    if name.starts_with(TOOL_PREFIX) { "the manifest has no tool for" } else { "there is no hook" };
                 format!("{what} \"{name}\"{}: one of {} is expected", did_you_mean(name, known()), all())
             })?
         }
         (None, Some(_)) => Hook::OnInput,
         (None, None) => return Err(format!("\"hook\" is missing; one of {} is expected", all())),
     };
-    let is_read_by_rules = is_for_rules(hook) && !plugin.manifest().rules.is_empty();
+    let is_read_by_rules = is_rule_hook(hook) && !plugin.manifest().rules.is_empty();
     if plugin.has(hook) || is_read_by_rules {
         return Ok(hook);
     }

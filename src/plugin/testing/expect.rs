@@ -8,8 +8,8 @@ use super::from_toml;
 use crate::plugin::ask::PluginModelCall;
 use crate::plugin::call::{HookAnswer, HookOutcome};
 use crate::plugin::loaded::LoadedPlugin;
+use crate::plugin::manifest_rules::RulesOutcome;
 use crate::plugin::plan::TextInjection;
-use crate::plugin::schedule::RulesOutcome;
 use crate::plugin::summary::SummaryProposal;
 use crate::world::{Pointer, ProblemKind};
 
@@ -58,7 +58,7 @@ pub(super) struct Expectation {
 }
 
 /// What is not as expected.
-pub(super) fn compare(
+pub(super) fn compare_outcome(
     plugin: &LoadedPlugin,
     expect: &Expectation,
     outcome: &HookOutcome,
@@ -67,19 +67,19 @@ pub(super) fn compare(
     let mut compare = ExpectationCheck { failures: Vec::new() };
     match (&outcome.error, &expect.error) {
         (Some(error), None) => return vec![error.clone().into()],
-        (Some(error), Some(part)) => compare.part("error", part, &error.message),
+        (Some(error), Some(part)) => compare.contains("error", part, &error.message),
         (None, Some(part)) => compare.fail("error", part, "no error"),
         (None, None) => {}
     }
     compare.answer(expect, &outcome.answer);
     compare.operations(plugin, expect, outcome);
-    compare.said(expect, outcome);
+    compare.compare_messages(expect, outcome);
     compare.plan(expect, outcome);
     compare.equal("rules", expect.rules.as_ref(), &ran.fired.iter().map(|fired| fired.rule.clone()).collect());
     if let Some(state) = &expect.state {
         let root = &plugin.manifest().state.root;
         let actual = outcome.world.as_ref().and_then(|world| world.get(root)).cloned().unwrap_or(Value::Null);
-        compare.value("state", &from_toml(&toml::Value::Table(state.clone())), &actual, &Pointer::default());
+        compare.compare_value("state", &from_toml(&toml::Value::Table(state.clone())), &actual, &Pointer::default());
     }
     compare.failures
 }
@@ -90,7 +90,7 @@ struct ExpectationCheck {
 
 impl ExpectationCheck {
     fn fail(&mut self, what: &str, expected: impl std::fmt::Display, found: impl std::fmt::Display) {
-        self.failures.push(PluginTestFailure::differs(what, expected, found));
+        self.failures.push(PluginTestFailure::difference(what, expected, found));
     }
 
     fn equal<T: PartialEq + std::fmt::Debug>(&mut self, what: &str, expected: Option<&T>, found: &T) {
@@ -99,7 +99,7 @@ impl ExpectationCheck {
         }
     }
 
-    fn part(&mut self, what: &str, part: &str, whole: &str) {
+    fn contains(&mut self, what: &str, part: &str, whole: &str) {
         if !whole.contains(part) {
             self.fail(what, format!("something with {part:?}"), format!("{whole:?}"));
         }
@@ -123,10 +123,10 @@ impl ExpectationCheck {
             HookAnswer::Value(value) => told = value.clone(),
         }
         if let Some(expected) = &expect.answer {
-            self.value("answer", &from_toml(expected), &told, &Pointer::default());
+            self.compare_value("answer", &from_toml(expected), &told, &Pointer::default());
         }
         match (&expect.refused, &refused) {
-            (Some(part), Some(why)) => self.part("refused", part, why),
+            (Some(part), Some(why)) => self.contains("refused", part, why),
             (Some(part), None) => self.fail("refused", format!("{part:?}"), "no refusal"),
             (None, Some(why)) => self.fail("refused", "no refusal", format!("{why:?}")),
             (None, None) => {}
@@ -135,7 +135,7 @@ impl ExpectationCheck {
             self.equal("text", Some(&Some(expected.clone())), &text);
         }
         for part in &expect.contains {
-            self.part("contains", part, text.as_deref().unwrap_or_default());
+            self.contains("contains", part, text.as_deref().unwrap_or_default());
         }
         if let Some(expected) = &expect.reply {
             self.equal("reply", Some(&Some(expected.clone())), &reply);
@@ -145,7 +145,7 @@ impl ExpectationCheck {
         self.equal("sends", expect.sends.as_ref(), &sends);
     }
 
-    fn said(&mut self, expect: &Expectation, outcome: &HookOutcome) {
+    fn compare_messages(&mut self, expect: &Expectation, outcome: &HookOutcome) {
         self.equal("notes", expect.notes.as_ref(), &outcome.notes);
         self.equal("warnings", expect.warnings.as_ref(), &outcome.warnings);
         self.equal("rolls", expect.rolls.as_ref(), &outcome.rolls.iter().map(|roll| roll.total).collect());
@@ -165,18 +165,18 @@ impl ExpectationCheck {
         let root = &plugin.manifest().state.root;
         let found: Vec<Value> =
             outcome.operations.iter().map(|operation| as_in_scripts(operation.to_json(), root)).collect();
-        self.list("ops", expected, &found);
+        self.compare_list("ops", expected, &found);
     }
 
     /// All of a list, of each the fields that are written.
-    fn list(&mut self, what: &str, expected: &[toml::Table], found: &[Value]) {
+    fn compare_list(&mut self, what: &str, expected: &[toml::Table], found: &[Value]) {
         let fits = |(expected, found): (&toml::Table, &Value)| {
             expected.iter().all(|(key, value)| found.get(key).is_some_and(|found| equal(&from_toml(value), found)))
         };
         if expected.len() != found.len() || !expected.iter().zip(found).all(fits) {
             let expected = expected.iter().map(|table| from_toml(&toml::Value::Table(table.clone())).to_string());
             let found: Vec<String> = found.iter().map(Value::to_string).collect();
-            self.failures.push(PluginTestFailure::lists(what, &expected.collect::<Vec<_>>(), &found));
+            self.failures.push(PluginTestFailure::list_difference(what, &expected.collect::<Vec<_>>(), &found));
         }
     }
 
@@ -186,17 +186,17 @@ impl ExpectationCheck {
                 let TextInjection { slot, text, depth, priority } = one;
                 json!({"slot": slot, "text": text, "depth": depth, "priority": priority})
             };
-            self.list("inject", expected, &outcome.plan.injected.iter().map(one).collect::<Vec<_>>());
+            self.compare_list("inject", expected, &outcome.plan.injections.iter().map(one).collect::<Vec<_>>());
         }
         if let Some(expected) = &expect.asks {
-            self.list("asks", expected, &outcome.asks.iter().map(PluginModelCall::to_json).collect::<Vec<_>>());
+            self.compare_list("asks", expected, &outcome.asks.iter().map(PluginModelCall::to_json).collect::<Vec<_>>());
         }
         if let Some(expected) = &expect.summary {
             let found = outcome.summary.as_ref().map_or(Value::Bool(false), SummaryProposal::to_json);
-            self.value("summary", &from_toml(expected), &found, &Pointer::default());
+            self.compare_value("summary", &from_toml(expected), &found, &Pointer::default());
         }
         let named = |is_in: bool| {
-            let wishes = outcome.plan.lore.iter().filter(|wish| wish.is_in == is_in);
+            let wishes = outcome.plan.lore.iter().filter(|wish| wish.is_included == is_in);
             wishes.map(|wish| wish.entry.clone()).collect::<Vec<_>>()
         };
         self.equal("lore", expect.lore.as_ref(), &named(true));
@@ -204,11 +204,11 @@ impl ExpectationCheck {
     }
 
     /// Every key that is written, as deep as it is written.
-    fn value(&mut self, of: &str, expected: &Value, found: &Value, place: &Pointer) {
+    fn compare_value(&mut self, of: &str, expected: &Value, found: &Value, place: &Pointer) {
         match (expected, found) {
             (Value::Object(expected), Value::Object(found)) => {
                 for (key, value) in expected {
-                    self.value(of, value, found.get(key).unwrap_or(&Value::Null), &place.child(key.as_str()));
+                    self.compare_value(of, value, found.get(key).unwrap_or(&Value::Null), &place.child(key.as_str()));
                 }
             }
             _ if equal(expected, found) => {}

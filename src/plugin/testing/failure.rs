@@ -5,7 +5,7 @@ use std::fmt;
 use toml::de::{DeTable, DeValue};
 
 use crate::plugin::error::ScriptError;
-use crate::plugin::manifest::place;
+use crate::plugin::manifest::line_and_column;
 
 /// One thing that is not as expected.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,18 +22,18 @@ pub struct PluginTestFailure {
 
 impl PluginTestFailure {
     /// Something that is wrong by itself.
-    pub(super) fn said(what: impl Into<String>) -> Self {
+    pub(super) fn message(what: impl Into<String>) -> Self {
         Self { what: what.into(), sides: None, error: None, is_list: false }
     }
 
     /// Something else came than was expected.
-    pub(super) fn differs(what: &str, expected: impl fmt::Display, found: impl fmt::Display) -> Self {
-        Self { sides: Some((expected.to_string(), found.to_string())), ..Self::said(what) }
+    pub(super) fn difference(what: &str, expected: impl fmt::Display, found: impl fmt::Display) -> Self {
+        Self { sides: Some((expected.to_string(), found.to_string())), ..Self::message(what) }
     }
 
     /// Another list came than was expected.
-    pub(super) fn lists(what: &str, expected: &[String], found: &[String]) -> Self {
-        Self { is_list: true, ..Self::differs(what, expected.join("\n"), found.join("\n")) }
+    pub(super) fn list_difference(what: &str, expected: &[String], found: &[String]) -> Self {
+        Self { is_list: true, ..Self::difference(what, expected.join("\n"), found.join("\n")) }
     }
 
     /// The line of the case, counted from 1, that is not as it says; `None` where no line says it.
@@ -45,7 +45,7 @@ impl PluginTestFailure {
         let (mut table, mut line) = (file.get_ref(), None);
         for key in keys {
             let Some((known, value)) = table.iter().find(|(known, _)| known.get_ref().as_ref() == key) else { break };
-            line = place(text, known.span().start).0;
+            line = line_and_column(text, known.span().start).0;
             let DeValue::Table(inner) = value.get_ref() else { break };
             table = inner;
         }
@@ -55,7 +55,7 @@ impl PluginTestFailure {
 
 impl From<ScriptError> for PluginTestFailure {
     fn from(error: ScriptError) -> Self {
-        Self { error: Some(Box::new(error.clone())), ..Self::said(error.to_string()) }
+        Self { error: Some(Box::new(error.clone())), ..Self::message(error.to_string()) }
     }
 }
 

@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{CaseRunner, same};
+use super::{CaseRunner, is_same_proposal};
 use crate::plugin::call::HookOutcome;
 use crate::world::{Pointer, StateChange, StateOperation, World, fold};
 
 /// What differs on another base, with the likely reason; `None` if nothing does.
-pub(super) fn differs(bench: &CaseRunner<'_>, base: &World, outcome: &HookOutcome) -> Option<String> {
+pub(super) fn graft_difference(bench: &CaseRunner<'_>, base: &World, outcome: &HookOutcome) -> Option<String> {
     let bases = [other_numbers(bench, base), other_keys(bench, base, outcome)];
     bases.into_iter().find_map(|(other, changed)| {
         let first = changed.first()?;
         let grafted = bench.call(&Arc::new(other));
-        (!same(outcome, &grafted)).then(|| {
+        (!is_same_proposal(outcome, &grafted)).then(|| {
             format!(
                 "on another base ({first}) the rule proposes something else:\n{}\n\
                  If that is right, because the rule depends on the amount, write `graft = false`.",
@@ -27,14 +27,14 @@ pub(super) fn differs(bench: &CaseRunner<'_>, base: &World, outcome: &HookOutcom
 
 /// Each `set` of a number that moves along with the number it takes the place of: on another branch it would wound or
 /// heal whoever it lands on. Only that one number is another one, so that a value which follows from others is no such.
-pub(super) fn sets_that_look_like_adds(bench: &CaseRunner<'_>, base: &World, outcome: &HookOutcome) -> Vec<String> {
+pub(super) fn absolute_sets(bench: &CaseRunner<'_>, base: &World, outcome: &HookOutcome) -> Vec<String> {
     let root = &bench.plugin.manifest().state.root;
     let mut found = Vec::new();
     for (at, operation) in outcome.operations.iter().enumerate() {
         let before = base.get(&operation.path).and_then(Value::as_i64);
         let Some((set, before)) = set_number(operation).zip(before) else { continue };
         let mut world = base.clone();
-        let Some(other) = put_other(bench, &mut world, &operation.path, before) else { continue };
+        let Some(other) = put_neighbor(bench, &mut world, &operation.path, before) else { continue };
         let grafted = bench.call(&Arc::new(world));
         let there = grafted.operations.get(at).filter(|there| there.path == operation.path).and_then(set_number);
         if there.is_some_and(|there| there != set && there.checked_sub(set) == other.checked_sub(before)) {
@@ -66,7 +66,7 @@ fn other_numbers(bench: &CaseRunner<'_>, base: &World) -> (World, Vec<String>) {
     let mut world = base.clone();
     let mut changed = Vec::new();
     for (place, number) in places {
-        if let Some(other) = put_other(bench, &mut world, &place, number) {
+        if let Some(other) = put_neighbor(bench, &mut world, &place, number) {
             let below = place.below(root).unwrap_or_default().join("/");
             changed.push(format!("{below} {other} instead of {number}"));
         }
@@ -75,7 +75,7 @@ fn other_numbers(bench: &CaseRunner<'_>, base: &World) -> (World, Vec<String>) {
 }
 
 /// Puts a number's neighbour in its place, and says which.
-fn put_other(bench: &CaseRunner<'_>, world: &mut World, place: &Pointer, number: i64) -> Option<i64> {
+fn put_neighbor(bench: &CaseRunner<'_>, world: &mut World, place: &Pointer, number: i64) -> Option<i64> {
     let other = [1, -1].map(|by| number.saturating_add(number.signum() * by));
     other.into_iter().find(|other| try_put(bench, world, place, (*other).into()))
 }
@@ -84,7 +84,7 @@ fn put_other(bench: &CaseRunner<'_>, world: &mut World, place: &Pointer, number:
 /// pack, nothing is meant for them.
 fn other_keys(bench: &CaseRunner<'_>, base: &World, outcome: &HookOutcome) -> (World, Vec<String>) {
     let root = &bench.plugin.manifest().state.root;
-    let mut maps: Vec<Pointer> = outcome.operations.iter().filter_map(written_map).collect();
+    let mut maps: Vec<Pointer> = outcome.operations.iter().filter_map(target_map).collect();
     maps.retain(|place| place.below(root).is_some());
     maps.sort();
     maps.dedup();
@@ -104,7 +104,7 @@ fn other_keys(bench: &CaseRunner<'_>, base: &World, outcome: &HookOutcome) -> (W
 }
 
 /// The map in which an operation writes.
-fn written_map(operation: &StateOperation) -> Option<Pointer> {
+fn target_map(operation: &StateOperation) -> Option<Pointer> {
     match operation.change {
         StateChange::Insert { .. } => Some(operation.path.clone()),
         _ => operation.path.split_last().map(|(map, _)| map),

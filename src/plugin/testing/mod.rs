@@ -2,16 +2,16 @@
 //! is expected of it. The same engine, the same limits (with a patient deadline), no server.
 //!
 //! Each case runs twice, and again on a grafted base, where every number of the state is another one and other keys stand
-//! beside: what a rule *meant* must be the same there (`graft.rs`). `case.rs` reads a file, `ruled.rs` lets the rules of the
-//! manifest follow the hook, `expect.rs` compares, `failure.rs` is what differs, `bless.rs` writes down what came, `odd.rs` says what no case can mean.
+//! beside: what a rule *meant* must be the same there (`graft.rs`). `case.rs` reads a file, `rule_run.rs` lets the rules of the
+//! manifest follow the hook, `expect.rs` compares, `failure.rs` is what differs, `bless.rs` writes down what came, `lint.rs` says what no case can mean.
 
 mod bless;
 mod case;
 mod expect;
 mod failure;
 mod graft;
-mod odd;
-mod ruled;
+mod lint;
+mod rule_run;
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use super::loaded::LoadedPlugin;
 use super::run;
 use super::thread::on_script_thread;
 use crate::world::{Pointer, ProblemKind, SchemaSet, StateChange, StateOperation, World, fold};
-pub use bless::blessed;
+pub use bless::bless;
 use case::PluginTestCase;
 pub use failure::PluginTestFailure;
 
@@ -52,7 +52,7 @@ pub struct CaseReport {
     /// Whether its file says what is expected. A case that expects nothing proves nothing.
     pub expects: bool,
     /// Whether nothing but that the hook failed or refused is not as expected, and whatever came would come again.
-    pub is_steady: bool,
+    pub is_deterministic: bool,
 }
 
 impl CaseReport {
@@ -108,30 +108,30 @@ impl fmt::Display for PluginTestReport {
 }
 
 /// Runs every `tests/*.toml` of a plugin. Load it with [`super::ScriptLimits::patient`].
-pub fn test(plugin: &Arc<LoadedPlugin>) -> PluginTestReport {
-    test_while(plugin, || true)
+pub fn run_tests(plugin: &Arc<LoadedPlugin>) -> PluginTestReport {
+    run_tests_while(plugin, || true)
 }
 
 /// Runs every `tests/*.toml` of a plugin, and looks before each whether to go on. A case alone is bounded by the limits of its
 /// scripts.
-pub fn test_while(plugin: &Arc<LoadedPlugin>, goes_on: impl Fn() -> bool) -> PluginTestReport {
+pub fn run_tests_while(plugin: &Arc<LoadedPlugin>, goes_on: impl Fn() -> bool) -> PluginTestReport {
     let files = plugin.source().files.keys();
     let mut files = files.filter(|path| path.starts_with("tests/") && path.ends_with(".toml")).peekable();
     let mut cases = Vec::new();
     while let Some(file) = files.next_if(|_| goes_on()) {
-        cases.push(test_file(plugin, file));
+        cases.push(run_file(plugin, file));
     }
     PluginTestReport { cases, left: files.count() }
 }
 
-fn test_file(plugin: &Arc<LoadedPlugin>, file: &str) -> CaseReport {
+fn run_file(plugin: &Arc<LoadedPlugin>, file: &str) -> CaseReport {
     let failed = |failure: PluginTestFailure| CaseReport {
         file: file.to_owned(),
         failures: vec![failure],
         warnings: Vec::new(),
         outcome: None,
         expects: true,
-        is_steady: false,
+        is_deterministic: false,
     };
     let case = match PluginTestCase::read(plugin, file) {
         Ok(case) => case,
@@ -139,15 +139,15 @@ fn test_file(plugin: &Arc<LoadedPlugin>, file: &str) -> CaseReport {
     };
     let ran = on_script_thread(|| CaseRunner::new(plugin, &case).run());
     match ran {
-        Ok(CaseRun { outcome, failures, warnings, is_steady }) => CaseReport {
+        Ok(CaseRun { outcome, failures, warnings, is_deterministic: is_steady }) => CaseReport {
             file: file.to_owned(),
             failures,
             warnings,
             outcome: Some(outcome),
             expects: case.expects,
-            is_steady,
+            is_deterministic: is_steady,
         },
-        Err(error) => failed(PluginTestFailure::said(format!("the test could not be run: {error}"))),
+        Err(error) => failed(PluginTestFailure::message(format!("the test could not be run: {error}"))),
     }
 }
 
@@ -156,7 +156,7 @@ struct CaseRun {
     outcome: HookOutcome,
     failures: Vec<PluginTestFailure>,
     warnings: Vec<String>,
-    is_steady: bool,
+    is_deterministic: bool,
 }
 
 /// One case with what it runs on.
@@ -178,44 +178,53 @@ impl<'a> CaseRunner<'a> {
             Ok(base) => base,
             Err(outcome) => {
                 let failures = outcome.error.iter().cloned().map(PluginTestFailure::from).collect();
-                return CaseRun { outcome: *outcome, failures, warnings: self.odd(), is_steady: false };
+                return CaseRun {
+                    outcome: *outcome,
+                    failures,
+                    warnings: self.suspicious_parts(),
+                    is_deterministic: false,
+                };
             }
         };
-        if let Some(why) = &self.case.unfit {
-            let outcome = HookOutcome { answer: HookAnswer::Refused(why.clone()), ..HookOutcome::nothing(base) };
-            let failures =
-                expect::compare(self.plugin, &self.case.expect, &outcome, &super::schedule::RulesOutcome::default());
-            return CaseRun { outcome, failures, warnings: self.odd(), is_steady: true };
+        if let Some(why) = &self.case.unfit_reason {
+            let outcome = HookOutcome { answer: HookAnswer::Refused(why.clone()), ..HookOutcome::empty(base) };
+            let failures = expect::compare_outcome(
+                self.plugin,
+                &self.case.expect,
+                &outcome,
+                &super::manifest_rules::RulesOutcome::default(),
+            );
+            return CaseRun { outcome, failures, warnings: self.suspicious_parts(), is_deterministic: true };
         }
         let alone = self.call(&base);
-        let (fired, outcome) = self.with_rules(alone.clone());
-        let mut failures = expect::compare(self.plugin, &self.case.expect, &outcome, &fired);
+        let (fired, outcome) = self.run_rules(alone.clone());
+        let mut failures = expect::compare_outcome(self.plugin, &self.case.expect, &outcome, &fired);
         // All that a case which expects nothing is compared with is that the hook neither fails nor refuses.
         let only_this = failures.len();
         let again = self.call(&base);
         let later = |outcome: &HookOutcome| (outcome.plan.clone(), outcome.asks.clone(), outcome.summary.clone());
         let is_other = alone.answer != again.answer || later(&alone) != later(&again);
-        if !same(&alone, &again) || is_other || self.with_rules(again).0 != fired {
-            failures.push(PluginTestFailure::said("the second run did something else than the first"));
+        if !is_same_proposal(&alone, &again) || is_other || self.run_rules(again).0 != fired {
+            failures.push(PluginTestFailure::message("the second run did something else than the first"));
         }
         // What a rule of the manifest waits for is an amount by nature: it is not asked on another base.
         if self.case.graft && outcome.error.is_none() {
-            failures.extend(graft::differs(self, &base, &alone).map(PluginTestFailure::said));
+            failures.extend(graft::graft_difference(self, &base, &alone).map(PluginTestFailure::message));
         }
         let is_steady = failures.len() == only_this
             && !matches!(&outcome.error, Some(error) if error.kind == ScriptErrorKind::Host);
-        let mut warnings = self.odd();
+        let mut warnings = self.suspicious_parts();
         if failures.is_empty() && outcome.error.is_none() {
-            warnings.extend(refused(&outcome));
-            warnings.extend(graft::sets_that_look_like_adds(self, &base, &alone));
+            warnings.extend(schema_refusals(&outcome));
+            warnings.extend(graft::absolute_sets(self, &base, &alone));
         }
-        CaseRun { outcome, failures, warnings, is_steady }
+        CaseRun { outcome, failures, warnings, is_deterministic: is_steady }
     }
 
     /// The world before the hook: the case's state, or where it gives none, what `init` makes.
     fn base(&self) -> Result<Arc<World>, Box<HookOutcome>> {
         let mut world = World { vars: self.case.vars.clone(), ..World::default() };
-        self.remember(&mut world);
+        self.record_fired_rules(&mut world);
         if let Some(state) = &self.case.state {
             put(&mut world, &self.plugin.manifest().state.root, Value::Object(state.clone()));
             // What the schema computes is there in a story too.
@@ -251,13 +260,13 @@ fn put(world: &mut World, place: &Pointer, value: Value) {
 }
 
 /// What the schema did not let through: the rule does not do what its operations say.
-fn refused(outcome: &HookOutcome) -> Vec<String> {
+fn schema_refusals(outcome: &HookOutcome) -> Vec<String> {
     let refused = outcome.problems.iter().filter(|problem| problem.kind == ProblemKind::Refused);
     refused.map(|problem| format!("the schema refuses {}: {}", problem.path, problem.message)).collect()
 }
 
 /// Whether two runs propose the same. Reasons may differ: they tell people amounts.
-fn same(a: &HookOutcome, b: &HookOutcome) -> bool {
+fn is_same_proposal(a: &HookOutcome, b: &HookOutcome) -> bool {
     let meant = |outcome: &HookOutcome| -> Vec<StateOperation> {
         let without_why = |operation: &StateOperation| StateOperation { why: String::new(), ..operation.clone() };
         outcome.operations.iter().map(without_why).collect()

@@ -4,13 +4,13 @@ use std::sync::OnceLock;
 
 use serde_json::{Map, Value};
 
-use super::entry::{LorebookEntry, MOST_KEYS, has_more_keys};
-use super::finder::KeyFinder;
+use super::entry::{LorebookEntry, MAX_KEYS, has_more_keys};
+use super::key_finder::KeyFinder;
 use super::settings::InsertionStrategy;
-use super::words::{LoreWordIndex, WordSplitter};
+use super::word_index::{LoreWordIndex, WordSplitter};
 
 /// Entries of one book beyond this are not read.
-const MOST_ENTRIES: usize = 100_000;
+const MAX_ENTRIES: usize = 100_000;
 
 /// A lorebook.
 #[derive(Debug)]
@@ -25,11 +25,11 @@ pub struct ScanBook {
     /// The orders of its entries with their places, the highest first.
     sorted: Vec<(f64, usize)>,
     /// How deep its entries look that say so themselves.
-    pub(super) deepest: i64,
+    pub(super) max_scan_depth: i64,
     /// The levels of recursion for which its entries wait.
-    pub(super) levels: Vec<i64>,
+    pub(super) recursion_levels: Vec<i64>,
     /// Its entries for which times run.
-    pub(super) timed: Vec<usize>,
+    pub(super) timed_entries: Vec<usize>,
     /// The words of those that may be called up without a key: of those that say so, and of all.
     words: [OnceLock<LoreWordIndex>; 2],
     /// What of it could not be read, in words for the user.
@@ -46,19 +46,19 @@ impl ScanBook {
             _ => Vec::new(),
         };
         let mut numbered: Vec<(u64, String, &Map<String, Value>)> =
-            listed.into_iter().filter_map(|(key, value)| Some((number(&key), key, value.as_object()?))).collect();
+            listed.into_iter().filter_map(|(key, value)| Some((numeric_key(&key), key, value.as_object()?))).collect();
         numbered.sort_by_key(|(number, ..)| *number);
         let mut notes = Vec::new();
-        if numbered.len() > MOST_ENTRIES {
-            notes.push(format!("only the first {MOST_ENTRIES} entries of a book are read"));
+        if numbered.len() > MAX_ENTRIES {
+            notes.push(format!("only the first {MAX_ENTRIES} entries of a book are read"));
         }
         let mut entries: Vec<LorebookEntry> = numbered
             .into_iter()
-            .take(MOST_ENTRIES)
+            .take(MAX_ENTRIES)
             .map(|(_, key, entry)| {
                 let uid = uid(entry, key);
                 if has_more_keys(entry) {
-                    notes.push(format!("only the first {MOST_KEYS} keys of entry {uid} are looked for"));
+                    notes.push(format!("only the first {MAX_KEYS} keys of entry {uid} are looked for"));
                 }
                 LorebookEntry::read(uid, entry)
             })
@@ -66,21 +66,22 @@ impl ScanBook {
         let finder = KeyFinder::new(&mut entries);
         let mut sorted: Vec<(f64, usize)> = entries.iter().enumerate().map(|(at, entry)| (entry.order, at)).collect();
         sorted.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-        let mut levels: Vec<i64> = entries.iter().map(|entry| entry.level).filter(|level| *level != 0).collect();
-        levels.sort_unstable();
-        levels.dedup();
-        let deepest = entries.iter().filter_map(|entry| entry.scan_depth).max().unwrap_or(0);
+        let mut recursion_levels: Vec<i64> =
+            entries.iter().map(|entry| entry.recursion_delay).filter(|level| *level != 0).collect();
+        recursion_levels.sort_unstable();
+        recursion_levels.dedup();
+        let max_scan_depth = entries.iter().filter_map(|entry| entry.scan_depth).max().unwrap_or(0);
         let lasts = |entry: &LorebookEntry| entry.sticky > 0 || entry.cooldown > 0;
-        let timed = entries.iter().enumerate().filter(|(_, entry)| lasts(entry)).map(|(at, _)| at).collect();
+        let timed_entries = entries.iter().enumerate().filter(|(_, entry)| lasts(entry)).map(|(at, _)| at).collect();
         Self {
             id: id.into(),
             name: name.into(),
             entries,
             finder,
             sorted,
-            deepest,
-            levels,
-            timed,
+            max_scan_depth,
+            recursion_levels,
+            timed_entries,
             words: Default::default(),
             notes,
         }
@@ -94,25 +95,27 @@ impl ScanBook {
     }
 
     /// How many messages back its entries look, at most.
-    pub fn looks_back(&self) -> usize {
-        usize::try_from(self.deepest).unwrap_or(0)
+    pub fn max_scan_depth(&self) -> usize {
+        usize::try_from(self.max_scan_depth).unwrap_or(0)
     }
 
     /// The places of the entries that may be called up by what they say; of all, or of those that say so.
-    pub fn fitting(&self, all: bool) -> impl Iterator<Item = usize> {
-        self.entries.iter().enumerate().filter(move |(_, entry)| entry.may_fit(all)).map(|(at, _)| at)
+    pub fn content_matched_entries(&self, all: bool) -> impl Iterator<Item = usize> {
+        self.entries.iter().enumerate().filter(move |(_, entry)| entry.may_match_content(all)).map(|(at, _)| at)
     }
 
     /// The words of those, in their order; cut once and then known.
     pub fn words(&self, all: bool, cut: WordSplitter<'_>) -> &LoreWordIndex {
         let [some, every] = &self.words;
         let own = if all { every } else { some };
-        own.get_or_init(|| LoreWordIndex::of(self.fitting(all).filter_map(|at| self.entries.get(at)), cut))
+        own.get_or_init(|| {
+            LoreWordIndex::build(self.content_matched_entries(all).filter_map(|at| self.entries.get(at)), cut)
+        })
     }
 
     /// Whether anything of it goes by how many messages there are in the whole story.
     pub fn counts_messages(&self) -> bool {
-        !self.timed.is_empty() || self.entries.iter().any(|entry| entry.delay > 0)
+        !self.timed_entries.is_empty() || self.entries.iter().any(|entry| entry.delay > 0)
     }
 
     /// A rough count of the bytes that it takes in memory.
@@ -121,14 +124,14 @@ impl ScanBook {
             entry.keys.iter().chain(&entry.secondary).map(|key| 300 + key.written.len() * 4).sum::<usize>()
         };
         // Who may be called up by what it says has its words beside it.
-        let words = |entry: &LorebookEntry| if entry.may_fit(false) { entry.content.len() * 2 } else { 0 };
+        let words = |entry: &LorebookEntry| if entry.may_match_content(false) { entry.content.len() * 2 } else { 0 };
         let entry = |entry: &LorebookEntry| 600 + entry.content.len() + entry.title.len() + keys(entry) + words(entry);
         self.entries.iter().map(entry).sum()
     }
 }
 
 /// A whole number as a key stands before all others.
-fn number(key: &str) -> u64 {
+fn numeric_key(key: &str) -> u64 {
     let is_plain = key == "0" || (!key.starts_with('0') && key.bytes().all(|byte| byte.is_ascii_digit()));
     key.parse::<u32>().ok().filter(|_| is_plain).map_or(u64::MAX, u64::from)
 }

@@ -3,15 +3,15 @@
 use serde_json::{Map, Value};
 
 use super::keys::LoreKey;
-use super::label::TitleLabels;
-use super::value::{choice, count, number, text, texts, truth, whole};
-use super::why::{LoreReason, LoreVerdict};
+use super::lenient_values::{choice, count, integer, is_truthy, text, texts, to_number};
+use super::title_labels::TitleLabels;
+use super::verdict::{LoreReason, LoreVerdict};
 use crate::world::Condition;
 
 /// No count of messages, depth or level is larger.
-const MOST: u32 = 1_000_000;
+const MAX_NUMBER: u32 = 1_000_000;
 /// Keys of one entry beyond this are not looked for.
-pub(super) const MOST_KEYS: usize = 10_000;
+pub(super) const MAX_KEYS: usize = 10_000;
 
 /// Where an entry's text goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl LorePosition {
             LorePosition::ExamplesBottom,
             LorePosition::Outlet,
         ];
-        let place = whole(value.filter(|value| !value.is_boolean()), MOST)?;
+        let place = integer(value.filter(|value| !value.is_boolean()), MAX_NUMBER)?;
         ALL.get(usize::try_from(place).ok()?).copied()
     }
 }
@@ -77,14 +77,14 @@ impl CharacterFilter {
     fn read(value: Option<&Value>) -> Self {
         let Some(filter) = value.and_then(Value::as_object) else { return Self::default() };
         Self {
-            excludes: truth(filter.get("isExclude")),
+            excludes: is_truthy(filter.get("isExclude")),
             names: texts(filter.get("names")),
             tags: texts(filter.get("tags")),
         }
     }
 
     /// Whether it lets a character pass: names and tags must both.
-    pub fn passes(&self, file: &str, tags: &[String]) -> bool {
+    pub fn allows(&self, file: &str, tags: &[String]) -> bool {
         let named = self.names.is_empty() || self.names.iter().any(|name| name == file) != self.excludes;
         let tagged = self.tags.is_empty() || self.tags.iter().any(|tag| tags.contains(tag)) != self.excludes;
         named && tagged
@@ -103,7 +103,7 @@ pub struct LorebookEntry {
     /// Its text, without the lines that speak to the program.
     pub content: String,
     /// The text forces it on or off.
-    pub force: Option<bool>,
+    pub forced_activation: Option<bool>,
     pub(super) keys: Vec<LoreKey>,
     pub(super) secondary: Vec<LoreKey>,
     /// `None` = the other keys do not count.
@@ -123,10 +123,10 @@ pub struct LorebookEntry {
     pub(super) excludes_recursion: bool,
     pub(super) prevents_recursion: bool,
     /// It waits for this level of recursion; 0 = it does not.
-    pub(super) level: i64,
+    pub(super) recursion_delay: i64,
     pub(super) group: String,
     pub(super) groups: Vec<String>,
-    pub(super) goes_first: bool,
+    pub(super) has_priority: bool,
     pub(super) weight: f64,
     pub(super) scoring: Option<bool>,
     pub(super) scan_depth: Option<i64>,
@@ -136,11 +136,11 @@ pub struct LorebookEntry {
     pub(super) cooldown: u64,
     pub(super) delay: u64,
     /// The texts of the cards that it looks at, as in [`super::CARD_TEXTS`].
-    pub(super) looks_at: [bool; 6],
+    pub(super) scanned_card_texts: [bool; 6],
     pub(super) triggers: Vec<String>,
     pub(super) ignores_budget: bool,
     pub(super) filter: CharacterFilter,
-    pub(super) when: Option<Result<Condition, String>>,
+    pub(super) condition: Option<Result<Condition, String>>,
     /// It may be called up by what it says, without a key.
     pub(super) is_vectorized: bool,
     /// Changes when the entry does; empty where nothing of it lasts.
@@ -149,7 +149,7 @@ pub struct LorebookEntry {
 
 impl LorebookEntry {
     /// What there is to tell of it where nothing spoke for it.
-    pub fn unspoken(&self, book: &str) -> LoreVerdict {
+    pub fn silent_verdict(&self, book: &str) -> LoreVerdict {
         let why = if self.disabled { LoreReason::Disabled } else { LoreReason::NoKey };
         LoreVerdict { book: book.to_owned(), uid: self.uid.clone(), title: self.title.clone(), why }
     }
@@ -160,62 +160,62 @@ impl LorebookEntry {
     }
 
     /// Whether it may be called up by what it says, without a key: where it says so, or the house rules do.
-    pub fn may_fit(&self, all: bool) -> bool {
+    pub fn may_match_content(&self, all: bool) -> bool {
         (self.is_vectorized || all) && !self.disabled && !self.content.trim().is_empty()
     }
 
     /// Reads an entry; what it leaves out or says in a way nobody understands is as if nothing were said.
     pub fn read(uid: String, entry: &Map<String, Value>) -> Self {
         let get = |key: &str| entry.get(key);
-        let (force, content) = spoken(text(entry, "content"));
+        let (forced_activation, content) = take_decorators(text(entry, "content"));
         let group = text(entry, "group").to_owned();
-        let lasting = |key: &str| count(get(key), MOST).unwrap_or(0);
+        let lasting = |key: &str| count(get(key), MAX_NUMBER).unwrap_or(0);
         let (sticky, cooldown) = (lasting("sticky"), lasting("cooldown"));
         Self {
             uid,
             labels: TitleLabels::read(text(entry, "comment")),
             title: text(entry, "comment").to_owned(),
             content,
-            force,
+            forced_activation,
             keys: keys(get("key")),
             secondary: keys(get("keysecondary")),
             logic: logic(entry),
             written_logic: written_logic(entry),
-            constant: truth(get("constant")),
-            order: number(get("order")).unwrap_or(100.0),
-            disabled: truth(get("disable")),
+            constant: is_truthy(get("constant")),
+            order: to_number(get("order")).unwrap_or(100.0),
+            disabled: is_truthy(get("disable")),
             position: LorePosition::read(get("position")),
-            depth: whole(get("depth"), MOST),
-            role: whole(get("role"), 2).and_then(|role| u8::try_from(role).ok()).unwrap_or(0),
+            depth: integer(get("depth"), MAX_NUMBER),
+            role: integer(get("role"), 2).and_then(|role| u8::try_from(role).ok()).unwrap_or(0),
             outlet: text(entry, "outletName").trim().to_owned(),
-            probability: truth(get("useProbability")).then(|| number(get("probability")).unwrap_or(100.0)),
-            excludes_recursion: truth(get("excludeRecursion")),
-            prevents_recursion: truth(get("preventRecursion")),
-            level: whole(get("delayUntilRecursion"), MOST).unwrap_or(0),
+            probability: is_truthy(get("useProbability")).then(|| to_number(get("probability")).unwrap_or(100.0)),
+            excludes_recursion: is_truthy(get("excludeRecursion")),
+            prevents_recursion: is_truthy(get("preventRecursion")),
+            recursion_delay: integer(get("delayUntilRecursion"), MAX_NUMBER).unwrap_or(0),
             groups: groups(&group),
             group,
-            goes_first: truth(get("groupOverride")),
-            weight: number(get("groupWeight")).unwrap_or(100.0),
+            has_priority: is_truthy(get("groupOverride")),
+            weight: to_number(get("groupWeight")).unwrap_or(100.0),
             scoring: choice(get("useGroupScoring")),
-            scan_depth: whole(get("scanDepth"), MOST),
+            scan_depth: integer(get("scanDepth"), MAX_NUMBER),
             case_sensitive: choice(get("caseSensitive")),
             whole_words: choice(get("matchWholeWords")),
             sticky,
             cooldown,
             delay: lasting("delay"),
-            looks_at: LOOKS_AT.map(|key| truth(get(key))),
+            scanned_card_texts: CARD_TEXT_FIELDS.map(|key| is_truthy(get(key))),
             triggers: texts(get("triggers")),
-            ignores_budget: truth(get("ignoreBudget")),
+            ignores_budget: is_truthy(get("ignoreBudget")),
             filter: CharacterFilter::read(get("characterFilter")),
-            when: condition(get("when")),
-            is_vectorized: truth(get("vectorized")),
+            condition: condition(get("when")),
+            is_vectorized: is_truthy(get("vectorized")),
             hash: if sticky > 0 || cooldown > 0 { hash(entry) } else { String::new() },
         }
     }
 }
 
 /// The fields that say which texts of the cards an entry looks at.
-const LOOKS_AT: [&str; 6] = [
+const CARD_TEXT_FIELDS: [&str; 6] = [
     "matchPersonaDescription",
     "matchCharacterDescription",
     "matchCharacterPersonality",
@@ -226,26 +226,26 @@ const LOOKS_AT: [&str; 6] = [
 
 /// Whether it has keys that are not looked for, because there are too many.
 pub(super) fn has_more_keys(entry: &Map<String, Value>) -> bool {
-    let is_long = |value: &&Value| value.as_array().is_some_and(|list| list.len() > MOST_KEYS);
+    let is_long = |value: &&Value| value.as_array().is_some_and(|list| list.len() > MAX_KEYS);
     let lists = ["key", "keysecondary"].into_iter().filter_map(|name| entry.get(name));
-    lists.filter(is_long).any(|list| texts(Some(list)).len() > MOST_KEYS)
+    lists.filter(is_long).any(|list| texts(Some(list)).len() > MAX_KEYS)
 }
 
 fn keys(value: Option<&Value>) -> Vec<LoreKey> {
-    texts(value).into_iter().take(MOST_KEYS).map(LoreKey::new).collect()
+    texts(value).into_iter().take(MAX_KEYS).map(LoreKey::new).collect()
 }
 
 /// How the other keys count; not at all unless the entry says that they do.
 fn logic(entry: &Map<String, Value>) -> Option<SelectiveLogic> {
     let has_others = entry.get("keysecondary").and_then(Value::as_array).is_some_and(|keys| !keys.is_empty());
-    if !truth(entry.get("selective")) || !has_others {
+    if !is_truthy(entry.get("selective")) || !has_others {
         return None;
     }
     Some(written_logic(entry))
 }
 
 fn written_logic(entry: &Map<String, Value>) -> SelectiveLogic {
-    match whole(entry.get("selectiveLogic"), MOST) {
+    match integer(entry.get("selectiveLogic"), MAX_NUMBER) {
         Some(1) => SelectiveLogic::NotAll,
         Some(2) => SelectiveLogic::NoneOf,
         Some(3) => SelectiveLogic::AllOf,
@@ -262,13 +262,13 @@ fn hash(entry: &Map<String, Value>) -> String {
     blake3::hash(&bytes).to_hex().chars().take(16).collect()
 }
 
-const ON: &str = "@@activate";
-const OFF: &str = "@@dont_activate";
+const ACTIVATE_DECORATOR: &str = "@@activate";
+const DONT_ACTIVATE_DECORATOR: &str = "@@dont_activate";
 
 /// Takes the leading lines that speak to the program from a text: whether they force the entry on or off (both: on),
 /// and the rest. A line with a third `@` stands in for an unknown one right before it. A text of nothing else stays as
 /// it is.
-fn spoken(content: &str) -> (Option<bool>, String) {
+fn take_decorators(content: &str) -> (Option<bool>, String) {
     if !content.starts_with("@@") {
         return (None, content.to_owned());
     }
@@ -282,9 +282,9 @@ fn spoken(content: &str) -> (Option<bool>, String) {
         let stand_in = line.strip_prefix('@').filter(|line| line.starts_with("@@"));
         if stand_in.is_none() || was_unknown {
             let said = stand_in.unwrap_or(line);
-            on |= said == ON;
-            off |= said == OFF;
-            was_unknown = !said.starts_with(ON) && !said.starts_with(OFF);
+            on |= said == ACTIVATE_DECORATOR;
+            off |= said == DONT_ACTIVATE_DECORATOR;
+            was_unknown = !said.starts_with(ACTIVATE_DECORATOR) && !said.starts_with(DONT_ACTIVATE_DECORATOR);
         }
         match after {
             Some(after) => rest = after,
@@ -299,7 +299,7 @@ fn condition(when: Option<&Value>) -> Option<Result<Condition, String>> {
     match when? {
         Value::Null => None,
         Value::String(when) if when.trim().is_empty() => None,
-        Value::String(when) => Some(Condition::read(when).map_err(|why| format!("`when`: {why}"))),
+        Value::String(when) => Some(Condition::parse(when).map_err(|why| format!("`when`: {why}"))),
         _ => Some(Err("`when` is a text like `affinity >= 20`".to_owned())),
     }
 }
@@ -309,7 +309,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn leading_lines_speak_to_the_program() {
+    fn lore_entry_decorators_are_read() {
         for (content, force, rest) in [
             ("plain", None, "plain"),
             ("@@activate\ntext", Some(true), "text"),
@@ -321,13 +321,13 @@ mod tests {
             ("@@activate", Some(true), "@@activate"),
             ("@@", None, "@@"),
         ] {
-            assert_eq!(spoken(content), (force, rest.to_owned()), "{content}");
+            assert_eq!(take_decorators(content), (force, rest.to_owned()), "{content}");
         }
     }
 
     /// Bad input: whatever stands in a file, an entry comes of it.
     #[test]
-    fn odd_values_are_as_if_nothing_were_said() {
+    fn lore_entry_invalid_values_use_defaults() {
         let entry = serde_json::json!({
             "key": "one", "keysecondary": 7, "content": null, "order": "12", "position": 99, "depth": 1e300,
             "role": -5, "probability": {}, "group": ["x"], "sticky": -3, "cooldown": "4", "scanDepth": true,
@@ -336,8 +336,8 @@ mod tests {
         let entry = LorebookEntry::read("1".into(), entry.as_object().unwrap());
         assert_eq!((entry.keys.len(), entry.secondary.len(), entry.logic), (1, 1, None));
         assert_eq!((entry.order, entry.position, entry.depth, entry.role), (12.0, None, Some(1_000_000), 0));
-        assert_eq!((entry.sticky, entry.cooldown, entry.level), (0, 4, 1));
-        assert!(entry.when.is_some_and(|when| when.is_err()) && entry.filter.passes("", &[]));
+        assert_eq!((entry.sticky, entry.cooldown, entry.recursion_delay), (0, 4, 1));
+        assert!(entry.condition.is_some_and(|when| when.is_err()) && entry.filter.allows("", &[]));
         for odd in [Value::from(5), true.into(), vec!["x > 1"].into(), Map::new().into()] {
             assert!(condition(Some(&odd)).is_some_and(|when| when.is_err()), "{odd}");
         }

@@ -5,14 +5,14 @@ use std::collections::{HashMap, HashSet};
 use super::entry::LorebookEntry;
 use super::settings::WorldInfoSettings;
 use super::timers::ActiveTimers;
-use super::why::GroupLoss;
+use super::verdict::GroupLoss;
 
 /// Candidates of one pass, and who lost.
 pub struct GroupContest<'a, F> {
     entry: F,
     places: HashMap<usize, usize>,
     /// Who is still there, in order; `None` where somebody lost.
-    left: Vec<Option<usize>>,
+    remaining: Vec<Option<usize>>,
     lost: Vec<(usize, GroupLoss)>,
     groups: Vec<(String, Vec<usize>)>,
     settings: &'a WorldInfoSettings,
@@ -37,13 +37,13 @@ impl<'a, F: Fn(usize) -> Option<&'a LorebookEntry>> GroupContest<'a, F> {
             name.parse::<u32>().ok().filter(|n| n.to_string() == *name).map_or(u64::MAX, u64::from)
         });
         let places = candidates.iter().enumerate().map(|(place, at)| (*at, place)).collect();
-        let left = candidates.iter().copied().map(Some).collect();
-        Self { entry, places, left, lost: Vec::new(), groups, settings }
+        let remaining = candidates.iter().copied().map(Some).collect();
+        Self { entry, places, remaining, lost: Vec::new(), groups, settings }
     }
 
     /// Lets entries that stay win their groups, then those with the most keys, then group by group: the one that is
     /// active already, the one that goes first, or one that is drawn. Who is left, in order, and who lost how.
-    pub fn settle(
+    pub fn resolve(
         mut self,
         running: &ActiveTimers,
         active: &[usize],
@@ -52,16 +52,16 @@ impl<'a, F: Fn(usize) -> Option<&'a LorebookEntry>> GroupContest<'a, F> {
     ) -> (Vec<usize>, Vec<(usize, GroupLoss)>) {
         if !self.groups.is_empty() {
             let mut groups = std::mem::take(&mut self.groups);
-            let settled = self.settle_running(&groups, running);
-            self.settle_scores(&mut groups, &settled, score);
-            self.settle_rest(&groups, &settled, active, draw);
+            let settled = self.resolve_by_timers(&groups, running);
+            self.resolve_by_score(&mut groups, &settled, score);
+            self.resolve_rest(&groups, &settled, active, draw);
         }
-        (self.left.into_iter().flatten().collect(), self.lost)
+        (self.remaining.into_iter().flatten().collect(), self.lost)
     }
 
     /// Which groups have an entry that stays: the others of it lose. One that rests loses in a group even where it
     /// stays.
-    fn settle_running(&mut self, groups: &[(String, Vec<usize>)], running: &ActiveTimers) -> Vec<bool> {
+    fn resolve_by_timers(&mut self, groups: &[(String, Vec<usize>)], running: &ActiveTimers) -> Vec<bool> {
         let ActiveTimers { sticky, cooldown } = running;
         let mut settled = Vec::with_capacity(groups.len());
         for (_, members) in groups {
@@ -76,7 +76,7 @@ impl<'a, F: Fn(usize) -> Option<&'a LorebookEntry>> GroupContest<'a, F> {
     }
 
     /// Of those that compete, only the ones with the most keys stay.
-    fn settle_scores(
+    fn resolve_by_score(
         &mut self,
         groups: &mut [(String, Vec<usize>)],
         settled: &[bool],
@@ -99,7 +99,7 @@ impl<'a, F: Fn(usize) -> Option<&'a LorebookEntry>> GroupContest<'a, F> {
         }
     }
 
-    fn settle_rest(
+    fn resolve_rest(
         &mut self,
         groups: &[(String, Vec<usize>)],
         settled: &[bool],
@@ -114,26 +114,26 @@ impl<'a, F: Fn(usize) -> Option<&'a LorebookEntry>> GroupContest<'a, F> {
             if taken.contains(name) {
                 members.iter().for_each(|at| self.remove(*at, GroupLoss::Taken));
             } else if members.len() > 1 {
-                self.settle_one(members, &mut draw);
+                self.resolve_group(members, &mut draw);
             }
         }
     }
 
-    fn settle_one(&mut self, members: &[usize], draw: &mut impl FnMut() -> f64) {
+    fn resolve_group(&mut self, members: &[usize], draw: &mut impl FnMut() -> f64) {
         let first =
-            members.iter().filter_map(|at| Some((*at, (self.entry)(*at).filter(|entry| entry.goes_first)?.order)));
+            members.iter().filter_map(|at| Some((*at, (self.entry)(*at).filter(|entry| entry.has_priority)?.order)));
         // The highest order; among equals the first.
         let first = first.reduce(|best, next| if next.1 > best.1 { next } else { best });
         let (winner, how) = match first {
             Some((at, _)) => (Some(at), GroupLoss::Priority),
-            None => (self.drawn(members, draw), GroupLoss::Drawn),
+            None => (self.draw_by_weight(members, draw), GroupLoss::Drawn),
         };
         if let Some(winner) = winner {
             members.iter().filter(|at| **at != winner).for_each(|at| self.remove(*at, how));
         }
     }
 
-    fn drawn(&self, members: &[usize], draw: &mut impl FnMut() -> f64) -> Option<usize> {
+    fn draw_by_weight(&self, members: &[usize], draw: &mut impl FnMut() -> f64) -> Option<usize> {
         let weight = |at: usize| (self.entry)(at).map_or(0.0, |entry| entry.weight);
         let wanted = draw() * members.iter().map(|at| weight(*at)).sum::<f64>();
         let mut sum = 0.0;
@@ -144,11 +144,11 @@ impl<'a, F: Fn(usize) -> Option<&'a LorebookEntry>> GroupContest<'a, F> {
     }
 
     fn remove(&mut self, at: usize, how: GroupLoss) {
-        let place = self.places.get(&at).and_then(|place| self.left.get_mut(*place));
+        let place = self.places.get(&at).and_then(|place| self.remaining.get_mut(*place));
         if place.and_then(Option::take).is_some() {
             self.lost.push((at, how));
         } else if self.settings.removes_twice {
-            let last = self.left.iter_mut().rev().find(|place| place.is_some());
+            let last = self.remaining.iter_mut().rev().find(|place| place.is_some());
             self.lost.extend(last.and_then(Option::take).map(|at| (at, GroupLoss::Mistaken)));
         }
     }

@@ -2,10 +2,10 @@
 
 use std::cell::OnceCell;
 
-use crate::prompt::pattern::{JsRegex, Utf16Text, has_bare_slash, split};
+use crate::prompt::js_regex::{JsRegex, Utf16Text, has_bare_slash, split};
 
-use super::effort::ScanBudget;
-use super::finder::{KeyPattern, is_word};
+use super::key_finder::{KeyPattern, is_word};
+use super::scan_budget::ScanBudget;
 
 /// A text in which keys are looked for; lower-cased once, when the first key asks.
 #[derive(Debug, Default)]
@@ -52,7 +52,7 @@ pub enum KeyMatcher {
 
 impl KeyMatcher {
     /// What a text looks for: a pattern, if it is one between slashes that can be read, else the text itself.
-    pub fn of(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         match pattern(text) {
             Some(pattern) => Self::Pattern(Box::new(pattern)),
             None => Self::Plain { raw: text.to_owned(), lower: text.to_lowercase(), is_word: !text.contains(is_space) },
@@ -66,7 +66,11 @@ impl KeyMatcher {
             Self::Plain { raw, lower, is_word } => {
                 let text = hay.text(manner.case_sensitive);
                 let key = if manner.case_sensitive { raw } else { lower };
-                if *is_word && manner.whole_words { has_word(text, key, effort) } else { has(text, key, effort) }
+                if *is_word && manner.whole_words {
+                    contains_word(text, key, effort)
+                } else {
+                    contains(text, key, effort)
+                }
             }
         }
     }
@@ -79,40 +83,40 @@ fn pattern(text: &str) -> Option<JsRegex> {
 }
 
 fn matches(pattern: &JsRegex, text: &str, effort: &mut ScanBudget) -> bool {
-    let Some(mut steps) = effort.steps(text.len()) else { return false };
+    let Some(mut steps) = effort.step_budget(text.len()) else { return false };
     let before = steps.left();
     let found = pattern.is_match_in(&Utf16Text::new(text), &mut steps);
-    effort.stepped(before - steps.left());
+    effort.spend_steps(before - steps.left());
     found.unwrap_or_else(|_| {
         effort.note("a pattern among the keys ran away; it counts as not found");
         false
     })
 }
 
-fn has(text: &str, key: &str, effort: &mut ScanBudget) -> bool {
-    effort.compare(text.len().saturating_add(key.len())) && text.contains(key)
+fn contains(text: &str, key: &str, effort: &mut ScanBudget) -> bool {
+    effort.spend_bytes(text.len().saturating_add(key.len())) && text.contains(key)
 }
 
 /// Whether a text has a key with nothing around it that JavaScript takes for part of a word: ASCII letters, digits,
 /// `_`.
-fn has_word(text: &str, key: &str, effort: &mut ScanBudget) -> bool {
+fn contains_word(text: &str, key: &str, effort: &mut ScanBudget) -> bool {
     if key.is_empty() {
         return true;
     }
     let mut from = 0;
     while let Some(rest) = text.get(from..) {
-        if !effort.compare(key.len()) {
+        if !effort.spend_bytes(key.len()) {
             return false;
         }
         let Some(found) = rest.find(key) else {
-            effort.compare(rest.len());
+            effort.spend_bytes(rest.len());
             return false;
         };
         let at = from + found;
         if is_word(text, at, at + key.len()) {
             return true;
         }
-        if !effort.compare(found) {
+        if !effort.spend_bytes(found) {
             return false;
         }
         from = at + key.chars().next().map_or(1, char::len_utf8);
@@ -126,7 +130,7 @@ pub struct LoreKey {
     /// The text.
     pub written: String,
     /// What it looks for, where no macro has to be filled in first.
-    fixed: Option<KeyMatcher>,
+    matcher: Option<KeyMatcher>,
     /// What the automaton of its book knows it by.
     pub known: Option<KeyPattern>,
 }
@@ -134,8 +138,8 @@ pub struct LoreKey {
 impl LoreKey {
     /// Reads a key.
     pub fn new(written: String) -> Self {
-        let fixed = (!written.contains(['{', '<'])).then(|| KeyMatcher::of(trim(&written)));
-        Self { written, fixed, known: None }
+        let matcher = (!written.contains(['{', '<'])).then(|| KeyMatcher::from_text(trim(&written)));
+        Self { written, matcher, known: None }
     }
 
     /// Whether it is found, macros filled in. A key without any text is never found.
@@ -146,32 +150,34 @@ impl LoreKey {
         effort: &mut ScanBudget,
         fill: impl FnOnce(&str) -> String,
     ) -> bool {
-        match &self.fixed {
+        match &self.matcher {
             Some(test) => !self.written.is_empty() && test.is_in(hay, manner, effort),
             None => {
                 let filled = fill(&self.written);
-                !filled.is_empty() && KeyMatcher::of(trim(&filled)).is_in(hay, manner, effort)
+                !filled.is_empty() && KeyMatcher::from_text(trim(&filled)).is_in(hay, manner, effort)
             }
         }
     }
 
     /// Whether it is found as it is written: so keys are counted where entries of a group compete.
-    pub fn is_in_as_written(&self, hay: &Haystack, manner: KeyMatchOptions, effort: &mut ScanBudget) -> bool {
-        match &self.fixed {
-            Some(test) if self.is_bare() => test.is_in(hay, manner, effort),
-            _ => KeyMatcher::of(&self.written).is_in(hay, manner, effort),
+    pub fn is_in_literal(&self, hay: &Haystack, manner: KeyMatchOptions, effort: &mut ScanBudget) -> bool {
+        match &self.matcher {
+            Some(test) if self.is_trimmed() => test.is_in(hay, manner, effort),
+            _ => KeyMatcher::from_text(&self.written).is_in(hay, manner, effort),
         }
     }
 
     /// Whether there are no blanks around it.
-    pub fn is_bare(&self) -> bool {
+    pub fn is_trimmed(&self) -> bool {
         trim(&self.written).len() == self.written.len()
     }
 
     /// Whether a look at the whole story tells that it is there or not; `None` = only [`LoreKey::is_in`] can. `sight` tells
     /// whether the pattern was seen, as a word or anywhere.
-    pub fn is_seen(&self, manner: KeyMatchOptions, sight: impl Fn(usize, bool) -> bool) -> Option<bool> {
-        let Some((known, KeyMatcher::Plain { is_word, .. })) = self.known.zip(self.fixed.as_ref()) else { return None };
+    pub fn is_in_hits(&self, manner: KeyMatchOptions, sight: impl Fn(usize, bool) -> bool) -> Option<bool> {
+        let Some((known, KeyMatcher::Plain { is_word, .. })) = self.known.zip(self.matcher.as_ref()) else {
+            return None;
+        };
         if !sight(known.pattern, false) {
             return Some(false);
         }
@@ -181,8 +187,8 @@ impl LoreKey {
 
     /// The plain text to look for, where one look at the whole story tells that it is not there. `None` where only
     /// [`LoreKey::is_in`] can tell: patterns, macros, blanks, and what might reach over the seam of two messages.
-    pub fn plain(&self) -> Option<&str> {
-        match self.fixed.as_ref()? {
+    pub fn plain_text(&self) -> Option<&str> {
+        match self.matcher.as_ref()? {
             KeyMatcher::Plain { raw, .. } if !raw.is_empty() && !raw.contains('\u{1}') => Some(raw),
             _ => None,
         }

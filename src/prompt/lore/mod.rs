@@ -6,46 +6,46 @@
 //! ([`LorePlacement`]), and the timers after it. It changes nothing: a preview drops the new timers. Macros, scripts,
 //! variables, tokens and chance come from whoever asks, as [`LoreHost`].
 //!
-//! The files, in the order in which they build on each other: `value` reads JSON as loosely as those who wrote it,
-//! `entry` is one entry, `keys` finds one key, `finder` all plain ones of a book at once, `book` is a book, `text` what
-//! is scanned, `timers` what lasts, `words` who has which word, `groups` who excludes whom, `print` where the texts go;
-//! `passes` takes the steps in their order, `look` says who may become active in one, `scan` is the way in. Entries
+//! The files, in the order in which they build on each other: `lenient_values` reads JSON as loosely as those who wrote it,
+//! `entry` is one entry, `keys` finds one key, `key_finder` all plain ones of a book at once, `book` is a book, `text` what
+//! is scanned, `timers` what lasts, `word_index` who has which word, `groups` who excludes whom, `placement` where the texts go;
+//! `passes` takes the steps in their order, `candidates` says who may become active in one, `scan` is the way in. Entries
 //! that fit what was said without a key are found by whoever asks and handed in ([`SimilarEntry`]).
 //!
-//! Each step is bounded (`effort`), whatever the book says. To add a condition of an entry: a field in `entry`, a line
-//! in `look::ScanPasses::allows`, its word in `why`. What is on purpose unlike SillyTavern is in `docs/lore.md`.
+//! Each step is bounded (`scan_budget`), whatever the book says. To add a condition of an entry: a field in `entry`, a line
+//! in `candidates::ScanPasses::allows`, its word in `verdict`. What is on purpose unlike SillyTavern is in `docs/lore.md`.
 
 mod book;
-mod count;
-mod effort;
+mod candidates;
 mod entry;
-mod finder;
 mod groups;
+mod key_finder;
 mod keys;
-mod label;
-mod look;
+mod lenient_values;
 mod passes;
-mod print;
+mod placement;
 mod scan;
+mod scan_budget;
+mod scan_text;
 mod settings;
-mod text;
 mod timers;
-mod value;
-mod why;
-mod words;
+mod title_labels;
+mod token_buffer;
+mod verdict;
+mod word_index;
 
 use serde_json::Value;
 
 pub use book::{LorebookScope, ScanBook, ScopedBook};
 pub use entry::{LorePosition, LorebookEntry};
-pub use label::{LoreAudience, TitleLabels};
-pub use print::{LoreDepthTexts, LorePlacement};
+pub use placement::{LoreDepthTexts, LorePlacement};
 pub use scan::{ActiveEntry, LoreOverride, ScanCharacter, ScanOutcome, ScanRequest, SimilarEntry, scan};
+pub use scan_text::{CARD_TEXTS, ScanMessage};
 pub use settings::{InsertionStrategy, SimilaritySettings, WorldInfoSettings};
-pub use text::{CARD_TEXTS, ScanMessage};
 pub use timers::{LoreTimer, LoreTimers};
-pub use why::{GroupLoss, LoreReason, LoreScore, LoreVerdict};
-pub use words::{LoreWordIndex, WordSplitter};
+pub use title_labels::{LoreAudience, TitleLabels};
+pub use verdict::{GroupLoss, LoreReason, LoreScore, LoreVerdict};
+pub use word_index::{LoreWordIndex, WordSplitter};
 
 /// What activation asks of those who know the rest of a prompt.
 pub trait LoreHost {
@@ -58,5 +58,5 @@ pub trait LoreHost {
     /// How many tokens a text takes; none for an empty one.
     fn tokens(&mut self, text: &str) -> usize;
     /// Chance: the next number from 0 to below 1.
-    fn draw(&mut self) -> f64;
+    fn random(&mut self) -> f64;
 }

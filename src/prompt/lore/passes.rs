@@ -5,17 +5,17 @@ use std::collections::HashMap;
 
 use super::LoreHost;
 use super::book::{ScopedBook, listed};
-use super::count::TokenBuffer;
-use super::effort::{MOST_NOTES, ScanBudget};
 use super::entry::LorebookEntry;
-use super::finder::{KeyHits, ScanPart, fold};
-use super::label::LoreAudience;
-use super::print::{LorePlacement, depth_of};
-use super::scan::{ActiveEntry, ScanOutcome, ScanRequest, is_worth_telling};
+use super::key_finder::{KeyHits, ScanPart, fold_case};
+use super::placement::{LorePlacement, script_depth};
+use super::scan::{ActiveEntry, ScanOutcome, ScanRequest, is_worth_reporting};
+use super::scan_budget::{MAX_NOTES, ScanBudget};
+use super::scan_text::ScanTexts;
 use super::settings::WorldInfoSettings;
-use super::text::ScanTexts;
 use super::timers::{ActiveTimers, LoreTimers, TimerDurations};
-use super::why::{LoreReason, LoreVerdict};
+use super::title_labels::LoreAudience;
+use super::token_buffer::TokenBuffer;
+use super::verdict::{LoreReason, LoreVerdict};
 
 /// What a pass is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(super) enum ScanPhase {
     /// A look at what was called up.
     Recursion,
     /// A look further back, because too few are active.
-    Deeper,
+    MinActivations,
 }
 
 /// A scan under way. An entry is known by its place in the list.
@@ -40,23 +40,23 @@ pub struct ScanPasses<'a> {
     pub(super) effort: ScanBudget,
     pub(super) texts: ScanTexts,
     /// For each book, where its keys were seen.
-    pub(super) sights: Vec<Vec<KeyHits>>,
+    pub(super) key_hits: Vec<Vec<KeyHits>>,
     /// How many messages were looked at.
-    sieved: usize,
+    messages_scanned: usize,
     deepest: i64,
     timers: LoreTimers,
     pub(super) running: ActiveTimers,
     /// Entries that the sieve lets through, in order.
-    pub(super) live: Vec<usize>,
+    pub(super) candidates: Vec<usize>,
     is_live: Vec<bool>,
     /// Those that are settled: active, or failed for this scan.
     pub(super) is_done: Vec<bool>,
     pub(super) active: Vec<usize>,
-    pub(super) whys: HashMap<usize, LoreReason>,
+    pub(super) reasons: HashMap<usize, LoreReason>,
     /// Entries that fit what was said, and how.
-    pub(super) near: HashMap<usize, LoreReason>,
+    pub(super) similar: HashMap<usize, LoreReason>,
     /// Entries that a plugin calls up or keeps out.
-    pub(super) wishes: HashMap<usize, LoreReason>,
+    pub(super) overrides: HashMap<usize, LoreReason>,
     contents: HashMap<usize, String>,
     levels: Vec<i64>,
     pub(super) level: i64,
@@ -97,25 +97,25 @@ impl<'a> ScanPasses<'a> {
             scanned,
             around,
             effort,
-            sights: books.iter().map(|bound| bound.book.finder.sights()).collect(),
+            key_hits: books.iter().map(|bound| bound.book.finder.empty_hits()).collect(),
             texts,
-            sieved: 0,
+            messages_scanned: 0,
             deepest: 0,
             timers,
             running: ActiveTimers::default(),
-            live: Vec::new(),
+            candidates: Vec::new(),
             is_live: vec![false; size],
             is_done: vec![false; size],
             active: Vec::new(),
-            whys: HashMap::new(),
-            near: HashMap::new(),
-            wishes: HashMap::new(),
+            reasons: HashMap::new(),
+            similar: HashMap::new(),
+            overrides: HashMap::new(),
             contents: HashMap::new(),
             levels: Vec::new(),
             level: 0,
             deeper: 0,
             called: TokenBuffer::default(),
-            budget: settings.tokens(scanned.prompt).min(scanned.most.unwrap_or(usize::MAX)),
+            budget: settings.tokens(scanned.prompt).min(scanned.max_tokens.unwrap_or(usize::MAX)),
             overflowed: false,
             passes: 0,
             list,
@@ -126,24 +126,25 @@ impl<'a> ScanPasses<'a> {
 
     /// Asks the books what lasts, how deep they look, which levels there are; and looks at what does not change.
     fn prepare(&mut self) {
-        self.deepest = self.books.iter().map(|bound| bound.book.deepest).max().unwrap_or(0);
-        let mut levels: Vec<i64> = self.books.iter().flat_map(|bound| bound.book.levels.iter().copied()).collect();
+        self.deepest = self.books.iter().map(|bound| bound.book.max_scan_depth).max().unwrap_or(0);
+        let mut levels: Vec<i64> =
+            self.books.iter().flat_map(|bound| bound.book.recursion_levels.iter().copied()).collect();
         levels.sort_unstable_by(|a, b| b.cmp(a));
         levels.dedup();
         self.level = levels.pop().unwrap_or(0);
         self.levels = levels;
-        if !self.scanned.without_times {
+        if !self.scanned.ignores_timers {
             self.run_timers();
         }
-        for near in &self.scanned.near {
+        for near in &self.scanned.similar {
             let place = self.places.get(near.book).and_then(|places| places.get(near.entry)).copied().flatten();
-            self.near.extend(place.map(|at| (at, near.why.clone())));
+            self.similar.extend(place.map(|at| (at, near.why.clone())));
         }
-        for wish in &self.scanned.wishes {
+        for wish in &self.scanned.overrides {
             let place = self.places.get(wish.book).and_then(|places| places.get(wish.entry)).copied().flatten();
             let plugin = wish.plugin.clone();
-            let why = if wish.is_in { LoreReason::Called { plugin } } else { LoreReason::KeptOut { plugin } };
-            self.wishes.extend(place.map(|at| (at, why)));
+            let why = if wish.is_activated { LoreReason::Called { plugin } } else { LoreReason::KeptOut { plugin } };
+            self.overrides.extend(place.map(|at| (at, why)));
         }
         let always: Vec<usize> = self
             .books
@@ -153,14 +154,15 @@ impl<'a> ScanPasses<'a> {
                 bound.book.finder.always.iter().filter_map(|at| places.get(*at).copied().flatten())
             })
             .chain(self.running.sticky.iter().copied())
-            .chain(self.near.keys().copied())
-            .chain(self.wishes.keys().copied())
+            .chain(self.similar.keys().copied())
+            .chain(self.overrides.keys().copied())
             .collect();
-        self.enliven(always);
-        let fixed: Vec<(ScanPart, String)> = self.texts.fixed().map(|(part, text)| (part, text.to_owned())).collect();
-        fixed.iter().for_each(|(part, text)| self.sieve(*part, text));
+        self.add_candidates(always);
+        let fixed: Vec<(ScanPart, String)> =
+            self.texts.fixed_parts().map(|(part, text)| (part, text.to_owned())).collect();
+        fixed.iter().for_each(|(part, text)| self.scan_part(*part, text));
         let notes = self.books.iter().flat_map(|bound| &bound.book.notes);
-        self.effort.notes.extend(notes.take(MOST_NOTES).cloned());
+        self.effort.notes.extend(notes.take(MAX_NOTES).cloned());
     }
 
     fn run_timers(&mut self) {
@@ -170,16 +172,16 @@ impl<'a> ScanPasses<'a> {
             return;
         }
         for (bound, own) in self.books.iter().zip(&self.places) {
-            let timed = bound.book.timed.iter().filter_map(|at| own.get(*at).copied().flatten());
-            timed.for_each(|at| _ = places.entry(self.key(at)).and_modify(|place| *place = at));
+            let timed = bound.book.timed_entries.iter().filter_map(|at| own.get(*at).copied().flatten());
+            timed.for_each(|at| _ = places.entry(self.entry_key(at)).and_modify(|place| *place = at));
         }
         let find = |key: &str| places.get(key).copied().filter(|at| *at != usize::MAX);
-        let times = |at: usize| entry(self.books, &self.list, at).map(TimerDurations::of);
+        let times = |at: usize| entry(self.books, &self.list, at).map(TimerDurations::from_entry);
         self.running = self.timers.run(self.scanned.count, find, times);
     }
 
     /// What an entry is known by among all books.
-    fn key(&self, at: usize) -> String {
+    fn entry_key(&self, at: usize) -> String {
         let (book, uid) = self.named(at);
         format!("{book}.{uid}")
     }
@@ -196,30 +198,30 @@ impl<'a> ScanPasses<'a> {
     }
 
     /// Entries that may be called up from now on.
-    fn enliven(&mut self, found: impl IntoIterator<Item = usize>) {
-        let before = self.live.len();
+    fn add_candidates(&mut self, found: impl IntoIterator<Item = usize>) {
+        let before = self.candidates.len();
         for at in found {
             if let Some(is_live) = self.is_live.get_mut(at).filter(|is_live| !**is_live) {
                 *is_live = true;
-                self.live.push(at);
+                self.candidates.push(at);
             }
         }
-        if self.live.len() > before {
-            self.live.sort_unstable();
+        if self.candidates.len() > before {
+            self.candidates.sort_unstable();
         }
     }
 
     /// Notes which keys are in a part of the story, and whom they may call up.
-    fn sieve(&mut self, part: ScanPart, text: &str) {
+    fn scan_part(&mut self, part: ScanPart, text: &str) {
         if text.is_empty() {
             return;
         }
-        let folded = fold(text);
+        let folded = fold_case(text);
         let mut found = Vec::new();
-        for ((bound, places), sights) in self.books.iter().zip(&self.places).zip(&mut self.sights) {
-            bound.book.finder.look(part, &folded, sights, |at| found.extend(places.get(at).copied().flatten()));
+        for ((bound, places), sights) in self.books.iter().zip(&self.places).zip(&mut self.key_hits) {
+            bound.book.finder.scan(part, &folded, sights, |at| found.extend(places.get(at).copied().flatten()));
         }
-        self.enliven(found);
+        self.add_candidates(found);
     }
 
     /// How deep entries without a depth of their own look.
@@ -227,12 +229,12 @@ impl<'a> ScanPasses<'a> {
         self.settings.depth.saturating_add(self.deeper)
     }
 
-    fn sieve_messages(&mut self) {
+    fn scan_messages(&mut self) {
         let deep = usize::try_from(self.depth().max(self.deepest)).unwrap_or(0).min(self.texts.len());
-        while self.sieved < deep {
-            let text = self.texts.message(self.sieved).unwrap_or_default().to_owned();
-            self.sieve(ScanPart::Message(self.sieved), &text);
-            self.sieved += 1;
+        while self.messages_scanned < deep {
+            let text = self.texts.message(self.messages_scanned).unwrap_or_default().to_owned();
+            self.scan_part(ScanPart::Message(self.messages_scanned), &text);
+            self.messages_scanned += 1;
         }
     }
 
@@ -241,36 +243,36 @@ impl<'a> ScanPasses<'a> {
         let mut phase = ScanPhase::First;
         loop {
             let is_full = self.settings.max_passes > 0 && self.passes >= self.settings.max_passes;
-            if is_full || !self.effort.pass() {
+            if is_full || !self.effort.spend_pass() {
                 break;
             }
             self.passes += 1;
-            self.sieve_messages();
+            self.scan_messages();
             let candidates = self.candidates(phase);
-            let kept = self.settle(candidates, phase);
-            let passed = self.take_in(&kept);
-            let Some(next) = self.next(phase, &passed) else { break };
-            self.call(&passed);
+            let kept = self.resolve_groups(candidates, phase);
+            let passed = self.activate(&kept);
+            let Some(next) = self.next_phase(phase, &passed) else { break };
+            self.add_recursion(&passed);
             phase = next;
         }
         self.finish()
     }
 
     /// Rolls, and takes in what there is room for. Who passed the roll, room or no room.
-    fn take_in(&mut self, kept: &[usize]) -> Vec<usize> {
+    fn activate(&mut self, kept: &[usize]) -> Vec<usize> {
         let mut passed = Vec::with_capacity(kept.len());
         let mut new = TokenBuffer::default();
         let before = self.called.tokens(self.around);
         for at in kept.iter().copied() {
             let Some(own) = self.entry(at) else { continue };
             if self.overflowed && !own.ignores_budget {
-                self.whys.insert(at, LoreReason::Budget);
+                self.reasons.insert(at, LoreReason::Budget);
                 passed.push(at);
                 continue;
             }
-            if !self.rolls(at, own) {
-                self.whys.insert(at, LoreReason::Probability);
-                self.finish_with(at);
+            if !self.roll_probability(at, own) {
+                self.reasons.insert(at, LoreReason::Probability);
+                self.settle_entry(at);
                 continue;
             }
             passed.push(at);
@@ -280,45 +282,47 @@ impl<'a> ScanPasses<'a> {
             self.contents.insert(at, text);
             if !own.ignores_budget && before + new.tokens(self.around) >= self.budget {
                 self.overflowed = true;
-                self.whys.insert(at, LoreReason::Budget);
+                self.reasons.insert(at, LoreReason::Budget);
             } else {
                 self.active.push(at);
-                self.finish_with(at);
+                self.settle_entry(at);
             }
         }
         passed
     }
 
-    fn finish_with(&mut self, at: usize) {
+    fn settle_entry(&mut self, at: usize) {
         self.is_done.get_mut(at).into_iter().for_each(|is_done| *is_done = true);
     }
 
-    fn rolls(&mut self, at: usize, own: &LorebookEntry) -> bool {
-        if self.wishes.contains_key(&at) {
+    fn roll_probability(&mut self, at: usize, own: &LorebookEntry) -> bool {
+        if self.overrides.contains_key(&at) {
             return true;
         }
         match own.probability {
-            Some(share) if share != 100.0 => self.running.sticky.contains(&at) || self.around.draw() * 100.0 <= share,
+            Some(share) if share != 100.0 => self.running.sticky.contains(&at) || self.around.random() * 100.0 <= share,
             _ => true,
         }
     }
 
     /// What the next pass is for; `None` = that was all.
-    fn next(&mut self, phase: ScanPhase, passed: &[usize]) -> Option<ScanPhase> {
+    fn next_phase(&mut self, phase: ScanPhase, passed: &[usize]) -> Option<ScanPhase> {
         let calls = |at: &usize| self.entry(*at).is_some_and(|own| !own.prevents_recursion);
         let may_recurse = self.settings.recursive && !self.overflowed;
-        if may_recurse && (passed.iter().any(calls) || (phase == ScanPhase::Deeper && self.texts.has_recursion())) {
+        if may_recurse
+            && (passed.iter().any(calls) || (phase == ScanPhase::MinActivations && self.texts.has_recursion()))
+        {
             return Some(ScanPhase::Recursion);
         }
-        if !self.overflowed && self.active.len() < self.settings.min_activations && self.may_go_deeper() {
+        if !self.overflowed && self.active.len() < self.settings.min_activations && self.can_scan_deeper() {
             self.deeper += 1;
-            return Some(ScanPhase::Deeper);
+            return Some(ScanPhase::MinActivations);
         }
         self.level = self.levels.pop()?;
         Some(ScanPhase::Recursion)
     }
 
-    fn may_go_deeper(&self) -> bool {
+    fn can_scan_deeper(&self) -> bool {
         let most = self.settings.min_activations_depth;
         let is_beyond = most > 0 && self.depth() > most;
         let messages = i64::try_from(self.texts.len()).unwrap_or(i64::MAX);
@@ -326,7 +330,7 @@ impl<'a> ScanPasses<'a> {
     }
 
     /// The texts of what passed are looked at from now on, those without room as well.
-    fn call(&mut self, passed: &[usize]) {
+    fn add_recursion(&mut self, passed: &[usize]) {
         let mut text = String::new();
         let mut is_first = true;
         for at in passed {
@@ -339,14 +343,14 @@ impl<'a> ScanPasses<'a> {
         if text.is_empty() {
             return;
         }
-        let seen = self.texts.recurse(&text, &mut self.effort).map(str::to_owned);
+        let seen = self.texts.add_recursion(&text, &mut self.effort).map(str::to_owned);
         self.called.push(&text, self.around);
-        seen.iter().for_each(|seen| self.sieve(ScanPart::Recursion, seen));
+        seen.iter().for_each(|seen| self.scan_part(ScanPart::Recursion, seen));
     }
 
     /// Puts everything in its place.
     fn finish(mut self) -> ScanOutcome {
-        if !self.scanned.without_times {
+        if !self.scanned.ignores_timers {
             self.begin_timers();
         }
         let active = std::mem::take(&mut self.active);
@@ -354,7 +358,7 @@ impl<'a> ScanPasses<'a> {
         for at in active.iter().copied() {
             if let Some(own) = self.entry(at) {
                 let text = self.contents.remove(&at).unwrap_or_default();
-                let text = if text.is_empty() { text } else { self.around.script(text, depth_of(own)) };
+                let text = if text.is_empty() { text } else { self.around.script(text, script_depth(own)) };
                 texts.insert(at, text);
             }
         }
@@ -365,12 +369,13 @@ impl<'a> ScanPasses<'a> {
         let mut sorted: Vec<(&'a LorebookEntry, String)> =
             active.iter().filter_map(|at| Some((self.entry(*at)?, texts.remove(at)?))).collect();
         sorted.sort_by(|(a, _), (b, _)| b.order.total_cmp(&a.order));
-        let is_told =
-            |(entry, _): &(&LorebookEntry, String)| !self.scanned.is_apart || entry.labels.belongs(LoreAudience::Story);
+        let is_told = |(entry, _): &(&LorebookEntry, String)| {
+            !self.scanned.has_values_call || entry.labels.is_for(LoreAudience::Story)
+        };
         let (told, values): (Vec<_>, Vec<_>) = sorted.into_iter().partition(is_told);
         let stopped = self.stopped();
         ScanOutcome {
-            printed: LorePlacement::of(told),
+            placement: LorePlacement::from_entries(told),
             values: values.into_iter().map(|(_, text)| text).filter(|text| !text.is_empty()).rev().collect(),
             silent: self.list.len() - fired.len() - stopped.len(),
             active: fired,
@@ -387,8 +392,8 @@ impl<'a> ScanPasses<'a> {
     fn begin_timers(&mut self) {
         for at in self.active.clone() {
             if let Some(own) = self.entry(at).filter(|own| own.sticky > 0 || own.cooldown > 0) {
-                let key = self.key(at);
-                self.timers.begin(&key, &TimerDurations::of(own), self.scanned.count);
+                let key = self.entry_key(at);
+                self.timers.begin(&key, &TimerDurations::from_entry(own), self.scanned.count);
             }
         }
     }
@@ -396,13 +401,17 @@ impl<'a> ScanPasses<'a> {
     fn verdict(&self, at: usize) -> LoreVerdict {
         let (book, uid) = self.named(at);
         let title = self.entry(at).map(|own| own.title.clone()).unwrap_or_default();
-        let why = self.whys.get(&at).cloned().unwrap_or(LoreReason::NoKey);
+        let why = self.reasons.get(&at).cloned().unwrap_or(LoreReason::NoKey);
         LoreVerdict { book: book.to_owned(), uid: uid.to_owned(), title, why }
     }
 
     fn stopped(&self) -> Vec<LoreVerdict> {
-        let mut stopped: Vec<usize> =
-            self.whys.iter().filter(|(_, why)| !why.is_active() && is_worth_telling(why)).map(|(at, _)| *at).collect();
+        let mut stopped: Vec<usize> = self
+            .reasons
+            .iter()
+            .filter(|(_, why)| !why.is_active() && is_worth_reporting(why))
+            .map(|(at, _)| *at)
+            .collect();
         stopped.sort_unstable();
         stopped.into_iter().map(|at| self.verdict(at)).collect()
     }

@@ -4,13 +4,13 @@ use serde::Serialize;
 
 use super::LoreHost;
 use super::book::ScopedBook;
-use super::label::LoreAudience;
 use super::passes::ScanPasses;
-use super::print::LorePlacement;
+use super::placement::LorePlacement;
+use super::scan_text::ScanMessage;
 use super::settings::WorldInfoSettings;
-use super::text::ScanMessage;
 use super::timers::LoreTimers;
-use super::why::{LoreReason, LoreVerdict};
+use super::title_labels::LoreAudience;
+use super::verdict::{LoreReason, LoreVerdict};
 
 /// Who the character is, for entries that are for some only.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub struct LoreOverride {
     /// Its own place in there.
     pub entry: usize,
     /// To be active whatever else is said of it but that it is switched off, or not to be.
-    pub is_in: bool,
+    pub is_activated: bool,
     /// Who wishes it.
     pub plugin: String,
 }
@@ -57,23 +57,23 @@ pub struct ScanRequest {
     /// Texts that others put into the prompt and open to lore.
     pub injects: Vec<String>,
     /// Entries that fit what was said: nothing else has to speak for them.
-    pub near: Vec<SimilarEntry>,
+    pub similar: Vec<SimilarEntry>,
     /// What plugins wish; of two wishes for one entry the later holds.
-    pub wishes: Vec<LoreOverride>,
+    pub overrides: Vec<LoreOverride>,
     /// What is asked for: `normal`, `continue`, `impersonate`, `swipe`, `regenerate`, `quiet`.
     pub trigger: String,
     /// What the model is to write of the story's values.
-    pub call: LoreAudience,
+    pub audience: LoreAudience,
     /// Whether another call writes the values: what is only for that stands apart.
-    pub is_apart: bool,
+    pub has_values_call: bool,
     /// The character.
-    pub who: ScanCharacter,
+    pub character: ScanCharacter,
     /// Tokens that the whole prompt may take.
     pub prompt: usize,
     /// The most tokens for lore, whatever its settings say.
-    pub most: Option<usize>,
+    pub max_tokens: Option<usize>,
     /// Times are neither looked at nor set, as in a trial run of SillyTavern.
-    pub without_times: bool,
+    pub ignores_timers: bool,
 }
 
 /// An active entry.
@@ -93,7 +93,7 @@ pub struct ScanOutcome {
     /// What is active, in the order in which it became so.
     pub active: Vec<ActiveEntry>,
     /// Where the texts go.
-    pub printed: LorePlacement,
+    pub placement: LorePlacement,
     /// The texts that are only for the call that writes the values, where that is another one.
     pub values: Vec<String>,
     /// The times that run from now on.
@@ -126,6 +126,6 @@ pub fn scan(
 }
 
 /// Whether a reason is worth telling: most entries of a large book are not active because nobody spoke of them.
-pub const fn is_worth_telling(why: &LoreReason) -> bool {
+pub const fn is_worth_reporting(why: &LoreReason) -> bool {
     !matches!(why, LoreReason::NoKey | LoreReason::Disabled)
 }

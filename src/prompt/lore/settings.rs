@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::value::{choice, count, number, whole};
+use super::lenient_values::{choice, count, integer, to_number};
 
 /// Whose entries come first, of the character and of everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -115,12 +115,12 @@ impl Default for WorldInfoSettings {
 
 impl WorldInfoSettings {
     /// As they are kept; as they are shipped where nothing is kept, or what is kept cannot be read.
-    pub fn from_kept(kept: Option<Map<String, Value>>) -> Self {
+    pub fn from_stored(kept: Option<Map<String, Value>>) -> Self {
         kept.and_then(|kept| serde_json::from_value(Value::Object(kept)).ok()).unwrap_or_default()
     }
 
     /// What is kept of them.
-    pub fn to_kept(&self) -> Map<String, Value> {
+    pub fn to_stored(&self) -> Map<String, Value> {
         match serde_json::to_value(self) {
             Ok(Value::Object(kept)) => kept,
             _ => Map::new(),
@@ -128,23 +128,23 @@ impl WorldInfoSettings {
     }
 
     /// Reads them from settings in SillyTavern's names; what is left out is as it is by default.
-    pub fn read(said: &Map<String, Value>) -> Self {
+    pub fn from_sillytavern(said: &Map<String, Value>) -> Self {
         const MOST: u32 = 1_000_000_000;
         let own = Self::default();
         let get = |name: &str| said.get(&format!("world_info_{name}"));
         let many = |name: &str, own: usize| count(get(name), MOST).and_then(|n| usize::try_from(n).ok()).unwrap_or(own);
         let truth = |name: &str, own: bool| choice(get(name)).unwrap_or(own);
         Self {
-            depth: whole(get("depth"), MOST).unwrap_or(own.depth),
+            depth: integer(get("depth"), MOST).unwrap_or(own.depth),
             min_activations: many("min_activations", own.min_activations),
-            min_activations_depth: whole(get("min_activations_depth_max"), MOST).unwrap_or(own.min_activations_depth),
-            budget: number(get("budget")).unwrap_or(own.budget),
+            min_activations_depth: integer(get("min_activations_depth_max"), MOST).unwrap_or(own.min_activations_depth),
+            budget: to_number(get("budget")).unwrap_or(own.budget),
             budget_cap: many("budget_cap", own.budget_cap),
             includes_names: truth("include_names", own.includes_names),
             recursive: truth("recursive", own.recursive),
             case_sensitive: truth("case_sensitive", own.case_sensitive),
             whole_words: truth("match_whole_words", own.whole_words),
-            strategy: match whole(get("character_strategy"), MOST) {
+            strategy: match integer(get("character_strategy"), MOST) {
                 Some(0) => InsertionStrategy::Evenly,
                 Some(2) => InsertionStrategy::GlobalFirst,
                 _ => InsertionStrategy::CharacterFirst,
@@ -158,12 +158,12 @@ impl WorldInfoSettings {
 
     /// Takes what SillyTavern's extension for vectors says of world info.
     #[must_use]
-    pub fn with_vectors(mut self, said: &Map<String, Value>) -> Self {
+    pub fn with_sillytavern_vectors(mut self, said: &Map<String, Value>) -> Self {
         let many =
             |name: &str, own: usize| count(said.get(name), 1_000).and_then(|n| usize::try_from(n).ok()).unwrap_or(own);
         let own = self.similar;
         let is_on = choice(said.get("enabled_world_info")).unwrap_or(true);
-        let hundredths = number(said.get("score_threshold")).map(|share| (share * 100.0).round().clamp(0.0, 100.0));
+        let hundredths = to_number(said.get("score_threshold")).map(|share| (share * 100.0).round().clamp(0.0, 100.0));
         self.similar = SimilaritySettings {
             entries: if is_on { many("max_entries", own.entries) } else { 0 },
             messages: many("query", own.messages),
@@ -173,7 +173,7 @@ impl WorldInfoSettings {
         self
     }
 
-    /// In SillyTavern's names: what [`WorldInfoSettings::read`] reads, and what [`WorldInfoSettings::with_vectors`] does.
+    /// In SillyTavern's names: what [`WorldInfoSettings::read`] reads, and what [`WorldInfoSettings::with_sillytavern_vectors`] does.
     pub fn written(&self) -> (Map<String, Value>, Map<String, Value>) {
         let strategy = match self.strategy {
             InsertionStrategy::Evenly => 0,
@@ -184,7 +184,7 @@ impl WorldInfoSettings {
             ("depth", json!(self.depth)),
             ("min_activations", json!(self.min_activations)),
             ("min_activations_depth_max", json!(self.min_activations_depth)),
-            ("budget", whole_if_it_is(self.budget)),
+            ("budget", integer_if_whole(self.budget)),
             ("budget_cap", json!(self.budget_cap)),
             ("include_names", json!(self.includes_names)),
             ("recursive", json!(self.recursive)),
@@ -207,7 +207,7 @@ impl WorldInfoSettings {
     }
 
     /// What does not fit, by the name of its field, with the least and the most that may stand there.
-    pub fn unfit(&self) -> Option<(&'static str, u32, u32)> {
+    pub fn out_of_bounds(&self) -> Option<(&'static str, u32, u32)> {
         let depth = |depth: i64| f64::from(i32::try_from(depth).unwrap_or(i32::MAX));
         let count = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
         BOUNDS
@@ -229,7 +229,7 @@ impl WorldInfoSettings {
 
     /// The same within bounds: of files of strangers only what may stand here comes in.
     #[must_use]
-    pub fn bounded(self) -> Self {
+    pub fn clamped(self) -> Self {
         let own = Self::default();
         let most = |name: &str| BOUNDS.iter().find(|(field, ..)| *field == name).map_or(0, |(.., most)| *most);
         let many = |value: usize, name: &str| value.min(usize::try_from(most(name)).unwrap_or(usize::MAX));
@@ -261,7 +261,7 @@ impl WorldInfoSettings {
 }
 
 /// A number as it is written: without a point where it is a whole one.
-fn whole_if_it_is(number: f64) -> Value {
+fn integer_if_whole(number: f64) -> Value {
     let text = format!("{number}");
     text.parse::<i64>().map_or_else(|_| json!(number), Value::from)
 }
@@ -276,7 +276,7 @@ mod tests {
 
     /// Formats 2b: what comes in from SillyTavern goes out as it came.
     #[test]
-    fn they_go_out_as_they_came() {
+    fn lore_settings_sillytavern_round_trip_is_equal() {
         let rules = object(json!({
             "world_info_depth": 7, "world_info_min_activations": 1, "world_info_min_activations_depth_max": 9,
             "world_info_budget": 40, "world_info_budget_cap": 900, "world_info_include_names": false,
@@ -286,19 +286,19 @@ mod tests {
         let vectors = object(json!({
             "enabled_world_info": true, "max_entries": 8, "query": 3, "score_threshold": 0.4, "enabled_for_all": true,
         }));
-        let read = WorldInfoSettings::read(&rules).with_vectors(&vectors);
-        assert_eq!((read.unfit(), &read.clone().bounded()), (None, &read));
+        let read = WorldInfoSettings::from_sillytavern(&rules).with_sillytavern_vectors(&vectors);
+        assert_eq!((read.out_of_bounds(), &read.clone().clamped()), (None, &read));
         assert_eq!(read.written(), (rules, vectors));
         let kept: WorldInfoSettings = serde_json::from_value(serde_json::to_value(&read).unwrap()).unwrap();
         assert_eq!(kept, read);
-        assert_eq!(WorldInfoSettings::default().unfit(), None);
-        let off = WorldInfoSettings::default().with_vectors(&object(json!({"enabled_world_info": false})));
+        assert_eq!(WorldInfoSettings::default().out_of_bounds(), None);
+        let off = WorldInfoSettings::default().with_sillytavern_vectors(&object(json!({"enabled_world_info": false})));
         assert_eq!((off.similar.entries, off.written().1["max_entries"].clone()), (0, json!(5)));
     }
 
     /// Bad input: whatever a file says, what comes in may stand here.
     #[test]
-    fn odd_numbers_are_brought_within_bounds() {
+    fn lore_settings_out_of_bounds_are_clamped() {
         for odd in [json!(-5), json!(1e300), json!("nonsense"), json!([]), json!(null), json!(5.5)] {
             let names = [
                 "depth",
@@ -310,15 +310,17 @@ mod tests {
             ];
             let rules = names.iter().map(|name| (format!("world_info_{name}"), odd.clone())).collect();
             let vectors = ["max_entries", "query", "score_threshold"].map(|name| (name.to_owned(), odd.clone()));
-            let read = WorldInfoSettings::read(&rules).with_vectors(&vectors.into_iter().collect()).bounded();
-            assert_eq!(read.unfit(), None, "{odd}: {read:?}");
+            let read = WorldInfoSettings::from_sillytavern(&rules)
+                .with_sillytavern_vectors(&vectors.into_iter().collect())
+                .clamped();
+            assert_eq!(read.out_of_bounds(), None, "{odd}: {read:?}");
         }
         let wrong = WorldInfoSettings { depth: 1_001, ..WorldInfoSettings::default() };
-        assert_eq!(wrong.unfit(), Some(("scanDepth", 0, 1_000)));
+        assert_eq!(wrong.out_of_bounds(), Some(("scanDepth", 0, 1_000)));
         let wrong = WorldInfoSettings {
             similar: SimilaritySettings { messages: 0, ..SimilaritySettings::default() },
             ..WorldInfoSettings::default()
         };
-        assert_eq!(wrong.unfit(), Some(("similar.messages", 1, 100)));
+        assert_eq!(wrong.out_of_bounds(), Some(("similar.messages", 1, 100)));
     }
 }

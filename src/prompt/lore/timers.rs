@@ -40,13 +40,13 @@ pub struct ActiveTimers {
 /// What a timer's time is over for.
 enum TimerEnd {
     /// It goes on; the entry is this one.
-    Not(usize),
+    Running(usize),
     /// It goes on for an entry that is another now.
     Unapplied,
     /// It is gone.
-    Gone,
+    Dropped,
     /// It ran out for this entry.
-    Out(usize),
+    Elapsed(usize),
 }
 
 impl LoreTimers {
@@ -61,24 +61,24 @@ impl LoreTimers {
         let mut running = ActiveTimers::default();
         let ends = |key: &str, timer: &LoreTimer, lasts: fn(&TimerDurations) -> u64| {
             if messages <= timer.start && !timer.protected {
-                return TimerEnd::Gone;
+                return TimerEnd::Dropped;
             }
             let is_over = messages >= timer.end;
             let own = find(key).and_then(|at| Some((at, entry(at)?))).filter(|(_, own)| own.hash == timer.hash);
             match own {
-                None if is_over => TimerEnd::Gone,
+                None if is_over => TimerEnd::Dropped,
                 None => TimerEnd::Unapplied,
-                Some((_, own)) if lasts(&own) == 0 => TimerEnd::Gone,
-                Some((at, _)) if is_over => TimerEnd::Out(at),
-                Some((at, _)) => TimerEnd::Not(at),
+                Some((_, own)) if lasts(&own) == 0 => TimerEnd::Dropped,
+                Some((at, _)) if is_over => TimerEnd::Elapsed(at),
+                Some((at, _)) => TimerEnd::Running(at),
             }
         };
         for (key, timer) in std::mem::take(&mut self.sticky) {
             match ends(&key, &timer, |own| own.sticky) {
-                TimerEnd::Not(at) => _ = running.sticky.insert(at),
+                TimerEnd::Running(at) => _ = running.sticky.insert(at),
                 TimerEnd::Unapplied => {}
-                TimerEnd::Gone => continue,
-                TimerEnd::Out(at) => {
+                TimerEnd::Dropped => continue,
+                TimerEnd::Elapsed(at) => {
                     // What stayed long enough rests from now on, even if the story goes back.
                     if let Some(own) = entry(at).filter(|own| own.cooldown > 0) {
                         let end = messages.saturating_add(own.cooldown);
@@ -91,9 +91,9 @@ impl LoreTimers {
         }
         for (key, timer) in std::mem::take(&mut self.cooldown) {
             match ends(&key, &timer, |own| own.cooldown) {
-                TimerEnd::Not(at) => _ = running.cooldown.insert(at),
+                TimerEnd::Running(at) => _ = running.cooldown.insert(at),
                 TimerEnd::Unapplied => {}
-                TimerEnd::Gone | TimerEnd::Out(_) => continue,
+                TimerEnd::Dropped | TimerEnd::Elapsed(_) => continue,
             }
             self.cooldown.insert(key, timer);
         }
@@ -122,7 +122,7 @@ pub struct TimerDurations {
 
 impl TimerDurations {
     /// Those of an entry.
-    pub fn of(entry: &LorebookEntry) -> Self {
+    pub fn from_entry(entry: &LorebookEntry) -> Self {
         Self { hash: entry.hash.clone(), sticky: entry.sticky, cooldown: entry.cooldown }
     }
 }

@@ -46,14 +46,14 @@ pub struct MacroHead {
 /// The name of a comment.
 pub const COMMENT: &str = "//";
 /// An older way to ask for the time elsewhere: `{{time_UTC+2}}`.
-const TIME_ELSEWHERE: &str = "time_utc";
+const LEGACY_TIME_UTC: &str = "time_utc";
 /// Marks in front of a name. `!`, `?`, `~` and `>` are known to SillyTavern and do nothing there either.
 const FLAGS: [char; 6] = ['!', '?', '~', '>', '#', '/'];
 /// What can be done with a variable; of two that begin alike the longer one first.
 const OPERATORS: [&str; 16] =
     ["??=", "||=", "==", "!=", ">=", "<=", "+=", "-=", "++", "--", "||", "??", "=", ">", "<", ""];
 /// Older ways to write names, and the macros that they mean.
-const ANGLES: [(&str, &str); 5] = [
+const LEGACY_NAMES: [(&str, &str); 5] = [
     ("<user>", "user"),
     ("<bot>", "char"),
     ("<char>", "char"),
@@ -73,17 +73,17 @@ pub fn read(text: &str, at: usize) -> Option<MacroHead> {
         rest = rest.get(1..)?.trim_start();
     }
     let (name, kind, style, rest) = match rest.chars().next()? {
-        '.' | '$' => variable(rest)?,
-        _ => named(rest)?,
+        '.' | '$' => read_variable(rest)?,
+        _ => read_name(rest)?,
     };
     Some(MacroHead { name, kind, is_closing, keeps_blanks, style, end: text.len() - rest.len() })
 }
 
 /// An older way to write a name that begins at `at`.
-pub fn angle(text: &str, at: usize) -> Option<MacroHead> {
+pub fn read_legacy_name(text: &str, at: usize) -> Option<MacroHead> {
     let rest = text.get(at..)?;
     let begins = |word: &str| rest.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
-    let (word, name) = ANGLES.into_iter().find(|(word, _)| begins(word))?;
+    let (word, name) = LEGACY_NAMES.into_iter().find(|(word, _)| begins(word))?;
     let name = name.to_owned();
     let end = at + word.len();
     Some(MacroHead {
@@ -103,13 +103,13 @@ fn is_comment(rest: &str) -> bool {
 
 type HeadParts<'a> = (String, MacroKind, ArgumentStyle, &'a str);
 
-fn named(text: &str) -> Option<HeadParts<'_>> {
+fn read_name(text: &str) -> Option<HeadParts<'_>> {
     if let Some(rest) = text.strip_prefix(COMMENT) {
         let style = if rest.trim_start().starts_with("}}") { ArgumentStyle::None } else { ArgumentStyle::One };
         return Some((COMMENT.to_owned(), MacroKind::Named, style, rest));
     }
     let (name, rest) = text.split_at(name_length(text)?);
-    let (style, rest) = arguments(rest)?;
+    let (style, rest) = argument_style(rest)?;
     Some((name.to_owned(), MacroKind::Named, style, rest))
 }
 
@@ -119,7 +119,7 @@ fn name_length(text: &str) -> Option<usize> {
     text.chars().next().filter(char::is_ascii_alphabetic)?;
     let end = text.find(|c| !is_inside(c)).unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
-    if name.eq_ignore_ascii_case(TIME_ELSEWHERE)
+    if name.eq_ignore_ascii_case(LEGACY_TIME_UTC)
         && let Some(offset) = rest.strip_prefix('+')
     {
         let digits = offset.find(|c: char| !c.is_ascii_digit()).unwrap_or(offset.len());
@@ -129,7 +129,7 @@ fn name_length(text: &str) -> Option<usize> {
 }
 
 /// How the arguments begin that stand behind a name. A name that goes on in another way is none.
-fn arguments(rest: &str) -> Option<(ArgumentStyle, &str)> {
+fn argument_style(rest: &str) -> Option<(ArgumentStyle, &str)> {
     let behind = rest.trim_start();
     if let Some(list) = behind.strip_prefix("::") {
         Some((ArgumentStyle::List, list))
@@ -143,7 +143,7 @@ fn arguments(rest: &str) -> Option<(ArgumentStyle, &str)> {
 }
 
 /// A variable's name and what is done with it. What is no name leaves the braces as they are.
-fn variable(text: &str) -> Option<HeadParts<'_>> {
+fn read_variable(text: &str) -> Option<HeadParts<'_>> {
     let (mark, rest) = text.split_at_checked(1)?;
     rest.chars().next().filter(char::is_ascii_alphabetic)?;
     let is_inside = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn names_flags_and_arguments() {
+    fn macro_head_names_flags_and_arguments_are_read() {
         for (text, expected) in [
             ("{{user}}", Some(("user", ArgumentStyle::None, "}}"))),
             ("{{ user }}", Some(("user", ArgumentStyle::None, "}}"))),
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn variables() {
+    fn macro_head_variable_operators_are_read() {
         for (text, expected) in [
             ("{{.hp}}", Some((".hp", ArgumentStyle::None, "}}"))),
             ("{{ $gold ++ }}", Some(("$gold++", ArgumentStyle::None, "}}"))),

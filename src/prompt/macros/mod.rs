@@ -2,9 +2,9 @@
 //! and lorebooks of SillyTavern use them (`docs/prompts.md`). Pure: what macros may know is handed in as [`MacroContext`], chance as
 //! draws, variables as maps; what they wrote is taken out again.
 //!
-//! - `head` and `read` make pieces of a text, `scope` pairs what opens and closes.
-//! - `run` walks the pieces; the rows of `table/` say what each macro does.
-//! - `variables`, `number`, `chance`, `moment`, `span` and `yaml` are what the rows need.
+//! - `head` and `read` make pieces of a text, `blocks` pairs what opens and closes.
+//! - `expand` walks the pieces; the rows of `table/` say what each macro does.
+//! - `variables`, `js_number`, `random`, `date_format`, `duration` and `yaml` are what the rows need.
 //!
 //! To add a macro: a row in the fitting file of `table/` (names, how many arguments, what it does), a line in the table of
 //! `docs/prompts.md`, a case in the tests. What a macro knows is a field of [`MacroContext`], set where they are gathered.
@@ -12,15 +12,15 @@
 //! Texts come from strangers. Whatever they say, filling ends: how deep macros stand in each other, how many run, and how
 //! much they write has a bound, and what was left as text is noted.
 
-mod chance;
-mod facts;
+mod blocks;
+mod context;
+mod date_format;
+mod duration;
+mod expand;
 mod head;
-mod moment;
-mod number;
+mod js_number;
+mod random;
 mod read;
-mod run;
-mod scope;
-mod span;
 mod table;
 mod variables;
 mod yaml;
@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-pub use facts::{CardTexts, MacroContext, MacroHistory, MacroTime, MacroTokenLimits};
+pub use context::{CardTexts, MacroContext, MacroHistory, MacroTime, MacroTokenLimits};
 pub use read::MAX_NESTING;
 pub use table::names;
 pub use variables::{MAX_LIST, MAX_VALUE, MacroVariables};
@@ -43,9 +43,9 @@ pub const MAX_DICE: u64 = 10_000;
 /// So often one blank or line break is repeated.
 pub const MAX_REPEAT: usize = 10_000;
 /// So many names of macros are noted.
-const MAX_NOTED: usize = 50;
+const MAX_NOTED_NAMES: usize = 50;
 /// A name is noted up to here, in letters.
-const NOTED_NAME: usize = 60;
+const MAX_NAME_CHARS: usize = 60;
 
 /// What filled texts leave to be told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub struct MacroEngine<'a> {
     /// The variables of all sessions.
     pub global: MacroVariables,
     /// What is to be told.
-    pub noted: MacroReport,
+    pub report: MacroReport,
     /// Texts of lore by the name of their outlet; `None` = not known yet.
     pub outlets: Option<BTreeMap<String, String>>,
     /// What `{{original}}` stands for: the first takes it, later ones are empty.
@@ -73,7 +73,7 @@ pub struct MacroEngine<'a> {
     /// Who speaks in the text that is filled, where that is not the character.
     speaker: Option<String>,
     /// The texts of the card that are being filled: one inside itself stays as text.
-    inside: Vec<&'static str>,
+    active_card_texts: Vec<&'static str>,
     macros: usize,
     work: usize,
 }
@@ -91,11 +91,11 @@ impl<'a> MacroEngine<'a> {
             draw,
             local: MacroVariables::new(local),
             global: MacroVariables::new(global),
-            noted: MacroReport::default(),
+            report: MacroReport::default(),
             outlets: facts.outlets.clone(),
             original: None,
             speaker: None,
-            inside: Vec::new(),
+            active_card_texts: Vec::new(),
             macros: 0,
             work: 0,
         }
@@ -124,17 +124,17 @@ impl<'a> MacroEngine<'a> {
     }
 
     /// Notes what went wrong.
-    fn problem(&mut self, problem: &'static str) {
-        if !self.noted.problems.contains(&problem) {
-            self.noted.problems.push(problem);
+    fn note_problem(&mut self, problem: &'static str) {
+        if !self.report.problems.contains(&problem) {
+            self.report.problems.push(problem);
         }
     }
 
     /// Notes a macro that stays as text.
-    fn left(&mut self, name: &str) {
-        let name: String = name.chars().take(NOTED_NAME).collect();
-        if self.noted.left.len() < MAX_NOTED && !self.noted.left.contains(&name) {
-            self.noted.left.push(name);
+    fn note_unresolved(&mut self, name: &str) {
+        let name: String = name.chars().take(MAX_NAME_CHARS).collect();
+        if self.report.left.len() < MAX_NOTED_NAMES && !self.report.left.contains(&name) {
+            self.report.left.push(name);
         }
     }
 }

@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
+use super::blocks;
 use super::head::{self, ArgumentStyle, MacroHead};
-use super::scope;
 
 /// How deep macros may stand in each other, blocks counted like arguments. Cards stay below five; whoever walks the pieces
 /// calls itself once for each, on a thread's ordinary stack.
@@ -19,16 +19,16 @@ pub enum MacroPiece {
     /// Plain text: where it stands.
     Text(Range<usize>),
     /// What stands between two arguments: `::`.
-    Comma(Range<usize>),
+    Separator(Range<usize>),
     /// A macro.
     Macro(Box<MacroNode>),
 }
 
 impl MacroPiece {
     /// How deep macros stand in each other here: none in plain text.
-    pub fn height(&self) -> usize {
+    pub fn nesting(&self) -> usize {
         match self {
-            Self::Macro(one) => one.height,
+            Self::Macro(one) => one.nesting,
             _ => 0,
         }
     }
@@ -48,7 +48,7 @@ pub struct MacroNode {
     /// What stands between it and its closing macro.
     pub block: Option<MacroBlock>,
     /// How deep macros stand in each other here, itself counted.
-    pub height: usize,
+    pub nesting: usize,
 }
 
 /// What stands between an opening and a closing macro.
@@ -66,7 +66,7 @@ impl MacroNode {
         match self.head.style {
             ArgumentStyle::None => Vec::new(),
             ArgumentStyle::One => vec![self.body.as_slice()],
-            ArgumentStyle::List => self.body.split(|piece| matches!(piece, MacroPiece::Comma(_))).collect(),
+            ArgumentStyle::List => self.body.split(|piece| matches!(piece, MacroPiece::Separator(_))).collect(),
         }
     }
 
@@ -75,7 +75,9 @@ impl MacroNode {
         let inside = match self.head.style {
             ArgumentStyle::None => 0,
             ArgumentStyle::One => 1,
-            ArgumentStyle::List => 1 + self.body.iter().filter(|piece| matches!(piece, MacroPiece::Comma(_))).count(),
+            ArgumentStyle::List => {
+                1 + self.body.iter().filter(|piece| matches!(piece, MacroPiece::Separator(_))).count()
+            }
         };
         inside + usize::from(self.block.is_some())
     }
@@ -93,9 +95,9 @@ pub struct MacroParse {
 /// Reads a text. `takes_block` says whether a macro with so many arguments may have one more in a block behind it.
 pub fn read(text: &str, takes_block: &dyn Fn(&MacroHead, usize) -> bool) -> MacroParse {
     let mut reader =
-        MacroParser { text, takes_block, pieces: Vec::new(), frames: Vec::new(), plain: 0, too_deep: false };
+        MacroParser { text, takes_block, pieces: Vec::new(), frames: Vec::new(), text_start: 0, too_deep: false };
     reader.run();
-    let (pieces, too_deep) = scope::pair(reader.pieces, takes_block);
+    let (pieces, too_deep) = blocks::pair_blocks(reader.pieces, takes_block);
     MacroParse { pieces, too_deep: reader.too_deep || too_deep }
 }
 
@@ -103,7 +105,7 @@ pub fn read(text: &str, takes_block: &dyn Fn(&MacroHead, usize) -> bool) -> Macr
 struct OpenMacro {
     head: MacroHead,
     /// The piece of its opening braces, plain text until its end comes.
-    start: usize,
+    opening_piece: usize,
     commas: Vec<usize>,
     height: usize,
 }
@@ -114,7 +116,7 @@ struct MacroParser<'a> {
     pieces: Vec<MacroPiece>,
     frames: Vec<OpenMacro>,
     /// Where the plain text begins that is not a piece yet.
-    plain: usize,
+    text_start: usize,
     too_deep: bool,
 }
 
@@ -128,8 +130,8 @@ impl MacroParser<'_> {
                 (b'\\', b'{' | b'}') => at + 2,
                 (b'{', b'{') => self.open(at),
                 (b'}', b'}') if !self.frames.is_empty() => self.close(at),
-                (b':', b':') if self.is_list() => self.comma(at),
-                (b'<', _) => self.angle(at),
+                (b':', b':') if self.is_list() => self.separator(at),
+                (b'<', _) => self.legacy_name(at),
                 _ => at + 1,
             };
         }
@@ -142,40 +144,40 @@ impl MacroParser<'_> {
 
     /// Makes a piece of the plain text up to here.
     fn flush(&mut self, to: usize) {
-        if self.plain < to {
-            self.pieces.push(MacroPiece::Text(self.plain..to));
+        if self.text_start < to {
+            self.pieces.push(MacroPiece::Text(self.text_start..to));
         }
-        self.plain = to;
+        self.text_start = to;
     }
 
     fn open(&mut self, at: usize) -> usize {
         let Some(head) = head::read(self.text, at) else { return at + 1 };
         let body = head.end;
         self.flush(at);
-        self.frames.push(OpenMacro { start: self.pieces.len(), head, commas: Vec::new(), height: 0 });
+        self.frames.push(OpenMacro { opening_piece: self.pieces.len(), head, commas: Vec::new(), height: 0 });
         self.pieces.push(MacroPiece::Text(at..body));
-        self.plain = body;
+        self.text_start = body;
         body
     }
 
-    fn comma(&mut self, at: usize) -> usize {
+    fn separator(&mut self, at: usize) -> usize {
         self.flush(at);
         if let Some(frame) = self.frames.last_mut() {
             frame.commas.push(self.pieces.len());
         }
-        self.pieces.push(MacroPiece::Comma(at..at + 2));
-        self.plain = at + 2;
-        self.plain
+        self.pieces.push(MacroPiece::Separator(at..at + 2));
+        self.text_start = at + 2;
+        self.text_start
     }
 
     /// An older way to write a name: `<USER>`.
-    fn angle(&mut self, at: usize) -> usize {
-        let Some(head) = head::angle(self.text, at) else { return at + 1 };
+    fn legacy_name(&mut self, at: usize) -> usize {
+        let Some(head) = head::read_legacy_name(self.text, at) else { return at + 1 };
         let end = head.end;
         self.flush(at);
-        let whole = MacroNode { head, open: at..end, body: Vec::new(), close: end..end, block: None, height: 1 };
+        let whole = MacroNode { head, open: at..end, body: Vec::new(), close: end..end, block: None, nesting: 1 };
         self.put(whole);
-        self.plain = end;
+        self.text_start = end;
         end
     }
 
@@ -184,20 +186,20 @@ impl MacroParser<'_> {
         let Some(mut frame) = self.frames.pop() else { return end };
         self.flush(at);
         if frame.height >= MAX_NESTING {
-            self.leave(&frame);
-            self.plain = at;
+            self.unwind(&frame);
+            self.text_start = at;
             self.flush(end);
             return end;
         }
-        let body = self.pieces.split_off(frame.start + 1);
+        let body = self.pieces.split_off(frame.opening_piece + 1);
         let open = match self.pieces.pop() {
             Some(MacroPiece::Text(open)) => open,
             _ => at..at,
         };
         let body = self.pair_args(body, &mut frame.height);
         let height = frame.height + 1;
-        self.put(MacroNode { head: frame.head, open, body, close: at..end, block: None, height });
-        self.plain = end;
+        self.put(MacroNode { head: frame.head, open, body, close: at..end, block: None, nesting: height });
+        self.text_start = end;
         end
     }
 
@@ -206,14 +208,14 @@ impl MacroParser<'_> {
         let mut paired = Vec::with_capacity(body.len());
         let mut arg = Vec::new();
         let mut end = |arg: Vec<MacroPiece>, paired: &mut Vec<MacroPiece>| {
-            let (arg, too_deep) = scope::pair_up_to(arg, self.takes_block, MAX_NESTING - 1);
+            let (arg, too_deep) = blocks::pair_blocks_to_depth(arg, self.takes_block, MAX_NESTING - 1);
             self.too_deep |= too_deep;
-            *height = arg.iter().map(MacroPiece::height).fold(*height, usize::max);
+            *height = arg.iter().map(MacroPiece::nesting).fold(*height, usize::max);
             paired.extend(arg);
         };
         for piece in body {
             match piece {
-                MacroPiece::Comma(_) => {
+                MacroPiece::Separator(_) => {
                     end(std::mem::take(&mut arg), &mut paired);
                     paired.push(piece);
                 }
@@ -225,11 +227,11 @@ impl MacroParser<'_> {
     }
 
     /// Leaves a macro as plain text, because others stand too deep in it.
-    fn leave(&mut self, frame: &OpenMacro) {
+    fn unwind(&mut self, frame: &OpenMacro) {
         self.too_deep = true;
         for at in &frame.commas {
             if let Some(piece) = self.pieces.get_mut(*at)
-                && let MacroPiece::Comma(range) = piece
+                && let MacroPiece::Separator(range) = piece
             {
                 *piece = MacroPiece::Text(range.clone());
             }
@@ -241,7 +243,7 @@ impl MacroParser<'_> {
 
     fn put(&mut self, one: MacroNode) {
         if let Some(outer) = self.frames.last_mut() {
-            outer.height = outer.height.max(one.height);
+            outer.height = outer.height.max(one.nesting);
         }
         self.pieces.push(MacroPiece::Macro(Box::new(one)));
     }
@@ -254,7 +256,7 @@ mod tests {
     /// The pieces, told shortly: plain text as it is, a macro as `name(arg|arg)`, a block as `name(arg)[block]`.
     fn told(text: &str, pieces: &[MacroPiece]) -> String {
         let one = |piece: &MacroPiece| match piece {
-            MacroPiece::Text(range) | MacroPiece::Comma(range) => text.get(range.clone()).unwrap().to_owned(),
+            MacroPiece::Text(range) | MacroPiece::Separator(range) => text.get(range.clone()).unwrap().to_owned(),
             MacroPiece::Macro(one) => {
                 let args: Vec<String> = one.args().iter().map(|arg| told(text, arg)).collect();
                 let block = one.block.as_ref().map(|block| format!("[{}]", told(text, &block.pieces)));
@@ -271,7 +273,7 @@ mod tests {
 
     /// `domain.md` 6.4: what is no macro is plain text, and what stands in it is still read.
     #[test]
-    fn macros_and_plain_text() {
+    fn macro_parse_plain_text_and_macros() {
         check("a {{user}} b", "a user() b");
         check("{{{user}}}", "{user()}");
         check("{{{user}}", "{user()");
@@ -285,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_belong_to_the_nearest_opening() {
+    fn macro_parse_block_closes_nearest_opening() {
         check("{{a}}x{{/a}}", "a()[x]");
         check("{{a}}1{{a}}2{{/a}}3{{/a}}", "a()[1a()[2]3]");
         check("{{a}}1{{b}}2{{/a}}{{/b}}", "a()[1b()2]b()");
@@ -295,10 +297,10 @@ mod tests {
     }
 
     #[test]
-    fn depth_has_an_end() {
+    fn macro_parse_excess_nesting_stays_text() {
         let deep = |n: usize| format!("{}x{}", "{{a::".repeat(n), "}}".repeat(n));
         let all = |_: &MacroHead, _: usize| true;
-        let height = |read: &MacroParse| read.pieces.iter().map(MacroPiece::height).max();
+        let height = |read: &MacroParse| read.pieces.iter().map(MacroPiece::nesting).max();
         let just = read(&deep(MAX_NESTING), &all);
         assert!(!just.too_deep && height(&just) == Some(MAX_NESTING));
         let more = read(&deep(100_000), &all);

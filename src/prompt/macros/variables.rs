@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::number;
+use super::js_number;
 
 /// A value may not be longer: one that doubles itself at each look would fill the memory.
 pub const MAX_VALUE: usize = 1 << 20;
@@ -73,13 +73,13 @@ impl MacroVariables {
             self.refused = true;
             return;
         }
-        let Some(place) = self.place(name) else {
+        let Some(place) = self.value_mut(name) else {
             self.changed.insert(name.to_owned());
             self.map.insert(name.to_owned(), value);
             return;
         };
         *place = value;
-        self.mark(name);
+        self.mark_changed(name);
     }
 
     /// Takes a variable away.
@@ -89,20 +89,20 @@ impl MacroVariables {
             return;
         }
         let Some((above, key)) = name.rsplit_once(['.', '/']) else { return };
-        if let Some(Value::Object(map)) = self.place(above)
+        if let Some(Value::Object(map)) = self.value_mut(above)
             && map.shift_remove(key).is_some()
         {
-            self.mark(name);
+            self.mark_changed(name);
         }
     }
 
-    fn mark(&mut self, name: &str) {
+    fn mark_changed(&mut self, name: &str) {
         let first = if self.map.contains_key(name) { name } else { name.split(['.', '/']).next().unwrap_or(name) };
         self.changed.insert(first.to_owned());
     }
 
     /// Where the value of a name is, or of a path that leads into what is there.
-    fn place(&mut self, name: &str) -> Option<&mut Value> {
+    fn value_mut(&mut self, name: &str) -> Option<&mut Value> {
         if self.map.contains_key(name) {
             return self.map.get_mut(name);
         }
@@ -121,11 +121,11 @@ impl MacroVariables {
 
     /// Adds: to a list at its end, to a number as a number, to anything else as text.
     pub fn add(&mut self, name: &str, more: Value) {
-        if let Some(Value::Array(list)) = self.place(name) {
+        if let Some(Value::Array(list)) = self.value_mut(name) {
             list.push(more);
-            return self.mark(name);
+            return self.mark_changed(name);
         }
-        if let Some(Value::Array(mut list)) = self.told(name) {
+        if let Some(Value::Array(mut list)) = self.as_json(name) {
             list.push(more);
             return self.set(name, Value::String(Value::Array(list).to_string()));
         }
@@ -134,8 +134,8 @@ impl MacroVariables {
             Value::String(more) => more,
             other => other.to_string(),
         };
-        let sum = match (number::read(&now), number::read(&more)) {
-            (Some(now), Some(more)) => number::value(now + more),
+        let sum = match (js_number::read(&now), js_number::read(&more)) {
+            (Some(now), Some(more)) => js_number::value(now + more),
             (Some(0.0), _) => Value::String(more),
             _ => Value::String(now + &more),
         };
@@ -143,7 +143,7 @@ impl MacroVariables {
     }
 
     /// What a variable's text says as JSON.
-    fn told(&mut self, name: &str) -> Option<Value> {
+    fn as_json(&mut self, name: &str) -> Option<Value> {
         let Some(Value::String(text)) = self.value(name) else { return None };
         let (length, told) = (text.len(), serde_json::from_str(text).ok());
         self.work += length;
@@ -152,15 +152,15 @@ impl MacroVariables {
 
     /// Takes a number off, which is adding less than nothing; what is no number takes nothing.
     pub fn subtract(&mut self, name: &str, less: &str) {
-        if let Some(less) = number::read(less) {
-            self.add(name, number::value(-less));
+        if let Some(less) = js_number::read(less) {
+            self.add(name, js_number::value(-less));
         }
     }
 
     /// What stands under a key of a map, or at a place of a list; empty where there is nothing. A text without keys is all
     /// that it holds.
     pub fn inside(&mut self, name: &str, key: &str) -> String {
-        match (self.told(name), self.value(name)) {
+        match (self.as_json(name), self.value(name)) {
             (Some(told), _) => at_key(&told, key).map(text).unwrap_or_default(),
             (None, Some(Value::String(_))) => self.text(name),
             (None, value) => value.and_then(|value| at_key(value, key)).map(text).unwrap_or_default(),
@@ -171,15 +171,15 @@ impl MacroVariables {
     /// map for anything else. A value that is neither stays as it is.
     pub fn set_inside(&mut self, name: &str, key: &str, value: &str) {
         let value = Value::String(value.to_owned());
-        if let Some(place @ (Value::Array(_) | Value::Object(_))) = self.place(name) {
+        if let Some(place @ (Value::Array(_) | Value::Object(_))) = self.value_mut(name) {
             match put(place, key, value) {
-                true => self.mark(name),
+                true => self.mark_changed(name),
                 false => self.refused = true,
             }
             return;
         }
-        let fresh = if number::read(key).is_some() { Value::Array(Vec::new()) } else { Value::Object(Map::new()) };
-        let told = if self.has(name) { self.told(name) } else { Some(Value::Null) };
+        let fresh = if js_number::read(key).is_some() { Value::Array(Vec::new()) } else { Value::Object(Map::new()) };
+        let told = if self.has(name) { self.as_json(name) } else { Some(Value::Null) };
         let Some(mut told) = told.map(|told| if told.is_null() { fresh } else { told }) else { return };
         match put(&mut told, key, value) {
             true => self.set(name, Value::String(told.to_string())),
@@ -215,8 +215,8 @@ fn put(inside: &mut Value, key: &str, value: Value) -> bool {
 }
 
 fn place_in_list(key: &str) -> Option<usize> {
-    let number = number::read(key)?;
-    number::write(number).parse().ok()
+    let number = js_number::read(key)?;
+    js_number::write(number).parse().ok()
 }
 
 /// A value as a text. A text that is a number is written as that number, as SillyTavern does: `007` is 7. One with more digits
@@ -226,8 +226,8 @@ pub fn text(value: &Value) -> String {
         Value::Null => String::new(),
         Value::String(text) if text.trim().is_empty() => text.clone(),
         Value::String(text) => {
-            let number = number::read(text).filter(|number| number.abs() <= number::EXACT);
-            number.map_or_else(|| text.clone(), number::write)
+            let number = js_number::read(text).filter(|number| number.abs() <= js_number::MAX_EXACT_INTEGER);
+            number.map_or_else(|| text.clone(), js_number::write)
         }
         other => other.to_string(),
     }
@@ -244,7 +244,7 @@ mod tests {
 
     /// Formats 1: values with index and key; lists and maps as values or inside texts, each kept in its form.
     #[test]
-    fn lists_and_maps_keep_their_form() {
+    fn macro_variables_lists_and_maps_keep_json_form() {
         let mut own = variables(json!({"t": "[1]", "l": [1], "m": {"a": 1}}));
         own.add("t", json!("x"));
         own.add("l", json!("x"));
@@ -262,7 +262,7 @@ mod tests {
 
     /// `domain.md` 6.4: what a plugin keeps deeper in the world can be named too.
     #[test]
-    fn a_path_leads_inside() {
+    fn macro_variables_path_reads_nested_value() {
         let mut own = variables(json!({"combat": {"hp": 20, "foes": [{"hp": 3}]}, "a.b": 1}));
         assert_eq!(
             (own.text("combat.hp"), own.text("combat/foes/0/hp"), own.text("a.b")),
@@ -278,7 +278,7 @@ mod tests {
 
     /// Bad input: nothing grows without an end.
     #[test]
-    fn what_is_too_large_is_not_written() {
+    fn macro_variables_oversized_value_is_rejected() {
         let mut own = variables(json!({"x": "a"}));
         for _ in 0..40 {
             let twice = own.text("x").repeat(2);

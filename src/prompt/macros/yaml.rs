@@ -10,28 +10,28 @@ pub fn write(value: &Value) -> String {
     match value {
         Value::Null => {}
         Value::String(words) => return words.clone(),
-        Value::Object(_) | Value::Array(_) => below(value, 0, &mut out),
+        Value::Object(_) | Value::Array(_) => write_children(value, 0, &mut out),
         other => scalar(other, 0, &mut out),
     }
     out.truncate(out.trim_end().len());
     out
 }
 
-fn below(value: &Value, depth: usize, out: &mut String) {
+fn write_children(value: &Value, depth: usize, out: &mut String) {
     match value {
         Value::Object(map) if !map.is_empty() => {
             for (key, value) in map {
                 indent(depth, out);
-                text(key, out);
+                write_text(key, out);
                 out.push(':');
-                inside(value, depth, out);
+                write_nested(value, depth, out);
             }
         }
         Value::Array(list) if !list.is_empty() => {
             for value in list {
                 indent(depth, out);
                 out.push('-');
-                inside(value, depth, out);
+                write_nested(value, depth, out);
             }
         }
         Value::Object(_) => out.push_str("{}\n"),
@@ -41,7 +41,7 @@ fn below(value: &Value, depth: usize, out: &mut String) {
 }
 
 /// What stands behind a key or a dash.
-fn inside(value: &Value, depth: usize, out: &mut String) {
+fn write_nested(value: &Value, depth: usize, out: &mut String) {
     let is_nested = match value {
         Value::Object(map) => !map.is_empty(),
         Value::Array(list) => !list.is_empty(),
@@ -50,11 +50,11 @@ fn inside(value: &Value, depth: usize, out: &mut String) {
     match is_nested {
         true => {
             out.push('\n');
-            below(value, depth + 1, out);
+            write_children(value, depth + 1, out);
         }
         false => {
             out.push(' ');
-            below(value, depth + 1, out);
+            write_children(value, depth + 1, out);
         }
     }
 }
@@ -65,7 +65,7 @@ fn indent(depth: usize, out: &mut String) {
 
 fn scalar(value: &Value, depth: usize, out: &mut String) {
     match value {
-        Value::String(words) if words.contains('\n') && is_block(words) => {
+        Value::String(words) if words.contains('\n') && is_block_scalar(words) => {
             out.push_str("|-\n");
             for line in words.lines() {
                 indent(depth, out);
@@ -74,7 +74,7 @@ fn scalar(value: &Value, depth: usize, out: &mut String) {
             }
         }
         Value::String(words) => {
-            text(words, out);
+            write_text(words, out);
             out.push('\n');
         }
         // Writing into a text does not fail.
@@ -83,7 +83,7 @@ fn scalar(value: &Value, depth: usize, out: &mut String) {
 }
 
 /// Whether lines stand in a block as they are.
-fn is_block(words: &str) -> bool {
+fn is_block_scalar(words: &str) -> bool {
     let is_odd = |c: char| c.is_control() && c != '\n';
     !words.contains(is_odd) && words.lines().all(|line| line.trim_end() == line && !line.is_empty()) && {
         !words.starts_with(char::is_whitespace) && !words.ends_with('\n')
@@ -91,7 +91,7 @@ fn is_block(words: &str) -> bool {
 }
 
 /// A text on one line: bare where nobody takes it for something else, else in quotes.
-fn text(words: &str, out: &mut String) {
+fn write_text(words: &str, out: &mut String) {
     const SIGNS: &[char] =
         &['-', '?', ':', ',', '[', ']', '{', '}', '#', '&', '*', '!', '|', '>', '\'', '"', '%', '@', '`', '~', '='];
     let lower = words.to_ascii_lowercase();
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_people_write_it() {
+    fn yaml_common_values_are_written_plainly() {
         let check = |value: Value, expected: &str| assert_eq!(write(&value), expected);
         check(
             json!({"Rin": {"mood": "calm", "bag": [{"rope": 1}, [], "x"], "none": null}, "hp": 40}),
@@ -154,7 +154,7 @@ mod tests {
     proptest! {
         /// What is written is read as what it was.
         #[test]
-        fn it_says_what_it_was_made_of(inner in value()) {
+        fn yaml_random_value_reads_back_equal(inner in value()) {
             let whole = json!({"all": inner});
             let text = write(&whole);
             prop_assert_eq!(serde_saphyr::from_str::<Value>(&text).unwrap(), whole, "{}", text);

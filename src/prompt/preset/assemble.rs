@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use super::order::{EXAMPLES, HISTORY, MAIN, RenderedPart};
 use super::{
     GenerationType, HistoryMessage, HistoryTruncation, MessageSource, OmittedText, PositionedText, Preset, PromptInput,
-    PromptInsert, PromptLayout, PromptMessage, PromptPosition, PromptRenderer, doubles, examples, inject, names, order,
-    squash,
+    PromptInsert, PromptLayout, PromptMessage, PromptPosition, PromptRenderer, duplicates, examples, inject, names,
+    order, squash,
 };
 use crate::tree::Role;
 
-use super::fit::PromptBudget;
+use super::budget::PromptBudget;
 use crate::prompt::{OmitReason, TokenOverflow};
 
 /// A request.
@@ -32,8 +32,9 @@ pub struct PromptAssembly {
 
 impl PromptAssembly {
     /// The messages, with the beginning of the reply as the last one where the program begins it.
-    pub fn begun(&self) -> Vec<PromptMessage> {
-        let begun = self.prefill.as_ref().map(|text| PromptMessage::part(Role::Assistant, text.as_str(), "prefill"));
+    pub fn messages_with_prefill(&self) -> Vec<PromptMessage> {
+        let begun =
+            self.prefill.as_ref().map(|text| PromptMessage::from_part(Role::Assistant, text.as_str(), "prefill"));
         self.messages.iter().cloned().chain(begun).collect()
     }
 }
@@ -56,35 +57,35 @@ pub fn assemble(
     given: &PromptInput<'_>,
     words: &mut dyn PromptRenderer,
 ) -> Result<PromptAssembly, PromptOverflow> {
-    let form = preset.settings.form;
-    let mut parts = order::filled(preset, given, words);
+    let form = preset.settings.layout;
+    let mut parts = order::render_parts(preset, given, words);
     let mut left = match form {
         PromptLayout::Parts => Vec::new(),
-        PromptLayout::Turns => doubles::leave_out(&mut parts),
+        PromptLayout::Turns => duplicates::remove_duplicates(&mut parts),
     };
     let has_history = parts.iter().any(|part| part.id == HISTORY);
     let ending = PromptEnding::new(preset, given, has_history, words);
-    let note = note(given, words);
-    beside_main(&mut parts, note.as_ref());
-    let mut room = PromptBudget::new(given.room);
+    let note = authors_note(given, words);
+    insert_beside_main(&mut parts, note.as_ref());
+    let mut room = PromptBudget::new(given.default_budget);
     for part in parts.iter().filter(|part| part.in_chat.is_none()) {
         room.spend(words.count(&part.text));
     }
-    ending.spend(false, &mut room, words);
+    ending.reserve(false, &mut room, words);
     let new_chat = words.fill(&preset.settings.new_chat);
     let is_in = |id: &str| parts.iter().any(|part| part.id == id && part.in_chat.is_none());
     if is_in(HISTORY) {
         room.spend(words.count(&new_chat));
     }
     if let Err(too_large) = room.check() {
-        return Err(PromptOverflow { too_large, left: unsent(parts, left) });
+        return Err(PromptOverflow { too_large, left: omit_all(parts, left) });
     }
-    ending.spend(true, &mut room, words);
-    room.set_aside(given.aside, given.history.last().map_or(0, |newest| words.count(&newest.text)));
+    ending.reserve(true, &mut room, words);
+    room.reserve(given.aside, given.history.last().map_or(0, |newest| words.count(&newest.text)));
     let mut chat = ChatSection { new_chat, messages: Vec::new(), kept: 0, left: Vec::new() };
     let mut shown = ExampleSelection::default();
     let blocks = if is_in(EXAMPLES) && !given.strips_examples {
-        examples::blocks(&preset.settings.new_example, form, given, words)
+        examples::example_blocks(&preset.settings.new_example, form, given, words)
     } else {
         Vec::new()
     };
@@ -94,35 +95,35 @@ pub fn assemble(
     } else if form == PromptLayout::Turns {
         let newest = given.history.last().map_or(0, |said| words.count(&said.text));
         // The history keeps a quarter of the room where nobody says how much, and always what its newest message takes.
-        let kept = newest.max(if share.is_said { share.kept } else { room.all() / 4 });
-        shown = ExampleSelection::fit(&blocks, &mut room, words, ExampleBudget { kept, ..share });
+        let kept = newest.max(if share.has_reserve { share.reserved } else { room.total() / 4 });
+        shown = ExampleSelection::fit(&blocks, &mut room, words, ExampleBudget { reserved: kept, ..share });
     }
     if is_in(HISTORY) {
-        let injected = inject::injected(&parts, note.as_ref(), given, words);
+        let injected = inject::collect_injections(&parts, note.as_ref(), given, words);
         let between = injected.iter().filter(|one| !one.text.trim().is_empty()).map(|one| words.count(&one.text)).sum();
-        room.set_aside(
-            room.aside(),
+        room.reserve(
+            room.reserved(),
             given.history.last().map_or(between, |newest| between + words.count(&newest.text)),
         );
         chat.fit(preset, given, injected, &mut room, words);
     } else {
-        left.extend(given.injected.iter().map(PromptInsert::homeless));
+        left.extend(given.injected.iter().map(PromptInsert::without_place));
     }
     if !given.pins_examples && form == PromptLayout::Parts {
-        shown = ExampleSelection::fit(&blocks, &mut room, words, ExampleBudget { kept: 0, ..share });
+        shown = ExampleSelection::fit(&blocks, &mut room, words, ExampleBudget { reserved: 0, ..share });
     }
     let examples = blocks.into_iter().skip(shown.blocks).flatten().filter(|message| !message.text.is_empty());
-    left.extend(examples.map(|message| message.left(OmitReason::Budget)));
+    left.extend(examples.map(|message| message.omit(OmitReason::Budget)));
     left.append(&mut chat.left);
     let kept = chat.kept;
-    let messages = laid_out(form, parts, chat, shown, ending.messages);
-    let messages = if preset.settings.squash { squash::squash(messages) } else { messages };
-    Ok(PromptAssembly { messages, prefill: ending.prefill, kept, left, tokens: room.spent(), aside: room.aside() })
+    let messages = lay_out(form, parts, chat, shown, ending.messages);
+    let messages = if preset.settings.squash { squash::squash_system_messages(messages) } else { messages };
+    Ok(PromptAssembly { messages, prefill: ending.prefill, kept, left, tokens: room.spent(), aside: room.reserved() })
 }
 
 /// The texts of a request that is not sent.
-fn unsent(parts: Vec<RenderedPart>, left: Vec<OmittedText>) -> Vec<OmittedText> {
-    let one = |part: RenderedPart| PromptMessage::part(part.role, part.text, &part.id).left(OmitReason::Budget);
+fn omit_all(parts: Vec<RenderedPart>, left: Vec<OmittedText>) -> Vec<OmittedText> {
+    let one = |part: RenderedPart| PromptMessage::from_part(part.role, part.text, &part.id).omit(OmitReason::Budget);
     let parts = parts.into_iter().filter(|part| !part.text.trim().is_empty()).map(one);
     parts.chain(left).collect()
 }
@@ -142,28 +143,32 @@ impl PromptEnding {
         let mut messages = Vec::new();
         match (given.kind, given.history.split_last()) {
             (GenerationType::Impersonate, _) => {
-                let asks = match settings.form {
+                let asks = match settings.layout {
                     PromptLayout::Parts => Role::System,
                     PromptLayout::Turns => Role::User,
                 };
-                messages.push(PromptMessage::part(asks, words.fill(&settings.impersonation), "impersonation"));
+                messages.push(PromptMessage::from_part(asks, words.fill(&settings.impersonation), "impersonation"));
             }
             (GenerationType::Continue, Some((last, before))) if has_history => {
-                let text = clean(words.fill(&last.text));
+                let text = without_carriage_returns(words.fill(&last.text));
                 let said = text.trim().to_owned();
                 let (name, text) = match (settings.continue_prefill, prefill.take()) {
                     (true, Some(prefill)) => (None, format!("{prefill}\n\n{text}")),
-                    (true, None) => names::named(settings.naming, last, text),
+                    (true, None) => names::apply_naming(settings.naming, last, text),
                     // What is moved behind everything has no field any more.
                     (false, other) => {
                         prefill = other;
-                        (None, names::named(settings.naming, last, text).1)
+                        (None, names::apply_naming(settings.naming, last, text).1)
                     }
                 };
                 let from = vec![MessageSource::History(before.len())];
                 messages.push(PromptMessage { role: last.role, name, text, from });
                 if !settings.continue_prefill {
-                    messages.push(PromptMessage::part(Role::System, nudge(&settings.nudge, &said, words), "nudge"));
+                    messages.push(PromptMessage::from_part(
+                        Role::System,
+                        continue_nudge(&settings.continue_nudge, &said, words),
+                        "nudge",
+                    ));
                 }
             }
             _ => {}
@@ -172,21 +177,21 @@ impl PromptEnding {
     }
 
     /// Takes the room of what was said, which goes whatever its size, or of the rest.
-    fn spend(&self, is_said: bool, room: &mut PromptBudget, words: &dyn PromptRenderer) {
-        let messages = self.messages.iter().filter(|message| place(message).is_some() == is_said);
+    fn reserve(&self, is_said: bool, room: &mut PromptBudget, words: &dyn PromptRenderer) {
+        let messages = self.messages.iter().filter(|message| history_index(message).is_some() == is_said);
         let texts = messages.map(|message| message.text.as_str());
         texts.chain(self.prefill.as_deref().filter(|_| !is_said)).for_each(|text| room.spend(words.count(text)));
     }
 }
 
 /// What asks to go on; it may say where in its own words the text stands that is gone on from.
-fn nudge(text: &str, said: &str, words: &mut dyn PromptRenderer) -> String {
+fn continue_nudge(text: &str, said: &str, words: &mut dyn PromptRenderer) -> String {
     let parts: Vec<String> = text.split("{{lastChatMessage}}").map(|part| words.fill(part)).collect();
     parts.join(said)
 }
 
 /// The author's note with what stands at its top and bottom, one a line.
-fn note(given: &PromptInput<'_>, words: &mut dyn PromptRenderer) -> Option<PositionedText> {
+fn authors_note(given: &PromptInput<'_>, words: &mut dyn PromptRenderer) -> Option<PositionedText> {
     let note = given.note.as_ref()?;
     let mut lines: Vec<String> = Vec::new();
     let persona = |place| (given.persona.place == place).then(|| given.persona.text.clone());
@@ -203,7 +208,7 @@ fn note(given: &PromptInput<'_>, words: &mut dyn PromptRenderer) -> Option<Posit
 }
 
 /// A note that stands beside the main part has a message of its own, or joins it in the chat.
-fn beside_main(parts: &mut Vec<RenderedPart>, note: Option<&PositionedText>) {
+fn insert_beside_main(parts: &mut Vec<RenderedPart>, note: Option<&PositionedText>) {
     let Some(note) = note.filter(|note| matches!(note.place, PromptPosition::Prompt | PromptPosition::BeforeMain))
     else {
         return;
@@ -242,34 +247,34 @@ impl ChatSection {
         let counts = usize::from(is_moved && preset.settings.continue_prefill);
         let history = given.history.get(..given.history.len().saturating_sub(counts)).unwrap_or_default();
         let is_said = |depth: usize| !(is_moved && depth == 0 && counts == 0);
-        let entries = entries(history.len(), injected, is_said);
-        let filler = filler(preset, given, &entries, words);
+        let entries = candidates(history.len(), injected, is_said);
+        let filler = user_filler(preset, given, &entries, words);
         room.spend(filler.as_ref().map_or(0, |filler| words.count(&filler.text)));
         let mut line = ChatSelection { kept: BTreeMap::new(), said: Vec::new() };
-        let mut said = entries.iter().enumerate().filter_map(|(at, entry)| Some((at, entry.said()?)));
+        let mut said = entries.iter().enumerate().filter_map(|(at, entry)| Some((at, entry.history_index()?)));
         if let Some((at, n)) = said.next() {
-            let message = said_there(n, preset, history, words);
+            let message = history_message(n, preset, history, words);
             room.spend(words.count(&message.text));
-            line.said(at, message);
+            line.push_history(at, message);
         }
         for (at, text) in entries.iter().enumerate().filter_map(|(at, entry)| Some((at, entry.text()?))) {
-            if text.text.is_empty() || room.take(words.count(&text.text)) {
+            if text.text.is_empty() || room.try_take(words.count(&text.text)) {
                 line.kept.insert(at, text.clone());
             } else {
-                self.left.push(text.clone().left(OmitReason::Budget));
+                self.left.push(text.clone().omit(OmitReason::Budget));
             }
         }
         let mut is_full = false;
         for (at, n) in said {
-            let message = said_there(n, preset, history, words);
-            is_full = !message.text.is_empty() && !room.take(words.count(&message.text));
+            let message = history_message(n, preset, history, words);
+            is_full = !message.text.is_empty() && !room.try_take(words.count(&message.text));
             if is_full {
                 break;
             }
-            line.said(at, message);
+            line.push_history(at, message);
         }
         if let (true, HistoryTruncation::Steps(began)) = (is_full, given.cut) {
-            line.step(began, room, words);
+            line.truncate_in_steps(began, room, words);
         }
         self.kept = line.said.len();
         self.messages = line.kept.into_values().rev().chain(filler).collect();
@@ -277,13 +282,18 @@ impl ChatSection {
 }
 
 /// A message of the history as it is sent.
-fn said_there(at: usize, preset: &Preset, history: &[HistoryMessage], words: &mut dyn PromptRenderer) -> PromptMessage {
+fn history_message(
+    at: usize,
+    preset: &Preset,
+    history: &[HistoryMessage],
+    words: &mut dyn PromptRenderer,
+) -> PromptMessage {
     let from = vec![MessageSource::History(at)];
     let Some(said) = history.get(at) else {
         return PromptMessage { role: Role::System, name: None, text: String::new(), from };
     };
-    let text = clean(words.fill(&said.text));
-    let (name, text) = names::named(preset.settings.naming, said, text);
+    let text = without_carriage_returns(words.fill(&said.text));
+    let (name, text) = names::apply_naming(preset.settings.naming, said, text);
     PromptMessage { role: said.role, name, text, from }
 }
 
@@ -295,28 +305,28 @@ struct ChatSelection {
 }
 
 impl ChatSelection {
-    fn said(&mut self, at: usize, message: PromptMessage) {
+    fn push_history(&mut self, at: usize, message: PromptMessage) {
         self.kept.insert(at, message);
         self.said.push(at);
     }
 
     /// Tokens of the messages before a place in the history.
-    fn before(&self, began: usize, words: &dyn PromptRenderer) -> usize {
-        let older = self.kept.values().filter(|message| place(message).is_some_and(|at| at < began));
+    fn tokens_before(&self, began: usize, words: &dyn PromptRenderer) -> usize {
+        let older = self.kept.values().filter(|message| history_index(message).is_some_and(|at| at < began));
         older.map(|message| words.count(&message.text)).sum()
     }
 
     /// Cuts a full history in a step; the newest message stays.
-    fn step(&mut self, began: Option<usize>, room: &mut PromptBudget, words: &dyn PromptRenderer) {
-        let began = began.filter(|began| self.kept.values().any(|message| place(message) == Some(*began)));
+    fn truncate_in_steps(&mut self, began: Option<usize>, room: &mut PromptBudget, words: &dyn PromptRenderer) {
+        let began = began.filter(|began| self.kept.values().any(|message| history_index(message) == Some(*began)));
         // A beginning that was chosen for less room is not kept to: most of what there is now would stay empty.
-        let began = began.filter(|began| !room.would_be_poor_without(self.before(*began, words)));
+        let began = began.filter(|began| !room.is_under_half_without(self.tokens_before(*began, words)));
         while self.said.len() > 1 {
             let Some(oldest) = self.said.last() else { return };
             let message = self.kept.get(oldest);
             let goes = match began {
-                Some(began) => message.and_then(place).is_none_or(|at| at < began),
-                None => room.is_ample(),
+                Some(began) => message.and_then(history_index).is_none_or(|at| at < began),
+                None => room.is_mostly_used(),
             };
             if !goes {
                 return;
@@ -329,7 +339,7 @@ impl ChatSelection {
 }
 
 /// The place in the history of a message that is one of its.
-fn place(message: &PromptMessage) -> Option<usize> {
+fn history_index(message: &PromptMessage) -> Option<usize> {
     match message.from.as_slice() {
         [MessageSource::History(at)] => Some(*at),
         _ => None,
@@ -338,13 +348,13 @@ fn place(message: &PromptMessage) -> Option<usize> {
 
 /// What might go of a chat, the newest first: messages of the history, and what stands between them.
 enum ChatCandidate {
-    Said(usize),
+    History(usize),
     Text(PromptMessage),
 }
 
 impl ChatCandidate {
-    const fn said(&self) -> Option<usize> {
-        if let Self::Said(at) = self { Some(*at) } else { None }
+    const fn history_index(&self) -> Option<usize> {
+        if let Self::History(at) = self { Some(*at) } else { None }
     }
 
     const fn text(&self) -> Option<&PromptMessage> {
@@ -353,18 +363,18 @@ impl ChatCandidate {
 }
 
 /// The entries of a history of so many messages; `is_said` says of each depth whether the message there is one of them.
-fn entries(
+fn candidates(
     history: usize,
     injected: Vec<inject::ChatInjection>,
     is_said: impl Fn(usize) -> bool,
 ) -> Vec<ChatCandidate> {
-    let mut depths = inject::by_depth(injected);
+    let mut depths = inject::messages_by_depth(injected);
     let beyond: Vec<PromptMessage> = depths.split_off(&history).into_values().rev().flatten().collect();
     let mut entries = Vec::new();
     for (depth, at) in (0..history).rev().enumerate() {
         let texts = depths.remove(&depth).unwrap_or_default();
         entries.extend(texts.into_iter().rev().map(ChatCandidate::Text));
-        entries.extend(is_said(depth).then_some(ChatCandidate::Said(at)));
+        entries.extend(is_said(depth).then_some(ChatCandidate::History(at)));
     }
     entries.extend(beyond.into_iter().rev().map(ChatCandidate::Text));
     entries
@@ -372,15 +382,15 @@ fn entries(
 
 /// The user's message in a request where the model spoke last, if the preset has one; else the server's own filler, also where
 /// no user spoke at all.
-fn filler(
+fn user_filler(
     preset: &Preset,
     given: &PromptInput<'_>,
     entries: &[ChatCandidate],
     words: &mut dyn PromptRenderer,
 ) -> Option<PromptMessage> {
-    let asks = given.kind == GenerationType::Impersonate && preset.settings.form == PromptLayout::Turns;
+    let asks = given.kind == GenerationType::Impersonate && preset.settings.layout == PromptLayout::Turns;
     let role = |entry: &ChatCandidate| match entry {
-        ChatCandidate::Said(at) => {
+        ChatCandidate::History(at) => {
             given.history.get(*at).filter(|said| !said.text.trim().is_empty()).map(|said| said.role)
         }
         ChatCandidate::Text(message) => Some(message.role),
@@ -388,10 +398,10 @@ fn filler(
     let has_last_word = entries.iter().find_map(role) == Some(Role::Assistant);
     let own = &preset.settings.send_if_empty;
     if has_last_word && !own.is_empty() {
-        return Some(PromptMessage::part(Role::User, words.fill(own), "sendIfEmpty"));
+        return Some(PromptMessage::from_part(Role::User, words.fill(own), "sendIfEmpty"));
     }
     let is_needed = !asks && (has_last_word || !entries.iter().any(|entry| role(entry) == Some(Role::User)));
-    (is_needed && !given.filler.is_empty()).then(|| PromptMessage::part(Role::User, given.filler, "filler"))
+    (is_needed && !given.filler.is_empty()).then(|| PromptMessage::from_part(Role::User, given.filler, "filler"))
 }
 
 /// Examples that fit.
@@ -405,20 +415,20 @@ struct ExampleSelection {
 #[derive(Clone, Copy)]
 struct ExampleBudget {
     /// The most tokens.
-    most: usize,
+    max: usize,
     /// Tokens that they leave to the history.
-    kept: usize,
+    reserved: usize,
     /// Whether the preset says what they leave.
-    is_said: bool,
+    has_reserve: bool,
 }
 
 impl ExampleBudget {
     fn new(preset: &Preset, given: &PromptInput<'_>) -> Self {
-        let (context, reply) = given.room;
-        let whole = if given.whole > 0 { given.whole } else { context.saturating_sub(reply) };
+        let (context, reply) = given.default_budget;
+        let whole = if given.prompt_tokens > 0 { given.prompt_tokens } else { context.saturating_sub(reply) };
         let shares = &preset.own.shares;
         let kept = shares.for_history(whole);
-        Self { most: shares.for_examples(whole), kept: kept.unwrap_or_default(), is_said: kept.is_some() }
+        Self { max: shares.for_examples(whole), reserved: kept.unwrap_or_default(), has_reserve: kept.is_some() }
     }
 }
 
@@ -431,14 +441,14 @@ impl ExampleSelection {
         share: ExampleBudget,
     ) -> Self {
         let cost = |block: &[PromptMessage]| block.iter().map(|message| words.count(&message.text)).sum();
-        let mut own = room.without(share.kept).capped(share.most);
-        let blocks: Vec<&Vec<PromptMessage>> = blocks.iter().take_while(|block| own.take(cost(block))).collect();
+        let mut own = room.with_reserve(share.reserved).with_cap(share.max);
+        let blocks: Vec<&Vec<PromptMessage>> = blocks.iter().take_while(|block| own.try_take(cost(block))).collect();
         room.spend(own.spent().saturating_sub(room.spent()));
         Self { blocks: blocks.len(), messages: blocks.into_iter().flatten().cloned().collect() }
     }
 }
 
-fn laid_out(
+fn lay_out(
     form: PromptLayout,
     parts: Vec<RenderedPart>,
     chat: ChatSection,
@@ -451,14 +461,14 @@ fn laid_out(
         match part.id.as_str() {
             HISTORY => {
                 let Some(chat) = chat.take() else { continue };
-                messages.push(PromptMessage::part(Role::System, chat.new_chat, "newChat"));
+                messages.push(PromptMessage::from_part(Role::System, chat.new_chat, "newChat"));
                 messages.extend(chat.messages);
             }
             EXAMPLES => messages.extend(shown.take().into_iter().flat_map(|shown| shown.messages)),
             _ if form == PromptLayout::Turns => {
-                messages.push(PromptMessage::part(part.role, clean(part.text).trim(), &part.id))
+                messages.push(PromptMessage::from_part(part.role, without_carriage_returns(part.text).trim(), &part.id))
             }
-            _ => messages.push(PromptMessage::part(part.role, clean(part.text), &part.id)),
+            _ => messages.push(PromptMessage::from_part(part.role, without_carriage_returns(part.text), &part.id)),
         }
     }
     messages.extend(ending);
@@ -467,6 +477,6 @@ fn laid_out(
 }
 
 /// Carriage returns are never sent.
-fn clean(text: String) -> String {
+fn without_carriage_returns(text: String) -> String {
     if text.contains('\r') { text.replace('\r', "") } else { text }
 }

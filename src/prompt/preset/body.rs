@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::read::{AS_NEEDED, ORDER_ID, TURNS, called};
+use super::read::{AS_NEEDED, ORDER_CHARACTER_ID, TURNS, default_part_name};
 use super::{Preset, PresetPart, PromptLayout, PromptShares, SpeakerNaming};
 
 impl Preset {
@@ -18,7 +18,7 @@ impl Preset {
             ("impersonation_prompt", &settings.impersonation),
             ("new_chat_prompt", &settings.new_chat),
             ("new_example_chat_prompt", &settings.new_example),
-            ("continue_nudge_prompt", &settings.nudge),
+            ("continue_nudge_prompt", &settings.continue_nudge),
             ("wi_format", &settings.lore_format),
             ("scenario_format", &settings.scenario_format),
             ("personality_format", &settings.personality_format),
@@ -35,17 +35,17 @@ impl Preset {
         body.insert("names_behavior".to_owned(), naming.into());
         body.insert("continue_prefill".to_owned(), settings.continue_prefill.into());
         body.insert("squash_system_messages".to_owned(), settings.squash.into());
-        body.insert("prompts".to_owned(), self.parts.iter().map(written).collect());
+        body.insert("prompts".to_owned(), self.parts.iter().map(part_json).collect());
         let row = |(name, is_on): &(String, bool)| json!({"identifier": name, "enabled": is_on});
         let order: Vec<Value> = self.order.iter().map(row).collect();
-        body.insert("prompt_order".to_owned(), json!([{"character_id": ORDER_ID, "order": order}]));
+        body.insert("prompt_order".to_owned(), json!([{"character_id": ORDER_CHARACTER_ID, "order": order}]));
         body.insert("extensions".to_owned(), self.extensions(stop));
         body
     }
 
     fn extensions(&self, stop: Option<Value>) -> Value {
         let mut ours = Map::new();
-        ours.extend((self.settings.form == PromptLayout::Turns).then(|| ("form".to_owned(), TURNS.into())));
+        ours.extend((self.settings.layout == PromptLayout::Turns).then(|| ("form".to_owned(), TURNS.into())));
         ours.extend((self.settings.naming == SpeakerNaming::AsNeeded).then(|| ("names".to_owned(), AS_NEEDED.into())));
         ours.extend(stop.map(|stop| ("stop".to_owned(), stop)));
         if !self.own.models.is_empty() {
@@ -66,21 +66,21 @@ impl Preset {
     }
 }
 
-fn written(part: &PresetPart) -> Value {
+fn part_json(part: &PresetPart) -> Value {
     let mut map = Map::from_iter([
         ("identifier".to_owned(), part.id.as_str().into()),
         ("name".to_owned(), part.name.as_str().into()),
         ("role".to_owned(), part.role.word().into()),
-        ("system_prompt".to_owned(), (!called(&part.id).is_empty()).into()),
+        ("system_prompt".to_owned(), (!default_part_name(&part.id).is_empty()).into()),
         ("marker".to_owned(), part.text.is_none().into()),
     ]);
     map.extend(part.text.as_ref().map(|text| ("content".to_owned(), text.as_str().into())));
-    map.insert("injection_position".to_owned(), u8::from(part.in_chat.is_some()).into());
-    if let Some(at) = part.in_chat {
+    map.insert("injection_position".to_owned(), u8::from(part.chat_position.is_some()).into());
+    if let Some(at) = part.chat_position {
         map.insert("injection_depth".to_owned(), at.depth.into());
         map.insert("injection_order".to_owned(), at.order.into());
     }
-    map.insert("forbid_overrides".to_owned(), part.is_own.into());
+    map.insert("forbid_overrides".to_owned(), part.forbids_override.into());
     map.insert("injection_trigger".to_owned(), part.triggers.clone().into());
     map.into()
 }
@@ -91,8 +91,8 @@ mod tests {
 
     /// Our own can be written out, edited and used as any other: nothing of it is lost.
     #[test]
-    fn what_is_written_reads_as_the_same() {
-        for preset in [Preset::own(), Preset::default()] {
+    fn preset_written_json_reads_back_equal() {
+        for preset in [Preset::built_in(), Preset::default()] {
             assert_eq!(Preset::read(&preset.body()), Ok(preset));
         }
         let body = json!({

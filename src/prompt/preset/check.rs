@@ -28,23 +28,23 @@ impl PresetFieldError {
 }
 
 /// The most of a depth or an order.
-const FARTHEST: f64 = 10_000.0;
+const MAX_DEPTH: f64 = 10_000.0;
 /// The most stop strings and models, and characters of each.
-const MOST: (usize, usize) = (64, 200);
+const MAX_LIST: (usize, usize) = (64, 200);
 /// The most characters of a part's name or identifier.
-const LONGEST: usize = 200;
+const MAX_NAME_CHARS: usize = 200;
 /// The kinds of request that a part may be for.
 const TRIGGERS: [&str; 6] = ["normal", "continue", "impersonate", "swipe", "regenerate", "quiet"];
 
 /// What a value has to be.
 enum PresetFieldType {
     Text,
-    Switch,
+    Boolean,
     /// Between these two.
     Number(f64, f64),
     /// A whole one between these two.
-    Whole(f64, f64),
-    One(&'static [&'static str]),
+    Integer(f64, f64),
+    OneOf(&'static [&'static str]),
     /// Texts of a list.
     Texts,
     /// An object of percents.
@@ -52,33 +52,37 @@ enum PresetFieldType {
 }
 
 impl PresetFieldType {
-    fn known(&self, place: &str, value: &Value) -> Result<(), PresetFieldError> {
+    fn check(&self, place: &str, value: &Value) -> Result<(), PresetFieldError> {
         let between = |least: f64, most: f64| value.as_f64().is_some_and(|n| (least..=most).contains(&n));
         let (is_right, words) = match self {
             Self::Text => (value.is_string(), "a text is expected".to_owned()),
-            Self::Switch => (value.is_boolean(), "true or false is expected".to_owned()),
+            Self::Boolean => (value.is_boolean(), "true or false is expected".to_owned()),
             Self::Number(least, most) => {
                 (between(*least, *most), format!("a number from {least} to {most} is expected"))
             }
-            Self::Whole(least, most) => {
+            Self::Integer(least, most) => {
                 (value.is_i64() && between(*least, *most), format!("a whole number from {least} to {most} is expected"))
             }
-            Self::One(words) => {
+            Self::OneOf(words) => {
                 let is_one = value.as_str().is_some_and(|word| words.contains(&word));
                 (is_one, format!("one of these is expected: {}", words.join(", ")))
             }
             Self::Shares => {
                 let fits = |(key, share): (&String, &Value)| {
-                    SHARES.contains(&key.as_str()) && share.as_u64().is_some_and(|percent| percent <= 100)
+                    SHARE_NAMES.contains(&key.as_str()) && share.as_u64().is_some_and(|percent| percent <= 100)
                 };
                 let is_right = value.as_object().is_some_and(|shares| shares.iter().all(fits));
-                (is_right, format!("whole percents from 0 to 100 are expected, by the names {}", SHARES.join(", ")))
+                (
+                    is_right,
+                    format!("whole percents from 0 to 100 are expected, by the names {}", SHARE_NAMES.join(", ")),
+                )
             }
             Self::Texts => {
-                let fits =
-                    |text: &Value| text.as_str().is_some_and(|text| !text.is_empty() && text.chars().count() <= MOST.1);
-                let is_list = value.as_array().is_some_and(|list| list.len() <= MOST.0 && list.iter().all(fits));
-                let (most, longest) = MOST;
+                let fits = |text: &Value| {
+                    text.as_str().is_some_and(|text| !text.is_empty() && text.chars().count() <= MAX_LIST.1)
+                };
+                let is_list = value.as_array().is_some_and(|list| list.len() <= MAX_LIST.0 && list.iter().all(fits));
+                let (most, longest) = MAX_LIST;
                 (is_list, format!("a list of at most {most} texts is expected, each of 1 to {longest} characters"))
             }
         };
@@ -92,10 +96,10 @@ const FIELDS: [(&str, PresetFieldType); 20] = [
     ("top_p", PresetFieldType::Number(0.0, 1.0)),
     ("frequency_penalty", PresetFieldType::Number(-2.0, 2.0)),
     ("presence_penalty", PresetFieldType::Number(-2.0, 2.0)),
-    ("seed", PresetFieldType::Whole(-1.0, 9_007_199_254_740_991.0)),
-    ("openai_max_context", PresetFieldType::Whole(1.0, 10_000_000.0)),
-    ("openai_max_tokens", PresetFieldType::Whole(1.0, 10_000_000.0)),
-    ("names_behavior", PresetFieldType::Whole(-1.0, 2.0)),
+    ("seed", PresetFieldType::Integer(-1.0, 9_007_199_254_740_991.0)),
+    ("openai_max_context", PresetFieldType::Integer(1.0, 10_000_000.0)),
+    ("openai_max_tokens", PresetFieldType::Integer(1.0, 10_000_000.0)),
+    ("names_behavior", PresetFieldType::Integer(-1.0, 2.0)),
     ("send_if_empty", PresetFieldType::Text),
     ("impersonation_prompt", PresetFieldType::Text),
     ("new_chat_prompt", PresetFieldType::Text),
@@ -106,22 +110,22 @@ const FIELDS: [(&str, PresetFieldType); 20] = [
     ("personality_format", PresetFieldType::Text),
     ("assistant_prefill", PresetFieldType::Text),
     ("assistant_impersonation", PresetFieldType::Text),
-    ("continue_prefill", PresetFieldType::Switch),
-    ("squash_system_messages", PresetFieldType::Switch),
+    ("continue_prefill", PresetFieldType::Boolean),
+    ("squash_system_messages", PresetFieldType::Boolean),
 ];
 
 /// What a share can be of.
-const SHARES: [&str; 4] = ["lore", "examples", "recalled", "history"];
+const SHARE_NAMES: [&str; 4] = ["lore", "examples", "recalled", "history"];
 
-const OURS: [(&str, PresetFieldType); 5] = [
-    ("form", PresetFieldType::One(&[TURNS])),
-    ("names", PresetFieldType::One(&[AS_NEEDED])),
+const EXTENSION_FIELDS: [(&str, PresetFieldType); 5] = [
+    ("form", PresetFieldType::OneOf(&[TURNS])),
+    ("names", PresetFieldType::OneOf(&[AS_NEEDED])),
     ("stop", PresetFieldType::Texts),
     ("models", PresetFieldType::Texts),
     ("shares", PresetFieldType::Shares),
 ];
 
-fn found<'a>(
+fn find_field<'a>(
     table: &'a [(&str, PresetFieldType)],
     key: &str,
     place: &str,
@@ -135,23 +139,23 @@ fn found<'a>(
 }
 
 /// Checks a setting or a sampler.
-pub(super) fn field(key: &str, value: &Value) -> Result<(), PresetFieldError> {
+pub(super) fn check_field(key: &str, value: &Value) -> Result<(), PresetFieldError> {
     let place = format!("change.fields.{key}");
-    found(&FIELDS, key, &place)?.known(&place, value)
+    find_field(&FIELDS, key, &place)?.check(&place, value)
 }
 
 /// Checks what stands under `extensions.clotho`.
-pub(super) fn ours(key: &str, value: &Value) -> Result<(), PresetFieldError> {
+pub(super) fn check_extension(key: &str, value: &Value) -> Result<(), PresetFieldError> {
     let place = format!("change.own.{key}");
-    found(&OURS, key, &place)?.known(&place, value)
+    find_field(&EXTENSION_FIELDS, key, &place)?.check(&place, value)
 }
 
 /// Checks the fields of a part, as far as they are read; answers with its identifier.
-pub(super) fn prompt(at: usize, fields: &Map<String, Value>) -> Result<&str, PresetFieldError> {
+pub(super) fn check_prompt(at: usize, fields: &Map<String, Value>) -> Result<&str, PresetFieldError> {
     let place = |key: &str| format!("change.prompts[{at}].{key}");
     let name = fields.get("identifier").and_then(Value::as_str).unwrap_or_default();
-    if name.is_empty() || name.chars().count() > LONGEST {
-        let message = format!("a text of 1 to {LONGEST} characters is expected");
+    if name.is_empty() || name.chars().count() > MAX_NAME_CHARS {
+        let message = format!("a text of 1 to {MAX_NAME_CHARS} characters is expected");
         return Err(PresetFieldError::new(place("identifier"), message)
             .hint("say which prompt it is, or make up an identifier for a new one"));
     }
@@ -164,16 +168,19 @@ pub(super) fn prompt(at: usize, fields: &Map<String, Value>) -> Result<&str, Pre
                     .hint("the role in which the model is told it"));
             }
             "name" => {
-                PresetFieldType::Text.known(&place, value)?;
-                if value.as_str().is_some_and(|name| name.chars().count() > LONGEST) {
-                    return Err(PresetFieldError::new(place, format!("a name has at most {LONGEST} characters")));
+                PresetFieldType::Text.check(&place, value)?;
+                if value.as_str().is_some_and(|name| name.chars().count() > MAX_NAME_CHARS) {
+                    return Err(PresetFieldError::new(
+                        place,
+                        format!("a name has at most {MAX_NAME_CHARS} characters"),
+                    ));
                 }
             }
-            "content" => PresetFieldType::Text.known(&place, value)?,
-            "marker" | "system_prompt" | "forbid_overrides" => PresetFieldType::Switch.known(&place, value)?,
-            "injection_position" => PresetFieldType::Whole(0.0, 1.0).known(&place, value)?,
-            "injection_depth" => PresetFieldType::Whole(0.0, FARTHEST).known(&place, value)?,
-            "injection_order" => PresetFieldType::Whole(-FARTHEST, FARTHEST).known(&place, value)?,
+            "content" => PresetFieldType::Text.check(&place, value)?,
+            "marker" | "system_prompt" | "forbid_overrides" => PresetFieldType::Boolean.check(&place, value)?,
+            "injection_position" => PresetFieldType::Integer(0.0, 1.0).check(&place, value)?,
+            "injection_depth" => PresetFieldType::Integer(0.0, MAX_DEPTH).check(&place, value)?,
+            "injection_order" => PresetFieldType::Integer(-MAX_DEPTH, MAX_DEPTH).check(&place, value)?,
             "injection_trigger" => {
                 let is_known = |word: &Value| word.as_str().is_some_and(|word| TRIGGERS.contains(&word));
                 if !value.as_array().is_some_and(|list| list.iter().all(is_known)) {
@@ -191,7 +198,7 @@ pub(super) fn prompt(at: usize, fields: &Map<String, Value>) -> Result<&str, Pre
 }
 
 /// Checks an order.
-pub(super) fn order(rows: &[(String, bool)], is_known: impl Fn(&str) -> bool) -> Result<(), PresetFieldError> {
+pub(super) fn check_order(rows: &[(String, bool)], is_known: impl Fn(&str) -> bool) -> Result<(), PresetFieldError> {
     let mut seen = std::collections::HashSet::new();
     for (at, (name, _)) in rows.iter().enumerate() {
         let place = format!("change.order[{at}].identifier");

@@ -4,8 +4,8 @@
 use serde_json::{Map, Value, json};
 
 use super::Preset;
-use super::check::{PresetFieldError, field, order, ours, prompt};
-use super::read::{KNOWN, ORDER_ID, called};
+use super::check::{PresetFieldError, check_extension, check_field, check_order, check_prompt};
+use super::read::{DEFAULT_PARTS, ORDER_CHARACTER_ID, default_part_name};
 use crate::world::number::same;
 
 /// What is to become of a preset.
@@ -43,7 +43,7 @@ pub enum PresetPatchError {
     /// Something in the change is wrong.
     Wrong(PresetFieldError),
     /// These say something else by now than was seen.
-    Meanwhile(Vec<String>),
+    Conflict(Vec<String>),
 }
 
 impl From<PresetFieldError> for PresetPatchError {
@@ -64,24 +64,24 @@ impl PresetPatch {
     ) -> Result<Map<String, Value>, PresetPatchError> {
         let mut changed = body.clone();
         for (key, value) in &self.fields {
-            field(key, value)?;
+            check_field(key, value)?;
             put(&mut changed, key, value);
         }
         if !self.own.is_empty() {
             let own = object(object(&mut changed, "extensions")?, "clotho")?;
             for (key, value) in &self.own {
-                ours(key, value)?;
+                check_extension(key, value)?;
                 put(own, key, value);
             }
         }
-        let new = self.parts(&mut changed)?;
-        self.ordered(body, &mut changed, new)?;
-        let moved = seen.filter(|_| changed != *body).map(|seen| seen.differing(body)).unwrap_or_default();
-        if moved.is_empty() { Ok(changed) } else { Err(PresetPatchError::Meanwhile(moved)) }
+        let new = self.change_parts(&mut changed)?;
+        self.change_order(body, &mut changed, new)?;
+        let moved = seen.filter(|_| changed != *body).map(|seen| seen.conflicts(body)).unwrap_or_default();
+        if moved.is_empty() { Ok(changed) } else { Err(PresetPatchError::Conflict(moved)) }
     }
 
     /// Changes the parts; answers with those that are new.
-    fn parts(&self, changed: &mut Map<String, Value>) -> Result<Vec<String>, PresetFieldError> {
+    fn change_parts(&self, changed: &mut Map<String, Value>) -> Result<Vec<String>, PresetFieldError> {
         let mut new = Vec::new();
         if self.prompts.is_empty() && self.removed.is_empty() {
             return Ok(new);
@@ -92,7 +92,7 @@ impl PresetPatch {
             .ok_or_else(|| PresetFieldError::new("prompts", "the preset's own `prompts` is no list"))?;
         let mut named: Vec<&str> = Vec::new();
         for (at, fields) in self.prompts.iter().enumerate() {
-            let name = prompt(at, fields)?;
+            let name = check_prompt(at, fields)?;
             if named.contains(&name) || self.removed.iter().any(|removed| removed == name) {
                 let hint = "name each prompt once";
                 return Err(PresetFieldError::new(
@@ -102,26 +102,26 @@ impl PresetPatch {
                 .hint(hint));
             }
             named.push(name);
-            match list.iter_mut().filter_map(Value::as_object_mut).find(|own| is_called(own, name)) {
+            match list.iter_mut().filter_map(Value::as_object_mut).find(|own| has_identifier(own, name)) {
                 Some(own) => {
                     if fields.get("content").is_some_and(|text| !text.is_null())
                         && own.get("marker") == Some(&true.into())
                     {
-                        return Err(marker(at));
+                        return Err(marker_error(at));
                     }
                     fields.iter().for_each(|(key, value)| put(own, key, value));
                 }
                 None => {
-                    list.push(added(name, at, fields)?);
+                    list.push(new_part(name, at, fields)?);
                     new.push(name.to_owned());
                 }
             }
         }
         for (at, name) in self.removed.iter().enumerate() {
-            let place = list.iter().position(|own| own.as_object().is_some_and(|own| is_called(own, name)));
-            let place = place.ok_or_else(|| unknown(format!("change.removed[{at}]"), name))?;
+            let place = list.iter().position(|own| own.as_object().is_some_and(|own| has_identifier(own, name)));
+            let place = place.ok_or_else(|| unknown_part_error(format!("change.removed[{at}]"), name))?;
             let is_marker = list.get(place).and_then(|own| own.get("marker")) == Some(&true.into());
-            if is_marker || !called(name).is_empty() {
+            if is_marker || !default_part_name(name).is_empty() {
                 let message = format!("`{name}` is one that every preset has");
                 return Err(
                     PresetFieldError::new(format!("change.removed[{at}]"), message).hint("switch it off instead")
@@ -133,7 +133,7 @@ impl PresetPatch {
     }
 
     /// Changes the order, if it is said, or a part is new or gone.
-    fn ordered(
+    fn change_order(
         &self,
         body: &Map<String, Value>,
         changed: &mut Map<String, Value>,
@@ -144,14 +144,14 @@ impl PresetPatch {
         }
         let mut rows = match &self.order {
             Some(rows) => rows.clone(),
-            None => held(body).into_iter().filter(|(name, _)| !self.removed.contains(name)).collect(),
+            None => current_order(body).into_iter().filter(|(name, _)| !self.removed.contains(name)).collect(),
         };
         if self.order.is_some() {
-            let before = held(body);
+            let before = current_order(body);
             let stood = |name: &str| {
                 before.iter().any(|(known, _)| known == name) && !self.removed.iter().any(|gone| gone == name)
             };
-            order(&rows, |name| !called(name).is_empty() || has(changed, name) || stood(name))?;
+            check_order(&rows, |name| !default_part_name(name).is_empty() || has_part(changed, name) || stood(name))?;
         } else {
             // The last word of all keeps its place only if nothing comes after it: what is new stands at the end.
             rows.extend(new.into_iter().map(|name| (name, true)));
@@ -161,9 +161,9 @@ impl PresetPatch {
             *lists = json!([]);
         }
         let Some(lists) = lists.as_array_mut() else { return Ok(()) };
-        let counts = |list: &Value| list.get("character_id").and_then(Value::as_i64) == Some(ORDER_ID);
+        let counts = |list: &Value| list.get("character_id").and_then(Value::as_i64) == Some(ORDER_CHARACTER_ID);
         if !lists.iter().any(counts) {
-            lists.push(json!({"character_id": ORDER_ID, "order": []}));
+            lists.push(json!({"character_id": ORDER_CHARACTER_ID, "order": []}));
         }
         let Some(list) = lists.iter_mut().find(|list| counts(list)).and_then(Value::as_object_mut) else {
             return Ok(());
@@ -184,15 +184,15 @@ impl PresetPatch {
 
 impl ExpectedPreset {
     /// What says something else by now.
-    pub fn differing(&self, body: &Map<String, Value>) -> Vec<String> {
-        let mut moved = others(&self.fields, Some(body), "fields.");
+    pub fn conflicts(&self, body: &Map<String, Value>) -> Vec<String> {
+        let mut moved = changed_fields(&self.fields, Some(body), "fields.");
         let own = body.get("extensions").and_then(|extensions| extensions.get("clotho")?.as_object());
-        moved.extend(others(&self.own, own, "own."));
+        moved.extend(changed_fields(&self.own, own, "own."));
         for seen in &self.prompts {
             let name = seen.get("identifier").and_then(Value::as_str).unwrap_or_default();
-            moved.extend(others(seen, part(body, name), &format!("prompts.{name}.")));
+            moved.extend(changed_fields(seen, part(body, name), &format!("prompts.{name}.")));
         }
-        moved.extend(self.order.as_ref().filter(|order| **order != held(body)).map(|_| "order".to_owned()));
+        moved.extend(self.order.as_ref().filter(|order| **order != current_order(body)).map(|_| "order".to_owned()));
         moved
     }
 
@@ -208,7 +208,7 @@ impl ExpectedPreset {
             part(body, name).map(|now| read(seen, Some(now)))
         };
         let row = |(name, is_on): (String, bool)| json!({"identifier": name, "enabled": is_on});
-        let order = self.order.as_ref().map(|_| held(body).into_iter().map(row).collect::<Vec<_>>());
+        let order = self.order.as_ref().map(|_| current_order(body).into_iter().map(row).collect::<Vec<_>>());
         json!({
             "fields": read(&self.fields, Some(body)), "own": read(&self.own, own),
             "prompts": self.prompts.iter().map(prompt).collect::<Vec<_>>(), "order": order,
@@ -217,27 +217,27 @@ impl ExpectedPreset {
 }
 
 /// The fields that are not as they were seen. One that is missing and one that is null say the same.
-fn others(seen: &Map<String, Value>, now: Option<&Map<String, Value>>, before: &str) -> Vec<String> {
+fn changed_fields(seen: &Map<String, Value>, now: Option<&Map<String, Value>>, before: &str) -> Vec<String> {
     let is_other =
         |(key, was): &(&String, &Value)| !same(now.and_then(|now| now.get(*key)).unwrap_or(&Value::Null), was);
     seen.iter().filter(is_other).map(|(key, _)| format!("{before}{key}")).collect()
 }
 
 /// The order that holds.
-fn held(body: &Map<String, Value>) -> Vec<(String, bool)> {
+fn current_order(body: &Map<String, Value>) -> Vec<(String, bool)> {
     Preset::read(body).unwrap_or_default().order
 }
 
 fn part<'a>(body: &'a Map<String, Value>, name: &str) -> Option<&'a Map<String, Value>> {
     let list = body.get("prompts").and_then(Value::as_array)?;
-    list.iter().filter_map(Value::as_object).find(|own| is_called(own, name))
+    list.iter().filter_map(Value::as_object).find(|own| has_identifier(own, name))
 }
 
-fn has(body: &Map<String, Value>, name: &str) -> bool {
+fn has_part(body: &Map<String, Value>, name: &str) -> bool {
     part(body, name).is_some()
 }
 
-fn is_called(own: &Map<String, Value>, name: &str) -> bool {
+fn has_identifier(own: &Map<String, Value>, name: &str) -> bool {
     own.get("identifier").and_then(Value::as_str) == Some(name)
 }
 
@@ -255,13 +255,13 @@ fn object<'a>(map: &'a mut Map<String, Value>, key: &str) -> Result<&'a mut Map<
 }
 
 /// A new part; one that every preset has begins as it holds where a preset does not name it.
-fn added(name: &str, at: usize, fields: &Map<String, Value>) -> Result<Value, PresetFieldError> {
-    let known = KNOWN.iter().find(|(known, ..)| *known == name);
+fn new_part(name: &str, at: usize, fields: &Map<String, Value>) -> Result<Value, PresetFieldError> {
+    let known = DEFAULT_PARTS.iter().find(|(known, ..)| *known == name);
     let is_marker = known.is_some_and(|(_, text, _)| text.is_none());
     if is_marker && fields.contains_key("content") {
-        return Err(marker(at));
+        return Err(marker_error(at));
     }
-    let said = known.map_or(name, |(name, ..)| called(name));
+    let said = known.map_or(name, |(name, ..)| default_part_name(name));
     let mut part = Map::from_iter([
         ("identifier".to_owned(), name.into()),
         ("name".to_owned(), said.into()),
@@ -281,12 +281,12 @@ fn added(name: &str, at: usize, fields: &Map<String, Value>) -> Result<Value, Pr
     Ok(part.into())
 }
 
-fn marker(at: usize) -> PresetFieldError {
+fn marker_error(at: usize) -> PresetFieldError {
     PresetFieldError::new(format!("change.prompts[{at}].content"), "a marker has no text of its own")
         .hint("its text comes from the card, the persona, lore or the story")
 }
 
-fn unknown(place: String, name: &str) -> PresetFieldError {
+fn unknown_part_error(place: String, name: &str) -> PresetFieldError {
     PresetFieldError::new(place, format!("there is no prompt `{name}`"))
         .hint("read the preset again: its prompts are in body.prompts")
 }

@@ -7,7 +7,7 @@ const ID: &str = "dialogueExamples";
 const START: &str = "<START>";
 
 /// The blocks of examples, each with what stands before it. A block that names no speaker is sent as it is written.
-pub(super) fn blocks(
+pub(super) fn example_blocks(
     frame: &str,
     form: PromptLayout,
     given: &PromptInput<'_>,
@@ -18,22 +18,22 @@ pub(super) fn blocks(
     let texts: Vec<String> =
         texts.chain(lore.examples_after.iter().map(String::as_str)).map(|text| words.fill(text)).collect();
     let frame = words.fill(frame);
-    let split: Vec<&str> = texts.iter().flat_map(|text| starts(text)).collect();
-    split.into_iter().map(|block| framed(&frame, form, block, given)).collect()
+    let split: Vec<&str> = texts.iter().flat_map(|text| split_blocks(text)).collect();
+    split.into_iter().map(|block| block_with_heading(&frame, form, block, given)).collect()
 }
 
-fn framed(frame: &str, form: PromptLayout, block: &str, given: &PromptInput<'_>) -> Vec<PromptMessage> {
-    let mut messages = vec![PromptMessage::part(Role::System, frame, "newExample")];
-    let turns = turns(block, form, given);
+fn block_with_heading(frame: &str, form: PromptLayout, block: &str, given: &PromptInput<'_>) -> Vec<PromptMessage> {
+    let mut messages = vec![PromptMessage::from_part(Role::System, frame, "newExample")];
+    let turns = split_turns(block, form, given);
     if turns.is_empty() {
-        messages.push(PromptMessage::part(Role::System, block, ID));
+        messages.push(PromptMessage::from_part(Role::System, block, ID));
     }
     messages.extend(turns);
     messages
 }
 
 /// The blocks of a text, whatever case its marks have.
-fn starts(text: &str) -> Vec<&str> {
+fn split_blocks(text: &str) -> Vec<&str> {
     let lower = text.to_ascii_uppercase();
     let mut blocks = Vec::new();
     let mut from = 0;
@@ -46,7 +46,7 @@ fn starts(text: &str) -> Vec<&str> {
 }
 
 /// The turns of a block; what stands before the first one belongs to it.
-fn turns(block: &str, form: PromptLayout, given: &PromptInput<'_>) -> Vec<PromptMessage> {
+fn split_turns(block: &str, form: PromptLayout, given: &PromptInput<'_>) -> Vec<PromptMessage> {
     let speakers = [(given.user, "example_user", Role::User), (given.character, "example_assistant", Role::Assistant)];
     let mut turns: Vec<(&str, &str, Role, Vec<&str>)> = Vec::new();
     let mut before: Vec<&str> = Vec::new();

@@ -4,29 +4,29 @@
 //!
 //! - [`Preset::read`] reads one; the file itself stays as it came, so that what is unknown goes out again.
 //! - [`assemble()`] makes the messages of one request: `order` chooses and fills the parts, `inject` puts
-//!   texts into the chat, `examples` frames example turns, `names` says who speaks, `fit` keeps to
-//!   the budget, `doubles` leaves out what is said twice. What does not go is told, with the reason ([`OmittedText`]).
+//!   texts into the chat, `examples` frames example turns, `names` says who speaks, `budget` keeps to
+//!   the budget, `duplicates` leaves out what is said twice. What does not go is told, with the reason ([`OmittedText`]).
 //! - [`Preset::body`] writes one, all that it comes to; [`PresetPatch`] edits a file and leaves what it does not name as it is.
-//! - [`pieces`] is what a trace keeps of a request, [`woven`] makes the request of it again.
+//! - [`to_pieces`] is what a trace keeps of a request, [`rebuild`] makes the request of it again.
 //!
 //! To add a marker (a part whose text comes from somewhere else): a row in `read::KNOWN`, its text in `order.rs`. To add a
 //! setting: a field of [`PresetSettings`], its line in `read.rs`, and who reads it.
 
 mod assemble;
 mod body;
+mod budget;
 mod check;
-mod doubles;
+mod duplicates;
 mod edit;
 mod examples;
-mod fit;
 mod inject;
+mod model_match;
 mod names;
 mod order;
 mod read;
 mod shares;
 mod squash;
-mod suits;
-mod trail;
+mod trace;
 
 use serde_json::{Map, Value};
 
@@ -36,10 +36,10 @@ use crate::tree::Role;
 pub use assemble::{PromptAssembly, PromptOverflow, assemble};
 pub use check::PresetFieldError;
 pub use edit::{ExpectedPreset, PresetPatch, PresetPatchError};
-pub use read::{MAIN, PresetReadError, models_of};
+pub use model_match::{ModelMatchRank, best_match};
+pub use read::{DEFAULT_MAIN, PresetReadError, models_of};
 pub use shares::PromptShares;
-pub use suits::{ModelMatchRank, closest};
-pub use trail::{TraceLayout, TracePiece, pieces, woven};
+pub use trace::{TraceLayout, TracePiece, rebuild, to_pieces};
 
 /// What a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,7 +118,7 @@ pub struct PresetSettings {
     /// What stands before each block of examples.
     pub new_example: String,
     /// What asks the model to go on.
-    pub nudge: String,
+    pub continue_nudge: String,
     /// The frame of lore; `{0}` is the text, an empty frame the text as it is.
     pub lore_format: String,
     /// The frame of the scenario; empty = as it is.
@@ -134,7 +134,7 @@ pub struct PresetSettings {
     /// Whether neighbouring system messages are joined.
     pub squash: bool,
     /// In what form the messages go.
-    pub form: PromptLayout,
+    pub layout: PromptLayout,
 }
 
 /// What SillyTavern's form has no place for: under `extensions.clotho` of a preset.
@@ -167,9 +167,9 @@ pub struct PresetPart {
     /// Its text, macros not yet filled in; `None` = a marker, whose text comes from somewhere else.
     pub text: Option<String>,
     /// Where in the chat; `None` = where the order has it.
-    pub in_chat: Option<ChatPosition>,
+    pub chat_position: Option<ChatPosition>,
     /// Whether cards may not replace it.
-    pub is_own: bool,
+    pub forbids_override: bool,
     /// The kinds of request that it is for, as words; empty = all.
     pub triggers: Vec<String>,
 }
@@ -217,7 +217,7 @@ pub enum PromptPosition {
     /// At the bottom of the author's note.
     NoteBottom,
     /// Nowhere.
-    Nowhere,
+    Omit,
 }
 
 /// One message of the history, as it goes into a request: hidden parts and regex scripts are done, macros are not.
@@ -309,7 +309,7 @@ pub struct PromptInput<'a> {
     /// What the card puts in place of the main part; empty = nothing.
     pub card_main: &'a str,
     /// What it puts in place of the last word; empty = nothing.
-    pub card_last: &'a str,
+    pub card_post_history: &'a str,
     /// A text of the card in the chat.
     pub card_depth: Option<PositionedText>,
     /// Who the user plays.
@@ -339,9 +339,9 @@ pub struct PromptInput<'a> {
     /// them.
     pub aside: usize,
     /// Tokens of context and of the reply, where the preset does not say.
-    pub room: (usize, usize),
+    pub default_budget: (usize, usize),
     /// Tokens of the whole prompt, also those that are kept for what is recalled; 0 = what the room says.
-    pub whole: usize,
+    pub prompt_tokens: usize,
 }
 
 /// What knows the words of a request: macros and the size of texts.
@@ -392,19 +392,19 @@ pub struct OmittedText {
 
 impl PromptInsert {
     /// What becomes of it where there is no chat to stand in.
-    fn homeless(&self) -> OmittedText {
+    fn without_place(&self) -> OmittedText {
         let Self { slot, text, .. } = self;
         OmittedText { slot: slot.clone(), role: Role::System, text: text.clone(), why: OmitReason::NoPlace }
     }
 }
 
 impl PromptMessage {
-    fn part(role: Role, text: impl Into<String>, id: &str) -> Self {
+    fn from_part(role: Role, text: impl Into<String>, id: &str) -> Self {
         Self { role, name: None, text: text.into(), from: vec![MessageSource::Part(id.to_owned())] }
     }
 
     /// What it was made of, in one word.
-    fn slot(&self) -> String {
+    fn source_label(&self) -> String {
         let slots = self.from.iter().map(|from| match from {
             MessageSource::Part(id) => id.as_str(),
             MessageSource::History(_) => "history",
@@ -413,7 +413,7 @@ impl PromptMessage {
     }
 
     /// The message as one that does not go.
-    fn left(self, why: OmitReason) -> OmittedText {
-        OmittedText { slot: self.slot(), role: self.role, text: self.text, why }
+    fn omit(self, why: OmitReason) -> OmittedText {
+        OmittedText { slot: self.source_label(), role: self.role, text: self.text, why }
     }
 }

@@ -8,13 +8,13 @@ use super::{
 use crate::tree::Role;
 
 /// The list of `prompt_order` that counts; the one of 100000 is left over from older versions.
-pub(super) const ORDER_ID: i64 = 100_001;
+pub(super) const ORDER_CHARACTER_ID: i64 = 100_001;
 /// Parts and places beyond these are no preset that somebody wrote.
-const MOST_PARTS: usize = 10_000;
+const MAX_PARTS: usize = 10_000;
 
 /// The parts that every preset has, in the order of one that says nothing, with our own texts: `None` = a marker.
-pub(super) const KNOWN: [(&str, Option<&str>, bool); 12] = [
-    ("main", Some(MAIN), true),
+pub(super) const DEFAULT_PARTS: [(&str, Option<&str>, bool); 12] = [
+    ("main", Some(DEFAULT_MAIN), true),
     ("worldInfoBefore", None, true),
     ("personaDescription", None, true),
     ("charDescription", None, true),
@@ -28,7 +28,7 @@ pub(super) const KNOWN: [(&str, Option<&str>, bool); 12] = [
     ("jailbreak", Some(""), true),
 ];
 /// What the parts are called that every preset has.
-const CALLED: [(&str, &str); 12] = [
+const DEFAULT_PART_NAMES: [(&str, &str); 12] = [
     ("main", "Main"),
     ("worldInfoBefore", "Lore before the character"),
     ("personaDescription", "Persona"),
@@ -43,14 +43,14 @@ const CALLED: [(&str, &str); 12] = [
     ("jailbreak", "Last word"),
 ];
 /// What the model is told where neither preset nor card say anything.
-pub const MAIN: &str = "Write {{char}}'s next reply in a story that {{char}} and {{user}} tell together. Stay in \
+pub const DEFAULT_MAIN: &str = "Write {{char}}'s next reply in a story that {{char}} and {{user}} tell together. Stay in \
                         character, describe what can be seen and heard, and never speak for {{user}}.";
 /// What asks for a message of the user's where nobody chose a preset.
-const IMPERSONATION: &str = "[Write the next message of {{user}}: what {{user}} says and does, in the voice and form of \
+const DEFAULT_IMPERSONATION: &str = "[Write the next message of {{user}}: what {{user}} says and does, in the voice and form of \
                              {{user}}'s messages so far. Leave what {{char}} and everybody else say or do to them. \
                              Answer with that message and nothing else.]";
 /// The order of our own: what changes least comes first.
-const OWN_ORDER: [&str; 10] = [
+const BUILT_IN_ORDER: [&str; 10] = [
     "main",
     "worldInfoBefore",
     "charDescription",
@@ -70,7 +70,7 @@ pub enum PresetReadError {
     #[error("neither `prompts` nor a setting of a chat-completion preset is in it")]
     NoPreset,
     /// It has more than anybody wrote.
-    #[error("it has {0} parts, and {MOST_PARTS} are the most")]
+    #[error("it has {0} parts, and {MAX_PARTS} are the most")]
     TooMany(usize),
 }
 
@@ -87,7 +87,7 @@ impl Default for PresetSettings {
             ),
             new_chat: text("[The story begins here]"),
             new_example: text("[An example of how it is told]"),
-            nudge: text("[Go on from where the last message stops, without saying any of it again.]"),
+            continue_nudge: text("[Go on from where the last message stops, without saying any of it again.]"),
             lore_format: text("{0}"),
             scenario_format: text("{{scenario}}"),
             personality_format: text("{{personality}}"),
@@ -95,7 +95,7 @@ impl Default for PresetSettings {
             impersonation_prefill: String::new(),
             continue_prefill: false,
             squash: false,
-            form: PromptLayout::Parts,
+            layout: PromptLayout::Parts,
         }
     }
 }
@@ -103,7 +103,7 @@ impl Default for PresetSettings {
 impl Default for Preset {
     /// What a preset says that says nothing.
     fn default() -> Self {
-        let order = KNOWN.iter().map(|(id, _, is_on)| ((*id).to_owned(), *is_on)).collect();
+        let order = DEFAULT_PARTS.iter().map(|(id, _, is_on)| ((*id).to_owned(), *is_on)).collect();
         let mut preset = Self {
             settings: PresetSettings::default(),
             order,
@@ -112,26 +112,26 @@ impl Default for Preset {
             scripts: Vec::new(),
             own: PresetExtensions::default(),
         };
-        preset.add_known();
+        preset.add_default_parts();
         preset
     }
 }
 
 impl Preset {
     /// Our own, by which prompts are made where nobody chose another.
-    pub fn own() -> Self {
+    pub fn built_in() -> Self {
         let settings = PresetSettings {
-            impersonation: IMPERSONATION.to_owned(),
+            impersonation: DEFAULT_IMPERSONATION.to_owned(),
             new_chat: String::new(),
             new_example: String::new(),
             scenario_format: String::new(),
             personality_format: String::new(),
             continue_prefill: true,
             naming: SpeakerNaming::AsNeeded,
-            form: PromptLayout::Turns,
+            layout: PromptLayout::Turns,
             ..PresetSettings::default()
         };
-        let order = OWN_ORDER.iter().map(|id| ((*id).to_owned(), true)).collect();
+        let order = BUILT_IN_ORDER.iter().map(|id| ((*id).to_owned(), true)).collect();
         Self { settings, order, ..Self::default() }
     }
 
@@ -145,7 +145,7 @@ impl Preset {
             return Err(PresetReadError::NoPreset);
         }
         let prompts = list("prompts").map(Vec::as_slice).unwrap_or_default();
-        if prompts.len() > MOST_PARTS {
+        if prompts.len() > MAX_PARTS {
             return Err(PresetReadError::TooMany(prompts.len()));
         }
         let scripts = map.get("extensions").and_then(|extensions| extensions.get("regex_scripts")?.as_array());
@@ -156,20 +156,20 @@ impl Preset {
         if let Some(order) = list("prompt_order").and_then(|orders| order(orders)) {
             preset.order = order;
         }
-        preset.add_known();
+        preset.add_default_parts();
         Ok(preset)
     }
 
-    fn add_known(&mut self) {
-        for (id, text, _) in KNOWN {
+    fn add_default_parts(&mut self) {
+        for (id, text, _) in DEFAULT_PARTS {
             if !self.parts.iter().any(|part| part.id == id) {
                 let part = PresetPart {
                     id: id.to_owned(),
-                    name: called(id).to_owned(),
+                    name: default_part_name(id).to_owned(),
                     role: Role::System,
                     text: text.map(str::to_owned),
-                    in_chat: None,
-                    is_own: false,
+                    chat_position: None,
+                    forbids_override: false,
                     triggers: Vec::new(),
                 };
                 self.parts.push(part);
@@ -191,7 +191,7 @@ fn settings(map: &Map<String, Value>) -> PresetSettings {
         impersonation: text("impersonation_prompt", own.impersonation),
         new_chat: text("new_chat_prompt", own.new_chat),
         new_example: text("new_example_chat_prompt", own.new_example),
-        nudge: text("continue_nudge_prompt", own.nudge),
+        continue_nudge: text("continue_nudge_prompt", own.continue_nudge),
         lore_format: text("wi_format", own.lore_format),
         scenario_format: text("scenario_format", own.scenario_format),
         personality_format: text("personality_format", own.personality_format),
@@ -199,13 +199,13 @@ fn settings(map: &Map<String, Value>) -> PresetSettings {
         impersonation_prefill: text("assistant_impersonation", own.impersonation_prefill),
         continue_prefill: is("continue_prefill"),
         squash: is("squash_system_messages"),
-        form: if ours(map, "form") == Some(&TURNS.into()) { PromptLayout::Turns } else { own.form },
+        layout: if extension(map, "form") == Some(&TURNS.into()) { PromptLayout::Turns } else { own.layout },
     }
 }
 
 /// What a part is called that every preset has; an empty name for others.
-pub(super) fn called(id: &str) -> &'static str {
-    CALLED.iter().find(|(known, _)| *known == id).map_or("", |(_, name)| name)
+pub(super) fn default_part_name(id: &str) -> &'static str {
+    DEFAULT_PART_NAMES.iter().find(|(known, _)| *known == id).map_or("", |(_, name)| name)
 }
 
 /// The word of [`PromptLayout::Turns`].
@@ -214,7 +214,7 @@ pub(super) const TURNS: &str = "turns";
 pub(super) const AS_NEEDED: &str = "asNeeded";
 
 /// What stands under `extensions.clotho`.
-fn ours<'a>(map: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
+fn extension<'a>(map: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
     map.get("extensions")?.get("clotho")?.get(key)
 }
 
@@ -224,7 +224,7 @@ pub fn models_of(map: &Map<String, Value>) -> Vec<String> {
 }
 
 fn shares(map: &Map<String, Value>) -> PromptShares {
-    let percent = |key: &str| ours(map, "shares")?.get(key)?.as_u64().and_then(|n| usize::try_from(n).ok());
+    let percent = |key: &str| extension(map, "shares")?.get(key)?.as_u64().and_then(|n| usize::try_from(n).ok());
     let percent = |key| percent(key).map(|n| n.min(100));
     PromptShares {
         lore: percent("lore"),
@@ -236,7 +236,7 @@ fn shares(map: &Map<String, Value>) -> PromptShares {
 
 /// A list of texts there.
 fn texts(map: &Map<String, Value>, key: &str) -> Vec<String> {
-    let list = ours(map, key).and_then(Value::as_array).into_iter().flatten();
+    let list = extension(map, key).and_then(Value::as_array).into_iter().flatten();
     list.filter_map(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned).collect()
 }
 
@@ -256,7 +256,7 @@ fn samplers(map: &Map<String, Value>) -> Map<String, Value> {
 }
 
 fn naming(map: &Map<String, Value>) -> SpeakerNaming {
-    if ours(map, "names") == Some(&AS_NEEDED.into()) {
+    if extension(map, "names") == Some(&AS_NEEDED.into()) {
         return SpeakerNaming::AsNeeded;
     }
     match map.get("names_behavior").and_then(Value::as_i64) {
@@ -279,14 +279,14 @@ fn part(map: &Map<String, Value>) -> Option<PresetPart> {
         name: text("name").unwrap_or_default().to_owned(),
         role: text("role").and_then(Role::from_word).unwrap_or(Role::System),
         text: (!is("marker")).then(|| text("content").unwrap_or_default().to_owned()),
-        in_chat: (number("injection_position", 0) == 1).then_some(in_chat),
-        is_own: is("forbid_overrides"),
+        chat_position: (number("injection_position", 0) == 1).then_some(in_chat),
+        forbids_override: is("forbid_overrides"),
         triggers: triggers.filter_map(Value::as_str).map(str::to_owned).collect(),
     })
 }
 
 fn order(orders: &[Value]) -> Option<Vec<(String, bool)>> {
-    let counts = |order: &&Value| order.get("character_id").and_then(Value::as_i64) == Some(ORDER_ID);
+    let counts = |order: &&Value| order.get("character_id").and_then(Value::as_i64) == Some(ORDER_CHARACTER_ID);
     let list = orders.iter().find(counts)?.get("order")?.as_array()?;
     let mut order: Vec<(String, bool)> = Vec::new();
     let mut seen = std::collections::HashSet::new();

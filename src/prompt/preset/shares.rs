@@ -17,12 +17,12 @@ pub struct PromptShares {
 impl PromptShares {
     /// The most tokens that what is recalled takes of a prompt of so many.
     pub fn for_recalled(&self, prompt: usize) -> usize {
-        most(self.recalled, prompt).min(self.beside_history(prompt))
+        most(self.recalled, prompt).min(self.outside_history(prompt))
     }
 
     /// The most tokens for lore, where so many are kept for what is recalled.
     pub fn for_lore(&self, prompt: usize, recalled: usize) -> usize {
-        most(self.lore, prompt).min(self.beside_history(prompt).saturating_sub(recalled))
+        most(self.lore, prompt).min(self.outside_history(prompt).saturating_sub(recalled))
     }
 
     /// The most tokens for examples.
@@ -32,19 +32,19 @@ impl PromptShares {
 
     /// Tokens that examples leave to the history, if that is said.
     pub fn for_history(&self, prompt: usize) -> Option<usize> {
-        self.history.map(|percent| of(percent, prompt))
+        self.history.map(|percent| percent_of(percent, prompt))
     }
 
-    fn beside_history(&self, prompt: usize) -> usize {
+    fn outside_history(&self, prompt: usize) -> usize {
         self.for_history(prompt).map_or(usize::MAX, |kept| prompt.saturating_sub(kept))
     }
 }
 
 fn most(percent: Option<usize>, prompt: usize) -> usize {
-    percent.map_or(usize::MAX, |percent| of(percent, prompt))
+    percent.map_or(usize::MAX, |percent| percent_of(percent, prompt))
 }
 
-fn of(percent: usize, prompt: usize) -> usize {
+fn percent_of(percent: usize, prompt: usize) -> usize {
     prompt.saturating_mul(percent.min(100)) / 100
 }
 
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_parts_of_the_prompt() {
+    fn preset_shares_are_percentages_of_prompt() {
         let none = PromptShares::default();
         assert_eq!(
             (none.for_lore(1000, 0), none.for_recalled(1000), none.for_history(1000)),

@@ -3,7 +3,7 @@
 use super::{MessageSource, PromptMessage};
 use crate::tree::Role;
 
-pub(super) fn squash(messages: Vec<PromptMessage>) -> Vec<PromptMessage> {
+pub(super) fn squash_system_messages(messages: Vec<PromptMessage>) -> Vec<PromptMessage> {
     let mut out: Vec<PromptMessage> = Vec::with_capacity(messages.len());
     for message in messages {
         match out.last_mut().filter(|last| may_join(last) && may_join(&message)) {

@@ -3,9 +3,9 @@
 use crate::prompt::TokenMeasure;
 
 /// Where texts may be cut.
-const ENDS: [char; 9] = ['\n', '.', '!', '?', '。', '！', '？', '…', '；'];
+const SENTENCE_ENDS: [char; 9] = ['\n', '.', '!', '?', '。', '！', '？', '…', '；'];
 /// What stands where something was left out.
-const CUT: &str = "…";
+const ELLIPSIS: &str = "…";
 
 /// A text, or of one that takes more tokens than there are the sentences around the one that weighs most.
 pub fn excerpt(text: &str, most: usize, measure: &TokenMeasure, weigh: impl Fn(&str) -> f32) -> String {
@@ -14,7 +14,7 @@ pub fn excerpt(text: &str, most: usize, measure: &TokenMeasure, weigh: impl Fn(&
     if tokens(text) <= most {
         return text.to_owned();
     }
-    let sentences: Vec<&str> = text.split_inclusive(ENDS).collect();
+    let sentences: Vec<&str> = text.split_inclusive(SENTENCE_ENDS).collect();
     let mut best = (0, f32::MIN);
     for (at, sentence) in sentences.iter().enumerate() {
         let weight = weigh(sentence);
@@ -35,13 +35,13 @@ pub fn excerpt(text: &str, most: usize, measure: &TokenMeasure, weigh: impl Fn(&
         }
     }
     let part = part(first, last);
-    let short = shortened(part.trim(), most, measure);
+    let short = truncate_to_tokens(part.trim(), most, measure);
     let is_cut = last + 1 < sentences.len() || short.len() < part.trim().len();
-    [if first > 0 { CUT } else { "" }, &short, if is_cut { CUT } else { "" }].concat()
+    [if first > 0 { ELLIPSIS } else { "" }, &short, if is_cut { ELLIPSIS } else { "" }].concat()
 }
 
 /// The longest beginning of a text that takes no more tokens than there are.
-fn shortened(text: &str, most: usize, measure: &TokenMeasure) -> String {
+fn truncate_to_tokens(text: &str, most: usize, measure: &TokenMeasure) -> String {
     let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
     let beginning = |end: &usize| text.get(..*end).unwrap_or_default();
     let fitting = ends.partition_point(|end| measure.message(beginning(end)) <= most);
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sentences_around_what_weighs_most() {
+    fn excerpt_keeps_highest_weight_sentences() {
         let long = "One is here. Two is there. The key is blue. It lies deep. And so on it goes.";
         assert_eq!(excerpt(long, 100, weigh("key")), long);
         assert_eq!(excerpt(long, 12, weigh("key")), "…The key is blue. It lies deep.…");
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_that_is_too_long_is_cut_between_characters() {
+    fn excerpt_oversized_sentence_is_cut_between_characters() {
         let cut = excerpt(&"夜".repeat(50), 14, weigh("x"));
         assert_eq!(cut, format!("{}…", "夜".repeat(10)));
         assert!(tokens(&excerpt(&"a".repeat(500), 30, weigh("x"))) <= 31);

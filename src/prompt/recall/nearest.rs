@@ -29,7 +29,7 @@ pub fn similarity(one: &[f32], other: &[f32]) -> Option<f32> {
 }
 
 /// The best of what was scored, the best first; of equals the first. None below `least`.
-pub fn strongest(mut scored: Vec<(usize, f32)>, least: f32, most: usize) -> Vec<(usize, f32)> {
+pub fn top_scored(mut scored: Vec<(usize, f32)>, least: f32, most: usize) -> Vec<(usize, f32)> {
     scored.retain(|(_, score)| *score >= least);
     scored.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
     scored.truncate(most);

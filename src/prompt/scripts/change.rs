@@ -1,9 +1,9 @@
 //! One script on one text.
 
-use crate::prompt::pattern::{JsRegex, RegexMatch, StepBudget, StepLimitError, Utf16Text};
+use crate::prompt::js_regex::{JsRegex, RegexMatch, StepBudget, StepLimitError, Utf16Text};
 
 use super::read::RegexScript;
-use super::{MOST_GROWTH, MacroFiller, ScriptPlacement, ScriptUse};
+use super::{MAX_GROWTH_BYTES, MacroFiller, ScriptPlacement, ScriptUse};
 
 /// Why a text was not changed.
 pub(super) enum ScriptFailure {
@@ -27,7 +27,7 @@ enum ReplacementPiece<'a> {
 
 impl RegexScript {
     /// Whether it runs on a text for a use.
-    pub(super) fn is_for(&self, what_for: ScriptUse, place: ScriptPlacement<'_>) -> bool {
+    pub(super) fn applies_to(&self, what_for: ScriptUse, place: ScriptPlacement<'_>) -> bool {
         let neither = !self.for_display && !self.for_prompt;
         let (is_meant, has_depth) = match what_for {
             ScriptUse::Stored => (neither, false),
@@ -36,12 +36,12 @@ impl RegexScript {
             ScriptUse::Prompt => (self.for_prompt, true),
         };
         let is_there = self.placements.as_ref().is_some_and(|placements| placements.contains(&place.placement));
-        is_meant && is_there && (!has_depth || self.reaches(place.depth))
+        is_meant && is_there && (!has_depth || self.is_in_depth(place.depth))
     }
 }
 
 /// What a script makes of a text; `None` where it finds nothing in it, or makes the same of it.
-pub(super) fn change(
+pub(super) fn apply(
     script: &RegexScript,
     pattern: &JsRegex,
     whole: &Utf16Text<'_>,
@@ -52,26 +52,26 @@ pub(super) fn change(
     let mut own = StepBudget::new(StepBudget::for_text(whole.len()).left().min(steps.left()));
     let before = own.left();
     let found = pattern.matches(whole, &mut own);
-    let paid = steps.pay(before - own.left());
+    let paid = steps.spend(before - own.left());
     let found = found?;
     paid?;
     if found.is_empty() {
         return Ok(None);
     }
-    let pieces = pieces(&script.replace);
+    let pieces = parse_replacement(&script.replace);
     let trim: Vec<String> = match pieces.iter().any(|piece| !matches!(piece, ReplacementPiece::Text(_))) {
         true => script.trim.iter().map(|text| filler.fill(text, speaker)).filter(|text| !text.is_empty()).collect(),
         false => Vec::new(),
     };
-    let most = whole.as_str().len().saturating_add(MOST_GROWTH);
+    let most = whole.as_str().len().saturating_add(MAX_GROWTH_BYTES);
     let mut out = String::new();
     let mut done = 0;
     for one in found {
         let range = one.range();
         out.push_str(&whole.piece(done..range.start));
-        let instead = instead(&pieces, &trim, pattern, whole, &one, most.saturating_sub(out.len()))?;
+        let instead = expand_replacement(&pieces, &trim, pattern, whole, &one, most.saturating_sub(out.len()))?;
         // What is made is paid for like what is looked for.
-        steps.pay(1 + instead.len() / 16)?;
+        steps.spend(1 + instead.len() / 16)?;
         let is_plain = !instead.contains(['{', '<', '\\']);
         out.push_str(&if is_plain { instead } else { filler.fill(&instead, None) });
         if out.len() > most {
@@ -84,7 +84,7 @@ pub(super) fn change(
 }
 
 /// What stands in place of a match, macros not filled in yet.
-fn instead(
+fn expand_replacement(
     pieces: &[ReplacementPiece<'_>],
     trim: &[String],
     pattern: &JsRegex,
@@ -114,7 +114,7 @@ fn instead(
 }
 
 /// Reads a replacement: `$1`, `$<name>`, and `{{match}}` in any case, which is `$0`.
-fn pieces(replace: &str) -> Vec<ReplacementPiece<'_>> {
+fn parse_replacement(replace: &str) -> Vec<ReplacementPiece<'_>> {
     const MATCH: &str = "{{match}}";
     let mut pieces = Vec::new();
     let (mut from, mut at) = (0, 0);
@@ -122,7 +122,7 @@ fn pieces(replace: &str) -> Vec<ReplacementPiece<'_>> {
         at += next;
         let rest = replace.get(at..).unwrap_or_default();
         let is_match = rest.get(..MATCH.len()).is_some_and(|word| word.eq_ignore_ascii_case(MATCH));
-        let found = if is_match { Some((ReplacementPiece::Group(0), MATCH.len())) } else { dollar(rest) };
+        let found = if is_match { Some((ReplacementPiece::Group(0), MATCH.len())) } else { parse_dollar(rest) };
         let Some((piece, length)) = found else {
             at += 1;
             continue;
@@ -137,7 +137,7 @@ fn pieces(replace: &str) -> Vec<ReplacementPiece<'_>> {
 }
 
 /// The group that a `$` stands for, and how many bytes say so.
-fn dollar(rest: &str) -> Option<(ReplacementPiece<'_>, usize)> {
+fn parse_dollar(rest: &str) -> Option<(ReplacementPiece<'_>, usize)> {
     let behind = rest.strip_prefix('$')?;
     let digits = behind.bytes().take_while(u8::is_ascii_digit).count();
     if digits > 0 {
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_dollar_means() {
+    fn script_replacement_dollar_groups_are_parsed() {
         use ReplacementPiece::{Group, Named, Text};
         for (replace, expected) in [
             ("[$1]", vec![Text("["), Group(1), Text("]")]),
@@ -166,7 +166,7 @@ mod tests {
             ("{{$1}}$0", vec![Text("{{"), Group(1), Text("}}"), Group(0)]),
             ("", vec![]),
         ] {
-            assert_eq!(pieces(replace), expected, "{replace}");
+            assert_eq!(parse_replacement(replace), expected, "{replace}");
         }
     }
 }

@@ -1,19 +1,19 @@
 //! What a script looks for, as a pattern.
 
-use crate::prompt::pattern::{JsRegex, RegexSyntaxError};
+use crate::prompt::js_regex::{JsRegex, RegexSyntaxError};
 
 use super::MacroFiller;
 use super::read::{FindMacros, RegexScript};
 
 /// Flags that are taken for flags. The engine that the scripts were written for knows not all of them.
-const FLAGS: &str = "gmixXsuUAJ";
+const KNOWN_FLAGS: &str = "gmixXsuUAJ";
 
 /// What a script looks for, with its macros filled in.
-pub(super) fn text(script: &RegexScript, filler: &mut dyn MacroFiller) -> String {
+pub(super) fn find_text(script: &RegexScript, filler: &mut dyn MacroFiller) -> String {
     match script.macros {
         FindMacros::Plain => script.find.clone(),
         FindMacros::Raw => filler.fill(&script.find, None),
-        FindMacros::Escaped => filled_and_escaped(&script.find, filler),
+        FindMacros::Escaped => fill_escaped(&script.find, filler),
     }
 }
 
@@ -21,7 +21,7 @@ pub(super) fn text(script: &RegexScript, filler: &mut dyn MacroFiller) -> String
 ///
 /// Only the first line that has something in it counts. Between slashes it has flags, the letters behind the last slash;
 /// with letters that are no flags, or one twice, all of it is the pattern.
-pub(super) fn pattern(find: &str) -> Result<JsRegex, RegexSyntaxError> {
+pub(super) fn parse_pattern(find: &str) -> Result<JsRegex, RegexSyntaxError> {
     let is_end = |c: char| matches!(c, '\n' | '\r' | '\u{2028}' | '\u{2029}');
     let line = find.split(is_end).find(|line| !line.is_empty()).unwrap_or_default();
     // At least one character stands between the slashes.
@@ -30,12 +30,12 @@ pub(super) fn pattern(find: &str) -> Result<JsRegex, RegexSyntaxError> {
     let letters = behind.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(behind.len());
     let flags = behind.get(..letters).unwrap_or_default();
     let is_flag =
-        |(at, c): (usize, char)| FLAGS.contains(c) && !flags.get(..at).is_some_and(|before| before.contains(c));
+        |(at, c): (usize, char)| KNOWN_FLAGS.contains(c) && !flags.get(..at).is_some_and(|before| before.contains(c));
     if flags.char_indices().all(is_flag) { JsRegex::new(body, flags) } else { JsRegex::new(find, "") }
 }
 
 /// Macros filled in one by one; what each says is escaped. One that stays as it is stays so.
-fn filled_and_escaped(find: &str, filler: &mut dyn MacroFiller) -> String {
+fn fill_escaped(find: &str, filler: &mut dyn MacroFiller) -> String {
     let mut out = String::with_capacity(find.len());
     let mut rest = find;
     while let Some(start) = rest.find("{{") {
@@ -100,8 +100,8 @@ mod tests {
 
     /// Formats 2e.5: what is between slashes, what are flags, and what is neither.
     #[test]
-    fn what_is_a_pattern_with_flags() {
-        let finds = |find: &str, text: &str| pattern(find).map(|pattern| pattern.is_match(text).unwrap());
+    fn script_find_pattern_with_flags_is_parsed() {
+        let finds = |find: &str, text: &str| parse_pattern(find).map(|pattern| pattern.is_match(text).unwrap());
         for (find, text, expected) in [
             ("/LAMP/i", "lamp", true),
             ("LAMP", "lamp", false),

@@ -24,18 +24,18 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::pattern::{JsRegex, RegexSyntaxError, StepBudget, StepLimitError, Utf16Text};
+use super::js_regex::{JsRegex, RegexSyntaxError, StepBudget, StepLimitError, Utf16Text};
 
 pub use read::{FindMacros, RegexScript};
 
 /// Scripts beyond this many are left out: a card has a few dozen.
-pub const MOST: usize = 1_000;
+pub const MAX_SCRIPTS: usize = 1_000;
 /// Steps of all scripts in one prompt together: some tenths of a second.
-const ALL_STEPS: usize = 60_000_000;
+const MAX_TOTAL_STEPS: usize = 60_000_000;
 /// A text that scripts make has at most so many bytes more than the one it was made from. Replies are a hundredth of that.
-const MOST_GROWTH: usize = 1 << 20;
+const MAX_GROWTH_BYTES: usize = 1 << 20;
 /// So many patterns are kept, for scripts whose pattern is another one with each macro.
-const MOST_PATTERNS: usize = 4_096;
+const MAX_PATTERNS: usize = 4_096;
 
 /// Kinds of text, by their numbers in files.
 pub mod placement {
@@ -94,7 +94,7 @@ pub enum TextOrigin {
     /// Somebody changed what was written.
     Edited,
     /// What was to be done when it came has been done.
-    Done,
+    Processed,
 }
 
 /// Which text it is.
@@ -160,7 +160,7 @@ impl fmt::Display for ScriptSkipReason {
             Self::RanAway => f.write_str("it ran away: what it looks for took too long on a text"),
             Self::NoTime => f.write_str("all scripts together took too long: it was left out from there on"),
             Self::TooLarge => f.write_str("it made a text too large"),
-            Self::TooMany => write!(f, "there are more than {MOST} scripts"),
+            Self::TooMany => write!(f, "there are more than {MAX_SCRIPTS} scripts"),
             Self::NotAllowed(1) => f.write_str("1 script runs only where the story allows it"),
             Self::NotAllowed(n) => write!(f, "{n} scripts run only where the story allows them"),
         }
@@ -175,7 +175,7 @@ pub fn problem(script: &serde_json::Value) -> Option<ScriptSkipReason> {
         return Some(ScriptSkipReason::NoPlacement);
     }
     let is_plain = script.macros == FindMacros::Plain && !script.find.is_empty();
-    find::pattern(&script.find).err().filter(|_| is_plain).map(ScriptSkipReason::Invalid)
+    find::parse_pattern(&script.find).err().filter(|_| is_plain).map(ScriptSkipReason::Invalid)
 }
 
 /// What is to be told of a script.
@@ -207,14 +207,14 @@ struct ScriptEntry {
 
 impl ScriptEntry {
     /// Whether it runs on a text for a use.
-    fn runs(&self, what_for: ScriptUse, place: ScriptPlacement<'_>) -> bool {
-        self.note.why.is_none() && !self.script.find.is_empty() && self.script.is_for(what_for, place)
+    fn applies_to(&self, what_for: ScriptUse, place: ScriptPlacement<'_>) -> bool {
+        self.note.why.is_none() && !self.script.find.is_empty() && self.script.applies_to(what_for, place)
     }
 }
 
 impl Default for RegexScriptSet {
     fn default() -> Self {
-        Self { list: Vec::new(), patterns: HashMap::new(), steps: StepBudget::new(ALL_STEPS) }
+        Self { list: Vec::new(), patterns: HashMap::new(), steps: StepBudget::new(MAX_TOTAL_STEPS) }
     }
 }
 
@@ -246,7 +246,7 @@ impl RegexScriptSet {
                 continue;
             }
             let why = [
-                (self.list.len() >= MOST, ScriptSkipReason::TooMany),
+                (self.list.len() >= MAX_SCRIPTS, ScriptSkipReason::TooMany),
                 (is_no_script, ScriptSkipReason::NoScript),
                 (script.placements.is_none(), ScriptSkipReason::NoPlacement),
             ];
@@ -282,7 +282,7 @@ impl RegexScriptSet {
         let stored = match came {
             TextOrigin::Written => self.apply(text, ScriptUse::Stored, place, filler),
             TextOrigin::Edited => self.apply(text, ScriptUse::Edited, place, filler),
-            TextOrigin::Done => None,
+            TextOrigin::Processed => None,
         };
         let sent = self.apply(stored.as_deref().unwrap_or(text), ScriptUse::Prompt, place, filler);
         sent.or(stored)
@@ -299,13 +299,13 @@ impl RegexScriptSet {
         let mut now: Option<Utf16Text<'_>> = None;
         let mut is_changed = false;
         for at in 0..self.list.len() {
-            if !self.list.get(at).is_some_and(|entry| entry.runs(what_for, place)) {
+            if !self.list.get(at).is_some_and(|entry| entry.applies_to(what_for, place)) {
                 continue;
             }
             let whole = now.get_or_insert_with(|| Utf16Text::new(text));
-            let Some(changed) = self.one(at, whole, place.speaker, filler) else { continue };
-            if changed.len() > text.len().saturating_add(MOST_GROWTH) {
-                self.fail(at, ScriptSkipReason::TooLarge);
+            let Some(changed) = self.apply_one(at, whole, place.speaker, filler) else { continue };
+            if changed.len() > text.len().saturating_add(MAX_GROWTH_BYTES) {
+                self.disable(at, ScriptSkipReason::TooLarge);
                 continue;
             }
             (now, is_changed) = (Some(Utf16Text::new(changed)), true);
@@ -313,7 +313,7 @@ impl RegexScriptSet {
         now.filter(|_| is_changed).map(Utf16Text::into_string)
     }
 
-    fn one(
+    fn apply_one(
         &mut self,
         at: usize,
         text: &Utf16Text<'_>,
@@ -321,39 +321,39 @@ impl RegexScriptSet {
         filler: &mut dyn MacroFiller,
     ) -> Option<String> {
         let entry = self.list.get(at).filter(|_| !text.is_empty())?;
-        let find = find::text(&entry.script, filler);
-        let pattern = match self.pattern(find) {
+        let find = find::find_text(&entry.script, filler);
+        let pattern = match self.cached_pattern(find) {
             Ok(pattern) => pattern,
-            Err(why) => return self.fail(at, ScriptSkipReason::Invalid(why)),
+            Err(why) => return self.disable(at, ScriptSkipReason::Invalid(why)),
         };
         let entry = self.list.get_mut(at)?;
-        match change::change(&entry.script, &pattern, text, speaker, &mut self.steps, filler) {
+        match change::apply(&entry.script, &pattern, text, speaker, &mut self.steps, filler) {
             Ok(changed) => {
                 entry.note.changed += usize::from(changed.is_some());
                 changed
             }
             Err(change::ScriptFailure::RanAway(StepLimitError)) if self.steps.left() == 0 => {
-                self.fail(at, ScriptSkipReason::NoTime)
+                self.disable(at, ScriptSkipReason::NoTime)
             }
-            Err(change::ScriptFailure::RanAway(StepLimitError)) => self.fail(at, ScriptSkipReason::RanAway),
-            Err(change::ScriptFailure::TooLarge) => self.fail(at, ScriptSkipReason::TooLarge),
+            Err(change::ScriptFailure::RanAway(StepLimitError)) => self.disable(at, ScriptSkipReason::RanAway),
+            Err(change::ScriptFailure::TooLarge) => self.disable(at, ScriptSkipReason::TooLarge),
         }
     }
 
     /// Leaves a script out from here on.
-    fn fail(&mut self, at: usize, why: ScriptSkipReason) -> Option<String> {
+    fn disable(&mut self, at: usize, why: ScriptSkipReason) -> Option<String> {
         if let Some(entry) = self.list.get_mut(at) {
             entry.note.why = Some(why);
         }
         None
     }
 
-    fn pattern(&mut self, find: String) -> Result<Arc<JsRegex>, RegexSyntaxError> {
+    fn cached_pattern(&mut self, find: String) -> Result<Arc<JsRegex>, RegexSyntaxError> {
         if let Some(known) = self.patterns.get(&find) {
             return known.clone();
         }
-        let read = find::pattern(&find).map(Arc::new);
-        if self.patterns.len() < MOST_PATTERNS {
+        let read = find::parse_pattern(&find).map(Arc::new);
+        if self.patterns.len() < MAX_PATTERNS {
             self.patterns.insert(find, read.clone());
         }
         read

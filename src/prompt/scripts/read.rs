@@ -83,20 +83,20 @@ impl RegexScript {
 
     /// Whether it has a part in how messages are shown: what would be kept of them where scripts come from, and what is
     /// for display.
-    pub fn is_shown(&self) -> bool {
+    pub fn affects_display(&self) -> bool {
         const READ: [i64; 4] = [placement::USER, placement::REPLY, placement::COMMAND, placement::REASONING];
         let is_there = self.placements.iter().flatten().any(|one| READ.contains(one));
         !self.is_disabled && !self.find.is_empty() && is_there && (self.for_display || !self.for_prompt)
     }
 
     /// Whether these words, in small letters, stand in it.
-    pub fn says(&self, words: &str) -> bool {
+    pub fn contains_text(&self, words: &str) -> bool {
         let mut texts = [&self.find, &self.replace].into_iter().chain(&self.trim);
         texts.any(|text| text.to_lowercase().contains(words))
     }
 
     /// Whether the depth of a message is within its bounds; a text without a depth always is.
-    pub fn reaches(&self, depth: Option<i64>) -> bool {
+    pub fn is_in_depth(&self, depth: Option<i64>) -> bool {
         // Beyond a million all messages are as old as one another.
         let depth = depth.map(|depth| f64::from(i32::try_from(depth.clamp(-1, 1_000_000)).unwrap_or(i32::MAX)));
         depth.is_none_or(|depth| {
@@ -145,7 +145,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_files_leave_out_or_misspell() {
+    fn script_missing_or_odd_fields_use_defaults() {
         let bare = RegexScript::read(&json!({"findRegex": "a"})).unwrap();
         assert_eq!((bare.placements, bare.macros, bare.min_depth), (None, FindMacros::Plain, None));
         assert!(RegexScript::read(&json!("a")).is_none());
@@ -164,7 +164,7 @@ mod tests {
 
     /// What neither flag is for is kept where scripts come from, and so shown; lore is nobody's message.
     #[test]
-    fn what_is_shown() {
+    fn script_affects_display_is_detected() {
         for (more, expected) in [
             (json!({}), true),
             (json!({"markdownOnly": true}), true),
@@ -179,15 +179,15 @@ mod tests {
             let mut script = json!({"findRegex": "A", "placement": [2], "trimStrings": ["{{Char}}"]});
             script.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
             let script = RegexScript::read(&script).unwrap();
-            assert_eq!((script.is_shown(), script.says("{{char")), (expected, true), "{more}");
+            assert_eq!((script.affects_display(), script.contains_text("{{char")), (expected, true), "{more}");
         }
     }
 
     /// `minDepth` below -1 and `maxDepth` below 0 bound nothing; neither does what is no number.
     #[test]
-    fn bounds_of_depth() {
+    fn script_depth_bounds_are_respected() {
         let reaches = |min: Value, max: Value, depth| {
-            RegexScript::read(&json!({"minDepth": min, "maxDepth": max})).unwrap().reaches(depth)
+            RegexScript::read(&json!({"minDepth": min, "maxDepth": max})).unwrap().is_in_depth(depth)
         };
         assert!(reaches(json!(-2), json!(-1), Some(-1)) && reaches(json!("x"), json!(null), Some(0)));
         assert!(!reaches(json!(0), json!(null), Some(-1)) && reaches(json!(-1), json!(null), Some(-1)));

@@ -73,7 +73,7 @@ fn decided(id: &str, key: &str, recorded: &Value) -> Value {
 
 /// S4-52: what regular expressions of cards do is what they do where they come from, in every recorded case.
 #[test]
-fn recorded_cases() {
+fn scripts_recorded_cases_match_sillytavern() {
     let cases = include_str!("../../../tests/fixtures/golden/regex/regex.jsonl");
     let mut wrong = Vec::new();
     let mut count = 0;
@@ -105,7 +105,7 @@ fn recorded_cases() {
         let base = if place.placement == placement::LORE { text } else { &stored };
         check("display", &now(base, ScriptUse::Display, &mut FixtureFiller::of_cases()));
         check("prompt", &now(base, ScriptUse::Prompt, &mut FixtureFiller::of_cases()));
-        let came = if place.placement == placement::LORE { TextOrigin::Done } else { TextOrigin::Written };
+        let came = if place.placement == placement::LORE { TextOrigin::Processed } else { TextOrigin::Written };
         let sent = scripts(&case).sent(text, came, place, &mut FixtureFiller::of_cases());
         check("prompt", sent.as_deref().unwrap_or(text));
         count += 1;
@@ -132,7 +132,7 @@ fn sent(script: Value, text: &str) -> (Option<String>, Vec<ScriptNote>) {
 }
 
 #[test]
-fn what_a_script_puts_there() {
+fn script_replacement_is_inserted() {
     let check = |script: Value, text: &str, expected: &str| {
         let name = script.to_string();
         assert_eq!(sent(script, text).0.as_deref(), Some(expected), "{name}");
@@ -158,7 +158,7 @@ fn what_a_script_puts_there() {
 
 /// Formats 2e.1, 2e.2: global, preset, card, whatever the order in which they come; what is stored before what is sent.
 #[test]
-fn the_order_of_scripts() {
+fn scripts_run_in_scope_order() {
     let mut scripts = RegexScriptSet::default();
     let script = |mark: &str, for_prompt: bool| json!({"findRegex": "/$/", "replaceString": mark, "placement": [2], "promptOnly": for_prompt});
     scripts.add(ScriptScope::Card, true, [&script("c", true), &script("d", false)]);
@@ -167,14 +167,14 @@ fn the_order_of_scripts() {
     scripts.add(ScriptScope::Global, true, [&script("h", false)]);
     assert_eq!(scripts.sent("x", TextOrigin::Written, REPLY, &mut FixtureFiller::of_cases()).unwrap(), "xhpdgc");
     let lore = ScriptPlacement { placement: placement::LORE, depth: None, speaker: None };
-    assert_eq!(scripts.sent("x", TextOrigin::Done, lore, &mut FixtureFiller::of_cases()), None);
+    assert_eq!(scripts.sent("x", TextOrigin::Processed, lore, &mut FixtureFiller::of_cases()), None);
     assert_eq!(scripts.sent("x", TextOrigin::Edited, REPLY, &mut FixtureFiller::of_cases()).unwrap(), "xgc");
     assert!(scripts.notes().all(|note| note.changed >= 1 && note.why.is_none()));
 }
 
 /// What does not run is named with its reason, and everything else goes on.
 #[test]
-fn what_is_left_out_says_why() {
+fn scripts_skipped_script_reports_reason() {
     let why = |script: Value, text: &str| {
         let (sent, notes) = sent(script, text);
         assert_eq!(sent, None);
@@ -225,14 +225,14 @@ fn notes_end_without_a_stop() -> bool {
 
 /// However many there are and whatever they do: it ends, and says what it left out.
 #[test]
-fn all_together_end() {
+fn scripts_step_limit_is_shared() {
     let slow = json!({"findRegex": "/(?=(a+)+$)\\1b/", "replaceString": "", "placement": [2]});
     let mut scripts = RegexScriptSet { steps: StepBudget::new(3_000_000), ..RegexScriptSet::default() };
     scripts.add(ScriptScope::Card, true, std::iter::repeat_n(&slow, 100_000));
     let text = format!("{}!", "a".repeat(20_000));
     assert_eq!(scripts.sent(&text, TextOrigin::Written, REPLY, &mut FixtureFiller::of_cases()), None);
     let words: Vec<&str> = scripts.notes().map(|note| note.why.as_ref().unwrap().word()).collect();
-    assert_eq!(words.len(), MOST + 1);
+    assert_eq!(words.len(), MAX_SCRIPTS + 1);
     assert!(words.starts_with(&["ranAway"]) && words.contains(&"noTime") && words.ends_with(&["tooMany"]));
     assert!(scripts.is_empty() && RegexScriptSet::default().is_empty());
 }

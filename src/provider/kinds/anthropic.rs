@@ -1,4 +1,4 @@
-//! Anthropic's Messages: `POST …/v1/messages`, streamed, and `GET …/v1/models`.
+//! Anthropic's Messages: `POST …/v1/messages`, streamed, and `GET …/v1/parse_models`.
 //!
 //! Instructions stand apart and the player begins ([`turns`]). The prompt is kept by the vendor up to two marks: the end of
 //! the instructions and the last message that the next prompt will have too. What the model thinks comes in blocks of its
@@ -6,24 +6,25 @@
 
 use crate::provider::{
     Endpoint, FinishReason, Frame, ModelInfo, ProviderFailure, Request, ToolCall, ToolRound, Usage,
+    alternation::{self, AlternatingPrompt, AlternatingTurnPart, alternate},
     dialect::{ChunkReader, ChunkStatus, ProviderDialect},
-    hearing::{ModelNameTracker, ToolCallAssembler},
-    json::{clean, count_at, parse_object, text},
-    params, report,
-    turns::{self, AlternatingPrompt, AlternatingTurnPart, turns},
-    words::ErrorScrubber,
+    error_report,
+    error_text::ErrorScrubber,
+    json::{count_at, parse_object, strip_nul, text},
+    params,
+    stream_state::{ModelNameTracker, ToolCallAssembler},
 };
 use reqwest::Url;
 use serde_json::{Map, Value, json};
 
 /// Tokens of a reply where nobody says a number: the API wants one.
-const TOKENS: u64 = 4096;
+const DEFAULT_MAX_TOKENS: u64 = 4096;
 
 /// The version of the API that this file speaks.
-const VERSION: &str = "2023-06-01";
+const API_VERSION: &str = "2023-06-01";
 
 /// What other servers take and this one refuses.
-const LEFT_OUT: [&str; 15] = [
+const OMITTED_PARAMS: [&str; 15] = [
     "seed",
     "frequency_penalty",
     "presence_penalty",
@@ -45,41 +46,42 @@ const LEFT_OUT: [&str; 15] = [
 pub(super) struct AnthropicDialect;
 
 impl ProviderDialect for AnthropicDialect {
-    fn word(&self) -> &'static str {
+    fn name(&self) -> &'static str {
         "anthropic"
     }
 
     fn reply_url(&self, endpoint: &Endpoint, _model: &str) -> Result<Url, ProviderFailure> {
-        endpoint.url_below(&["v1"], &["messages"])
+        endpoint.url_with_api_prefix(&["v1"], &["messages"])
     }
 
     fn body(&self, request: &Request, endpoint: &Endpoint) -> Value {
-        let mut params = params::merged(request, endpoint, &LEFT_OUT);
-        let mark = mark(&mut params);
+        let mut params = params::merge(request, endpoint, &OMITTED_PARAMS);
+        let mark = take_cache_control(&mut params);
         params::rename(&mut params, &[("max_completion_tokens", "max_tokens")]);
         let mut body = Map::new();
         body.insert("model".into(), request.model.as_str().into());
-        body.insert("max_tokens".into(), TOKENS.into());
+        body.insert("max_tokens".into(), DEFAULT_MAX_TOKENS.into());
         if !request.rounds.is_empty() {
             // What was thought before the tools were called would have to be sent back, and is not kept.
             params.shift_remove("thinking");
         }
-        let thinks = make_room_to_think(&mut params);
-        let story = if thinks { turns(&turns::asked_to_go_on(request)) } else { turns(request) };
+        let thinks = reserve_thinking_tokens(&mut params);
+        let story =
+            if thinks { alternate(&alternation::with_continue_instruction(request)) } else { alternate(request) };
         if !story.system.is_empty() {
             body.insert("system".into(), system(&story, mark.as_ref()));
         }
         body.insert("messages".into(), messages(&story, &request.rounds, mark.as_ref()));
         body.insert("stream".into(), true.into());
         let stops: Vec<String> =
-            params::take_stops(&mut params, "stop").into_iter().filter(|stop| !stop.trim().is_empty()).collect();
+            params::take_stop_strings(&mut params, "stop").into_iter().filter(|stop| !stop.trim().is_empty()).collect();
         if !stops.is_empty() && !params.contains_key("stop_sequences") {
             params.insert("stop_sequences".into(), stops.into());
         }
-        if let Some(tools) = params::tools(&mut params, tool) {
+        if let Some(tools) = params::tools(&mut params, tool_definition) {
             params.insert("tools".into(), tools.into());
         }
-        if let Some(choice) = params.get("tool_choice").and_then(Value::as_str).map(choice) {
+        if let Some(choice) = params.get("tool_choice").and_then(Value::as_str).map(tool_choice) {
             params.insert("tool_choice".into(), choice);
         }
         body.extend(params);
@@ -87,13 +89,13 @@ impl ProviderDialect for AnthropicDialect {
     }
 
     fn params(&self, request: &Request, endpoint: &Endpoint) -> Map<String, Value> {
-        let mut params = params::merged(request, endpoint, &LEFT_OUT);
+        let mut params = params::merge(request, endpoint, &OMITTED_PARAMS);
         params.shift_remove("cache_control");
         params
     }
 
     /// Not a model that thinks first.
-    fn takes_beginnings(&self, params: &Map<String, Value>, endpoint: &Endpoint) -> bool {
+    fn supports_prefill(&self, params: &Map<String, Value>, endpoint: &Endpoint) -> bool {
         let thinking = params.get("thinking").or_else(|| endpoint.extra.get("thinking"));
         thinking.and_then(|thinking| text(thinking, "type")).is_none_or(|kind| kind == "disabled")
     }
@@ -103,25 +105,25 @@ impl ProviderDialect for AnthropicDialect {
     }
 
     fn headers(&self) -> &'static [(&'static str, &'static str)] {
-        &[("anthropic-version", VERSION)]
+        &[("anthropic-version", API_VERSION)]
     }
 
     fn reader(&self, request: &Request) -> Box<dyn ChunkReader> {
         let ends_blank = |text: &str| text.ends_with(char::is_whitespace);
-        let begun = request.messages.last().filter(|_| turns::is_begun(request));
+        let begun = request.messages.last().filter(|_| alternation::has_prefill(request));
         Box::new(AnthropicReader {
             skips_blank: begun.is_some_and(|begun| ends_blank(&begun.content)),
             ..AnthropicReader::default()
         })
     }
 
-    fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure> {
-        let mut url = endpoint.url_below(&["v1"], &["models"])?;
+    fn model_list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure> {
+        let mut url = endpoint.url_with_api_prefix(&["v1"], &["models"])?;
         url.query_pairs_mut().append_pair("limit", "1000");
         Ok(vec![url])
     }
 
-    fn models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
+    fn parse_models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
         let list = told.first()?.get("data")?.as_array()?;
         let model = |entry: &Value| {
             let context_length = count_at(entry, &["/max_input_tokens"]).filter(|tokens| *tokens > 0);
@@ -133,7 +135,7 @@ impl ProviderDialect for AnthropicDialect {
 
 /// What is put where the vendor shall keep the prompt; the setting `cache_control` says something else or, with `false`,
 /// that nothing shall be kept.
-fn mark(params: &mut Map<String, Value>) -> Option<Value> {
+fn take_cache_control(params: &mut Map<String, Value>) -> Option<Value> {
     match params.shift_remove("cache_control") {
         Some(Value::Bool(false)) => None,
         Some(own @ Value::Object(_)) => Some(own),
@@ -143,13 +145,13 @@ fn mark(params: &mut Map<String, Value>) -> Option<Value> {
 
 /// Whether the model is to think. Then the vendor refuses some parameters, and what it thinks counts as part of the reply:
 /// room for it is added to what the reply may have.
-fn make_room_to_think(params: &mut Map<String, Value>) -> bool {
+fn reserve_thinking_tokens(params: &mut Map<String, Value>) -> bool {
     let Some(thinking) = params.get("thinking") else { return false };
     if text(thinking, "type").is_none_or(|kind| kind == "disabled") {
         return false;
     }
     let budget = thinking.get("budget_tokens").and_then(Value::as_u64).unwrap_or_default();
-    let most = params.get("max_tokens").and_then(Value::as_u64).unwrap_or(TOKENS);
+    let most = params.get("max_tokens").and_then(Value::as_u64).unwrap_or(DEFAULT_MAX_TOKENS);
     if budget >= most {
         params.insert("max_tokens".into(), budget.saturating_add(most).into());
     }
@@ -159,50 +161,50 @@ fn make_room_to_think(params: &mut Map<String, Value>) -> bool {
 }
 
 fn system(story: &AlternatingPrompt, mark: Option<&Value>) -> Value {
-    let goes_on = story.turns.iter().any(|turn| turn.parts.iter().any(|part| part.is_edge));
+    let goes_on = story.turns.iter().any(|turn| turn.parts.iter().any(|part| part.is_cache_breakpoint));
     let last = story.system.len().saturating_sub(1);
     let block = |(nth, part): (usize, &AlternatingTurnPart)| {
-        block(&part.text, mark.filter(|_| part.is_edge || (goes_on && nth == last)))
+        text_block(&part.text, mark.filter(|_| part.is_cache_breakpoint || (goes_on && nth == last)))
     };
     story.system.iter().enumerate().map(block).collect()
 }
 
 fn messages(story: &AlternatingPrompt, rounds: &[ToolRound], mark: Option<&Value>) -> Value {
     let last = story.turns.len().saturating_sub(1);
-    let turn = |(nth, turn): (usize, &turns::AlternatingTurn)| {
+    let turn = |(nth, turn): (usize, &alternation::AlternatingTurn)| {
         // The vendor refuses white space at the end of a turn that the model is to go on with.
-        let begun = turn.is_models && nth == last && rounds.is_empty();
+        let begun = turn.is_assistant && nth == last && rounds.is_empty();
         let end = turn.parts.len().saturating_sub(1);
         let part = |(nth, part): (usize, &AlternatingTurnPart)| {
             let text = if begun && nth == end { part.text.trim_end() } else { &part.text };
-            block(text, mark.filter(|_| part.is_edge))
+            text_block(text, mark.filter(|_| part.is_cache_breakpoint))
         };
         let content: Vec<Value> = turn.parts.iter().enumerate().map(part).collect();
-        json!({"role": if turn.is_models { "assistant" } else { "user" }, "content": content})
+        json!({"role": if turn.is_assistant { "assistant" } else { "user" }, "content": content})
     };
     // The turn that tools were called in goes on where the model's own words stand last.
     let mut all: Vec<Value> = story.turns.iter().enumerate().map(turn).collect();
     for round in rounds {
         let is_same = all.last().and_then(|last| text(last, "role")) == Some("assistant");
         match all.last_mut().and_then(|last| last.get_mut("content")?.as_array_mut()).filter(|_| is_same) {
-            Some(content) => content.extend(wanted(round)),
-            None => all.push(json!({"role": "assistant", "content": wanted(round)})),
+            Some(content) => content.extend(tool_use_blocks(round)),
+            None => all.push(json!({"role": "assistant", "content": tool_use_blocks(round)})),
         }
         let answer =
             |(call, text): (&ToolCall, &str)| json!({"type": "tool_result", "tool_use_id": call.id, "content": text});
-        all.push(json!({"role": "user", "content": round.answered().map(answer).collect::<Vec<_>>()}));
+        all.push(json!({"role": "user", "content": round.calls_with_answers().map(answer).collect::<Vec<_>>()}));
     }
     all.into()
 }
 
 /// What the model said and wanted called. The vendor refuses empty texts.
-fn wanted(round: &ToolRound) -> Vec<Value> {
-    let said = Some(round.said.trim_end()).filter(|said| !said.is_empty()).map(|said| block(said, None));
+fn tool_use_blocks(round: &ToolRound) -> Vec<Value> {
+    let said = Some(round.said.trim_end()).filter(|said| !said.is_empty()).map(|said| text_block(said, None));
     let call = |call: &ToolCall| json!({"type": "tool_use", "id": call.id, "name": call.name, "input": parse_object(&call.arguments)});
     said.into_iter().chain(round.calls.iter().map(call)).collect()
 }
 
-fn block(text: &str, mark: Option<&Value>) -> Value {
+fn text_block(text: &str, mark: Option<&Value>) -> Value {
     let mut block = Map::new();
     block.insert("type".into(), "text".into());
     block.insert("text".into(), text.into());
@@ -210,7 +212,7 @@ fn block(text: &str, mark: Option<&Value>) -> Value {
     Value::Object(block)
 }
 
-fn tool(function: &Map<String, Value>) -> Value {
+fn tool_definition(function: &Map<String, Value>) -> Value {
     let mut tool = Map::new();
     for (from, to) in [("name", "name"), ("description", "description"), ("parameters", "input_schema")] {
         tool.extend(function.get(from).map(|value| (to.to_owned(), value.clone())));
@@ -219,7 +221,7 @@ fn tool(function: &Map<String, Value>) -> Value {
     Value::Object(tool)
 }
 
-fn choice(word: &str) -> Value {
+fn tool_choice(word: &str) -> Value {
     json!({"type": if word == "required" { "any" } else { word }})
 }
 
@@ -245,28 +247,28 @@ impl ChunkReader for AnthropicReader {
         match kind {
             "message_start" => {
                 let message = chunk.get("message").unwrap_or(&Value::Null);
-                frames.extend(text(message, "model").and_then(|model| self.model.hear(model, scrub)));
+                frames.extend(text(message, "model").and_then(|model| self.model.update(model, scrub)));
                 self.read_usage(message, frames);
             }
             "content_block_start" => self.read_block(chunk, chunk.get("content_block"), frames),
             "content_block_delta" => self.read_delta(chunk, frames),
             "message_delta" => {
                 self.read_usage(chunk, frames);
-                said.finished = self.read_end(chunk.get("delta"), scrub, frames);
+                said.finished = self.read_stop_reason(chunk.get("delta"), scrub, frames);
             }
             "message_stop" => said.done = true,
             "content_block_stop" | "ping" => {}
             "message" => {
-                frames.extend(text(chunk, "model").and_then(|model| self.model.hear(model, scrub)));
+                frames.extend(text(chunk, "model").and_then(|model| self.model.update(model, scrub)));
                 for (nth, block) in chunk.get("content").and_then(Value::as_array).into_iter().flatten().enumerate() {
                     self.read_block(&json!({"index": nth}), Some(block), frames);
                 }
                 self.read_usage(chunk, frames);
-                said.finished = self.read_end(Some(chunk), scrub, frames);
+                said.finished = self.read_stop_reason(Some(chunk), scrub, frames);
                 said.done = true;
             }
-            _ => match report::error_of(chunk) {
-                Some(error) => return Err(report::failure(error, scrub)),
+            _ => match error_report::error_of(chunk) {
+                Some(error) => return Err(error_report::failure_of(error, scrub)),
                 // New kinds of events may come at any time, says the vendor.
                 None => said.recognised = !kind.is_empty() && chunk.get("choices").is_none(),
             },
@@ -279,13 +281,13 @@ impl AnthropicReader {
     fn read_block(&mut self, chunk: &Value, block: Option<&Value>, frames: &mut Vec<Frame>) {
         let Some(block) = block else { return };
         match text(block, "type") {
-            Some("text") => self.speak(text(block, "text"), frames),
-            Some("thinking") => think(text(block, "thinking"), frames),
+            Some("text") => self.push_text(text(block, "text"), frames),
+            Some("thinking") => push_reasoning(text(block, "thinking"), frames),
             Some("tool_use") => {
                 // Streamed, the arguments are an empty object here and come in pieces afterwards.
                 let input = block.get("input").filter(|input| input.as_object().is_some_and(|input| !input.is_empty()));
                 let arguments = input.map(Value::to_string).unwrap_or_default();
-                self.calls.hear(index(chunk), text(block, "id"), text(block, "name"), &arguments);
+                self.calls.push_delta(index(chunk), text(block, "id"), text(block, "name"), &arguments);
             }
             _ => {}
         }
@@ -294,21 +296,21 @@ impl AnthropicReader {
     fn read_delta(&mut self, chunk: &Value, frames: &mut Vec<Frame>) {
         let Some(delta) = chunk.get("delta") else { return };
         match text(delta, "type") {
-            Some("text_delta") => self.speak(text(delta, "text"), frames),
-            Some("thinking_delta") => think(text(delta, "thinking"), frames),
+            Some("text_delta") => self.push_text(text(delta, "text"), frames),
+            Some("thinking_delta") => push_reasoning(text(delta, "thinking"), frames),
             Some("input_json_delta") => {
-                self.calls.hear(index(chunk), None, None, text(delta, "partial_json").unwrap_or_default());
+                self.calls.push_delta(index(chunk), None, None, text(delta, "partial_json").unwrap_or_default());
             }
             _ => {}
         }
     }
 
-    fn speak(&mut self, words: Option<&str>, frames: &mut Vec<Frame>) {
+    fn push_text(&mut self, words: Option<&str>, frames: &mut Vec<Frame>) {
         let words = words.unwrap_or_default();
         let words = if self.skips_blank { words.trim_start() } else { words };
         if !words.is_empty() {
             self.skips_blank = false;
-            frames.push(Frame::Text(clean(words)));
+            frames.push(Frame::Text(strip_nul(words)));
         }
     }
 
@@ -327,9 +329,9 @@ impl AnthropicReader {
         frames.push(Frame::Usage(self.usage));
     }
 
-    fn read_end(&mut self, holder: Option<&Value>, scrub: &ErrorScrubber, frames: &mut Vec<Frame>) -> bool {
+    fn read_stop_reason(&mut self, holder: Option<&Value>, scrub: &ErrorScrubber, frames: &mut Vec<Frame>) -> bool {
         let Some(reason) = holder.and_then(|holder| text(holder, "stop_reason")) else { return false };
-        frames.extend(self.calls.take());
+        frames.extend(self.calls.finish());
         frames.push(Frame::Finish(match FinishReason::parse(reason) {
             FinishReason::Other(reason) => FinishReason::Other(scrub.clean(&reason)),
             known => known,
@@ -338,8 +340,8 @@ impl AnthropicReader {
     }
 }
 
-fn think(words: Option<&str>, frames: &mut Vec<Frame>) {
-    frames.extend(words.map(|words| Frame::Reasoning(clean(words))));
+fn push_reasoning(words: Option<&str>, frames: &mut Vec<Frame>) {
+    frames.extend(words.map(|words| Frame::Reasoning(strip_nul(words))));
 }
 
 fn index(chunk: &Value) -> u64 {
@@ -362,7 +364,7 @@ mod tests {
             model: "m".into(),
             messages: messages.iter().map(message).collect(),
             params,
-            stable,
+            cacheable_messages: stable,
             ..Request::default()
         }
     }
@@ -381,7 +383,7 @@ mod tests {
     ];
 
     #[test]
-    fn the_body_as_it_is_sent() {
+    fn anthropic_body_matches_wire_format() {
         let params = json!({"max_tokens": 100, "temperature": 0.7, "stop": ["\n", "Ann:"], "seed": 7, "min_p": 0.1});
         let sent = body(json!({"top_k": 40, "top_p": null}), &request(params, 3, &STORY));
         let text = |text: &str| json!({"type": "text", "text": text});
@@ -399,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_to_go_on_with_loses_its_blanks() {
+    fn anthropic_prefill_trailing_space_is_trimmed() {
         let mut story = STORY.to_vec();
         story.push((RequestRole::Assistant, "She lights \n"));
         let request = request(json!({}), 0, &story);
@@ -416,20 +418,20 @@ mod tests {
 
     /// Who thinks takes no beginning of its turn and no temperature, and needs room for both.
     #[test]
-    fn a_model_that_thinks_has_its_rules() {
+    fn anthropic_thinking_adjusts_params() {
         let mut story = STORY.to_vec();
         story.push((RequestRole::Assistant, "She lights"));
         let params =
             json!({"thinking": {"type": "enabled", "budget_tokens": 2000}, "max_tokens": 500, "temperature": 1});
         let sent = body(json!({}), &request(params, 0, &story));
         assert_eq!((&sent["max_tokens"], sent.get("temperature")), (&json!(2500), None));
-        assert_eq!(sent["messages"][4]["content"][0]["text"], turns::GO_ON);
+        assert_eq!(sent["messages"][4]["content"][0]["text"], alternation::CONTINUE_INSTRUCTION);
         let sent = body(json!({}), &request(json!({"thinking": {"type": "disabled"}, "temperature": 1}), 0, &story));
         assert_eq!((&sent["temperature"], sent["messages"].as_array().unwrap().len()), (&json!(1), 4));
     }
 
     #[test]
-    fn tools_are_written_in_its_words() {
+    fn anthropic_tools_are_converted() {
         let function = json!({"type": "function", "function": {"name": "roll", "description": "dice", "parameters": {"type": "object"}}});
         let own = json!({"type": "web_search", "name": "web_search"});
         let sent = body(json!({}), &request(json!({"tools": [function, own], "tool_choice": "required"}), 0, &STORY));
@@ -438,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn usage_is_the_sum_of_what_was_new_and_what_was_kept() {
+    fn anthropic_usage_sums_new_and_cached_tokens() {
         let (mut reader, mut frames) = (AnthropicReader::default(), Vec::new());
         let start = json!({"type": "message_start", "message": {"model": "m-1", "usage":
             {"input_tokens": 10, "cache_read_input_tokens": 200, "cache_creation_input_tokens": 30, "output_tokens": 1}}});
@@ -451,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_message_and_its_tools() {
+    fn anthropic_whole_message_returns_text_and_tool_calls() {
         let whole = json!({"type": "message", "model": "m-1", "content": [
             {"type": "thinking", "thinking": "hm", "signature": "x"}, {"type": "text", "text": "Yes."},
             {"type": "tool_use", "id": "t1", "name": "roll", "input": {"sides": 6}}], "stop_reason": "tool_use"});
@@ -472,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_by_their_names() {
+    fn anthropic_error_types_map_to_failures() {
         for (name, code) in [
             ("overloaded_error", "provider_failed"),
             ("rate_limit_error", "provider_rate_limited"),

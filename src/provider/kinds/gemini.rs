@@ -6,24 +6,25 @@
 
 use crate::provider::{
     Endpoint, FinishReason, Frame, ModelInfo, ProviderFailure, Request, ToolCall, ToolRound, Usage,
+    alternation::{AlternatingTurnPart, alternate},
     dialect::{ChunkReader, ChunkStatus, ProviderDialect},
-    hearing::ModelNameTracker,
-    json::{clean, count_at, parse, parse_object, text},
-    params, report,
-    turns::{AlternatingTurnPart, turns},
-    words::ErrorScrubber,
+    error_report,
+    error_text::ErrorScrubber,
+    json::{count_at, parse, parse_object, strip_nul, text},
+    params,
+    stream_state::ModelNameTracker,
 };
 use reqwest::Url;
 use serde_json::{Map, Value, json};
 
 /// The versions of the API, the usual one first.
-const VERSIONS: [&str; 3] = ["v1beta", "v1", "v1alpha"];
+const API_VERSIONS: [&str; 3] = ["v1beta", "v1", "v1alpha"];
 
 /// So many texts to stop at are taken, not more.
-const MOST_STOPS: usize = 5;
+const MAX_STOPS: usize = 5;
 
 /// What other servers take and this one refuses.
-const LEFT_OUT: [&str; 13] = [
+const OMITTED_PARAMS: [&str; 13] = [
     "repetition_penalty",
     "repeat_penalty",
     "rep_pen",
@@ -40,7 +41,7 @@ const LEFT_OUT: [&str; 13] = [
 ];
 
 /// Our names and those of `generationConfig`.
-const NAMES: [(&str, &str); 8] = [
+const PARAM_NAMES: [(&str, &str); 8] = [
     ("max_completion_tokens", "maxOutputTokens"),
     ("max_tokens", "maxOutputTokens"),
     ("top_p", "topP"),
@@ -52,26 +53,27 @@ const NAMES: [(&str, &str); 8] = [
 ];
 
 /// Fields of the request that are not in `generationConfig`.
-const BESIDE: [&str; 6] = ["safetySettings", "tools", "toolConfig", "cachedContent", "labels", "serviceTier"];
+const TOP_LEVEL_PARAMS: [&str; 6] = ["safetySettings", "tools", "toolConfig", "cachedContent", "labels", "serviceTier"];
 
 /// The kind.
 pub(super) struct GeminiDialect;
 
 impl ProviderDialect for GeminiDialect {
-    fn word(&self) -> &'static str {
+    fn name(&self) -> &'static str {
         "gemini"
     }
 
     fn reply_url(&self, endpoint: &Endpoint, model: &str) -> Result<Url, ProviderFailure> {
         let model = model.strip_prefix("models/").unwrap_or(model);
-        let mut url = endpoint.url_below(&VERSIONS, &["models", &format!("{model}:streamGenerateContent")])?;
+        let mut url =
+            endpoint.url_with_api_prefix(&API_VERSIONS, &["models", &format!("{model}:streamGenerateContent")])?;
         url.query_pairs_mut().append_pair("alt", "sse");
         Ok(url)
     }
 
     fn body(&self, request: &Request, endpoint: &Endpoint) -> Value {
-        let mut params = params::merged(request, endpoint, &LEFT_OUT);
-        let story = turns(request);
+        let mut params = params::merge(request, endpoint, &OMITTED_PARAMS);
+        let story = alternate(request);
         let mut body = Map::new();
         if !story.system.is_empty() {
             body.insert("systemInstruction".into(), json!({"parts": parts(&story.system)}));
@@ -79,12 +81,12 @@ impl ProviderDialect for GeminiDialect {
         let contents = story
             .turns
             .iter()
-            .map(|turn| json!({"role": if turn.is_models { "model" } else { "user" }, "parts": parts(&turn.parts)}));
-        body.insert("contents".into(), contents.chain(request.rounds.iter().flat_map(round)).collect());
+            .map(|turn| json!({"role": if turn.is_assistant { "model" } else { "user" }, "parts": parts(&turn.parts)}));
+        body.insert("contents".into(), contents.chain(request.rounds.iter().flat_map(tool_round_contents)).collect());
         if let Some(tools) = tools(&mut params) {
             body.insert("tools".into(), tools);
         }
-        let config = config(&mut params, &mut body);
+        let config = generation_config(&mut params, &mut body);
         if !config.is_empty() {
             body.insert("generationConfig".into(), Value::Object(config));
         }
@@ -92,7 +94,7 @@ impl ProviderDialect for GeminiDialect {
     }
 
     fn params(&self, request: &Request, endpoint: &Endpoint) -> Map<String, Value> {
-        params::merged(request, endpoint, &LEFT_OUT)
+        params::merge(request, endpoint, &OMITTED_PARAMS)
     }
 
     fn key_header(&self) -> (&'static str, &'static str) {
@@ -103,14 +105,14 @@ impl ProviderDialect for GeminiDialect {
         Box::new(GeminiReader::default())
     }
 
-    fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure> {
-        let mut url = endpoint.url_below(&VERSIONS, &["models"])?;
+    fn model_list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure> {
+        let mut url = endpoint.url_with_api_prefix(&API_VERSIONS, &["models"])?;
         url.query_pairs_mut().append_pair("pageSize", "1000");
         Ok(vec![url])
     }
 
     /// Models that write; others embed or paint.
-    fn models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
+    fn parse_models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
         let list = told.first()?.get("models")?.as_array()?;
         let writes = |entry: &&Value| {
             let methods = entry.get("supportedGenerationMethods").and_then(Value::as_array);
@@ -127,7 +129,7 @@ impl ProviderDialect for GeminiDialect {
 }
 
 /// What the model wanted called, and what came of each.
-fn round(round: &ToolRound) -> [Value; 2] {
+fn tool_round_contents(round: &ToolRound) -> [Value; 2] {
     let said = Some(round.said.as_str()).filter(|said| !said.trim().is_empty()).map(|said| json!({"text": said}));
     let call = |call: &ToolCall| json!({"functionCall": {"name": call.name, "args": parse_object(&call.arguments)}});
     let answer = |(call, text): (&ToolCall, &str)| {
@@ -135,7 +137,7 @@ fn round(round: &ToolRound) -> [Value; 2] {
         json!({"functionResponse": {"name": call.name, "response": response}})
     };
     let asked: Vec<Value> = said.into_iter().chain(round.calls.iter().map(call)).collect();
-    let answers: Vec<Value> = round.answered().map(answer).collect();
+    let answers: Vec<Value> = round.calls_with_answers().map(answer).collect();
     [json!({"role": "model", "parts": asked}), json!({"role": "user", "parts": answers})]
 }
 
@@ -144,19 +146,19 @@ fn parts(parts: &[AlternatingTurnPart]) -> Value {
 }
 
 /// The rest of the parameters under the vendor's names; what stands beside `generationConfig` goes into `body`.
-fn config(params: &mut Map<String, Value>, body: &mut Map<String, Value>) -> Map<String, Value> {
+fn generation_config(params: &mut Map<String, Value>, body: &mut Map<String, Value>) -> Map<String, Value> {
     let mut config = match params.shift_remove("generationConfig") {
         Some(Value::Object(own)) => own,
         _ => Map::new(),
     };
-    let stops = params::take_stops(params, "stop");
+    let stops = params::take_stop_strings(params, "stop");
     if !stops.is_empty() {
-        params.insert("stopSequences".into(), stops.into_iter().take(MOST_STOPS).collect());
+        params.insert("stopSequences".into(), stops.into_iter().take(MAX_STOPS).collect());
     }
-    for name in BESIDE {
+    for name in TOP_LEVEL_PARAMS {
         body.extend(params.shift_remove(name).map(|value| (name.to_owned(), value)));
     }
-    params::rename(params, &NAMES);
+    params::rename(params, &PARAM_NAMES);
     for (name, value) in std::mem::take(params) {
         config.entry(name).or_insert(value);
     }
@@ -193,13 +195,13 @@ impl ChunkReader for GeminiReader {
         scrub: &ErrorScrubber,
         frames: &mut Vec<Frame>,
     ) -> Result<ChunkStatus, ProviderFailure> {
-        if let Some(error) = report::error_of(chunk) {
-            return Err(report::failure(error, scrub));
+        if let Some(error) = error_report::error_of(chunk) {
+            return Err(error_report::failure_of(error, scrub));
         }
         let known = ["candidates", "promptFeedback", "usageMetadata"];
         let mut said =
             ChunkStatus { recognised: known.iter().any(|name| chunk.get(*name).is_some()), ..ChunkStatus::default() };
-        frames.extend(text(chunk, "modelVersion").and_then(|model| self.model.hear(model, scrub)));
+        frames.extend(text(chunk, "modelVersion").and_then(|model| self.model.update(model, scrub)));
         let candidate = chunk.get("candidates").and_then(Value::as_array).and_then(|candidates| candidates.first());
         if let Some(candidate) = candidate {
             self.read_parts(candidate, frames);
@@ -222,7 +224,7 @@ impl GeminiReader {
     fn read_parts(&mut self, candidate: &Value, frames: &mut Vec<Frame>) {
         for part in candidate.pointer("/content/parts").and_then(Value::as_array).into_iter().flatten() {
             let is_thought = part.get("thought") == Some(&Value::Bool(true));
-            let words = text(part, "text").map(clean);
+            let words = text(part, "text").map(strip_nul);
             frames.extend(words.map(|words| if is_thought { Frame::Reasoning(words) } else { Frame::Text(words) }));
             if let Some(call) = part.get("functionCall") {
                 self.has_calls = true;
@@ -282,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn the_body_as_it_is_sent() {
+    fn gemini_body_matches_wire_format() {
         let extra =
             json!({"safetySettings": [], "generationConfig": {"thinkingConfig": {"includeThoughts": true}, "seed": 1}});
         let params =
@@ -297,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_written_in_its_words() {
+    fn gemini_tools_are_converted() {
         let tool = |name: &str| json!({"type": "function", "function": {"name": name}});
         let sent = body(json!({}), json!({"tools": [tool("roll"), {"googleSearch": {}}, tool("look")]}));
         assert_eq!(
@@ -307,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn the_address_of_a_model() {
+    fn gemini_reply_url_contains_model() {
         for (base, model) in [("http://a", "m-1"), ("http://a/v1beta", "models/m-1"), ("http://a/v1beta/", "m-1")] {
             let url = GeminiDialect.reply_url(&Endpoint::new("a", base), model).unwrap();
             assert_eq!(url.as_str(), "http://a/v1beta/models/m-1:streamGenerateContent?alt=sse");
@@ -324,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn thoughts_words_tools_and_counts() {
+    fn gemini_chunk_returns_reasoning_text_tools_and_usage() {
         let (frames, said) = read(
             json!({"modelVersion": "m-1", "candidates": [{"content": {"role": "model", "parts": [
             {"text": "hm", "thought": true}, {"text": "Yes."}, {"thoughtSignature": "x"},
@@ -348,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_back_is_said_to_be() {
+    fn gemini_blocked_reply_reports_content_filter() {
         let (frames, said) = read(json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}));
         assert!(said.finished);
         assert_eq!(frames, [Frame::Finish(FinishReason::ContentFilter("the prompt, PROHIBITED_CONTENT".into()))]);
@@ -363,13 +365,13 @@ mod tests {
     }
 
     #[test]
-    fn only_models_that_write_are_listed() {
+    fn gemini_model_list_keeps_only_text_models() {
         let told = json!({"models": [
             {"name": "models/gemini-x", "inputTokenLimit": 1000, "supportedGenerationMethods": ["generateContent"]},
             {"name": "models/embed", "supportedGenerationMethods": ["embedContent"]}, {"name": "tuned"}, 7]});
-        let models = GeminiDialect.models(&[told]).unwrap();
+        let models = GeminiDialect.parse_models(&[told]).unwrap();
         let shown: Vec<_> = models.iter().map(|info| (info.id.as_str(), info.context_length)).collect();
         assert_eq!(shown, [("gemini-x", Some(1000)), ("tuned", None)]);
-        assert!(GeminiDialect.models(&[json!({})]).is_none());
+        assert!(GeminiDialect.parse_models(&[json!({})]).is_none());
     }
 }

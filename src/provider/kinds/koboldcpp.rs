@@ -6,15 +6,16 @@
 use crate::provider::{
     Endpoint, FinishReason, Frame, ModelInfo, ProviderFailure, Request,
     dialect::{ChunkReader, ChunkStatus, ProviderDialect},
-    json::{clean, count_at, text},
-    params, report,
-    words::ErrorScrubber,
+    error_report,
+    error_text::ErrorScrubber,
+    json::{count_at, strip_nul, text},
+    params,
 };
 use reqwest::Url;
 use serde_json::{Map, Value, json};
 
 /// What other servers take and this one has no use for.
-const LEFT_OUT: [&str; 9] = [
+const OMITTED_PARAMS: [&str; 9] = [
     "frequency_penalty",
     "logit_bias",
     "logprobs",
@@ -27,7 +28,7 @@ const LEFT_OUT: [&str; 9] = [
 ];
 
 /// Our names and the server's.
-const NAMES: [(&str, &str); 7] = [
+const PARAM_NAMES: [(&str, &str); 7] = [
     ("max_completion_tokens", "max_length"),
     ("max_tokens", "max_length"),
     ("repetition_penalty", "rep_pen"),
@@ -41,21 +42,21 @@ const NAMES: [(&str, &str); 7] = [
 pub(super) struct KoboldCppDialect;
 
 impl ProviderDialect for KoboldCppDialect {
-    fn word(&self) -> &'static str {
+    fn name(&self) -> &'static str {
         "koboldcpp"
     }
 
     fn reply_url(&self, endpoint: &Endpoint, _model: &str) -> Result<Url, ProviderFailure> {
-        endpoint.url_below(&["api"], &["extra", "generate", "stream"])
+        endpoint.url_with_api_prefix(&["api"], &["extra", "generate", "stream"])
     }
 
     fn body(&self, request: &Request, endpoint: &Endpoint) -> Value {
         let written = endpoint.template.write(&request.messages);
-        let mut params = params::merged(request, endpoint, &LEFT_OUT);
-        let mut stops = params::take_stops(&mut params, "stop");
-        stops.extend(params::take_stops(&mut params, "stop_sequence"));
+        let mut params = params::merge(request, endpoint, &OMITTED_PARAMS);
+        let mut stops = params::take_stop_strings(&mut params, "stop");
+        stops.extend(params::take_stop_strings(&mut params, "stop_sequence"));
         stops.extend(written.stops);
-        params::rename(&mut params, &NAMES);
+        params::rename(&mut params, &PARAM_NAMES);
         let mut body = Map::new();
         body.insert("prompt".into(), written.text.into());
         body.insert("stop_sequence".into(), stops.into());
@@ -68,7 +69,7 @@ impl ProviderDialect for KoboldCppDialect {
     }
 
     fn params(&self, request: &Request, endpoint: &Endpoint) -> Map<String, Value> {
-        params::merged(request, endpoint, &LEFT_OUT)
+        params::merge(request, endpoint, &OMITTED_PARAMS)
     }
 
     fn reader(&self, _request: &Request) -> Box<dyn ChunkReader> {
@@ -76,41 +77,41 @@ impl ProviderDialect for KoboldCppDialect {
     }
 
     fn embeddings_url(&self, endpoint: &Endpoint) -> Result<Url, ProviderFailure> {
-        endpoint.url_below(&["v1"], &["embeddings"])
+        endpoint.url_with_api_prefix(&["v1"], &["embeddings"])
     }
 
-    fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure> {
-        let url = |path: &[&str]| endpoint.url_below(&["api"], path);
-        Ok(vec![url(&["v1", "model"])?, url(&["extra", "true_max_context_length"])?, props(endpoint)?])
+    fn model_list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure> {
+        let url = |path: &[&str]| endpoint.url_with_api_prefix(&["api"], path);
+        Ok(vec![url(&["v1", "model"])?, url(&["extra", "true_max_context_length"])?, props_url(endpoint)?])
     }
 
-    fn models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
+    fn parse_models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
         let id = text(told.first()?, "result")?.to_owned();
         let context_length = told.get(1).and_then(|length| count_at(length, &["/value"])).filter(|tokens| *tokens > 0);
         let template = told.get(2).and_then(|props| text(props, "chat_template")).map(str::to_owned);
         Some(vec![ModelInfo { id, context_length, template, ..ModelInfo::default() }])
     }
 
-    fn completes(&self) -> bool {
+    fn is_text_completion(&self) -> bool {
         true
     }
 
-    fn count(&self, request: &Request, endpoint: &Endpoint) -> Option<(Url, Value)> {
-        let url = endpoint.url_below(&["api"], &["extra", "tokencount"]).ok()?;
+    fn token_count_request(&self, request: &Request, endpoint: &Endpoint) -> Option<(Url, Value)> {
+        let url = endpoint.url_with_api_prefix(&["api"], &["extra", "tokencount"]).ok()?;
         Some((url, json!({"prompt": endpoint.template.write(&request.messages).text})))
     }
 
-    fn counted(&self, answer: &Value) -> Option<u64> {
+    fn parse_token_count(&self, answer: &Value) -> Option<u64> {
         count_at(answer, &["/value"])
     }
 
-    fn context(&self, params: &Map<String, Value>) -> Option<u64> {
+    fn context_size(&self, params: &Map<String, Value>) -> Option<u64> {
         params.get("max_context_length").or_else(|| params.get("num_ctx"))?.as_u64()
     }
 }
 
 /// What newer versions tell as llama.cpp does, beside their own API.
-fn props(endpoint: &Endpoint) -> Result<Url, ProviderFailure> {
+fn props_url(endpoint: &Endpoint) -> Result<Url, ProviderFailure> {
     let base_url = endpoint.base_url.trim_end_matches('/');
     let base_url = base_url.strip_suffix("/api").unwrap_or(base_url).to_owned();
     Endpoint { base_url, ..endpoint.clone() }.url(&["props"])
@@ -121,7 +122,7 @@ fn props(endpoint: &Endpoint) -> Result<Url, ProviderFailure> {
 struct KoboldCppReader {
     has_begun: bool,
     /// The server is one that says why it ends.
-    gives_reasons: bool,
+    sends_finish_reason: bool,
 }
 
 impl ChunkReader for KoboldCppReader {
@@ -131,22 +132,22 @@ impl ChunkReader for KoboldCppReader {
         scrub: &ErrorScrubber,
         frames: &mut Vec<Frame>,
     ) -> Result<ChunkStatus, ProviderFailure> {
-        if let Some(error) = report::error_of(chunk).or_else(|| chunk.get("detail")) {
-            return Err(report::failure(error, scrub));
+        if let Some(error) = error_report::error_of(chunk).or_else(|| chunk.get("detail")) {
+            return Err(error_report::failure_of(error, scrub));
         }
         // A whole answer has the same in a list.
         let chunk = chunk.pointer("/results/0").unwrap_or(chunk);
         let words = ["token", "text"].iter().find_map(|name| chunk.get(*name)?.as_str());
         self.has_begun |= words.is_some();
-        self.gives_reasons |= chunk.get("finish_reason").is_some();
-        frames.extend(words.filter(|words| !words.is_empty()).map(|words| Frame::Text(clean(words))));
+        self.sends_finish_reason |= chunk.get("finish_reason").is_some();
+        frames.extend(words.filter(|words| !words.is_empty()).map(|words| Frame::Text(strip_nul(words))));
         let reason = text(chunk, "finish_reason").filter(|reason| *reason != "null");
         frames.extend(reason.map(|reason| Frame::Finish(finish(reason, scrub))));
         Ok(ChunkStatus { recognised: words.is_some(), finished: reason.is_some(), done: false })
     }
 
-    fn may_end_here(&self) -> bool {
-        self.has_begun && !self.gives_reasons
+    fn may_end_without_finish(&self) -> bool {
+        self.has_begun && !self.sends_finish_reason
     }
 }
 
@@ -163,7 +164,7 @@ mod tests {
     use crate::provider::{RequestMessage, RequestRole};
 
     #[test]
-    fn the_body_as_it_is_sent() {
+    fn koboldcpp_body_matches_wire_format() {
         let params =
             json!({"max_tokens": 100, "temperature": 0.7, "stop": ["Ann:"], "seed": 7, "frequency_penalty": 1});
         let request = Request {
@@ -178,17 +179,17 @@ mod tests {
             "stop_sequence": ["Ann:", "<|im_end|>", "<|im_start|>"], "trim_stop": true, "quiet": true,
             "max_context_length": 4096, "rep_pen": 1.1, "temperature": 0.7, "max_length": 100, "sampler_seed": 7});
         assert_eq!(KoboldCppDialect.body(&request, &endpoint), expected);
-        assert_eq!(KoboldCppDialect.context(&endpoint.extra), Some(4096));
+        assert_eq!(KoboldCppDialect.context_size(&endpoint.extra), Some(4096));
         assert_eq!(KoboldCppDialect.reply_url(&endpoint, "m").unwrap().as_str(), "http://a/api/extra/generate/stream");
     }
 
     #[test]
-    fn an_old_server_ends_without_a_word_and_a_new_one_does_not() {
+    fn koboldcpp_missing_finish_reason_is_accepted_from_old_servers() {
         let read = |chunks: &[Value]| {
             let (mut tokens, mut frames) = (KoboldCppReader::default(), Vec::new());
             let said =
                 chunks.iter().map(|chunk| tokens.read(chunk, &ErrorScrubber::default(), &mut frames).unwrap()).last();
-            (frames, said.unwrap().finished, tokens.may_end_here())
+            (frames, said.unwrap().finished, tokens.may_end_without_finish())
         };
         let text = |words: &str| Frame::Text(words.into());
         assert_eq!(read(&[json!({"token": "a"}), json!({"token": " b"})]), (vec![text("a"), text(" b")], false, true));
@@ -200,17 +201,21 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_is_busy_says_so() {
+    fn koboldcpp_busy_server_returns_failure() {
         let busy = json!({"detail": {"msg": "Server is busy; please try again later.", "type": "service_unavailable"}});
         let failure = KoboldCppReader::default().read(&busy, &ErrorScrubber::default(), &mut Vec::new()).unwrap_err();
         assert!(failure.to_string().contains("busy"), "{failure}");
     }
 
     #[test]
-    fn the_model_that_is_loaded_is_listed() {
-        let models = KoboldCppDialect.models(&[json!({"result": "koboldcpp/M"}), json!({"value": 8192})]).unwrap();
+    fn koboldcpp_model_list_returns_loaded_model() {
+        let models =
+            KoboldCppDialect.parse_models(&[json!({"result": "koboldcpp/M"}), json!({"value": 8192})]).unwrap();
         assert_eq!((models[0].id.as_str(), models[0].context_length), ("koboldcpp/M", Some(8192)));
-        assert_eq!(KoboldCppDialect.models(&[json!({"result": "M"}), Value::Null]).unwrap()[0].context_length, None);
-        assert!(KoboldCppDialect.models(&[json!({})]).is_none());
+        assert_eq!(
+            KoboldCppDialect.parse_models(&[json!({"result": "M"}), Value::Null]).unwrap()[0].context_length,
+            None
+        );
+        assert!(KoboldCppDialect.parse_models(&[json!({})]).is_none());
     }
 }

@@ -5,20 +5,21 @@
 use crate::provider::{
     Endpoint, FinishReason, Frame, ModelInfo, ProviderFailure, Request, Usage,
     dialect::{ChunkReader, ChunkStatus, ProviderDialect},
-    hearing::ModelNameTracker,
-    json::{clean, count_at, text},
-    models, params, report,
-    words::ErrorScrubber,
+    error_report,
+    error_text::ErrorScrubber,
+    json::{count_at, strip_nul, text},
+    models, params,
+    stream_state::ModelNameTracker,
 };
 use reqwest::Url;
 use serde_json::{Map, Value, json};
 
 /// What other servers take and this one has no use for.
-const LEFT_OUT: [&str; 8] =
+const OMITTED_PARAMS: [&str; 8] =
     ["logprobs", "top_logprobs", "user", "tools", "tool_choice", "response_format", "reasoning_effort", "top_a"];
 
 /// Our names and the server's.
-const NAMES: [(&str, &str); 4] = [
+const PARAM_NAMES: [(&str, &str); 4] = [
     ("max_completion_tokens", "n_predict"),
     ("max_tokens", "n_predict"),
     ("repetition_penalty", "repeat_penalty"),
@@ -29,20 +30,20 @@ const NAMES: [(&str, &str); 4] = [
 pub(super) struct LlamaCppDialect;
 
 impl ProviderDialect for LlamaCppDialect {
-    fn word(&self) -> &'static str {
+    fn name(&self) -> &'static str {
         "llamacpp"
     }
 
     fn reply_url(&self, endpoint: &Endpoint, _model: &str) -> Result<Url, ProviderFailure> {
-        root(endpoint, &["completion"])
+        native_url(endpoint, &["completion"])
     }
 
     fn body(&self, request: &Request, endpoint: &Endpoint) -> Value {
         let written = endpoint.template.write(&request.messages);
-        let mut params = params::merged(request, endpoint, &LEFT_OUT);
-        let mut stops = params::take_stops(&mut params, "stop");
+        let mut params = params::merge(request, endpoint, &OMITTED_PARAMS);
+        let mut stops = params::take_stop_strings(&mut params, "stop");
         stops.extend(written.stops);
-        params::rename(&mut params, &NAMES);
+        params::rename(&mut params, &PARAM_NAMES);
         let mut body = Map::new();
         body.insert("prompt".into(), written.text.into());
         body.insert("stream".into(), true.into());
@@ -53,7 +54,7 @@ impl ProviderDialect for LlamaCppDialect {
     }
 
     fn params(&self, request: &Request, endpoint: &Endpoint) -> Map<String, Value> {
-        params::merged(request, endpoint, &LEFT_OUT)
+        params::merge(request, endpoint, &OMITTED_PARAMS)
     }
 
     fn reader(&self, _request: &Request) -> Box<dyn ChunkReader> {
@@ -61,15 +62,15 @@ impl ProviderDialect for LlamaCppDialect {
     }
 
     fn embeddings_url(&self, endpoint: &Endpoint) -> Result<Url, ProviderFailure> {
-        root(endpoint, &["v1", "embeddings"])
+        native_url(endpoint, &["v1", "embeddings"])
     }
 
-    fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure> {
-        Ok(vec![root(endpoint, &["v1", "models"])?, root(endpoint, &["props"])?])
+    fn model_list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure> {
+        Ok(vec![native_url(endpoint, &["v1", "models"])?, native_url(endpoint, &["props"])?])
     }
 
     /// The properties say how long the context is that one reply has; the list, how long it could be.
-    fn models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
+    fn parse_models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
         let mut models = models::parse(told.first()?)?;
         let context = told.get(1).and_then(|props| count_at(props, &["/default_generation_settings/n_ctx", "/n_ctx"]));
         if let Some(context) = context.filter(|tokens| *tokens > 0) {
@@ -82,22 +83,22 @@ impl ProviderDialect for LlamaCppDialect {
         Some(models)
     }
 
-    fn completes(&self) -> bool {
+    fn is_text_completion(&self) -> bool {
         true
     }
 
-    fn count(&self, request: &Request, endpoint: &Endpoint) -> Option<(Url, Value)> {
+    fn token_count_request(&self, request: &Request, endpoint: &Endpoint) -> Option<(Url, Value)> {
         let text = endpoint.template.write(&request.messages).text;
-        Some((root(endpoint, &["tokenize"]).ok()?, json!({"content": text, "add_special": true})))
+        Some((native_url(endpoint, &["tokenize"]).ok()?, json!({"content": text, "add_special": true})))
     }
 
-    fn counted(&self, answer: &Value) -> Option<u64> {
+    fn parse_token_count(&self, answer: &Value) -> Option<u64> {
         u64::try_from(answer.get("tokens")?.as_array()?.len()).ok()
     }
 }
 
 /// The server's own paths stand beside `/v1`: an address that was meant for OpenAI's dialect leads there too.
-fn root(endpoint: &Endpoint, path: &[&str]) -> Result<Url, ProviderFailure> {
+fn native_url(endpoint: &Endpoint, path: &[&str]) -> Result<Url, ProviderFailure> {
     let base_url = endpoint.base_url.trim_end_matches('/');
     let base_url = base_url.strip_suffix("/v1").unwrap_or(base_url).to_owned();
     Endpoint { base_url, ..endpoint.clone() }.url(path)
@@ -116,12 +117,12 @@ impl ChunkReader for LlamaCppReader {
         scrub: &ErrorScrubber,
         frames: &mut Vec<Frame>,
     ) -> Result<ChunkStatus, ProviderFailure> {
-        if let Some(error) = report::error_of(chunk) {
-            return Err(report::failure(error, scrub));
+        if let Some(error) = error_report::error_of(chunk) {
+            return Err(error_report::failure_of(error, scrub));
         }
         let is_over = chunk.get("stop") == Some(&Value::Bool(true));
-        frames.extend(text(chunk, "model").and_then(|model| self.model.hear(model, scrub)));
-        frames.extend(text(chunk, "content").map(|words| Frame::Text(clean(words))));
+        frames.extend(text(chunk, "model").and_then(|model| self.model.update(model, scrub)));
+        frames.extend(text(chunk, "content").map(|words| Frame::Text(strip_nul(words))));
         if is_over {
             frames.extend(finish(chunk, scrub).map(Frame::Finish));
             frames.extend(usage(chunk).map(Frame::Usage));
@@ -162,7 +163,7 @@ mod tests {
     use crate::provider::{RequestMessage, RequestRole};
 
     #[test]
-    fn the_body_as_it_is_sent() {
+    fn llamacpp_body_matches_wire_format() {
         let params = json!({"max_tokens": 100, "temperature": 0.7, "stop": ["Ann:"], "seed": 7, "user": "x"});
         let request = Request {
             messages: vec![RequestMessage { role: RequestRole::User, name: None, content: "Hi.".into() }],
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_in_the_words_of_all_versions() {
+    fn llamacpp_finish_reason_all_versions_are_parsed() {
         let read = |chunk: Value| {
             let mut frames = Vec::new();
             let said = LlamaCppReader::default().read(&chunk, &ErrorScrubber::default(), &mut frames).unwrap();
@@ -211,9 +212,9 @@ mod tests {
     }
 
     #[test]
-    fn the_context_is_the_one_in_force() {
+    fn llamacpp_context_length_comes_from_props() {
         let list = json!({"data": [{"id": "m", "meta": {"n_ctx_train": 32768}}]});
-        let length = |props: Value| LlamaCppDialect.models(&[list.clone(), props]).unwrap()[0].context_length;
+        let length = |props: Value| LlamaCppDialect.parse_models(&[list.clone(), props]).unwrap()[0].context_length;
         assert_eq!(length(json!({"default_generation_settings": {"n_ctx": 4096}})), Some(4096));
         assert_eq!(length(Value::Null), Some(32768));
     }

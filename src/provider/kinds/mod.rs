@@ -30,7 +30,7 @@ pub struct ProviderKind(&'static dyn ProviderDialect);
 
 impl ProviderKind {
     /// The kind that the settings call so.
-    pub fn named(word: &str) -> Option<Self> {
+    pub fn from_name(word: &str) -> Option<Self> {
         Self::all().find(|kind| kind.word() == word)
     }
 
@@ -41,7 +41,7 @@ impl ProviderKind {
 
     /// What the settings call it.
     pub fn word(self) -> &'static str {
-        self.0.word()
+        self.0.name()
     }
 
     pub(super) fn dialect(self) -> &'static dyn ProviderDialect {
@@ -65,7 +65,7 @@ impl fmt::Debug for ProviderKind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provider::{Endpoint, Frame, Request, words::ErrorScrubber};
+    use crate::provider::{Endpoint, Frame, Request, error_text::ErrorScrubber};
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
@@ -154,14 +154,14 @@ mod tests {
     proptest! {
         /// Whatever a server sends: frames or a failure, words without U+0000, never a panic.
         #[test]
-        fn no_chunk_breaks_a_reader(chunks in proptest::collection::vec(chunk(), 1..6)) {
+        fn provider_kinds_random_chunks_never_panic(chunks in proptest::collection::vec(chunk(), 1..6)) {
             for kind in ProviderKind::all() {
                 let mut reader = kind.dialect().reader(&Request::default());
                 let mut frames = Vec::new();
                 for chunk in &chunks {
                     let _said = reader.read(chunk, &ErrorScrubber::default(), &mut frames);
                 }
-                let _models = kind.dialect().models(&chunks);
+                let _models = kind.dialect().parse_models(&chunks);
                 let clean = |frame: &Frame| match frame {
                     Frame::Text(words) | Frame::Reasoning(words) => !words.is_empty() && !words.contains('\0'),
                     _ => true,
@@ -172,25 +172,25 @@ mod tests {
 
         /// Whatever the parameters are, a body comes of them.
         #[test]
-        fn no_parameter_breaks_a_body(params in chunk(), extra in chunk()) {
+        fn provider_kinds_random_params_never_panic(params in chunk(), extra in chunk()) {
             let fields = |value: Value| value.as_object().cloned().unwrap_or_default();
             let request = Request { model: "m".into(), params: fields(params), ..Request::default() };
             let endpoint = Endpoint { extra: fields(extra), ..Endpoint::new("a", "http://a") };
             for kind in ProviderKind::all() {
                 prop_assert!(kind.dialect().body(&request, &endpoint).is_object());
-                let _told = (kind.dialect().params(&request, &endpoint), kind.dialect().context(&request.params));
+                let _told = (kind.dialect().params(&request, &endpoint), kind.dialect().context_size(&request.params));
             }
         }
     }
 
     #[test]
-    fn every_kind_is_found_by_its_word_and_no_other() {
+    fn provider_kind_from_name_finds_only_known_names() {
         let words: Vec<&str> = ProviderKind::all().map(ProviderKind::word).collect();
         assert_eq!(words, ["openai", "anthropic", "gemini", "ollama", "koboldcpp", "llamacpp"]);
         for word in words {
-            assert_eq!(ProviderKind::named(word).map(ProviderKind::word), Some(word));
+            assert_eq!(ProviderKind::from_name(word).map(ProviderKind::word), Some(word));
         }
-        assert!(ProviderKind::named("claude").is_none() && ProviderKind::named("").is_none());
+        assert!(ProviderKind::from_name("claude").is_none() && ProviderKind::from_name("").is_none());
         assert_eq!(ProviderKind::default().word(), "openai");
     }
 }

@@ -6,20 +6,21 @@
 use crate::provider::{
     Endpoint, FinishReason, Frame, ModelInfo, ProviderFailure, Request, ToolCall, ToolRound, Usage,
     dialect::{ChunkReader, ChunkStatus, Framing, ProviderDialect},
-    hearing::{ModelNameTracker, ToolCallAssembler},
-    json::{clean, count_at, parse_object, text},
-    params, report,
-    words::ErrorScrubber,
+    error_report,
+    error_text::ErrorScrubber,
+    json::{count_at, parse_object, strip_nul, text},
+    params,
+    stream_state::{ModelNameTracker, ToolCallAssembler},
 };
 use reqwest::Url;
 use serde_json::{Map, Value, json};
 
 /// What other servers take and this one has no use for.
-const LEFT_OUT: [&str; 7] =
+const OMITTED_PARAMS: [&str; 7] =
     ["logit_bias", "logprobs", "top_logprobs", "user", "tool_choice", "response_format", "top_a"];
 
 /// Our names and those of `options`.
-const NAMES: [(&str, &str); 4] = [
+const OPTION_NAMES: [(&str, &str); 4] = [
     ("max_completion_tokens", "num_predict"),
     ("max_tokens", "num_predict"),
     ("repetition_penalty", "repeat_penalty"),
@@ -27,37 +28,37 @@ const NAMES: [(&str, &str); 4] = [
 ];
 
 /// Fields of the request that are not in `options`.
-const BESIDE: [&str; 4] = ["think", "keep_alive", "format", "tools"];
+const TOP_LEVEL_PARAMS: [&str; 4] = ["think", "keep_alive", "format", "tools"];
 
 /// The kind.
 pub(super) struct OllamaDialect;
 
 impl ProviderDialect for OllamaDialect {
-    fn word(&self) -> &'static str {
+    fn name(&self) -> &'static str {
         "ollama"
     }
 
     fn reply_url(&self, endpoint: &Endpoint, _model: &str) -> Result<Url, ProviderFailure> {
-        endpoint.url_below(&["api"], &["chat"])
+        endpoint.url_with_api_prefix(&["api"], &["chat"])
     }
 
     fn body(&self, request: &Request, endpoint: &Endpoint) -> Value {
-        let mut options = params::merged(request, endpoint, &LEFT_OUT);
+        let mut options = params::merge(request, endpoint, &OMITTED_PARAMS);
         let said = request.messages.iter().filter(|message| !message.content.trim().is_empty());
         let said = said.map(|message| json!({"role": message.role.as_str(), "content": message.content}));
-        let messages: Vec<Value> = said.chain(request.rounds.iter().flat_map(round)).collect();
+        let messages: Vec<Value> = said.chain(request.rounds.iter().flat_map(tool_round_messages)).collect();
         let mut body = Map::new();
         body.insert("model".into(), request.model.as_str().into());
         body.insert("messages".into(), messages.into());
         body.insert("stream".into(), true.into());
-        for name in BESIDE {
+        for name in TOP_LEVEL_PARAMS {
             body.extend(options.shift_remove(name).map(|value| (name.to_owned(), value)));
         }
         if let Some(Value::Object(own)) = options.shift_remove("options") {
             options.extend(own);
         }
-        params::rename(&mut options, &NAMES);
-        let stops = params::take_stops(&mut options, "stop");
+        params::rename(&mut options, &OPTION_NAMES);
+        let stops = params::take_stop_strings(&mut options, "stop");
         if !stops.is_empty() {
             options.insert("stop".into(), stops.into());
         }
@@ -69,11 +70,11 @@ impl ProviderDialect for OllamaDialect {
     }
 
     fn params(&self, request: &Request, endpoint: &Endpoint) -> Map<String, Value> {
-        params::merged(request, endpoint, &LEFT_OUT)
+        params::merge(request, endpoint, &OMITTED_PARAMS)
     }
 
     fn framing(&self) -> Framing {
-        Framing::Lines
+        Framing::JsonLines
     }
 
     fn reader(&self, _request: &Request) -> Box<dyn ChunkReader> {
@@ -81,33 +82,33 @@ impl ProviderDialect for OllamaDialect {
     }
 
     fn embeddings_url(&self, endpoint: &Endpoint) -> Result<Url, ProviderFailure> {
-        endpoint.url_below(&["api"], &["embed"])
+        endpoint.url_with_api_prefix(&["api"], &["embed"])
     }
 
-    fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure> {
-        Ok(vec![endpoint.url_below(&["api"], &["tags"])?])
+    fn model_list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure> {
+        Ok(vec![endpoint.url_with_api_prefix(&["api"], &["tags"])?])
     }
 
     /// Without lengths of contexts: what a model could do is not what the server gives it.
-    fn models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
+    fn parse_models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
         let list = told.first()?.get("models")?.as_array()?;
         let name = |entry: &Value| text(entry, "model").or_else(|| text(entry, "name")).map(str::to_owned);
         Some(list.iter().filter_map(name).map(|id| ModelInfo { id, ..ModelInfo::default() }).collect())
     }
 
-    fn context(&self, params: &Map<String, Value>) -> Option<u64> {
+    fn context_size(&self, params: &Map<String, Value>) -> Option<u64> {
         let own = params.get("options").and_then(|options| options.get("num_ctx"));
         params.get("num_ctx").or(own)?.as_u64()
     }
 }
 
 /// What the model wanted called, and what came of each.
-fn round(round: &ToolRound) -> Vec<Value> {
+fn tool_round_messages(round: &ToolRound) -> Vec<Value> {
     let call = |call: &ToolCall| json!({"function": {"name": call.name, "arguments": parse_object(&call.arguments)}});
     let calls: Vec<Value> = round.calls.iter().map(call).collect();
     let asked = json!({"role": "assistant", "content": round.said, "tool_calls": calls});
     let answer = |(call, text): (&ToolCall, &str)| json!({"role": "tool", "tool_name": call.name, "content": text});
-    std::iter::once(asked).chain(round.answered().map(answer)).collect()
+    std::iter::once(asked).chain(round.calls_with_answers().map(answer)).collect()
 }
 
 /// Reads the lines of a reply, or the one of a whole reply.
@@ -115,7 +116,7 @@ fn round(round: &ToolRound) -> Vec<Value> {
 struct OllamaReader {
     model: ModelNameTracker,
     calls: ToolCallAssembler,
-    wanted: u64,
+    tool_calls: u64,
 }
 
 impl ChunkReader for OllamaReader {
@@ -125,20 +126,20 @@ impl ChunkReader for OllamaReader {
         scrub: &ErrorScrubber,
         frames: &mut Vec<Frame>,
     ) -> Result<ChunkStatus, ProviderFailure> {
-        if let Some(error) = report::error_of(chunk) {
-            return Err(report::failure(error, scrub));
+        if let Some(error) = error_report::error_of(chunk) {
+            return Err(error_report::failure_of(error, scrub));
         }
         let message = chunk.get("message");
-        frames.extend(text(chunk, "model").and_then(|model| self.model.hear(model, scrub)));
+        frames.extend(text(chunk, "model").and_then(|model| self.model.update(model, scrub)));
         if let Some(message) = message {
-            frames.extend(text(message, "thinking").map(|words| Frame::Reasoning(clean(words))));
-            frames.extend(text(message, "content").map(|words| Frame::Text(clean(words))));
+            frames.extend(text(message, "thinking").map(|words| Frame::Reasoning(strip_nul(words))));
+            frames.extend(text(message, "content").map(|words| Frame::Text(strip_nul(words))));
             self.read_calls(message);
         }
         let is_over = chunk.get("done") == Some(&Value::Bool(true));
         if is_over {
-            let has_calls = self.wanted > 0;
-            frames.extend(self.calls.take());
+            let has_calls = self.tool_calls > 0;
+            frames.extend(self.calls.finish());
             frames.extend(text(chunk, "done_reason").map(|reason| Frame::Finish(finish(reason, has_calls, scrub))));
             frames.extend(usage(chunk).map(Frame::Usage));
         }
@@ -152,8 +153,8 @@ impl OllamaReader {
         for call in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
             let function = call.get("function").unwrap_or(call);
             let arguments = function.get("arguments").map(Value::to_string).unwrap_or_default();
-            self.calls.hear(self.wanted, text(call, "id"), text(function, "name"), &arguments);
-            self.wanted = self.wanted.saturating_add(1);
+            self.calls.push_delta(self.tool_calls, text(call, "id"), text(function, "name"), &arguments);
+            self.tool_calls = self.tool_calls.saturating_add(1);
         }
     }
 }
@@ -179,7 +180,7 @@ mod tests {
     use crate::provider::{RequestMessage, RequestRole, ToolCall};
 
     #[test]
-    fn the_body_as_it_is_sent() {
+    fn ollama_body_matches_wire_format() {
         let message = |role, content: &str| RequestMessage { role, name: None, content: content.into() };
         let params = json!({"max_tokens": 100, "temperature": 0.7, "stop": "\n", "seed": 7, "repetition_penalty": 1.1, "user": "x"});
         let request = Request {
@@ -203,12 +204,15 @@ mod tests {
         let own = json!({"num_ctx": 4096});
         let own = Endpoint { extra: own.as_object().unwrap().clone(), ..Endpoint::new("a", "http://a/api") };
         assert_eq!(OllamaDialect.body(&request, &own)["options"]["num_ctx"], 4096);
-        assert_eq!((OllamaDialect.context(&own.extra), OllamaDialect.context(&endpoint.extra)), (Some(4096), None));
+        assert_eq!(
+            (OllamaDialect.context_size(&own.extra), OllamaDialect.context_size(&endpoint.extra)),
+            (Some(4096), None)
+        );
         assert_eq!(OllamaDialect.reply_url(&own, "m").unwrap().as_str(), "http://a/api/chat");
     }
 
     #[test]
-    fn thoughts_tools_counts_and_the_end() {
+    fn ollama_stream_returns_reasoning_tools_usage_and_finish() {
         let (mut lines, mut frames, scrub) = (OllamaReader::default(), Vec::new(), ErrorScrubber::default());
         for line in [
             json!({"model": "m", "message": {"role": "assistant", "content": "", "thinking": "hm"}, "done": false}),
@@ -239,10 +243,10 @@ mod tests {
     }
 
     #[test]
-    fn models_are_those_that_are_there() {
+    fn ollama_model_list_returns_local_models() {
         let told = json!({"models": [{"name": "a:latest", "model": "a:latest"}, {"name": "b"}, {}]});
-        let ids: Vec<String> = OllamaDialect.models(&[told]).unwrap().into_iter().map(|info| info.id).collect();
+        let ids: Vec<String> = OllamaDialect.parse_models(&[told]).unwrap().into_iter().map(|info| info.id).collect();
         assert_eq!(ids, ["a:latest", "b"]);
-        assert!(OllamaDialect.models(&[json!([])]).is_none());
+        assert!(OllamaDialect.parse_models(&[json!([])]).is_none());
     }
 }

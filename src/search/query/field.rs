@@ -6,7 +6,7 @@ use super::error::{QueryError, QueryNote};
 use super::scan::LexemeText;
 use super::time::{self, LocalNow};
 use super::{QueryCondition, QueryExpr, SearchTerms, TreeLocation};
-use crate::search::analyse;
+use crate::search::analyzer;
 use crate::tree::Role;
 
 /// So many stories or characters may be meant by one name.
@@ -18,7 +18,7 @@ pub enum TreeScope {
     /// On the line that leads to HEAD.
     Trunk,
     /// Anywhere else in the tree.
-    OffTrunk,
+    OtherBranch,
     /// In what was pruned.
     Stash,
 }
@@ -49,7 +49,7 @@ pub(in crate::search) struct NameFilter {
 
 impl SearchField {
     /// The field of a word, folded.
-    pub fn of(word: &str) -> Option<Self> {
+    pub fn from_word(word: &str) -> Option<Self> {
         Some(match word {
             "role" => Self::Role,
             "name" => Self::Name,
@@ -71,7 +71,7 @@ impl SearchField {
         }
         let text = value.text;
         let what = match self {
-            Self::Name => return Ok(value.words().map(QueryCondition::Name).map(QueryExpr::Is)),
+            Self::Name => return Ok(value.words().map(QueryCondition::Name).map(QueryExpr::Condition)),
             Self::Role => QueryCondition::Role(role(text).ok_or_else(|| unknown_role(value))?),
             Self::Session | Self::Character => QueryCondition::of(NameFilter::new(text, self == Self::Session)),
             Self::Label => return Ok(Some(QueryExpr::Ask(at, TreeLocation::Label(text.to_owned())))),
@@ -89,7 +89,7 @@ impl SearchField {
                 QueryCondition::Time(span.ok_or_else(|| QueryError::NoTime { at: value.at, time: text.to_owned() })?)
             }
         };
-        Ok(Some(QueryExpr::Is(what)))
+        Ok(Some(QueryExpr::Condition(what)))
     }
 }
 
@@ -106,15 +106,15 @@ impl NameFilter {
 
     /// Takes those whose name has the words, or where none has, those who have what is typed of them so far; a note where there
     /// are none.
-    pub(super) fn settle(&mut self, all: &[(Uuid, &str)]) -> Option<QueryNote> {
+    pub(super) fn resolve(&mut self, all: &[(Uuid, &str)]) -> Option<QueryNote> {
         if Uuid::try_parse(&self.text).is_ok() {
             return None;
         }
         let named = |holds: fn(&str, &str) -> bool| -> Vec<Uuid> {
             all.iter().filter(|(_, name)| holds(name, &self.text)).map(|(id, _)| *id).take(NAMED_MAX).collect()
         };
-        let whole = named(analyse::holds);
-        self.ids = if whole.is_empty() { named(analyse::holds_begun) } else { whole };
+        let whole = named(analyzer::contains);
+        self.ids = if whole.is_empty() { named(analyzer::contains_prefix) } else { whole };
         let text = || self.text.clone();
         let note = || if self.is_session { QueryNote::NoSession(text()) } else { QueryNote::NoCharacter(text()) };
         self.ids.is_empty().then(note)
@@ -132,7 +132,7 @@ fn unknown_role(value: &LexemeText<'_>) -> QueryError {
 fn place(text: &str) -> Option<TreeScope> {
     match text.to_lowercase().as_str() {
         "trunk" => Some(TreeScope::Trunk),
-        "off-trunk" | "other" => Some(TreeScope::OffTrunk),
+        "off-trunk" | "other" => Some(TreeScope::OtherBranch),
         "stash" => Some(TreeScope::Stash),
         _ => None,
     }
@@ -142,6 +142,6 @@ fn place(text: &str) -> Option<TreeScope> {
 impl LexemeText<'_> {
     /// What is looked for; `None` if there is nothing in it.
     pub fn words(&self) -> Option<SearchTerms> {
-        SearchTerms::typed(self.text, self.is_quoted, self.is_begun, self.is_cut)
+        SearchTerms::from_typed_text(self.text, self.is_quoted, self.is_prefix, self.is_truncated)
     }
 }

@@ -5,7 +5,7 @@ use std::iter::Peekable;
 use std::vec::IntoIter;
 
 use super::error::{QueryError, QueryNote};
-use super::scan::{CHARS_MAX, PARTS_MAX, QueryLexeme, QueryLexemes, pieces};
+use super::scan::{CHARS_MAX, PARTS_MAX, QueryLexeme, QueryLexemes, tokenize};
 use super::time::LocalNow;
 use super::{ParsedQuery, QueryCondition, QueryExpr, SearchTerms, TreeCondition, TreeLocation};
 
@@ -15,27 +15,27 @@ const DEPTH_MAX: usize = 16;
 /// Reads what a person typed.
 pub(super) fn parse(text: &str, today: LocalNow) -> Result<ParsedQuery, QueryError> {
     if text.trim().is_empty() {
-        return Err(empty(text));
+        return Err(empty_query_error(text));
     }
-    let QueryLexemes { pieces, cut } = pieces(text, today)?;
+    let QueryLexemes { pieces, cut } = tokenize(text, today)?;
     let operators: Vec<QueryExpr> = pieces.iter().filter_map(as_word).collect();
     let mut parser = QueryParser { pieces: pieces.into_iter().peekable(), depth: 0, passed: 0 };
-    let expr = parser.any().or_else(|| all(operators));
+    let expr = parser.parse_or().or_else(|| all(operators));
     let mut notes: Vec<QueryNote> =
         cut.into_iter().map(|at| QueryNote::Cut { at, chars: CHARS_MAX, parts: PARTS_MAX }).collect();
     let Some(expr) = expr else {
         notes.push(QueryNote::NoWord);
-        return Ok(ParsedQuery { expr: QueryExpr::Nothing, asks: Vec::new(), notes });
+        return Ok(ParsedQuery { expr: QueryExpr::Nothing, tree_conditions: Vec::new(), notes });
     };
-    let (expr, asks) = lift(expr)?;
-    if only_excludes(&expr) && asks.iter().all(|ask| ask.unwanted) {
-        return Err(empty(text));
+    let (expr, asks) = split_tree_conditions(expr)?;
+    if only_excludes(&expr) && asks.iter().all(|ask| ask.negated) {
+        return Err(empty_query_error(text));
     }
-    Ok(ParsedQuery { expr, asks, notes })
+    Ok(ParsedQuery { expr, tree_conditions: asks, notes })
 }
 
 /// All that was typed, without the blanks around it, is nothing to look for.
-fn empty(text: &str) -> QueryError {
+fn empty_query_error(text: &str) -> QueryError {
     let units = |text: &str| text.encode_utf16().count();
     let at = units(text) - units(text.trim_start());
     QueryError::Empty { at, length: units(text.trim()) }
@@ -58,7 +58,7 @@ fn as_word(piece: &QueryLexeme) -> Option<QueryExpr> {
         QueryLexeme::Not => "not",
         QueryLexeme::Open | QueryLexeme::Close | QueryLexeme::Part(_) => return None,
     };
-    SearchTerms::typed(word, false, false, false).map(QueryCondition::Text).map(QueryExpr::Is)
+    SearchTerms::from_typed_text(word, false, false, false).map(QueryCondition::Text).map(QueryExpr::Condition)
 }
 
 struct QueryParser {
@@ -71,17 +71,17 @@ struct QueryParser {
 
 impl QueryParser {
     /// Several with `OR` between them; `None` if they say nothing.
-    fn any(&mut self) -> Option<QueryExpr> {
-        let mut parts: Vec<QueryExpr> = self.side_by_side().into_iter().collect();
+    fn parse_or(&mut self) -> Option<QueryExpr> {
+        let mut parts: Vec<QueryExpr> = self.parse_and().into_iter().collect();
         while self.pieces.next_if(|piece| *piece == QueryLexeme::Or).is_some() {
-            parts.extend(self.side_by_side());
+            parts.extend(self.parse_and());
         }
         if parts.len() > 1 { Some(QueryExpr::Any(parts)) } else { parts.pop() }
     }
 
-    fn side_by_side(&mut self) -> Option<QueryExpr> {
+    fn parse_and(&mut self) -> Option<QueryExpr> {
         let (mut parts, mut unwanted) = (Vec::new(), false);
-        while let Some(piece) = self.next_here() {
+        while let Some(piece) = self.next_operand() {
             let part = match piece {
                 QueryLexeme::Not => {
                     unwanted = !unwanted;
@@ -103,7 +103,7 @@ impl QueryParser {
     }
 
     /// The next piece before an `OR` or the end of the bracket.
-    fn next_here(&mut self) -> Option<QueryLexeme> {
+    fn next_operand(&mut self) -> Option<QueryLexeme> {
         let is_inside = self.depth > 0 && self.passed == 0;
         self.pieces.next_if(|piece| *piece != QueryLexeme::Or && !(is_inside && *piece == QueryLexeme::Close))
     }
@@ -114,7 +114,7 @@ impl QueryParser {
             return None;
         }
         self.depth += 1;
-        let inner = self.any();
+        let inner = self.parse_or();
         self.pieces.next_if(|piece| *piece == QueryLexeme::Close);
         self.depth -= 1;
         inner
@@ -131,29 +131,29 @@ fn all(mut parts: Vec<QueryExpr>) -> Option<QueryExpr> {
 }
 
 /// Parts what only the tree knows from the rest. It is asked of each hit, so it must hold for all of them.
-fn lift(expr: QueryExpr) -> Result<(QueryExpr, Vec<TreeCondition>), QueryError> {
+fn split_tree_conditions(expr: QueryExpr) -> Result<(QueryExpr, Vec<TreeCondition>), QueryError> {
     let parts = if let QueryExpr::All(parts) = expr { parts } else { vec![expr] };
     let (mut asks, mut rest) = (Vec::new(), Vec::new());
     for part in parts {
         match part {
-            QueryExpr::Ask(_, what) => asks.push(TreeCondition { unwanted: false, what }),
+            QueryExpr::Ask(_, what) => asks.push(TreeCondition { negated: false, what }),
             QueryExpr::Not(inner) => match *inner {
-                QueryExpr::Ask(_, what) => asks.push(TreeCondition { unwanted: true, what }),
+                QueryExpr::Ask(_, what) => asks.push(TreeCondition { negated: true, what }),
                 inner => rest.push(QueryExpr::Not(Box::new(inner))),
             },
             part => rest.push(part),
         }
     }
-    rest.iter().try_for_each(has_no_ask)?;
+    rest.iter().try_for_each(reject_tree_condition)?;
     Ok((all(rest).unwrap_or(QueryExpr::Everything), asks))
 }
 
-fn has_no_ask(expr: &QueryExpr) -> Result<(), QueryError> {
+fn reject_tree_condition(expr: &QueryExpr) -> Result<(), QueryError> {
     match expr {
         QueryExpr::Ask(at, what) => Err(QueryError::Misplaced { at: *at, field: what.word() }),
-        QueryExpr::All(parts) | QueryExpr::Any(parts) => parts.iter().try_for_each(has_no_ask),
-        QueryExpr::Not(inner) => has_no_ask(inner),
-        QueryExpr::Everything | QueryExpr::Nothing | QueryExpr::Is(_) => Ok(()),
+        QueryExpr::All(parts) | QueryExpr::Any(parts) => parts.iter().try_for_each(reject_tree_condition),
+        QueryExpr::Not(inner) => reject_tree_condition(inner),
+        QueryExpr::Everything | QueryExpr::Nothing | QueryExpr::Condition(_) => Ok(()),
     }
 }
 

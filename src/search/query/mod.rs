@@ -8,7 +8,7 @@
 //!
 //! - `scan`: the text as parts and operators, with their places
 //! - `grammar`: parts to an expression: brackets before `-`, before "and", before `OR`
-//! - `field`, `world`, `time`: what may stand behind a colon
+//! - `field`, `value_condition`, `time`: what may stand behind a colon
 //! - `error`: refusals and notes
 //!
 //! To add a field: a word in `field.rs`, a variant of [`QueryCondition`], its arm in `compile.rs`.
@@ -20,11 +20,11 @@ mod scan;
 #[cfg(test)]
 mod tests;
 mod time;
-mod world;
+mod value_condition;
 
 use uuid::Uuid;
 
-use super::analyse;
+use super::analyzer;
 use crate::ids::{CharacterId, SessionId};
 use crate::tree::Role;
 
@@ -33,14 +33,14 @@ pub(super) use field::NameFilter;
 pub use field::TreeScope;
 pub use time::LocalNow;
 pub(super) use time::TimeSpan;
-pub(super) use world::{ValueCondition, ValueMatch};
+pub(super) use value_condition::{ValueCondition, ValueMatch};
 
 /// A parsed search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedQuery {
     pub(super) expr: QueryExpr,
     /// What only the tree knows; all of it must hold.
-    asks: Vec<TreeCondition>,
+    tree_conditions: Vec<TreeCondition>,
     notes: Vec<QueryNote>,
 }
 
@@ -48,7 +48,7 @@ pub struct ParsedQuery {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeCondition {
     /// Whether it must not be so.
-    pub unwanted: bool,
+    pub negated: bool,
     /// What.
     pub what: TreeLocation,
 }
@@ -70,7 +70,7 @@ pub(super) enum QueryExpr {
     All(Vec<QueryExpr>),
     Any(Vec<QueryExpr>),
     Not(Box<QueryExpr>),
-    Is(QueryCondition),
+    Condition(QueryCondition),
     /// Only while it is parsed: see [`ParsedQuery::asks`]. With its place.
     Ask(usize, TreeLocation),
 }
@@ -102,15 +102,15 @@ pub(super) enum TermMatch {
     /// One English word, in any of its forms.
     Forms(String),
     /// The last term is only begun.
-    Begun,
+    Prefix,
     /// One word, with at most so many slips of the finger.
     Near(u8),
 }
 
 impl ParsedQuery {
     /// Everything: what is found is narrowed by something else than words.
-    pub fn everything() -> Self {
-        Self { expr: QueryExpr::Everything, asks: Vec::new(), notes: Vec::new() }
+    pub fn match_all() -> Self {
+        Self { expr: QueryExpr::Everything, tree_conditions: Vec::new(), notes: Vec::new() }
     }
 
     /// Reads what a person typed; dates are those of `today`'s place.
@@ -123,7 +123,7 @@ impl ParsedQuery {
 
     /// What only the tree knows: whoever searches looks at each hit.
     pub fn asks(&self) -> &[TreeCondition] {
-        &self.asks
+        &self.tree_conditions
     }
 
     /// What is worth saying about the search though it is one.
@@ -131,49 +131,49 @@ impl ParsedQuery {
         &self.notes
     }
 
-    /// Whether it names stories, so that [`ParsedQuery::name_sessions`] is wanted.
+    /// Whether it names stories, so that [`ParsedQuery::resolve_sessions`] is wanted.
     pub fn names_sessions(&self) -> bool {
-        self.whats().iter().any(|what| matches!(what, QueryCondition::Session(_)))
+        self.conditions().iter().any(|what| matches!(what, QueryCondition::Session(_)))
     }
 
-    /// Whether it names characters, so that [`ParsedQuery::name_characters`] is wanted.
+    /// Whether it names characters, so that [`ParsedQuery::resolve_characters`] is wanted.
     pub fn names_characters(&self) -> bool {
-        self.whats().iter().any(|what| matches!(what, QueryCondition::Character(_)))
+        self.conditions().iter().any(|what| matches!(what, QueryCondition::Character(_)))
     }
 
     /// Says which stories there are: those count whose title has the words. Without a call nothing is found in any story.
-    pub fn name_sessions(&mut self, all: &[(SessionId, &str)]) {
+    pub fn resolve_sessions(&mut self, all: &[(SessionId, &str)]) {
         let all: Vec<(Uuid, &str)> = all.iter().map(|(id, title)| (id.uuid(), *title)).collect();
-        self.settle_names(&all, |what| if let QueryCondition::Session(named) = what { Some(named) } else { None });
+        self.resolve_names(&all, |what| if let QueryCondition::Session(named) = what { Some(named) } else { None });
     }
 
     /// Says which characters there are, likewise by name.
-    pub fn name_characters(&mut self, all: &[(CharacterId, &str)]) {
+    pub fn resolve_characters(&mut self, all: &[(CharacterId, &str)]) {
         let all: Vec<(Uuid, &str)> = all.iter().map(|(id, name)| (id.uuid(), *name)).collect();
-        self.settle_names(&all, |what| if let QueryCondition::Character(named) = what { Some(named) } else { None });
+        self.resolve_names(&all, |what| if let QueryCondition::Character(named) = what { Some(named) } else { None });
     }
 
-    fn settle_names(&mut self, all: &[(Uuid, &str)], pick: fn(&mut QueryCondition) -> Option<&mut NameFilter>) {
+    fn resolve_names(&mut self, all: &[(Uuid, &str)], pick: fn(&mut QueryCondition) -> Option<&mut NameFilter>) {
         let mut notes = Vec::new();
-        self.expr.change(&mut |what| {
+        self.expr.map_conditions(&mut |what| {
             if let Some(named) = pick(what) {
-                notes.extend(named.settle(all));
+                notes.extend(named.resolve(all));
             }
         });
         self.notes.extend(notes);
     }
 
     /// Every single condition, in order.
-    pub(super) fn whats(&self) -> Vec<&QueryCondition> {
+    pub(super) fn conditions(&self) -> Vec<&QueryCondition> {
         let mut all = Vec::new();
-        self.expr.each(false, &mut |what, _| all.push(what));
+        self.expr.for_each_condition(false, &mut |what, _| all.push(what));
         all
     }
 
     /// The words that hits have in their texts.
-    pub(super) fn marks(&self) -> Vec<&SearchTerms> {
+    pub(super) fn text_terms(&self) -> Vec<&SearchTerms> {
         let mut marks = Vec::new();
-        self.expr.each(false, &mut |what, unwanted| match what {
+        self.expr.for_each_condition(false, &mut |what, unwanted| match what {
             QueryCondition::Text(words) if !unwanted => marks.push(words),
             _ => {}
         });
@@ -184,9 +184,9 @@ impl ParsedQuery {
     ///
     /// # Errors
     /// One is neither.
-    pub(super) fn settle_values(&mut self, mut is_known: impl FnMut(&str) -> bool) -> Result<(), QueryError> {
+    pub(super) fn resolve_values(&mut self, mut is_known: impl FnMut(&str) -> bool) -> Result<(), QueryError> {
         let mut refused = None;
-        self.expr.change(&mut |what| {
+        self.expr.map_conditions(&mut |what| {
             let QueryCondition::World(condition) = what else { return };
             if refused.is_some() || is_known(&condition.key) {
                 return;
@@ -202,20 +202,20 @@ impl ParsedQuery {
 
 impl QueryExpr {
     /// Every condition, with whether it must not hold.
-    fn each<'a>(&'a self, unwanted: bool, see: &mut dyn FnMut(&'a QueryCondition, bool)) {
+    fn for_each_condition<'a>(&'a self, unwanted: bool, see: &mut dyn FnMut(&'a QueryCondition, bool)) {
         match self {
-            Self::Is(what) => see(what, unwanted),
-            Self::All(parts) | Self::Any(parts) => parts.iter().for_each(|part| part.each(unwanted, see)),
-            Self::Not(inner) => inner.each(!unwanted, see),
+            Self::Condition(what) => see(what, unwanted),
+            Self::All(parts) | Self::Any(parts) => parts.iter().for_each(|part| part.for_each_condition(unwanted, see)),
+            Self::Not(inner) => inner.for_each_condition(!unwanted, see),
             Self::Everything | Self::Nothing | Self::Ask(..) => {}
         }
     }
 
-    fn change(&mut self, turn: &mut dyn FnMut(&mut QueryCondition)) {
+    fn map_conditions(&mut self, turn: &mut dyn FnMut(&mut QueryCondition)) {
         match self {
-            Self::Is(what) => turn(what),
-            Self::All(parts) | Self::Any(parts) => parts.iter_mut().for_each(|part| part.change(turn)),
-            Self::Not(inner) => inner.change(turn),
+            Self::Condition(what) => turn(what),
+            Self::All(parts) | Self::Any(parts) => parts.iter_mut().for_each(|part| part.map_conditions(turn)),
+            Self::Not(inner) => inner.map_conditions(turn),
             Self::Everything | Self::Nothing | Self::Ask(..) => {}
         }
     }
@@ -223,8 +223,8 @@ impl QueryExpr {
 
 impl SearchTerms {
     /// As it stands; `None` if there is nothing in it to look for.
-    pub(super) fn exact(text: &str) -> Option<Self> {
-        let terms = analyse::phrase(text);
+    pub(super) fn exact_terms(text: &str) -> Option<Self> {
+        let terms = analyzer::phrase_terms(text);
         (!terms.is_empty()).then_some(Self { terms, how: TermMatch::Exact })
     }
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::clock::Time;
 
-const TODAY: LocalNow = LocalNow { now: Time(1_000_000_000_000), ahead: 0 };
+const TODAY: LocalNow = LocalNow { now: Time(1_000_000_000_000), utc_offset_minutes: 0 };
 
 fn parse(text: &str) -> ParsedQuery {
     ParsedQuery::parse(text, TODAY).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -16,7 +16,7 @@ fn words(words: &SearchTerms) -> String {
     let how = match &words.how {
         TermMatch::Exact => String::new(),
         TermMatch::Forms(stem) => format!("≈{stem}"),
-        TermMatch::Begun => "…".to_owned(),
+        TermMatch::Prefix => "…".to_owned(),
         TermMatch::Near(slips) => format!("~{slips}"),
     };
     all.join("+") + &how
@@ -31,11 +31,11 @@ fn said(expr: &QueryExpr) -> String {
         QueryExpr::Any(parts) => format!("[{}]", list(parts)),
         QueryExpr::Not(inner) => format!("-{}", said(inner)),
         QueryExpr::Ask(..) => "ask".to_owned(),
-        QueryExpr::Is(QueryCondition::Text(text)) => words(text),
-        QueryExpr::Is(QueryCondition::Name(name)) => format!("name={}", words(name)),
-        QueryExpr::Is(QueryCondition::Role(role)) => format!("role={}", role.word()),
-        QueryExpr::Is(QueryCondition::World(condition)) => format!("{}:{:?}", condition.key, condition.wanted),
-        QueryExpr::Is(what) => format!("{what:?}"),
+        QueryExpr::Condition(QueryCondition::Text(text)) => words(text),
+        QueryExpr::Condition(QueryCondition::Name(name)) => format!("name={}", words(name)),
+        QueryExpr::Condition(QueryCondition::Role(role)) => format!("role={}", role.word()),
+        QueryExpr::Condition(QueryCondition::World(condition)) => format!("{}:{:?}", condition.key, condition.wanted),
+        QueryExpr::Condition(what) => format!("{what:?}"),
     }
 }
 
@@ -48,7 +48,7 @@ fn check(text: &str, expected: &str) {
 }
 
 #[test]
-fn words_and_phrases() {
+fn query_words_and_phrases_are_parsed() {
     check("red lanterns", "(red≈red lanterns≈lantern)");
     check("\"Red Lantern\" -fog -\"old tower\"", "(red+lantern -fog≈fog -old+tower)");
     check("\"lanterns\"", "lanterns");
@@ -61,7 +61,7 @@ fn words_and_phrases() {
 }
 
 #[test]
-fn beginnings_and_slips() {
+fn query_prefix_and_fuzzy_are_parsed() {
     check("lan*", "lan…");
     check("\"red lan\"*", "red+lan…");
     check("l* 灯* 灯塔里*", "(l 灯 灯塔+塔里)");
@@ -73,7 +73,7 @@ fn beginnings_and_slips() {
 }
 
 #[test]
-fn joined_and_in_brackets() {
+fn query_operators_and_brackets_are_parsed() {
     check("a1 OR b2 c3", "[a1 (b2 c3)]");
     check("(a1 OR b2) c3", "([a1 b2] c3)");
     check("a1 AND b2 && c3", "(a1 b2 c3)");
@@ -89,7 +89,7 @@ fn joined_and_in_brackets() {
 
 /// Whatever a person types as plain text has a meaning.
 #[test]
-fn nothing_typed_is_a_mistake() {
+fn query_incomplete_text_is_accepted() {
     for nothing in ["\"", "?!", "()", "( )", "“", "-", "--", ":)", ":-(", "()()", "~", "…", "\u{1}", "\0", "\"\" \"\""]
     {
         let query = parse(nothing);
@@ -111,16 +111,16 @@ fn nothing_typed_is_a_mistake() {
 }
 
 #[test]
-fn of_what_is_too_long_the_beginning_is_looked_for() {
+fn query_too_long_text_is_truncated() {
     let long = "word ".repeat(2_000);
     let query = parse(&long);
-    assert_eq!(query.whats().len(), scan::PARTS_MAX);
+    assert_eq!(query.conditions().len(), scan::PARTS_MAX);
     assert!(matches!(query.notes(), [QueryNote::Cut { at: 160, .. }]), "{:?}", query.notes());
     let query = parse(&format!("{} 🔥", "x".repeat(10_000)));
-    let [QueryCondition::Text(SearchTerms { terms, .. })] = query.whats()[..] else { panic!() };
+    let [QueryCondition::Text(SearchTerms { terms, .. })] = query.conditions()[..] else { panic!() };
     assert_eq!(terms.len(), 15, "the sixteenth is cut, so it is not known");
     assert!(matches!(query.notes(), [QueryNote::Cut { at: 1_000, .. }]));
-    assert_eq!(parse(&"灯".repeat(10_000)).whats().len(), 1);
+    assert_eq!(parse(&"灯".repeat(10_000)).conditions().len(), 1);
     let deep = "(".repeat(900) + "fog" + &")".repeat(50) + " sea";
     check(&deep, "(fog≈fog sea≈sea)");
     let pairs = "* (-".repeat(400) + "fog";
@@ -128,13 +128,13 @@ fn of_what_is_too_long_the_beginning_is_looked_for() {
 }
 
 #[test]
-fn fields() {
+fn query_fields_are_parsed() {
     check("role:user name:Rin -name:\"Old Keeper\"", "(role=user name=rin≈rin -name=old+keeper)");
     check("role：Assistant", "role=assistant");
     assert!(parse("session:Tower fog").names_sessions() && !parse("session:Tower").names_characters());
     assert!(parse("fog OR -character:\"Old Keeper\"").names_characters());
     let query = parse("in:trunk -label:\"the keep\" fog in:stash");
-    let asks: Vec<(bool, TreeLocation)> = query.asks().iter().map(|ask| (ask.unwanted, ask.what.clone())).collect();
+    let asks: Vec<(bool, TreeLocation)> = query.asks().iter().map(|ask| (ask.negated, ask.what.clone())).collect();
     let spots = [
         (false, TreeLocation::In(TreeScope::Trunk)),
         (true, TreeLocation::Label("the keep".into())),
@@ -142,20 +142,20 @@ fn fields() {
     ];
     assert_eq!((asks.as_slice(), said(&query.expr).as_str()), (&spots[..], "fog≈fog"));
     assert_eq!(read("(in:off-trunk)"), "everything");
-    let QueryExpr::Is(QueryCondition::Time(span)) = parse("on:2001-09-09").expr else { panic!() };
+    let QueryExpr::Condition(QueryCondition::Time(span)) = parse("on:2001-09-09").expr else { panic!() };
     assert_eq!(span.until.unwrap() - span.from.unwrap(), 86_400_000);
 }
 
 #[test]
-fn names_are_settled_by_their_words() {
+fn query_names_resolve_by_words() {
     let tower = SessionId::new(Uuid::from_u128(1));
     let fog = SessionId::new(Uuid::from_u128(2));
     let all = [(tower, "The old tower"), (fog, "Fog 雾")];
     let ids = |text: &str| {
         let mut query = parse(text);
-        query.name_sessions(&all);
+        query.resolve_sessions(&all);
         let named: Vec<Vec<u128>> = query
-            .whats()
+            .conditions()
             .iter()
             .filter_map(|what| if let QueryCondition::Session(named) = what { Some(&named.ids) } else { None })
             .map(|ids| ids.iter().map(Uuid::as_u128).collect())
@@ -169,8 +169,8 @@ fn names_are_settled_by_their_words() {
 }
 
 #[test]
-fn values_of_the_world() {
-    let code = |text: &str| crate::search::decimal::code(text).unwrap();
+fn query_value_conditions_are_parsed() {
+    let code = |text: &str| crate::search::decimal_code::encode(text).unwrap();
     let between = |from: Option<(&str, bool)>, until: Option<(&str, bool)>| {
         let end = |end: Option<(&str, bool)>| end.map(|(text, is_in)| (code(text), is_in));
         ValueMatch::Between(end(from), end(until))
@@ -181,33 +181,33 @@ fn values_of_the_world() {
         ("hp:5..10", "hp", between(Some(("5", true)), Some(("10", true)))),
         ("hp:..10", "hp", between(None, Some(("10", true)))),
         ("hp:5..", "hp", between(Some(("5", true)), None)),
-        ("hp:20", "hp", ValueMatch::Like("20".into(), false)),
-        ("hp:=20", "hp", ValueMatch::Like("20".into(), false)),
-        ("hp:!=20", "hp", ValueMatch::Unlike("20".into(), false)),
-        ("place:\"Old tower\"", "place", ValueMatch::Like("Old tower".into(), true)),
-        ("place:tow*", "place", ValueMatch::Begun("tow".into())),
+        ("hp:20", "hp", ValueMatch::Equals("20".into(), false)),
+        ("hp:=20", "hp", ValueMatch::Equals("20".into(), false)),
+        ("hp:!=20", "hp", ValueMatch::NotEquals("20".into(), false)),
+        ("place:\"Old tower\"", "place", ValueMatch::Equals("Old tower".into(), true)),
+        ("place:tow*", "place", ValueMatch::Prefix("tow".into())),
         ("torch:*", "torch", ValueMatch::Any),
         ("血量:<20", "血量", between(None, Some(("20", false)))),
         ("血量：≤２０", "血量", between(None, Some(("20", true)))),
         ("hp:＞5", "hp", between(Some(("5", false)), None)),
     ];
     for (text, key, wanted) in cases {
-        let QueryExpr::Is(QueryCondition::World(condition)) = parse(text).expr else { panic!("{text}") };
+        let QueryExpr::Condition(QueryCondition::World(condition)) = parse(text).expr else { panic!("{text}") };
         assert_eq!((condition.key.as_str(), &condition.wanted), (key, &wanted), "{text}");
     }
     let mut query = parse("hp:<20 AND dragon");
-    assert_eq!(query.settle_values(|key| key == "hp"), Ok(()));
-    let settled = |text: &str| parse(text).settle_values(|_| false);
+    assert_eq!(query.resolve_values(|key| key == "hp"), Ok(()));
+    let settled = |text: &str| parse(text).resolve_values(|_| false);
     assert_eq!(settled("a hp:<20"), Err(QueryError::UnknownValue { at: 2, field: "hp".into() }));
     assert_eq!(settled("🔥 combat.hp:3"), Err(QueryError::UnknownField { at: 3, field: "combat.hp".into() }));
     // What other languages write so is text, unless a value is called so.
     check("他说:<好>", "他说+好");
     let mut query = parse("血量:<20");
-    assert_eq!((query.settle_values(|_| false), said(&query.expr)), (Ok(()), "血量+20".to_owned()));
+    assert_eq!((query.resolve_values(|_| false), said(&query.expr)), (Ok(()), "血量+20".to_owned()));
 }
 
 #[test]
-fn refusals_name_the_place() {
+fn query_error_returns_position() {
     let check = |text: &str, expected: QueryError| assert_eq!(ParsedQuery::parse(text, TODAY), Err(expected), "{text}");
     let empty = |at: usize, length: usize| QueryError::Empty { at, length };
     check("", empty(0, 0));
@@ -227,9 +227,9 @@ fn refusals_name_the_place() {
 
 proptest! {
     #[test]
-    fn no_text_breaks_it(text in "[ -~\"“”：（）灯🔥\u{301}]{0,60}|(AND |OR |NOT |\\(|\\)|-|hp:<|\"|[a-c]~? |in:trunk ){0,40}|.{0,80}") {
+    fn query_any_text_does_not_panic(text in "[ -~\"“”：（）灯🔥\u{301}]{0,60}|(AND |OR |NOT |\\(|\\)|-|hp:<|\"|[a-c]~? |in:trunk ){0,40}|.{0,80}") {
         match ParsedQuery::parse(&text, TODAY) {
-            Ok(mut query) => _ = query.settle_values(|key| key.len() % 2 == 0),
+            Ok(mut query) => _ = query.resolve_values(|key| key.len() % 2 == 0),
             Err(error) => prop_assert!(error.at() <= text.encode_utf16().count()),
         }
     }

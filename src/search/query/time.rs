@@ -12,7 +12,7 @@ pub struct LocalNow {
     /// The present moment.
     pub now: Time,
     /// How far their clock is ahead of UTC, in minutes.
-    pub ahead: i32,
+    pub utc_offset_minutes: i32,
 }
 
 /// From a moment on, up to another; open where there is none.
@@ -28,7 +28,7 @@ pub(in crate::search) struct TimeSpan {
 #[derive(Debug, Clone, Copy)]
 struct DatePeriod {
     first: i64,
-    behind: i64,
+    end: i64,
 }
 
 /// Before it begins.
@@ -47,52 +47,52 @@ pub(super) fn within(text: &str, today: LocalNow) -> Option<TimeSpan> {
     if let Some((from, until)) = text.split_once("..") {
         let open = |text: &str| if text.is_empty() { Some(None) } else { today.period(text).map(Some) };
         let (from, until) = (open(from)?, open(until)?);
-        return if text == ".." { None } else { span(from.map(|from| from.first), until.map(|until| until.behind)) };
+        return if text == ".." { None } else { span(from.map(|from| from.first), until.map(|until| until.end)) };
     }
     if let Some(rest) = text.strip_prefix(">=") {
         span(Some(today.period(rest)?.first), None)
     } else if let Some(rest) = text.strip_prefix("<=") {
-        span(None, Some(today.period(rest)?.behind))
+        span(None, Some(today.period(rest)?.end))
     } else if let Some(rest) = text.strip_prefix('>') {
-        span(Some(today.period(rest)?.behind), None)
+        span(Some(today.period(rest)?.end), None)
     } else if let Some(rest) = text.strip_prefix('<') {
         span(None, Some(today.period(rest)?.first))
-    } else if let Some(from) = today.ago(text) {
+    } else if let Some(from) = today.parse_ago(text) {
         span(Some(from), None)
     } else {
         let period = today.period(text)?;
-        span(Some(period.first), Some(period.behind))
+        span(Some(period.first), Some(period.end))
     }
 }
 
 impl LocalNow {
     fn period(self, text: &str) -> Option<DatePeriod> {
-        if let Some(moment) = self.ago(text).or_else(|| self.moment(text)) {
-            return Some(DatePeriod { first: moment, behind: moment.saturating_add(1) });
+        if let Some(moment) = self.parse_ago(text).or_else(|| self.parse_moment(text)) {
+            return Some(DatePeriod { first: moment, end: moment.saturating_add(1) });
         }
         let (first, length) = match text.to_lowercase().as_str() {
             "today" => (self.date()?, 1.day()),
             "yesterday" => (self.date()?.yesterday().ok()?, 1.day()),
-            day => written(day)?,
+            day => parse_date(day)?,
         };
-        Some(DatePeriod { first: self.beginning(first)?, behind: self.beginning(first.checked_add(length).ok()?)? })
+        Some(DatePeriod { first: self.start_of_day(first)?, end: self.start_of_day(first.checked_add(length).ok()?)? })
     }
 
     fn offset(self) -> Option<Offset> {
-        Offset::from_seconds(self.ahead.checked_mul(60)?).ok()
+        Offset::from_seconds(self.utc_offset_minutes.checked_mul(60)?).ok()
     }
 
     fn date(self) -> Option<Date> {
         Some(self.offset()?.to_datetime(Timestamp::from_millisecond(self.now.0).ok()?).date())
     }
 
-    fn beginning(self, day: Date) -> Option<i64> {
+    fn start_of_day(self, day: Date) -> Option<i64> {
         let midnight = day.to_datetime(jiff::civil::Time::midnight());
         Some(self.offset()?.to_timestamp(midnight).ok()?.as_millisecond())
     }
 
     /// A moment that is written out; without a zone it is one of theirs.
-    fn moment(self, text: &str) -> Option<i64> {
+    fn parse_moment(self, text: &str) -> Option<i64> {
         if !text.contains(['T', 't', ':']) {
             return None;
         }
@@ -104,7 +104,7 @@ impl LocalNow {
     }
 
     /// `90m`, `12h`, `3d`, `2w`: so long before now.
-    fn ago(self, text: &str) -> Option<i64> {
+    fn parse_ago(self, text: &str) -> Option<i64> {
         let (count, minutes) = match text.char_indices().next_back()? {
             (at, 'm') => (text.get(..at)?, 1),
             (at, 'h') => (text.get(..at)?, 60),
@@ -121,7 +121,7 @@ impl LocalNow {
 }
 
 /// `2026`, `2026-11`, `2026-11-21`: the first day, and for how long.
-fn written(text: &str) -> Option<(Date, jiff::Span)> {
+fn parse_date(text: &str) -> Option<(Date, jiff::Span)> {
     let mut parts = text.split('-');
     let year = parts.next().filter(|part| part.len() == 4)?;
     let (month, day) = (parts.next(), parts.next());
@@ -146,7 +146,10 @@ mod tests {
 
     fn today() -> LocalNow {
         // 2026-11-22, a quarter past one in the morning, two hours ahead of UTC.
-        LocalNow { now: Time("2026-11-21T23:15:00Z".parse::<Timestamp>().unwrap().as_millisecond()), ahead: 120 }
+        LocalNow {
+            now: Time("2026-11-21T23:15:00Z".parse::<Timestamp>().unwrap().as_millisecond()),
+            utc_offset_minutes: 120,
+        }
     }
 
     fn say(moment: Option<i64>) -> String {
@@ -154,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn days_are_those_of_who_searches() {
+    fn query_time_day_uses_local_offset() {
         let check = |text: &str, from: &str, until: &str| {
             let span = within(text, today()).unwrap();
             assert_eq!((say(span.from).as_str(), say(span.until).as_str()), (from, until), "{text}");
@@ -176,14 +179,14 @@ mod tests {
     }
 
     #[test]
-    fn before_and_after_are_from_the_beginning() {
+    fn query_time_before_and_after_use_period_start() {
         assert_eq!(say(before("2026-11-01", today()).unwrap().until), "2026-10-31T22:00:00Z");
         assert_eq!(say(after("2026-11-01", today()).unwrap().from), "2026-10-31T22:00:00Z");
         assert_eq!(say(after("90m", today()).unwrap().from), "2026-11-21T21:45:00Z");
     }
 
     #[test]
-    fn what_is_no_time_is_none() {
+    fn query_time_malformed_text_returns_none() {
         for text in [
             "",
             "..",

@@ -24,7 +24,7 @@ proptest! {
 
     /// Also where hits are gone again, on pages far back, and where all are equally good.
     #[test]
-    fn the_best_come_first_and_of_equal_ones_the_newest(
+    fn search_best_hits_break_ties_by_time(
         seed in any::<u64>(), offset in 0_usize..2_000, limit in 1_usize..40,
         text in prop::sample::select(vec!["lantern", "lant*", "role:user", "lantern -burn", "lantern OR ship"]),
     ) {

@@ -4,7 +4,7 @@ use super::*;
 
 fn settled(index: &Index, who: UserId, text: &str) -> Result<SearchRequest, QueryError> {
     let mut query = parse(text);
-    index.settle(who, &mut query).unwrap()?;
+    index.resolve_names(who, &mut query).unwrap()?;
     Ok(SearchRequest::new(who, query))
 }
 
@@ -26,7 +26,7 @@ fn number(text: &str) -> IndexedScalar {
 
 /// English words are found in their other forms, and the one that was typed comes first; in quotation marks only that one.
 #[test]
-fn forms_of_words() {
+fn search_word_forms_are_found() {
     let index = holding(&["one lantern", "two lanterns", "running", "a run of runs", "the runner"]);
     assert_eq!(nodes(&index, &request("lanterns")), [2, 1]);
     assert_eq!(nodes(&index, &request("lantern")), [1, 2]);
@@ -36,7 +36,7 @@ fn forms_of_words() {
 }
 
 #[test]
-fn beginnings_slips_and_joined_words() {
+fn search_prefix_fuzzy_and_joined_words_are_found() {
     let index = holding(&["red lamp", "red lantern, blue lamp", "a lantern", "fog 灯塔", "lamplight"]);
     for (text, expected) in [
         ("lam*", &[1, 2, 5][..]),
@@ -63,7 +63,7 @@ fn beginnings_slips_and_joined_words() {
 
 /// Only stop words, and ten thousand characters: each finds what it says.
 #[test]
-fn odd_searches_have_answers() {
+fn search_unusual_queries_return_results() {
     let long = "the keeper walks along the shore and ".repeat(280);
     let index = holding(&["The fog of the sea and the tide", "sea", &long]);
     assert_eq!(found(&index, "the of and"), [1]);
@@ -74,7 +74,7 @@ fn odd_searches_have_answers() {
 }
 
 #[test]
-fn orders_of_hits() {
+fn search_sort_orders_hits() {
     let index = holding(&["fog", "fog fog fog", "some fog far away"]);
     let sorted = |sort: SearchSort| nodes(&index, &SearchRequest { sort, ..request("fog") });
     assert_eq!(sorted(SearchSort::Newest), [3, 2, 1]);
@@ -86,7 +86,7 @@ fn orders_of_hits() {
 }
 
 #[test]
-fn times_and_stories_and_characters() {
+fn search_time_session_and_character_filters() {
     let index = scratch(patient());
     let character = CharacterId::new(Uuid::from_u128(7));
     let day = 86_400_000;
@@ -97,8 +97,8 @@ fn times_and_stories_and_characters() {
     assert_eq!(found(&index, "before:1970-01-02 OR on:1970-01-03"), [1, 3]);
     assert_eq!(found(&index, "* -after:1970-01-02"), [1]);
     let mut query = parse("session:tower OR character:keeper");
-    query.name_sessions(&[(session(1), "The tower"), (session(2), "Fog")]);
-    query.name_characters(&[(character, "Old Keeper")]);
+    query.resolve_sessions(&[(session(1), "The tower"), (session(2), "Fog")]);
+    query.resolve_characters(&[(character, "Old Keeper")]);
     let mut both = nodes(&index, &SearchRequest::new(user(1), query));
     both.sort_unstable();
     assert_eq!(both, [1, 3]);
@@ -107,7 +107,7 @@ fn times_and_stories_and_characters() {
 
 /// Values of the world: numbers exactly, whatever their size, ranges, flags, texts and whether there is one at all.
 #[test]
-fn values_of_the_world_are_searched_by() {
+fn search_world_values_are_found() {
     let index = scratch(patient());
     let text = |text: &str| IndexedScalar::Text(text.to_owned());
     put(
@@ -158,7 +158,7 @@ fn values_of_the_world_are_searched_by() {
 
 /// Security promise 2: what somebody else's worlds hold is neither found nor named.
 #[test]
-fn values_of_others_are_unknown() {
+fn search_values_of_other_owner_are_unknown() {
     let index = scratch(patient());
     let foreign = SearchDocument { owner: user(2), ..with_facts(2, &[("secret", number("1")), ("hp", number("1"))]) };
     put(&index, &[with_facts(1, &[("hp", number("12"))]), foreign]);
@@ -175,7 +175,7 @@ fn values_of_others_are_unknown() {
 
 /// Where everything is one user's the owner is not asked for; as soon as anything is not, it is.
 #[test]
-fn the_owner_is_asked_for_when_there_is_another() {
+fn search_owner_term_is_added_with_other_owners() {
     let index = holding(&["fog", "sea"]);
     assert_eq!(found(&index, "*"), [1, 2]);
     put(&index, &[SearchDocument { owner: user(2), ..document(3, "fog") }]);
@@ -189,7 +189,7 @@ fn the_owner_is_asked_for_when_there_is_another() {
 
 /// What is begun or near is marked where it stands.
 #[test]
-fn marks_show_what_was_meant() {
+fn search_marks_show_matched_forms() {
     let index = holding(&["The red lanterns burn low"]);
     for (text, marks) in
         [("lant*", &[(8, 16)][..]), ("lanterms~", &[(8, 16)]), ("lantern burning", &[(8, 16), (17, 21)])]

@@ -83,7 +83,7 @@ fn holding(texts: &[&str]) -> TestIndex {
 }
 
 fn parse(text: &str) -> ParsedQuery {
-    ParsedQuery::parse(text, LocalNow { now: Time(0), ahead: 0 }).unwrap()
+    ParsedQuery::parse(text, LocalNow { now: Time(0), utc_offset_minutes: 0 }).unwrap()
 }
 
 fn request(text: &str) -> SearchRequest {
@@ -125,7 +125,7 @@ fn log(count: u128) -> Vec<SearchDocument> {
 }
 
 #[test]
-fn english_words_and_phrases() {
+fn search_english_words_and_phrases_are_found() {
     let index = holding(&["The red lantern burns.", "A lantern, red as rust", "Fog on the water; the Keeper's café"]);
     assert_eq!(found(&index, "RED lantern"), [1, 2]);
     assert_eq!(found(&index, "\"red lantern\""), [1]);
@@ -137,7 +137,7 @@ fn english_words_and_phrases() {
 
 /// Chinese and Japanese text can be found: any stretch of it, one character too.
 #[test]
-fn chinese_and_japanese() {
+fn search_chinese_and_japanese_are_found() {
     let index = holding(&["守灯人点亮了灯塔，HP只剩三点。", "灯下的塔", "カフェで灯台を見た", "등대지기"]);
     assert_eq!(found(&index, "灯塔"), [1]);
     assert_eq!(found(&index, "灯"), [1, 2, 3]);
@@ -152,7 +152,7 @@ fn chinese_and_japanese() {
 }
 
 #[test]
-fn emoji_can_be_found() {
+fn search_emoji_is_found() {
     let index = holding(&["fire 🔥🔥", "rocket 👩\u{200d}🚀", "❤\u{fe0f}"]);
     assert_eq!(found(&index, "🔥"), [1]);
     assert_eq!(found(&index, "👩\u{200d}🚀"), [2]);
@@ -161,7 +161,7 @@ fn emoji_can_be_found() {
 
 /// Security promise 2: no one finds what they may not read, also not by a negative or by counting.
 #[test]
-fn owners_find_only_their_own() {
+fn search_other_owner_finds_nothing() {
     let index = scratch(patient());
     let foreign = SearchDocument { owner: user(2), session: session(2), ..document(2, "the secret lantern") };
     put(&index, &[document(1, "the lantern"), foreign]);
@@ -176,7 +176,7 @@ fn owners_find_only_their_own() {
 }
 
 #[test]
-fn filters() {
+fn search_filters_narrow_results() {
     let character = CharacterId::new(Uuid::from_u128(7));
     let index = scratch(patient());
     let spoken = SearchDocument {
@@ -206,13 +206,13 @@ fn filters() {
 }
 
 #[test]
-fn the_better_match_comes_first_then_the_newer() {
+fn search_results_sort_by_score_then_time() {
     let index = holding(&["fog", "fog and a very long tale of other things entirely", "fog"]);
     assert_eq!(nodes(&index, &request("fog")), [3, 1, 2]);
 }
 
 #[test]
-fn hits_carry_ranges_not_markup() {
+fn search_snippet_returns_ranges() {
     let index = holding(&["🔥 <b>守灯人</b> took the red lantern"]);
     let found = index.find(&request("守灯人 \"red lantern\" -fog name:rin"));
     let hit = found.page(0, 1).unwrap().hits.remove(0);
@@ -222,7 +222,7 @@ fn hits_carry_ranges_not_markup() {
 }
 
 #[test]
-fn pages_agree() {
+fn search_pages_are_consistent() {
     let index = scratch(patient());
     put(&index, &log(150));
     let found = index.find(&request("lantern"));
@@ -239,7 +239,7 @@ fn pages_agree() {
 }
 
 #[test]
-fn a_node_has_one_document_and_goes_when_removed() {
+fn index_removed_node_is_not_found() {
     let index = holding(&["old words", "other"]);
     put(&index, &[document(1, "new words")]);
     put(&index, &[document(1, "new words"), document(1, "newest words")]);
@@ -258,7 +258,7 @@ fn a_node_has_one_document_and_goes_when_removed() {
 }
 
 #[test]
-fn changes_are_committed_without_being_asked() {
+fn index_changes_are_committed_automatically() {
     let index = scratch(config::SearchConfig::default());
     index.send(0, vec![IndexChange::Put(document(1, "fog"))], 5).unwrap();
     while index.progress().visible < 5 {
@@ -276,12 +276,12 @@ fn changes_are_committed_without_being_asked() {
         std::thread::sleep(Duration::from_millis(1));
     }
     let expected =
-        IndexProgress { fed: 9, visible: 9, committed: 3, whole_at: 1_000, is_down: false, is_suspect: false };
+        IndexProgress { fed: 9, visible: 9, committed: 3, complete_at: 1_000, is_down: false, is_suspect: false };
     assert_eq!(by_count.progress(), expected);
 }
 
 #[test]
-fn who_feeds_must_know_where_it_stands() {
+fn index_send_wrong_cursor_returns_error() {
     let index = scratch(patient());
     index.send(0, Vec::new(), 4).unwrap();
     assert_eq!(index.send(0, vec![IndexChange::Put(document(1, "fog"))], 5), Err(IndexSendError::Elsewhere(4)));
@@ -293,7 +293,7 @@ fn who_feeds_must_know_where_it_stands() {
 
 /// The cursor of the last commit survives; what came later is wanted again.
 #[test]
-fn a_crash_resumes_at_the_last_commit() {
+fn index_crash_resumes_at_last_commit() {
     let dir = tempfile::tempdir().unwrap();
     let log = log(10);
     {
@@ -316,7 +316,7 @@ fn a_crash_resumes_at_the_last_commit() {
 
 /// Whatever happens to a file, after feeding everything is found once, and other files are left alone.
 #[test]
-fn damaged_files_are_noticed_and_the_index_is_rebuilt() {
+fn index_damaged_files_are_rebuilt() {
     let log = log(30);
     type IndexDamage = fn(&Path);
     let damages: [(&str, IndexDamage); 3] = [
@@ -372,7 +372,7 @@ fn segment_extensions(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn foreign_indexes_are_replaced() {
+fn index_foreign_format_is_replaced() {
     let log = log(3);
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("sub")).unwrap();
@@ -394,18 +394,18 @@ fn foreign_indexes_are_replaced() {
         assert_ne!(text, other);
         fs::write(&meta, other).unwrap();
         let index = Index::open(dir.path(), IndexSource { newest: 3, ..UPSTREAM }, patient()).unwrap();
-        assert_eq!((index.cursor(), index.len(), index.progress().rebuilt()), (0, 0, Some(0)), "{foreign}");
+        assert_eq!((index.cursor(), index.len(), index.progress().rebuild_percent()), (0, 0, Some(0)), "{foreign}");
         put(&index, &log[..1]);
-        assert_eq!((index.progress().rebuilt(), found(&index, "lantern").len()), (Some(33), 1));
+        assert_eq!((index.progress().rebuild_percent(), found(&index, "lantern").len()), (Some(33), 1));
         feed(&index, &log);
-        assert_eq!(index.progress().rebuilt(), None);
+        assert_eq!(index.progress().rebuild_percent(), None);
     }
     assert!(dir.path().join("sub").is_dir());
 }
 
 /// A database that was replaced, or an older copy that was put back, must not be searched by what another one held.
 #[test]
-fn the_index_of_another_log_is_replaced() {
+fn index_other_source_is_replaced() {
     let dir = tempfile::tempdir().unwrap();
     let log = log(3);
     let cursor = |upstream: IndexSource| Index::open(dir.path(), upstream, patient()).unwrap().cursor();
@@ -420,7 +420,7 @@ fn the_index_of_another_log_is_replaced() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_used_is_an_error() {
+fn index_unusable_folder_returns_error() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("file"), "x").unwrap();
     let error = Index::open(&dir.path().join("file"), UPSTREAM, patient()).err().unwrap();
@@ -429,7 +429,7 @@ fn a_folder_that_cannot_be_used_is_an_error() {
 
 /// The folder goes away while the server runs: after its rest the index is made anew and fed again.
 #[test]
-fn a_lost_folder_is_made_anew() {
+fn index_lost_folder_is_recreated() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("search");
     let log = log(8);
@@ -446,10 +446,10 @@ proptest! {
 
     /// Whatever is typed, the answer is hits of one's own or a sentence.
     #[test]
-    fn no_search_breaks_it(text in "[ -~“”：灯塔🔥]{0,30}|.{0,40}") {
+    fn search_any_query_does_not_panic(text in "[ -~“”：灯塔🔥]{0,30}|.{0,40}") {
         let index = scratch(patient());
         put(&index, &[document(1, &text), SearchDocument { owner: user(2), ..document(2, &text) }]);
-        if let Ok(query) = ParsedQuery::parse(&text, LocalNow { now: Time(0), ahead: 0 }) {
+        if let Ok(query) = ParsedQuery::parse(&text, LocalNow { now: Time(0), utc_offset_minutes: 0 }) {
             let found = index.find(&SearchRequest::new(user(1), query));
             for hit in found.page(0, 10).unwrap().hits {
                 prop_assert_eq!(hit.node, node(1));
@@ -460,7 +460,7 @@ proptest! {
 
     /// Every stretch of a Chinese text finds it.
     #[test]
-    fn any_stretch_is_found(text in "[一-十丁七万丈三上下]{1,40}", from in 0_usize..40, count in 1_usize..40) {
+    fn search_any_chinese_substring_is_found(text in "[一-十丁七万丈三上下]{1,40}", from in 0_usize..40, count in 1_usize..40) {
         let stretch: String = text.chars().skip(from % text.chars().count()).take(count).collect();
         let index = holding(&[&text]);
         prop_assert_eq!(found(&index, &stretch), [1]);

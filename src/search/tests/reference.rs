@@ -56,7 +56,7 @@ fn units(words: &[usize]) -> Vec<(String, bool)> {
 }
 
 /// Whether `wanted` stands somewhere in `text`, the last of it perhaps only begun.
-fn stands(text: &[(String, bool)], wanted: &[(String, bool)], is_begun: bool) -> bool {
+fn contains_units(text: &[(String, bool)], wanted: &[(String, bool)], is_begun: bool) -> bool {
     text.windows(wanted.len()).any(|window| {
         window.iter().zip(wanted).enumerate().all(|(at, (here, there))| {
             let may_go_on = is_begun && at + 1 == wanted.len();
@@ -85,8 +85,8 @@ impl ReferenceQuery {
         let units = || units(&text.words);
         match self {
             Self::Word(n) if word(*n).is_ascii() => text.words.iter().any(|here| WORDS[*here].1 == WORDS[*n].1),
-            Self::Word(n) => stands(&units(), &self::units(&[*n]), false),
-            Self::Phrase(words, is_begun) => stands(&units(), &self::units(words), *is_begun),
+            Self::Word(n) => contains_units(&units(), &self::units(&[*n]), false),
+            Self::Phrase(words, is_begun) => contains_units(&units(), &self::units(words), *is_begun),
             Self::Begun(beginning) => text.words.iter().any(|here| word(*here).starts_with(beginning)),
             Self::Near(n) => {
                 let slips = if word(*n).len() < 6 { 1 } else { 2 };
@@ -183,14 +183,14 @@ proptest! {
 
     /// What is found is what is meant: no text more, none less, and what is marked lies in the text.
     #[test]
-    fn a_search_finds_what_it_means(texts in texts(), all in prop::collection::vec(asked(), 1..12)) {
+    fn search_results_match_reference(texts in texts(), all in prop::collection::vec(asked(), 1..12)) {
         let index = index_of(&texts);
         for asked in all {
             // Only what must not be is no search: the star is everything else.
             let typed = format!("* {}", asked.typed());
             let mut query = parse(&typed);
             prop_assert!(query.notes().is_empty(), "{}", typed);
-            index.settle(user(1), &mut query).unwrap().ok();
+            index.resolve_names(user(1), &mut query).unwrap().ok();
             let request = SearchRequest::new(user(1), query);
             let mut got = nodes(&index, &request);
             got.sort_unstable();

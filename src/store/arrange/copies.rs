@@ -15,21 +15,21 @@ use crate::tree::edit::TreeError;
 use crate::tree::{Delta, EditTarget};
 use crate::world::{StateChange, StateOperation, WorldSection};
 
-use super::super::acts::Actor;
-use super::super::climb;
+use super::super::ancestors;
 use super::super::conn::{Conn, IdBytes};
 use super::super::error::{StoreError, WriteError};
-use super::super::held::StoredSession;
 use super::super::prepared::prepared;
-use super::super::read::padded;
-use super::super::rows::{NewTextRow, NodeRow, TextRow, object, object_to_text};
+use super::super::read::pad_to_power_of_two;
+use super::super::rows::{NewTextRow, NodeRow, TextRow, object_from_text, object_to_text};
+use super::super::stored::StoredSession;
 use super::super::tables::{nodes, texts};
-use super::super::tx::{Tx, row_id, speaks};
+use super::super::tree_writes::Actor;
+use super::super::tx::{Tx, row_id, starts_turn};
 use super::super::{traces, worlds};
 use super::ArrangeReport;
 
 /// So many nodes one list of edits may copy: others wait while they are written.
-pub const MOST_COPIED: usize = 20_000;
+pub const MAX_COPIES: usize = 20_000;
 
 /// What is copied.
 pub struct CopySource<'a> {
@@ -64,8 +64,8 @@ struct SubtreeRow {
 
 impl Tx<'_> {
     /// A session of the caller's that a body names.
-    pub(super) fn source(&mut self, actor: &Actor, id: SessionId) -> Result<StoredSession, WriteError> {
-        let missing = TreeError::Missing { what: "the session", field: "fromSessionId" };
+    pub(super) fn source_session(&mut self, actor: &Actor, id: SessionId) -> Result<StoredSession, WriteError> {
+        let missing = TreeError::ReferenceNotFound { what: "the session", field: "fromSessionId" };
         self.session(actor.user, id).map_err(|error| match error {
             WriteError::Refused(TreeError::NotFound(_)) => missing.into(),
             other => other,
@@ -83,10 +83,10 @@ impl Tx<'_> {
         (ids, at): (&IdGenerator, Time),
         made: &mut ArrangeReport,
     ) -> Result<Vec<Effect>, WriteError> {
-        let to = self.target(held, target)?;
-        let rows = self.piece(source, piece)?;
+        let to = self.graft_target(held, target)?;
+        let rows = self.piece_rows(source, piece)?;
         if let Some(top) = rows.first().filter(|top| top.session_n == held.n && !top.is_hidden)
-            && self.run(|conn| climb::ancestor_at(conn, to.n, top.depth))? == Some(top.n)
+            && self.run(|conn| ancestors::ancestor_at(conn, to.n, top.depth))? == Some(top.n)
         {
             return Err(TreeError::Cycle.into());
         }
@@ -96,17 +96,17 @@ impl Tx<'_> {
         made.nodes.push(top.ok_or(TreeError::NotFound("the message"))?);
         if source.n != held.n {
             let muted = originals.rows.iter().map(|row| row.is_muted);
-            made.refused.extend(self.refused_of(held, &to, &copies.into_iter().zip(muted).collect::<Vec<_>>())?);
+            made.refused.extend(self.copy_refusals(held, &to, &copies.into_iter().zip(muted).collect::<Vec<_>>())?);
         }
         Ok(effects)
     }
 
     /// All rows of a piece: what stands at and below a node, or what lies in a fragment.
-    fn piece(&mut self, source: &StoredSession, piece: EditTarget) -> Result<Vec<NodeRow>, WriteError> {
+    fn piece_rows(&mut self, source: &StoredSession, piece: EditTarget) -> Result<Vec<NodeRow>, WriteError> {
         let (top_n, mut all) = match piece {
             EditTarget::Node(id) => {
-                let top_n = self.movable(source, id)?.n;
-                (top_n, self.run(|conn| standing_below(conn, top_n))?)
+                let top_n = self.movable_node(source, id)?.n;
+                (top_n, self.run(|conn| subtree_rows(conn, top_n))?)
             }
             EditTarget::Fragment(id) => {
                 let fragment = self.fragment(source, id, "fragmentId")?;
@@ -114,14 +114,14 @@ impl Tx<'_> {
                 (fragment.top_n, self.run(|conn| Ok(lying.load(conn)?))?)
             }
         };
-        if all.len() > MOST_COPIED {
-            let message = format!("a list of edits copies {MOST_COPIED} messages at most");
-            return Err(TreeError::TooMuch { message, most: MOST_COPIED }.into());
+        if all.len() > MAX_COPIES {
+            let message = format!("a list of edits copies {MAX_COPIES} messages at most");
+            return Err(TreeError::TooLarge { message, most: MAX_COPIES }.into());
         }
         all.sort_unstable();
         let mut rows: Vec<NodeRow> = Vec::with_capacity(all.len());
         for chunk in all.chunks(512) {
-            let some = nodes::table.filter(nodes::n.eq_any(padded(chunk))).select(NodeRow::as_select());
+            let some = nodes::table.filter(nodes::n.eq_any(pad_to_power_of_two(chunk))).select(NodeRow::as_select());
             rows.extend(self.run(|conn| Ok(prepared(some).load::<NodeRow>(conn)?))?);
         }
         Ok(parents_first(rows, top_n))
@@ -150,7 +150,7 @@ impl Tx<'_> {
             copies.push(copy);
         }
         for row in &originals.rows {
-            effects.extend(overlay(row, &names)?);
+            effects.extend(overlay_effects(row, &names)?);
         }
         let places: HashMap<i64, i64> = names.rows.iter().map(|(n, copy)| (*n, copy.n)).collect();
         self.run(|conn| originals.rows.iter().try_for_each(|row| traces::copy(conn, row.n, &places)))?;
@@ -170,19 +170,19 @@ impl Tx<'_> {
         if let Some(changed) = changed {
             delta.operations.clone_from(&changed.operations);
         }
-        rename_in_delta(&mut delta, ids);
+        rename_ids_in_delta(&mut delta, ids);
         let text: TextRow =
             self.run(|conn| Ok(prepared(texts::table.find(row.n).select(TextRow::as_select())).get_result(conn)?))?;
-        let read = object(&text.metadata);
+        let read = object_from_text(&text.metadata);
         let bad = StoreError::Inconsistent { table: "texts", column: "metadata", row: row.n };
         let mut metadata = self.run(|_| read.ok_or(bad))?;
-        metadata.values_mut().for_each(|value| rename(value, ids));
+        metadata.values_mut().for_each(|value| rename_ids(value, ids));
         metadata.extend(changed.into_iter().flat_map(|changed| changed.metadata.clone()));
         let original = row_id(row)?;
         let provenance = json!({"sessionId": originals.session.session.id.to_string(), "nodeId": original.to_string()});
         metadata.insert("provenance".into(), provenance);
         let id = ids.get(&original).copied().unwrap_or(original);
-        let copy = self.place_of_copy(held, row, above, id, &delta)?;
+        let copy = self.row_of_copy(held, row, above, id, &delta)?;
         let text = NewTextRow {
             n: copy.n,
             name: text.name.as_deref(),
@@ -191,13 +191,13 @@ impl Tx<'_> {
             metadata: object_to_text(&metadata),
         };
         self.write_node(&copy, &text)?;
-        self.memory.keep_new_node(&copy);
+        self.writer_cache.keep_new_node(&copy);
         self.write_delta(copy.n, copy.revision, &delta)?;
         Ok(copy)
     }
 
     /// The row of a copy: the original's facts, and what follows from where it hangs.
-    fn place_of_copy(
+    fn row_of_copy(
         &mut self,
         held: &StoredSession,
         row: &NodeRow,
@@ -205,9 +205,9 @@ impl Tx<'_> {
         id: NodeId,
         delta: &Delta,
     ) -> Result<NodeRow, StoreError> {
-        let (n, is_first) = self.next_node(above.n)?;
-        self.grown.nodes += 1;
-        self.grown.leaves += i64::from(!is_first);
+        let (n, is_first) = self.next_node_number(above.n)?;
+        self.count_changes.nodes += 1;
+        self.count_changes.leaves += i64::from(!is_first);
         let mut copy = NodeRow {
             n,
             id: IdBytes::of(id.as_bytes()),
@@ -220,7 +220,7 @@ impl Tx<'_> {
             remembered_n: None,
             rating: None,
             depth: above.depth + 1,
-            turn: above.turn + i32::from(speaks(row.role, row.kind)),
+            turn: above.turn + i32::from(starts_turn(row.role, row.kind)),
             since_keyframe: above.since_keyframe + 1,
             rules_n: if row.begins_rules { row.rules_n } else { above.rules_n },
             revision: i32::from(!delta.is_empty()),
@@ -235,7 +235,7 @@ impl Tx<'_> {
 }
 
 /// The rows that stand at and below a node.
-fn standing_below(conn: &mut Conn, top_n: i64) -> Result<Vec<i64>, StoreError> {
+fn subtree_rows(conn: &mut Conn, top_n: i64) -> Result<Vec<i64>, StoreError> {
     let query = diesel::sql_query(
         "WITH RECURSIVE below (n) AS (SELECT n FROM nodes WHERE n = $1 UNION ALL \
            SELECT c.n FROM below JOIN nodes c ON c.parent_n = below.n AND NOT c.is_hidden) SELECT n FROM below",
@@ -263,7 +263,7 @@ fn parents_first(rows: Vec<NodeRow>, top_n: i64) -> Vec<NodeRow> {
 }
 
 /// What was said of a node besides its facts, said of its copy.
-fn overlay(row: &NodeRow, names: &CopyIds) -> Result<Vec<Effect>, StoreError> {
+fn overlay_effects(row: &NodeRow, names: &CopyIds) -> Result<Vec<Effect>, StoreError> {
     let Some(copy) = names.rows.get(&row.n) else { return Ok(Vec::new()) };
     let node = row_id(copy)?;
     let mut effects = Vec::new();
@@ -283,21 +283,21 @@ fn overlay(row: &NodeRow, names: &CopyIds) -> Result<Vec<Effect>, StoreError> {
 }
 
 /// Events and timers name nodes; what came along is named by its copy.
-fn rename_in_delta(delta: &mut Delta, ids: &HashMap<NodeId, NodeId>) {
+fn rename_ids_in_delta(delta: &mut Delta, ids: &HashMap<NodeId, NodeId>) {
     for operation in delta.operations.iter_mut().filter(|operation| operation.section != WorldSection::Vars) {
         match &mut operation.change {
             StateChange::Set(value)
             | StateChange::Append(value)
             | StateChange::Take(value)
             | StateChange::Insert { value, .. } => {
-                rename(value, ids);
+                rename_ids(value, ids);
             }
             StateChange::Add(_) | StateChange::Remove | StateChange::Move { .. } => {}
         }
     }
 }
 
-fn rename(value: &mut Value, ids: &HashMap<NodeId, NodeId>) {
+fn rename_ids(value: &mut Value, ids: &HashMap<NodeId, NodeId>) {
     let mut open = vec![value];
     while let Some(value) = open.pop() {
         match value {

@@ -5,20 +5,20 @@ use diesel::prelude::*;
 use crate::ids::NodeId;
 use crate::oplog::{Effect, LabelTarget};
 use crate::tree::Status;
-use crate::tree::arrange::{self, spelt};
+use crate::tree::arrange::{self, normalize_name};
 use crate::tree::edit::TreeError;
 
 use super::super::conn::{Conn, IdBytes};
 use super::super::error::{StoreError, WriteError};
-use super::super::held::StoredSession;
-use super::super::memory::{LabelRow, NumberedTable, WriterCache};
 use super::super::prepared::prepared;
 use super::super::read::StoreReader;
+use super::super::stored::StoredSession;
 use super::super::tables::{labels, nodes};
 use super::super::tx::{Tx, row_id};
+use super::super::writer_cache::{LabelRow, NumberedTable, WriterCache};
 
 /// So many labels a session may have.
-const MOST: usize = 1_000;
+const MAX_LABELS: usize = 1_000;
 
 /// A label, as people see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,9 +55,9 @@ impl StoreReader<'_> {
 
 impl Tx<'_> {
     /// The labels of a session, as they are now.
-    pub(in super::super) fn named_in(&mut self, held: &StoredSession) -> Result<Vec<LabelRow>, StoreError> {
+    pub(in super::super) fn label_rows(&mut self, held: &StoredSession) -> Result<Vec<LabelRow>, StoreError> {
         let session_n = held.n;
-        self.run_knowing(|conn, memory| {
+        self.run_with_cache(|conn, memory| {
             memory.labels(session_n, || {
                 let of_session = labels::table.filter(labels::session_n.eq(session_n)).order(labels::name);
                 let rows: Vec<(String, i64, bool)> =
@@ -69,28 +69,28 @@ impl Tx<'_> {
     }
 
     /// A node gets a name. A name that another node has is refused, since it would be lost there.
-    pub(super) fn label(
+    pub(super) fn add_label(
         &mut self,
         held: &StoredSession,
         node: NodeId,
         name: &str,
         following: bool,
     ) -> Result<Vec<Effect>, WriteError> {
-        let row = self.standing(held, node, "nodeId")?;
+        let row = self.node_in_tree(held, node, "nodeId")?;
         if row.status == Status::Generating.code() {
             return Err(TreeError::Generating.into());
         }
         let name = arrange::name("name", name)?;
-        let all = self.named_in(held)?;
-        let known = all.iter().find(|label| spelt(&label.name) == name);
+        let all = self.label_rows(held)?;
+        let known = all.iter().find(|label| normalize_name(&label.name) == name);
         if let Some(other) = known.filter(|known| known.node_n != row.n) {
-            let node = row_id(&self.row_n(other.node_n)?)?;
+            let node = row_id(&self.row_by_number(other.node_n)?)?;
             return Err(TreeError::NameTaken { name, node }.into());
         }
         // A name that was kept before names had one way of writing stays as it is.
         let name = known.map_or(name, |known| known.name.clone());
-        if known.is_none() && all.len() >= MOST {
-            return Err(TreeError::Conflict(format!("a session has {MOST} labels at most")).into());
+        if known.is_none() && all.len() >= MAX_LABELS {
+            return Err(TreeError::Conflict(format!("a session has {MAX_LABELS} labels at most")).into());
         }
         let from = known.map(|known| LabelTarget { node, following: known.following });
         let to = Some(LabelTarget { node, following });
@@ -98,34 +98,34 @@ impl Tx<'_> {
     }
 
     /// A name is given up.
-    pub(super) fn unlabel(&mut self, held: &StoredSession, name: &str) -> Result<Vec<Effect>, WriteError> {
-        let name = spelt(name);
-        let known = self.named_in(held)?.into_iter().find(|label| spelt(&label.name) == name);
+    pub(super) fn remove_label(&mut self, held: &StoredSession, name: &str) -> Result<Vec<Effect>, WriteError> {
+        let name = normalize_name(name);
+        let known = self.label_rows(held)?.into_iter().find(|label| normalize_name(&label.name) == name);
         let LabelRow { name, node_n, following } =
-            known.ok_or(TreeError::Missing { what: "the label", field: "name" })?;
-        let node = row_id(&self.row_n(node_n)?)?;
+            known.ok_or(TreeError::ReferenceNotFound { what: "the label", field: "name" })?;
+        let node = row_id(&self.row_by_number(node_n)?)?;
         Ok(vec![Effect::Labelled { name, from: Some(LabelTarget { node, following }), to: None }])
     }
 
     /// The following labels at a node move to what is appended there.
-    pub(in super::super) fn labels_follow(
+    pub(in super::super) fn move_following_labels(
         &mut self,
         held: &StoredSession,
         at_n: i64,
         to: NodeId,
     ) -> Result<Vec<Effect>, StoreError> {
         let follows = |label: &LabelRow| label.following && label.node_n == at_n;
-        let named: Vec<LabelRow> = self.named_in(held)?.into_iter().filter(follows).collect();
+        let named: Vec<LabelRow> = self.label_rows(held)?.into_iter().filter(follows).collect();
         let mut effects = Vec::with_capacity(named.len());
         for LabelRow { name, .. } in named {
-            let from = Some(LabelTarget { node: row_id(&self.row_n(at_n)?)?, following: true });
+            let from = Some(LabelTarget { node: row_id(&self.row_by_number(at_n)?)?, following: true });
             effects.push(Effect::Labelled { name, from, to: Some(LabelTarget { node: to, following: true }) });
         }
         Ok(effects)
     }
 
     /// Carries out that a label came, moved or went.
-    pub(in super::super) fn carry_out_label(
+    pub(in super::super) fn apply_label_effect(
         &mut self,
         held: &StoredSession,
         name: &str,
@@ -134,10 +134,10 @@ impl Tx<'_> {
         let (session_n, named) = (held.n, labels::name.eq(name));
         let own = labels::session_n.eq(session_n);
         let place = match to {
-            Some(mark) => Some((self.n_of(held, mark.node)?, mark.following)),
+            Some(mark) => Some((self.node_number(held, mark.node)?, mark.following)),
             None => None,
         };
-        self.run_knowing(|conn, memory| {
+        self.run_with_cache(|conn, memory| {
             memory.forget_labels(session_n);
             let of_name = labels::table.filter(own).filter(named);
             let Some((node_n, following)) = place else {

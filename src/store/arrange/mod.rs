@@ -1,7 +1,7 @@
 //! Edits of the arrangement: a list is planned and carried out one after the other, each on what the ones before it left,
 //! and logged as one operation. If one is refused, its request fails, and the writer takes all of it back.
 //!
-//! - `pieces`: prune and graft, and what every edit that moves a part of the tree needs
+//! - `prune_graft`: prune and graft, and what every edit that moves a part of the tree needs
 //! - `copies`: pieces that come again elsewhere, also in another session
 //! - `refused`: what the rules of a place refuse of copies from another session
 //! - `runs`: messages that follow each other, and their summaries
@@ -16,30 +16,30 @@
 mod copies;
 mod labels;
 mod merges;
-mod pieces;
+mod prune_graft;
 mod purge;
-mod refused;
+mod refusals;
 mod runs;
 mod stash;
-mod witness;
+mod world_diffs;
 
 pub use labels::{Label, put_label};
-pub use refused::{CopyRefusal, MOST_REFUSED};
+pub use refusals::{CopyRefusal, MAX_REFUSALS};
 pub use stash::{StashFragment, put_fragment};
-pub use witness::NodeWorldDiff;
+pub use world_diffs::NodeWorldDiff;
 
 use crate::clock::IdGenerator;
 use crate::ids::{FragmentId, NodeId, SessionId};
 use crate::oplog::{Effect, OperationKind};
 use crate::tree::EditTarget;
-use crate::tree::arrange::{TreeEdit, act_of};
+use crate::tree::arrange::{TreeEdit, combined_operation_kind};
 use crate::tree::edit::TreeError;
 
-use super::acts::{Actor, expect_leaf};
 use super::error::WriteError;
-use super::held::StoredSession;
+use super::stored::StoredSession;
+use super::tree_writes::{Actor, check_expected_version};
 use super::tx::{OperationDraft, Tx};
-use copies::MOST_COPIED;
+use copies::MAX_COPIES;
 use merges::MergeSpec;
 
 /// What became of a list of edits.
@@ -59,13 +59,13 @@ pub struct ArrangeReport {
     /// The tops of copies, the summaries, and the ends of what merges brought over, in the order of the edits.
     pub nodes: Vec<NodeId>,
     /// Leaves of lines that lost texts by a summary elsewhere: some of them.
-    pub leaves: Vec<NodeId>,
+    pub affected_leaves: Vec<NodeId>,
     /// How many of them there are.
-    pub affected: usize,
+    pub affected_count: usize,
     /// What the rules of the place refuse of what was copied there from another session.
     pub refused: Vec<CopyRefusal>,
     /// What is cut off in other sessions, since it moved to this one: by edit, session, node, and the fragment it becomes.
-    leaving: Vec<(usize, SessionId, NodeId, FragmentId)>,
+    pending_cuts: Vec<(usize, SessionId, NodeId, FragmentId)>,
 }
 
 impl Tx<'_> {
@@ -80,7 +80,7 @@ impl Tx<'_> {
         session: SessionId,
         edits: &[TreeEdit],
     ) -> Result<ArrangeResult, WriteError> {
-        self.whole(|tx| tx.arrange_all(actor, session, edits))
+        self.all_or_nothing(|tx| tx.arrange_all(actor, session, edits))
     }
 
     fn arrange_all(
@@ -90,28 +90,33 @@ impl Tx<'_> {
         edits: &[TreeEdit],
     ) -> Result<ArrangeResult, WriteError> {
         let mut held = self.session(actor.user, session)?;
-        expect_leaf(&held, actor.expected_leaf)?;
-        let mut witness = self.witness(&held, edits.iter().any(TreeEdit::touches_worlds))?;
+        check_expected_version(&held, actor.expected_leaf)?;
+        let mut witness = self.world_baseline(&held, edits.iter().any(TreeEdit::affects_world))?;
         let (mut effects, mut made) = (Vec::new(), ArrangeReport::default());
         for (index, edit) in edits.iter().enumerate() {
             let plan = self.plan(actor, &held, (index, edit), &mut made);
-            let plan = plan.map_err(|error| in_list(index, error))?;
-            self.see_moved(&held, &mut witness, &plan)?;
-            self.carry_out_all(&mut held, &plan)?;
+            let plan = plan.map_err(|error| with_edit_index(index, error))?;
+            self.add_moved_to_baseline(&held, &mut witness, &plan)?;
+            self.apply_effects(&mut held, &plan)?;
             effects.extend(plan);
-            may_grow(&effects).map_err(|refusal| in_list(index, refusal.into()))?;
+            check_copy_limit(&effects).map_err(|refusal| with_edit_index(index, refusal.into()))?;
         }
         let op = if effects.is_empty() {
             held.session.op
         } else {
-            let entry =
-                OperationDraft { act: act_of(edits), actor: Some(actor.user), at: actor.at, step: None, effects };
-            self.enter(&mut held, entry)?
+            let entry = OperationDraft {
+                kind: combined_operation_kind(edits),
+                actor: Some(actor.user),
+                at: actor.at,
+                step: None,
+                effects,
+            };
+            self.append_operation(&mut held, entry)?
         };
-        for (index, source, node, fragment) in std::mem::take(&mut made.leaving) {
-            self.cut_off(actor, source, node, fragment).map_err(|error| in_list(index, error))?;
+        for (index, source, node, fragment) in std::mem::take(&mut made.pending_cuts) {
+            self.cut_off(actor, source, node, fragment).map_err(|error| with_edit_index(index, error))?;
         }
-        Ok(ArrangeResult { op, worlds: self.changed(&held, witness)?, made })
+        Ok(ArrangeResult { op, worlds: self.world_diffs(&held, witness)?, made })
     }
 
     /// The other half of a move between sessions: what was copied is pruned where it was, as an operation there.
@@ -122,11 +127,11 @@ impl Tx<'_> {
         node: NodeId,
         fragment: FragmentId,
     ) -> Result<(), WriteError> {
-        let mut source = self.source(actor, session)?;
+        let mut source = self.source_session(actor, session)?;
         let effects = self.prune(&source, node, fragment, None, actor.at)?;
-        self.log(
+        self.log_operation(
             &mut source,
-            OperationDraft { act: OperationKind::Prune, actor: Some(actor.user), at: actor.at, step: None, effects },
+            OperationDraft { kind: OperationKind::Prune, actor: Some(actor.user), at: actor.at, step: None, effects },
         )?;
         Ok(())
     }
@@ -141,16 +146,16 @@ impl Tx<'_> {
         match edit {
             TreeEdit::Prune { node, fragment, name } => self.prune(held, *node, *fragment, name.as_deref(), actor.at),
             TreeEdit::Graft { piece, target } => self.graft(held, *piece, *target),
-            TreeEdit::Copy { piece, target, from, leaves, seed } => {
+            TreeEdit::Copy { piece, target, from, source_fragment: leaves, seed } => {
                 let source = match from.filter(|id| *id != held.session.id) {
-                    Some(id) => self.source(actor, id)?,
+                    Some(id) => self.source_session(actor, id)?,
                     None if leaves.is_some() => return self.graft(held, *piece, Some(*target)),
                     None => held.clone(),
                 };
                 let effects = self.copy(held, &source, *piece, *target, (&IdGenerator::new(*seed), actor.at), made)?;
                 // A fragment is cut off already.
                 if let (Some(fragment), EditTarget::Node(node)) = (leaves, piece) {
-                    made.leaving.push((index, source.session.id, *node, *fragment));
+                    made.pending_cuts.push((index, source.session.id, *node, *fragment));
                 }
                 Ok(effects)
             }
@@ -162,27 +167,27 @@ impl Tx<'_> {
                 self.merge((actor, &IdGenerator::new(*seed)), held, &wanted, made)
             }
             TreeEdit::Purge { piece, is_confirmed } => self.purge(held, *piece, *is_confirmed),
-            TreeEdit::Rename { fragment, name } => self.rename(held, *fragment, name.as_deref()),
-            TreeEdit::Label { node, name, following } => self.label(held, *node, name, *following),
-            TreeEdit::Unlabel { name } => self.unlabel(held, name),
+            TreeEdit::Rename { fragment, name } => self.rename_fragment(held, *fragment, name.as_deref()),
+            TreeEdit::Label { node, name, following } => self.add_label(held, *node, name, *following),
+            TreeEdit::Unlabel { name } => self.remove_label(held, name),
         }
     }
 }
 
 /// Copies of copies grow without end: there is a limit to how much one list makes.
-fn may_grow(effects: &[Effect]) -> Result<(), TreeError> {
+fn check_copy_limit(effects: &[Effect]) -> Result<(), TreeError> {
     let made = effects.iter().filter(|effect| matches!(effect, Effect::Added { .. })).count();
-    if made <= MOST_COPIED {
+    if made <= MAX_COPIES {
         return Ok(());
     }
-    let message = format!("a list of edits makes {MOST_COPIED} messages at most");
-    Err(TreeError::TooMuch { message, most: MOST_COPIED })
+    let message = format!("a list of edits makes {MAX_COPIES} messages at most");
+    Err(TreeError::TooLarge { message, most: MAX_COPIES })
 }
 
 /// A refusal of one of several edits.
-fn in_list(index: usize, error: WriteError) -> WriteError {
+fn with_edit_index(index: usize, error: WriteError) -> WriteError {
     match error {
-        WriteError::Refused(refusal) => TreeError::InList { index, refusal: Box::new(refusal) }.into(),
+        WriteError::Refused(refusal) => TreeError::InEdit { index, refusal: Box::new(refusal) }.into(),
         failed => failed,
     }
 }

@@ -15,14 +15,14 @@ use crate::tree::{EditTarget, Status};
 use super::super::conn::Conn;
 use super::super::destroy;
 use super::super::error::{StoreError, WriteError};
-use super::super::held::StoredSession;
 use super::super::prepared::prepared;
-use super::super::read::padded;
+use super::super::read::pad_to_power_of_two;
 use super::super::rows::NodeRow;
+use super::super::stored::StoredSession;
 use super::super::tables::nodes;
 use super::super::traces;
 use super::super::tx::{Tx, row_id};
-use super::stash::counted;
+use super::stash::count_as_i64;
 
 /// A node that goes.
 #[derive(Debug, QueryableByName)]
@@ -61,11 +61,12 @@ impl Subtree {
     }
 
     /// The tops of fragments that were cut out of it.
-    fn cut_out(&self, conn: &mut Conn) -> Result<Vec<NodeRow>, StoreError> {
+    fn inner_fragments(&self, conn: &mut Conn) -> Result<Vec<NodeRow>, StoreError> {
         let (all, mut tops) = (self.numbers(), Vec::new());
         for some in all.chunks(512) {
-            let stashed =
-                nodes::table.filter(nodes::parent_n.eq_any(padded(some))).filter(nodes::fragment_n.is_not_null());
+            let stashed = nodes::table
+                .filter(nodes::parent_n.eq_any(pad_to_power_of_two(some)))
+                .filter(nodes::fragment_n.is_not_null());
             let found: Vec<NodeRow> = prepared(stashed.order(nodes::n).select(NodeRow::as_select())).load(conn)?;
             tops.extend(found.into_iter().filter(|row| !self.rows.contains(&row.n)));
         }
@@ -82,7 +83,7 @@ impl Subtree {
     }
 
     /// How many of it were not taken back, and how many lines end in those.
-    fn standing(&self) -> (usize, usize) {
+    fn node_and_leaf_counts(&self) -> (usize, usize) {
         let standing = || self.all.iter().filter(|one| !one.is_taken_back);
         let above: HashSet<i64> = standing().filter_map(|one| one.parent_n).collect();
         (standing().count(), standing().filter(|one| !above.contains(&one.n)).count())
@@ -98,10 +99,10 @@ impl Tx<'_> {
         is_confirmed: bool,
     ) -> Result<Vec<Effect>, WriteError> {
         let (top, fragments) = match piece {
-            EditTarget::Node(id) => (self.doomed(held, id)?, 0),
+            EditTarget::Node(id) => (self.purge_target(held, id)?, 0),
             EditTarget::Fragment(id) => {
                 let fragment = self.fragment(held, id, "fragmentId")?;
-                (self.row_n(fragment.top_n)?, 1)
+                (self.row_by_number(fragment.top_n)?, 1)
             }
         };
         let parent_n = top.parent_n.ok_or_else(|| TreeError::Conflict("the root holds the tree".into()))?;
@@ -109,14 +110,14 @@ impl Tx<'_> {
             return Err(TreeError::Generating.into());
         }
         let subtree = self.run(|conn| Subtree::read(conn, &top))?;
-        let cut_out = self.run(|conn| subtree.cut_out(conn))?;
+        let cut_out = self.run(|conn| subtree.inner_fragments(conn))?;
         if !is_confirmed {
-            let (nodes, (_, branches)) = (subtree.all.len(), subtree.standing());
-            return Err(TreeError::Unconfirmed { nodes, branches, fragments, kept: cut_out.len() }.into());
+            let (nodes, (_, branches)) = (subtree.all.len(), subtree.node_and_leaf_counts());
+            return Err(TreeError::ConfirmationRequired { nodes, branches, fragments, kept: cut_out.len() }.into());
         }
-        let (node, above) = (row_id(&top)?, self.row_n(parent_n)?);
+        let (node, above) = (row_id(&top)?, self.row_by_number(parent_n)?);
         let parent = row_id(&above)?;
-        let mut effects = self.let_go(held, &subtree, parent, &cut_out)?;
+        let mut effects = self.release_references(held, &subtree, parent, &cut_out)?;
         if above.remembered_n == Some(top.n) {
             effects.push(Effect::Remembered { node: parent, from: Some(node), to: None });
         }
@@ -127,15 +128,15 @@ impl Tx<'_> {
 
     /// A node that may go: one that may leave its place, or one that an undo took back. Nobody sees that, and somebody may need
     /// it gone.
-    fn doomed(&mut self, held: &StoredSession, id: NodeId) -> Result<NodeRow, WriteError> {
+    fn purge_target(&mut self, held: &StoredSession, id: NodeId) -> Result<NodeRow, WriteError> {
         match self.any_row(held, id)? {
             Some(row) if row.is_hidden && row.fragment_n.is_none() => Ok(row),
-            _ => self.movable(held, id),
+            _ => self.movable_node(held, id),
         }
     }
 
     /// Nothing that stays goes on naming what goes: HEAD, labels, and what was cut out of it.
-    fn let_go(
+    fn release_references(
         &mut self,
         held: &StoredSession,
         subtree: &Subtree,
@@ -146,29 +147,29 @@ impl Tx<'_> {
         if subtree.rows.contains(&held.head_n) {
             effects.extend(edit::move_head(Some(held.session.head), parent, &[]));
         }
-        for label in self.named_in(held)?.into_iter().filter(|label| subtree.rows.contains(&label.node_n)) {
-            let from = LabelTarget { node: row_id(&self.row_n(label.node_n)?)?, following: label.following };
+        for label in self.label_rows(held)?.into_iter().filter(|label| subtree.rows.contains(&label.node_n)) {
+            let from = LabelTarget { node: row_id(&self.row_by_number(label.node_n)?)?, following: label.following };
             effects.push(Effect::Labelled { name: label.name, from: Some(from), to: None });
         }
         for top in cut_out {
             let Some(parent_n) = top.parent_n else { continue };
-            let from = row_id(&self.row_n(parent_n)?)?;
+            let from = row_id(&self.row_by_number(parent_n)?)?;
             effects.push(Effect::Moved { node: row_id(top)?, from, to: parent });
         }
         Ok(effects)
     }
 
     /// Destroys a node with all below it.
-    pub(in super::super) fn carry_out_purge(&mut self, held: &StoredSession, node: NodeId) -> Result<(), StoreError> {
-        let top = self.named(held, node)?;
+    pub(in super::super) fn apply_purge(&mut self, held: &StoredSession, node: NodeId) -> Result<(), StoreError> {
+        let top = self.logged_row(held, node)?;
         let subtree = self.run(|conn| Subtree::read(conn, &top))?;
-        let (standing, leaves) = subtree.standing();
+        let (standing, leaves) = subtree.node_and_leaf_counts();
         let (session_n, gone) = (held.n, self.run(|_| subtree.ids())?);
-        self.empty_answers(held.session.owner, &gone.into_iter().collect())?;
-        self.run_knowing(|conn, memory| {
+        self.purge_responses(held.session.owner, &gone.into_iter().collect())?;
+        self.run_with_cache(|conn, memory| {
             // Whatever the writer remembers may name rows that go.
-            memory.forget();
-            traces::stand_alone(conn, session_n, &subtree.rows)?;
+            memory.clear();
+            traces::detach_histories(conn, session_n, &subtree.rows)?;
             let going = subtree.numbers();
             traces::keep_hashes(conn, &going)?;
             Ok(destroy::nodes(conn, &going)?)
@@ -176,6 +177,6 @@ impl Tx<'_> {
         if top.is_hidden {
             return Ok(());
         }
-        self.came(&top, -counted(standing), -counted(leaves))
+        self.adjust_counts(&top, -count_as_i64(standing), -count_as_i64(leaves))
     }
 }

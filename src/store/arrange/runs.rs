@@ -12,18 +12,18 @@ use crate::tree::edit::TreeError;
 use crate::tree::run::{self, RunNode};
 use crate::tree::{Kind, Role, Status};
 
-use super::super::acts::{Actor, may_be_kept};
-use super::super::climb;
+use super::super::ancestors;
 use super::super::error::{StoreError, WriteError};
-use super::super::held::StoredSession;
 use super::super::prepared::prepared;
 use super::super::rows::NodeRow;
+use super::super::stored::StoredSession;
 use super::super::tables::nodes;
+use super::super::tree_writes::{Actor, check_storable_text};
 use super::super::tx::{NodeDraft, Tx, row_id};
 use super::ArrangeReport;
 
 /// So many leaves are named of the lines that lose texts by a summary.
-const NAMED: usize = 100;
+const MAX_LISTED_LEAVES: usize = 100;
 
 #[derive(QueryableByName)]
 struct RunLeafRow {
@@ -34,12 +34,13 @@ struct RunLeafRow {
 impl Tx<'_> {
     /// The rows of a run, the oldest first, with the change nodes between its messages. It may be named in any order.
     pub(super) fn run_of(&mut self, held: &StoredSession, ids: &[NodeId]) -> Result<Vec<NodeRow>, WriteError> {
-        let rows: Vec<NodeRow> = ids.iter().map(|id| self.standing(held, *id, "nodeIds")).collect::<Result<_, _>>()?;
+        let rows: Vec<NodeRow> =
+            ids.iter().map(|id| self.node_in_tree(held, *id, "nodeIds")).collect::<Result<_, _>>()?;
         let named = members(&rows)?;
-        let (first, last) = run::ends(&named)?;
-        let way = self.run(|conn| climb::climb(conn, last.id, first.depth))?;
-        let line: Vec<NodeRow> = way.iter().rev().map(|rung| self.row_n(rung.n)).collect::<Result<_, _>>()?;
-        run::is_whole(&named, &members(&line)?)?;
+        let (first, last) = run::run_ends(&named)?;
+        let way = self.run(|conn| ancestors::ancestors_up_to_depth(conn, last.id, first.depth))?;
+        let line: Vec<NodeRow> = way.iter().rev().map(|rung| self.row_by_number(rung.n)).collect::<Result<_, _>>()?;
+        run::check_contiguous(&named, &members(&line)?)?;
         Ok(line)
     }
 
@@ -52,33 +53,33 @@ impl Tx<'_> {
         content: &str,
         made: &mut ArrangeReport,
     ) -> Result<Vec<Effect>, WriteError> {
-        may_be_kept("content", content)?;
+        check_storable_text("content", content)?;
         let line = self.run_of(held, run)?;
-        run::says_something(&members(&line)?)?;
+        run::check_has_message(&members(&line)?)?;
         let last = line.last().ok_or(TreeError::NotFound("the message"))?;
         let mut children = Vec::new();
         for child in self.children(last)? {
             let child = row_id(&child)?;
-            self.movable(held, child)?;
+            self.movable_node(held, child)?;
             children.push(child);
         }
-        self.leaving(&line, made)?;
+        self.note_affected_leaves(&line, made)?;
         let messages: Vec<&NodeRow> = line.iter().filter(|row| row.kind != Kind::Change.code()).collect();
         let enabled = messages.iter().filter(|row| row.is_enabled).map(|row| row_id(row)).collect::<Result<_, _>>()?;
         let names: Vec<Value> =
             messages.iter().map(|row| Ok(row_id(row)?.to_string().into())).collect::<Result<_, StoreError>>()?;
         let node = NodeId::new(ids.next(actor.at));
-        let mut draft = NodeDraft::new(node, Role::System, Kind::Summary, ids.seed(), actor.at);
+        let mut draft = NodeDraft::new(node, Role::System, Kind::Summary, ids.next_seed(), actor.at);
         draft.author = Some(actor.user);
         content.clone_into(&mut draft.content);
         draft.metadata.insert("summarizedFrom".into(), names.into());
         self.insert(held.n, held.session.edits, Some(last), &draft)?;
         made.nodes.push(node);
-        let remembered = last.remembered_n.map(|n| self.row_n(n)).transpose()?.filter(|row| !row.is_hidden);
+        let remembered = last.remembered_n.map(|n| self.row_by_number(n)).transpose()?.filter(|row| !row.is_hidden);
         let remembered = remembered.as_ref().map(row_id).transpose()?;
         let summary = SummaryPlacement { node, enabled, last: row_id(last)?, children, remembered };
-        let mut effects = arrange::summarise(summary, held.session.head);
-        effects.extend(self.labels_follow(held, last.n, node)?);
+        let mut effects = arrange::summary_effects(summary, held.session.head);
+        effects.extend(self.move_following_labels(held, last.n, node)?);
         Ok(effects)
     }
 
@@ -89,7 +90,7 @@ impl Tx<'_> {
     }
 
     /// Notes the leaves of the lines that leave a run before its end: they lose its texts too.
-    fn leaving(&mut self, line: &[NodeRow], made: &mut ArrangeReport) -> Result<(), StoreError> {
+    fn note_affected_leaves(&mut self, line: &[NodeRow], made: &mut ArrangeReport) -> Result<(), StoreError> {
         for (row, next) in line.iter().zip(line.iter().skip(1)) {
             for side in self.children(row)?.into_iter().filter(|side| side.n != next.n) {
                 let query = diesel::sql_query(
@@ -100,10 +101,10 @@ impl Tx<'_> {
                 );
                 let leaves: Vec<RunLeafRow> =
                     self.run(|conn| Ok(prepared(query.bind::<BigInt, _>(side.n)).load(conn)?))?;
-                made.affected += leaves.len();
-                for leaf in leaves.iter().take(NAMED.saturating_sub(made.leaves.len())) {
-                    let leaf = row_id(&self.row_n(leaf.n)?)?;
-                    made.leaves.push(leaf);
+                made.affected_count += leaves.len();
+                for leaf in leaves.iter().take(MAX_LISTED_LEAVES.saturating_sub(made.affected_leaves.len())) {
+                    let leaf = row_id(&self.row_by_number(leaf.n)?)?;
+                    made.affected_leaves.push(leaf);
                 }
             }
         }

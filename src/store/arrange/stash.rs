@@ -10,12 +10,12 @@ use crate::tree::edit::TreeError;
 
 use super::super::conn::Conn;
 use super::super::error::{StoreError, WriteError};
-use super::super::held::{StoredNode, StoredSession};
-use super::super::memory::{NumberedTable, WriterCache};
 use super::super::prepared::prepared;
-use super::super::read::{StoreReader, load};
+use super::super::read::{StoreReader, load_nodes};
+use super::super::stored::{StoredNode, StoredSession};
 use super::super::tables::{fragments, nodes};
-use super::super::tx::{Tx, any_shown};
+use super::super::tx::{Tx, has_other_child};
+use super::super::writer_cache::{NumberedTable, WriterCache};
 
 /// A fragment, as people see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,13 +29,13 @@ pub struct StashFragment {
     /// Where its top hung.
     pub origin: Option<NodeId>,
     /// Whether that still stands in the tree.
-    pub is_origin_there: bool,
+    pub has_origin: bool,
     /// How many nodes lie in it.
     pub count: i64,
     /// How the first text in it begins: 200 characters of the top, or of the first below it that has any.
-    pub beginning: String,
+    pub excerpt: String,
     /// When it was taken out.
-    pub since: Time,
+    pub pruned_at: Time,
 }
 
 /// A row of the stash.
@@ -115,7 +115,7 @@ impl StoreReader<'_> {
             .limit(limit)
             .select(nodes::n)
             .load(self.conn)?;
-        load(self.conn, held.session.id, &rows).map(Some)
+        load_nodes(self.conn, held.session.id, &rows).map(Some)
     }
 }
 
@@ -128,10 +128,10 @@ impl FragmentListRow {
             name: self.name,
             top: NodeId::from_slice(&self.top).ok_or_else(bad("fragments", "top_n", self.n))?,
             origin: origin.transpose()?,
-            is_origin_there: self.is_origin_there,
+            has_origin: self.is_origin_there,
             count: self.count,
-            beginning: self.beginning.unwrap_or_default(),
-            since: Time(self.created),
+            excerpt: self.beginning.unwrap_or_default(),
+            pruned_at: Time(self.created),
         })
     }
 }
@@ -152,11 +152,11 @@ impl Tx<'_> {
     ) -> Result<FragmentRow, WriteError> {
         let session_n = held.n;
         let found = self.run(|conn| row(conn, session_n, id))?;
-        Ok(found.ok_or(TreeError::Missing { what: "the fragment", field })?)
+        Ok(found.ok_or(TreeError::ReferenceNotFound { what: "the fragment", field })?)
     }
 
     /// Carries out what concerns the stash.
-    pub(in super::super) fn carry_out_stash(
+    pub(in super::super) fn apply_stash_effect(
         &mut self,
         held: &StoredSession,
         effect: &Effect,
@@ -166,7 +166,7 @@ impl Tx<'_> {
             Effect::Attached { node, cut } => self.attach(held, *node, cut),
             Effect::Renamed { fragment, to, .. } => {
                 let named = fragments::table.filter(fragments::id.eq(fragment.as_bytes().to_vec()));
-                self.set(|conn| diesel::update(named).set(fragments::name.eq(to.as_deref())).execute(conn))
+                self.update_row(|conn| diesel::update(named).set(fragments::name.eq(to.as_deref())).execute(conn))
             }
             _ => Ok(()),
         }
@@ -174,9 +174,9 @@ impl Tx<'_> {
 
     /// All that stands in the tree at and below a node leaves it. What was taken back there before stays so.
     fn detach(&mut self, held: &StoredSession, node: NodeId, cut: &FragmentInfo) -> Result<(), StoreError> {
-        let top = self.named(held, node)?;
+        let top = self.logged_row(held, node)?;
         let (session_n, top_n) = (held.n, top.n);
-        let (moved, leaves) = self.run_knowing(|conn, memory| {
+        let (moved, leaves) = self.run_with_cache(|conn, memory| {
             let n = put_fragment(conn, memory, session_n, top_n, cut)?;
             let query = diesel::sql_query(
                 "UPDATE nodes SET is_hidden = 1, fragment_n = $1 WHERE n IN ( \
@@ -189,15 +189,15 @@ impl Tx<'_> {
             memory.forget_nodes();
             Ok((moved, leaves))
         })?;
-        self.came(&top, -counted(moved), -leaves)
+        self.adjust_counts(&top, -count_as_i64(moved), -leaves)
     }
 
     /// A fragment rejoins the tree below the parent that its top has.
     fn attach(&mut self, held: &StoredSession, node: NodeId, cut: &FragmentInfo) -> Result<(), StoreError> {
-        let top = self.named(held, node)?;
+        let top = self.logged_row(held, node)?;
         let session_n = held.n;
         let gone = || StoreError::Database(format!("{} is in the log, not in the stash", cut.fragment));
-        let (moved, leaves) = self.run_knowing(|conn, memory| {
+        let (moved, leaves) = self.run_with_cache(|conn, memory| {
             let fragment = row(conn, session_n, cut.fragment)?.ok_or_else(gone)?;
             let leaves = leaves(conn, fragment.n)?;
             let lying = nodes::table.filter(nodes::fragment_n.eq(fragment.n));
@@ -207,27 +207,27 @@ impl Tx<'_> {
             memory.forget_nodes();
             Ok((moved, leaves))
         })?;
-        self.came(&top, counted(moved), leaves)
+        self.adjust_counts(&top, count_as_i64(moved), leaves)
     }
 
     /// So many nodes and leaves came into the tree, or left it, at and below one; its parent is a leaf without it.
-    pub(super) fn came(
+    pub(super) fn adjust_counts(
         &mut self,
         top: &super::super::rows::NodeRow,
         moved: i64,
         leaves: i64,
     ) -> Result<(), StoreError> {
-        self.grown.nodes += moved;
-        self.grown.leaves += leaves;
+        self.count_changes.nodes += moved;
+        self.count_changes.leaves += leaves;
         let Some(parent_n) = top.parent_n else { return Ok(()) };
         let top_n = top.n;
-        let is_leaf = !self.run(|conn| Ok(any_shown(conn, parent_n, top_n)?))?;
-        self.grown.leaves -= moved.signum() * i64::from(is_leaf);
+        let is_leaf = !self.run(|conn| Ok(has_other_child(conn, parent_n, top_n)?))?;
+        self.count_changes.leaves -= moved.signum() * i64::from(is_leaf);
         Ok(())
     }
 }
 
-pub(super) fn counted(rows: usize) -> i64 {
+pub(super) fn count_as_i64(rows: usize) -> i64 {
     i64::try_from(rows).unwrap_or(i64::MAX)
 }
 

@@ -2,12 +2,12 @@
 //! SillyTavern goes to `sillytavern/`; anything else, also what lies beside it, is looked at file by file. What lies in a
 //! folder or in an archive is taken as it is by itself.
 //!
-//! `sort.rs` says what a file is, `tale.rs` makes a session of a story (`interop/tale/`), `own.rs` takes in a session that this
-//! program wrote. To take in another kind of file: its sign in `sort.rs` or in `interop/kind.rs`, and its arm in `file`.
+//! `file_type.rs` says what a file is, `foreign_chat.rs` makes a session of a story (`interop/foreign_chat/`), `own_session.rs` takes in a session that this
+//! program wrote. To take in another kind of file: its sign in `file_type.rs` or in `interop/file_kind.rs`, and its arm in `file`.
 
-mod own;
-mod sort;
-mod tale;
+mod file_type;
+mod foreign_chat;
+mod own_session;
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -15,23 +15,23 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::clock::IdGenerator;
-use crate::interop::{FindingOutcome, ImportFinding, book, kind, text};
+use crate::interop::{FindingOutcome, ImportFinding, book, file_kind, text};
 use crate::store::Store;
 
 use super::ForeignImportItem;
-use super::house::{ContainerEntry, ContainerEntryKind, DEEPEST, FileContainer, SourceFile};
-use super::import::{ImportError, ImportProgress, MEND_LIST};
-use super::sillytavern::root::{ChatFolder, DataFolder, unread};
+use super::file_container::{ContainerEntry, ContainerEntryKind, FileContainer, MAX_DEPTH, SourceFile};
+use super::import::{ImportError, ImportProgress, REPAIR_LIST_HINT};
+use super::sillytavern::data_folder::{ChatFolder, DataFolder, unread};
 use super::sillytavern::{ForeignImport, ForeignImportResult, ImportOptions, ImportSource, unreadable};
-use sort::ForeignFileType;
+use file_type::ForeignFileType;
 
 /// So many files that are nothing are named one by one; the rest are counted.
 const NAMED: usize = 200;
 /// So deep do archives lie in archives at most.
-const DEEPEST_ARCHIVE: usize = 2;
+const MAX_ARCHIVE_DEPTH: usize = 2;
 
 /// What is taken in, for whoever sends something else.
-const TAKEN: &str = "a session (.clotho), a folder or archive of SillyTavern or a chat of it (.jsonl), a character card (PNG, JSON, CHARX, YAML), a lorebook, personas, chats of \
+const ACCEPTED_INPUTS: &str = "a session (.clotho), a folder or archive of SillyTavern or a chat of it (.jsonl), a character card (PNG, JSON, CHARX, YAML), a lorebook, personas, chats of \
                      ChatGPT (conversations.json), Open WebUI, LibreChat, RisuAI, Agnai, KoboldAI, text-generation-webui, CAI Tools or \
                      Chub, or a folder or archive of these";
 
@@ -47,21 +47,23 @@ pub async fn import(
     mut told: impl FnMut(ImportProgress) -> bool + Send,
 ) -> Result<ForeignImportResult, ImportError> {
     let mut work = ForeignImport::new(store, ids, wish, &mut told);
-    let (count, unknown) = match opened(given)? {
-        OpenInput::House(house) => work.house(&house, 0).await?,
-        OpenInput::File(place) => (1, work.files(vec![place], 0).await?),
+    let (count, unknown) = match open_input(given)? {
+        OpenInput::House(house) => work.import_container(&house, 0).await?,
+        OpenInput::File(place) => (1, work.import_files(vec![place], 0).await?),
     };
     if unknown.len() == count {
         let what = if count == 1 { "it is" } else { "there is nothing but files that are" };
-        return Err(ImportError::Unknown(format!("{what} no archive and nothing else that is taken in: {TAKEN}")));
+        return Err(ImportError::Unknown(format!(
+            "{what} no archive and nothing else that is taken in: {ACCEPTED_INPUTS}"
+        )));
     }
-    work.name(unknown);
-    Ok(work.arrived)
+    work.report_unknown(unknown);
+    Ok(work.result)
 }
 
 /// Whether a path leads to something of another program, and not to the file of a session. One that leads nowhere does not.
 pub fn is_foreign(path: &Path) -> bool {
-    path.is_dir() || File::open(path).is_ok_and(|file| sort::is_foreign(file).unwrap_or(false))
+    path.is_dir() || File::open(path).is_ok_and(|file| file_type::is_foreign(file).unwrap_or(false))
 }
 
 /// What was given, with its door open.
@@ -70,15 +72,15 @@ enum OpenInput {
     File(SourceFile),
 }
 
-fn opened(given: ImportSource) -> Result<OpenInput, ImportError> {
+fn open_input(given: ImportSource) -> Result<OpenInput, ImportError> {
     let place = match given {
         ImportSource::Path(path) if fs::metadata(&path)?.is_dir() => {
             return Ok(OpenInput::House(FileContainer::Folder(path)));
         }
-        ImportSource::Path(path) => SourceFile::whole(File::open(&path)?, base(&path.to_string_lossy()))?,
-        ImportSource::File(file, name) => SourceFile::whole(file, base(&name))?,
+        ImportSource::Path(path) => SourceFile::from_file(File::open(&path)?, base_name(&path.to_string_lossy()))?,
+        ImportSource::File(file, name) => SourceFile::from_file(file, base_name(&name))?,
     };
-    if sort::look(&place)? != ForeignFileType::Archive {
+    if file_type::detect_type(&place)? != ForeignFileType::Archive {
         return Ok(OpenInput::File(place));
     }
     let bad = |error| ImportError::Unknown(format!("it is no archive that can be read: {error}"));
@@ -90,12 +92,12 @@ fn opened(given: ImportSource) -> Result<OpenInput, ImportError> {
 const CARD: &str = "card.json";
 
 /// The last part of a name.
-fn base(name: &str) -> &str {
+fn base_name(name: &str) -> &str {
     name.rsplit(['/', '\\']).next().unwrap_or_default()
 }
 
 /// All files among what lies in a house, by name, in whatever folders, and what is not even looked at.
-fn gathered(
+fn collect_files(
     house: &FileContainer,
     top: Vec<ContainerEntry>,
 ) -> Result<(Vec<SourceFile>, Vec<ForeignImportItem>), ImportError> {
@@ -104,15 +106,15 @@ fn gathered(
         for ContainerEntry { name, kind } in found {
             match kind {
                 ContainerEntryKind::File(place) => files.push(place),
-                ContainerEntryKind::Folder if depth < DEEPEST => {
+                ContainerEntryKind::Folder if depth < MAX_DEPTH => {
                     let (inside, is_more) = house.list(&name)?;
                     if is_more {
-                        left_out.push(leave(&name, "it has more files than are looked at"));
+                        left_out.push(skipped_item(&name, "it has more files than are looked at"));
                     }
                     next.push((inside, depth + 1));
                 }
-                ContainerEntryKind::Folder => left_out.push(leave(&name, "it lies too deep in other folders")),
-                ContainerEntryKind::Unread(why) => left_out.push(leave(&name, why)),
+                ContainerEntryKind::Folder => left_out.push(skipped_item(&name, "it lies too deep in other folders")),
+                ContainerEntryKind::NotReadable(why) => left_out.push(skipped_item(&name, why)),
             }
         }
     }
@@ -120,7 +122,7 @@ fn gathered(
     Ok((files, left_out))
 }
 
-fn leave(name: &str, why: &str) -> ForeignImportItem {
+fn skipped_item(name: &str, why: &str) -> ForeignImportItem {
     ForeignImportItem::skipped("file", name, ImportFinding::new(FindingOutcome::Skipped, "unread", why)).from_file(name)
 }
 
@@ -129,59 +131,59 @@ type UnknownFiles = (usize, Vec<SourceFile>);
 
 impl ForeignImport<'_> {
     /// Takes in what lies in a folder or an archive: the data of SillyTavern, if there is some, and whatever else there is.
-    async fn house(&mut self, house: &FileContainer, depth: usize) -> Result<UnknownFiles, ImportError> {
-        let (top, is_root) = if house.homes()?.is_empty() {
-            unread(house).into_iter().for_each(|item| self.report(item));
+    async fn import_container(&mut self, house: &FileContainer, depth: usize) -> Result<UnknownFiles, ImportError> {
+        let (top, is_root) = if house.data_folders()?.is_empty() {
+            unread(house).into_iter().for_each(|item| self.count_item(item));
             let (top, is_more) = house.list("")?;
             if is_more {
-                self.report(leave("", "it has more files than are looked at"));
+                self.count_item(skipped_item("", "it has more files than are looked at"));
             }
             (top, 0)
         } else {
             let root = DataFolder::of(house)?;
-            self.take(&root).await?;
+            self.import_data(&root).await?;
             (root.others, 1)
         };
-        let (files, left_out) = gathered(house, top)?;
-        left_out.into_iter().for_each(|item| self.report(item));
-        Ok((files.len() + is_root, self.files(files, depth).await?))
+        let (files, left_out) = collect_files(house, top)?;
+        left_out.into_iter().for_each(|item| self.count_item(item));
+        Ok((files.len() + is_root, self.import_files(files, depth).await?))
     }
 
     /// Takes files in, each as what it is; answers with those that are nothing.
-    async fn files(&mut self, files: Vec<SourceFile>, depth: usize) -> Result<Vec<SourceFile>, ImportError> {
-        self.way.expects(files.iter().map(|place| place.bytes).sum());
+    async fn import_files(&mut self, files: Vec<SourceFile>, depth: usize) -> Result<Vec<SourceFile>, ImportError> {
+        self.read_progress.add_total(files.iter().map(|place| place.bytes).sum());
         let (mut unknown, mut chats, mut sorted) = (Vec::new(), Vec::new(), Vec::with_capacity(files.len()));
         for place in files {
-            match sort::look(&place) {
+            match file_type::detect_type(&place) {
                 Ok(sort) => sorted.push((place, sort)),
-                Err(error) => self.report(unreadable(&place.name, &error)),
+                Err(error) => self.count_item(unreadable(&place.name, &error)),
             }
         }
         // Whoever has a card is there before what they say.
         sorted.sort_by_key(|(_, sort)| *sort != ForeignFileType::Card);
         for (place, sort) in sorted {
-            self.go_on()?;
-            match self.file(&place, sort, depth).await {
+            self.check_cancelled()?;
+            match self.import_by_type(&place, sort, depth).await {
                 Ok(None) => {}
                 Ok(Some(ForeignFileType::Chat)) => chats.push(place),
                 Ok(Some(_)) => unknown.push(place),
-                Err(ImportError::Read(why)) => self.report(unreadable(&place.name, &std::io::Error::other(why))),
+                Err(ImportError::Read(why)) => self.count_item(unreadable(&place.name, &std::io::Error::other(why))),
                 Err(error) => return Err(error),
             }
         }
         if !chats.is_empty() {
             let folder = ChatFolder { key: "chats".into(), chats, ..ChatFolder::default() };
-            self.folder(&folder, &mut Default::default()).await?;
+            self.import_chat_folder(&folder, &mut Default::default()).await?;
         }
         Ok(unknown)
     }
 
     /// Names files that are nothing.
-    fn name(&mut self, unknown: Vec<SourceFile>) {
+    fn report_unknown(&mut self, unknown: Vec<SourceFile>) {
         let more = unknown.len().saturating_sub(NAMED);
         for place in unknown.into_iter().take(NAMED) {
             let why = ImportFinding::new(FindingOutcome::Skipped, "not_known", "it is nothing that is taken in");
-            self.report(ForeignImportItem::skipped("file", place.stem(), why).from_file(&place.name));
+            self.count_item(ForeignImportItem::skipped("file", place.stem(), why).from_file(&place.name));
         }
         if more > 0 {
             let why = ImportFinding::new(
@@ -189,12 +191,12 @@ impl ForeignImport<'_> {
                 "not_known",
                 format!("{more} more files are nothing that is taken in"),
             );
-            self.report(ForeignImportItem::skipped("file", "more files", why.of(more)));
+            self.count_item(ForeignImportItem::skipped("file", "more files", why.of(more)));
         }
     }
 
     /// Takes a file in; answers with what it is where that is left to do.
-    async fn file(
+    async fn import_by_type(
         &mut self,
         place: &SourceFile,
         sort: ForeignFileType,
@@ -209,49 +211,53 @@ impl ForeignImport<'_> {
                 }
                 Ok(None)
             }
-            ForeignFileType::Archive => self.archive(place, depth).await,
+            ForeignFileType::Archive => self.import_archive(place, depth).await,
             ForeignFileType::Session => {
-                self.session(place).await?;
+                self.import_session(place).await?;
                 Ok(None)
             }
-            ForeignFileType::Json => match self.stories(place).await? {
-                Some(ForeignFileType::Nothing) => self.thing(place).await,
+            ForeignFileType::Json => match self.import_stories(place).await? {
+                Some(ForeignFileType::Unknown) => self.import_json(place).await,
                 read => Ok(read),
             },
-            ForeignFileType::Chat | ForeignFileType::Nothing => Ok(Some(sort)),
+            ForeignFileType::Chat | ForeignFileType::Unknown => Ok(Some(sort)),
         }
     }
 
     /// Takes in what lies in an archive that lies among other files; what is nothing of it is named.
-    async fn archive(&mut self, place: &SourceFile, depth: usize) -> Result<Option<ForeignFileType>, ImportError> {
+    async fn import_archive(
+        &mut self,
+        place: &SourceFile,
+        depth: usize,
+    ) -> Result<Option<ForeignFileType>, ImportError> {
         let house = place.archive()?;
         if house.has(CARD) {
             self.character(place, &place.read()?).await?;
             return Ok(None);
         }
-        if depth >= DEEPEST_ARCHIVE {
-            self.report(leave(&place.name, "it lies too deep in other archives"));
+        if depth >= MAX_ARCHIVE_DEPTH {
+            self.count_item(skipped_item(&place.name, "it lies too deep in other archives"));
             return Ok(None);
         }
         let inside =
             if self.inside.is_empty() { place.name.clone() } else { format!("{}/{}", self.inside, place.name) };
         let outside = std::mem::replace(&mut self.inside, inside);
-        let seen = match Box::pin(self.house(&house, depth + 1)).await {
+        let seen = match Box::pin(self.import_container(&house, depth + 1)).await {
             Ok((count, unknown)) if unknown.len() < count => {
-                self.name(unknown);
+                self.report_unknown(unknown);
                 Ok(None)
             }
-            Ok(_) => Ok(Some(ForeignFileType::Nothing)),
+            Ok(_) => Ok(Some(ForeignFileType::Unknown)),
             Err(error) => Err(error),
         };
         self.inside = outside;
         match seen {
             Err(ImportError::Unknown(why)) => {
-                self.report(leave(&place.name, &why));
+                self.count_item(skipped_item(&place.name, &why));
                 Ok(None)
             }
             Err(error @ ImportError::BadList(_)) => {
-                self.report(leave(&place.name, &format!("{error}; {MEND_LIST}")));
+                self.count_item(skipped_item(&place.name, &format!("{error}; {REPAIR_LIST_HINT}")));
                 Ok(None)
             }
             seen => seen,
@@ -259,24 +265,24 @@ impl ForeignImport<'_> {
     }
 
     /// Takes JSON in that is no story.
-    async fn thing(&mut self, place: &SourceFile) -> Result<Option<ForeignFileType>, ImportError> {
+    async fn import_json(&mut self, place: &SourceFile) -> Result<Option<ForeignFileType>, ImportError> {
         let bytes = place.read()?;
         let text = text::decode(&bytes).ok();
         let value = text.and_then(|text| serde_json::from_str::<Map<String, Value>>(&text).ok());
-        match (value.as_ref().and_then(kind::of), value) {
-            (Some(kind::JsonFileKind::Card), _) => {
+        match (value.as_ref().and_then(file_kind::of), value) {
+            (Some(file_kind::JsonFileKind::Card), _) => {
                 self.character(place, &bytes).await?;
                 Ok(None)
             }
-            (Some(kind::JsonFileKind::Book), _) => {
+            (Some(file_kind::JsonFileKind::Book), _) => {
                 self.lorebook(place, &bytes).await?;
                 Ok(None)
             }
-            (Some(kind::JsonFileKind::Personas), Some(value)) => {
+            (Some(file_kind::JsonFileKind::Personas), Some(value)) => {
                 self.personas_of(place, value.into()).await?;
                 Ok(None)
             }
-            _ => Ok(Some(ForeignFileType::Nothing)),
+            _ => Ok(Some(ForeignFileType::Unknown)),
         }
     }
 }

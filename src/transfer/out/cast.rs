@@ -8,7 +8,7 @@ use crate::ids::CharacterId;
 use crate::store::{StoreError, StoreReader, StoredSession};
 use crate::tree::{Node, Role};
 
-use super::names::safe;
+use super::file_names::safe_file_name;
 
 /// The name of a user who has none.
 const USER: &str = "User";
@@ -46,16 +46,16 @@ impl ExportCast {
                 Some(name) => name,
                 None => {
                     let now = reader.character(owner, card.id)?;
-                    damaged.push(now.and_then(|now| named(&now.card)).unwrap_or_default());
+                    damaged.push(now.and_then(|now| card_name(&now.card)).unwrap_or_default());
                     damaged.last().cloned().unwrap_or_default()
                 }
             };
-            let file = file(reader, held, card.id)?.unwrap_or_else(|| safe(&name));
+            let file = file(reader, held, card.id)?.unwrap_or_else(|| safe_file_name(&name));
             characters.push(ExportCharacter { id: card.id, name, file });
         }
         let persona = match &held.session.persona {
             Some(persona) => match name(reader, &persona.hash)? {
-                None => reader.persona(owner, persona.id)?.and_then(|now| named(&now.card)),
+                None => reader.persona(owner, persona.id)?.and_then(|now| card_name(&now.card)),
                 said => said,
             },
             None => None,
@@ -79,7 +79,7 @@ impl ExportCast {
         let own = node.name.as_deref().filter(|name| !name.is_empty());
         let named = own.or_else(|| match node.role {
             Role::User => self.persona.as_deref(),
-            Role::Assistant => self.player(node).map(|player| player.name.as_str()),
+            Role::Assistant => self.character(node).map(|player| player.name.as_str()),
             Role::System => None,
         });
         let nobody = if node.role == Role::User { USER } else { NARRATOR };
@@ -87,7 +87,7 @@ impl ExportCast {
     }
 
     /// The character that speaks; the first, where nobody is named.
-    pub fn player(&self, node: &Node) -> Option<&ExportCharacter> {
+    pub fn character(&self, node: &Node) -> Option<&ExportCharacter> {
         let own = node.character.and_then(|id| self.characters.iter().find(|player| player.id == id));
         own.or(self.characters.first())
     }
@@ -100,10 +100,10 @@ fn name(reader: &mut StoreReader<'_>, hash: &str) -> Result<Option<String>, Stor
         read => read?,
     };
     let card: Option<Map<String, Value>> = serde_json::from_slice(&bytes).ok();
-    Ok(card.map(|card| named(&card).unwrap_or_default()))
+    Ok(card.map(|card| card_name(&card).unwrap_or_default()))
 }
 
-fn named(card: &Map<String, Value>) -> Option<String> {
+fn card_name(card: &Map<String, Value>) -> Option<String> {
     Some(card.get("name")?.as_str()?.trim().to_owned())
 }
 

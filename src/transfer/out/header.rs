@@ -6,24 +6,24 @@ use crate::store::{SourceRecord, StoreError, StoreReader};
 use crate::tree::AuthorsNote;
 
 use super::super::sillytavern::STATE;
-use super::line::ExportBranch;
+use super::branch::ExportBranch;
 
 /// The header of the file that a line comes from, or one of our own. Of several files the one counts that goes furthest along
 /// the line.
 pub fn of(reader: &mut StoreReader<'_>, line: &ExportBranch) -> Result<Map<String, Value>, StoreError> {
-    let session = &line.held.session;
+    let session = &line.stored.session;
     let sources = reader.sources_of(session.owner, session.id.as_bytes())?;
-    let own = source(reader, line, &sources)?.and_then(|source| source.header.as_deref());
+    let own = furthest_source(reader, line, &sources)?.and_then(|source| source.header.as_deref());
     let mut header = match own.and_then(|text| serde_json::from_str(text).ok()) {
         Some(Value::Object(map)) if !map.is_empty() => map,
-        _ => new(line),
+        _ => new_header(line),
     };
-    let world = reader.world(&line.held, &line.leaf)?;
+    let world = reader.world(&line.stored, &line.leaf)?;
     let metadata = header.entry("chat_metadata").or_insert_with(|| json!({}));
     if let Some(metadata) = metadata.as_object_mut() {
         let vars = world.vars.iter().filter(|(key, _)| *key != STATE);
         set_variables(metadata, vars.map(|(key, value)| (key.clone(), value.clone())).collect());
-        if !came_with(&sources, session.note.as_ref()) {
+        if !has_imported_note(&sources, session.note.as_ref()) {
             set_note(metadata, session.note.as_ref());
         }
     }
@@ -31,7 +31,7 @@ pub fn of(reader: &mut StoreReader<'_>, line: &ExportBranch) -> Result<Map<Strin
 }
 
 /// The file whose end lies furthest along a line; else the first.
-fn source<'a>(
+fn furthest_source<'a>(
     reader: &mut StoreReader<'_>,
     line: &ExportBranch,
     sources: &'a [SourceRecord],
@@ -41,17 +41,17 @@ fn source<'a>(
         return Ok(Some(own));
     }
     let ends: Vec<_> = files.iter().filter_map(|source| source.node).collect();
-    let spots = reader.spots(&line.held, &ends)?;
-    let passed = reader.on_path(&line.held, line.leaf.node.id, &spots)?;
+    let spots = reader.node_positions(&line.stored, &ends)?;
+    let passed = reader.positions_on_path(&line.stored, line.leaf.node.id, &spots)?;
     let furthest = spots.iter().filter(|spot| passed.contains(&spot.id)).max_by_key(|spot| spot.depth);
     let ends_there = |source: &&&SourceRecord| furthest.is_some_and(|spot| source.node == Some(spot.id));
     Ok(files.iter().find(ends_there).or(files.first()).copied())
 }
 
 /// Whether one of the files that a story came in with has the note that it has now: then each says its own.
-fn came_with(sources: &[SourceRecord], now: Option<&AuthorsNote>) -> bool {
+fn has_imported_note(sources: &[SourceRecord], now: Option<&AuthorsNote>) -> bool {
     let headers = sources.iter().filter_map(|source| serde_json::from_str::<Value>(source.header.as_deref()?).ok());
-    let mut notes = headers.map(|header| AuthorsNote::of_chat(header.get("chat_metadata")?.as_object()?));
+    let mut notes = headers.map(|header| AuthorsNote::from_chat_metadata(header.get("chat_metadata")?.as_object()?));
     let of_chats = |note: &AuthorsNote| AuthorsNote { is_for_lore: false, ..note.clone() };
     match now.map(of_chats) {
         Some(now) => notes.any(|note| note.as_ref() == Some(&now)),
@@ -62,7 +62,7 @@ fn came_with(sources: &[SourceRecord], now: Option<&AuthorsNote>) -> bool {
 /// The note as it is now.
 fn set_note(metadata: &mut Map<String, Value>, note: Option<&AuthorsNote>) {
     match note {
-        Some(note) => metadata.extend(note.to_chat().map(|(key, value)| (key.to_owned(), value))),
+        Some(note) => metadata.extend(note.to_chat_metadata().map(|(key, value)| (key.to_owned(), value))),
         None => _ = metadata.get_mut("note_prompt").map(|text| *text = "".into()),
     }
 }
@@ -77,9 +77,9 @@ fn set_variables(metadata: &mut Map<String, Value>, mut now: Map<String, Value>)
     }
 }
 
-fn new(line: &ExportBranch) -> Map<String, Value> {
+fn new_header(line: &ExportBranch) -> Map<String, Value> {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(line.held.session.id.as_bytes()).update(line.leaf.node.id.as_bytes());
+    hasher.update(line.stored.session.id.as_bytes()).update(line.leaf.node.id.as_bytes());
     let mut bytes = [0; 16];
     hasher.finalize_xof().fill(&mut bytes);
     let integrity = uuid::Builder::from_random_bytes(bytes).into_uuid().to_string();

@@ -32,16 +32,16 @@ table{border-collapse:collapse}td,th{border:1px solid;padding:.2rem .5rem}\
 @media print{article{break-inside:avoid}}";
 
 /// What stands before the messages.
-pub fn beginning(title: &ReadableHeader) -> String {
-    let name = escaped(&title.name);
+pub fn header(title: &ReadableHeader) -> String {
+    let name = escape(&title.name);
     let cast: String = title
         .cast
         .iter()
         .map(|(name, picture)| {
             let picture = picture.as_ref().map(|file| {
-                format!("<img alt=\"\" src=\"data:{};base64,{}\">", escaped(&file.kind), STANDARD.encode(&file.bytes))
+                format!("<img alt=\"\" src=\"data:{};base64,{}\">", escape(&file.kind), STANDARD.encode(&file.bytes))
             });
-            format!("<li>{}<bdi>{}</bdi></li>", picture.unwrap_or_default(), escaped(name))
+            format!("<li>{}<bdi>{}</bdi></li>", picture.unwrap_or_default(), escape(name))
         })
         .collect();
     let days: Vec<String> = title.days.iter().map(|day| format!("<time datetime=\"{day}\">{day}</time>")).collect();
@@ -57,7 +57,7 @@ pub fn beginning(title: &ReadableHeader) -> String {
 }
 
 /// A message below the name of who speaks.
-pub fn passage(passage: &ReadableMessage<'_>) -> String {
+pub fn message(passage: &ReadableMessage<'_>) -> String {
     let class = match passage.role {
         Role::User => "user",
         Role::Assistant => "character",
@@ -65,7 +65,7 @@ pub fn passage(passage: &ReadableMessage<'_>) -> String {
     };
     let name = match passage.name.as_str() {
         "" => String::new(),
-        name => format!("<h2 dir=\"auto\">{}</h2>\n", escaped(name)),
+        name => format!("<h2 dir=\"auto\">{}</h2>\n", escape(name)),
     };
     format!("<article class=\"{class}\" dir=\"auto\">\n{name}{}</article>\n", text(passage.text))
 }
@@ -75,12 +75,12 @@ fn text(text: &str) -> String {
     let parser = Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES);
     let mut links = Vec::new();
     let mut out = String::with_capacity(text.len() + text.len() / 4);
-    html::push_html(&mut out, parser.filter_map(|event| safe(event, &mut links)));
+    html::push_html(&mut out, parser.filter_map(|event| safe_event(event, &mut links)));
     out
 }
 
 /// What may be shown of a part of a text. `links` says of each open link whether it is shown as one.
-fn safe<'a>(event: Event<'a>, links: &mut Vec<bool>) -> Option<Event<'a>> {
+fn safe_event<'a>(event: Event<'a>, links: &mut Vec<bool>) -> Option<Event<'a>> {
     Some(match event {
         Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
         Event::Start(Tag::HtmlBlock) => Event::Start(Tag::Paragraph),
@@ -89,7 +89,7 @@ fn safe<'a>(event: Event<'a>, links: &mut Vec<bool>) -> Option<Event<'a>> {
         Event::SoftBreak => Event::HardBreak,
         Event::Start(Tag::Image { .. }) | Event::End(TagEnd::Image) => return None,
         Event::Start(Tag::Link { ref dest_url, .. }) => {
-            let is_shown = leads_well(dest_url);
+            let is_shown = is_safe_link(dest_url);
             links.push(is_shown);
             return is_shown.then_some(event);
         }
@@ -101,13 +101,13 @@ fn safe<'a>(event: Event<'a>, links: &mut Vec<bool>) -> Option<Event<'a>> {
     })
 }
 
-fn leads_well(address: &str) -> bool {
+fn is_safe_link(address: &str) -> bool {
     let start: String = address.chars().take(8).collect::<String>().to_ascii_lowercase();
     ["http://", "https://", "mailto:"].iter().any(|scheme| start.starts_with(scheme))
 }
 
 /// A text between marks and inside of quotation marks.
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_formatted_and_do_nothing() {
+    fn html_export_markup_is_escaped() {
         let check = |given: &str, expected: &str| assert_eq!(text(given), expected, "{given:?}");
         check("*waves*\nand **stays**", "<p><em>waves</em><br />\nand <strong>stays</strong></p>\n");
         check("<script>x</script>", "<p>&lt;script&gt;x&lt;/script&gt;</p>\n");
@@ -142,7 +142,7 @@ mod tests {
     proptest::proptest! {
         /// Nothing in a text becomes a mark that could do something.
         #[test]
-        fn no_text_makes_marks_of_its_own(given in r#"[a-c<>"'&!/ =:()\[\]`~*_\n-]{0,80}"#) {
+        fn html_export_any_text_adds_no_markup(given in r#"[a-c<>"'&!/ =:()\[\]`~*_\n-]{0,80}"#) {
             let shown = text(&given);
             let marks = regex::Regex::new(r"<(/?)([a-z0-9]+)([^>]*)>").unwrap();
             for mark in marks.captures_iter(&shown) {

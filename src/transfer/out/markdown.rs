@@ -9,7 +9,7 @@ const TAB: usize = 4;
 const MARKS: &str = r"\`*_[]{}<>&~|$^!";
 
 /// What stands before the messages.
-pub fn beginning(title: &ReadableHeader) -> String {
+pub fn header(title: &ReadableHeader) -> String {
     let mut parts = Vec::new();
     if !title.name.is_empty() {
         parts.push(format!("# {}\n\n", line(&title.name)));
@@ -24,7 +24,7 @@ pub fn beginning(title: &ReadableHeader) -> String {
 }
 
 /// A message below the name of who speaks.
-pub fn passage(passage: &ReadableMessage<'_>) -> String {
+pub fn message(passage: &ReadableMessage<'_>) -> String {
     let name = if passage.name.is_empty() { String::new() } else { format!("**{}**\n\n", line(&passage.name)) };
     format!("{name}{}\n\n", text(passage.text))
 }
@@ -67,10 +67,10 @@ mod tests {
     use proptest::prelude::*;
     use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-    use crate::interop::text::unpadded;
+    use crate::interop::text::trim_blank_lines;
 
     /// The text that a reader sees, and whether anything in it is more than text in paragraphs.
-    fn seen(markdown: &str) -> (String, bool) {
+    fn rendered_text(markdown: &str) -> (String, bool) {
         let (mut text, mut is_plain) = (String::new(), true);
         // Dashes and quotation marks that are drawn in another way still read as they were written.
         let options = Options::all() - Options::ENABLE_SMART_PUNCTUATION;
@@ -86,8 +86,8 @@ mod tests {
         (text, is_plain)
     }
 
-    fn as_written(text: &str) {
-        let lines: Vec<String> = unpadded(text)
+    fn assert_renders_as_written(text: &str) {
+        let lines: Vec<String> = trim_blank_lines(text)
             .lines()
             .map(|line| {
                 let rest = line.trim_end().trim_start();
@@ -104,12 +104,16 @@ mod tests {
         while expected.contains("\n\n\n") {
             expected = expected.replace("\n\n\n", "\n\n");
         }
-        let written = super::text(unpadded(text));
-        assert_eq!(seen(&written), (expected.trim_end_matches('\n').to_owned(), true), "{text:?} as {written:?}");
+        let written = super::text(trim_blank_lines(text));
+        assert_eq!(
+            rendered_text(&written),
+            (expected.trim_end_matches('\n').to_owned(), true),
+            "{text:?} as {written:?}"
+        );
     }
 
     #[test]
-    fn marks_are_no_marks() {
+    fn markdown_export_special_characters_are_escaped() {
         for text in [
             "*waves* and _whispers_ ~~no~~ `code`",
             "# Not a heading\n## Nor this\nA line\n===\nB\n---",
@@ -123,16 +127,16 @@ mod tests {
             "$x$ $$y$$ :::note\n+++\n---\n***",
             "龙 says: *hm*…",
         ] {
-            as_written(text);
+            assert_renders_as_written(text);
         }
     }
 
     proptest! {
         /// S4-53: whatever was written is read as it was written.
         #[test]
-        fn any_text_reads_as_it_was_written(text in r"[a-c龙 \\`*_{}\[\]()#+.!<>&~|$=:;0-9\n\t-]{0,60}") {
+        fn markdown_export_any_text_renders_as_written(text in r"[a-c龙 \\`*_{}\[\]()#+.!<>&~|$=:;0-9\n\t-]{0,60}") {
             if !text.trim().is_empty() {
-                as_written(&text);
+                assert_renders_as_written(&text);
             }
         }
     }

@@ -10,8 +10,8 @@ use crate::prompt::tags;
 use crate::store::{CardFile, SessionExportError, StoreError, StoreReader};
 use crate::tree::{Node, Role};
 
+use super::branch::ExportBranch;
 use super::cast::ExportCast;
-use super::line::ExportBranch;
 use super::{BranchExportFormat, BranchExportOptions, html, markdown};
 
 /// What stands before the messages.
@@ -43,17 +43,17 @@ pub fn write<W: Write>(
     out: &mut W,
 ) -> Result<(), SessionExportError> {
     let title = title(reader, line, cast)?;
-    let is_html = wish.form == BranchExportFormat::Html;
-    out.write_all(if is_html { html::beginning(&title) } else { markdown::beginning(&title) }.as_bytes())?;
+    let is_html = wish.format == BranchExportFormat::Html;
+    out.write_all(if is_html { html::header(&title) } else { markdown::header(&title) }.as_bytes())?;
     line.messages(reader, |_, placed| {
         let node = &placed.node;
-        let hidden = tags::hide(&node.content, wish.hide_tags);
-        let text = text::unpadded(hidden.as_deref().unwrap_or(&node.content));
+        let hidden = tags::hide_for_reader(&node.content, wish.hide_tags);
+        let text = text::trim_blank_lines(hidden.as_deref().unwrap_or(&node.content));
         if text.is_empty() {
             return Ok::<_, SessionExportError>(());
         }
         let passage = ReadableMessage { name: name(cast, node), role: node.role, text };
-        let written = if is_html { html::passage(&passage) } else { markdown::passage(&passage) };
+        let written = if is_html { html::message(&passage) } else { markdown::message(&passage) };
         Ok(out.write_all(written.as_bytes())?)
     })?;
     Ok(out.write_all(if is_html { html::END } else { "" }.as_bytes())?)
@@ -66,20 +66,20 @@ fn name(cast: &ExportCast, node: &Node) -> String {
 }
 
 fn title(reader: &mut StoreReader<'_>, line: &ExportBranch, cast: &ExportCast) -> Result<ReadableHeader, StoreError> {
-    let owner = line.held.session.owner;
+    let owner = line.stored.session.owner;
     let mut all = Vec::new();
     for player in &cast.characters {
-        all.push((one_line(&player.name), reader.card_file(owner, player.id.uuid(), CardFile::SMALL)?));
+        all.push((one_line(&player.name), reader.card_file(owner, player.id.uuid(), CardFile::THUMBNAIL)?));
     }
-    if let (Some(name), Some(persona)) = (&cast.persona, &line.held.session.persona) {
-        all.push((one_line(name), reader.card_file(owner, persona.id.uuid(), CardFile::SMALL)?));
+    if let (Some(name), Some(persona)) = (&cast.persona, &line.stored.session.persona) {
+        all.push((one_line(name), reader.card_file(owner, persona.id.uuid(), CardFile::THUMBNAIL)?));
     }
     let mut seen = HashSet::new();
     all.retain(|(name, _)| !name.is_empty() && seen.insert(name.clone()));
     let ends = line.span(reader)?;
     let mut days: Vec<String> = ends.into_iter().flat_map(|(first, last)| [day(first), day(last)]).collect();
     days.dedup();
-    Ok(ReadableHeader { name: one_line(&line.held.session.title), cast: all, days })
+    Ok(ReadableHeader { name: one_line(&line.stored.session.title), cast: all, days })
 }
 
 fn day(time: Time) -> String {

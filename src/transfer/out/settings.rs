@@ -15,7 +15,7 @@ pub struct SettingsWriter {
     tags: Vec<Value>,
     tag_map: Map<String, Value>,
     regex: Vec<Value>,
-    for_all: Vec<String>,
+    global_lorebooks: Vec<String>,
     extra_books: Vec<Value>,
     notes: Vec<Value>,
     variables: Map<String, Value>,
@@ -56,13 +56,13 @@ impl SettingsWriter {
     }
 
     /// How many regular expressions there are so far.
-    pub const fn expressions(&self) -> usize {
+    pub const fn regex_count(&self) -> usize {
         self.regex.len()
     }
 
     /// A lorebook that holds for all chats.
-    pub fn for_all(&mut self, book: &str) {
-        self.for_all.push(book.to_owned());
+    pub fn global_lorebook(&mut self, book: &str) {
+        self.global_lorebooks.push(book.to_owned());
     }
 
     /// What the settings said of a card where it came from, by its file without ending.
@@ -90,7 +90,7 @@ impl SettingsWriter {
     pub fn text(self) -> String {
         let Self { personas, descriptions, default, tags, tag_map, .. } = self;
         let mut lore = Map::new();
-        lore.insert("world_info".into(), json!({"globalSelect": self.for_all, "charLore": self.extra_books}));
+        lore.insert("world_info".into(), json!({"globalSelect": self.global_lorebooks, "charLore": self.extra_books}));
         let (mut extensions, rules) = (Map::new(), self.lore.map(|rules| rules.written()));
         extensions.insert("regex".into(), self.regex.into());
         extensions.insert("note".into(), json!({"chara": self.notes}));

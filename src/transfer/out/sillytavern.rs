@@ -10,10 +10,10 @@ use crate::interop::chat;
 use crate::store::{SessionExportError, StoreReader};
 
 use super::super::sillytavern::STATE;
+use super::branch::ExportBranch;
 use super::cast::ExportCast;
 use super::chat::ChatExport;
 use super::header;
-use super::line::ExportBranch;
 
 /// How the chats of one folder name each other.
 #[derive(Debug, Clone, Copy, Default)]
@@ -39,7 +39,7 @@ pub struct ChatWriteResult {
 
 impl ChatLinks<'_> {
     /// Says in a header what it does not say itself.
-    fn complete(&self, header: &mut Map<String, Value>) {
+    fn fill_header(&self, header: &mut Map<String, Value>) {
         let Some(metadata) = header.get_mut("chat_metadata").and_then(Value::as_object_mut) else { return };
         for (key, value) in [("main_chat", self.parent), ("persona", self.persona)] {
             if let Some(value) = value {
@@ -58,10 +58,10 @@ pub fn write<W: Write>(
     out: &mut W,
 ) -> Result<ChatWriteResult, SessionExportError> {
     let mut header = header::of(reader, line)?;
-    links.complete(&mut header);
+    links.fill_header(&mut header);
     put(out, &Value::Object(header))?;
-    let has_state = reader.world(&line.held, &line.leaf)?.vars.contains_key(STATE);
-    let mut chat = ChatExport { held: &line.held, cast, bookmarks: links.bookmarks, has_state, before: None };
+    let has_state = reader.world(&line.stored, &line.leaf)?.vars.contains_key(STATE);
+    let mut chat = ChatExport { stored: &line.stored, cast, bookmarks: links.bookmarks, has_state, before: None };
     let mut written = ChatWriteResult::default();
     line.told(reader, |reader, told| {
         if let Some(row) = chat.row(reader, &told)? {

@@ -8,15 +8,17 @@ use serde_json::{Map, Value};
 use crate::ids::{CharacterId, LorebookId, PersonaId};
 use crate::interop::{FindingOutcome, ImportFinding};
 use crate::store::{CharacterCard, SourceRecord, Tx};
-use crate::tree::bounds::LONGEST_SPEAKER;
-use crate::tree::card::trim;
+use crate::tree::card::trim_to_limits;
+use crate::tree::limits::MAX_SPEAKER_CHARS;
 
 use super::super::ForeignImportItem;
-use super::super::cards::{CharacterImport, arriving, bind_extra_lorebooks, bind_lorebook, lorebook_of, take_wish};
-use super::super::house::SourceFile;
+use super::super::cards::{
+    CharacterImport, bind_extra_lorebooks, bind_lorebook, lorebook_of, read_card, take_suggestions,
+};
+use super::super::file_container::SourceFile;
 use super::super::import::ImportError;
-use super::known::ImportDecision;
-use super::root::DataFolder;
+use super::data_folder::DataFolder;
+use super::import_match::ImportDecision;
 use super::{ForeignImport, unreadable};
 
 /// The most bytes of a note that is kept with a card.
@@ -30,7 +32,7 @@ pub struct ImportCast {
     /// Personas by their file, and by their name.
     pub personas: HashMap<String, PersonaId>,
     /// Personas by the file of a card that they are bound to, without ending.
-    pub bound: HashMap<String, PersonaId>,
+    pub card_personas: HashMap<String, PersonaId>,
     /// The persona that new chats begin with.
     pub default: Option<PersonaId>,
 }
@@ -47,14 +49,14 @@ impl ForeignImport<'_> {
     /// Brings the characters in.
     pub async fn characters(&mut self, root: &DataFolder, cast: &mut ImportCast) -> Result<(), ImportError> {
         for place in &root.cards {
-            self.go_on()?;
+            self.check_cancelled()?;
             match place.read() {
                 Ok(bytes) => {
                     if let Some(player) = self.character(place, &bytes).await? {
                         cast.characters.insert(place.stem().to_owned(), player);
                     }
                 }
-                Err(error) => self.report(unreadable(&place.name, &error)),
+                Err(error) => self.count_item(unreadable(&place.name, &error)),
             }
         }
         Ok(())
@@ -67,64 +69,72 @@ impl ForeignImport<'_> {
         bytes: &[u8],
     ) -> Result<Option<FolderCharacter>, ImportError> {
         let name = format!("characters/{}", place.stem());
-        if let Some(id) = self.went_out::<CharacterId>(&name, &blake3::hash(bytes)).await? {
+        if let Some(id) = self.existing_export::<CharacterId>(&name, &blake3::hash(bytes)).await? {
             return Ok(Some(FolderCharacter { id, open_chat: None }));
         }
         let known = self.known::<CharacterId>(name).await?;
-        let at = self.wish.at;
+        let at = self.options.at;
         let id = known.id_or(|| CharacterId::new(self.ids.next(at)));
-        let mut arriving = match arriving(bytes, Some(&place.name), id, self.ids, at) {
+        let mut arriving = match read_card(bytes, Some(&place.name), id, self.ids, at) {
             Ok(arriving) => arriving,
             Err(error) => {
                 let why = ImportFinding::new(FindingOutcome::Skipped, "no_card", error.to_string());
-                self.report(ForeignImportItem::skipped("character", place.stem(), why).from_file(&place.name));
+                self.count_item(ForeignImportItem::skipped("character", place.stem(), why).from_file(&place.name));
                 return Ok(None);
             }
         };
         let mut hasher = blake3::Hasher::new();
         hasher.update(bytes);
-        self.settle(&mut arriving, place, &mut hasher);
-        let is_of_ours = self.list.names(&known.name);
+        self.apply_owner_settings(&mut arriving, place, &mut hasher);
+        let is_of_ours = self.export_index.names(&known.name);
         if is_of_ours {
-            take_wish(&mut arriving.character.card);
+            take_suggestions(&mut arriving.character.card);
         }
         let (player, hash) = (FolderCharacter { id, open_chat: arriving.open_chat.take() }, hasher.finalize());
-        match self.judge(&known, &hash, (place.stem(), &place.name)) {
-            ImportDecision::Comes => {}
-            ImportDecision::Stays => return Ok(Some(player)),
-            ImportDecision::Gone => return Ok(None),
+        match self.decide(&known, &hash, (place.stem(), &place.name)) {
+            ImportDecision::Import => {}
+            ImportDecision::KeepExisting => return Ok(Some(player)),
+            ImportDecision::Deleted => return Ok(None),
         }
         if is_of_ours
-            && known.held.is_none()
-            && let Some(same) = self.alike(&arriving).await?
+            && known.stored.is_none()
+            && let Some(same) = self.equal_character(&arriving).await?
         {
             let source = known.source(same.id.as_bytes(), Some(hash), &same.card);
-            self.put(source, |_, _| Ok(())).await?;
-            self.arrived.totals.known += 1;
+            self.store_with_source(source, |_, _| Ok(())).await?;
+            self.result.totals.known += 1;
             return Ok(Some(FolderCharacter { id: same.id, ..player }));
         }
-        if let Some(held) = &known.held {
+        if let Some(held) = &known.stored {
             arriving.character.created = held.created;
             self.same_book(held, &mut arriving).await?;
         }
-        self.arrived.totals.characters += 1;
-        self.arrived.totals.lorebooks += u64::from(arriving.book.is_some());
-        std::mem::take(&mut arriving.items).into_iter().for_each(|item| self.report(item));
+        self.result.totals.characters += 1;
+        self.result.totals.lorebooks += u64::from(arriving.book.is_some());
+        std::mem::take(&mut arriving.items).into_iter().for_each(|item| self.count_item(item));
         let source = known.source(id.as_bytes(), Some(hash), &arriving.character.card);
-        self.keep_character(arriving, known.held.is_none(), source).await?;
+        self.keep_character(arriving, known.stored.is_none(), source).await?;
         Ok(Some(player))
     }
 
     /// What stands beside a card: the tags that its owner gave it, that it is a favourite, and the lorebook that it names.
-    fn settle(&mut self, arriving: &mut CharacterImport, place: &SourceFile, hasher: &mut blake3::Hasher) {
+    fn apply_owner_settings(
+        &mut self,
+        arriving: &mut CharacterImport,
+        place: &SourceFile,
+        hasher: &mut blake3::Hasher,
+    ) {
         let tags = self.settings.tags_of(place.file());
         let (card, mut findings) = (&mut arriving.character.card, Vec::new());
         for tag in &tags {
             hasher.update(tag.as_bytes()).update(b"\n");
         }
         add_tags(card, tags);
-        findings
-            .extend(trim(card).into_iter().map(|words| ImportFinding::new(FindingOutcome::Skipped, "too_many", words)));
+        findings.extend(
+            trim_to_limits(card)
+                .into_iter()
+                .map(|words| ImportFinding::new(FindingOutcome::Skipped, "too_many", words)),
+        );
         if arriving.is_favourite {
             card.insert("isFavourite".to_owned(), true.into());
             let words = "it is one of your favourites, and stands before the others";
@@ -132,7 +142,7 @@ impl ForeignImport<'_> {
         }
         let world = card.get("metadata").and_then(|metadata| metadata.pointer("/extensions/world"));
         if let Some(world) = world.and_then(Value::as_str).filter(|world| !world.is_empty()).map(str::to_owned) {
-            findings.push(self.bind(arriving, &world, hasher));
+            findings.push(self.bind_card_lorebook(arriving, &world, hasher));
         }
         findings.extend(self.extra_books(arriving, place.stem(), hasher));
         findings.extend(self.character_note(arriving, place.stem(), hasher));
@@ -157,7 +167,7 @@ impl ForeignImport<'_> {
         names.iter().for_each(|name| _ = hasher.update(name.as_bytes()).update(b"\n"));
         ids.iter().for_each(|id| _ = hasher.update(id.as_bytes()));
         bind_extra_lorebooks(&mut arriving.character, &ids);
-        keep_beside(&mut arriving.character.card, "extraBooks", names.as_slice().into());
+        keep_card_setting(&mut arriving.character.card, "extraBooks", names.as_slice().into());
         let told = names.iter().map(|name| match self.books.contains_key(*name) {
             true => ImportFinding::new(
                 FindingOutcome::Works,
@@ -187,7 +197,7 @@ impl ForeignImport<'_> {
             return Some(ImportFinding::new(FindingOutcome::Skipped, "character_note", words));
         }
         let is_on = note.get("useChara").and_then(Value::as_bool).unwrap_or(false);
-        keep_beside(&mut arriving.character.card, "note", note);
+        keep_card_setting(&mut arriving.character.card, "note", note);
         Some(match is_on {
             true => ImportFinding::new(
                 FindingOutcome::Works,
@@ -202,7 +212,12 @@ impl ForeignImport<'_> {
 
     /// Gives a character the lorebook that its card names. The book inside the card is a copy that is made anew each time the
     /// card is saved there; one that says something else stays, as a book of its own.
-    fn bind(&self, arriving: &mut CharacterImport, world: &str, hasher: &mut blake3::Hasher) -> ImportFinding {
+    fn bind_card_lorebook(
+        &self,
+        arriving: &mut CharacterImport,
+        world: &str,
+        hasher: &mut blake3::Hasher,
+    ) -> ImportFinding {
         let Some(shelved) = self.books.get(world) else {
             let words = format!("the lorebook \"{world}\" that belongs to it is not there");
             return ImportFinding::new(FindingOutcome::Kept, "lorebook_missing", words);
@@ -228,7 +243,7 @@ impl ForeignImport<'_> {
 
     /// A card that comes again brings its book only if that has changed.
     async fn same_book(&self, held: &CharacterCard, arriving: &mut CharacterImport) -> Result<(), ImportError> {
-        let (owner, Some(before), Some(book)) = (self.wish.owner, lorebook_of(held), &arriving.book) else {
+        let (owner, Some(before), Some(book)) = (self.options.owner, lorebook_of(held), &arriving.book) else {
             return Ok(());
         };
         if lorebook_of(&arriving.character) != Some(book.id) {
@@ -244,16 +259,20 @@ impl ForeignImport<'_> {
     }
 
     /// A character for a chat whose card is not there: it has a name and nothing else.
-    pub async fn stand_in(&mut self, stem: &str, cast: &mut ImportCast) -> Result<FolderCharacter, ImportError> {
+    pub async fn placeholder_character(
+        &mut self,
+        stem: &str,
+        cast: &mut ImportCast,
+    ) -> Result<FolderCharacter, ImportError> {
         if let Some(player) = cast.characters.get(stem) {
             return Ok(player.clone());
         }
-        let name: String = stem.chars().filter(|c| !c.is_control()).take(LONGEST_SPEAKER).collect();
+        let name: String = stem.chars().filter(|c| !c.is_control()).take(MAX_SPEAKER_CHARS).collect();
         let name = if name.trim().is_empty() { "Somebody".to_owned() } else { name };
         let card = Map::from_iter([("name".to_owned(), Value::from(name))]);
         let message = "its card is not there: the character has only a name; import again when it is";
         let why = ImportFinding::new(FindingOutcome::Kept, "card_missing", message);
-        let id = self.somebody(format!("characters/{stem}"), card, why).await?;
+        let id = self.named_character(format!("characters/{stem}"), card, why).await?;
         let player = FolderCharacter { id, open_chat: None };
         cast.characters.insert(stem.to_owned(), player.clone());
         Ok(player)
@@ -261,7 +280,7 @@ impl ForeignImport<'_> {
 
     /// A character who is known by a name among the sources; else the only one here who is called so, whose card may have come
     /// by itself; else one made of this card.
-    pub(in crate::transfer) async fn somebody(
+    pub(in crate::transfer) async fn named_character(
         &mut self,
         known_by: String,
         card: Map<String, Value>,
@@ -278,16 +297,16 @@ impl ForeignImport<'_> {
                 "namesake",
                 "its chats belong to the character of that name who is here",
             );
-            self.report(ForeignImportItem::new("character", name, id).with(vec![why]));
+            self.count_item(ForeignImportItem::new("character", name, id).with(vec![why]));
             return Ok(id);
         }
-        let id = CharacterId::new(self.ids.next(self.wish.at));
-        self.report(ForeignImportItem::new("character", name, id).with(vec![why]));
-        self.arrived.totals.characters += 1;
+        let id = CharacterId::new(self.ids.next(self.options.at));
+        self.count_item(ForeignImportItem::new("character", name, id).with(vec![why]));
+        self.result.totals.characters += 1;
         let source = known.source(id.as_bytes(), None, &card);
-        let at = self.wish.at;
+        let at = self.options.at;
         let character = CharacterCard { id, card, created: at, updated: at };
-        self.keep_character(CharacterImport::bare(character), true, source).await?;
+        self.keep_character(CharacterImport::without_files(character), true, source).await?;
         Ok(id)
     }
 
@@ -297,7 +316,7 @@ impl ForeignImport<'_> {
         is_new: bool,
         source: SourceRecord,
     ) -> Result<(), ImportError> {
-        self.put(
+        self.store_with_source(
             source,
             move |tx: &mut Tx<'_>, owner| {
                 if is_new { arriving.keep(tx, owner) } else { arriving.replace(tx, owner) }
@@ -308,7 +327,7 @@ impl ForeignImport<'_> {
 }
 
 /// Keeps with a card what the settings say of it.
-fn keep_beside(card: &mut Map<String, Value>, key: &str, value: Value) {
+fn keep_card_setting(card: &mut Map<String, Value>, key: &str, value: Value) {
     let metadata = card.entry("metadata").or_insert_with(|| Map::new().into());
     let own =
         metadata.as_object_mut().map(|metadata| metadata.entry("sillytavern").or_insert_with(|| Map::new().into()));

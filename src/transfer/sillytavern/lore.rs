@@ -11,11 +11,11 @@ use crate::prompt::lore;
 use crate::store::{BindingTarget, StoreError};
 
 use super::super::ForeignImportItem;
-use super::super::books::arriving_book;
-use super::super::house::SourceFile;
+use super::super::file_container::SourceFile;
 use super::super::import::ImportError;
-use super::known::ImportDecision;
-use super::root::DataFolder;
+use super::super::lorebooks::read_lorebook;
+use super::data_folder::DataFolder;
+use super::import_match::ImportDecision;
 use super::settings::SETTINGS;
 use super::{ForeignImport, unreadable};
 
@@ -24,13 +24,13 @@ use super::{ForeignImport, unreadable};
 pub struct FolderLorebook {
     /// What it has become.
     pub id: LorebookId,
-    place: SourceFile,
+    file: SourceFile,
 }
 
 impl FolderLorebook {
     /// Whether it has every entry of another, by keys and text.
     pub fn has_all(&self, other: &Map<String, Value>) -> bool {
-        let Some(own) = self.place.read().ok().and_then(|bytes| book::read(&bytes).ok()) else { return false };
+        let Some(own) = self.file.read().ok().and_then(|bytes| book::read(&bytes).ok()) else { return false };
         let said =
             |entry: &Map<String, Value>| [entry.get("key"), entry.get("content")].map(|one| one.map(Value::to_string));
         let own: HashSet<_> = book::entries(&own).into_iter().map(said).collect();
@@ -42,14 +42,14 @@ impl ForeignImport<'_> {
     /// Brings the lorebooks in.
     pub async fn lorebooks(&mut self, root: &DataFolder) -> Result<(), ImportError> {
         for place in &root.worlds {
-            self.go_on()?;
+            self.check_cancelled()?;
             match place.read() {
                 Ok(bytes) => {
                     if let Some(id) = self.lorebook(place, &bytes).await? {
-                        self.books.insert(place.stem().to_owned(), FolderLorebook { id, place: place.clone() });
+                        self.books.insert(place.stem().to_owned(), FolderLorebook { id, file: place.clone() });
                     }
                 }
-                Err(error) => self.report(unreadable(&place.name, &error)),
+                Err(error) => self.count_item(unreadable(&place.name, &error)),
             }
         }
         Ok(())
@@ -62,26 +62,26 @@ impl ForeignImport<'_> {
         bytes: &[u8],
     ) -> Result<Option<LorebookId>, ImportError> {
         let (name, hash) = (format!("worlds/{}", place.stem()), blake3::hash(bytes));
-        if let Some(id) = self.went_out::<LorebookId>(&name, &hash).await? {
+        if let Some(id) = self.existing_export::<LorebookId>(&name, &hash).await? {
             return Ok(Some(id));
         }
         let known = self.known::<LorebookId>(name).await?;
-        let (mut book, mut item) = match arriving_book(bytes, Some(&place.name), self.ids, self.wish.at) {
+        let (mut book, mut item) = match read_lorebook(bytes, Some(&place.name), self.ids, self.options.at) {
             Ok(arriving) => arriving,
             Err(error) => {
                 let why = ImportFinding::new(FindingOutcome::Skipped, "no_lorebook", error.to_string());
-                self.report(ForeignImportItem::skipped("lorebook", place.stem(), why).from_file(&place.name));
+                self.count_item(ForeignImportItem::skipped("lorebook", place.stem(), why).from_file(&place.name));
                 return Ok(None);
             }
         };
         book.id = known.id_or(|| book.id);
-        match self.judge(&known, &hash, (place.stem(), &place.name)) {
-            ImportDecision::Comes => {}
-            ImportDecision::Stays => return Ok(Some(book.id)),
-            ImportDecision::Gone => return Ok(None),
+        match self.decide(&known, &hash, (place.stem(), &place.name)) {
+            ImportDecision::Import => {}
+            ImportDecision::KeepExisting => return Ok(Some(book.id)),
+            ImportDecision::Deleted => return Ok(None),
         }
-        let (id, is_new) = (book.id, known.held.is_none());
-        if let Some(held) = &known.held {
+        let (id, is_new) = (book.id, known.stored.is_none());
+        if let Some(held) = &known.stored {
             book.created = held.created;
         }
         item.id = Some(id.to_string());
@@ -91,11 +91,11 @@ impl ForeignImport<'_> {
             item.findings.push(ImportFinding::new(FindingOutcome::Works, "lore_for_all", words));
         }
         let source = known.source(id.as_bytes(), Some(hash), &book.card);
-        self.arrived.totals.lorebooks += 1;
-        self.report(item);
-        self.put(source, move |tx, owner| {
+        self.result.totals.lorebooks += 1;
+        self.count_item(item);
+        self.store_with_source(source, move |tx, owner| {
             if is_new { tx.put_lorebook(owner, &book) } else { tx.update_lorebook(owner, &book) }?;
-            if is_for_all { tx.hold(owner, id, BindingTarget::Everything) } else { Ok(()) }
+            if is_for_all { tx.bind_lorebook(owner, id, BindingTarget::Everything) } else { Ok(()) }
         })
         .await?;
         Ok(Some(id))
@@ -104,9 +104,9 @@ impl ForeignImport<'_> {
     /// How lorebooks were looked through: that holds here too, unless somebody has said it here already.
     pub async fn lore_settings(&mut self) -> Result<(), ImportError> {
         let Some(wanted) = self.settings.lore() else { return Ok(()) };
-        let owner = self.wish.owner;
+        let owner = self.options.owner;
         let kept = self.store.read::<_, StoreError, _>(move |reader| reader.lore_settings(owner)).await?;
-        if lore::WorldInfoSettings::from_kept(kept.clone()) == wanted {
+        if lore::WorldInfoSettings::from_stored(kept.clone()) == wanted {
             return Ok(());
         }
         let finding = if kept.is_some() {
@@ -117,9 +117,12 @@ impl ForeignImport<'_> {
             ImportFinding::new(FindingOutcome::Works, "lore_settings", words)
         };
         let (fate, file) = (finding.fate, self.settings.file().to_owned());
-        self.note(ForeignImportItem { fate, ..ForeignImportItem::skipped("file", SETTINGS, finding).from_file(file) });
-        if fate == FindingOutcome::Works && !self.wish.is_dry {
-            self.store.write(move |tx| tx.set_lore_settings(owner, Some(&wanted.to_kept()))).await?;
+        self.add_item(ForeignImportItem {
+            fate,
+            ..ForeignImportItem::skipped("file", SETTINGS, finding).from_file(file)
+        });
+        if fate == FindingOutcome::Works && !self.options.is_dry {
+            self.store.write(move |tx| tx.set_lore_settings(owner, Some(&wanted.to_stored()))).await?;
         }
         Ok(())
     }

@@ -1,37 +1,37 @@
 //! A whole folder of SillyTavern: its characters become ours, and its chats trees.
 //!
-//! Everything is read twice and in place, one line at a time. `root.rs` finds what there is in a folder or an archive; `settings.rs` reads the settings, `lore.rs` brings lorebooks in, `personas.rs` personas, `presets.rs` presets and
-//! `cast.rs` characters; `known.rs` says what becomes of a thing that came before, `list.rs` what went out from here, and
-//! `look.rs` what comes twice where nothing is written. `scan.rs`
-//! is the first reading of a chat, which only finds out which files are one story (`interop/grove.rs`); `bed.rs` finds or begins
-//! its session, `plant.rs` is the second, which writes it, `sprout.rs` makes a node of a message and `worlds.rs` its operations
+//! Everything is read twice and in place, one line at a time. `data_folder.rs` finds what there is in a folder or an archive; `settings.rs` reads the settings, `lore.rs` brings lorebooks in, `personas.rs` personas, `presets.rs` presets and
+//! `cast.rs` characters; `import_match.rs` says what becomes of a thing that came before, `export_index.rs` what went out from here, and
+//! `dry_run.rs` what comes twice where nothing is written. `scan.rs`
+//! is the first reading of a chat, which only finds out which files are one story (`interop/chat_tree.rs`); `import_target.rs` finds or begins
+//! its session, `import_chats.rs` is the second, which writes it, `message_to_node.rs` makes a node of a message and `worlds.rs` its operations
 //! on the world.
 //!
 //! **What makes a second run add nothing.** The id of a node follows from its session and from what was said up to and with
-//! it ([`crate::interop::grove::PathHash`]), so a message that is there is known by its id, whoever killed the program in
+//! it ([`crate::interop::chat_tree::PathHash`]), so a message that is there is known by its id, whoever killed the program in
 //! the middle; nothing is compared. Which session a story has become is a row of the table `sources`, written with the session:
 //! under the place of the first message of the user, which a grown file still has, and under the name of each file. The
 //! hash of a file is kept once all of it is in, so that a file that has not changed is not read a second time.
 //!
-//! To take in another thing of such a folder: where it lies in `root.rs`, its reading in `interop/`, a file here that writes it.
+//! To take in another thing of such a folder: where it lies in `data_folder.rs`, its reading in `interop/`, a file here that writes it.
 
-pub(super) mod bed;
 pub(super) mod cast;
-pub(super) mod known;
-mod list;
-mod look;
+pub(super) mod data_folder;
+mod dry_run;
+mod export_index;
+mod import_chats;
+pub(super) mod import_match;
+pub(super) mod import_target;
 mod lore;
+pub(super) mod message_to_node;
 mod personas;
-mod plant;
 mod presets;
-pub(super) mod root;
 pub(super) mod scan;
 mod settings;
-pub(super) mod sprout;
 mod worlds;
 
-pub(super) use presets::{FOLDERS, preset_mark, regex_key};
-pub(super) use root::LIST;
+pub(super) use data_folder::LIST;
+pub(super) use presets::{FOLDERS, preset_fingerprint, regex_key};
 pub(super) use worlds::STATE;
 
 use std::collections::HashMap;
@@ -47,16 +47,16 @@ use serde::Serialize;
 use crate::archive::ArchiveLimits;
 use crate::clock::{IdGenerator, Time};
 use crate::ids::{CharacterId, UserId};
-use crate::interop::{FindingOutcome, ImportFinding, grove};
+use crate::interop::{FindingOutcome, ImportFinding, chat_tree};
 use crate::store::{SourceRecord, Store, Tx, WriteError};
 
 use super::import::{ImportError, ImportProgress, ProgressListener};
 use super::report::ForeignImportReport;
 use cast::ImportCast;
-use list::ExportIndex;
-use look::DryRunState;
+use data_folder::{ChatFolder, DataFolder};
+use dry_run::DryRunState;
+use export_index::ExportIndex;
 use lore::FolderLorebook;
-use root::{ChatFolder, DataFolder};
 use scan::ChatScan;
 use settings::{SETTINGS, SillyTavernSettings};
 
@@ -133,7 +133,7 @@ pub struct ImportTotals {
 
 impl ImportTotals {
     /// Whether nothing came in, and nothing of it was here already.
-    pub fn is_nothing(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         Self { chats: 0, skipped: 0, ..*self } == Self::default()
     }
 }
@@ -154,114 +154,138 @@ pub async fn import(
         ImportSource::File(file, name) => DataFolder::of_file(file, &name)?,
     };
     let mut work = ForeignImport::new(store, ids, wish, &mut told);
-    work.take(&root).await?;
+    work.import_data(&root).await?;
     for other in root.others {
         let words = "left aside: it is nothing of SillyTavern; `clotho import` takes it by itself where it is anything that is known";
         let why = ImportFinding::new(FindingOutcome::Skipped, "left_aside", words);
-        work.note(super::ForeignImportItem::skipped("file", &other.name, why).from_file(&other.name));
+        work.add_item(super::ForeignImportItem::skipped("file", &other.name, why).from_file(&other.name));
     }
-    Ok(work.arrived)
+    Ok(work.result)
 }
 
 /// An import on its way.
 pub(super) struct ForeignImport<'a> {
     pub(super) store: &'a Store,
     pub(super) ids: &'a IdGenerator,
-    pub(super) wish: ImportOptions,
-    pub(super) arrived: ForeignImportResult,
-    pub(super) way: ReadProgress,
+    pub(super) options: ImportOptions,
+    pub(super) result: ForeignImportResult,
+    pub(super) read_progress: ReadProgress,
     /// The archive in which everything lies that is read now, where it lies in another house.
     pub(super) inside: String,
     settings: SillyTavernSettings,
     /// What went out from here or from another house.
-    list: ExportIndex,
+    export_index: ExportIndex,
     /// Who is here, by name; None until somebody asks. Where there is such a list, who was here before.
     namesakes: Option<HashMap<String, Vec<CharacterId>>>,
     /// The lorebooks that came in, by their files without ending.
     books: HashMap<String, FolderLorebook>,
     /// Who answers in stories of other programs, by what they are known by.
-    pub(super) voices: HashMap<String, CharacterId>,
+    pub(super) answering_characters: HashMap<String, CharacterId>,
     /// What a look has seen.
-    pub(super) look: DryRunState,
-    pub(super) told: ProgressListener<'a>,
+    pub(super) dry_run: DryRunState,
+    pub(super) listener: ProgressListener<'a>,
 }
 
 impl<'a> ForeignImport<'a> {
-    pub(super) fn new(store: &'a Store, ids: &'a IdGenerator, wish: ImportOptions, told: ProgressListener<'a>) -> Self {
-        let (arrived, way, inside, settings, list, namesakes, books, voices, look) = Default::default();
-        Self { store, ids, wish, arrived, way, inside, settings, list, namesakes, books, voices, look, told }
+    pub(super) fn new(
+        store: &'a Store,
+        ids: &'a IdGenerator,
+        options: ImportOptions,
+        listener: ProgressListener<'a>,
+    ) -> Self {
+        let (result, read_progress, inside, settings, export_index, namesakes, books, answering_characters, dry_run) =
+            Default::default();
+        Self {
+            store,
+            ids,
+            options,
+            result,
+            read_progress,
+            inside,
+            settings,
+            export_index,
+            namesakes,
+            books,
+            answering_characters,
+            dry_run,
+            listener,
+        }
     }
 
     /// Takes in what there is of SillyTavern.
-    pub(super) async fn take(&mut self, root: &DataFolder) -> Result<(), ImportError> {
+    pub(super) async fn import_data(&mut self, root: &DataFolder) -> Result<(), ImportError> {
         // Each chat is read twice.
-        self.way.expects(root.chat_bytes().saturating_mul(2));
-        (self.settings, self.list, self.books, self.namesakes) = Default::default();
-        self.list = ExportIndex::of(root)?;
+        self.read_progress.add_total(root.chat_bytes().saturating_mul(2));
+        (self.settings, self.export_index, self.books, self.namesakes) = Default::default();
+        self.export_index = ExportIndex::of(root)?;
         for left in &root.left_out {
-            self.report(left.clone());
+            self.count_item(left.clone());
         }
         match SillyTavernSettings::of(root) {
             Ok(settings) => self.settings = settings,
             Err(why) => {
                 let why =
                     ImportFinding::new(FindingOutcome::Skipped, "bad_settings", format!("they cannot be read: {why}"));
-                self.report(super::ForeignImportItem::skipped("file", SETTINGS, why).from_file(SETTINGS));
+                self.count_item(super::ForeignImportItem::skipped("file", SETTINGS, why).from_file(SETTINGS));
             }
         }
         let mut cast = ImportCast::default();
         self.lore_settings().await?;
         self.lorebooks(root).await?;
         self.personas(root, &mut cast).await?;
-        if !self.list.is_empty() {
-            self.learn_names().await?;
+        if !self.export_index.is_empty() {
+            self.load_namesakes().await?;
         }
         self.characters(root, &mut cast).await?;
         self.prompts(root).await?;
         for folder in &root.folders {
-            self.folder(folder, &mut cast).await?;
+            self.import_chat_folder(folder, &mut cast).await?;
         }
         self.presets(root).await?;
-        root.aside.iter().for_each(|item| self.note(item.clone()));
+        root.aside.iter().for_each(|item| self.add_item(item.clone()));
         Ok(())
     }
 
     /// The chats of one card, or of one group.
-    pub(super) async fn folder(&mut self, folder: &ChatFolder, cast: &mut ImportCast) -> Result<(), ImportError> {
+    pub(super) async fn import_chat_folder(
+        &mut self,
+        folder: &ChatFolder,
+        cast: &mut ImportCast,
+    ) -> Result<(), ImportError> {
         let mut scanned = Vec::with_capacity(folder.chats.len());
         for chat in &folder.chats {
-            self.go_on()?;
-            match ChatScan::read(chat, &self.wish.zone, &self.way) {
+            self.check_cancelled()?;
+            match ChatScan::read(chat, &self.options.zone, &self.read_progress) {
                 Ok(found) if self.is_known_line(folder, &found).await? => {}
                 Ok(mut found) if found.messages > 0 => {
-                    found.outline.story = self.list.story_of(&bed::file_key(folder, &found));
+                    found.outline.story = self.export_index.story_of(&import_target::file_key(folder, &found));
                     scanned.push(found);
                 }
                 Ok(found) => {
-                    self.arrived.totals.chats += 1;
-                    self.report(found.empty());
+                    self.result.totals.chats += 1;
+                    self.count_item(found.empty_chat_item());
                 }
-                Err(error) => self.report(unreadable(&chat.name, &error)),
+                Err(error) => self.count_item(unreadable(&chat.name, &error)),
             }
         }
         let outlines: Vec<_> = scanned.iter().map(|file| file.outline.clone()).collect();
-        let trees = grove::trees(&outlines);
+        let trees = chat_tree::group_trees(&outlines);
         for tree in &trees {
             let files: Vec<&ChatScan> = tree.iter().filter_map(|n| scanned.get(*n)).collect();
-            self.plant(folder, &files, trees.len() == 1, cast).await?;
+            self.import_story(folder, &files, trees.len() == 1, cast).await?;
         }
         Ok(())
     }
 
     /// Keeps a thing, and by what it is known again.
-    pub(super) async fn put(
+    pub(super) async fn store_with_source(
         &mut self,
         source: SourceRecord,
         keep: impl Fn(&mut Tx<'_>, UserId) -> Result<(), WriteError> + Send + 'static,
     ) -> Result<(), ImportError> {
-        let owner = self.wish.owner;
-        if self.wish.is_dry {
-            self.look.keep(source);
+        let owner = self.options.owner;
+        if self.options.is_dry {
+            self.dry_run.keep(source);
             return Ok(());
         }
         let write = move |tx: &mut Tx<'_>| {
@@ -271,24 +295,24 @@ impl<'a> ForeignImport<'a> {
         Ok(self.store.write(write).await?)
     }
 
-    pub(super) fn report(&mut self, item: super::ForeignImportItem) {
+    pub(super) fn count_item(&mut self, item: super::ForeignImportItem) {
         let lines =
             item.findings.iter().filter(|finding| finding.fate == FindingOutcome::Skipped).map(|finding| finding.count);
-        self.arrived.totals.skipped += u64::try_from(lines.sum::<usize>()).unwrap_or(0);
-        self.note(item);
+        self.result.totals.skipped += u64::try_from(lines.sum::<usize>()).unwrap_or(0);
+        self.add_item(item);
     }
 
     /// Tells of something without counting it.
-    pub(super) fn note(&mut self, mut item: super::ForeignImportItem) {
+    pub(super) fn add_item(&mut self, mut item: super::ForeignImportItem) {
         if let Some(file) = item.file.as_mut().filter(|_| !self.inside.is_empty()) {
             *file = format!("{}/{file}", self.inside);
         }
-        self.arrived.report.items.push(item);
+        self.result.report.items.push(item);
     }
 
     /// Tells how far it is; who listens may end it.
-    pub(super) fn go_on(&mut self) -> Result<(), ImportError> {
-        if (self.told)(self.way.progress()) { Ok(()) } else { Err(ImportError::Stopped) }
+    pub(super) fn check_cancelled(&mut self) -> Result<(), ImportError> {
+        if (self.listener)(self.read_progress.progress()) { Ok(()) } else { Err(ImportError::Stopped) }
     }
 }
 
@@ -310,11 +334,11 @@ pub(super) struct ReadProgress {
 
 impl ReadProgress {
     /// So much more is to be read.
-    pub(super) fn expects(&self, bytes: u64) {
+    pub(super) fn add_total(&self, bytes: u64) {
         self.total.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    pub(super) fn passed(&self, bytes: usize) {
+    pub(super) fn add_read(&self, bytes: usize) {
         self.done.fetch_add(u64::try_from(bytes).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 

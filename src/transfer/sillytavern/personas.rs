@@ -8,12 +8,12 @@ use crate::interop::{FindingOutcome, ImportFinding};
 use crate::store::{BindingTarget, Tx};
 
 use super::super::ForeignImportItem;
-use super::super::house::{SourceFile, stem};
+use super::super::file_container::{SourceFile, stem};
 use super::super::import::ImportError;
-use super::super::personas::{PersonaImport, new_persona, persona_mark};
+use super::super::personas::{PersonaImport, new_persona, persona_fingerprint};
 use super::cast::ImportCast;
-use super::known::ImportDecision;
-use super::root::DataFolder;
+use super::data_folder::DataFolder;
+use super::import_match::ImportDecision;
 use super::settings::SillyTavernSettings;
 use super::{ForeignImport, unreadable};
 
@@ -27,7 +27,7 @@ impl ForeignImport<'_> {
         let is_settings = value.get("power_user").is_some();
         if !is_settings && persona::of(&value) == Err(PersonaError::None) {
             let why = ImportFinding::new(FindingOutcome::Skipped, "personas", PersonaError::None.to_string());
-            self.report(ForeignImportItem::skipped("file", place.stem(), why).from_file(&place.name));
+            self.count_item(ForeignImportItem::skipped("file", place.stem(), why).from_file(&place.name));
         }
         let outside = std::mem::replace(&mut self.settings, SillyTavernSettings::new(value, &place.name));
         let took = self.personas(&DataFolder::default(), &mut ImportCast::default()).await;
@@ -36,7 +36,7 @@ impl ForeignImport<'_> {
             let words =
                 "of settings that lie by themselves only personas come in: name the folder of data for the rest";
             let why = ImportFinding::new(FindingOutcome::Skipped, "left_aside", words);
-            self.note(ForeignImportItem::skipped("file", place.stem(), why).from_file(&place.name));
+            self.add_item(ForeignImportItem::skipped("file", place.stem(), why).from_file(&place.name));
         }
         took
     }
@@ -49,12 +49,12 @@ impl ForeignImport<'_> {
             Err(error) => {
                 let why = ImportFinding::new(FindingOutcome::Skipped, "personas", error.to_string());
                 let file = self.settings.file().to_owned();
-                self.report(ForeignImportItem::skipped("file", &file, why).from_file(&file));
+                self.count_item(ForeignImportItem::skipped("file", &file, why).from_file(&file));
                 return Ok(());
             }
         };
         for read in all {
-            self.go_on()?;
+            self.check_cancelled()?;
             if !read.is_named {
                 let why = ImportFinding::new(
                     FindingOutcome::Skipped,
@@ -62,17 +62,17 @@ impl ForeignImport<'_> {
                     "it has no name, by which a message would say who speaks",
                 );
                 let from = self.settings.file().to_owned();
-                self.report(ForeignImportItem::skipped("persona", &read.file, why).from_file(from));
+                self.count_item(ForeignImportItem::skipped("persona", &read.file, why).from_file(from));
                 continue;
             }
-            let (file, is_default, bound) = (read.file.clone(), read.is_default, read.bound.clone());
+            let (file, is_default, bound) = (read.file.clone(), read.is_default, read.bound_cards.clone());
             let name = read.card.get("name").and_then(|name| name.as_str()).unwrap_or_default().to_owned();
             let Some(id) = self.persona(root, read).await? else { continue };
             cast.personas.insert(file, id);
             cast.personas.entry(name).or_insert(id);
             cast.default = cast.default.or(is_default.then_some(id));
             for card in bound {
-                cast.bound.entry(stem(&card).to_owned()).or_insert(id);
+                cast.card_personas.entry(stem(&card).to_owned()).or_insert(id);
             }
         }
         Ok(())
@@ -84,11 +84,11 @@ impl ForeignImport<'_> {
         root: &DataFolder,
         mut read: ImportedPersona,
     ) -> Result<Option<PersonaId>, ImportError> {
-        let (file, at) = (read.file.clone(), self.wish.at);
+        let (file, at) = (read.file.clone(), self.options.at);
         let picture = match root.avatars.get(&file).map(|place| (place, place.read())) {
             Some((_, Ok(bytes))) => Some(bytes),
             Some((place, Err(error))) => {
-                self.report(unreadable(&place.name, &error));
+                self.count_item(unreadable(&place.name, &error));
                 None
             }
             None => None,
@@ -98,39 +98,39 @@ impl ForeignImport<'_> {
         hasher.update(picture.as_deref().unwrap_or_default());
         let hash = hasher.finalize();
         let name = format!("personas/{file}");
-        if let Some(id) = self.went_out::<PersonaId>(&name, &persona_mark(&read.card)).await? {
+        if let Some(id) = self.existing_export::<PersonaId>(&name, &persona_fingerprint(&read.card)).await? {
             return Ok(Some(id));
         }
         let known = self.known::<PersonaId>(name).await?;
         let id = known.id_or(|| PersonaId::new(self.ids.next(at)));
         let called = read.card.get("name").and_then(|name| name.as_str()).unwrap_or_default().to_owned();
         let from = self.settings.file().to_owned();
-        match self.judge(&known, &hash, (&called, &from)) {
-            ImportDecision::Comes => {}
-            ImportDecision::Stays => return Ok(Some(id)),
-            ImportDecision::Gone => return Ok(None),
+        match self.decide(&known, &hash, (&called, &from)) {
+            ImportDecision::Import => {}
+            ImportDecision::KeepExisting => return Ok(Some(id)),
+            ImportDecision::Deleted => return Ok(None),
         }
         let book = self.name_book(&mut read);
         let mut arriving = match new_persona(read, picture, id, at) {
             Ok(arriving) => arriving,
             Err(item) => {
-                self.report(item.from_file(from));
+                self.count_item(item.from_file(from));
                 return Ok(None);
             }
         };
-        let is_new = known.held.is_none();
-        if let Some(held) = &known.held {
+        let is_new = known.stored.is_none();
+        if let Some(held) = &known.stored {
             arriving.persona.created = held.created;
         }
         let PersonaImport { persona, item, .. } = &arriving;
         let source = known.source(id.as_bytes(), Some(hash), &persona.card);
-        self.arrived.totals.personas += 1;
-        self.report(item.clone().from_file(from));
+        self.result.totals.personas += 1;
+        self.count_item(item.clone().from_file(from));
         let keep = move |tx: &mut Tx<'_>, owner| {
             arriving.keep(tx, owner, is_new)?;
-            book.map_or(Ok(()), |book| tx.hold(owner, book, BindingTarget::Persona(id)))
+            book.map_or(Ok(()), |book| tx.bind_lorebook(owner, book, BindingTarget::Persona(id)))
         };
-        self.put(source, keep).await?;
+        self.store_with_source(source, keep).await?;
         Ok(Some(id))
     }
 

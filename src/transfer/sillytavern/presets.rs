@@ -6,16 +6,16 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use crate::ids::PresetId;
-use crate::interop::preset::{self, PresetImportError, meaning};
+use crate::interop::preset::{self, PresetImportError, import_findings};
 use crate::interop::{FindingOutcome, ImportFinding};
 use crate::store::StoredPreset;
-use crate::tree::preset::{LARGEST, LONGEST_NAME, fits};
+use crate::tree::preset::{MAX_BYTES, MAX_NAME_CHARS, validate_preset};
 
 use super::super::ForeignImportItem;
-use super::super::house::SourceFile;
+use super::super::file_container::SourceFile;
 use super::super::import::ImportError;
-use super::known::ImportDecision;
-use super::root::DataFolder;
+use super::data_folder::DataFolder;
+use super::import_match::ImportDecision;
 use super::settings::SETTINGS;
 use super::{ForeignImport, unreadable};
 
@@ -37,7 +37,7 @@ pub const FOLDERS: [(&str, &str); 10] = [
 struct FolderPreset<'a> {
     kind: &'static str,
     /// By what it is known again.
-    known: String,
+    source_name: String,
     name: String,
     file: &'a str,
     body: Map<String, Value>,
@@ -58,10 +58,10 @@ impl ForeignImport<'_> {
 
     async fn preset_files(&mut self, root: &DataFolder, makes_prompts: bool) -> Result<(), ImportError> {
         for (kind, place) in root.presets.iter().filter(|(kind, _)| (*kind == "openai") == makes_prompts) {
-            self.go_on()?;
+            self.check_cancelled()?;
             match place.read() {
                 Ok(bytes) => self.preset_file(kind, place, &bytes).await?,
-                Err(error) => self.report(unreadable(&place.name, &error)),
+                Err(error) => self.count_item(unreadable(&place.name, &error)),
             }
         }
         Ok(())
@@ -71,7 +71,7 @@ impl ForeignImport<'_> {
     async fn variables(&mut self) -> Result<(), ImportError> {
         let Some(body) = self.settings.variables().cloned() else { return Ok(()) };
         let (known, name) = ("variables/global".to_owned(), "Global variables".to_owned());
-        self.preset(FolderPreset { kind: "variables", known, name, file: SETTINGS, body }).await
+        self.preset(FolderPreset { kind: "variables", source_name: known, name, file: SETTINGS, body }).await
     }
 
     async fn preset_file(&mut self, kind: &'static str, place: &SourceFile, bytes: &[u8]) -> Result<(), ImportError> {
@@ -79,7 +79,7 @@ impl ForeignImport<'_> {
             Ok(body) => body,
             Err(why) => {
                 let why = ImportFinding::new(FindingOutcome::Skipped, "no_preset", why);
-                self.report(ForeignImportItem::skipped("preset", place.stem(), why).from_file(&place.name));
+                self.count_item(ForeignImportItem::skipped("preset", place.stem(), why).from_file(&place.name));
                 return Ok(());
             }
         };
@@ -89,7 +89,7 @@ impl ForeignImport<'_> {
         if kind == "group" && self.is_same_group(&known, &blake3::hash(bytes)).await? {
             return Ok(());
         }
-        self.preset(FolderPreset { kind, known, name, file: &place.name, body }).await
+        self.preset(FolderPreset { kind, source_name: known, name, file: &place.name, body }).await
     }
 
     /// The regular expressions that held for all chats, in the order in which they ran.
@@ -98,54 +98,51 @@ impl ForeignImport<'_> {
         let all: Vec<Value> = all.cloned().unwrap_or_default();
         let mut keys = HashSet::new();
         for (place, script) in all.into_iter().enumerate() {
-            self.go_on()?;
+            self.check_cancelled()?;
             let Value::Object(body) = script else {
                 let why = ImportFinding::new(FindingOutcome::Skipped, "no_preset", "it is no regular expression");
-                self.report(ForeignImportItem::skipped("regex", (place + 1).to_string(), why).from_file(SETTINGS));
+                self.count_item(ForeignImportItem::skipped("regex", (place + 1).to_string(), why).from_file(SETTINGS));
                 continue;
             };
-            let name = said(&body, "scriptName").unwrap_or(REGEX).to_owned();
+            let name = string_field(&body, "scriptName").unwrap_or(REGEX).to_owned();
             let known = regex_key(&body, place, &mut keys);
-            self.preset(FolderPreset { kind: "regex", known, name, file: SETTINGS, body }).await?;
+            self.preset(FolderPreset { kind: "regex", source_name: known, name, file: SETTINGS, body }).await?;
         }
         Ok(())
     }
 
     /// Keeps a preset, or finds that it is kept already.
     async fn preset(&mut self, found: FolderPreset<'_>) -> Result<(), ImportError> {
-        let FolderPreset { kind, known, name, file, body } = found;
-        if self.went_out::<PresetId>(&known, &preset_mark(&body)).await?.is_some() {
+        let FolderPreset { kind, source_name: known, name, file, body } = found;
+        if self.existing_export::<PresetId>(&known, &preset_fingerprint(&body)).await?.is_some() {
             return Ok(());
         }
-        let name: String = name.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect();
-        let findings = meaning(kind, &body);
+        let name: String = name.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect();
+        let findings = import_findings(kind, &body);
         let card = [("kind", kind.into()), ("name", name.clone().into()), ("file", file.into()), ("body", body.into())];
         let card: Map<String, Value> = card.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         let word = if kind == "regex" { "regex" } else { "preset" };
-        if let Err(unfit) = fits(&card) {
+        if let Err(unfit) = validate_preset(&card) {
             let why = ImportFinding::new(FindingOutcome::Skipped, "unfit", unfit.message);
-            self.report(ForeignImportItem::skipped(word, name, why).from_file(file));
+            self.count_item(ForeignImportItem::skipped(word, name, why).from_file(file));
             return Ok(());
         }
         let hash = blake3::hash(Value::from(card.clone()).to_string().as_bytes());
         let known = self.known::<PresetId>(known).await?;
-        if self.judge(&known, &hash, (&name, file)) != ImportDecision::Comes {
+        if self.decide(&known, &hash, (&name, file)) != ImportDecision::Import {
             return Ok(());
         }
-        let (at, is_new) = (self.wish.at, known.held.is_none());
+        let (at, is_new) = (self.options.at, known.stored.is_none());
         let id = known.id_or(|| PresetId::new(self.ids.next(at)));
         let source = known.source(id.as_bytes(), Some(hash), &card);
-        self.arrived.totals.presets += 1;
+        self.result.totals.presets += 1;
         let mut item = ForeignImportItem::new(word, name, id).from_file(file).with(findings);
         item.fate = item.findings.first().map_or(FindingOutcome::Kept, |finding| finding.fate);
-        self.report(item);
+        self.count_item(item);
         let preset = StoredPreset { id, card, created: at, updated: at };
-        self.put(
-            source,
-            move |tx, owner| {
-                if is_new { tx.put_preset(owner, &preset) } else { tx.update_preset(owner, &preset) }
-            },
-        )
+        self.store_with_source(source, move |tx, owner| {
+            if is_new { tx.put_preset(owner, &preset) } else { tx.update_preset(owner, &preset) }
+        })
         .await
     }
 }
@@ -155,22 +152,22 @@ const REGEX: &str = "regex";
 
 /// By what a regular expression of the settings is known again, at its place among them.
 pub fn regex_key(body: &Map<String, Value>, place: usize, keys: &mut HashSet<String>) -> String {
-    let key = format!("regex/{}", said(body, "id").or(said(body, "scriptName")).unwrap_or(REGEX));
+    let key = format!("regex/{}", string_field(body, "id").or(string_field(body, "scriptName")).unwrap_or(REGEX));
     if keys.insert(key.clone()) { key } else { format!("{key}#{place}") }
 }
 
 /// By what it is seen that nobody has changed what a preset says.
-pub fn preset_mark(body: &Map<String, Value>) -> blake3::Hash {
+pub fn preset_fingerprint(body: &Map<String, Value>) -> blake3::Hash {
     blake3::hash(json!(body).to_string().as_bytes())
 }
 
-fn said<'a>(body: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+fn string_field<'a>(body: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
     body.get(key).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())
 }
 
 fn object(bytes: &[u8]) -> Result<Map<String, Value>, String> {
-    if bytes.len() > LARGEST {
-        return Err(format!("it has more than {LARGEST} bytes"));
+    if bytes.len() > MAX_BYTES {
+        return Err(format!("it has more than {MAX_BYTES} bytes"));
     }
     match preset::read(bytes).map_err(|error| error.to_string())?.as_mut_slice() {
         [body] => Ok(std::mem::take(body)),

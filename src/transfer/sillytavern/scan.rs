@@ -6,14 +6,14 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use crate::interop::chat::{self, ChatFileHeader, ChatFileLine, ChatFileReader};
-use crate::interop::finding::many;
-use crate::interop::grove::{ChatOutline, PathHash};
+use crate::interop::chat_tree::{ChatOutline, PathHash};
+use crate::interop::finding::count_phrase;
 use crate::interop::{FindingOutcome, ImportFinding, text};
 use crate::tree::AuthorsNote;
-use crate::tree::bounds::MOST_CHARACTERS;
+use crate::tree::limits::MAX_CHARACTERS;
 
 use super::super::ForeignImportItem;
-use super::super::house::SourceFile;
+use super::super::file_container::SourceFile;
 use super::ReadProgress;
 
 /// So many bad lines of a file are named one by one; the rest are counted.
@@ -41,7 +41,7 @@ pub struct ChatScan {
     /// The files of the cards that speak, in a chat of several.
     pub speakers: Vec<String>,
     /// Who speaks first that is no user.
-    pub voice: Option<String>,
+    pub first_speaker: Option<String>,
     /// The name of the user.
     pub user: Option<String>,
     /// How many messages there are.
@@ -62,7 +62,7 @@ impl ChatScan {
             has_state: false,
             bookmarks: Vec::new(),
             speakers: Vec::new(),
-            voice: None,
+            first_speaker: None,
             user: None,
             messages: 0,
             findings: Vec::new(),
@@ -73,7 +73,7 @@ impl ChatScan {
         let mut at = PathHash::ROOT;
         let mut halves = LoneSurrogates::default();
         while let Some((number, line)) = lines.next_line()? {
-            halves.look(number, line.as_deref().unwrap_or_default());
+            halves.scan_line(number, line.as_deref().unwrap_or_default());
             match line.and_then(chat::read) {
                 Ok(ChatFileLine::Header(header)) if number == 1 => {
                     found.outline.parent = header.parent().map(str::to_owned);
@@ -83,9 +83,9 @@ impl ChatScan {
                     bad.add(number, "a header in the middle: the messages after it are read on".into())
                 }
                 Ok(ChatFileLine::Row(row)) => {
-                    let addresses = found.outline.pass(at, &row);
-                    at = addresses.get(row.chosen).copied().unwrap_or(at);
-                    found.know(&row, zone);
+                    let addresses = found.outline.push_message(at, &row);
+                    at = addresses.get(row.selected).copied().unwrap_or(at);
+                    found.add_row(&row, zone);
                 }
                 Err(fault) => bad.add(number, fault.0),
             }
@@ -96,9 +96,9 @@ impl ChatScan {
         Ok(found)
     }
 
-    fn know(&mut self, row: &chat::ChatFileMessage, zone: &TimeZone) {
+    fn add_row(&mut self, row: &chat::ChatFileMessage, zone: &TimeZone) {
         self.messages += 1;
-        self.has_state |= row.alternatives.iter().any(|one| one.variables.is_some());
+        self.has_state |= row.swipes.iter().any(|one| one.variables.is_some());
         let date = row.shown().and_then(|shown| chat::date::read(shown.date.as_ref()?, zone));
         self.newest = self.newest.max(date);
         self.oldest = self.oldest.into_iter().chain(date).min();
@@ -106,10 +106,10 @@ impl ChatScan {
         if row.is_user {
             self.user = self.user.take().or(name);
         } else {
-            self.voice = self.voice.take().or(name);
+            self.first_speaker = self.first_speaker.take().or(name);
         }
-        if let Some(speaker) = row.speaker_file().filter(|file| !self.speakers.iter().any(|known| known == file))
-            && self.speakers.len() < MOST_CHARACTERS
+        if let Some(speaker) = row.speaker_card_file().filter(|file| !self.speakers.iter().any(|known| known == file))
+            && self.speakers.len() < MAX_CHARACTERS
         {
             self.speakers.push(speaker.to_owned());
         }
@@ -138,11 +138,11 @@ const NOTE: [&str; 5] = ["note_prompt", "note_interval", "note_position", "note_
 impl ChatScan {
     /// The author's note of the chat.
     pub fn note(&self) -> Option<AuthorsNote> {
-        AuthorsNote::of_chat(self.header.0.get("chat_metadata")?.as_object()?)
+        AuthorsNote::from_chat_metadata(self.header.0.get("chat_metadata")?.as_object()?)
     }
 
     /// What is to say of a chat in which nobody says anything.
-    pub fn empty(self) -> ForeignImportItem {
+    pub fn empty_chat_item(self) -> ForeignImportItem {
         let why = ImportFinding::new(FindingOutcome::Skipped, "empty", "there is no message in it");
         ForeignImportItem::skipped("session", self.place.stem(), why).from_file(&self.place.name).with(self.findings)
     }
@@ -199,8 +199,8 @@ struct LoneSurrogates {
 }
 
 impl LoneSurrogates {
-    fn look(&mut self, number: u64, line: &[u8]) {
-        let here = std::str::from_utf8(line).map_or(0, text::halves);
+    fn scan_line(&mut self, number: u64, line: &[u8]) {
+        let here = std::str::from_utf8(line).map_or(0, text::count_lone_surrogates);
         if here > 0 && self.count == 0 {
             self.first = number;
         }
@@ -208,7 +208,7 @@ impl LoneSurrogates {
     }
 
     fn finding(&self) -> Option<ImportFinding> {
-        let words = many(self.count, "half of a character stands", "halves of characters stand");
+        let words = count_phrase(self.count, "half of a character stands", "halves of characters stand");
         let words = format!("{words} in it, first here: U+FFFD takes their place");
         (self.count > 0)
             .then(|| ImportFinding::new(FindingOutcome::Translated, "halves", words).at(self.first).of(self.count))
@@ -219,13 +219,13 @@ impl LoneSurrogates {
 pub struct HashingReader {
     file: Box<dyn Read>,
     hasher: blake3::Hasher,
-    way: ReadProgress,
+    read_progress: ReadProgress,
 }
 
 impl HashingReader {
     /// Begins to read.
     pub fn open(place: &SourceFile, way: &ReadProgress) -> io::Result<Self> {
-        Ok(Self { file: place.open()?, hasher: blake3::Hasher::new(), way: way.clone() })
+        Ok(Self { file: place.open()?, hasher: blake3::Hasher::new(), read_progress: way.clone() })
     }
 
     /// The hash of what was read.
@@ -238,7 +238,7 @@ impl Read for HashingReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.file.read(buffer)?;
         self.hasher.update(buffer.get(..count).unwrap_or_default());
-        self.way.passed(count);
+        self.read_progress.add_read(count);
         Ok(count)
     }
 }

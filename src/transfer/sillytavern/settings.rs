@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::interop::text;
 use crate::prompt::lore;
 
-use super::root::DataFolder;
+use super::data_folder::DataFolder;
 
 /// How the report calls them.
 pub const SETTINGS: &str = "settings.json";
@@ -96,8 +96,8 @@ impl SillyTavernSettings {
         if rules.is_none() && vectors.is_none() {
             return None;
         }
-        let read = rules.map(lore::WorldInfoSettings::read).unwrap_or_default();
-        Some(vectors.map_or_else(|| read.clone(), |vectors| read.clone().with_vectors(vectors)).bounded())
+        let read = rules.map(lore::WorldInfoSettings::from_sillytavern).unwrap_or_default();
+        Some(vectors.map_or_else(|| read.clone(), |vectors| read.clone().with_sillytavern_vectors(vectors)).clamped())
     }
 
     /// Whether a lorebook held for all chats.

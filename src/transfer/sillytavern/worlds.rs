@@ -20,7 +20,7 @@ pub fn step(world: &mut World, alternative: &ChatFileSwipe) -> Delta {
     match alternative.variables.as_ref().and_then(|variables| variables.get(STATE)) {
         Some(state) => {
             let wanted = Map::from_iter([(STATE.to_owned(), state.clone())]);
-            towards(world, &wanted)
+            delta_to(world, &wanted)
         }
         None if world.vars.contains_key(STATE) => {
             let replayed = mvu::replay(&alternative.text, &Pointer::from_keys([STATE]), world);
@@ -31,25 +31,27 @@ pub fn step(world: &mut World, alternative: &ChatFileSwipe) -> Delta {
 }
 
 /// What leads from a world to one in which some variables have these values.
-pub fn towards(world: &mut World, wanted: &Map<String, Value>) -> Delta {
+pub fn delta_to(world: &mut World, wanted: &Map<String, Value>) -> Delta {
     let part = |vars| World { vars, ..World::default() };
     let now = wanted.keys().filter_map(|key| Some((key.clone(), world.vars.get(key)?.clone())));
     let changes = diff(&part(now.collect()), &part(wanted.clone()));
     let operations = changes.into_iter().map(|change| {
         let kind = match (&change.before, change.after) {
             (_, None) => StateChange::Remove,
-            (before, Some(after)) => added(before.as_ref(), &after).map_or(StateChange::Set(after), StateChange::Add),
+            (before, Some(after)) => {
+                integer_growth(before.as_ref(), &after).map_or(StateChange::Set(after), StateChange::Add)
+            }
         };
         StateOperation::new(change.path, kind, "", "server")
     });
     let mut delta = Delta { operations: operations.collect(), ..Delta::default() };
     let problems = fold(world, &delta.operations, &SchemaSet::default());
-    delta.note_problems(&problems);
+    delta.record_problems(&problems);
     delta
 }
 
 /// How much a whole number grew: that stays true on another branch.
-fn added(before: Option<&Value>, after: &Value) -> Option<Number> {
+fn integer_growth(before: Option<&Value>, after: &Value) -> Option<Number> {
     let grown = after.as_i64()?.checked_sub(before?.as_i64()?)?;
     Some(Number::from(grown))
 }
@@ -66,7 +68,7 @@ mod tests {
 
     /// Domain 3.3: what differs becomes operations that lead exactly there, and no more than that.
     #[test]
-    fn what_is_written_down_becomes_operations() {
+    fn mvu_variables_differences_become_operations() {
         let mut world = World::default();
         let first = step(&mut world, &alternative("", json!({"hp": [10, "health"], "bag": ["a"], "mood": "calm"})));
         assert_eq!(first.operations.len(), 1);
@@ -87,7 +89,7 @@ mod tests {
 
     /// Domain 3: a state that was thrown away is what the text says happened.
     #[test]
-    fn what_was_thrown_away_is_replayed() {
+    fn mvu_variables_missing_state_replays_commands() {
         let mut world = World::default();
         assert_eq!(step(&mut world, &alternative("_.set('hp', 1);", Value::Null)), Delta::default());
         step(&mut world, &alternative("", json!({"hp": 10})));
@@ -98,10 +100,10 @@ mod tests {
 
     /// What the world cannot hold is a problem of that message, and costs nothing else.
     #[test]
-    fn what_cannot_be_kept_is_said() {
+    fn mvu_variables_invalid_value_is_problem() {
         let mut world = World::default();
         let deep = (0..40).fold(json!(1), |inner, _| json!({ "x": inner }));
-        let delta = towards(&mut world, json!({"deep": deep, "fine": 1}).as_object().unwrap());
+        let delta = delta_to(&mut world, json!({"deep": deep, "fine": 1}).as_object().unwrap());
         assert_eq!((delta.problems.len(), &world.vars["fine"]), (1, &json!(1)));
     }
 }

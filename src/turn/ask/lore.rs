@@ -21,29 +21,29 @@ use crate::store::{BindingTarget, HeldBook, PathFilter, StoreError, StoreReader}
 use crate::tree::{Role, book};
 use crate::world::{Pointer, StateChange, StateOperation, WorldSection};
 
-use super::fill::{self, GenerationTask, PromptPurpose};
+use super::lorebook_cache::LorebookCache;
+use super::macro_context::{self, GenerationTask, PromptPurpose};
 use super::plan::PromptPlan;
 use super::recall::PromptRecallQuery;
-use super::scripted::PromptScripts;
-use super::shelf::LorebookCache;
+use super::regex_scripts::PromptScripts;
 use super::similar::{self, SimilarEntries};
 use crate::turn::cast;
 use crate::turn::rules::hooks::SERVER;
-use crate::turn::scene::TurnSnapshot;
+use crate::turn::snapshot::TurnSnapshot;
 
 /// Messages beyond this are never looked at.
-const MOST_MESSAGES: usize = 1_000;
+const MAX_MESSAGES: usize = 1_000;
 /// So many entries are said to be in mind, and to have been stopped.
-const MOST_TOLD: usize = 200;
+const MAX_LISTED: usize = 200;
 /// Of a title so many letters are told.
-const LONGEST_TITLE: usize = 200;
+const MAX_TITLE_CHARS: usize = 200;
 /// So many lines of lore are counted once and then known.
-const MOST_LINES: usize = 4_096;
+const MAX_CACHED_LINES: usize = 4_096;
 /// Messages are counted this far back at least, and at most.
 const NEAREST: i64 = 1_000;
 const FARTHEST: i64 = 100_000;
 /// Where the world keeps what was counted.
-const TALLY: &str = "counted";
+const COUNT_KEY: &str = "counted";
 /// The depth of what does not say one.
 const DEPTH: i64 = 4;
 /// Why operations of lore are there.
@@ -67,17 +67,17 @@ pub struct LoreScanContext<'h> {
     /// Texts of others that lore may look at, too.
     pub open: &'h [String],
     /// Tokens that the whole prompt may take.
-    pub prompt: usize,
+    pub prompt_tokens: usize,
     /// Tokens that lore takes at most, whatever its own settings say.
-    pub most: usize,
+    pub lore_limit: usize,
     /// What the prompt is made for.
     pub purpose: &'h PromptPurpose,
     /// What texts are measured by.
     pub measure: &'h TokenMeasure,
     /// What entries may be found by that fit what was said.
-    pub cue: &'h PromptRecallQuery,
+    pub recall_query: &'h PromptRecallQuery,
     /// What plugins wish.
-    pub wishes: &'h [LoreOverride],
+    pub requests: &'h [LoreOverride],
 }
 
 /// What fires, and why.
@@ -99,7 +99,7 @@ pub struct LorePromptEffects {
     /// What is in mind from now on, and which times run.
     pub operations: Vec<StateOperation>,
     /// What is said only to the model that keeps the values, where that is another one.
-    pub values: Vec<String>,
+    pub values_prompt: Vec<String>,
     /// What fired and what was stopped, for the trace; nothing where no book holds.
     pub told: Option<Value>,
 }
@@ -109,14 +109,14 @@ impl ActiveLorebooks {
     ///
     /// # Errors
     /// The database fails.
-    pub fn at(reader: &mut StoreReader<'_>, scene: &TurnSnapshot, shelf: &LorebookCache) -> Result<Self, StoreError> {
+    pub fn read(reader: &mut StoreReader<'_>, scene: &TurnSnapshot, shelf: &LorebookCache) -> Result<Self, StoreError> {
         let session = scene.session();
-        let card = card(reader, scene)?;
+        let card = answering_card(reader, scene)?;
         let mut held: Vec<(LorebookScope, HeldBook)> = Vec::new();
-        for id in book::of_card(&card) {
+        for id in book::card_lorebooks(&card) {
             held.extend(reader.lorebook_version(session.owner, id)?.map(|book| (LorebookScope::Character, book)));
         }
-        let persona = scene.voice.persona.or(session.persona.as_ref().map(|persona| persona.id));
+        let persona = scene.user_persona.persona.or(session.persona.as_ref().map(|persona| persona.id));
         for (scope, what) in [
             (LorebookScope::Character, scene.speaker.map(BindingTarget::Character)),
             (LorebookScope::Global, Some(BindingTarget::Everything)),
@@ -124,12 +124,12 @@ impl ActiveLorebooks {
             (LorebookScope::Persona, persona.map(BindingTarget::Persona)),
         ] {
             let Some(what) = what else { continue };
-            held.extend(reader.holding(session.owner, what)?.into_iter().map(|book| (scope, book)));
+            held.extend(reader.bound_lorebooks(session.owner, what)?.into_iter().map(|book| (scope, book)));
         }
         let mut own = Self::default();
         own.take(reader, session.owner, shelf, held)?;
         if !own.books.is_empty() {
-            own.who = who(reader, scene, &card)?;
+            own.who = scan_character(reader, scene, &card)?;
         }
         Ok(own)
     }
@@ -148,10 +148,10 @@ impl ActiveLorebooks {
         for (scope, held) in held {
             let book = match shelf.take(held.id, held.updated) {
                 Some(book) => Some(book),
-                None => read(reader, owner, held.id)?.inspect(|book| shelf.put(held.id, held.updated, book)),
+                None => read_lorebook(reader, owner, held.id)?.inspect(|book| shelf.put(held.id, held.updated, book)),
             };
             if book.is_some() && self.books.is_empty() {
-                self.settings = settings(reader, owner)?;
+                self.settings = world_info_settings(reader, owner)?;
             }
             self.books.extend(book.map(|book| (scope, book)));
         }
@@ -170,20 +170,21 @@ impl ActiveLorebooks {
     }
 
     /// How many messages they want to look at.
-    pub fn looks_back(&self) -> usize {
+    pub fn scan_depth(&self) -> usize {
         let own = usize::try_from(self.settings.depth).unwrap_or(0);
-        let deepest = self.books().map(|(_, book)| book.looks_back()).max();
+        let deepest = self.books().map(|(_, book)| book.max_scan_depth()).max();
         let similar = &self.settings.similar;
-        let fits = similar.entries > 0 && self.books().any(|(_, book)| book.fitting(similar.all).next().is_some());
+        let fits = similar.entries > 0
+            && self.books().any(|(_, book)| book.content_matched_entries(similar.all).next().is_some());
         let own = own.max(if fits { similar.messages } else { 0 });
-        deepest.map_or(0, |deepest| deepest.max(own).min(MOST_MESSAGES))
+        deepest.map_or(0, |deepest| deepest.max(own).min(MAX_MESSAGES))
     }
 
     /// What they call up at a scene.
     ///
     /// # Errors
     /// The database fails.
-    pub fn call(
+    pub fn activate(
         &self,
         reader: &mut StoreReader<'_>,
         scene: &TurnSnapshot,
@@ -194,13 +195,13 @@ impl ActiveLorebooks {
             return Ok(LorePromptEffects::default());
         }
         let LoreScanReport { outcome, similar } = self.outcome(reader, scene, heard, scripted)?;
-        let outlets = outcome.printed.outlets.iter().map(|(name, texts)| (name.clone(), texts.join("\n")));
+        let outlets = outcome.placement.outlets.iter().map(|(name, texts)| (name.clone(), texts.join("\n")));
         Ok(LorePromptEffects {
             outlets: outlets.collect(),
-            operations: operations(scene, heard.purpose, &outcome),
-            told: (!self.books.is_empty()).then(|| self.told(&outcome, similar, heard.measure)),
-            values: outcome.values,
-            lore: placed(outcome.printed),
+            operations: state_operations(scene, heard.purpose, &outcome),
+            told: (!self.books.is_empty()).then(|| self.to_trace(&outcome, similar, heard.measure)),
+            values_prompt: outcome.values,
+            lore: prompt_lore(outcome.placement),
         })
     }
 
@@ -223,27 +224,27 @@ impl ActiveLorebooks {
             is_running: timers != LoreTimers::default(),
             delay: i64::try_from(delay).unwrap_or(i64::MAX),
         };
-        let newest_first = heard.said.iter().rev().take(MOST_MESSAGES);
+        let newest_first = heard.said.iter().rev().take(MAX_MESSAGES);
         let texts: Vec<&str> = newest_first.clone().map(|said| said.text.as_str()).collect();
-        let SimilarEntries { near, told: similar } = self.fitting(reader, &texts, heard.cue)?;
+        let SimilarEntries { near, told: similar } = self.similar_entries(reader, &texts, heard.recall_query)?;
         let scanned = ScanRequest {
             messages: newest_first
                 .map(|said| ScanMessage { name: said.name.clone(), text: said.text.clone() })
                 .collect(),
-            count: if counts { count(reader, scene, heard, reach)? } else { 0 },
-            card: cards(&scene.cast),
+            count: if counts { count_messages(reader, scene, heard, reach)? } else { 0 },
+            card: card_texts(&scene.cast),
             injects: heard.open.to_vec(),
             trigger: heard.purpose.word().to_owned(),
-            call: heard.purpose.values(),
-            is_apart: scene.values_model().is_some(),
-            who: self.who.clone(),
-            prompt: heard.prompt,
-            near,
-            wishes: heard.wishes.to_vec(),
-            most: Some(heard.most),
+            audience: heard.purpose.values_call(),
+            has_values_call: scene.values_model().is_some(),
+            character: self.who.clone(),
+            prompt: heard.prompt_tokens,
+            similar: near,
+            overrides: heard.requests.to_vec(),
+            max_tokens: Some(heard.lore_limit),
             ..ScanRequest::default()
         };
-        let mut draw = fill::chance_for(scene, heard.purpose, WHY);
+        let mut draw = macro_context::seeded_random_for(scene, heard.purpose, WHY);
         let outcome = self.scan(&scanned, &timers, &mut PromptScanHost::new(scripted, &mut draw, heard.measure));
         Ok(LoreScanReport { outcome, similar })
     }
@@ -252,23 +253,23 @@ impl ActiveLorebooks {
     ///
     /// # Errors
     /// The database fails.
-    pub fn fitting(
+    pub fn similar_entries(
         &self,
         reader: &mut StoreReader<'_>,
         newest_first: &[&str],
         cue: &PromptRecallQuery,
     ) -> Result<SimilarEntries, StoreError> {
         let books: Vec<&Arc<ScanBook>> = self.books.iter().map(|(_, book)| book).collect();
-        similar::fitting(reader, &books, &self.settings.similar, newest_first, cue)
+        similar::find_similar(reader, &books, &self.settings.similar, newest_first, cue)
     }
 
     /// What plugins wish of these books. An entry that is not there, or switched off, is told to who asked for it.
-    pub fn wished(&self, planned: &mut PromptPlan) -> Vec<LoreOverride> {
-        if planned.wishes.is_empty() {
+    pub fn plugin_requests(&self, planned: &mut PromptPlan) -> Vec<LoreOverride> {
+        if planned.lore_requests.is_empty() {
             return Vec::new();
         }
         let mut places: HashMap<&str, Vec<(usize, usize, bool)>> =
-            planned.wishes.iter().map(|(_, _, wish)| (wish.entry.as_str(), Vec::new())).collect();
+            planned.lore_requests.iter().map(|(_, _, wish)| (wish.entry.as_str(), Vec::new())).collect();
         for (n, (_, book)) in self.books().enumerate() {
             for (at, entry) in book.entries.iter().enumerate() {
                 let title = Some(entry.title.trim()).filter(|title| *title != entry.uid);
@@ -278,7 +279,7 @@ impl ActiveLorebooks {
             }
         }
         let (mut wishes, mut told) = (Vec::new(), Vec::new());
-        for (run, plugin, LoreSelection { entry, is_in }) in &planned.wishes {
+        for (run, plugin, LoreSelection { entry, is_included: is_in }) in &planned.lore_requests {
             let places = places.get(entry.as_str()).map(Vec::as_slice).unwrap_or_default();
             let (name, short) = (if *is_in { "lore" } else { "unlore" }, entry.chars().take(80).collect::<String>());
             if places.is_empty() {
@@ -289,7 +290,7 @@ impl ActiveLorebooks {
             let wish = |(book, entry, _): &(usize, usize, bool)| LoreOverride {
                 book: *book,
                 entry: *entry,
-                is_in: *is_in,
+                is_activated: *is_in,
                 plugin: plugin.clone(),
             };
             wishes.extend(places.iter().map(wish));
@@ -310,13 +311,13 @@ impl ActiveLorebooks {
     }
 
     /// What a trace keeps of it.
-    fn told(&self, outcome: &ScanOutcome, similar: Option<Value>, measure: &TokenMeasure) -> Value {
-        let fired = outcome.active.iter().take(MOST_TOLD).map(|fired| Value::Object(told(fired, measure)));
+    fn to_trace(&self, outcome: &ScanOutcome, similar: Option<Value>, measure: &TokenMeasure) -> Value {
+        let fired = outcome.active.iter().take(MAX_LISTED).map(|fired| Value::Object(told(fired, measure)));
         json!({
             "books": self.named(),
             "fired": fired.collect::<Vec<_>>(),
             "firedInAll": outcome.active.len(),
-            "stopped": outcome.stopped.iter().take(MOST_TOLD).map(verdict).collect::<Vec<_>>(),
+            "stopped": outcome.stopped.iter().take(MAX_LISTED).map(verdict_trace).collect::<Vec<_>>(),
             "stoppedInAll": outcome.stopped.len(),
             "silent": outcome.silent,
             "budget": outcome.budget,
@@ -328,7 +329,11 @@ impl ActiveLorebooks {
     }
 }
 
-fn read(reader: &mut StoreReader<'_>, owner: UserId, id: LorebookId) -> Result<Option<Arc<ScanBook>>, StoreError> {
+fn read_lorebook(
+    reader: &mut StoreReader<'_>,
+    owner: UserId,
+    id: LorebookId,
+) -> Result<Option<Arc<ScanBook>>, StoreError> {
     let book = reader.lorebook(owner, id)?;
     Ok(book.map(|book| {
         let name = book.card.get("name").and_then(Value::as_str).unwrap_or_default();
@@ -338,17 +343,17 @@ fn read(reader: &mut StoreReader<'_>, owner: UserId, id: LorebookId) -> Result<O
 
 /// The card of who answers as it is now, for it says which books belong to it; of one that is gone the version that the
 /// session keeps.
-fn card(reader: &mut StoreReader<'_>, scene: &TurnSnapshot) -> Result<Map<String, Value>, StoreError> {
+fn answering_card(reader: &mut StoreReader<'_>, scene: &TurnSnapshot) -> Result<Map<String, Value>, StoreError> {
     let session = scene.session();
     let Some(own) = cast::speaker(session, scene.speaker) else { return Ok(Map::new()) };
     match reader.character(session.owner, own.id)? {
         Some(character) => Ok(character.card),
-        None => Ok(cast::object(&reader.blob(&own.hash)?)),
+        None => Ok(cast::card_object(&reader.blob(&own.hash)?)),
     }
 }
 
 /// Who answers, as entries that are for some only name it: by the file that it came in, else by its name; and its tags.
-fn who(
+fn scan_character(
     reader: &mut StoreReader<'_>,
     scene: &TurnSnapshot,
     card: &Map<String, Value>,
@@ -366,7 +371,7 @@ fn who(
 /// How many messages there are to be seen in the story, as far as times need it: from where they were counted last, so
 /// that a deep story costs no more than times last. The first time, and for entries that wait for a long story, as far
 /// as those look.
-fn count(
+fn count_messages(
     reader: &mut StoreReader<'_>,
     scene: &TurnSnapshot,
     heard: &LoreScanContext<'_>,
@@ -374,20 +379,20 @@ fn count(
 ) -> Result<u64, StoreError> {
     // A message that a preview pretends to be written stands in no row.
     let (at, unwritten) = match scene.at.n {
-        0 => (scene.at.node.parent.map(|parent| reader.node(&scene.held, parent)).transpose()?.flatten(), 1),
+        0 => (scene.at.node.parent.map(|parent| reader.node(&scene.stored, parent)).transpose()?.flatten(), 1),
         _ => (Some(scene.at.clone()), 0),
     };
-    let continued = u64::from(matches!(heard.purpose.wanted, GenerationTask::More(_)));
+    let continued = u64::from(matches!(heard.purpose.generation_task, GenerationTask::Continue(_)));
     let Some(at) = at else { return Ok(unwritten + continued) };
     let last: Option<MessageCountMark> =
-        scene.world.lore.get(TALLY).cloned().and_then(|tally| serde_json::from_value(tally).ok());
+        scene.world.lore.get(COUNT_KEY).cloned().and_then(|tally| serde_json::from_value(tally).ok());
     let last = last.filter(|_| reach.is_running);
     let until = match &last {
-        Some(tally) => reader.node(&scene.held, tally.node)?.map(|placed| placed.n),
+        Some(tally) => reader.node(&scene.stored, tally.node)?.map(|placed| placed.n),
         None => None,
     };
     let most = if reach.is_running { FARTHEST } else { reach.delay.clamp(NEAREST, FARTHEST) };
-    let (seen, is_met) = reader.count_up(&at, until, PathFilter::Enabled, most)?;
+    let (seen, is_met) = reader.count_ancestors(&at, until, PathFilter::Enabled, most)?;
     let before = last.filter(|_| is_met).map_or(0, |tally| tally.messages);
     Ok(seen + before + unwritten + continued)
 }
@@ -410,7 +415,7 @@ struct MessageCountMark {
 
 /// The texts of the cards that an entry may look at, in the order of [`crate::prompt::lore::CARD_TEXTS`], with names
 /// filled in.
-fn cards(cast: &PromptCast) -> [String; 6] {
+fn card_texts(cast: &PromptCast) -> [String; 6] {
     let names = cast.names();
     [&cast.persona, &cast.description, &cast.personality, &cast.depth_prompt, &cast.scenario, &cast.creator_notes]
         .map(|text| names.fill(text))
@@ -420,8 +425,8 @@ fn cards(cast: &PromptCast) -> [String; 6] {
 ///
 /// # Errors
 /// The database fails.
-pub fn settings(reader: &mut StoreReader<'_>, owner: UserId) -> Result<WorldInfoSettings, StoreError> {
-    Ok(WorldInfoSettings::from_kept(reader.lore_settings(owner)?))
+pub fn world_info_settings(reader: &mut StoreReader<'_>, owner: UserId) -> Result<WorldInfoSettings, StoreError> {
+    Ok(WorldInfoSettings::from_stored(reader.lore_settings(owner)?))
 }
 
 /// What activation asks of the rest of a prompt.
@@ -449,7 +454,7 @@ impl<'s, 'm, 'a, 'd> PromptScanHost<'s, 'm, 'a, 'd> {
             return *known;
         }
         let count = self.measure.text(line);
-        if self.counted.len() < MOST_LINES {
+        if self.counted.len() < MAX_CACHED_LINES {
             self.counted.insert(line.to_owned(), count);
         }
         count
@@ -478,33 +483,33 @@ impl LoreHost for PromptScanHost<'_, '_, '_, '_> {
 
     fn tokens(&mut self, text: &str) -> usize {
         if !self.measure.is_exact() {
-            return tokens(self.measure, text);
+            return entry_tokens(self.measure, text);
         }
         text.split_inclusive('\n').map(|line| self.line(line)).sum()
     }
 
-    fn draw(&mut self) -> f64 {
+    fn random(&mut self) -> f64 {
         (self.draw)()
     }
 }
 
 /// Tokens of an entry's text; none of an empty one.
-fn tokens(measure: &TokenMeasure, text: &str) -> usize {
+fn entry_tokens(measure: &TokenMeasure, text: &str) -> usize {
     if text.is_empty() { 0 } else { measure.text(text) }
 }
 
 /// What somebody is told of an active entry: what it is, why, and how many tokens it takes.
 pub fn told(fired: &ActiveEntry, measure: &TokenMeasure) -> Map<String, Value> {
-    let mut told = match verdict(&fired.verdict) {
+    let mut told = match verdict_trace(&fired.verdict) {
         Value::Object(told) => told,
         _ => Map::new(),
     };
-    told.insert("tokens".to_owned(), tokens(measure, &fired.text).into());
+    told.insert("tokens".to_owned(), entry_tokens(measure, &fired.text).into());
     told
 }
 
 /// Where the texts go, as a preset takes them.
-fn placed(printed: LorePlacement) -> preset::PromptLore {
+fn prompt_lore(printed: LorePlacement) -> preset::PromptLore {
     let role = |role: u8| match role {
         1 => Role::User,
         2 => Role::Assistant,
@@ -528,15 +533,15 @@ fn placed(printed: LorePlacement) -> preset::PromptLore {
 }
 
 /// What somebody is told of one entry.
-pub fn verdict(verdict: &LoreVerdict) -> Value {
-    let title = verdict.title.chars().take(LONGEST_TITLE).collect();
+pub fn verdict_trace(verdict: &LoreVerdict) -> Value {
+    let title = verdict.title.chars().take(MAX_TITLE_CHARS).collect();
     serde_json::to_value(LoreVerdict { title, ..verdict.clone() }).unwrap_or_default()
 }
 
 /// What is in mind from now on, and which times run, where that is not so already; and with times what they go by.
-fn operations(scene: &TurnSnapshot, purpose: &PromptPurpose, outcome: &ScanOutcome) -> Vec<StateOperation> {
+fn state_operations(scene: &TurnSnapshot, purpose: &PromptPurpose, outcome: &ScanOutcome) -> Vec<StateOperation> {
     let now = &scene.world.lore;
-    let active = outcome.active.iter().take(MOST_TOLD).map(|fired| verdict(&fired.verdict)).collect::<Vec<_>>();
+    let active = outcome.active.iter().take(MAX_LISTED).map(|fired| verdict_trace(&fired.verdict)).collect::<Vec<_>>();
     let timers = serde_json::to_value(&outcome.timers).unwrap_or_default();
     let none = |key: &str| match key {
         "active" => json!([]),
@@ -556,9 +561,9 @@ fn operations(scene: &TurnSnapshot, purpose: &PromptPurpose, outcome: &ScanOutco
     let times_changed = operations.iter().any(|operation| operation.path == Pointer::from_keys(["timers"]));
     if times_changed && outcome.timers != LoreTimers::default() {
         // What is continued stands in no row of its own yet.
-        let continued = u64::from(matches!(purpose.wanted, GenerationTask::More(_)));
+        let continued = u64::from(matches!(purpose.generation_task, GenerationTask::Continue(_)));
         let tally = MessageCountMark { node: scene.at.node.id, messages: outcome.count.saturating_sub(continued) };
-        operations.extend(set((TALLY, serde_json::to_value(tally).unwrap_or_default())));
+        operations.extend(set((COUNT_KEY, serde_json::to_value(tally).unwrap_or_default())));
     }
     operations
 }

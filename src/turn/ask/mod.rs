@@ -1,26 +1,26 @@
 //! What a model is asked: the prompt at a scene with what its macros know and did, and the request that carries it.
 //!
-//! `ordered.rs` makes it in the order of a preset (`chosen.rs` says of which), `fill.rs` says what macros know, `note.rs` the author's note,
-//! `lore.rs` asks the lorebooks (`shelf.rs` keeps those that were read, `similar.rs` finds what fits without a key), `recall` tells
-//! what of long ago it tells again and `summed.rs` what it tells summed up, `plan.rs` has plugins plan it, `scripted.rs` scripts change its
-//! texts, `room.rs` says what it keeps to, `recount.rs` how large it is to the server that reads it, `trace.rs` keeps what was
+//! `preset_order.rs` makes it in the order of a preset (`preset_selection.rs` says of which), `macro_context.rs` says what macros know, `note.rs` the author's note,
+//! `lore.rs` asks the lorebooks (`lorebook_cache.rs` keeps those that were read, `similar.rs` finds what fits without a key), `recall` tells
+//! what of long ago it tells again and `summary_block.rs` what it tells summed up, `plan.rs` has plugins plan it, `regex_scripts.rs` scripts change its
+//! texts, `prompt_bounds.rs` says what it keeps to, `recount.rs` how large it is to the server that reads it, `trace.rs` keeps what was
 //! sent and why.
 //!
-//! To add a kind of block: where it is read in `ordered.rs`, its facts in the trace.
+//! To add a kind of block: where it is read in `preset_order.rs`, its facts in the trace.
 
-pub(super) mod chosen;
-pub(super) mod fill;
 pub(super) mod lore;
+pub(super) mod lorebook_cache;
+pub(super) mod macro_context;
 pub(super) mod note;
-pub(super) mod ordered;
 pub(super) mod plan;
+pub(super) mod preset_order;
+pub(super) mod preset_selection;
+pub(super) mod prompt_bounds;
 pub(super) mod recall;
 pub(super) mod recount;
-pub(super) mod room;
-pub(super) mod scripted;
-pub(super) mod shelf;
+pub(super) mod regex_scripts;
 pub(super) mod similar;
-pub(super) mod summed;
+pub(super) mod summary_block;
 pub(super) mod trace;
 
 use serde_json::{Map, Value};
@@ -33,11 +33,11 @@ use crate::provider::{self, Endpoint, Request};
 use crate::store::{StoreError, StoreReader};
 use crate::tree::Role;
 
-use crate::turn::scene::TurnSnapshot;
+use crate::turn::snapshot::TurnSnapshot;
 use crate::turn::tools::ToolOffers;
-use crate::turn::{TurnServices, rules::force, tools::spoken};
-use fill::{GenerationTask, PromptPurpose};
-use room::{MOST, PromptBounds};
+use crate::turn::{TurnServices, rules::rules_in_force, tools::text_tools};
+use macro_context::{GenerationTask, PromptPurpose};
+use prompt_bounds::{PromptBounds, REPLY_LIMIT_KEYS};
 use trace::BuiltPrompt;
 
 /// The slot in which a prompt tells of tools.
@@ -47,7 +47,7 @@ const TOOLS: &str = "tools";
 ///
 /// # Errors
 /// The database fails.
-pub fn prompt(
+pub fn build_prompt(
     parts: &TurnServices,
     reader: &mut StoreReader<'_>,
     scene: &mut TurnSnapshot,
@@ -55,27 +55,27 @@ pub fn prompt(
     purpose: &PromptPurpose,
 ) -> Result<BuiltPrompt, StoreError> {
     let mut planned = plan::plan(parts, reader, scene)?;
-    let mut tools = match purpose.wanted {
-        GenerationTask::Reply if bounds.tools != ToolMode::Nothing => {
-            ToolOffers::of(&force::players(&scene.rules.plugins, &scene.catalogue))
+    let mut tools = match purpose.generation_task {
+        GenerationTask::Reply if bounds.tools != ToolMode::Disabled => {
+            ToolOffers::for_plugins(&rules_in_force::active_plugins(&scene.rules.plugins, &scene.catalogue))
         }
-        GenerationTask::Reply | GenerationTask::More(_) | GenerationTask::UsersMessage => ToolOffers::default(),
+        GenerationTask::Reply | GenerationTask::Continue(_) | GenerationTask::Impersonate => ToolOffers::default(),
     };
-    if bounds.tools == ToolMode::Words && !tools.is_empty() {
-        tools.are_spoken = true;
-        let text = spoken::offer(&tools.wire());
+    if bounds.tools == ToolMode::PromptText && !tools.is_empty() {
+        tools.are_in_text = true;
+        let text = text_tools::tool_prompt(&tools.to_wire());
         planned.inserts.push(PromptInsert { slot: TOOLS.to_owned(), depth: 1, priority: 0, text });
     }
     let budget = bounds.budget.saturating_sub(tools.tokens(&bounds.measure));
     let bounds = PromptBounds { budget, ..bounds };
     let sizes = MacroTokenLimits { context: bounds.budget + bounds.reply, reply: bounds.reply };
-    let facts = fill::facts(scene, sizes, &bounds.model, purpose);
-    let mut draw = fill::chance(scene, purpose);
-    let globals = fill::globals(reader, scene.session().owner)?;
+    let facts = macro_context::macro_facts(scene, sizes, &bounds.model, purpose);
+    let mut draw = macro_context::seeded_random(scene, purpose);
+    let globals = macro_context::globals(reader, scene.session().owner)?;
     let mut macros = MacroEngine::new(&facts, scene.world.vars.clone(), globals, &mut draw);
-    let mut made = ordered::prompt(reader, scene, bounds, (purpose, planned), &mut macros)?;
-    made.filled.operations.extend(fill::operations(&scene.world, &scene.rules.rules, &macros.local));
-    made.filled.noted = macros.noted;
+    let mut made = preset_order::build_prompt(reader, scene, bounds, (purpose, planned), &mut macros)?;
+    made.macro_result.operations.extend(macro_context::operations(&scene.world, &scene.rules.rules, &macros.local));
+    made.macro_result.noted = macros.report;
     made.tools = tools;
     Ok(made)
 }
@@ -90,29 +90,36 @@ pub fn request(
     made: &BuiltPrompt,
     endpoint: &Endpoint,
 ) -> Request {
-    let mut params = said(&made.samplers, params);
+    let mut params = merged_params(&made.samplers, params);
     if !params.contains_key("seed") && !endpoint.extra.contains_key("seed") {
         params.insert("seed".into(), (dice_seed >> 33).into());
     }
     let is_said = |key: &&str| params.contains_key(*key) || endpoint.extra.contains_key(*key);
-    if !MOST.iter().any(is_said) {
+    if !REPLY_LIMIT_KEYS.iter().any(is_said) {
         params.insert("max_tokens".into(), made.reply.into());
     }
     let messages = made.messages.iter().map(|sent| provider::RequestMessage {
-        role: role(sent),
+        role: provider_role(sent),
         name: sent.name.clone(),
         content: sent.text.clone(),
     });
-    let context = Some(made.context).filter(|context| *context > 0);
-    Request { model, messages: messages.collect(), rounds: Vec::new(), params, stable: made.stable, context }
+    let context = Some(made.context_tokens).filter(|context| *context > 0);
+    Request {
+        model,
+        messages: messages.collect(),
+        rounds: Vec::new(),
+        params,
+        cacheable_messages: made.stable_prefix,
+        context,
+    }
 }
 
 /// What a preset says, with what was asked for over it.
-fn said(samplers: &Map<String, Value>, params: &Map<String, Value>) -> Map<String, Value> {
+fn merged_params(samplers: &Map<String, Value>, params: &Map<String, Value>) -> Map<String, Value> {
     samplers.iter().chain(params).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-fn role(sent: &OutgoingMessage) -> provider::RequestRole {
+fn provider_role(sent: &OutgoingMessage) -> provider::RequestRole {
     match sent.role {
         Role::System => provider::RequestRole::System,
         Role::User => provider::RequestRole::User,
@@ -132,7 +139,7 @@ mod tests {
 
     /// The room that is kept free is what the reply may take; whoever says something else is heard.
     #[test]
-    fn the_reply_keeps_to_its_room() {
+    fn request_reply_tokens_stay_within_reserve() {
         let made = BuiltPrompt { reply: 1_000, ..BuiltPrompt::default() };
         for (params, extra, expected) in [
             (json!({}), json!({}), json!({"max_tokens": 1_000})),

@@ -5,12 +5,12 @@ use crate::prompt::macros::MacroEngine;
 use crate::prompt::preset::{PositionedText, PromptLore, PromptPosition};
 use crate::tree::{AuthorsNote, NotePlacement, Session};
 
-use crate::turn::scene::TurnSnapshot;
+use crate::turn::snapshot::TurnSnapshot;
 
 /// The note of a session with what a card adds; empty where nobody says anything.
 pub fn of(session: &Session, cast: &PromptCast) -> AuthorsNote {
     let own = session.note.clone().unwrap_or_default();
-    match &cast.note {
+    match &cast.author_note {
         Some(card) => AuthorsNote { text: card.over(&own.text), ..own },
         None => own,
     }
@@ -22,7 +22,7 @@ fn is_due(note: &AuthorsNote, scene: &TurnSnapshot) -> bool {
 }
 
 /// The note where it stands, if there is one or lore stands around it, and it is due.
-pub fn placed(note: &AuthorsNote, scene: &TurnSnapshot, lore: &PromptLore) -> Option<PositionedText> {
+pub fn placed_note(note: &AuthorsNote, scene: &TurnSnapshot, lore: &PromptLore) -> Option<PositionedText> {
     let is_any = !note.text.trim().is_empty() || !lore.note_top.is_empty() || !lore.note_bottom.is_empty();
     let place = match note.place {
         NotePlacement::AfterMain => PromptPosition::Prompt,

@@ -11,8 +11,8 @@ use crate::tree::NodeProblem;
 
 use crate::turn::TurnServices;
 use crate::turn::rules::hooks::{self, ActivePlugin, in_order};
-use crate::turn::rules::strikes;
-use crate::turn::scene::TurnSnapshot;
+use crate::turn::rules::violations;
+use crate::turn::snapshot::TurnSnapshot;
 
 /// What plugins want of one prompt.
 #[derive(Debug, Clone, Default)]
@@ -20,7 +20,7 @@ pub struct PromptPlan {
     /// Their texts.
     pub inserts: Vec<PromptInsert>,
     /// What they wish of lore: by the place of its run, who, and what.
-    pub wishes: Vec<(usize, String, LoreSelection)>,
+    pub lore_requests: Vec<(usize, String, LoreSelection)>,
     /// What each did, thought and cost.
     pub runs: Vec<Map<String, Value>>,
     /// What failed, for the reply.
@@ -37,7 +37,7 @@ pub fn plan(
     scene: &TurnSnapshot,
 ) -> Result<PromptPlan, StoreError> {
     let mut planned = PromptPlan::default();
-    if !crate::turn::rules::force::players(&scene.rules.plugins, &scene.catalogue)
+    if !crate::turn::rules::rules_in_force::active_plugins(&scene.rules.plugins, &scene.catalogue)
         .iter()
         .any(|one| one.plugin.has(Hook::Plan))
     {
@@ -48,31 +48,32 @@ pub fn plan(
     let facts =
         HookNodeInfo { id: String::new(), depth: count(at.depth) + 1, turn: count(at.turn), time: Some(at.created) };
     let stage = scene.stage(&scene.rules, facts, 0);
-    for player in in_order(&stage.players).into_iter().filter(|player| player.plugin.has(Hook::Plan)) {
-        match parts.hooks.look_here(reader, Hook::Plan, &stage, &player, &scene.world)? {
-            Some(outcome) => planned.take(&player, outcome),
-            None => planned.problems.push(strikes::off(player.plugin.id())),
+    for player in in_order(&stage.plugins).into_iter().filter(|player| player.plugin.has(Hook::Plan)) {
+        match parts.hooks.run_read_only_here(reader, Hook::Plan, &stage, &player, &scene.world)? {
+            Some(outcome) => planned.add_outcome(&player, outcome),
+            None => planned.problems.push(violations::off(player.plugin.id())),
         }
     }
     Ok(planned)
 }
 
 impl PromptPlan {
-    fn take(&mut self, player: &ActivePlugin, outcome: HookOutcome) {
+    fn add_outcome(&mut self, player: &ActivePlugin, outcome: HookOutcome) {
         let id = player.plugin.id();
-        let mut run = hooks::ran(Hook::Plan, player, &outcome);
-        let slots: Vec<&str> = outcome.plan.injected.iter().map(|one| one.slot.as_str()).collect();
+        let mut run = hooks::run_record(Hook::Plan, player, &outcome);
+        let slots: Vec<&str> = outcome.plan.injections.iter().map(|one| one.slot.as_str()).collect();
         run.insert("injected".into(), json!(slots));
         for (key, is_in) in [("lore", true), ("unlore", false)] {
-            let named = outcome.plan.lore.iter().filter(|wish| wish.is_in == is_in).map(|wish| wish.entry.as_str());
+            let named =
+                outcome.plan.lore.iter().filter(|wish| wish.is_included == is_in).map(|wish| wish.entry.as_str());
             run.insert(key.into(), named.collect());
         }
         if let Some(error) = &outcome.error {
             self.problems.push(hooks::failed(id, error));
         }
         let place = self.runs.len();
-        self.wishes.extend(outcome.plan.lore.into_iter().map(|wish| (place, id.to_owned(), wish)));
-        self.inserts.extend(outcome.plan.injected.into_iter().map(|one| PromptInsert {
+        self.lore_requests.extend(outcome.plan.lore.into_iter().map(|wish| (place, id.to_owned(), wish)));
+        self.inserts.extend(outcome.plan.injections.into_iter().map(|one| PromptInsert {
             slot: format!("plugin:{id}:{}", one.slot),
             depth: one.depth,
             priority: one.priority,
@@ -88,7 +89,7 @@ impl PromptPlan {
     }
 
     /// What went wrong or was thought, a line each: for who tries lore.
-    pub fn lines(&self) -> Vec<String> {
+    pub fn log_lines(&self) -> Vec<String> {
         let said = self.runs.iter().flat_map(|run| {
             let plugin = run.get("plugin").and_then(Value::as_str).unwrap_or_default();
             let lines = run.get("warnings").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);

@@ -5,11 +5,11 @@ use serde_json::{Map, Value};
 
 use super::trace::BuiltPrompt;
 use crate::turn::models::ModelCandidate;
-use crate::turn::{TurnServices, models::counts};
+use crate::turn::{TurnServices, models::token_counters};
 
 /// Has a prompt counted by the server of the model that is asked first, and learns from it. Whether it fits, as far as
 /// anybody knows.
-pub async fn fits(
+pub async fn recount_and_check(
     parts: &TurnServices,
     candidate: &ModelCandidate,
     params: &Map<String, Value>,
@@ -21,8 +21,13 @@ pub async fn fits(
     }
     let request = super::request(params, 0, candidate.model.clone(), made, endpoint);
     let Some(counted) = candidate.client.count(&request).await else { return true };
-    parts.models.learn_size(&endpoint.id, &candidate.model, counts::estimated(&made.messages), counted);
+    parts.models.learn_token_count(
+        &endpoint.id,
+        &candidate.model,
+        token_counters::estimate_messages(&made.messages),
+        counted,
+    );
     let counted = usize::try_from(counted).unwrap_or(usize::MAX);
-    made.counted = Some(counted);
-    counted.saturating_add(made.reply) <= made.context
+    made.counted_tokens = Some(counted);
+    counted.saturating_add(made.reply) <= made.context_tokens
 }

@@ -13,11 +13,11 @@ use crate::store::{StoreError, StoreReader};
 use super::recall::PromptRecallQuery;
 
 /// So many entries are compared by their vectors.
-const MOST: usize = 5_000;
+const MAX_ENTRIES: usize = 5_000;
 /// What was said before the last word weighs less.
 const BEFORE: f32 = 0.5;
 /// English words, in their ground forms, that everybody says.
-const EMPTY: [&str; 67] = [
+const STOP_WORDS: [&str; 67] = [
     "about", "after", "again", "all", "also", "and", "ani", "are", "away", "back", "been", "befor", "but", "can",
     "could", "did", "down", "for", "from", "get", "had", "has", "have", "her", "here", "him", "his", "how", "into",
     "just", "let", "like", "may", "more", "not", "now", "off", "one", "our", "out", "over", "say", "see", "she",
@@ -41,7 +41,7 @@ type LoreEntryPosition = (usize, usize);
 ///
 /// # Errors
 /// The database fails.
-pub fn fitting(
+pub fn find_similar(
     reader: &mut StoreReader<'_>,
     books: &[&Arc<ScanBook>],
     rules: &SimilaritySettings,
@@ -53,7 +53,7 @@ pub fn fitting(
         .iter()
         .enumerate()
         .filter(|(at, book)| rules.entries > 0 && first(*at, book))
-        .flat_map(|(at, book)| book.fitting(rules.all).map(move |entry| (at, entry)))
+        .flat_map(|(at, book)| book.content_matched_entries(rules.all).map(move |entry| (at, entry)))
         .collect();
     if places.is_empty() {
         return Ok(SimilarEntries::default());
@@ -87,13 +87,13 @@ fn by_vectors(
         let entry = books.get(*book)?.entries.get(*entry)?;
         Some(recall::hash(&entry.content, cue.chars()))
     };
-    let hashes: Vec<blake3::Hash> = places.iter().take(MOST).filter_map(hash).collect();
+    let hashes: Vec<blake3::Hash> = places.iter().take(MAX_ENTRIES).filter_map(hash).collect();
     let ranked = reader.vectors(model).nearest(vector, &hashes, -1.0, hashes.len())?;
     let least = f32::from(rules.threshold) / 100.0;
     let near = ranked.iter().take_while(|(_, score)| *score >= least).take(rules.entries);
     let near = near.filter_map(|(at, score)| {
         let (book, entry) = *places.get(*at)?;
-        Some(SimilarEntry { book, entry, why: LoreReason::Vectors { score: LoreScore::of(*score) } })
+        Some(SimilarEntry { book, entry, why: LoreReason::Vectors { score: LoreScore::from_score(*score) } })
     });
     let mut known: Vec<LoreEntryPosition> = ranked.iter().filter_map(|(at, _)| places.get(*at).copied()).collect();
     known.sort_unstable();
@@ -110,8 +110,8 @@ fn by_words(
 ) -> Vec<SimilarEntry> {
     let (mut terms, mut query, mut weight) = (TermAnalyzer::default(), RecallQuery::default(), 1.0);
     for text in newest_first.iter().take(rules.messages) {
-        terms.each(text, |term| {
-            if says_something(term) {
+        terms.for_each_term(text, |term| {
+            if is_meaningful(term) {
                 query.ask(term, weight);
             }
         });
@@ -122,9 +122,9 @@ fn by_words(
         if books.iter().position(|other| other.id == book.id) != Some(at) {
             continue;
         }
-        let mut cut = |text: &str, take: &mut dyn FnMut(&str)| terms.each(text, take);
-        let own = book.words(rules.all, &mut cut).counted(&query);
-        for (entry, counts) in book.fitting(rules.all).zip(own) {
+        let mut cut = |text: &str, take: &mut dyn FnMut(&str)| terms.for_each_term(text, take);
+        let own = book.words(rules.all, &mut cut).match_counts(&query);
+        for (entry, counts) in book.content_matched_entries(rules.all).zip(own) {
             let is_known = known.binary_search(&(at, entry)).is_ok();
             places.push((at, entry));
             counted.push(if is_known { TermCounts::default() } else { counts });
@@ -132,14 +132,14 @@ fn by_words(
     }
     let near = |(at, score): (usize, f32)| {
         let (book, entry) = *places.get(at)?;
-        Some(SimilarEntry { book, entry, why: LoreReason::Words { score: LoreScore::of(score) } })
+        Some(SimilarEntry { book, entry, why: LoreReason::Words { score: LoreScore::from_score(score) } })
     };
-    query.ranked(&counted, most).into_iter().filter_map(near).collect()
+    query.rank(&counted, most).into_iter().filter_map(near).collect()
 }
 
 /// Whether sharing a word means anything: a single letter or sign, and what everybody says, does not.
-fn says_something(term: &str) -> bool {
-    term.chars().nth(1).is_some() && EMPTY.binary_search(&term).is_err()
+fn is_meaningful(term: &str) -> bool {
+    term.chars().nth(1).is_some() && STOP_WORDS.binary_search(&term).is_err()
 }
 
 #[cfg(test)]
@@ -147,13 +147,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_everybody_says_means_nothing() {
-        assert!(EMPTY.is_sorted());
+    fn lore_similarity_ignores_common_words() {
+        assert!(STOP_WORDS.is_sorted());
         for (term, says) in [("the", false), ("灯", false), ("灯塔", true), ("lantern", true), ("with", false)] {
-            assert_eq!(says_something(term), says, "{term}");
+            assert_eq!(is_meaningful(term), says, "{term}");
         }
         let mut stems = Vec::new();
-        TermAnalyzer::default().each(&EMPTY.join(" "), |term| stems.push(term.to_owned()));
-        assert_eq!(stems, EMPTY, "they are ground forms");
+        TermAnalyzer::default().for_each_term(&STOP_WORDS.join(" "), |term| stems.push(term.to_owned()));
+        assert_eq!(stems, STOP_WORDS, "they are ground forms");
     }
 }

@@ -6,24 +6,24 @@ use serde_json::{Map, Value, json};
 
 use crate::ids::NodeId;
 use crate::prompt::macros::MacroReport;
-use crate::prompt::preset::{OmittedText, TraceLayout, TracePiece, woven};
+use crate::prompt::preset::{OmittedText, TraceLayout, TracePiece, rebuild};
 use crate::prompt::refill::{HistoryNames, LinePatch};
 use crate::prompt::{
-    OmitReason, OutgoingMessage, PromptLine, TokenMeasure, TokenOverflow, TraceBlock, TraceSlot, tags, weave,
+    OmitReason, OutgoingMessage, PromptLine, TokenMeasure, TokenOverflow, TraceBlock, TraceSlot, rebuild_messages, tags,
 };
 use crate::store::{MissingNode, StoreReader, StoredNode, StoredSession, Trace};
 use crate::tree::{Node, Role};
 use crate::world::StateOperation;
 
-use super::chosen::PresetReason;
 use super::plan::PromptPlan;
+use super::preset_selection::PresetReason;
 use crate::turn::TurnError;
 use crate::turn::tools::ToolOffers;
 
 /// What the head of a trace has where a preset made the prompt: all but the oldest.
-const ORDERED: &str = "preset";
+const PRESET: &str = "preset";
 /// What the head of a trace tells of summaries by.
-pub const SUMMED: &str = "summaries";
+pub const SUMMARIES: &str = "summaries";
 
 /// A trace with its prompt; empty where no prompt was made.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,15 +44,15 @@ pub struct RebuiltPrompt {
 
 impl Default for RebuiltPrompt {
     fn default() -> Self {
-        rebuilt(Trace::default(), &[])
+        rebuild_prompt(Trace::default(), &[])
     }
 }
 
 impl RebuiltPrompt {
     /// A prompt that nobody has sent; `history` are the nodes whose texts are in it.
-    pub fn of(made: BuiltPrompt, history: Vec<NodeId>) -> Self {
+    pub fn unsent(made: BuiltPrompt, history: Vec<NodeId>) -> Self {
         let Trace { head, blocks, .. } = made.trace();
-        let blueprint = shown(&blocks);
+        let blueprint = display_blocks(&blocks);
         Self { head, blueprint, messages: made.messages, history, missing: Vec::new(), is_exact: true }
     }
 }
@@ -67,7 +67,7 @@ pub struct PromptBlueprint {
     /// What did not go.
     pub left: Vec<OmittedText>,
     /// Which preset it was, and why.
-    pub by: PresetReason,
+    pub preset_reason: PresetReason,
 }
 
 /// What a prompt was made of.
@@ -76,39 +76,39 @@ pub struct BuiltPrompt {
     /// The rows of the nodes sent, oldest first.
     pub history: Vec<i64>,
     /// What else, and in which order; `None` = what is asked is no part of the story.
-    pub order: Option<PromptBlueprint>,
+    pub blueprint: Option<PromptBlueprint>,
     /// What the preset says to the model server.
     pub samplers: Map<String, Value>,
     /// The messages.
     pub messages: Vec<OutgoingMessage>,
     /// So many of them are expected to begin the next prompt too.
-    pub stable: usize,
+    pub stable_prefix: usize,
     /// Tokens, as far as they can be counted.
     pub tokens: usize,
     /// What its texts were measured by.
     pub measure: TokenMeasure,
     /// Tokens of the whole, where the model server has counted them.
-    pub counted: Option<usize>,
+    pub counted_tokens: Option<usize>,
     /// The newest message that did not fit: neither did those before it.
     pub cut: Option<NodeId>,
     /// Tokens that are kept free for the reply.
     pub reply: usize,
     /// Tokens of prompt and reply together that it was made for.
-    pub context: usize,
+    pub context_tokens: usize,
     /// The tags hidden from models, as they were then.
     pub hide_tags: Vec<String>,
     /// What macros did.
-    pub filled: PromptMacroResult,
+    pub macro_result: PromptMacroResult,
     /// What regex scripts did: `{name, scope, changed, why?, message?}`.
     pub scripts: Vec<Value>,
     /// What lorebooks called up, and what was stopped; nothing where none holds.
     pub lore: Option<Value>,
     /// What lore says only to the model that keeps the values, where that is another one.
-    pub values: Vec<String>,
+    pub values_prompt: Vec<String>,
     /// What plugins planned.
-    pub planned: PromptPlan,
+    pub plan: PromptPlan,
     /// What was told summed up; null where the session does not sum itself up.
-    pub summed: Value,
+    pub summary_trace: Value,
     /// What was recalled and why; null where nothing is.
     pub recalled: Value,
     /// The tools that the model may use.
@@ -152,7 +152,7 @@ impl PromptMacroResult {
     }
 
     /// A line of the history, filled again.
-    fn again(&self, at: Option<usize>, line: PromptLine) -> PromptLine {
+    fn refill(&self, at: Option<usize>, line: PromptLine) -> PromptLine {
         let Some(names) = &self.names else { return line };
         let named = names.fill(&line.text);
         let own = self.differences.iter().find(|(place, _)| Some(*place) == at);
@@ -164,26 +164,26 @@ impl PromptMacroResult {
 impl BuiltPrompt {
     /// Whether it was made by a preset that somebody chose.
     pub fn has_preset(&self) -> bool {
-        self.order.as_ref().is_some_and(|order| order.by.is_kept())
+        self.blueprint.as_ref().is_some_and(|order| order.preset_reason.is_stored())
     }
 
     /// How large it is, and who says so: a tokenizer, the model server, or an estimate.
-    fn counts(&self) -> Value {
-        match self.counted {
+    fn token_counts(&self) -> Value {
+        match self.counted_tokens {
             Some(counted) => json!({"count": counted, "by": "server"}),
-            None => json!({"count": self.tokens, "by": self.measure.by()}),
+            None => json!({"count": self.tokens, "by": self.measure.counter_name()}),
         }
     }
 
     /// The part of the trace that tells of the prompt.
     pub fn trace(&self) -> Trace {
-        let order = self.order.iter();
-        let went = order.clone().flat_map(|order| &order.pieces).map(|piece| told(piece, &self.measure));
+        let order = self.blueprint.iter();
+        let went = order.clone().flat_map(|order| &order.pieces).map(|piece| piece_trace(piece, &self.measure));
         let blocks =
-            went.chain(order.flat_map(|order| &order.left).map(|left| told_of_left(left, &self.measure))).collect();
+            went.chain(order.flat_map(|order| &order.left).map(|left| omission_trace(left, &self.measure))).collect();
         let mut head = serde_json::Map::new();
-        if !self.planned.runs.is_empty() {
-            head.insert("plan".into(), self.planned.runs.iter().cloned().map(Value::Object).collect());
+        if !self.plan.runs.is_empty() {
+            head.insert("plan".into(), self.plan.runs.iter().cloned().map(Value::Object).collect());
         }
         if !self.scripts.is_empty() {
             head.insert("scripts".into(), self.scripts.clone().into());
@@ -192,13 +192,13 @@ impl BuiltPrompt {
             let cut = self.cut.map(|through| json!({"why": OmitReason::Budget.word(), "through": through.to_string()}));
             head.insert("hash".into(), digest(&self.messages).into());
             head.insert("tokensEstimated".into(), self.tokens.into());
-            head.insert("tokens".into(), self.counts());
+            head.insert("tokens".into(), self.token_counts());
             head.insert("historyCut".into(), cut.into());
             head.insert("hideTags".into(), self.hide_tags.clone().into());
-            head.insert("macros".into(), self.filled.to_json());
-            let told = [(SUMMED, &self.summed), ("recall", &self.recalled)].into_iter();
+            head.insert("macros".into(), self.macro_result.to_json());
+            let told = [(SUMMARIES, &self.summary_trace), ("recall", &self.recalled)].into_iter();
             head.extend(told.filter(|(_, told)| !told.is_null()).map(|(key, told)| (key.to_owned(), told.clone())));
-            head.extend(self.order.as_ref().map(|order| (ORDERED.to_owned(), told_of_shape(order))));
+            head.extend(self.blueprint.as_ref().map(|order| (PRESET.to_owned(), shape_trace(order))));
         }
         if !self.tools.is_empty() {
             head.insert("tools".into(), self.tools.names().into());
@@ -239,36 +239,36 @@ pub fn read_trace(
     placed: &StoredNode,
 ) -> Result<Option<RebuiltPrompt>, TurnError> {
     let Some(trace) = reader.trace(placed)? else { return Ok(None) };
-    let history = reader.placed(held, &trace.history)?;
+    let history = reader.nodes_by_row(held, &trace.history)?;
     let there: HashSet<i64> = history.iter().map(|placed| placed.n).collect();
     let mut missing = Vec::new();
     for (at, n) in trace.history.iter().enumerate().filter(|(_, n)| !there.contains(n)) {
-        missing.push((at, reader.missing(*n)?));
+        missing.push((at, reader.missing_node(*n)?));
     }
-    Ok(Some(RebuiltPrompt { missing, ..rebuilt(trace, &history) }))
+    Ok(Some(RebuiltPrompt { missing, ..rebuild_prompt(trace, &history) }))
 }
 
-fn rebuilt(trace: Trace, history: &[StoredNode]) -> RebuiltPrompt {
+fn rebuild_prompt(trace: Trace, history: &[StoredNode]) -> RebuiltPrompt {
     let hide = trace.head.get("hideTags").and_then(Value::as_array).into_iter().flatten();
     let hide: Vec<String> = hide.filter_map(Value::as_str).map(str::to_owned).collect();
     let filled = trace.head.get("macros").map(PromptMacroResult::from_json).unwrap_or_default();
     let place = |n: i64| trace.history.iter().position(|row| *row == n);
-    let again = |placed: &StoredNode| filled.again(place(placed.n), line(&placed.node, &hide));
+    let again = |placed: &StoredNode| filled.refill(place(placed.n), line(&placed.node, &hide));
     let lines: Vec<PromptLine> = history.iter().map(again).collect();
-    let messages = match (trace.head.get(ORDERED), trace.head.contains_key("hash")) {
+    let messages = match (trace.head.get(PRESET), trace.head.contains_key("hash")) {
         (_, false) => Vec::new(),
         (None, true) => {
             let blocks: Vec<TraceBlock> = trace.blocks.iter().filter_map(|(about, text)| block(about, text)).collect();
-            weave(&blocks, &lines)
+            rebuild_messages(&blocks, &lines)
         }
         (Some(order), true) => {
             let pieces: Vec<TracePiece> = trace.blocks.iter().filter_map(|(about, text)| piece(about, text)).collect();
             let is = |key: &str| order.get(key).and_then(Value::as_bool).unwrap_or_default();
-            woven(&pieces, &lines, TraceLayout { is_named: is("named"), is_joined: is("joined") })
+            rebuild(&pieces, &lines, TraceLayout { is_named: is("named"), is_joined: is("joined") })
         }
     };
     let is_exact = trace.head.get("hash").is_none_or(|hash| hash.as_str() == Some(digest(&messages).as_str()));
-    let blueprint = shown(&trace.blocks);
+    let blueprint = display_blocks(&trace.blocks);
     RebuiltPrompt {
         head: trace.head,
         blueprint,
@@ -280,7 +280,7 @@ fn rebuilt(trace: Trace, history: &[StoredNode]) -> RebuiltPrompt {
 }
 
 /// The blocks as people are shown them.
-fn shown(blocks: &[(Value, String)]) -> Vec<Value> {
+fn display_blocks(blocks: &[(Value, String)]) -> Vec<Value> {
     let one = |(about, text): &(Value, String)| {
         let mut about = about.clone();
         if let Some(map) = about.as_object_mut() {
@@ -294,8 +294,8 @@ fn shown(blocks: &[(Value, String)]) -> Vec<Value> {
 }
 
 /// A piece of a preset's prompt, as it is kept.
-fn told(piece: &TracePiece, measure: &TokenMeasure) -> (Value, String) {
-    let TracePiece { slot, at, is_over, sent } = piece;
+fn piece_trace(piece: &TracePiece, measure: &TokenMeasure) -> (Value, String) {
+    let TracePiece { slot, at, replaces_line: is_over, sent } = piece;
     let mut about = json!({"slot": slot, "role": sent.role.word(), "source": source(slot), "at": at,
         "tokens": measure.message(&sent.text)});
     if let Some(map) = about.as_object_mut() {
@@ -306,7 +306,7 @@ fn told(piece: &TracePiece, measure: &TokenMeasure) -> (Value, String) {
 }
 
 /// A text that did not go.
-fn told_of_left(left: &OmittedText, measure: &TokenMeasure) -> (Value, String) {
+fn omission_trace(left: &OmittedText, measure: &TokenMeasure) -> (Value, String) {
     let OmittedText { slot, role, text, why } = left;
     (
         json!({"slot": slot, "role": role.word(), "source": source(slot), "why": why.word(),
@@ -315,8 +315,8 @@ fn told_of_left(left: &OmittedText, measure: &TokenMeasure) -> (Value, String) {
     )
 }
 
-fn told_of_shape(PromptBlueprint { shape, by, .. }: &PromptBlueprint) -> Value {
-    let shape = [("named", shape.is_named), ("joined", shape.is_joined), ("chosen", by.is_kept())];
+fn shape_trace(PromptBlueprint { shape, preset_reason: by, .. }: &PromptBlueprint) -> Value {
+    let shape = [("named", shape.is_named), ("joined", shape.is_joined), ("chosen", by.is_stored())];
     shape.into_iter().map(|(key, is)| (key.to_owned(), is.into())).chain(by.told()).collect()
 }
 
@@ -343,7 +343,7 @@ fn piece(about: &Value, text: &str) -> Option<TracePiece> {
     Some(TracePiece {
         slot: word("slot")?.to_owned(),
         at: usize::try_from(about.get("at")?.as_u64()?).ok()?,
-        is_over: about.get("over").is_some(),
+        replaces_line: about.get("over").is_some(),
         sent: OutgoingMessage { role, name: word("name").map(str::to_owned), text: text.to_owned() },
     })
 }
@@ -351,7 +351,7 @@ fn piece(about: &Value, text: &str) -> Option<TracePiece> {
 fn block(about: &Value, text: &str) -> Option<TraceBlock> {
     let word = |key: &str| about.get(key).and_then(Value::as_str);
     Some(TraceBlock {
-        slot: TraceSlot::from_word(word("slot")?)?,
+        slot: TraceSlot::parse(word("slot")?)?,
         role: Role::from_word(word("role")?)?,
         text: text.to_owned(),
         is_left_out: word("why").is_some(),

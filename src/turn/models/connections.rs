@@ -19,18 +19,18 @@ use crate::provider::{
 use crate::store::{ConnectedProvider, IdempotencyClaim, Store, StoreError, WriteError};
 
 use super::ModelRegistry;
-use super::providers::{bound_to, connection, unknown};
+use super::providers::{connection, key_context, unknown_kind};
 
 /// A server that is tried has so long to tell its models.
-const LIST_WITHIN: Duration = Duration::from_secs(15);
+const LIST_TIMEOUT: Duration = Duration::from_secs(15);
 /// And so long for a short reply: one that has to load the model first takes its time.
-const REPLY_WITHIN: Duration = Duration::from_secs(90);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(90);
 /// What is asked of a model that is tried.
-const QUESTION: &str = "Say hello in one short sentence.";
+const TEST_PROMPT: &str = "Say hello in one short sentence.";
 /// It need not say more. One that thinks before it speaks is heard while it thinks.
-const TOKENS: u32 = 64;
+const TEST_MAX_TOKENS: u32 = 64;
 /// Characters of its reply that are handed on.
-const SHOWN: usize = 300;
+const MAX_SHOWN_CHARS: usize = 300;
 
 /// Why a model server is not connected.
 #[derive(Debug, thiserror::Error)]
@@ -112,7 +112,7 @@ pub struct ProviderConnections {
     clock: Arc<dyn Clock>,
     runtime: Handle,
     /// One change after another: what is asked is always what was kept last.
-    order: Arc<Mutex<()>>,
+    write_lock: Arc<Mutex<()>>,
 }
 
 impl ProviderConnections {
@@ -125,13 +125,13 @@ impl ProviderConnections {
         runtime: Handle,
     ) -> Self {
         Self {
-            keyring: Keyring::of(&config.storage.data_dir),
+            keyring: Keyring::in_dir(&config.storage.data_dir),
             config: Arc::clone(config),
             store: Arc::clone(store),
             models: Arc::clone(models),
             clock: Arc::clone(clock),
             runtime,
-            order: Arc::default(),
+            write_lock: Arc::default(),
         }
     }
 
@@ -140,7 +140,7 @@ impl ProviderConnections {
     /// # Errors
     /// The database fails.
     pub async fn load(&self) -> Result<(), StoreError> {
-        take_in(&self.store, &self.models, &self.keyring).await
+        reload(&self.store, &self.models, &self.keyring).await
     }
 
     /// Everything that was connected, in its order.
@@ -168,16 +168,16 @@ impl ProviderConnections {
     /// # Errors
     /// A field does not fit, or another is called so.
     pub async fn add(&self, new: ProviderConnection, key: Option<Secret>) -> Result<ConnectedProvider, ConnectError> {
-        let new = self.fit(new)?;
+        let new = self.validate(new)?;
         if self.models.is_configured(&new.id) {
             let message = format!("a provider of config.toml is called {:?} already", new.id);
             return Err(ConnectError::Invalid { field: "id", message });
         }
-        let kept = self.kept(new, key.as_ref(), None)?;
-        let (new, claim) = (kept.clone(), IdempotencyClaim::present());
-        self.write(move |tx| {
+        let kept = self.to_stored(new, key.as_ref(), None)?;
+        let (new, claim) = (kept.clone(), IdempotencyClaim::current());
+        self.write_and_reload(move |tx| {
             tx.put_provider(&new)?;
-            tx.act_for(claim.as_ref(), &new.id)
+            tx.record_claim(claim.as_ref(), &new.id)
         })
         .await?;
         Ok(kept)
@@ -191,22 +191,22 @@ impl ProviderConnections {
     pub async fn change(&self, id: &str, change: ConnectionChange) -> Result<ConnectedProvider, ConnectError> {
         let before = self.get(id).await?;
         let old = connection(&before);
-        let new = self.fit(ProviderConnection {
+        let new = self.validate(ProviderConnection {
             id: old.id.clone(),
             kind: change.kind.unwrap_or_else(|| old.kind.clone()),
             base_url: change.base_url.unwrap_or_else(|| old.base_url.clone()),
             models: change.models.unwrap_or_else(|| old.models.clone()),
         })?;
         let kept = match change.key {
-            Some(key) => self.kept(new, key.as_ref(), Some(before.created))?,
+            Some(key) => self.to_stored(new, key.as_ref(), Some(before.created))?,
             None => {
                 is_same_origin(&before, &new)?;
-                let kept = self.kept(new, None, Some(before.created))?;
+                let kept = self.to_stored(new, None, Some(before.created))?;
                 ConnectedProvider { sealed_key: before.sealed_key, ..kept }
             }
         };
         let new = kept.clone();
-        self.write(move |tx| tx.update_provider(&new)).await?;
+        self.write_and_reload(move |tx| tx.update_provider(&new)).await?;
         Ok(kept)
     }
 
@@ -216,7 +216,7 @@ impl ProviderConnections {
     /// It is not there.
     pub async fn remove(&self, id: &str) -> Result<(), ConnectError> {
         let id = self.get(id).await?.id;
-        self.write(move |tx| tx.delete_provider(&id)).await
+        self.write_and_reload(move |tx| tx.delete_provider(&id)).await
     }
 
     /// Chooses the model of sessions that name none; `None` = that of the settings.
@@ -228,7 +228,7 @@ impl ProviderConnections {
             let unknown = |error: crate::turn::UnknownModelError| ("model", error.to_string());
             self.models.find(name).map_err(unknown)?;
         }
-        self.write(move |tx| tx.choose_model(model.as_deref())).await
+        self.write_and_reload(move |tx| tx.choose_model(model.as_deref())).await
     }
 
     /// Tries what may be connected, or one that is: asks for its models and, where a model is named, for a short reply. Without
@@ -236,109 +236,110 @@ impl ProviderConnections {
     ///
     /// # Errors
     /// A field does not fit.
-    pub async fn try_out(
+    pub async fn test_connection(
         &self,
         new: ProviderConnection,
         key: Option<Option<Secret>>,
         model: Option<&str>,
     ) -> Result<ConnectionTestResult, ConnectError> {
-        let new = self.fit(new)?;
+        let new = self.validate(new)?;
         let key = match key {
             Some(key) => key,
-            None => self.kept_key(&new).await?,
+            None => self.stored_key(&new).await?,
         };
-        let kind = ProviderKind::named(&new.kind).unwrap_or_default();
-        let timeouts = Timeouts { first_token: REPLY_WITHIN, ..Timeouts::default() };
+        let kind = ProviderKind::from_name(&new.kind).unwrap_or_default();
+        let timeouts = Timeouts { first_token: REPLY_TIMEOUT, ..Timeouts::default() };
         let max_reply_bytes = self.config.limits.reply_bytes;
         let endpoint = Endpoint { key, timeouts, max_reply_bytes, ..Endpoint::new(&new.id, &new.base_url) };
-        Ok(self.look(&ProviderClient::new(kind, endpoint), model).await)
+        Ok(self.test_client(&ProviderClient::new(kind, endpoint), model).await)
     }
 
     /// Tries a provider that is there, of the settings or connected.
     ///
     /// # Errors
     /// It is not there, or cannot be asked.
-    pub async fn try_known(&self, id: &str, model: Option<&str>) -> Result<ConnectionTestResult, ConnectError> {
-        if let Some(why) = self.models.trouble(id) {
+    pub async fn test_provider(&self, id: &str, model: Option<&str>) -> Result<ConnectionTestResult, ConnectError> {
+        if let Some(why) = self.models.unusable_reason(id) {
             return Ok(ConnectionTestResult {
                 models: Some(Err(ProviderFailure::Misconfigured { words: why })),
                 reply: None,
             });
         }
         let client = self.models.providers().find(|(known, ..)| known == id).map(|(_, client, _)| client);
-        Ok(self.look(&client.ok_or(ConnectError::NotFound)?, model).await)
+        Ok(self.test_client(&client.ok_or(ConnectError::NotFound)?, model).await)
     }
 
-    async fn look(&self, client: &ProviderClient, model: Option<&str>) -> ConnectionTestResult {
-        let limit = LIST_WITHIN;
+    async fn test_client(&self, client: &ProviderClient, model: Option<&str>) -> ConnectionTestResult {
+        let limit = LIST_TIMEOUT;
         let late = |_| Err(ProviderFailure::Timeout { wait: crate::provider::TimeoutPhase::FirstToken, limit });
         let models = tokio::time::timeout(limit, client.models()).await.unwrap_or_else(late);
         // Where nobody is there, nobody speaks.
         let is_away = matches!(models, Err(ProviderFailure::Unreachable { .. } | ProviderFailure::Timeout { .. }));
         let reply = match model.filter(|_| !is_away) {
-            Some(model) => Some(self.hear(client, model).await),
+            Some(model) => Some(self.test_reply(client, model).await),
             None => None,
         };
         ConnectionTestResult { models: Some(models), reply }
     }
 
     /// A short reply of a model.
-    async fn hear(&self, client: &ProviderClient, model: &str) -> Result<ConnectionTestReply, ProviderFailure> {
-        let message = RequestMessage { role: RequestRole::User, name: None, content: QUESTION.to_owned() };
-        let params: Map<String, Value> = Map::from_iter([("max_tokens".to_owned(), Value::from(TOKENS))]);
+    async fn test_reply(&self, client: &ProviderClient, model: &str) -> Result<ConnectionTestReply, ProviderFailure> {
+        let message = RequestMessage { role: RequestRole::User, name: None, content: TEST_PROMPT.to_owned() };
+        let params: Map<String, Value> = Map::from_iter([("max_tokens".to_owned(), Value::from(TEST_MAX_TOKENS))]);
         let request = Request { model: model.to_owned(), messages: vec![message], params, ..Request::default() };
         let begun = self.clock.now();
-        let said = tokio::time::timeout(REPLY_WITHIN, hear(client, &request, begun, self.clock.as_ref())).await;
-        let late = ProviderFailure::Timeout { wait: crate::provider::TimeoutPhase::FirstToken, limit: REPLY_WITHIN };
+        let said =
+            tokio::time::timeout(REPLY_TIMEOUT, stream_test_reply(client, &request, begun, self.clock.as_ref())).await;
+        let late = ProviderFailure::Timeout { wait: crate::provider::TimeoutPhase::FirstToken, limit: REPLY_TIMEOUT };
         said.unwrap_or(Err(late))
     }
 
     /// What is to be kept, as far as it fits.
-    fn fit(&self, new: ProviderConnection) -> Result<ProviderConnection, ConnectError> {
-        let new = new.checked()?;
-        match ProviderKind::named(&new.kind) {
+    fn validate(&self, new: ProviderConnection) -> Result<ProviderConnection, ConnectError> {
+        let new = new.validate()?;
+        match ProviderKind::from_name(&new.kind) {
             Some(_) => Ok(new),
-            None => Err(ConnectError::Invalid { field: "kind", message: unknown(&new.kind) }),
+            None => Err(ConnectError::Invalid { field: "kind", message: unknown_kind(&new.kind) }),
         }
     }
 
-    fn kept(
+    fn to_stored(
         &self,
         new: ProviderConnection,
         key: Option<&Secret>,
         created: Option<Time>,
     ) -> Result<ConnectedProvider, ConnectError> {
-        let sealed_key = key.map(|key| self.keyring.seal(key, &bound_to(&new))).transpose()?;
+        let sealed_key = key.map(|key| self.keyring.seal(key, &key_context(&new))).transpose()?;
         let now = self.clock.now();
         let ProviderConnection { id, kind, base_url, models } = new;
         Ok(ConnectedProvider { id, kind, base_url, sealed_key, models, created: created.unwrap_or(now), updated: now })
     }
 
     /// The key that is kept under an id, for the address that it is for.
-    async fn kept_key(&self, new: &ProviderConnection) -> Result<Option<Secret>, ConnectError> {
+    async fn stored_key(&self, new: &ProviderConnection) -> Result<Option<Secret>, ConnectError> {
         let Some(before) = self.list().await?.into_iter().find(|one| one.id == new.id) else { return Ok(None) };
         is_same_origin(&before, new)?;
         let sealed = before.sealed_key.as_deref();
-        Ok(sealed.map(|sealed| self.keyring.open(sealed, &bound_to(new))).transpose()?)
+        Ok(sealed.map(|sealed| self.keyring.open(sealed, &key_context(new))).transpose()?)
     }
 
     /// Writes and takes in what was written, on the server's own task: whoever asked may go away in the middle.
-    async fn write<F>(&self, closure: F) -> Result<(), ConnectError>
+    async fn write_and_reload<F>(&self, closure: F) -> Result<(), ConnectError>
     where
         F: FnMut(&mut crate::store::Tx<'_>) -> Result<(), WriteError> + Send + 'static,
     {
         let (store, models) = (Arc::clone(&self.store), Arc::clone(&self.models));
-        let (keyring, order) = (self.keyring.clone(), Arc::clone(&self.order));
+        let (keyring, order) = (self.keyring.clone(), Arc::clone(&self.write_lock));
         let work = async move {
             let _turn = order.lock().await;
             store.write(closure).await?;
-            Ok(take_in(&store, &models, &keyring).await?)
+            Ok(reload(&store, &models, &keyring).await?)
         };
         self.runtime.spawn(work).await.unwrap_or(Err(ConnectError::Stopped))
     }
 }
 
-async fn take_in(store: &Store, models: &ModelRegistry, keyring: &Keyring) -> Result<(), StoreError> {
+async fn reload(store: &Store, models: &ModelRegistry, keyring: &Keyring) -> Result<(), StoreError> {
     let read = |reader: &mut crate::store::StoreReader<'_>| Ok((reader.connected_providers()?, reader.chosen_model()?));
     let (kept, chosen) = store.read::<_, StoreError, _>(read).await?;
     models.connect(kept, chosen, keyring);
@@ -354,13 +355,13 @@ fn is_same_origin(before: &ConnectedProvider, new: &ProviderConnection) -> Resul
     Err(ConnectError::Invalid { field: "key", message })
 }
 
-async fn hear(
+async fn stream_test_reply(
     client: &ProviderClient,
     request: &Request,
     begun: Time,
     clock: &dyn Clock,
 ) -> Result<ConnectionTestReply, ProviderFailure> {
-    let mut frames = client.stream_aside(request);
+    let mut frames = client.stream_side_call(request);
     let mut said = None;
     while let Some(frame) = frames.next().await {
         let piece = match frame? {
@@ -369,13 +370,15 @@ async fn hear(
             Frame::Finish(FinishReason::Stop | FinishReason::Length) if said.is_some() => break,
             _ => continue,
         };
-        let now: &mut ConnectionTestReply =
-            said.get_or_insert_with(|| ConnectionTestReply { text: String::new(), first_ms: clock.now().since(begun) });
+        let now: &mut ConnectionTestReply = said.get_or_insert_with(|| ConnectionTestReply {
+            text: String::new(),
+            first_ms: clock.now().millis_since(begun),
+        });
         now.text.push_str(&piece);
-        if now.text.chars().count() >= SHOWN {
+        if now.text.chars().count() >= MAX_SHOWN_CHARS {
             break;
         }
     }
-    let said = said.map(|said| ConnectionTestReply { text: said.text.chars().take(SHOWN).collect(), ..said });
+    let said = said.map(|said| ConnectionTestReply { text: said.text.chars().take(MAX_SHOWN_CHARS).collect(), ..said });
     said.ok_or_else(|| ProviderFailure::Garbled { words: "the reply is empty".to_owned() })
 }

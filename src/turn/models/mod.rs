@@ -4,11 +4,11 @@
 //! What a provider tells of its models (their names where the settings name none, the length of their context) is learned
 //! in the background: a turn never waits for it.
 //!
-//! `providers.rs` makes the clients, `connections.rs` those that come while the server runs, `counts.rs` says how large texts are to them.
+//! `providers.rs` makes the clients, `connections.rs` those that come while the server runs, `token_counters.rs` says how large texts are to them.
 
 pub mod connections;
-pub(super) mod counts;
 pub(super) mod providers;
+pub(super) mod token_counters;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -62,7 +62,7 @@ pub struct ModelSelection {
     /// Those that are asked one after another where it cannot answer.
     pub others: Vec<ModelCandidate>,
     /// Those that could not even be asked.
-    pub passed: Vec<SkippedModel>,
+    pub skipped: Vec<SkippedModel>,
 }
 
 /// A model that can be asked.
@@ -89,11 +89,11 @@ pub struct SkippedModel {
 
 impl SkippedModel {
     /// A model that failed before it said anything.
-    pub fn failed(model: &str, failure: &ProviderFailure) -> Self {
+    pub fn from_failure(model: &str, failure: &ProviderFailure) -> Self {
         Self { model: model.to_owned(), code: failure.code().to_owned(), message: failure.to_string() }
     }
 
-    fn unknown(model: &str, error: &UnknownModelError) -> Self {
+    fn from_unknown(model: &str, error: &UnknownModelError) -> Self {
         let code = "provider_misconfigured".to_owned();
         Self { model: model.to_owned(), code, message: error.to_string() }
     }
@@ -143,10 +143,10 @@ pub enum UnknownModelError {
 
 impl UnknownModelError {
     /// Whether it may still come right without another setting: a plugin is mended, a key appears, a provider tells more.
-    fn may_come_right(&self, models: &ModelRegistry) -> bool {
+    fn is_recoverable(&self, models: &ModelRegistry) -> bool {
         match self {
             Self::Broken { .. } | Self::Unusable { .. } => true,
-            Self::None(_) => models.asks_its_server(),
+            Self::None(_) => models.is_listed_by_server(),
             Self::Ambiguous(_) | Self::Narrator(_) => false,
         }
     }
@@ -155,7 +155,7 @@ impl UnknownModelError {
 impl ModelRegistry {
     /// The models of a configuration. A key that is not there is a log line now and an honest error when it is used.
     pub fn new(config: &Arc<Config>, catalogue: Arc<InstalledPlugins>) -> Self {
-        let configured = providers::entries(config).into_iter().map(Arc::new).collect();
+        let configured = providers::provider_entries(config).into_iter().map(Arc::new).collect();
         Self { config: Arc::clone(config), configured, catalogue, roster: RwLock::default() }
     }
 
@@ -168,7 +168,7 @@ impl ModelRegistry {
             let known = before.connected.iter().find(|(other, _)| *other == one).map(|(_, entry)| Arc::clone(entry));
             let entry = known.unwrap_or_else(|| {
                 let others = self.configured.iter().chain(connected.iter().map(|(_, entry)| entry));
-                Arc::new(providers::connected(&one, &self.config, keyring, others))
+                Arc::new(providers::connected_entry(&one, &self.config, keyring, others))
             });
             connected.push((one, entry));
         }
@@ -193,7 +193,7 @@ impl ModelRegistry {
     }
 
     /// Why a provider cannot be asked; `None` where it can, or is not there.
-    pub fn trouble(&self, id: &str) -> Option<String> {
+    pub fn unusable_reason(&self, id: &str) -> Option<String> {
         self.entry(id)?.unusable.clone()
     }
 
@@ -203,7 +203,7 @@ impl ModelRegistry {
     }
 
     /// The model that was chosen over that of the settings.
-    pub fn chosen(&self) -> Option<String> {
+    pub fn chosen_default(&self) -> Option<String> {
         self.roster().chosen.clone()
     }
 
@@ -216,12 +216,12 @@ impl ModelRegistry {
             return self.narrator(id);
         }
         let choice = match self.config.aliases.iter().find(|alias| alias.name == name) {
-            Some(alias) => self.choice_of(alias)?,
+            Some(alias) => self.resolve_alias(alias)?,
             None => ModelSelection {
                 asked: name.to_owned(),
                 first: self.candidate(name)?,
                 others: Vec::new(),
-                passed: Vec::new(),
+                skipped: Vec::new(),
             },
         };
         Ok(ReplyWriter::Model(choice))
@@ -237,20 +237,22 @@ impl ModelRegistry {
     }
 
     /// The models that a name of the settings stands for, as far as they can be asked.
-    fn choice_of(&self, alias: &ModelAlias) -> Result<ModelSelection, UnknownModelError> {
+    fn resolve_alias(&self, alias: &ModelAlias) -> Result<ModelSelection, UnknownModelError> {
         let (mut found, mut passed, mut why) = (Vec::new(), Vec::new(), None);
         for name in &alias.models {
             match self.candidate(name) {
                 Ok(candidate) => found.push(candidate),
                 Err(error) => {
-                    passed.push(SkippedModel::unknown(name, &error));
+                    passed.push(SkippedModel::from_unknown(name, &error));
                     why.get_or_insert(error);
                 }
             }
         }
         let mut found = found.into_iter();
         match found.next() {
-            Some(first) => Ok(ModelSelection { asked: alias.name.clone(), first, others: found.collect(), passed }),
+            Some(first) => {
+                Ok(ModelSelection { asked: alias.name.clone(), first, others: found.collect(), skipped: passed })
+            }
             None => Err(why.unwrap_or_else(|| UnknownModelError::None(alias.name.clone()))),
         }
     }
@@ -266,7 +268,7 @@ impl ModelRegistry {
         }
         let candidate = match self.candidate(name) {
             Err(UnknownModelError::None(_)) => {
-                return Err(format!("no provider is named as in {name:?}{}", self.choice()));
+                return Err(format!("no provider is named as in {name:?}{}", self.valid_names_hint()));
             }
             other => other.map_err(|error| error.to_string())?,
         };
@@ -292,7 +294,7 @@ impl ModelRegistry {
 
     /// What to say of a name whose provider is there and does not offer such a model, as far as that is known: it may be new there,
     /// so that it is no mistake in any case.
-    pub fn unheard(&self, name: &str) -> Option<String> {
+    pub fn missing_model_hint(&self, name: &str) -> Option<String> {
         let (provider, model) =
             name.split_once('/').filter(|_| !self.config.aliases.iter().any(|alias| alias.name == name))?;
         let entry = self.entry(provider)?;
@@ -321,13 +323,13 @@ impl ModelRegistry {
     }
 
     /// Mistakes in the settings that only somebody finds who knows the kinds of servers and the models, each at its place.
-    pub fn mistakes(&self, config: &Config) -> Option<ConfigError> {
+    pub fn config_error(&self, config: &Config) -> Option<ConfigError> {
         let stands_for_none = |alias: &ModelAlias| {
             let wrong = alias.models.iter().filter_map(|name| self.candidate(name).err());
-            let wrong = wrong.filter(|error| !error.may_come_right(self)).map(|error| error.to_string()).next()?;
-            alias.refuse(format!("{wrong}{}", self.choice()))
+            let wrong = wrong.filter(|error| !error.is_recoverable(self)).map(|error| error.to_string()).next()?;
+            alias.refuse(format!("{wrong}{}", self.valid_names_hint()))
         };
-        ConfigError::together(
+        ConfigError::combine(
             providers::unknown_kinds(config).chain(self.config.aliases.iter().filter_map(stands_for_none)),
         )
     }
@@ -349,10 +351,12 @@ impl ModelRegistry {
         };
         match error {
             UnknownModelError::Broken { .. } | UnknownModelError::Unusable { .. } => {}
-            UnknownModelError::None(_) if meant.is_none() && self.asks_its_server() => {}
-            UnknownModelError::None(_) => return Err(format!("{error}{}", meant.unwrap_or_else(|| self.choice()))),
+            UnknownModelError::None(_) if meant.is_none() && self.is_listed_by_server() => {}
+            UnknownModelError::None(_) => {
+                return Err(format!("{error}{}", meant.unwrap_or_else(|| self.valid_names_hint())));
+            }
             UnknownModelError::Ambiguous(_) | UnknownModelError::Narrator(_) => {
-                return Err(format!("{error}{}", self.choice()));
+                return Err(format!("{error}{}", self.valid_names_hint()));
             }
         }
         tracing::warn!(model = default, "sessions that name no model cannot be answered as it stands: {error}");
@@ -360,12 +364,12 @@ impl ModelRegistry {
     }
 
     /// Whether the names of some models are only known once a server has told them.
-    fn asks_its_server(&self) -> bool {
+    fn is_listed_by_server(&self) -> bool {
         self.entries().iter().any(|entry| entry.models.is_empty())
     }
 
     /// What could stand there instead.
-    fn choice(&self) -> String {
+    fn valid_names_hint(&self) -> String {
         let narrators = self.narrators().into_iter().map(|plugin| format!("\"plugin:{}\"", plugin.id()));
         let entries = self.entries();
         let ids = entries.iter().map(|entry| format!("\"{}/…\"", entry.id));
@@ -394,14 +398,14 @@ impl ModelRegistry {
     }
 
     /// Remembers that a model's server refused a request that told of tools: it is told in words from now on.
-    pub fn use_words(&self, provider: &str, model: &str) {
+    pub fn use_text_tools(&self, provider: &str, model: &str) {
         if let Some(entry) = self.entry(provider) {
-            entry.use_words(model);
+            entry.use_text_tools(model);
         }
     }
 
     /// Learns from what a provider counted for a prompt of so many estimated tokens.
-    pub fn learn_size(&self, provider: &str, model: &str, estimated: usize, counted: u64) {
+    pub fn learn_token_count(&self, provider: &str, model: &str, estimated: usize, counted: u64) {
         if let Some(entry) = self.entry(provider) {
             entry.counters.learn(model, estimated, counted);
         }
@@ -413,10 +417,10 @@ impl ModelRegistry {
     }
 
     /// Whether a provider was not asked for a while; who is told so asks it.
-    pub fn wants_to_learn(&self, provider: &str, now: Time) -> bool {
+    pub fn needs_refresh(&self, provider: &str, now: Time) -> bool {
         let Some(entry) = self.entry(provider) else { return false };
         let mut told = entry.told();
-        let wants = told.asked.is_none_or(|asked| now.since(asked) >= LEARN_AGAIN_MS);
+        let wants = told.asked.is_none_or(|asked| now.millis_since(asked) >= LEARN_AGAIN_MS);
         if wants {
             told.asked = Some(now);
         }
@@ -424,7 +428,7 @@ impl ModelRegistry {
     }
 
     /// Asks a provider what it has. A failure is no harm: what was known stays known.
-    pub async fn learn_from(&self, client: &ProviderClient) {
+    pub async fn refresh_models(&self, client: &ProviderClient) {
         let id = &client.endpoint().id;
         match client.models().await {
             Ok(models) => {
@@ -451,7 +455,7 @@ impl ModelRegistry {
     /// The names of the settings that stand for models: the name, the models, and why none of them can be asked.
     pub fn aliases(&self) -> impl Iterator<Item = (&str, &[String], Option<String>)> {
         self.config.aliases.iter().map(|alias| {
-            let why = self.choice_of(alias).err().map(|error| error.to_string());
+            let why = self.resolve_alias(alias).err().map(|error| error.to_string());
             (alias.name.as_str(), alias.models.as_slice(), why)
         })
     }

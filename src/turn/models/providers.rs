@@ -11,7 +11,7 @@ use crate::keyring::{Keyring, KeyringError};
 use crate::provider::{self, ChatTemplate, Endpoint, Lane, ModelInfo, ProviderClient, ProviderKind, Timeouts, Usage};
 use crate::store::ConnectedProvider;
 
-use super::counts::TokenCounters;
+use super::token_counters::TokenCounters;
 
 /// One provider that can be asked, or cannot and why.
 pub(in crate::turn) struct ProviderEntry {
@@ -24,10 +24,10 @@ pub(in crate::turn) struct ProviderEntry {
     prices: indexmap::IndexMap<String, ModelPrices>,
     /// How many tokens texts are to its models.
     pub counters: TokenCounters,
-    told: Mutex<ProviderModelList>,
+    model_list: Mutex<ProviderModelList>,
     tools: ToolMode,
     /// The models whose server refused to be told of tools, while this process lives.
-    wordy: Mutex<HashSet<String>>,
+    text_tool_models: Mutex<HashSet<String>>,
 }
 
 /// What a provider has told.
@@ -51,22 +51,22 @@ pub struct ReplyCost {
 
 impl ProviderEntry {
     pub fn told(&self) -> MutexGuard<'_, ProviderModelList> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+        self.model_list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How a model is told of tools.
     pub fn tools(&self, model: &str) -> ToolMode {
-        let is_in_words = || !self.client.knows_tools() || self.wordy().contains(model);
-        if self.tools == ToolMode::Field && is_in_words() { ToolMode::Words } else { self.tools }
+        let is_in_words = || !self.client.supports_tools() || self.text_tool_models().contains(model);
+        if self.tools == ToolMode::RequestField && is_in_words() { ToolMode::PromptText } else { self.tools }
     }
 
     /// From now on a model is told of tools in words.
-    pub fn use_words(&self, model: &str) {
-        self.wordy().insert(model.to_owned());
+    pub fn use_text_tools(&self, model: &str) {
+        self.text_tool_models().insert(model.to_owned());
     }
 
-    fn wordy(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.wordy.lock().unwrap_or_else(PoisonError::into_inner)
+    fn text_tool_models(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.text_tool_models.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether it offers a model of that name: as the settings say, or where they say nothing, as it told itself.
@@ -80,14 +80,14 @@ impl ProviderEntry {
     /// What a reply costs by the prices of the settings, else by those that the provider has told.
     pub fn cost(&self, model: &str, usage: &Usage) -> Option<ReplyCost> {
         let (info, from) = match self.prices.get(model) {
-            Some(prices) => (priced(prices), "settings"),
+            Some(prices) => (priced_model(prices), "settings"),
             None => (self.told().models.iter().find(|info| info.id == model)?.clone(), "prices"),
         };
-        Some(ReplyCost { cost: provider::cost(usage, &info)?, saved: provider::saved(usage, &info), from })
+        Some(ReplyCost { cost: provider::cost(usage, &info)?, saved: provider::cache_savings(usage, &info), from })
     }
 }
 
-fn priced(prices: &ModelPrices) -> ModelInfo {
+fn priced_model(prices: &ModelPrices) -> ModelInfo {
     ModelInfo {
         prompt_price: Some(per_token(prices.prompt)),
         completion_price: Some(per_token(prices.completion)),
@@ -103,21 +103,28 @@ fn per_token(million: f64) -> f64 {
 }
 
 /// Every provider of the settings. What keeps one from being asked is a log line now and an honest error when it is used.
-pub(in crate::turn) fn entries(config: &Config) -> Vec<ProviderEntry> {
+pub(in crate::turn) fn provider_entries(config: &Config) -> Vec<ProviderEntry> {
     let keys: Vec<_> = config.providers.iter().map(ProviderConfig::key).collect();
     let of = |key: &Result<Option<Secret>, _>| key.as_ref().ok().cloned().flatten();
     let lanes = lanes(&config.providers, &keys.iter().map(of).collect::<Vec<_>>());
     let parts = config.providers.iter().zip(keys).zip(lanes);
-    parts.map(|((provider, key), lane)| entry(provider, config, key.map_err(|error| error.to_string()), lane)).collect()
+    parts
+        .map(|((provider, key), lane)| provider_entry(provider, config, key.map_err(|error| error.to_string()), lane))
+        .collect()
 }
 
-fn entry(provider: &ProviderConfig, config: &Config, key: Result<Option<Secret>, String>, lane: Lane) -> ProviderEntry {
-    let kind = ProviderKind::named(&provider.kind).ok_or_else(|| unknown(&provider.kind));
+fn provider_entry(
+    provider: &ProviderConfig,
+    config: &Config,
+    key: Result<Option<Secret>, String>,
+    lane: Lane,
+) -> ProviderEntry {
+    let kind = ProviderKind::from_name(&provider.kind).ok_or_else(|| unknown_kind(&provider.kind));
     let unusable = kind.as_ref().err().or(key.as_ref().err()).cloned();
     if let Some(why) = &unusable {
         tracing::warn!(provider = %provider.id, "none of its models can be used: {why}");
     }
-    let template = ChatTemplate::of_setting(&provider.template);
+    let template = ChatTemplate::from_setting(&provider.template);
     if let Some(why) = template.problem() {
         tracing::warn!(provider = %provider.id, "{why}; prompts are written in ChatML");
     }
@@ -143,22 +150,22 @@ fn entry(provider: &ProviderConfig, config: &Config, key: Result<Option<Secret>,
         unusable,
         prices: provider.prices.clone(),
         counters: TokenCounters::new(provider),
-        told: Mutex::default(),
+        model_list: Mutex::default(),
         tools: provider.tools,
-        wordy: Mutex::default(),
+        text_tool_models: Mutex::default(),
     }
 }
 
 /// A provider that was connected while the server runs. It stands in the lane of whoever has its key already.
-pub(in crate::turn) fn connected<'a>(
+pub(in crate::turn) fn connected_entry<'a>(
     one: &ConnectedProvider,
     config: &Config,
     keyring: &Keyring,
     mut others: impl Iterator<Item = &'a Arc<ProviderEntry>>,
 ) -> ProviderEntry {
     let connection = connection(one);
-    let bound_to = bound_to(&connection);
-    let provider = connection.provider(api_key(one.sealed_key.as_ref().map(|key| keyring.open(key, &bound_to))));
+    let bound_to = key_context(&connection);
+    let provider = connection.into_config(api_key(one.sealed_key.as_ref().map(|key| keyring.open(key, &bound_to))));
     let key = provider.key();
     let own = key.as_ref().ok().cloned().flatten();
     let is_same = |other: &&Arc<ProviderEntry>| {
@@ -166,11 +173,11 @@ pub(in crate::turn) fn connected<'a>(
         endpoint.key == own && (own.is_some() || endpoint.base_url == provider.base_url)
     };
     let lane = others.find(is_same).map(|other| other.client.endpoint().lane.clone()).unwrap_or_default();
-    entry(&provider, config, key.map_err(|error| error.to_string()), lane)
+    provider_entry(&provider, config, key.map_err(|error| error.to_string()), lane)
 }
 
 /// What a key is bound to: whose it is, and whom it is shown.
-pub(in crate::turn) fn bound_to(connection: &ProviderConnection) -> String {
+pub(in crate::turn) fn key_context(connection: &ProviderConnection) -> String {
     format!("{} {}", connection.id, connection.origin())
 }
 
@@ -178,8 +185,8 @@ pub(in crate::turn) fn bound_to(connection: &ProviderConnection) -> String {
 fn api_key(opened: Option<Result<Secret, KeyringError>>) -> ApiKey {
     match opened {
         None => ApiKey::None,
-        Some(Ok(secret)) => ApiKey::Given(secret),
-        Some(Err(error)) => ApiKey::Lost(error.to_string()),
+        Some(Ok(secret)) => ApiKey::Value(secret),
+        Some(Err(error)) => ApiKey::Undecryptable(error.to_string()),
     }
 }
 
@@ -209,15 +216,15 @@ fn lanes(providers: &[ProviderConfig], keys: &[Option<Secret>]) -> Vec<Lane> {
     providers.iter().zip(keys).map(lane).collect()
 }
 
-pub(in crate::turn) fn unknown(kind: &str) -> String {
+pub(in crate::turn) fn unknown_kind(kind: &str) -> String {
     let known: Vec<String> = ProviderKind::all().map(|kind| format!("{:?}", kind.word())).collect();
     format!("expected one of {}, got {kind:?}", known.join(", "))
 }
 
 /// The kinds of the settings that nobody speaks, each at its place.
 pub(in crate::turn) fn unknown_kinds(config: &Config) -> impl Iterator<Item = ConfigError> {
-    let wrong = config.providers.iter().filter(|provider| ProviderKind::named(&provider.kind).is_none());
-    wrong.filter_map(|provider| provider.refuse_kind(unknown(&provider.kind)))
+    let wrong = config.providers.iter().filter(|provider| ProviderKind::from_name(&provider.kind).is_none());
+    wrong.filter_map(|provider| provider.refuse_kind(unknown_kind(&provider.kind)))
 }
 
 #[cfg(test)]
@@ -231,8 +238,8 @@ mod tests {
 
     /// A price is what the settings say, to the last digit, and counts before what the server tells.
     #[test]
-    fn prices_of_the_settings() {
-        let entries = entries(&config(
+    fn provider_config_prices_take_precedence() {
+        let entries = provider_entries(&config(
             "[[providers]]\nid = \"a\"\nbase_url = \"http://a\"\n\
              prices = {m = {prompt = 3, completion = 15, cached = 0.3}}\n",
         ));
@@ -252,7 +259,7 @@ mod tests {
 
     /// Ranked idea 9: the limit is the key's, in however many blocks it stands.
     #[test]
-    fn one_key_has_one_lane() {
+    fn provider_shared_key_shares_lane() {
         let config = config(
             "[[providers]]\nid = \"a\"\nbase_url = \"http://a\"\napi_key = \"k\"\nconcurrent = 3\n\
              [[providers]]\nid = \"b\"\nbase_url = \"http://b\"\napi_key = \"k\"\nconcurrent = 1\n\
@@ -260,21 +267,21 @@ mod tests {
              [[providers]]\nid = \"d\"\nbase_url = \"http://c\"\nconcurrent = 2\n",
         );
         let shown = |entry: &ProviderEntry| format!("{:?}", entry.client.endpoint().lane);
-        let shown: Vec<String> = entries(&config).iter().map(shown).collect();
+        let shown: Vec<String> = provider_entries(&config).iter().map(shown).collect();
         assert!(shown[0].contains("permits: 1") && shown[1] == shown[0], "{shown:?}");
         assert!(shown[2].contains("permits: 2") && shown[3] == shown[2], "{shown:?}");
         assert_ne!(shown[0], format!("{:?}", Lane::default()));
     }
 
     #[test]
-    fn a_kind_that_nobody_speaks_is_refused_at_its_place() {
+    fn provider_unknown_kind_returns_config_error() {
         let config = config("[[providers]]\nid = \"a\"\nbase_url = \"http://a\"\nkind = \"claude\"\n");
-        let said = ConfigError::together(unknown_kinds(&config)).unwrap().to_string();
+        let said = ConfigError::combine(unknown_kinds(&config)).unwrap().to_string();
         assert_eq!(
             said,
             "config.toml:4:1: [[providers]] kind: expected one of \"openai\", \"anthropic\", \"gemini\", \"ollama\", \
              \"koboldcpp\", \"llamacpp\", got \"claude\""
         );
-        assert!(entries(&config)[0].unusable.is_some());
+        assert!(provider_entries(&config)[0].unusable.is_some());
     }
 }

@@ -24,14 +24,14 @@ pub struct RunningRequest {
 enum RequestSaveState {
     New,
     /// It was there when somebody looked.
-    Seen,
+    Pending,
     Saved,
 }
 
 /// Those of all running replies.
 #[derive(Debug, Default)]
 pub struct RunningRequests {
-    known: Mutex<HashMap<NodeId, (Arc<RunningRequest>, RequestSaveState)>>,
+    running: Mutex<HashMap<NodeId, (Arc<RunningRequest>, RequestSaveState)>>,
     new: Notify,
 }
 
@@ -43,20 +43,20 @@ impl RunningRequests {
     }
 
     /// Waits until there is one that is not ripe.
-    pub async fn until_new(&self) {
+    pub async fn wait_for_new(&self) {
         self.new.notified().await;
     }
 
     /// Those that are not on disk and were there the last time too. The others are ripe the next time.
-    pub fn ripe(&self) -> Vec<(NodeId, Arc<RunningRequest>)> {
+    pub fn due_for_save(&self) -> Vec<(NodeId, Arc<RunningRequest>)> {
         let mut ripe = Vec::new();
         for (node, (request, stage)) in self.lock().iter_mut() {
             match stage {
                 RequestSaveState::New => {
-                    *stage = RequestSaveState::Seen;
+                    *stage = RequestSaveState::Pending;
                     self.new.notify_one();
                 }
-                RequestSaveState::Seen => ripe.push((*node, Arc::clone(request))),
+                RequestSaveState::Pending => ripe.push((*node, Arc::clone(request))),
                 RequestSaveState::Saved => {}
             }
         }
@@ -64,7 +64,7 @@ impl RunningRequests {
     }
 
     /// Notes that one is on disk.
-    pub fn saved(&self, node: NodeId) {
+    pub fn mark_saved(&self, node: NodeId) {
         if let Some((_, stage)) = self.lock().get_mut(&node) {
             *stage = RequestSaveState::Saved;
         }
@@ -76,7 +76,7 @@ impl RunningRequests {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<NodeId, (Arc<RunningRequest>, RequestSaveState)>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -86,12 +86,12 @@ mod tests {
 
     /// A reply that ends at once is never written twice; one that does not is ripe the second time, until it is saved.
     #[test]
-    fn what_runs_for_a_while_is_ripe() {
+    fn running_requests_second_check_returns_due() {
         let requests = RunningRequests::default();
         let node = |n: u128| NodeId::new(uuid::Uuid::from_u128(n));
         let keep = |n| requests.keep(node(n), RunningRequest { metadata: Map::new(), trace: Trace::default() });
         let ripe = || {
-            let mut ripe: Vec<NodeId> = requests.ripe().into_iter().map(|(node, _)| node).collect();
+            let mut ripe: Vec<NodeId> = requests.due_for_save().into_iter().map(|(node, _)| node).collect();
             ripe.sort_unstable();
             ripe
         };
@@ -102,7 +102,7 @@ mod tests {
         keep(3);
         assert_eq!(ripe(), [node(2)]);
         assert_eq!(ripe(), [node(2), node(3)], "what could not be saved is saved the next time");
-        requests.saved(node(2));
+        requests.mark_saved(node(2));
         assert_eq!(ripe(), [node(3)]);
     }
 }

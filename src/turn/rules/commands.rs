@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::plugin::{Catalogue, Hook, LoadedPlugin, order};
+use crate::plugin::{Catalogue, Hook, LoadedPlugin, load_order};
 use crate::tree::PluginSetting;
 
 /// What is said of each command that another plugin gets.
-pub fn told_twice(plugins: &[PluginSetting], catalogue: &Catalogue) -> Vec<String> {
+pub fn duplicate_command_warnings(plugins: &[PluginSetting], catalogue: &Catalogue) -> Vec<String> {
     let on = plugins.iter().filter(|plugin| plugin.enabled).filter_map(|plugin| catalogue.get(&plugin.id));
     let playing: Vec<Arc<LoadedPlugin>> = on.filter(|plugin| plugin.has(Hook::OnInput)).cloned().collect();
-    let playing = order(&playing);
+    let playing = load_order(&playing);
     let mut told = Vec::new();
     for (n, later) in playing.iter().enumerate() {
         let commands = later.manifest().commands.iter();

@@ -14,11 +14,11 @@ use crate::tree::edit::{self, TreeError};
 use crate::tree::{Kind, PluginSetting, Role};
 use crate::world::{ProblemKind, StateOperation, WorldSection, fold};
 
-use super::initial::{self, InitialValueScope};
-use crate::turn::rules::force::{self, WantedRules};
+use super::initial_values::{self, InitialValueScope};
 use crate::turn::rules::hooks::{ActivePlugin, HookProposal};
-use crate::turn::scene::{self, SnapshotQuery, TurnSnapshot};
-use crate::turn::{PluginChoice, TurnError, TurnReceipt, TurnServices, ask::fill, cast, rules::commands};
+use crate::turn::rules::rules_in_force::{self, WantedRules};
+use crate::turn::snapshot::{self, SnapshotQuery, TurnSnapshot};
+use crate::turn::{PluginChoice, TurnError, TurnReceipt, TurnServices, ask::macro_context, cast, rules::commands};
 
 /// Changes the world by hand.
 pub async fn change(
@@ -29,12 +29,13 @@ pub async fn change(
     operations: Vec<StateOperation>,
     expected_leaf: Option<ExpectedVersion>,
 ) -> Result<TurnReceipt, TurnError> {
-    by_hand(&operations)?;
-    let look = SnapshotQuery::at(parts, caller, session, node);
-    let scene = parts.store.read(move |reader| scene::read(reader, &look)).await?;
-    edit::may_be_parent(&scene.at.node)?;
+    check_manual_operations(&operations)?;
+    let look = SnapshotQuery::at_node(parts, caller, session, node);
+    let scene = parts.store.read(move |reader| snapshot::read(reader, &look)).await?;
+    edit::check_parent(&scene.at.node)?;
     let now = parts.clock.now();
-    let mut draft = NodeDraft::new(NodeId::new(parts.ids.next(now)), Role::System, Kind::Change, parts.ids.seed(), now);
+    let mut draft =
+        NodeDraft::new(NodeId::new(parts.ids.next(now)), Role::System, Kind::Change, parts.ids.next_seed(), now);
     draft.author = Some(caller);
     draft.delta.operations = operations;
     let mut world = (*scene.world).clone();
@@ -42,21 +43,21 @@ pub async fn change(
     if let Some(refused) = problems.iter().find(|problem| problem.kind == ProblemKind::Refused) {
         return Err(TurnError::Invalid { field: "operations", message: refused.message.clone() });
     }
-    draft.delta.note_problems(&problems);
+    draft.delta.record_problems(&problems);
     let actor = Actor { user: caller, at: now, expected_leaf };
     let id = draft.id;
-    let claim = IdempotencyClaim::present();
+    let claim = IdempotencyClaim::current();
     let write = move |tx: &mut Tx<'_>| {
         let op = tx.change(&actor, session, node, &draft, OperationKind::Change)?.op;
         let made = TurnReceipt { node: Some(id), generations: Vec::new(), op };
-        tx.act_for(claim.as_ref(), &made)?;
+        tx.record_claim(claim.as_ref(), &made)?;
         Ok(made)
     };
     Ok(parts.store.write(write).await?)
 }
 
 /// People change variables; lore, summary and events are the server's own (`docs/domain.md` 3.3).
-fn by_hand(operations: &[StateOperation]) -> Result<(), TurnError> {
+fn check_manual_operations(operations: &[StateOperation]) -> Result<(), TurnError> {
     let invalid = |message: &str| Err(TurnError::Invalid { field: "operations", message: message.to_owned() });
     if operations.is_empty() {
         return invalid("at least one operation is expected");
@@ -80,27 +81,27 @@ pub async fn set_plugins(
     let model = &held.session.model.clone().unwrap_or_else(|| parts.models.default_name());
     let unsaid: Vec<String> =
         plugins.iter().filter(|choice| choice.refused.is_none()).map(|choice| choice.id.clone()).collect();
-    let mut plugins = super::begin::settings(parts, plugins, model)?;
-    remember(&mut plugins, &unsaid, &held.session.plugins);
-    parts.hooks.forgive(session);
+    let mut plugins = super::new_session::plugin_settings(parts, plugins, model)?;
+    keep_refused_permissions(&mut plugins, &unsaid, &held.session.plugins);
+    parts.hooks.reset_violations(session);
     let now = parts.clock.now();
-    let look = SnapshotQuery::at(parts, caller, session, held.session.head);
+    let look = SnapshotQuery::at_node(parts, caller, session, held.session.head);
     let read = move |reader: &mut StoreReader<'_>| {
-        let scene = scene::read(reader, &look)?;
-        let is_answered = reader.is_answered_now(&scene.at)?;
+        let scene = snapshot::read(reader, &look)?;
+        let is_answered = reader.has_pending_reply(&scene.at)?;
         Ok::<_, TurnError>((scene, is_answered))
     };
     let (mut scene, is_answered) = parts.store.read(read).await?;
-    scene.held.session.plugins.clone_from(&plugins);
-    let crossing = if is_answered { RulesChange::None } else { crossing(parts, caller, &scene, now).await? };
-    let warnings = commands::told_twice(&plugins, &parts.catalogue.now());
+    scene.stored.session.plugins.clone_from(&plugins);
+    let crossing = if is_answered { RulesChange::None } else { find_rules_change(parts, caller, &scene, now).await? };
+    let warnings = commands::duplicate_command_warnings(&plugins, &parts.catalogue.now());
     let actor = Actor { user: caller, at: now, expected_leaf: None };
     let head = scene.at.node.id;
     let write = move |tx: &mut Tx<'_>| {
         let beginning = match &crossing {
-            RulesChange::New(draft) => RulesStart::New(draft),
-            RulesChange::There(bridge) => RulesStart::There(bridge.at.node.id),
-            RulesChange::None => RulesStart::Later,
+            RulesChange::New(draft) => RulesStart::NewNode(draft),
+            RulesChange::Existing(bridge) => RulesStart::ExistingNode(bridge.at.node.id),
+            RulesChange::None => RulesStart::NextMessage,
         };
         tx.set_plugins(&actor, session, &plugins, head, beginning)
     };
@@ -108,7 +109,7 @@ pub async fn set_plugins(
 }
 
 /// Where a choice does not say what was refused, that is as it was.
-fn remember(plugins: &mut [PluginSetting], unsaid: &[String], before: &[PluginSetting]) {
+fn keep_refused_permissions(plugins: &mut [PluginSetting], unsaid: &[String], before: &[PluginSetting]) {
     for plugin in plugins.iter_mut().filter(|plugin| unsaid.contains(&plugin.id)) {
         let known = before.iter().find(|old| old.id == plugin.id).map(|old| old.refused.clone());
         plugin.refused = known.unwrap_or_default();
@@ -130,61 +131,61 @@ pub enum RulesChange {
     /// Nothing: the rules in force are those the session wants.
     None,
     /// A change node that is there already, and the scene at it.
-    There(Box<TurnSnapshot>),
+    Existing(Box<TurnSnapshot>),
     /// A change node to be written.
     New(Box<NodeDraft>),
 }
 
 /// How the rules that the session wants begin below a scene.
-pub async fn crossing(
+pub async fn find_rules_change(
     parts: &Arc<TurnServices>,
     caller: UserId,
     scene: &TurnSnapshot,
     now: Time,
 ) -> Result<RulesChange, TurnError> {
-    let Some(wanted) = force::wanted(&scene.session().plugins, &scene.rules, &scene.catalogue) else {
+    let Some(wanted) = rules_in_force::wanted_rules(&scene.session().plugins, &scene.rules, &scene.catalogue) else {
         return Ok(RulesChange::None);
     };
-    let (held, at, rules) = (scene.held.clone(), scene.at.clone(), Arc::clone(&wanted.rules));
+    let (held, at, rules) = (scene.stored.clone(), scene.at.clone(), Arc::clone(&wanted.rules));
     let look = SnapshotQuery {
-        voice: Some(scene.voice.clone()),
-        ..SnapshotQuery::at(parts, caller, held.session.id, at.node.id)
+        user_persona: Some(scene.user_persona.clone()),
+        ..SnapshotQuery::at_node(parts, caller, held.session.id, at.node.id)
     };
     let there = parts
         .store
-        .read(move |reader| match reader.bridge(&held, &at, &rules)? {
-            Some(bridge) => scene::read(reader, &SnapshotQuery { node: bridge.node.id, ..look }).map(Some),
+        .read(move |reader| match reader.find_rules_change(&held, &at, &rules)? {
+            Some(bridge) => snapshot::read(reader, &SnapshotQuery { node: bridge.node.id, ..look }).map(Some),
             None => Ok::<_, TurnError>(None),
         })
         .await?;
     match there {
-        Some(there) => Ok(RulesChange::There(Box::new(there))),
-        None => Ok(RulesChange::New(Box::new(record(parts, scene, wanted, None, now).await))),
+        Some(there) => Ok(RulesChange::Existing(Box::new(there))),
+        None => Ok(RulesChange::New(Box::new(rules_change_draft(parts, scene, wanted, None, now).await))),
     }
 }
 
 /// The record to be written below an edited message that is yet to be written itself: its place is beside the old version, so
 /// the rules begin between it and its reply. The scene is then as they make it, for the hooks that read the message.
-pub async fn below(
+pub async fn rules_change_below(
     parts: &Arc<TurnServices>,
     scene: &mut TurnSnapshot,
     message: &NodeDraft,
     now: Time,
 ) -> Option<NodeDraft> {
-    let wanted = force::wanted(&scene.session().plugins, &scene.rules, &scene.catalogue)?;
-    let record = record(parts, scene, wanted, Some(message), now).await;
-    begin(scene, &record);
+    let wanted = rules_in_force::wanted_rules(&scene.session().plugins, &scene.rules, &scene.catalogue)?;
+    let record = rules_change_draft(parts, scene, wanted, Some(message), now).await;
+    apply_rules_change(scene, &record);
     Some(record)
 }
 
 /// The scene after the rules of a record have begun.
-fn begin(scene: &mut TurnSnapshot, record: &NodeDraft) {
+fn apply_rules_change(scene: &mut TurnSnapshot, record: &NodeDraft) {
     scene.rules = record.rules.clone().unwrap_or_default();
     fold(Arc::make_mut(&mut scene.world), &record.delta.operations, &scene.rules.rules);
 }
 
 /// The record of rules that begin at a scene, or below a message that comes next there.
-async fn record(
+async fn rules_change_draft(
     parts: &Arc<TurnServices>,
     scene: &TurnSnapshot,
     mut wanted: WantedRules,
@@ -192,21 +193,21 @@ async fn record(
     now: Time,
 ) -> NodeDraft {
     let id = NodeId::new(parts.ids.next(now));
-    let mut draft = NodeDraft::new(id, Role::System, Kind::Change, parts.ids.seed(), now);
+    let mut draft = NodeDraft::new(id, Role::System, Kind::Change, parts.ids.next_seed(), now);
     let in_force = ActiveRules { plugins: Vec::new(), rules: wanted.rules.rules.clone() };
     let mut stage = scene.stage(&in_force, scene.next(id, now, below.is_some()), draft.dice_seed);
     if let Some(message) = below {
         (stage.text, stage.role) = (Arc::from(message.content.as_str()), message.role.word());
         stage.node.depth += 1;
     }
-    let mut so_far = HookProposal::on(Arc::clone(&stage.world));
-    so_far.begin_with(wanted.begin_in(&stage.world), &stage.rules);
-    parts.hooks.forgive_changed(stage.session, &scene.rules.plugins, &wanted.rules.plugins);
-    stage.players = std::mem::take(&mut wanted.beginning);
-    stage.starts = starts(parts, scene, &stage.players, now).await;
-    let unread = initial::unread(&stage.players, &stage.starts, "");
+    let mut so_far = HookProposal::starting_at(Arc::clone(&stage.world));
+    so_far.apply_first(wanted.init_in(&stage.world), &stage.rules);
+    parts.hooks.reset_changed_plugins(stage.session, &scene.rules.plugins, &wanted.rules.plugins);
+    stage.plugins = std::mem::take(&mut wanted.to_init);
+    stage.initial_values = initial_values(parts, scene, &stage.plugins, now).await;
+    let unread = initial_values::unreadable_values(&stage.plugins, &stage.initial_values, "");
     let begun = parts.hooks.run(Hook::Init, &stage, so_far).await;
-    stage.players.clone_from(&wanted.migrating);
+    stage.plugins.clone_from(&wanted.to_migrate);
     draft.delta = parts.hooks.run(Hook::Migrate, &stage, begun).await.delta;
     let (rules, problems) = wanted.after(&draft.delta);
     draft.delta.problems.extend(unread);
@@ -216,7 +217,7 @@ async fn record(
 }
 
 /// What the lorebooks of those who play say that values begin with, where a plugin asks for it.
-async fn starts(
+async fn initial_values(
     parts: &Arc<TurnServices>,
     scene: &TurnSnapshot,
     beginning: &[ActivePlugin],
@@ -225,17 +226,21 @@ async fn starts(
     if !beginning.iter().any(|player| player.plugin.has(Hook::Init)) {
         return Arc::from([]);
     }
-    let (session, persona, inside) = (scene.session().clone(), scene.voice.persona, Arc::clone(parts));
+    let (session, persona, inside) = (scene.session().clone(), scene.user_persona.persona, Arc::clone(parts));
     let found = parts.store.read(move |reader| {
         let mut cards = Vec::new();
         for card in &session.cards {
             let now = reader.character(session.owner, card.id)?.map(|character| character.card);
-            cards.push((card.id, now.map_or_else(|| reader.blob(&card.hash).map(|kept| cast::object(&kept)), Ok)?));
+            cards
+                .push((card.id, now.map_or_else(|| reader.blob(&card.hash).map(|kept| cast::card_object(&kept)), Ok)?));
         }
         let cards: Vec<_> = cards.iter().map(|(id, card)| (*id, card)).collect();
         let persona = persona.or(session.persona.as_ref().map(|persona| persona.id));
         let whose = InitialValueScope { owner: session.owner, characters: &cards, persona, session: Some(session.id) };
-        Ok::<_, TurnError>((initial::starts(reader, &whose, &inside.shelf)?, fill::globals(reader, session.owner)?))
+        Ok::<_, TurnError>((
+            initial_values::read_initial_values(reader, &whose, &inside.lorebook_cache)?,
+            macro_context::globals(reader, session.owner)?,
+        ))
     });
     // Values that cannot be read begin nothing: what the story says by itself goes on.
     let (starts, globals) = found.await.unwrap_or_else(|error| {
@@ -243,26 +248,26 @@ async fn starts(
         Default::default()
     });
     let filled = starts.into_iter().map(|start| InitVarText {
-        text: fill::greeting(&scene.cast, &start.text, &globals, scene.session().seed, now),
+        text: macro_context::greeting(&scene.cast, &start.text, &globals, scene.session().seed, now),
         ..start
     });
     filled.collect()
 }
 
 /// The bridge to be written below a scene, if one is, and the scene on its far side.
-pub async fn cross(
+pub async fn resolve_rules_change(
     parts: &Arc<TurnServices>,
     caller: UserId,
     mut scene: TurnSnapshot,
     now: Time,
 ) -> Result<(Option<NodeDraft>, TurnSnapshot), TurnError> {
-    match crossing(parts, caller, &scene, now).await? {
+    match find_rules_change(parts, caller, &scene, now).await? {
         RulesChange::None => Ok((None, scene)),
-        RulesChange::There(there) => Ok((None, *there)),
+        RulesChange::Existing(there) => Ok((None, *there)),
         RulesChange::New(draft) => {
-            begin(&mut scene, &draft);
+            apply_rules_change(&mut scene, &draft);
             // What comes next stands below the bridge, not below the place itself.
-            scene.bridged = 1;
+            scene.pending_changes = 1;
             Ok((Some(*draft), scene))
         }
     }

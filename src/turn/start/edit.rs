@@ -4,7 +4,7 @@
 
 use crate::ids::{NodeId, SessionId, UserId};
 use crate::oplog::OperationKind;
-use crate::store::{MessageWrite, NodeDraft, VALUES};
+use crate::store::{MessageWrite, NodeDraft, VALUES_KEY};
 use crate::tree::Role;
 use crate::tree::edit::{self, TreeError};
 
@@ -12,8 +12,8 @@ use super::GenerateOptions;
 use super::change;
 use super::input::{self, InputHookResult};
 use crate::turn::cast::UserPersona;
-use crate::turn::rules::force;
-use crate::turn::scene::{self, SnapshotQuery};
+use crate::turn::rules::rules_in_force;
+use crate::turn::snapshot::{self, SnapshotQuery};
 use crate::turn::{EditSpec, GenerationSpec, TurnEngine, TurnError, TurnReceipt};
 
 /// Where a summary says which messages it stands for.
@@ -27,8 +27,8 @@ pub async fn edit(
     node: NodeId,
     asked: EditSpec,
 ) -> Result<TurnReceipt, TurnError> {
-    let parts = &turns.parts;
-    let look = SnapshotQuery::at(parts, caller, session, node);
+    let parts = &turns.services;
+    let look = SnapshotQuery::at_node(parts, caller, session, node);
     let (old, mut scene, before) = parts
         .store
         .read(move |reader| {
@@ -38,49 +38,56 @@ pub async fn edit(
             let old = placed.node;
             let parent = old.parent.ok_or_else(|| TreeError::Conflict("the root has no text to edit".into()))?;
             let voice = (old.role == Role::User).then(|| UserPersona { persona: old.persona, name: old.name.clone() });
-            let look = SnapshotQuery { node: parent, speaker: old.character, voice, ..look };
-            Ok::<_, TurnError>((old, scene::read(reader, &look)?, before))
+            let look = SnapshotQuery { node: parent, speaker: old.character, user_persona: voice, ..look };
+            Ok::<_, TurnError>((old, snapshot::read(reader, &look)?, before))
         })
         .await?;
-    super::stale(&scene.held, asked.expected_leaf)?;
-    let fits = edit::edit_generates(&old, asked.carry).then(GenerationSpec::default);
+    super::stale(&scene.stored, asked.expected_leaf)?;
+    let fits = edit::edit_requests_reply(&old, asked.move_children).then(GenerationSpec::default);
     let generate = asked.generate.unwrap_or(fits);
-    edit::may_be_edited(&old, asked.carry, generate.is_some())?;
-    super::can_answer(parts, scene.session(), generate.as_ref(), &asked.content)?;
+    edit::check_editable(&old, asked.move_children, generate.is_some())?;
+    super::check_content_length(parts, scene.session(), generate.as_ref(), &asked.content)?;
     let now = parts.clock.now();
     let mut draft = NodeDraft::new(NodeId::new(parts.ids.next(now)), old.role, old.kind, old.dice_seed, now);
     (draft.author, draft.persona, draft.character) = (Some(caller), old.persona, old.character);
     (draft.name, draft.content) = (old.name.clone(), asked.content);
     draft.metadata.insert("editedFrom".into(), old.id.to_string().into());
     // What another model said that it changes, it still changes.
-    draft.metadata.extend(old.metadata.get(VALUES).map(|kept| (VALUES.to_owned(), kept.clone())));
+    draft.metadata.extend(old.metadata.get(VALUES_KEY).map(|kept| (VALUES_KEY.to_owned(), kept.clone())));
     // Other words for a summary stand for the same messages.
     draft.metadata.extend(old.metadata.get(SUMMARIZED).map(|ids| (SUMMARIZED.to_owned(), ids.clone())));
     // Only who is asked for a reply begins a turn; what is carried on has been played under its own rules.
-    let mut bridge = if generate.is_some() { change::below(parts, &mut scene, &draft, now).await } else { None };
+    let mut bridge =
+        if generate.is_some() { change::rules_change_below(parts, &mut scene, &draft, now).await } else { None };
     let input = input::read(parts, &scene, &mut draft, Some(&before)).await?;
     if let Some(bridge) = &mut bridge {
         // They fold under the new rules, which begin below the message.
         bridge.delta.operations.append(&mut draft.delta.operations);
     }
     let generate = generate.filter(|_| input.is_answered());
-    let InputHookResult { given, asks, summaries, .. } = input;
-    let wish =
-        GenerateOptions { generate, given, asks, summaries, move_head: asked.move_head, ..GenerateOptions::default() };
-    draft.delta.problems.extend(force::unlike(&scene.rules.plugins, &scene.catalogue));
-    let replies = super::replies(parts, &scene.held.session, caller, &scene.cast.character, &wish, now)?;
+    let InputHookResult { plugin_reply: given, asks, summaries, .. } = input;
+    let wish = GenerateOptions {
+        generate,
+        plugin_reply: given,
+        asks,
+        summaries,
+        move_head: asked.move_head,
+        ..GenerateOptions::default()
+    };
+    draft.delta.problems.extend(rules_in_force::changed_plugins(&scene.rules.plugins, &scene.catalogue));
+    let replies = super::replies(parts, &scene.stored.session, caller, &scene.cast.character, &wish, now)?;
     let message = MessageWrite {
         session,
         parent: scene.at.node.id,
-        bridge,
+        rules_change: bridge,
         draft: Some(draft),
-        carry_from: asked.carry.then_some(old.id),
+        move_children_from: asked.move_children.then_some(old.id),
         replies,
         move_head: asked.move_head,
-        act: OperationKind::Edit,
+        kind: OperationKind::Edit,
     };
     let actor = super::actor(caller, now, asked.expected_leaf);
-    let started = super::commit(turns, actor, message, scene.session(), wish).await?;
+    let started = super::commit_message(turns, actor, message, scene.session(), wish).await?;
     // Only a bridge is ever written by somebody else first.
     started.ok_or(TurnError::Stopped)
 }

@@ -3,20 +3,20 @@
 
 use std::sync::Arc;
 
-use crate::plugin::schedule::ManifestRule;
+use crate::plugin::manifest_rules::ManifestRule;
 use crate::plugin::{Hook, HookAnswer, LoadedPlugin, PluginModelCall, Roll, SlashCommand, SummaryProposal};
 use crate::store::NodeDraft;
 use crate::tree::{Delta, Kind, Role};
 
 use crate::turn::rules::hooks::{self, ActivePlugin, HookContext, HookProposal, in_order};
-use crate::turn::scene::TurnSnapshot;
-use crate::turn::{TurnError, TurnServices, beside};
+use crate::turn::snapshot::TurnSnapshot;
+use crate::turn::{TurnError, TurnServices, side_calls};
 
 /// What plugins made of the input.
 #[derive(Debug, Default)]
 pub struct InputHookResult {
     /// A plugin's own reply: no model is called.
-    pub given: Option<PluginReply>,
+    pub plugin_reply: Option<PluginReply>,
     /// No model is asked.
     pub stop: bool,
     /// The models that plugins want asked when it is written.
@@ -28,7 +28,7 @@ pub struct InputHookResult {
 impl InputHookResult {
     /// Whether a reply is written: stopping means that no model is asked, and a reply that is there needs none.
     pub fn is_answered(&self) -> bool {
-        self.given.is_some() || !self.stop
+        self.plugin_reply.is_some() || !self.stop
     }
 }
 
@@ -56,15 +56,15 @@ pub async fn read(
         return Ok(InputHookResult::default());
     }
     if draft.role == Role::Assistant {
-        let HookProposal { delta, asks, summaries, .. } = as_reply(parts, scene, draft, before).await;
+        let HookProposal { delta, asks, summaries, .. } = run_on_reply(parts, scene, draft, before).await;
         draft.delta = delta;
         return Ok(InputHookResult { asks, summaries, ..InputHookResult::default() });
     }
-    as_input(parts, scene, draft, before.map(hooks::recorded).unwrap_or_default()).await
+    run_on_input(parts, scene, draft, before.map(hooks::recorded_rolls).unwrap_or_default()).await
 }
 
 /// `on_input` of every plugin in order. Each sees what earlier ones made of the text; the first refusal ends it all.
-async fn as_input(
+async fn run_on_input(
     parts: &TurnServices,
     scene: &TurnSnapshot,
     draft: &mut NodeDraft,
@@ -75,14 +75,14 @@ async fn as_input(
     stage.role = draft.role.word();
     stage.recorded = recorded;
     let original = draft.content.clone();
-    let mut heard = hear(parts, scene, &mut stage, &original).await?;
+    let mut heard = run_input_hooks(parts, scene, &mut stage, &original).await?;
     // That a plugin answers its command is known at the end, and rules that count turns come before: all of it once more.
-    if !heard.aside.is_empty() && counts_turns(&stage.players) {
-        stage.is_aside = true;
-        heard = hear(parts, scene, &mut stage, &original).await?;
+    if !heard.command_plugins.is_empty() && has_turn_rules(&stage.plugins) {
+        stage.is_command_only = true;
+        heard = run_input_hooks(parts, scene, &mut stage, &original).await?;
     }
-    let InputHookRun { text, mut input, mut proposal, aside } = heard;
-    hooks::mark_aside(&mut proposal.delta, &aside);
+    let InputHookRun { text, mut input, mut proposal, command_plugins: aside } = heard;
+    hooks::mark_command_only(&mut proposal.delta, &aside);
     if text != original {
         draft.metadata.insert("originalContent".into(), original.into());
         draft.content = text;
@@ -99,21 +99,25 @@ struct InputHookRun {
     input: InputHookResult,
     proposal: HookProposal,
     /// The plugins that answered a command of their own, which the text was.
-    aside: Vec<String>,
+    command_plugins: Vec<String>,
 }
 
-async fn hear(
+async fn run_input_hooks(
     parts: &TurnServices,
     scene: &TurnSnapshot,
     stage: &mut HookContext,
     original: &str,
 ) -> Result<InputHookRun, TurnError> {
-    let proposal = HookProposal::on(Arc::clone(&scene.world));
-    let mut heard =
-        InputHookRun { text: original.to_owned(), input: InputHookResult::default(), proposal, aside: Vec::new() };
-    let InputHookRun { text, input, proposal, aside } = &mut heard;
-    for player in in_order(&stage.players) {
-        can_read(&player.plugin, text)?;
+    let proposal = HookProposal::starting_at(Arc::clone(&scene.world));
+    let mut heard = InputHookRun {
+        text: original.to_owned(),
+        input: InputHookResult::default(),
+        proposal,
+        command_plugins: Vec::new(),
+    };
+    let InputHookRun { text, input, proposal, command_plugins: aside } = &mut heard;
+    for player in in_order(&stage.plugins) {
+        check_length(&player.plugin, text)?;
         stage.text = Arc::from(text.as_str());
         parts.hooks.one(Hook::OnInput, stage, &player, proposal).await;
         for (plugin, answer) in std::mem::take(&mut proposal.answers) {
@@ -123,13 +127,13 @@ async fn hear(
                     let is_answer = reply.is_some() || stop;
                     aside.extend((is_answer && is_command(&player.plugin, original)).then(|| plugin.clone()));
                     *text = other.unwrap_or_else(|| std::mem::take(text));
-                    input.given = reply.map(|text| PluginReply { plugin, text }).or(input.given.take());
+                    input.plugin_reply = reply.map(|text| PluginReply { plugin, text }).or(input.plugin_reply.take());
                     input.stop |= stop;
                 }
                 _ => {}
             }
         }
-        parts.hooks.scheduled(Hook::OnInput, stage, &player, proposal).await;
+        parts.hooks.run_manifest_rules(Hook::OnInput, stage, &player, proposal).await;
     }
     Ok(heard)
 }
@@ -140,12 +144,12 @@ fn is_command(plugin: &LoadedPlugin, text: &str) -> bool {
 }
 
 /// Whether a rule of those who play counts messages.
-fn counts_turns(players: &[ActivePlugin]) -> bool {
+fn has_turn_rules(players: &[ActivePlugin]) -> bool {
     players.iter().any(|player| player.plugin.manifest().rules.iter().any(ManifestRule::counts_messages))
 }
 
 /// A text of which a plugin sees only a part could be refused or written anew for the wrong reason.
-fn can_read(plugin: &LoadedPlugin, content: &str) -> Result<(), TurnError> {
+fn check_length(plugin: &LoadedPlugin, content: &str) -> Result<(), TurnError> {
     let most = plugin.longest_input();
     if !plugin.has(Hook::OnInput) || content.len() <= most {
         return Ok(());
@@ -155,7 +159,7 @@ fn can_read(plugin: &LoadedPlugin, content: &str) -> Result<(), TurnError> {
 
 /// The rules read a reply that a person wrote as they read a model's. An edited one keeps what its narrator did, and its
 /// dice are those of the version before (`docs/modders.md`).
-async fn as_reply(
+async fn run_on_reply(
     parts: &TurnServices,
     scene: &TurnSnapshot,
     draft: &NodeDraft,
@@ -164,15 +168,16 @@ async fn as_reply(
     let facts = scene.next(draft.id, draft.created, false);
     let mut stage = scene.stage(&scene.rules, facts, draft.dice_seed);
     stage.text =
-        beside::with_values(&parts.config.generation.hide_tags, Role::Assistant, &draft.content, &draft.metadata);
+        side_calls::with_values(&parts.config.generation.hide_tags, Role::Assistant, &draft.content, &draft.metadata);
     stage.role = Role::Assistant.word();
-    stage.recorded = before.map(hooks::recorded).unwrap_or_default();
-    let mut proposal = hooks::narrated(before.unwrap_or(&Delta::default()), Arc::clone(&scene.world), &stage.rules);
-    beside::keep(&stage, &draft.metadata, &mut proposal);
-    for player in in_order(&stage.players) {
+    stage.recorded = before.map(hooks::recorded_rolls).unwrap_or_default();
+    let mut proposal =
+        hooks::streamed_proposal(before.unwrap_or(&Delta::default()), Arc::clone(&scene.world), &stage.rules);
+    side_calls::keep(&stage, &draft.metadata, &mut proposal);
+    for player in in_order(&stage.plugins) {
         let hook = if before.is_some() && player.plugin.has(Hook::OnEdit) { Hook::OnEdit } else { Hook::OnReply };
         parts.hooks.one(hook, &stage, &player, &mut proposal).await;
-        parts.hooks.scheduled(Hook::OnReply, &stage, &player, &mut proposal).await;
+        parts.hooks.run_manifest_rules(Hook::OnReply, &stage, &player, &mut proposal).await;
     }
     proposal
 }

@@ -1,15 +1,15 @@
 //! The first half of a turn, up to commit 1: read the scene, let plugins see the input, write the user's node with the
 //! placeholders of its replies, move HEAD, hand the replies to their runners.
 //!
-//! `input.rs` shows plugins a text before it is written; `edit.rs` begins with an edited message, `again.rs` with replies only, `begin.rs` a
-//! session (`initial.rs`: the values that lorebooks give it), `change.rs` a change of the world or of the rules.
+//! `input.rs` shows plugins a text before it is written; `edit.rs` begins with an edited message, `reroll.rs` with replies only, `new_session.rs` a
+//! session (`initial_values.rs`: the values that lorebooks give it), `change.rs` a change of the world or of the rules.
 
-pub(super) mod again;
-pub(super) mod begin;
 pub(super) mod change;
 pub(super) mod edit;
-pub(super) mod initial;
+pub(super) mod initial_values;
 pub(super) mod input;
+pub(super) mod new_session;
+pub(super) mod reroll;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -22,16 +22,16 @@ use crate::live::LiveSessions;
 use crate::oplog::OperationKind;
 use crate::plugin::{PluginModelCall, SummaryProposal};
 use crate::store::{Actor, ExpectedVersion, IdempotencyClaim, MessageWrite, NodeDraft, StoreReader, StoredSession};
-use crate::tree::edit::{TreeError, may_be_parent};
+use crate::tree::edit::{TreeError, check_parent};
 use crate::tree::{Kind, Role, Session, Status};
 
 use crate::turn::cast::UserPersona;
 use crate::turn::models::ReplyWriter;
 use crate::turn::reply::runner::{ReplyJob, ReplyJobSource};
-use crate::turn::scene::{self, SnapshotQuery, TurnSnapshot};
+use crate::turn::snapshot::{self, SnapshotQuery, TurnSnapshot};
 use crate::turn::{
-    GenerationSpec, MessageSpec, StaleHeadPolicy, TurnEngine, TurnError, TurnReceipt, TurnServices, beside,
-    rules::proposed,
+    GenerationSpec, MessageSpec, StaleHeadPolicy, TurnEngine, TurnError, TurnReceipt, TurnServices,
+    rules::summary_proposals, side_calls,
 };
 use input::{InputHookResult, PluginReply};
 
@@ -41,7 +41,7 @@ pub struct GenerateOptions {
     /// The replies; `None` = none.
     pub generate: Option<GenerationSpec>,
     /// What a plugin has said in place of a model.
-    pub given: Option<PluginReply>,
+    pub plugin_reply: Option<PluginReply>,
     /// The models that plugins want asked when the message is written.
     pub asks: Vec<(String, PluginModelCall)>,
     /// The summaries that they propose at it.
@@ -60,7 +60,7 @@ pub struct ContinuedReply {
 
 /// How often a message is tried again when HEAD moves meanwhile, or another message bridges the same place first. Each
 /// time one of those who try at once gets through.
-const TRIES: usize = 64;
+const MAX_ATTEMPTS: usize = 64;
 
 /// Writes a message and begins its replies.
 pub async fn message(
@@ -70,8 +70,8 @@ pub async fn message(
     new: MessageSpec,
 ) -> Result<TurnReceipt, TurnError> {
     let mut new = new;
-    for _ in 0..TRIES {
-        match send(turns, caller, session, &new).await {
+    for _ in 0..MAX_ATTEMPTS {
+        match try_send(turns, caller, session, &new).await {
             Ok(Some(started)) => return Ok(started),
             Ok(None) => {}
             Err(TurnError::Refused(TreeError::HeadMoved { leaf, .. })) if new.on_stale == StaleHeadPolicy::Append => {
@@ -88,51 +88,57 @@ pub async fn message(
     Err(TreeError::Conflict(message).into())
 }
 
-async fn send(
+async fn try_send(
     turns: &TurnEngine,
     caller: UserId,
     session: SessionId,
     new: &MessageSpec,
 ) -> Result<Option<TurnReceipt>, TurnError> {
-    let parts = &turns.parts;
+    let parts = &turns.services;
     if new.role == Role::Assistant && new.generate.is_some() {
         let message = "a reply that is written by hand is a reply already: nothing is generated below it".to_owned();
         return Err(TurnError::Invalid { field: "generate", message });
     }
-    let scene = scene_for(parts, caller, session, new).await?;
+    let scene = snapshot_for(parts, caller, session, new).await?;
     let parent = scene.at.node.id;
     // An answer to a plugin came in between, and the message goes below it.
     let came = |seen: ExpectedVersion| {
         if seen == ExpectedVersion::Leaf(new.parent) { ExpectedVersion::Leaf(parent) } else { seen }
     };
     let expected_leaf = new.expected_leaf.map(came);
-    stale(&scene.held, expected_leaf)?;
-    may_be_parent(&scene.at.node)?;
+    stale(&scene.stored, expected_leaf)?;
+    check_parent(&scene.at.node)?;
     let now = parts.clock.now();
-    let (bridge, scene) = change::cross(parts, caller, scene, now).await?;
-    can_answer(parts, scene.session(), new.generate.as_ref(), &new.content)?;
-    let mut draft = draft(parts, caller, &scene, new, now);
+    let (bridge, scene) = change::resolve_rules_change(parts, caller, scene, now).await?;
+    check_content_length(parts, scene.session(), new.generate.as_ref(), &new.content)?;
+    let mut draft = message_draft(parts, caller, &scene, new, now);
     let input = input::read(parts, &scene, &mut draft, None).await?;
     let generate = new.generate.clone().filter(|_| input.is_answered());
-    let InputHookResult { given, asks, summaries, .. } = input;
-    let wish =
-        GenerateOptions { generate, given, asks, summaries, move_head: new.move_head, ..GenerateOptions::default() };
+    let InputHookResult { plugin_reply: given, asks, summaries, .. } = input;
+    let wish = GenerateOptions {
+        generate,
+        plugin_reply: given,
+        asks,
+        summaries,
+        move_head: new.move_head,
+        ..GenerateOptions::default()
+    };
     let replies = replies(parts, scene.session(), caller, &scene.cast.character, &wish, now)?;
     let message = MessageWrite {
         session,
         // A bridge that was there already is the parent itself; a new one comes in between.
         parent: if bridge.is_some() { parent } else { scene.at.node.id },
-        bridge,
+        rules_change: bridge,
         draft: Some(draft),
-        carry_from: None,
+        move_children_from: None,
         replies,
         move_head: new.move_head,
-        act: OperationKind::Message,
+        kind: OperationKind::Message,
     };
-    commit(turns, actor(caller, now, expected_leaf), message, scene.session(), wish).await
+    commit_message(turns, actor(caller, now, expected_leaf), message, scene.session(), wish).await
 }
 
-async fn scene_for(
+async fn snapshot_for(
     parts: &Arc<TurnServices>,
     caller: UserId,
     session: SessionId,
@@ -140,20 +146,28 @@ async fn scene_for(
 ) -> Result<TurnSnapshot, TurnError> {
     let persona = new.persona;
     let voice = UserPersona { persona, name: new.name.clone() };
-    let look = SnapshotQuery { voice: Some(voice), ..SnapshotQuery::at(parts, caller, session, new.parent) };
+    let look =
+        SnapshotQuery { user_persona: Some(voice), ..SnapshotQuery::at_node(parts, caller, session, new.parent) };
     let read = move |reader: &mut StoreReader<'_>| {
         if let Some(persona) = persona {
             reader.persona(caller, persona)?.ok_or(TreeError::NotFound("the persona"))?;
         }
         let held = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
-        let look = SnapshotQuery { node: beside::newest(reader, &held, look.node)?, ..look };
-        scene::read_in(reader, held, &look)
+        let look = SnapshotQuery { node: side_calls::latest_after_answers(reader, &held, look.node)?, ..look };
+        snapshot::read_in(reader, held, &look)
     };
-    parts.store.glance(read).await
+    parts.store.read_inline(read).await
 }
 
-fn draft(parts: &TurnServices, caller: UserId, scene: &TurnSnapshot, new: &MessageSpec, now: Time) -> NodeDraft {
-    let mut draft = NodeDraft::new(NodeId::new(parts.ids.next(now)), new.role, Kind::Message, parts.ids.seed(), now);
+fn message_draft(
+    parts: &TurnServices,
+    caller: UserId,
+    scene: &TurnSnapshot,
+    new: &MessageSpec,
+    now: Time,
+) -> NodeDraft {
+    let mut draft =
+        NodeDraft::new(NodeId::new(parts.ids.next(now)), new.role, Kind::Message, parts.ids.next_seed(), now);
     draft.author = Some(caller);
     draft.content = new.content.clone();
     let name = match new.role {
@@ -172,7 +186,7 @@ fn draft(parts: &TurnServices, caller: UserId, scene: &TurnSnapshot, new: &Messa
 }
 
 /// Stops a running reply.
-pub async fn cancel(
+pub async fn cancel_reply(
     parts: &Arc<TurnServices>,
     caller: UserId,
     session: SessionId,
@@ -218,20 +232,20 @@ pub fn replies(
     now: Time,
 ) -> Result<Vec<NodeDraft>, TurnError> {
     let Some(generate) = &wish.generate else { return Ok(Vec::new()) };
-    let mut metadata = asked_for(parts, session, generate, wish.given.as_ref())?;
+    let mut metadata = request_metadata(parts, session, generate, wish.plugin_reply.as_ref())?;
     if let Some(continued) = &wish.continued {
         metadata.insert("continuedFrom".into(), continued.node.to_string().into());
     }
-    if let Some(character) = generate.character.filter(|id| !begin::plays(session, *id)) {
+    if let Some(character) = generate.character.filter(|id| !new_session::has_character(session, *id)) {
         let message = format!("character {character} does not play in this session");
         return Err(TurnError::Invalid { field: "characterId", message });
     }
     // What a plugin has said is said once.
-    let n = if wish.given.is_some() { 1 } else { generate.n.max(1) };
-    room_for(parts, caller, n)?;
+    let n = if wish.plugin_reply.is_some() { 1 } else { generate.n.max(1) };
+    check_quota(parts, caller, n)?;
     let draft = |_| {
         let id = NodeId::new(parts.ids.next(now));
-        let mut draft = NodeDraft::new(id, Role::Assistant, Kind::Message, parts.ids.seed(), now);
+        let mut draft = NodeDraft::new(id, Role::Assistant, Kind::Message, parts.ids.next_seed(), now);
         draft.status = Status::Generating;
         draft.author = Some(caller);
         draft.character = generate.character.or(session.cards.first().map(|card| card.id));
@@ -243,7 +257,7 @@ pub fn replies(
 }
 
 /// What a reply's metadata says from the start: who is asked, with what, and what of it was this request's own wish.
-fn asked_for(
+fn request_metadata(
     parts: &TurnServices,
     session: &Session,
     generate: &GenerationSpec,
@@ -260,7 +274,7 @@ fn asked_for(
     }
     let model = model(parts, session, generate);
     metadata.insert("model".into(), model.into());
-    metadata.insert("params".into(), Value::Object(params(session, generate)));
+    metadata.insert("params".into(), Value::Object(merged_params(session, generate)));
     if generate.model.is_some() || !generate.params.is_empty() {
         metadata.insert("override".into(), json!({"model": generate.model, "params": generate.params}));
     }
@@ -274,7 +288,7 @@ pub fn model(parts: &TurnServices, session: &Session, generate: &GenerationSpec)
 
 /// Whether a text is short enough for who is to answer it: a plugin that runs into its limits is switched off at last, and a
 /// long message is not its fault.
-pub fn can_answer(
+pub fn check_content_length(
     parts: &TurnServices,
     session: &Session,
     generate: Option<&GenerationSpec>,
@@ -287,7 +301,7 @@ pub fn can_answer(
 }
 
 /// The session's parameters with the request's over them.
-pub fn params(session: &Session, generate: &GenerationSpec) -> Map<String, Value> {
+pub fn merged_params(session: &Session, generate: &GenerationSpec) -> Map<String, Value> {
     let mut params = session.params.clone();
     params.extend(generate.params.clone());
     params
@@ -295,8 +309,8 @@ pub fn params(session: &Session, generate: &GenerationSpec) -> Map<String, Value
 
 /// A first look at whether there is room for so many replies, be it to wait; when they begin they are counted again. More
 /// than would ever fit is a mistake: trying again would not help.
-fn room_for(parts: &TurnServices, caller: UserId, n: u32) -> Result<(), TurnError> {
-    let (n, ever) = (usize::try_from(n).unwrap_or(usize::MAX), parts.live.most_at_once());
+fn check_quota(parts: &TurnServices, caller: UserId, n: u32) -> Result<(), TurnError> {
+    let (n, ever) = (usize::try_from(n).unwrap_or(usize::MAX), parts.live.max_per_request());
     if n > ever {
         return Err(TurnError::Invalid {
             field: "n",
@@ -319,35 +333,35 @@ impl Drop for UnclaimedReplies {
 }
 
 /// Commit 1, then the runners. `None`: the bridge was written by somebody else meanwhile, and nothing was done.
-pub async fn commit(
+pub async fn commit_message(
     turns: &TurnEngine,
     actor: Actor,
     message: MessageWrite,
     session: &Session,
     wish: GenerateOptions,
 ) -> Result<Option<TurnReceipt>, TurnError> {
-    let parts = &turns.parts;
+    let parts = &turns.services;
     let drafts = message.replies.clone();
     let nodes: Vec<NodeId> = drafts.iter().map(|draft| draft.id).collect();
     let node = message.draft.as_ref().map(|draft| draft.id);
     let session_id = message.session;
     let so_far = wish.continued.as_ref().map_or_else(String::new, |continued| continued.text.clone());
     // Registered before the commit: the sweeper must never see a placeholder that nobody holds.
-    let running = parts.live.begin_all(session_id, &nodes, actor.user, &so_far).ok_or(TurnError::TooMany)?;
+    let running = parts.live.enqueue_replies(session_id, &nodes, actor.user, &so_far).ok_or(TurnError::TooMany)?;
     let mut unclaimed = UnclaimedReplies { live: Arc::clone(&parts.live), nodes: nodes.clone() };
     if parts.is_stopping.load(Ordering::SeqCst) {
         return Err(TurnError::Stopped);
     }
-    let claim = IdempotencyClaim::present();
+    let claim = IdempotencyClaim::current();
     let mut made = TurnReceipt { node, generations: nodes.clone(), op: 0 };
-    let summaries = proposed::all(parts, wish.summaries);
+    let summaries = summary_proposals::all(parts, wish.summaries);
     let written = parts
         .store
         .write(move |tx| {
             // Nobody else can have bridged the place below a message that is only now written.
-            if message.act != OperationKind::Edit
-                && let Some(rules) = message.bridge.as_ref().and_then(|bridge| bridge.rules.as_ref())
-                && tx.has_bridge(actor.user, message.session, message.parent, rules)?
+            if message.kind != OperationKind::Edit
+                && let Some(rules) = message.rules_change.as_ref().and_then(|bridge| bridge.rules.as_ref())
+                && tx.has_rules_change(actor.user, message.session, message.parent, rules)?
             {
                 return Ok(None);
             }
@@ -356,27 +370,27 @@ pub async fn commit(
                 summaries.iter().try_for_each(|one| tx.propose_summary(session_id, node, one).map(drop))?;
             }
             made.op = written.op;
-            tx.act_for(claim.as_ref(), &made)?;
+            tx.record_claim(claim.as_ref(), &made)?;
             Ok(Some(written))
         })
         .await?;
     let Some(written) = written else { return Ok(None) };
     unclaimed.nodes.clear();
     if let Some(node) = node {
-        beside::PluginModelCalls::put(parts, session_id, actor.user, node, wish.asks);
+        side_calls::PluginModelCalls::spawn(parts, session_id, actor.user, node, wish.asks);
     }
     let generate = wish.generate.unwrap_or_default();
     for (i, (draft, running)) in drafts.into_iter().zip(running).enumerate() {
-        let source = match &wish.given {
-            Some(given) => ReplyJobSource::Given(given.text.clone()),
-            None => ReplyJobSource::Named(model(parts, session, &generate)),
+        let source = match &wish.plugin_reply {
+            Some(given) => ReplyJobSource::PluginText(given.text.clone()),
+            None => ReplyJobSource::Model(model(parts, session, &generate)),
         };
         let job = ReplyJob {
             session: session_id,
             user: actor.user,
             source,
-            params: params(session, &generate),
-            so_far: so_far.clone(),
+            params: merged_params(session, &generate),
+            prefix: so_far.clone(),
             // With several replies only the first may take HEAD (`docs/domain.md` 5.2).
             asked: (wish.move_head && i == 0).then_some(written.asked),
             step: written.op,

@@ -3,43 +3,43 @@
 //!
 //! A model that wants something impossible is told so in words that it can act on; no call ever fails a reply.
 //!
-//! `spoken.rs` has them called in words by models that know no tools, `slips.rs` forgives slips of models.
+//! `text_tools.rs` has them called in words by models that know no tools, `lenient_json.rs` forgives slips of models.
 
-pub(super) mod slips;
-pub(super) mod spoken;
+pub(super) mod lenient_json;
+pub(super) mod text_tools;
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::plugin::{Permission, PluginTool, TOOL, ToolInvocation};
+use crate::plugin::{Permission, PluginTool, TOOL_PREFIX, ToolInvocation};
 use crate::prompt::TokenMeasure;
 use crate::provider::{ToolCall, ToolRound};
-use crate::world::alike;
+use crate::world::find_equivalent_name;
 
 use crate::turn::TurnServices;
 use crate::turn::rules::hooks::{ActivePlugin, HookContext, HookProposal, SERVER, in_order};
 
 /// So often a model is asked again with what came of its tools.
-pub const ROUNDS: usize = 4;
+pub const MAX_ROUNDS: usize = 4;
 /// So many calls one reply may make.
-const CALLS: usize = 16;
+const MAX_CALLS: usize = 16;
 /// The longest name that model servers take.
-const NAME: usize = 64;
+const MAX_NAME_CHARS: usize = 64;
 /// So many characters of arguments that no tool takes are kept.
-const LONGEST_TOLD: usize = 2_000;
+const MAX_RECORD_CHARS: usize = 2_000;
 
 /// The tools that a reply may use.
 #[derive(Debug, Clone, Default)]
 pub struct ToolOffers {
     all: Vec<ToolOffer>,
     /// Whether they are told in the prompt, and called in words.
-    pub are_spoken: bool,
+    pub are_in_text: bool,
 }
 
 #[derive(Debug, Clone)]
 struct ToolOffer {
-    player: ActivePlugin,
+    plugin: ActivePlugin,
     tool: PluginTool,
     /// What the model calls it: its name, with the plugin's before it where another plugin has one of that name.
     name: String,
@@ -47,17 +47,17 @@ struct ToolOffer {
 
 impl ToolOffers {
     /// The tools of those who play, as far as they were granted to offer any.
-    pub fn of(players: &[ActivePlugin]) -> Self {
+    pub fn for_plugins(players: &[ActivePlugin]) -> Self {
         let mut offers = Self::default();
-        for player in in_order(players).into_iter().filter(|player| player.may(&Permission::Tools)) {
+        for player in in_order(players).into_iter().filter(|player| player.has_permission(&Permission::Tools)) {
             for tool in player.plugin.manifest().tools.clone() {
                 let plain = tool.name.clone();
                 let name = match offers.find(&plain) {
                     None => plain,
-                    Some(_) => format!("{}_{plain}", player.plugin.id()).chars().take(NAME).collect(),
+                    Some(_) => format!("{}_{plain}", player.plugin.id()).chars().take(MAX_NAME_CHARS).collect(),
                 };
                 if offers.find(&name).is_none() {
-                    offers.all.push(ToolOffer { player: player.clone(), tool, name });
+                    offers.all.push(ToolOffer { plugin: player.clone(), tool, name });
                 }
             }
         }
@@ -70,7 +70,7 @@ impl ToolOffers {
     }
 
     /// As model servers are told of them.
-    pub fn wire(&self) -> Vec<Value> {
+    pub fn to_wire(&self) -> Vec<Value> {
         let told = |ToolOffer { tool, name, .. }: &ToolOffer| {
             let function =
                 json!({"name": name, "description": tool.description, "parameters": tool.parameters.source()});
@@ -81,7 +81,7 @@ impl ToolOffers {
 
     /// Tokens that telling of them takes, about: each server writes them its own way. What stands in the prompt is counted there.
     pub fn tokens(&self, measure: &TokenMeasure) -> usize {
-        if self.is_empty() || self.are_spoken { 0 } else { measure.message(&Value::from(self.wire()).to_string()) }
+        if self.is_empty() || self.are_in_text { 0 } else { measure.message(&Value::from(self.to_wire()).to_string()) }
     }
 
     fn find(&self, name: &str) -> Option<&ToolOffer> {
@@ -89,8 +89,8 @@ impl ToolOffers {
     }
 
     /// The one that a model means, which may write its name in another way.
-    fn meant(&self, name: &str) -> Option<&ToolOffer> {
-        self.find(name).or_else(|| self.find(alike(name, self.names())?))
+    fn find_lenient(&self, name: &str) -> Option<&ToolOffer> {
+        self.find(name).or_else(|| self.find(find_equivalent_name(name, self.names())?))
     }
 
     /// What the model calls them.
@@ -100,8 +100,8 @@ impl ToolOffers {
 }
 
 /// Tells the author what was read as what, in front of what the tool itself warned of.
-fn say_mended(run: &mut Map<String, Value>, mended: &[(String, String)]) {
-    let lines = mended_lines(mended).map(Value::from);
+fn note_repairs(run: &mut Map<String, Value>, mended: &[(String, String)]) {
+    let lines = repair_lines(mended).map(Value::from);
     if let Some(Value::Array(warnings)) = run.get_mut("warnings") {
         warnings.splice(0..0, lines);
     }
@@ -109,9 +109,9 @@ fn say_mended(run: &mut Map<String, Value>, mended: &[(String, String)]) {
 
 /// The tools of one reply at work.
 pub struct ToolRunner<'a> {
-    parts: &'a TurnServices,
+    services: &'a TurnServices,
     offers: &'a ToolOffers,
-    stage: HookContext,
+    context: HookContext,
     proposal: &'a mut HookProposal,
     /// How often each was used.
     used: HashMap<String, u32>,
@@ -121,24 +121,24 @@ pub struct ToolRunner<'a> {
 impl<'a> ToolRunner<'a> {
     /// Tools at a stage; what they do goes to the proposal.
     pub fn new(
-        parts: &'a TurnServices,
+        services: &'a TurnServices,
         offers: &'a ToolOffers,
-        stage: HookContext,
+        context: HookContext,
         proposal: &'a mut HookProposal,
     ) -> Self {
-        Self { parts, offers, stage, proposal, used: HashMap::new(), calls: 0 }
+        Self { services, offers, context, proposal, used: HashMap::new(), calls: 0 }
     }
 
     /// As model servers are told of them; `None` = the prompt tells.
-    pub fn wire(&self) -> Option<Vec<Value>> {
-        (!self.offers.are_spoken).then(|| self.offers.wire())
+    pub fn to_wire(&self) -> Option<Vec<Value>> {
+        (!self.offers.are_in_text).then(|| self.offers.to_wire())
     }
 
     /// Answers what a model wants called, one after the other: each sees what those before it did.
     pub async fn answer(&mut self, said: &str, calls: &[ToolCall]) -> ToolRound {
         let mut round = ToolRound { said: said.to_owned(), ..ToolRound::default() };
         for call in calls {
-            let answer = match self.one(call).await {
+            let answer = match self.run_call(call).await {
                 Ok(value) => value.to_string(),
                 Err(why) => json!({"error": why}).to_string(),
             };
@@ -151,12 +151,12 @@ impl<'a> ToolRunner<'a> {
         round
     }
 
-    async fn one(&mut self, call: &ToolCall) -> Result<Value, String> {
-        let (offer, arguments, mended) = match self.fitting(call) {
+    async fn run_call(&mut self, call: &ToolCall) -> Result<Value, String> {
+        let (offer, arguments, mended) = match self.match_call(call) {
             Ok(fitting) => fitting,
             Err((offer, why)) => {
-                let by = offer.map_or(SERVER, |offer| offer.player.plugin.id());
-                self.proposal.delta.runs.push(turned_down(by, call, &why));
+                let by = offer.map_or(SERVER, |offer| offer.plugin.plugin.id());
+                self.proposal.delta.runs.push(refused_call_record(by, call, &why));
                 return Err(why);
             }
         };
@@ -164,27 +164,28 @@ impl<'a> ToolRunner<'a> {
         let tool = ToolInvocation { name: offer.tool.name.clone(), arguments, before: *before };
         *before += 1;
         let runs = self.proposal.delta.runs.len();
-        let answer = self.parts.hooks.tool(&self.stage, &offer.player, tool, self.proposal).await;
+        let answer = self.services.hooks.call_tool(&self.context, &offer.plugin, tool, self.proposal).await;
         if let Some(Value::Object(run)) = self.proposal.delta.runs.get_mut(runs) {
-            say_mended(run, &mended);
+            note_repairs(run, &mended);
         }
         answer
     }
 
     /// What a call is for, with its arguments as the tool's schema has them and what was read as what; or why that cannot be, in
     /// words for the model.
-    fn fitting(&self, call: &ToolCall) -> Result<ToolCallMatch<'a>, (Option<&'a ToolOffer>, String)> {
-        if self.calls >= CALLS {
-            return Err((None, format!("one reply may call {CALLS} tools; write it now with what you know")));
+    fn match_call(&self, call: &ToolCall) -> Result<ToolCallMatch<'a>, (Option<&'a ToolOffer>, String)> {
+        if self.calls >= MAX_CALLS {
+            return Err((None, format!("one reply may call {MAX_CALLS} tools; write it now with what you know")));
         }
         let missing = || format!("there is no tool \"{}\"; there are: {}", call.name, self.offers.names().join(", "));
-        let offer = self.offers.meant(&call.name).ok_or_else(|| (None, missing()))?;
+        let offer = self.offers.find_lenient(&call.name).ok_or_else(|| (None, missing()))?;
         let mut arguments = match call.arguments.trim() {
             "" => json!({}),
-            text => slips::read(text).map_err(|error| (Some(offer), format!("the arguments are no JSON: {error}")))?,
+            text => lenient_json::read(text)
+                .map_err(|error| (Some(offer), format!("the arguments are no JSON: {error}")))?,
         };
         let named = Some((call.name.clone(), offer.name.clone())).filter(|(said, name)| said != name);
-        let mended = fit(&offer.tool, &mut arguments).map_err(|why| (Some(offer), why))?;
+        let mended = repair_arguments(&offer.tool, &mut arguments).map_err(|why| (Some(offer), why))?;
         Ok((offer, arguments, named.into_iter().chain(mended).collect()))
     }
 }
@@ -193,14 +194,14 @@ impl<'a> ToolRunner<'a> {
 ///
 /// # Errors
 /// They do not fit, in words for the model.
-pub fn fit(tool: &PluginTool, arguments: &mut Value) -> Result<Vec<(String, String)>, String> {
-    let mended = tool.parameters.mend(arguments);
-    tool.parameters.fit(arguments).map_err(|why| format!("the arguments do not fit: {why}"))?;
+pub fn repair_arguments(tool: &PluginTool, arguments: &mut Value) -> Result<Vec<(String, String)>, String> {
+    let mended = tool.parameters.normalize_names(arguments);
+    tool.parameters.coerce(arguments).map_err(|why| format!("the arguments do not fit: {why}"))?;
     Ok(mended)
 }
 
 /// What was read as what, for the author.
-pub fn mended_lines(mended: &[(String, String)]) -> impl Iterator<Item = String> {
+pub fn repair_lines(mended: &[(String, String)]) -> impl Iterator<Item = String> {
     mended.iter().map(|(said, meant)| format!("read \"{said}\" as \"{meant}\""))
 }
 
@@ -208,12 +209,12 @@ pub fn mended_lines(mended: &[(String, String)]) -> impl Iterator<Item = String>
 type ToolCallMatch<'a> = (&'a ToolOffer, Value, Vec<(String, String)>);
 
 /// The record of a call that came to no script: what the model wanted, and what it was told instead.
-fn turned_down(by: &str, call: &ToolCall, why: &str) -> Value {
-    let name: String = call.name.chars().take(NAME).collect();
-    let text: String = call.arguments.chars().take(LONGEST_TOLD).collect();
+fn refused_call_record(by: &str, call: &ToolCall, why: &str) -> Value {
+    let name: String = call.name.chars().take(MAX_NAME_CHARS).collect();
+    let text: String = call.arguments.chars().take(MAX_RECORD_CHARS).collect();
     let arguments = serde_json::from_str(&text).unwrap_or_else(|_| Value::from(text));
     json!({
-        "plugin": by, "hook": format!("{TOOL}{name}"), "arguments": arguments, "refused": why,
+        "plugin": by, "hook": format!("{TOOL_PREFIX}{name}"), "arguments": arguments, "refused": why,
         "ops": 0, "rolls": 0, "notes": 0,
     })
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Pointer, ValueProblem, refusal};
+use super::{Pointer, ValueProblem, refused_problem};
 use crate::world::number;
 use crate::world::pointer::MAX_DEPTH;
 
@@ -14,47 +14,47 @@ const MAX_BYTES: usize = 1 << 20;
 pub(super) fn check(value: &Value, path: &Pointer) -> Result<(), ValueProblem> {
     let depth = depth_left(path)?;
     let mut bytes = MAX_BYTES;
-    walk(value, depth, &mut bytes).map_err(|what| refusal(path, what))
+    walk(value, depth, &mut bytes).map_err(|what| refused_problem(path, what))
 }
 
 /// Refuses a value, already in the world, that would be too deep at another place.
 pub(super) fn check_depth(value: &Value, path: &Pointer) -> Result<(), ValueProblem> {
-    if is_at_most(value, depth_left(path)?) { Ok(()) } else { Err(refusal(path, TOO_DEEP)) }
+    if is_at_most(value, depth_left(path)?) { Ok(()) } else { Err(refused_problem(path, TOO_DEEP)) }
 }
 
 const TOO_DEEP: &str = "the world would be deeper than 32 levels";
 const TOO_BIG: &str = "the value is bigger than 1 MiB";
-const OUT_OF_REACH: &str = "numbers lie between 1e-308 and 1e308 in size";
+const NUMBER_OUT_OF_RANGE: &str = "numbers lie between 1e-308 and 1e308 in size";
 
 /// With which the JSON library marks numbers and raw texts: a map with such a key is read back as something else.
-const MARK: &str = "$serde_json::private::";
-const MARKED: &str = "what begins with \"$serde_json::private::\" cannot be a key";
+const JSON_MARKER_PREFIX: &str = "$serde_json::private::";
+const RESERVED_KEY: &str = "what begins with \"$serde_json::private::\" cannot be a key";
 
 fn depth_left(path: &Pointer) -> Result<usize, ValueProblem> {
-    if path.keys().iter().any(|key| key.starts_with(MARK)) {
-        return Err(refusal(path, MARKED));
+    if path.keys().iter().any(|key| key.starts_with(JSON_MARKER_PREFIX)) {
+        return Err(refused_problem(path, RESERVED_KEY));
     }
-    MAX_DEPTH.checked_sub(path.keys().len()).ok_or_else(|| refusal(path, TOO_DEEP))
+    MAX_DEPTH.checked_sub(path.keys().len()).ok_or_else(|| refused_problem(path, TOO_DEEP))
 }
 
 fn walk(value: &Value, depth: usize, bytes: &mut usize) -> Result<(), &'static str> {
     match value {
-        Value::Null | Value::Bool(_) => spend(bytes, 5),
+        Value::Null | Value::Bool(_) => spend_bytes(bytes, 5),
         Value::Number(number) => {
-            spend(bytes, number.as_str().len())?;
-            if number::is_within_reach(number) { Ok(()) } else { Err(OUT_OF_REACH) }
+            spend_bytes(bytes, number.as_str().len())?;
+            if number::is_within_reach(number) { Ok(()) } else { Err(NUMBER_OUT_OF_RANGE) }
         }
-        Value::String(text) => spend(bytes, text.len()),
+        Value::String(text) => spend_bytes(bytes, text.len()),
         Value::Array(list) => {
             let depth = depth.checked_sub(1).ok_or(TOO_DEEP)?;
-            list.iter().try_for_each(|value| spend(bytes, 1).and_then(|()| walk(value, depth, bytes)))
+            list.iter().try_for_each(|value| spend_bytes(bytes, 1).and_then(|()| walk(value, depth, bytes)))
         }
         Value::Object(map) => {
             let depth = depth.checked_sub(1).ok_or(TOO_DEEP)?;
             map.iter().try_for_each(|(key, value)| {
-                spend(bytes, key.len().saturating_add(4))?;
-                if key.starts_with(MARK) {
-                    return Err(MARKED);
+                spend_bytes(bytes, key.len().saturating_add(4))?;
+                if key.starts_with(JSON_MARKER_PREFIX) {
+                    return Err(RESERVED_KEY);
                 }
                 walk(value, depth, bytes)
             })
@@ -71,7 +71,7 @@ fn is_at_most(value: &Value, depth: usize) -> bool {
     }
 }
 
-fn spend(bytes: &mut usize, cost: usize) -> Result<(), &'static str> {
+fn spend_bytes(bytes: &mut usize, cost: usize) -> Result<(), &'static str> {
     *bytes = bytes.checked_sub(cost).ok_or(TOO_BIG)?;
     Ok(())
 }

@@ -2,11 +2,13 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::sight::{LookupResult, PathLookup, look};
-use super::{Pointer, SchemaSet, StateChange, ValueProblem, begin, bounds, nothing_there, refusal, refuse};
+use super::lookup::{LookupResult, PathLookup, look_up};
+use super::{
+    Pointer, SchemaSet, StateChange, ValueProblem, bounds, missing_problem, prototypes, refuse, refused_problem,
+};
 use crate::world::number::{self, same};
 use crate::world::pointer::{index, step_mut};
-use crate::world::schema::{ValueConformer, ValueKind, counted, read_only_kept};
+use crate::world::schema::{ValueConformer, ValueKind, count_phrase, preserves_read_only};
 
 /// One operation at work on a section.
 pub(super) struct SectionEdit<'w, 'r> {
@@ -25,7 +27,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
         if path.is_root() {
             return refuse(path, "a delta never replaces the world: the path is empty");
         }
-        self.check_written(path, change)?;
+        self.check_not_computed(path, change)?;
         match change {
             StateChange::Add(amount) => self.add(path, amount)?,
             StateChange::Set(value) => {
@@ -36,7 +38,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
             StateChange::Insert { key, value } => self.insert(path, key, value)?,
             StateChange::Append(value) => self.append(path, value)?,
             StateChange::Take(value) => self.take(path, value)?,
-            StateChange::Move { from } => self.relocate(from, path)?,
+            StateChange::Move { from } => self.move_value(from, path)?,
         }
         Ok(self.notes)
     }
@@ -44,19 +46,19 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
     fn add(&mut self, path: &Pointer, amount: &Number) -> Result<(), ValueProblem> {
         bounds::check(&Value::Number(amount.clone()), path)?;
         let zero = Number::from(0);
-        let sight = look(self.section, self.rules, path);
+        let sight = look_up(self.section, self.rules, path);
         let base = match &sight.found {
             LookupResult::Value(Value::Number(base)) => base,
             LookupResult::Value(other) => {
-                return refuse(path, &format!("cannot add to {}", ValueKind::of(other).phrase()));
+                return refuse(path, &format!("cannot add to {}", ValueKind::of(other).description()));
             }
-            LookupResult::Gap(depth) => match begin::value(self.rules, path, *depth) {
+            LookupResult::Missing(depth) => match prototypes::prototype_at(self.rules, path, *depth) {
                 Some(Value::Number(begins)) => begins,
                 _ => &zero,
             },
             LookupResult::Blocked(_) => &zero,
         };
-        let sum = number::add(base, amount).map_err(|too_big| refusal(path, &too_big.to_string()))?;
+        let sum = number::add(base, amount).map_err(|too_big| refused_problem(path, &too_big.to_string()))?;
         let before = matches!(sight.found, LookupResult::Value(_)).then(|| Value::Number(base.clone()));
         let told = self.notes.len();
         self.put(path, Value::Number(sum))?;
@@ -68,21 +70,21 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
     }
 
     fn remove(&mut self, path: &Pointer) -> Result<(), ValueProblem> {
-        let sight = look(self.section, self.rules, path);
+        let sight = look_up(self.section, self.rules, path);
         if !matches!(sight.found, LookupResult::Value(_)) {
-            self.notes.push(nothing_there(path, "nothing there to remove"));
+            self.notes.push(missing_problem(path, "nothing there to remove"));
             return Ok(());
         }
-        self.check_leaving(path, &sight)?;
-        self.cut(path);
+        self.check_removable(path, &sight)?;
+        self.detach(path);
         Ok(())
     }
 
     fn insert(&mut self, path: &Pointer, key: &str, value: &Value) -> Result<(), ValueProblem> {
-        if let LookupResult::Value(there) = look(self.section, self.rules, path).found
+        if let LookupResult::Value(there) = look_up(self.section, self.rules, path).found
             && !there.is_object()
         {
-            return refuse(path, &format!("cannot insert into {}", ValueKind::of(there).phrase()));
+            return refuse(path, &format!("cannot insert into {}", ValueKind::of(there).description()));
         }
         let place = path.child(key);
         bounds::check(value, &place)?;
@@ -91,15 +93,17 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
 
     fn append(&mut self, path: &Pointer, value: &Value) -> Result<(), ValueProblem> {
         self.check_holds_no_root(path)?;
-        let sight = look(self.section, self.rules, path);
+        let sight = look_up(self.section, self.rules, path);
         let list = match &sight.found {
             LookupResult::Value(Value::Array(list)) => list,
             LookupResult::Value(other) => {
-                return refuse(path, &format!("cannot append to {}", ValueKind::of(other).phrase()));
+                return refuse(path, &format!("cannot append to {}", ValueKind::of(other).description()));
             }
-            LookupResult::Gap(_) | LookupResult::Blocked(_) => {
+            LookupResult::Missing(_) | LookupResult::Blocked(_) => {
                 let begins = match &sight.found {
-                    LookupResult::Gap(depth) => begin::value(self.rules, path, *depth).and_then(Value::as_array),
+                    LookupResult::Missing(depth) => {
+                        prototypes::prototype_at(self.rules, path, *depth).and_then(Value::as_array)
+                    }
                     _ => None,
                 };
                 let list: Vec<Value> = begins.into_iter().flatten().chain([value]).cloned().collect();
@@ -110,45 +114,45 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
         };
         let place = path.child(list.len().to_string());
         bounds::check(value, &place)?;
-        sight.check_thawed(path)?;
-        if let Some(most) = sight.spot.node().and_then(|node| node.most_items()).filter(|most| list.len() >= *most) {
-            return refuse(path, &format!("may have at most {}", counted(most, "value")));
+        sight.check_writable(path)?;
+        if let Some(most) = sight.rule.node().and_then(|node| node.max_items()).filter(|most| list.len() >= *most) {
+            return refuse(path, &format!("may have at most {}", count_phrase(most, "value")));
         }
         let mut value = value.clone();
         let notes = &mut self.notes;
-        ValueConformer::new(place.keys(), notes).spot(sight.spot.step("", true), &mut value)?;
-        if sight.spot.node().is_some_and(|node| node.is_unique()) && list.iter().any(|there| same(there, &value)) {
+        ValueConformer::new(place.keys(), notes).conform_rule(sight.rule.step("", true), &mut value)?;
+        if sight.rule.node().is_some_and(|node| node.is_unique()) && list.iter().any(|there| same(there, &value)) {
             return refuse(path, "the value stands in it already");
         }
-        if let Some(Value::Array(list)) = self.place(path.keys()) {
+        if let Some(Value::Array(list)) = self.value_mut(path.keys()) {
             list.push(value);
         }
         Ok(())
     }
 
     fn take(&mut self, path: &Pointer, value: &Value) -> Result<(), ValueProblem> {
-        let sight = look(self.section, self.rules, path);
+        let sight = look_up(self.section, self.rules, path);
         let position = match &sight.found {
             LookupResult::Value(Value::Array(list)) => list.iter().position(|there| same(there, value)),
             LookupResult::Value(other) => {
-                return refuse(path, &format!("cannot take from {}", ValueKind::of(other).phrase()));
+                return refuse(path, &format!("cannot take from {}", ValueKind::of(other).description()));
             }
-            LookupResult::Gap(_) | LookupResult::Blocked(_) => None,
+            LookupResult::Missing(_) | LookupResult::Blocked(_) => None,
         };
         let Some(position) = position else {
-            self.notes.push(nothing_there(path, "no such value to take"));
+            self.notes.push(missing_problem(path, "no such value to take"));
             return Ok(());
         };
         let place = path.child(position.to_string());
         self.check_holds_no_root(path)?;
-        self.check_leaving(&place, &look(self.section, self.rules, &place))
-            .map_err(|finding| refusal_at(path, finding))?;
-        self.cut(&place);
+        self.check_removable(&place, &look_up(self.section, self.rules, &place))
+            .map_err(|finding| with_path(path, finding))?;
+        self.detach(&place);
         Ok(())
     }
 
-    fn relocate(&mut self, from: &Pointer, path: &Pointer) -> Result<(), ValueProblem> {
-        let sight = look(self.section, self.rules, from);
+    fn move_value(&mut self, from: &Pointer, path: &Pointer) -> Result<(), ValueProblem> {
+        let sight = look_up(self.section, self.rules, from);
         let LookupResult::Value(value) = sight.found else { return refuse(from, "nothing there to move") };
         if path == from {
             return Ok(());
@@ -157,39 +161,39 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
             return refuse(path, "cannot move something into itself");
         }
         bounds::check_depth(value, path)?;
-        self.check_leaving(from, &sight)?;
-        let Some((position, value)) = self.cut(from) else { return Ok(()) };
-        self.put(path, value.clone()).inspect_err(|_| self.uncut(from, position, value))
+        self.check_removable(from, &sight)?;
+        let Some((position, value)) = self.detach(from) else { return Ok(()) };
+        self.put(path, value.clone()).inspect_err(|_| self.reattach(from, position, value))
     }
 
     /// Puts a value, making the maps that lead to it, once everything touched fits its rule.
     fn put(&mut self, path: &Pointer, mut value: Value) -> Result<(), ValueProblem> {
         self.check_holds_no_root(path)?;
         let keys = path.keys();
-        let sight = look(self.section, self.rules, path);
-        sight.check_thawed(path)?;
+        let sight = look_up(self.section, self.rules, path);
+        sight.check_writable(path)?;
         match sight.found {
-            LookupResult::Blocked(depth) => Err(blocked(path, depth)),
+            LookupResult::Blocked(depth) => Err(blocked_problem(path, depth)),
             LookupResult::Value(old) => {
-                begin::fill(sight.container, keys.last(), sight.spot, &mut value);
-                ValueConformer::new(keys, &mut self.notes).spot(sight.spot, &mut value)?;
-                if sight.spot.node().is_some_and(|node| !read_only_kept(node, old, &value)) {
+                prototypes::fill_prototypes(sight.container, keys.last(), sight.rule, &mut value);
+                ValueConformer::new(keys, &mut self.notes).conform_rule(sight.rule, &mut value)?;
+                if sight.rule.node().is_some_and(|node| !preserves_read_only(node, old, &value)) {
                     return refuse(path, "something in it is read-only and has its value");
                 }
-                check_apart(path, &sight, &value)?;
-                if let Some(place) = self.place(keys) {
+                check_unique(path, &sight, &value)?;
+                if let Some(place) = self.value_mut(keys) {
                     *place = value;
                 }
                 Ok(())
             }
-            LookupResult::Gap(depth) => {
-                let (above, below) = keys.split_at_checked(sight.ruled_at).unwrap_or((keys, &[]));
-                let mut made = nest(value, below);
-                begin::fill(sight.container, above.last(), sight.spot, &mut made);
-                ValueConformer::new(above, &mut self.notes).spot(sight.spot, &mut made)?;
+            LookupResult::Missing(depth) => {
+                let (above, below) = keys.split_at_checked(sight.rule_depth).unwrap_or((keys, &[]));
+                let mut made = wrap_in_maps(value, below);
+                prototypes::fill_prototypes(sight.container, above.last(), sight.rule, &mut made);
+                ValueConformer::new(above, &mut self.notes).conform_rule(sight.rule, &mut made)?;
                 let (base, missing) = above.split_at_checked(depth).unwrap_or((above, &[]));
-                if let (Some((key, rest)), Some(map)) = (missing.split_first(), self.map(base)) {
-                    map.insert(key.clone(), nest(made, rest));
+                if let (Some((key, rest)), Some(map)) = (missing.split_first(), self.map_mut(base)) {
+                    map.insert(key.clone(), wrap_in_maps(made, rest));
                 }
                 Ok(())
             }
@@ -197,8 +201,8 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
     }
 
     /// Refuses to write what follows from something else.
-    fn check_written(&self, path: &Pointer, change: &StateChange) -> Result<(), ValueProblem> {
-        if !self.rules.computes() {
+    fn check_not_computed(&self, path: &Pointer, change: &StateChange) -> Result<(), ValueProblem> {
+        if !self.rules.has_computed() {
             return Ok(());
         }
         let place = if let StateChange::Insert { key, .. } = change { path.child(key) } else { path.clone() };
@@ -210,13 +214,13 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
     }
 
     /// Refuses to take away what must stay.
-    fn check_leaving(&self, path: &Pointer, sight: &PathLookup<'_, '_>) -> Result<(), ValueProblem> {
+    fn check_removable(&self, path: &Pointer, sight: &PathLookup<'_, '_>) -> Result<(), ValueProblem> {
         self.check_holds_no_root(path)?;
-        sight.check_thawed(path)?;
+        sight.check_writable(path)?;
         let Some(container) = sight.container else { return Ok(()) };
         match (sight.list, path.keys().last()) {
-            (Some((list, _)), _) if list.len() <= container.fewest_items() => {
-                refuse(path, &format!("its list needs at least {}", counted(container.fewest_items(), "value")))
+            (Some((list, _)), _) if list.len() <= container.min_items() => {
+                refuse(path, &format!("its list needs at least {}", count_phrase(container.min_items(), "value")))
             }
             (None, Some(key)) if container.requires(key) => refuse(path, "it is required"),
             _ => Ok(()),
@@ -225,46 +229,46 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
 
     /// A schema governs its root alone: what lies above it cannot be replaced or taken away together with it.
     fn check_holds_no_root(&self, path: &Pointer) -> Result<(), ValueProblem> {
-        match self.rules.inside(path) {
+        match self.rules.root_inside(path) {
             Some(root) => refuse(path, &format!("it holds {root}, which has its own rules")),
             None => Ok(()),
         }
     }
 
     /// Takes out a value, with the position at which it stood.
-    fn cut(&mut self, path: &Pointer) -> Option<(usize, Value)> {
+    fn detach(&mut self, path: &Pointer) -> Option<(usize, Value)> {
         let (last, base) = path.keys().split_last()?;
-        if let Some(map) = self.map(base) {
+        if let Some(map) = self.map_mut(base) {
             let position = map.keys().position(|key| key == last)?;
             return Some((position, map.shift_remove(last)?));
         }
-        let Some(Value::Array(list)) = self.place(base) else { return None };
+        let Some(Value::Array(list)) = self.value_mut(base) else { return None };
         let position = index(last).filter(|position| *position < list.len())?;
         Some((position, list.remove(position)))
     }
 
     /// Puts back what was cut.
-    fn uncut(&mut self, path: &Pointer, position: usize, value: Value) {
+    fn reattach(&mut self, path: &Pointer, position: usize, value: Value) {
         let Some((last, base)) = path.keys().split_last() else { return };
-        if let Some(map) = self.map(base) {
+        if let Some(map) = self.map_mut(base) {
             map.shift_insert(position, last.clone(), value);
-        } else if let Some(Value::Array(list)) = self.place(base) {
+        } else if let Some(Value::Array(list)) = self.value_mut(base) {
             list.insert(position, value);
         }
     }
 
-    fn place(&mut self, keys: &[String]) -> Option<&mut Value> {
+    fn value_mut(&mut self, keys: &[String]) -> Option<&mut Value> {
         let (first, rest) = keys.split_first()?;
         rest.iter().try_fold(self.section.get_mut(first)?, |value, key| step_mut(value, key))
     }
 
-    fn map(&mut self, keys: &[String]) -> Option<&mut Map<String, Value>> {
-        if keys.is_empty() { Some(self.section) } else { self.place(keys)?.as_object_mut() }
+    fn map_mut(&mut self, keys: &[String]) -> Option<&mut Map<String, Value>> {
+        if keys.is_empty() { Some(self.section) } else { self.value_mut(keys)?.as_object_mut() }
     }
 }
 
 /// Refuses a value that would stand twice in a list that keeps its values apart.
-fn check_apart(path: &Pointer, sight: &PathLookup<'_, '_>, value: &Value) -> Result<(), ValueProblem> {
+fn check_unique(path: &Pointer, sight: &PathLookup<'_, '_>, value: &Value) -> Result<(), ValueProblem> {
     let Some((list, own)) = sight.list.filter(|_| sight.container.is_some_and(|node| node.is_unique())) else {
         return Ok(());
     };
@@ -272,17 +276,17 @@ fn check_apart(path: &Pointer, sight: &PathLookup<'_, '_>, value: &Value) -> Res
     if twice { refuse(path, "the value stands in the list already") } else { Ok(()) }
 }
 
-fn blocked(path: &Pointer, depth: usize) -> ValueProblem {
+fn blocked_problem(path: &Pointer, depth: usize) -> ValueProblem {
     let (way, _) = path.keys().split_at_checked(depth).unwrap_or((path.keys(), &[]));
     let what = "the way leads through something that is not a map, or past the end of a list";
-    ValueProblem { path: path.clone(), ..refusal(&Pointer::from_keys(way.iter().cloned()), what) }
+    ValueProblem { path: path.clone(), ..refused_problem(&Pointer::from_keys(way.iter().cloned()), what) }
 }
 
-fn refusal_at(path: &Pointer, finding: ValueProblem) -> ValueProblem {
+fn with_path(path: &Pointer, finding: ValueProblem) -> ValueProblem {
     ValueProblem { path: path.clone(), ..finding }
 }
 
 /// The value inside new maps, one for each key.
-fn nest(value: Value, keys: &[String]) -> Value {
+fn wrap_in_maps(value: Value, keys: &[String]) -> Value {
     keys.iter().rev().fold(value, |inner, key| Value::Object(Map::from_iter([(key.clone(), inner)])))
 }

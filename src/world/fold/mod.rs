@@ -1,20 +1,20 @@
 //! The fold: the only function that changes a world.
 //!
 //! [`fold`] takes operations one by one: each is done whole or not at all. `edit.rs` has what each kind of operation
-//! does to a section, `sight.rs` what stands at a place and which rule governs it, `bounds.rs` how big a value may be,
-//! `settle.rs` brings what is computed to what it follows from, `begin.rs` gives new entries what they begin with.
+//! does to a section, `lookup.rs` what stands at a place and which rule governs it, `bounds.rs` how big a value may be,
+//! `recompute.rs` brings what is computed to what it follows from, `prototypes.rs` gives new entries what they begin with.
 //! Nothing is copied but the value that is put; the cost of an operation grows with its path and its value, never with
 //! the world.
 //!
 //! To add a kind of operation: its arm in `edit.rs`, and its rows in the tables of `tests/`.
 
-mod begin;
 mod bounds;
 mod edit;
+mod lookup;
 #[cfg(test)]
-mod laws;
-mod settle;
-mod sight;
+mod property_tests;
+mod prototypes;
+mod recompute;
 #[cfg(test)]
 mod tests;
 
@@ -32,20 +32,20 @@ use edit::SectionEdit;
 /// gives the same world as folding it at once. What is computed is as it follows from the rest before the first of them and
 /// after each, so that no operation sees it stale.
 pub fn fold(world: &mut World, operations: &[StateOperation], rules: &SchemaSet) -> Vec<Problem> {
-    if rules.computes() {
-        settle::all(&mut world.vars, rules);
+    if rules.has_computed() {
+        recompute::recompute_all(&mut world.vars, rules);
     }
-    go_on(world, operations, rules)
+    fold_incremental(world, operations, rules)
 }
 
 /// The same for a world that a fold under the same rules has left: what is computed there need not be looked through again.
-pub fn go_on(world: &mut World, operations: &[StateOperation], rules: &SchemaSet) -> Vec<Problem> {
+pub fn fold_incremental(world: &mut World, operations: &[StateOperation], rules: &SchemaSet) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let computes = rules.computes();
+    let computes = rules.has_computed();
     for (position, operation) in operations.iter().enumerate() {
         let done = apply(world, operation, rules);
         if computes && done.is_ok() && operation.section == WorldSection::Vars {
-            places(operation).for_each(|place| settle::after(&mut world.vars, rules, place));
+            changed_paths(operation).for_each(|place| recompute::recompute_after(&mut world.vars, rules, place));
         }
         let findings = done.unwrap_or_else(|refusal| vec![refusal]);
         problems.extend(findings.into_iter().map(|ValueProblem { kind, path, message }| Problem {
@@ -59,7 +59,7 @@ pub fn go_on(world: &mut World, operations: &[StateOperation], rules: &SchemaSet
 }
 
 /// The places in which an operation changes something.
-fn places(operation: &StateOperation) -> impl Iterator<Item = &Pointer> {
+fn changed_paths(operation: &StateOperation) -> impl Iterator<Item = &Pointer> {
     let from = if let StateChange::Move { from } = &operation.change { Some(from) } else { None };
     std::iter::once(&operation.path).chain(from)
 }
@@ -102,25 +102,25 @@ fn events(events: &mut Vec<Value>, path: &Pointer, change: &StateChange) -> Resu
                 events.remove(position);
                 Ok(Vec::new())
             }
-            None => Ok(vec![nothing_there(path, "no such event to take")]),
+            None => Ok(vec![missing_problem(path, "no such event to take")]),
         },
         _ => refuse(path, "the events are one list: only append and take with an empty path"),
     }
 }
 
-fn refusal(path: &Pointer, what: &str) -> ValueProblem {
-    finding(ProblemKind::Refused, path, what)
+fn refused_problem(path: &Pointer, what: &str) -> ValueProblem {
+    new_problem(ProblemKind::Refused, path, what)
 }
 
 fn refuse<T>(path: &Pointer, what: &str) -> Result<T, ValueProblem> {
-    Err(refusal(path, what))
+    Err(refused_problem(path, what))
 }
 
-fn nothing_there(path: &Pointer, what: &str) -> ValueProblem {
-    finding(ProblemKind::NothingThere, path, what)
+fn missing_problem(path: &Pointer, what: &str) -> ValueProblem {
+    new_problem(ProblemKind::NothingThere, path, what)
 }
 
-fn finding(kind: ProblemKind, path: &Pointer, what: &str) -> ValueProblem {
+fn new_problem(kind: ProblemKind, path: &Pointer, what: &str) -> ValueProblem {
     let message = if path.is_root() { what.to_owned() } else { format!("{}: {what}", PathName(path.keys())) };
     ValueProblem { kind, path: path.clone(), message }
 }

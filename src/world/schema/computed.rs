@@ -8,13 +8,13 @@ use crate::world::condition::VariablePath;
 use crate::world::{Condition, number};
 
 /// The most bytes of a sum.
-const LONGEST: usize = 1_000;
+const MAX_EXPR_BYTES: usize = 1_000;
 /// The most numbers and names in one.
-const MOST_OPERANDS: usize = 64;
+const MAX_OPERANDS: usize = 64;
 /// How deep brackets may stand in each other.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 /// The most cases.
-const MOST_CASES: usize = 64;
+const MAX_CASES: usize = 64;
 
 /// How a value follows from others.
 #[derive(Debug, Clone)]
@@ -31,17 +31,17 @@ pub(in crate::world) enum ArithmeticExpr {
     Number(Number),
     Variable(VariablePath),
     Negated(Box<ArithmeticExpr>),
-    Of(ArithmeticOperator, Box<(ArithmeticExpr, ArithmeticExpr)>),
+    Binary(ArithmeticOperator, Box<(ArithmeticExpr, ArithmeticExpr)>),
     /// `min` or `max` of several.
-    Outermost(bool, Vec<ArithmeticExpr>),
+    MinMax(bool, Vec<ArithmeticExpr>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::world) enum ArithmeticOperator {
     Plus,
     Minus,
-    Times,
-    By,
+    Multiply,
+    Divide,
 }
 
 impl ComputedExpr {
@@ -49,8 +49,8 @@ impl ComputedExpr {
     pub fn read(source: &Value) -> Result<Self, String> {
         match source {
             Value::String(text) => ArithmeticExpr::read(text).map(Self::Sum),
-            Value::Array(cases) if (1..=MOST_CASES).contains(&cases.len()) => {
-                cases.iter().map(case).collect::<Result<_, _>>().map(Self::Cases)
+            Value::Array(cases) if (1..=MAX_CASES).contains(&cases.len()) => {
+                cases.iter().map(parse_case).collect::<Result<_, _>>().map(Self::Cases)
             }
             _ => Err("a sum like \"max_hp - hp\", or a list of 1 to 64 cases like {\"when\": \"hp < 5\", \"is\": \"weak\"}, \
                       is expected"
@@ -65,7 +65,7 @@ impl ComputedExpr {
             Self::Cases(cases) => {
                 found.extend(cases.iter().filter_map(|(when, _)| when.as_ref()).flat_map(Condition::variables));
             }
-            Self::Sum(sum) => sum.name(&mut found),
+            Self::Sum(sum) => sum.collect_variables(&mut found),
         }
         found
     }
@@ -80,7 +80,7 @@ impl ComputedExpr {
     pub fn value(&self, look: &mut dyn FnMut(&VariablePath) -> Option<Value>) -> Option<Value> {
         match self {
             Self::Cases(cases) => {
-                let mut holds = |when: &Condition| when.holds_where(&mut *look);
+                let mut holds = |when: &Condition| when.holds_with_scope(&mut *look);
                 cases.iter().find(|(when, _)| when.as_ref().is_none_or(&mut holds)).map(|(_, is)| is.clone())
             }
             Self::Sum(sum) => sum.value(look).map(Value::Number),
@@ -88,21 +88,21 @@ impl ComputedExpr {
     }
 }
 
-fn case(source: &Value) -> Result<(Option<Condition>, Value), String> {
+fn parse_case(source: &Value) -> Result<(Option<Condition>, Value), String> {
     let Value::Object(map) = source else { return Err("a case is written {\"when\": …, \"is\": …}".to_owned()) };
     if let Some(other) = map.keys().find(|key| !matches!(key.as_str(), "when" | "is")) {
         return Err(format!("a case has \"when\" and \"is\", and no \"{other}\""));
     }
     let is = map.get("is").filter(|is| !is.is_array() && !is.is_object());
     let is = is.ok_or_else(|| "a case needs an \"is\": a text, a number, true, false or null".to_owned())?;
-    Ok((when(map)?, is.clone()))
+    Ok((parse_when(map)?, is.clone()))
 }
 
-fn when(map: &Map<String, Value>) -> Result<Option<Condition>, String> {
+fn parse_when(map: &Map<String, Value>) -> Result<Option<Condition>, String> {
     match map.get("when") {
         None => Ok(None),
         Some(Value::String(text)) => {
-            Condition::read(text).map(Some).map_err(|why| format!("\"when\": {}", why.replace('`', "\"")))
+            Condition::parse(text).map(Some).map_err(|why| format!("\"when\": {}", why.replace('`', "\"")))
         }
         Some(_) => Err("\"when\" is a condition like \"affinity >= 20\"".to_owned()),
     }
@@ -110,24 +110,24 @@ fn when(map: &Map<String, Value>) -> Result<Option<Condition>, String> {
 
 impl ArithmeticExpr {
     fn read(text: &str) -> Result<Self, String> {
-        if text.len() > LONGEST {
-            return Err(format!("a sum has at most {LONGEST} bytes"));
+        if text.len() > MAX_EXPR_BYTES {
+            return Err(format!("a sum has at most {MAX_EXPR_BYTES} bytes"));
         }
         let mut reader = ArithmeticParser { rest: text, depth: 0, operands: 0 };
         let sum = reader.sum()?;
         if reader.peek().is_some() { Err(format!("the sum cannot be read at: {}", reader.rest)) } else { Ok(sum) }
     }
 
-    fn name<'s>(&'s self, found: &mut Vec<&'s VariablePath>) {
+    fn collect_variables<'s>(&'s self, found: &mut Vec<&'s VariablePath>) {
         match self {
             Self::Number(_) => {}
             Self::Variable(variable) => found.push(variable),
-            Self::Negated(inner) => inner.name(found),
-            Self::Of(_, sides) => {
-                sides.0.name(found);
-                sides.1.name(found);
+            Self::Negated(inner) => inner.collect_variables(found),
+            Self::Binary(_, sides) => {
+                sides.0.collect_variables(found);
+                sides.1.collect_variables(found);
             }
-            Self::Outermost(_, list) => list.iter().for_each(|one| one.name(found)),
+            Self::MinMax(_, list) => list.iter().for_each(|one| one.collect_variables(found)),
         }
     }
 
@@ -139,16 +139,16 @@ impl ArithmeticExpr {
                 _ => None,
             },
             Self::Negated(inner) => negated(&inner.value(look)?),
-            Self::Of(sign, sides) => {
+            Self::Binary(sign, sides) => {
                 let (left, right) = (sides.0.value(look)?, sides.1.value(look)?);
                 match sign {
                     ArithmeticOperator::Plus => number::add(&left, &right).ok(),
                     ArithmeticOperator::Minus => number::add(&left, &negated(&right)?).ok(),
-                    ArithmeticOperator::Times => rounded(left.as_f64()? * right.as_f64()?),
-                    ArithmeticOperator::By => rounded(left.as_f64()? / right.as_f64()?),
+                    ArithmeticOperator::Multiply => rounded(left.as_f64()? * right.as_f64()?),
+                    ArithmeticOperator::Divide => rounded(left.as_f64()? / right.as_f64()?),
                 }
             }
-            Self::Outermost(is_most, list) => {
+            Self::MinMax(is_most, list) => {
                 let mut best: Option<Number> = None;
                 for one in list {
                     let one = one.value(look)?;
@@ -185,7 +185,7 @@ impl ArithmeticParser<'_> {
         self.rest.chars().next()
     }
 
-    fn takes(&mut self, sign: char) -> bool {
+    fn take_char(&mut self, sign: char) -> bool {
         self.peek();
         let after = self.rest.strip_prefix(sign);
         self.rest = after.unwrap_or(self.rest);
@@ -201,7 +201,7 @@ impl ArithmeticParser<'_> {
                 _ => return Ok(left),
             };
             self.rest = self.rest.get(1..).unwrap_or_default();
-            left = ArithmeticExpr::Of(sign, Box::new((left, self.product()?)));
+            left = ArithmeticExpr::Binary(sign, Box::new((left, self.product()?)));
         }
     }
 
@@ -209,12 +209,12 @@ impl ArithmeticParser<'_> {
         let mut left = self.operand()?;
         loop {
             let sign = match self.peek() {
-                Some('*') => ArithmeticOperator::Times,
-                Some('/') => ArithmeticOperator::By,
+                Some('*') => ArithmeticOperator::Multiply,
+                Some('/') => ArithmeticOperator::Divide,
                 _ => return Ok(left),
             };
             self.rest = self.rest.get(1..).unwrap_or_default();
-            left = ArithmeticExpr::Of(sign, Box::new((left, self.operand()?)));
+            left = ArithmeticExpr::Binary(sign, Box::new((left, self.operand()?)));
         }
     }
 
@@ -222,26 +222,30 @@ impl ArithmeticParser<'_> {
     fn operand(&mut self) -> Result<ArithmeticExpr, String> {
         self.operands = self.operands.saturating_add(1);
         self.depth = self.depth.saturating_add(1);
-        if self.operands > MOST_OPERANDS || self.depth > DEEPEST {
-            return Err(format!("a sum has at most {MOST_OPERANDS} parts, and brackets {DEEPEST} deep"));
+        if self.operands > MAX_OPERANDS || self.depth > MAX_DEPTH {
+            return Err(format!("a sum has at most {MAX_OPERANDS} parts, and brackets {MAX_DEPTH} deep"));
         }
-        let operand = if self.takes('-') {
+        let operand = if self.take_char('-') {
             ArithmeticExpr::Negated(Box::new(self.operand()?))
-        } else if self.takes('(') {
+        } else if self.take_char('(') {
             let inner = self.sum()?;
-            self.closed(inner)?
+            self.close_parenthesis(inner)?
         } else {
-            self.word()?
+            self.identifier_or_call()?
         };
         self.depth = self.depth.saturating_sub(1);
         Ok(operand)
     }
 
-    fn closed(&mut self, inner: ArithmeticExpr) -> Result<ArithmeticExpr, String> {
-        if self.takes(')') { Ok(inner) } else { Err(format!("a bracket in the sum is not closed at: {}", self.rest)) }
+    fn close_parenthesis(&mut self, inner: ArithmeticExpr) -> Result<ArithmeticExpr, String> {
+        if self.take_char(')') {
+            Ok(inner)
+        } else {
+            Err(format!("a bracket in the sum is not closed at: {}", self.rest))
+        }
     }
 
-    fn word(&mut self) -> Result<ArithmeticExpr, String> {
+    fn identifier_or_call(&mut self) -> Result<ArithmeticExpr, String> {
         let ends = |c: char| c.is_whitespace() || "+-*/(),".contains(c);
         let from = usize::from(self.rest.starts_with('/'));
         let length = self.rest.get(from..).and_then(|rest| rest.find(ends)).map(|at| at.saturating_add(from));
@@ -253,19 +257,19 @@ impl ArithmeticParser<'_> {
             });
         }
         self.rest = rest;
-        if matches!(word, "min" | "max") && self.takes('(') {
+        if matches!(word, "min" | "max") && self.take_char('(') {
             let mut list = vec![self.sum()?];
-            while self.takes(',') {
+            while self.take_char(',') {
                 list.push(self.sum()?);
             }
-            return self.closed(ArithmeticExpr::Outermost(word == "max", list));
+            return self.close_parenthesis(ArithmeticExpr::MinMax(word == "max", list));
         }
         if word.starts_with(|c: char| c.is_ascii_digit()) {
             let number = word.parse::<Number>().map_err(|_| format!("\"{word}\" in the sum is no number"))?;
             return Ok(ArithmeticExpr::Number(number));
         }
         let variable =
-            VariablePath::read(word).ok_or_else(|| format!("\"{word}\" in the sum is no name of a value"))?;
+            VariablePath::parse(word).ok_or_else(|| format!("\"{word}\" in the sum is no name of a value"))?;
         Ok(ArithmeticExpr::Variable(variable))
     }
 }
@@ -282,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_come_to_numbers() {
+    fn computed_arithmetic_expression_returns_number() {
         for (sum, expected) in [
             ("max - hp", json!(28)),
             ("hp*100/max", json!(30)),
@@ -305,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_case_that_holds_counts() {
+    fn computed_cases_first_match_wins() {
         let cases = |hp: &str| json!([{"when": format!("hp >= {hp}"), "is": "well"}, {"when": "hp > 1", "is": "weak"}]);
         assert_eq!(value(cases("12")), Some(json!("well")));
         assert_eq!(value(cases("13")), Some(json!("weak")));
@@ -314,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused() {
+    fn computed_malformed_expression_returns_error() {
         let check = |source: Value, message: &str| {
             let why = ComputedExpr::read(&source).unwrap_err();
             assert!(why.contains(message), "{source}: {why}");

@@ -42,21 +42,21 @@ impl<'n> ValueConformer<'n> {
     }
 
     /// Makes a value fit what is said about its place.
-    pub fn spot(&mut self, spot: SchemaRule<'_>, value: &mut Value) -> Result<(), ValueProblem> {
+    pub fn conform_rule(&mut self, spot: SchemaRule<'_>, value: &mut Value) -> Result<(), ValueProblem> {
         match spot {
-            SchemaRule::Free => Ok(()),
-            SchemaRule::Ruled(node) => self.value(node, value),
-            SchemaRule::Closed => Err(self.refusal("no such key may stand here")),
+            SchemaRule::Unrestricted => Ok(()),
+            SchemaRule::Node(node) => self.value(node, value),
+            SchemaRule::Forbidden => Err(self.refusal("no such key may stand here")),
         }
     }
 
     /// Makes a value fit a rule. What is computed is not looked at: it becomes what it follows from in any case.
     pub fn value(&mut self, node: &SchemaNode, value: &mut Value) -> Result<(), ValueProblem> {
-        if node.is_computed() { Ok(()) } else { self.checked(node, value) }
+        if node.is_computed() { Ok(()) } else { self.conform_node(node, value) }
     }
 
     /// Makes a value fit a rule.
-    pub fn checked(&mut self, node: &SchemaNode, value: &mut Value) -> Result<(), ValueProblem> {
+    pub fn conform_node(&mut self, node: &SchemaNode, value: &mut Value) -> Result<(), ValueProblem> {
         if let Value::Number(number) = value {
             self.number(node, number)?;
         }
@@ -97,8 +97,8 @@ impl<'n> ValueConformer<'n> {
         if node.kinds.is_empty() || node.kinds.iter().any(|kind| kind.admits(value)) {
             return Ok(());
         }
-        let expected: Vec<&str> = node.kinds.iter().map(|kind| kind.phrase()).collect();
-        Err(self.refusal(&format!("{} is not {}", short(value), expected.join(" or "))))
+        let expected: Vec<&str> = node.kinds.iter().map(|kind| kind.description()).collect();
+        Err(self.refusal(&format!("{} is not {}", quote_value(value), expected.join(" or "))))
     }
 
     fn choice(&self, node: &SchemaNode, value: &Value) -> Result<(), ValueProblem> {
@@ -107,42 +107,42 @@ impl<'n> ValueConformer<'n> {
         else {
             return Ok(());
         };
-        let listed: Vec<String> = choices.iter().take(12).map(short).collect();
+        let listed: Vec<String> = choices.iter().take(12).map(quote_value).collect();
         let more = if choices.len() > listed.len() { ", …" } else { "" };
-        Err(self.refusal(&format!("{} is none of {}{more}", short(value), listed.join(", "))))
+        Err(self.refusal(&format!("{} is none of {}{more}", quote_value(value), listed.join(", "))))
     }
 
     fn text(&self, node: &SchemaNode, text: &str) -> Result<(), ValueProblem> {
-        self.span(node.text, || text.chars().count(), "character")?;
+        self.check_length(node.text, || text.chars().count(), "character")?;
         match &node.pattern {
             Some(pattern) if !pattern.is_match(text) => {
-                Err(self.refusal(&format!("{} does not match {}", short_text(text), pattern.as_str())))
+                Err(self.refusal(&format!("{} does not match {}", quote_text(text), pattern.as_str())))
             }
             _ => Ok(()),
         }
     }
 
-    fn span(&self, span: LengthRange, count: impl FnOnce() -> usize, of: &str) -> Result<(), ValueProblem> {
+    fn check_length(&self, span: LengthRange, count: impl FnOnce() -> usize, of: &str) -> Result<(), ValueProblem> {
         if span.least.is_none() && span.most.is_none() {
             return Ok(());
         }
         let count = count();
         match (span.least.filter(|least| count < *least), span.most.filter(|most| count > *most)) {
-            (Some(least), _) => Err(self.refusal(&format!("has {count}, needs at least {}", counted(least, of)))),
-            (_, Some(most)) => Err(self.refusal(&format!("has {count}, may have at most {}", counted(most, of)))),
+            (Some(least), _) => Err(self.refusal(&format!("has {count}, needs at least {}", count_phrase(least, of)))),
+            (_, Some(most)) => Err(self.refusal(&format!("has {count}, may have at most {}", count_phrase(most, of)))),
             (None, None) => Ok(()),
         }
     }
 
     fn list(&mut self, node: &SchemaNode, list: &mut [Value]) -> Result<(), ValueProblem> {
-        self.span(node.length, || list.len(), "value")?;
+        self.check_length(node.length, || list.len(), "value")?;
         if let Some(items) = &node.items {
             for (position, value) in list.iter_mut().enumerate() {
                 self.inside(position.to_string(), |inner| inner.value(items, value))?;
             }
         }
-        let twice = if node.unique { first_repeated(list) } else { None };
-        twice.map_or(Ok(()), |value| Err(self.refusal(&format!("{} stands in it twice", short(value)))))
+        let twice = if node.unique { first_duplicate(list) } else { None };
+        twice.map_or(Ok(()), |value| Err(self.refusal(&format!("{} stands in it twice", quote_value(value)))))
     }
 
     fn map(&mut self, node: &SchemaNode, map: &mut Map<String, Value>) -> Result<(), ValueProblem> {
@@ -151,9 +151,9 @@ impl<'n> ValueConformer<'n> {
             return Err(self.refusal(&format!("\"{missing}\" is missing")));
         }
         for (key, value) in map {
-            match node.entry(key) {
-                SchemaRule::Free => {}
-                spot => self.inside(key.clone(), |inner| inner.spot(spot, value))?,
+            match node.rule_for(key) {
+                SchemaRule::Unrestricted => {}
+                spot => self.inside(key.clone(), |inner| inner.conform_rule(spot, value))?,
             }
         }
         Ok(())
@@ -194,46 +194,47 @@ impl NumberBound {
 
 /// Whether putting `new` in the place of `old` leaves everything read-only as it is. What goes as a whole may take its
 /// read-only parts along; what stays may not have them changed.
-pub(in crate::world) fn read_only_kept(node: &SchemaNode, old: &Value, new: &Value) -> bool {
+pub(in crate::world) fn preserves_read_only(node: &SchemaNode, old: &Value, new: &Value) -> bool {
     if node.read_only {
         return number::same(old, new);
     }
-    let (true, Value::Object(old), Value::Object(new)) = (node.guards, old, new) else { return true };
+    let (true, Value::Object(old), Value::Object(new)) = (node.has_read_only, old, new) else { return true };
     let declared_stay = node.properties.iter().filter(|(_, child)| child.read_only).all(|(key, _)| {
         let dropped = old.contains_key(key) && !new.contains_key(key);
         !dropped
     });
     declared_stay
-        && new.iter().all(|(key, value)| match (node.entry(key), old.get(key)) {
-            (SchemaRule::Ruled(child), Some(old)) => read_only_kept(child, old, value),
+        && new.iter().all(|(key, value)| match (node.rule_for(key), old.get(key)) {
+            (SchemaRule::Node(child), Some(old)) => preserves_read_only(child, old, value),
             _ => true,
         })
 }
 
 /// The first plain value that stands in a list twice.
-fn first_repeated(list: &[Value]) -> Option<&Value> {
+fn first_duplicate(list: &[Value]) -> Option<&Value> {
     let mut seen = HashSet::new();
     list.iter().find(|value| {
-        let spelled = if let Value::Number(number) = value { number::plain(number) } else { value.to_string() };
+        let spelled =
+            if let Value::Number(number) = value { number::canonical_number(number) } else { value.to_string() };
         !seen.insert(spelled)
     })
 }
 
 /// "1 value", "2 values".
-pub(in crate::world) fn counted(count: usize, of: &str) -> String {
+pub(in crate::world) fn count_phrase(count: usize, of: &str) -> String {
     if count == 1 { format!("1 {of}") } else { format!("{count} {of}s") }
 }
 
 /// A value as it is quoted in a sentence.
-fn short(value: &Value) -> String {
+fn quote_value(value: &Value) -> String {
     match value {
-        Value::String(text) => short_text(text),
-        Value::Array(_) | Value::Object(_) => ValueKind::of(value).phrase().to_owned(),
+        Value::String(text) => quote_text(text),
+        Value::Array(_) | Value::Object(_) => ValueKind::of(value).description().to_owned(),
         plain => plain.to_string(),
     }
 }
 
-fn short_text(text: &str) -> String {
+fn quote_text(text: &str) -> String {
     let cut: String = text.chars().take(40).collect();
     if cut.len() < text.len() { format!("\"{cut}…\"") } else { format!("\"{cut}\"") }
 }

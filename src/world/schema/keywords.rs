@@ -35,31 +35,35 @@ const KNOWN: [&str; 30] = [
 ];
 
 /// What to say about a keyword that cannot be used.
-pub(super) fn refusal(word: &str) -> String {
-    let guess = guess(word, KNOWN);
-    format!("\"{word}\" is not a keyword that is known here{guess}{} Known are {}", stop(&guess), KNOWN.join(", "))
+pub(super) fn unknown_keyword_message(word: &str) -> String {
+    let guess = suggestion(word, KNOWN);
+    format!(
+        "\"{word}\" is not a keyword that is known here{guess}{} Known are {}",
+        sentence_end(&guess),
+        KNOWN.join(", ")
+    )
 }
 
 /// The word of some that was probably meant.
-pub(super) fn closest_of<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
-    let far = |known: &str| distance(&known.to_lowercase(), &word.to_lowercase());
+pub(super) fn closest_match<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    let far = |known: &str| edit_distance(&known.to_lowercase(), &word.to_lowercase());
     let distances = known.into_iter().map(|known| (far(known), known));
     distances.filter(|(distance, known)| *distance <= 2.min(known.len() / 2)).min().map(|(_, known)| known)
 }
 
 /// `; did you mean "x"?`, or nothing where no word is near.
-pub(super) fn guess<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> String {
-    closest_of(word, known).map(|guess| format!("; did you mean \"{guess}\"?")).unwrap_or_default()
+pub(super) fn suggestion<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> String {
+    closest_match(word, known).map(|guess| format!("; did you mean \"{guess}\"?")).unwrap_or_default()
 }
 
 /// The end of a sentence that no guess has ended.
-pub(super) fn stop(guess: &str) -> &'static str {
+pub(super) fn sentence_end(guess: &str) -> &'static str {
     if guess.is_empty() { "." } else { "" }
 }
 
 /// How many letters must be put, taken or changed to make one word of the other (Levenshtein). Long words are not
 /// compared: they are no slip of the hand.
-fn distance(a: &str, b: &str) -> usize {
+fn edit_distance(a: &str, b: &str) -> usize {
     if a.len().abs_diff(b.len()) > 2 {
         return usize::MAX;
     }
@@ -86,8 +90,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn distances() {
-        let check = |a: &str, b: &str, expected: usize| assert_eq!(distance(a, b), expected, "{a} {b}");
+    fn keywords_edit_distance_counts_edits() {
+        let check = |a: &str, b: &str, expected: usize| assert_eq!(edit_distance(a, b), expected, "{a} {b}");
         check("minimum", "minimum", 0);
         check("minimum", "minimun", 1);
         check("items", "itmes", 2);
@@ -97,15 +101,15 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_gets_a_guess_and_the_list() {
-        let check = |word: &str, guess: Option<&str>| assert_eq!(closest_of(word, KNOWN), guess, "{word}");
+    fn keywords_misspelled_keyword_suggests_closest() {
+        let check = |word: &str, guess: Option<&str>| assert_eq!(closest_match(word, KNOWN), guess, "{word}");
         check("minimun", Some("minimum"));
         check("Enum", Some("enum"));
         check("maxlength", Some("maxLength"));
         check("x-serch", Some("x-search"));
         check("oneOf", None);
         check("patternProperties", None);
-        assert!(refusal("minimun").contains("did you mean \"minimum\"?"));
-        assert!(refusal("oneOf").ends_with("x-search, x-computed, x-prototype"));
+        assert!(unknown_keyword_message("minimun").contains("did you mean \"minimum\"?"));
+        assert!(unknown_keyword_message("oneOf").ends_with("x-search, x-computed, x-prototype"));
     }
 }

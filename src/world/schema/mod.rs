@@ -1,6 +1,6 @@
 //! Schemas: what may stand below one root of `vars`.
 //!
-//! A schema is a subset of JSON Schema, read once into [`SchemaNode`]s (`read.rs`) so that the fold can clamp and check only
+//! A schema is a subset of JSON Schema, read once into [`SchemaNode`]s (`parser.rs`) so that the fold can clamp and check only
 //! the place it touches (`conform.rs`). A keyword that is not known is refused when the schema is read: none passes
 //! silently. [`SchemaSet`] are the schemas in force at a node, each governing its own root.
 //!
@@ -8,26 +8,26 @@
 //! `exclusiveMaximum`, `minLength`, `maxLength`, `pattern`, `properties`, `additionalProperties`, `required`, `items`,
 //! `minItems`, `maxItems`, `uniqueItems` (of plain values), `default`, `readOnly`, `title`, `description`, `$defs` with
 //! local `$ref`s that do not go in a circle, `$schema` and `$comment` (both without effect), and the hints `x-ui`,
-//! `x-visible` and `x-search`; `x-computed` (`computed.rs`, and in which order in `follow.rs`) and `x-prototype`.
+//! `x-visible` and `x-search`; `x-computed` (`computed.rs`, and in which order in `computed_order.rs`) and `x-prototype`.
 //!
-//! To add a keyword: its name in `keywords.rs`, a field of [`SchemaNode`], its reading in `read.rs`, its check in
+//! To add a keyword: its name in `keywords.rs`, a field of [`SchemaNode`], its reading in `parser.rs`, its check in
 //! `conform.rs`, and a line in the tables of `tests.rs`.
 
+mod coercion;
+mod comparison_check;
 mod computed;
-mod concealed;
+mod computed_order;
 mod conform;
-mod follow;
-mod hints;
-mod hopeless;
+mod contradictions;
 mod keywords;
-mod lenient;
 mod node;
-mod parts;
-mod read;
-mod rules;
-mod slips;
+mod parser;
+mod schema_set;
+mod subschemas;
 #[cfg(test)]
 mod tests;
+mod ui_hints;
+mod visibility;
 
 use std::sync::Arc;
 
@@ -35,12 +35,12 @@ use serde_json::{Map, Value};
 
 use super::{Pointer, canonical};
 
-pub(super) use conform::{PathName, ValueConformer, ValueProblem, counted, read_only_kept};
-pub(super) use follow::{ComputedField, SchemaStep, meant};
-pub use hopeless::{TWO_VALUES, is_second_value};
+pub use comparison_check::{TWO_VALUES, is_bare_variable};
+pub(super) use computed_order::{ComputedField, SchemaStep, resolve_variable};
+pub(super) use conform::{PathName, ValueConformer, ValueProblem, count_phrase, preserves_read_only};
 pub(super) use node::SchemaRule;
 pub use node::{SchemaNode, ValueKind};
-pub use rules::SchemaSet;
+pub use schema_set::SchemaSet;
 
 /// Why a schema cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -78,29 +78,29 @@ impl Schema {
     /// Names the place of a keyword that is unknown or of the wrong shape, of a range that nothing can meet, of a
     /// `default` that breaks its own schema, of what is computed in a circle; or says that the schema is too big or too deep.
     pub fn parse(source: Value) -> Result<Self, SchemaError> {
-        let text = read::bounded_text(&source)?;
-        let top = read::schema(&source)?;
-        let followers = follow::followers(&top)?.into();
-        concealed::check(&top)?;
+        let text = parser::bounded_text(&source)?;
+        let top = parser::parse_schema(&source)?;
+        let followers = computed_order::computed_fields(&top)?.into();
+        visibility::check_conditions(&top)?;
         Ok(Self { hash: canonical::digest(&text), source, top, followers })
     }
 
     /// What else is odd about it, though it can be used: hints that nobody understands, keys that must be there and that nobody
     /// declares, choices of another type, conditions that never hold.
     pub fn advice(&self) -> Vec<SchemaError> {
-        let mut found = hints::advice(&self.source);
-        found.extend(slips::advice(&self.source));
-        concealed::advice(&self.top, &self.top, &Pointer::default(), &mut found);
+        let mut found = ui_hints::advice(&self.source);
+        found.extend(contradictions::advice(&self.source));
+        visibility::condition_advice(&self.top, &self.top, &Pointer::default(), &mut found);
         found
     }
 
     /// The outermost places, seen from the root, that players and models may not see while its values are these.
-    pub fn concealed(&self, state: &Value) -> Vec<Pointer> {
-        concealed::places(self.top(), state)
+    pub fn hidden_paths(&self, state: &Value) -> Vec<Pointer> {
+        visibility::hidden_paths(self.top(), state)
     }
 
     /// The computed values, each after those it follows from.
-    pub(super) fn followers(&self) -> &[ComputedField] {
+    pub(super) fn computed_fields(&self) -> &[ComputedField] {
         &self.followers
     }
 
@@ -109,7 +109,7 @@ impl Schema {
         let mut node = Some(self.top());
         !self.followers.is_empty()
             && keys.iter().any(|key| {
-                node = node.and_then(|node| node.below(key));
+                node = node.and_then(|node| node.child(key));
                 node.is_some_and(SchemaNode::is_computed)
             })
     }
@@ -126,19 +126,19 @@ impl Schema {
 
     /// Gives what is named nearly as it is declared its name, where only one can be meant: models write `Item` and `how-many`. Answers
     /// with what was read as what.
-    pub fn mend(&self, value: &mut Value) -> Vec<(String, String)> {
+    pub fn normalize_names(&self, value: &mut Value) -> Vec<(String, String)> {
         let mut mended = Vec::new();
-        lenient::rename(self.top(), value, &mut mended);
+        coercion::normalize_names(self.top(), value, &mut mended);
         mended
     }
 
     /// Makes a value of its own, which lies in no world, fit the schema as the fold would: numbers are brought into place.
-    /// Models write such values, so their slips are put right first (`lenient.rs`), and what is left out has its `default`.
+    /// Models write such values, so their slips are put right first (`coercion.rs`), and what is left out has its `default`.
     ///
     /// # Errors
     /// Says what does not fit, and where.
-    pub fn fit(&self, value: &mut Value) -> Result<(), String> {
-        lenient::settle(self.top(), value);
+    pub fn coerce(&self, value: &mut Value) -> Result<(), String> {
+        coercion::coerce(self.top(), value);
         let found = conform::ValueConformer::new(&[], &mut Vec::new()).value(self.top(), value);
         found.map_err(|finding| match finding.path.keys() {
             // It is no world that something is missing in.
@@ -149,8 +149,8 @@ impl Schema {
     }
 
     /// What the root begins with where nobody says it: every default that is declared, and those inside.
-    pub fn first_values(&self) -> Map<String, Value> {
-        read::defaults(self.top())
+    pub fn default_values(&self) -> Map<String, Value> {
+        parser::defaults(self.top())
     }
 
     /// The rule for the root itself.
@@ -161,11 +161,11 @@ impl Schema {
     /// The rule for the place that these keys lead to, seen from the root: through declared properties, the rule for
     /// all others, or the items of a list. `None` where the schema says nothing or allows nothing.
     pub fn at(&self, keys: &[String]) -> Option<&SchemaNode> {
-        keys.iter().try_fold(self.top(), |node, key| node.below(key))
+        keys.iter().try_fold(self.top(), |node, key| node.child(key))
     }
 
     /// What the fold would say of a value that is put there: numbers brought into place, and why it is refused.
-    pub fn judge(&self, keys: &[String], value: &Value) -> Vec<String> {
+    pub fn check_value(&self, keys: &[String], value: &Value) -> Vec<String> {
         let Some(node) = self.at(keys) else { return Vec::new() };
         let mut notes = Vec::new();
         let refused = conform::ValueConformer::new(keys, &mut notes).value(node, &mut value.clone()).err();

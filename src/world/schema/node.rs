@@ -43,7 +43,7 @@ impl ValueKind {
     }
 
     /// The words for it in a sentence.
-    pub(in crate::world) fn phrase(self) -> &'static str {
+    pub(in crate::world) fn description(self) -> &'static str {
         match self {
             Self::Null => "null",
             Self::Boolean => "true or false",
@@ -93,9 +93,9 @@ pub(super) struct NumberBound {
 #[derive(Debug, Clone, Default)]
 pub(super) enum AdditionalProperties {
     #[default]
-    Anything,
-    Nothing,
-    Like(Arc<SchemaNode>),
+    Allowed,
+    Forbidden,
+    Schema(Arc<SchemaNode>),
 }
 
 /// Who may see a value besides scripts.
@@ -128,7 +128,7 @@ pub struct SchemaNode {
     pub(super) text: LengthRange,
     pub(super) pattern: Option<Regex>,
     pub(super) properties: IndexMap<String, Arc<SchemaNode>>,
-    pub(super) others: AdditionalProperties,
+    pub(super) additional_properties: AdditionalProperties,
     pub(super) required: Vec<String>,
     pub(super) items: Option<Arc<SchemaNode>>,
     pub(super) length: LengthRange,
@@ -138,20 +138,20 @@ pub struct SchemaNode {
     pub(super) title: Option<String>,
     pub(super) description: Option<String>,
     pub(super) ui: Option<Value>,
-    pub(super) seen: ValueVisibility,
+    pub(super) visibility: ValueVisibility,
     pub(super) searched: bool,
     /// What it follows from.
     pub(super) computed: Option<Arc<ComputedExpr>>,
     /// Whether something inside is computed.
-    pub(super) computes: bool,
+    pub(super) has_computed: bool,
     /// Whether something inside may not be seen by everybody, or not yet.
-    pub(super) conceals: bool,
+    pub(super) has_hidden: bool,
     /// What every entry of a map of like things begins with.
     pub(super) prototype: Option<Value>,
     /// Whether it or something inside, not through lists, says what entries begin with.
-    pub(super) prototypes: bool,
+    pub(super) has_prototypes: bool,
     /// Whether something read-only is declared inside, not through lists.
-    pub(super) guards: bool,
+    pub(super) has_read_only: bool,
     /// How deep it goes.
     pub(super) height: usize,
     /// How many leaves it declares.
@@ -162,43 +162,43 @@ pub struct SchemaNode {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::world) enum SchemaRule<'r> {
     /// Nothing: any JSON may stand there.
-    Free,
+    Unrestricted,
     /// A rule.
-    Ruled(&'r SchemaNode),
+    Node(&'r SchemaNode),
     /// That nothing may stand there.
-    Closed,
+    Forbidden,
 }
 
 impl<'r> SchemaRule<'r> {
     /// What it says about a key or a list position inside.
     pub fn step(self, key: &str, in_list: bool) -> Self {
         match self {
-            Self::Ruled(node) if in_list => node.items.as_deref().map_or(Self::Free, Self::Ruled),
-            Self::Ruled(node) => node.entry(key),
+            Self::Node(node) if in_list => node.items.as_deref().map_or(Self::Unrestricted, Self::Node),
+            Self::Node(node) => node.rule_for(key),
             other => other,
         }
     }
 
     /// The rule, if there is one.
     pub fn node(self) -> Option<&'r SchemaNode> {
-        if let Self::Ruled(node) = self { Some(node) } else { None }
+        if let Self::Node(node) = self { Some(node) } else { None }
     }
 }
 
 impl SchemaNode {
     /// What is said about an entry of a map.
-    pub(super) fn entry(&self, key: &str) -> SchemaRule<'_> {
-        match (self.properties.get(key), &self.others) {
-            (Some(node), _) => SchemaRule::Ruled(node),
-            (None, AdditionalProperties::Like(node)) => SchemaRule::Ruled(node),
-            (None, AdditionalProperties::Anything) => SchemaRule::Free,
-            (None, AdditionalProperties::Nothing) => SchemaRule::Closed,
+    pub(super) fn rule_for(&self, key: &str) -> SchemaRule<'_> {
+        match (self.properties.get(key), &self.additional_properties) {
+            (Some(node), _) => SchemaRule::Node(node),
+            (None, AdditionalProperties::Schema(node)) => SchemaRule::Node(node),
+            (None, AdditionalProperties::Allowed) => SchemaRule::Unrestricted,
+            (None, AdditionalProperties::Forbidden) => SchemaRule::Forbidden,
         }
     }
 
     /// The rule one step down, for a declared key, a list position, or any other key.
-    pub(in crate::world) fn below(&self, key: &str) -> Option<&Self> {
-        match (&self.items, self.entry(key)) {
+    pub(in crate::world) fn child(&self, key: &str) -> Option<&Self> {
+        match (&self.items, self.rule_for(key)) {
             (Some(items), _) if !self.properties.contains_key(key) && pointer::index(key).is_some() => Some(items),
             (_, spot) => spot.node(),
         }
@@ -206,10 +206,10 @@ impl SchemaNode {
 
     /// The first key of a way that leads out of what is declared, by its place on the way, and where that is. `None` where
     /// everything is declared, or where anything may stand.
-    pub fn stray(&self, keys: &[String]) -> Option<(usize, &Self)> {
+    pub fn first_undeclared(&self, keys: &[String]) -> Option<(usize, &Self)> {
         let mut node = self;
         for (depth, key) in keys.iter().enumerate() {
-            match node.below(key) {
+            match node.child(key) {
                 Some(next) => node = next,
                 None if node.properties.is_empty() && !node.is_closed() => return None,
                 None => return Some((depth, node)),
@@ -235,7 +235,7 @@ impl SchemaNode {
 
     /// Whether entries begin with something, here or inside.
     pub(in crate::world) fn has_prototypes(&self) -> bool {
-        self.prototypes
+        self.has_prototypes
     }
 
     /// Whether only whole numbers may stand here.
@@ -249,12 +249,12 @@ impl SchemaNode {
     }
 
     /// The most values a list may have here.
-    pub(in crate::world) fn most_items(&self) -> Option<usize> {
+    pub(in crate::world) fn max_items(&self) -> Option<usize> {
         self.length.most
     }
 
     /// The fewest values a list may have here.
-    pub(in crate::world) fn fewest_items(&self) -> usize {
+    pub(in crate::world) fn min_items(&self) -> usize {
         self.length.least.unwrap_or(0)
     }
 
@@ -289,13 +289,13 @@ impl SchemaNode {
     }
 
     /// The rule for every key that is not declared: this is a map of like things.
-    pub fn like(&self) -> Option<&Self> {
-        if let AdditionalProperties::Like(node) = &self.others { Some(node) } else { None }
+    pub fn additional_schema(&self) -> Option<&Self> {
+        if let AdditionalProperties::Schema(node) = &self.additional_properties { Some(node) } else { None }
     }
 
     /// Whether nothing but the declared keys may stand in a map here.
     pub fn is_closed(&self) -> bool {
-        matches!(self.others, AdditionalProperties::Nothing)
+        matches!(self.additional_properties, AdditionalProperties::Forbidden)
     }
 
     /// The rule for the values of a list.
@@ -325,11 +325,11 @@ impl SchemaNode {
 
     /// `x-visible`: whether players may see it whatever happens; true unless said otherwise.
     pub fn is_visible(&self) -> bool {
-        matches!(self.seen, ValueVisibility::Always)
+        matches!(self.visibility, ValueVisibility::Always)
     }
 
     /// `x-search`: whether messages are found by its value; false unless said otherwise.
-    pub fn is_searched(&self) -> bool {
+    pub fn is_searchable(&self) -> bool {
         self.searched
     }
 }

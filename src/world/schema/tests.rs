@@ -32,7 +32,7 @@ fn schema() -> Schema {
 }
 
 #[test]
-fn walks_through_properties_maps_of_like_things_and_lists() {
+fn schema_node_at_traverses_all_containers() {
     let schema = schema();
     let at = |path: &str| schema.at(&keys(path));
     assert_eq!(at("").unwrap().title(), Some("Combat"));
@@ -48,7 +48,7 @@ fn walks_through_properties_maps_of_like_things_and_lists() {
 }
 
 #[test]
-fn leaves_come_in_document_order() {
+fn schema_leaves_keep_document_order() {
     let schema = schema();
     let names = |leaves: &mut dyn Iterator<Item = (Pointer, &SchemaNode)>| {
         leaves.map(|(path, _)| path.to_string()).collect::<Vec<_>>()
@@ -61,7 +61,7 @@ fn leaves_come_in_document_order() {
 }
 
 #[test]
-fn the_hash_is_of_the_meaning_not_the_order() {
+fn schema_hash_ignores_key_order() {
     let hash = |source: Value| Schema::parse(source).unwrap().hash().to_owned();
     let one = hash(json!({"type": "integer", "minimum": 0}));
     assert_eq!(one, hash(json!({"minimum": 0, "type": "integer"})));
@@ -70,7 +70,7 @@ fn the_hash_is_of_the_meaning_not_the_order() {
 }
 
 #[test]
-fn what_is_not_understood_is_refused_with_its_place() {
+fn schema_unknown_keyword_returns_error_path() {
     let check = |source: Value, start: &str| {
         let message = Schema::parse(source.clone()).unwrap_err().to_string();
         assert!(message.starts_with(start), "{source}: {message}");
@@ -113,7 +113,7 @@ fn what_is_not_understood_is_refused_with_its_place() {
 }
 
 #[test]
-fn what_follows_from_nothing_is_refused_with_its_place() {
+fn schema_computed_unknown_source_returns_error_path() {
     let check = |source: Value, start: &str| {
         let message = Schema::parse(source.clone()).unwrap_err().to_string();
         assert!(message.starts_with(start), "{source}: {message}");
@@ -163,7 +163,7 @@ fn what_follows_from_nothing_is_refused_with_its_place() {
 }
 
 #[test]
-fn references_are_local_and_go_in_no_circle() {
+fn schema_cyclic_or_remote_reference_returns_error() {
     let check = |source: Value, start: &str| {
         let message = Schema::parse(source.clone()).unwrap_err().to_string();
         assert!(message.starts_with(start), "{source}: {message}");
@@ -187,7 +187,7 @@ fn references_are_local_and_go_in_no_circle() {
 
 /// A small text must not become a big schema: neither by depth, nor by references that multiply.
 #[test]
-fn a_schema_is_bounded() {
+fn schema_oversized_returns_error() {
     let fails = |source: Value, start: &str| {
         let message = Schema::parse(source).unwrap_err().message;
         assert!(message.starts_with(start), "{message}");
@@ -209,7 +209,7 @@ fn a_schema_is_bounded() {
 }
 
 #[test]
-fn the_stricter_of_two_bounds_counts() {
+fn schema_two_bounds_stricter_wins() {
     let ends = |source: Value| {
         let schema = Schema::parse(source).unwrap();
         [schema.top().minimum(), schema.top().maximum()].map(|end| end.unwrap().to_string())
@@ -223,7 +223,7 @@ fn the_stricter_of_two_bounds_counts() {
 }
 
 #[test]
-fn roots_do_not_nest() {
+fn schema_set_nested_roots_return_error() {
     let any = Arc::new(Schema::parse(json!({})).unwrap());
     let rules =
         |roots: &[&str]| SchemaSet::new(roots.iter().map(|root| (root.parse().unwrap(), Arc::clone(&any))).collect());
@@ -231,7 +231,7 @@ fn roots_do_not_nest() {
         assert!(rules(&nested).unwrap_err().message.ends_with("roots do not nest"), "{nested:?}");
     }
     let rules = rules(&["/a/b", "/ab", "/a/c"]).unwrap();
-    let governing = |path: &str| rules.governing(&path.parse().unwrap()).map(|(root, _)| root.to_string());
+    let governing = |path: &str| rules.schema_for(&path.parse().unwrap()).map(|(root, _)| root.to_string());
     assert_eq!(governing("/a/b").as_deref(), Some("/a/b"));
     assert_eq!(governing("/a/c/x/y").as_deref(), Some("/a/c"));
     assert_eq!((governing("/a"), governing("/a/bb"), governing("")), (None, None, None));
@@ -240,14 +240,14 @@ fn roots_do_not_nest() {
 
 /// `hidden until`: a value shows itself where its condition holds.
 #[test]
-fn what_is_concealed_depends_on_the_values() {
+fn schema_hidden_paths_depend_on_values() {
     let schema = Schema::parse(json!({"properties": {
         "love": {"type": "integer"}, "secret": {"type": "string", "x-visible": "love >= 20"},
         "never": {"x-visible": false, "properties": {"deep": {}}},
         "people": {"additionalProperties": {"properties": {"met": {}, "name": {"x-visible": "met and /love > 1"}}}},
     }}))
     .unwrap();
-    let concealed = |state: Value| schema.concealed(&state).iter().map(ToString::to_string).collect::<Vec<_>>();
+    let concealed = |state: Value| schema.hidden_paths(&state).iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(concealed(json!({})), ["/secret", "/never"]);
     assert_eq!(concealed(json!({"love": 20, "people": {"a": {"met": true}, "b": {}}})), ["/never", "/people/b/name"]);
     let always: Vec<String> = schema.visible_leaves().map(|(path, _)| path.to_string()).collect();

@@ -199,8 +199,8 @@ fn personas_and_books_in_pictures_come_in() {
     let (store, folder) = (TestStore::new(), DataRoot::bare());
     let book = r#"{"lorebookVersion": 1, "entries": [{"text": "It burns.", "keys": ["lamp"], "enabled": true}]}"#;
     let text = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, book);
-    let chunk = png::chunk(b"tEXt", &[b"naidata\0", text.as_bytes()].concat());
-    folder.bytes("Lamps.png", &picture::with_texts(&picture::as_png(None), &chunk));
+    let chunk = png::encode_chunk(b"tEXt", &[b"naidata\0", text.as_bytes()].concat());
+    folder.bytes("Lamps.png", &picture::insert_chunks(&picture::png_or_placeholder(None), &chunk));
     let personas = json!({"personas": {"w.png": "Wren"}, "persona_descriptions": {"w.png": {"description": "Walks."}}});
     folder.file("personas_1.json", &personas.to_string());
     folder.file("settings.json", &json!({"power_user": {"personas": {"m.png": "Moth"}}}).to_string());

@@ -2,26 +2,26 @@
 
 use std::fs;
 
-use clotho::interop::tale::{self, ForeignChat, ForeignRole};
+use clotho::interop::foreign_chat::{self, ForeignChat, ForeignRole};
 use clotho::tree::Role;
 
 use super::*;
 use crate::sillytavern::{children, golden, node, only, sessions};
 
 fn tales(value: &Value) -> Vec<ForeignChat> {
-    tale::read(value.to_string().as_bytes()).unwrap()
+    foreign_chat::read(value.to_string().as_bytes()).unwrap()
 }
 
 /// Who says what, in the order of a tale.
 fn spoken(tale: &ForeignChat) -> Vec<(ForeignRole, &str)> {
-    tale.said.iter().map(|said| (said.who, said.text.as_str())).collect()
+    tale.said.iter().map(|said| (said.role, said.text.as_str())).collect()
 }
 
 /// S4-53: what is read of each recorded chat of another program is what was recorded; messages without any text are told of.
 #[test]
 fn recorded_chats_are_read() {
     for name in ["foreign-ooba", "foreign-risu"] {
-        let tales = tale::read(&fs::read(golden(&format!("{name}.json"))).unwrap()).unwrap();
+        let tales = foreign_chat::read(&fs::read(golden(&format!("{name}.json"))).unwrap()).unwrap();
         let expected: Value =
             serde_json::from_slice(&fs::read(golden(&format!("{name}.expect.json"))).unwrap()).unwrap();
         let rows = expected["files"][0].as_array().unwrap();
@@ -30,7 +30,7 @@ fn recorded_chats_are_read() {
         assert_eq!(tales[0].said.len(), rows.len(), "{name}");
         for (said, row) in tales[0].said.iter().zip(rows) {
             assert_eq!(
-                (said.text.as_str(), said.who == ForeignRole::User),
+                (said.text.as_str(), said.role == ForeignRole::User),
                 (row["mes"].as_str().unwrap(), row["is_user"] == true)
             );
             if row["name"] == "Wrenna" {
@@ -38,12 +38,12 @@ fn recorded_chats_are_read() {
             }
         }
     }
-    let risu = tale::read(&fs::read(golden("foreign-risu.json")).unwrap()).unwrap();
+    let risu = foreign_chat::read(&fs::read(golden("foreign-risu.json")).unwrap()).unwrap();
     assert_eq!((risu[0].findings[0].code, risu[0].title.as_deref()), ("no_text", Some("New Chat")));
     // The other program refuses this file; its messages are plain enough.
-    let cai = tale::read(&fs::read(golden("foreign-cai.json")).unwrap()).unwrap();
-    assert_eq!(spoken(&cai[0]), [(ForeignRole::Voice, "Welcome in."), (ForeignRole::User, "Hello.")]);
-    assert!(tale::read(&fs::read(golden("foreign-unknown.json")).unwrap()).is_err());
+    let cai = foreign_chat::read(&fs::read(golden("foreign-cai.json")).unwrap()).unwrap();
+    assert_eq!(spoken(&cai[0]), [(ForeignRole::Assistant, "Welcome in."), (ForeignRole::User, "Hello.")]);
+    assert!(foreign_chat::read(&fs::read(golden("foreign-unknown.json")).unwrap()).is_err());
 }
 
 /// S4-53: all chats of a character of RisuAI, each with its own lorebook; the same file adds nothing.
@@ -105,7 +105,7 @@ fn chats_of_agnai_keep_what_was_written_anew() {
         (&json!("Ivo"), &json!("A tower."), &json!("Evening."))
     );
     let line = json!({"name": "Line", "messages": [{"msg": "Hi."}, {"msg": "Ho.", "userId": "u"}]});
-    assert_eq!(spoken(&tales(&line)[0]), [(ForeignRole::Voice, "Hi."), (ForeignRole::User, "Ho.")]);
+    assert_eq!(spoken(&tales(&line)[0]), [(ForeignRole::Assistant, "Hi."), (ForeignRole::User, "Ho.")]);
 }
 
 /// S4-53: a story of KoboldAI is read as it was played: by names, by marks, by arrows, or piece by piece.
@@ -120,33 +120,33 @@ fn stories_of_kobold_are_read_as_they_were_played() {
     };
     let chat = story(3, "\nWren: Hello.", &["\nIvo: Hm.\nYes: no.", "\nSela: And me."]);
     let expected =
-        [(ForeignRole::User, "Hello."), (ForeignRole::Voice, "Hm.\nYes: no."), (ForeignRole::Voice, "And me.")];
+        [(ForeignRole::User, "Hello."), (ForeignRole::Assistant, "Hm.\nYes: no."), (ForeignRole::Assistant, "And me.")];
     assert_eq!(spoken(&chat), expected);
-    assert_eq!((chat.voice.as_deref(), chat.said[2].name.as_deref()), (Some("Ivo"), Some("Sela")));
-    assert_eq!((&chat.about["description"], &chat.rest["authorsnote"]), (&json!("A tower."), &json!("dark")));
+    assert_eq!((chat.assistant_name.as_deref(), chat.said[2].name.as_deref()), (Some("Ivo"), Some("Sela")));
+    assert_eq!((&chat.card_fields["description"], &chat.rest["authorsnote"]), (&json!("A tower."), &json!("dark")));
     let entry = &chat.book.as_ref().unwrap()["entries"]["0"];
     assert_eq!((&entry["key"], &entry["constant"]), (&json!(["lamp", "oil"]), &json!(true)));
     let own = story(4, "\n### Q:\nWhere?\n### A:\n", &["There.", "\n### Q:\nThanks\n### A:\n"]);
     assert_eq!(
         spoken(&own),
-        [(ForeignRole::User, "Where?"), (ForeignRole::Voice, "There."), (ForeignRole::User, "Thanks")]
+        [(ForeignRole::User, "Where?"), (ForeignRole::Assistant, "There."), (ForeignRole::User, "Thanks")]
     );
     let marked = story(4, "{{[SYSTEM]}}Be brief.{{[INPUT]}}Where?{{[OUTPUT]}}", &["There.{{[OUTPUT_END]}}"]);
     assert_eq!(
         spoken(&marked),
-        [(ForeignRole::System, "Be brief."), (ForeignRole::User, "Where?"), (ForeignRole::Voice, "There.")]
+        [(ForeignRole::System, "Be brief."), (ForeignRole::User, "Where?"), (ForeignRole::Assistant, "There.")]
     );
     let adventure = story(2, "You stand in a tower.", &["\n\n> You look up.\n\n", "It is dark."]);
     let expected = [
-        (ForeignRole::Voice, "You stand in a tower."),
+        (ForeignRole::Assistant, "You stand in a tower."),
         (ForeignRole::User, "You look up."),
-        (ForeignRole::Voice, "It is dark."),
+        (ForeignRole::Assistant, "It is dark."),
     ];
     assert_eq!(spoken(&adventure), expected);
     let plain = story(1, "Once", &[" there was", " a lamp."]);
     assert_eq!(
         spoken(&plain),
-        [(ForeignRole::User, "Once"), (ForeignRole::Voice, "there was"), (ForeignRole::Voice, "a lamp.")]
+        [(ForeignRole::User, "Once"), (ForeignRole::Assistant, "there was"), (ForeignRole::Assistant, "a lamp.")]
     );
     assert_eq!(plain.findings[0].code, "who_wrote");
 }
@@ -163,10 +163,10 @@ fn chats_of_text_generation_webui_have_versions() {
     });
     let tale = tales(&chat).remove(0);
     let expected = [
-        (ForeignRole::Voice, "Evening."),
+        (ForeignRole::Assistant, "Evening."),
         (ForeignRole::User, "Is it <b?"),
-        (ForeignRole::Voice, "Yes."),
-        (ForeignRole::Voice, "No."),
+        (ForeignRole::Assistant, "Yes."),
+        (ForeignRole::Assistant, "No."),
     ];
     assert_eq!(spoken(&tale), expected);
     let parents: Vec<Option<usize>> = tale.said.iter().map(|said| said.parent).collect();
@@ -185,12 +185,12 @@ fn histories_of_character_ai_are_read() {
     ]}});
     let tales = tales(&file);
     assert_eq!(
-        (tales.len(), tales[0].voice.as_deref(), tales[0].said[0].name.as_deref()),
+        (tales.len(), tales[0].assistant_name.as_deref(), tales[0].said[0].name.as_deref()),
         (2, Some("Ivo"), Some("Wren"))
     );
     assert_eq!(
         (spoken(&tales[1]), tales[1].head),
-        (vec![(ForeignRole::Voice, "No."), (ForeignRole::Voice, "Yes.")], Some(1))
+        (vec![(ForeignRole::Assistant, "No."), (ForeignRole::Assistant, "Yes.")], Some(1))
     );
     let dates: Vec<_> = tales[1].said.iter().map(|said| said.date).collect();
     assert_eq!(

@@ -35,12 +35,12 @@ async fn long_line(play: &Play, parent: &str, nodes: usize) -> Vec<String> {
         messages.push(MessageWrite {
             session: play.sid.parse().unwrap(),
             parent: above,
-            bridge: None,
+            rules_change: None,
             draft: Some(draft),
-            carry_from: None,
+            move_children_from: None,
             replies: Vec::new(),
             move_head: false,
-            act: OperationKind::Message,
+            kind: OperationKind::Message,
         });
         above = id;
     }

@@ -5,14 +5,14 @@ use super::*;
 use crate::support::client::fits;
 use crate::support::schema;
 use clotho::http::caller::RouteAccess;
-use clotho::http::document::described;
+use clotho::http::openapi::list_operations;
 use std::collections::BTreeSet;
 
 /// An id that nothing has.
 const NOTHING: &str = "018f3e2a-0000-7000-8000-0000000000aa";
 
 /// An address of a route, with ids of nothing.
-pub fn address(entry: &clotho::http::table::RouteEntry) -> String {
+pub fn address(entry: &clotho::http::route_table::RouteEntry) -> String {
     entry
         .path
         .split('/')
@@ -29,13 +29,13 @@ pub fn address(entry: &clotho::http::table::RouteEntry) -> String {
 async fn the_document_describes_what_is_served() {
     let app = TestServer::start().await;
     let document = app.get("/api/openapi.json").await;
-    let served: BTreeSet<String> = clotho::http::table()
+    let served: BTreeSet<String> = clotho::http::all_routes()
         .iter()
         .filter(|entry| entry.path.starts_with("/api") || entry.is_operational())
-        .map(|entry| format!("{} {}", entry.method, entry.plain_path()))
+        .map(|entry| format!("{} {}", entry.method, entry.openapi_path()))
         .collect();
-    assert_eq!(described(&document).into_iter().collect::<BTreeSet<_>>(), served);
-    for entry in clotho::http::table() {
+    assert_eq!(list_operations(&document).into_iter().collect::<BTreeSet<_>>(), served);
+    for entry in clotho::http::all_routes() {
         let heard = app.ask(entry.method.as_str(), &address(&entry)).send().await;
         let is_elsewhere = heard.status == 404 && heard.text().contains("this address");
         assert!(!is_elsewhere && heard.status != 405, "{} {}: {}", entry.method, entry.path, heard.text());
@@ -50,7 +50,7 @@ async fn every_read_answers_as_documented() {
     play.app.mock().script(Reply::ok(["It bites. [HP -7] [GET rusty key]"]).usage(5, 7));
     let said = play.say("/roll 2d6").await;
     let character = play.session().await["characterIds"][0].as_str().unwrap().to_owned();
-    let drawn = clotho::interop::picture::as_png(None);
+    let drawn = clotho::interop::picture::png_or_placeholder(None);
     let picture = play.app.ask("PUT", &format!("/api/characters/{character}/avatar")).bytes(&drawn, "image/png");
     picture.send().await.expect(200);
     let persona = id(&play.app.post("/api/personas", &json!({"name": "Ann"})).await);
@@ -84,7 +84,7 @@ async fn every_read_answers_as_documented() {
     let part = |name: &str| if name == "{fid}" { fragment.clone() } else { part(name) };
     let before = (play.session().await, play.nodes().await);
     let mut described = 0;
-    for entry in clotho::http::table().into_iter().filter(|entry| entry.method == "GET") {
+    for entry in clotho::http::all_routes().into_iter().filter(|entry| entry.method == "GET") {
         // Pictures of other servers need another server: `outside.rs`.
         if entry.path.contains(":.*") || entry.path.ends_with("/ws") || entry.path.ends_with("/outside/picture") {
             continue;
@@ -98,7 +98,7 @@ async fn every_read_answers_as_documented() {
         };
         let heard = play.app.ask("GET", &path).send().await;
         assert_eq!(heard.status, 200, "{path}: {}", heard.text());
-        described += usize::from(schema::answer("GET", &entry.plain_path(), 200).is_some());
+        described += usize::from(schema::answer("GET", &entry.openapi_path(), 200).is_some());
     }
     assert!(described > 20, "{described}");
     assert_eq!((play.session().await, play.nodes().await), before);
@@ -141,9 +141,9 @@ async fn the_document_is_whole() {
 /// of a socket.
 #[test]
 fn the_document_has_what_goes_beside() {
-    let document = clotho::http::document::json(&clotho::http::table());
-    for entry in clotho::http::table() {
-        let path = entry.plain_path();
+    let document = clotho::http::openapi::json(&clotho::http::all_routes());
+    for entry in clotho::http::all_routes() {
+        let path = entry.openapi_path();
         let operation = &document["paths"][&path][entry.method.as_str().to_lowercase()];
         if operation.is_null() {
             continue;
@@ -189,10 +189,10 @@ fn the_document_has_what_goes_beside() {
 #[test]
 fn the_papers_name_the_parameters() {
     let papers = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/api.md")).unwrap();
-    let document = clotho::http::document::json(&clotho::http::table());
+    let document = clotho::http::openapi::json(&clotho::http::all_routes());
     let mut named = 0;
-    for entry in clotho::http::table() {
-        let path = entry.plain_path();
+    for entry in clotho::http::all_routes() {
+        let path = entry.openapi_path();
         let operation = &document["paths"][&path][entry.method.as_str().to_lowercase()];
         let row = papers.lines().find(|line| line.contains(&format!("`{} {path}`", entry.method))).unwrap_or_default();
         for one in operation["parameters"].as_array().into_iter().flatten().filter(|one| one["in"] == "query") {
@@ -208,7 +208,7 @@ fn the_papers_name_the_parameters() {
 /// The names that clients were promised; more may come, none may go.
 #[test]
 fn promised_names_stay() {
-    let document = clotho::http::document::json(&clotho::http::table());
+    let document = clotho::http::openapi::json(&clotho::http::all_routes());
     for (shape, names) in [
         (
             "ChatMessageNode",
@@ -266,8 +266,8 @@ fn is_word(path: &str) -> bool {
 #[tokio::test]
 async fn other_methods_are_refused_with_those_that_fit() {
     let app = TestServer::start().await;
-    for entry in clotho::http::table() {
-        let own: Vec<String> = clotho::http::table()
+    for entry in clotho::http::all_routes() {
+        let own: Vec<String> = clotho::http::all_routes()
             .iter()
             .filter(|other| fits(other, entry.path) && is_word(other.path) == is_word(entry.path))
             .map(|other| other.method.to_string())
@@ -322,11 +322,11 @@ async fn who_may_call_is_in_the_table() {
         "/offline.js",
         "/api/devices/claim",
     ];
-    for entry in clotho::http::table() {
+    for entry in clotho::http::all_routes() {
         let expected = match entry.path {
             "/readyz" | "/metrics" => RouteAccess::Operator,
             path if open.contains(&path) => RouteAccess::Public,
-            path if door.contains(&path) => RouteAccess::Door,
+            path if door.contains(&path) => RouteAccess::Unpaired,
             _ => RouteAccess::User,
         };
         assert_eq!(entry.access, expected, "{}", entry.path);

@@ -51,9 +51,9 @@ async fn paired(app: &TestServer) -> (Value, String) {
 async fn who_is_not_paired_sees_nothing() {
     let app = house().await;
     let forged = format!("clotho-device-{}={}", app.at.port(), "0".repeat(64));
-    for entry in clotho::http::table() {
+    for entry in clotho::http::all_routes() {
         let ask = || phone(&app, entry.method.as_str(), &address(&entry));
-        if entry.access == RouteAccess::Door {
+        if entry.access == RouteAccess::Unpaired {
             assert_ne!(ask().send_raw().await.status, 401, "{}", entry.path);
             continue;
         }
@@ -70,9 +70,9 @@ async fn who_is_not_paired_sees_nothing() {
             assert!(error["hint"].as_str().unwrap().contains("a code on the server's own machine"), "{error}");
         }
     }
-    let open: Vec<&str> = clotho::http::table()
+    let open: Vec<&str> = clotho::http::all_routes()
         .iter()
-        .filter(|entry| entry.access == RouteAccess::Door)
+        .filter(|entry| entry.access == RouteAccess::Unpaired)
         .map(|entry| entry.path)
         .collect();
     let files =
@@ -258,8 +258,8 @@ async fn a_device_writes_with_its_own_token() {
 #[tokio::test]
 async fn the_house_knows_this_machine_by_its_own_names() {
     let app = house().await;
-    let own = app.inside().devices.addresses.to_show().into_iter().map(|address| address.to_string());
-    let names = own.filter(|name| !name.contains(':')).chain(clotho::devices::addresses::local_name());
+    let own = app.inside().devices.addresses.shareable().into_iter().map(|address| address.to_string());
+    let names = own.filter(|name| !name.contains(':')).chain(clotho::devices::addresses::mdns_name());
     for name in names {
         let with = |port: u16| app.ask("GET", "/api/sessions").host(Some(&format!("{name}:{port}")));
         with(app.at.port()).send().await.expect(200);

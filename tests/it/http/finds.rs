@@ -23,12 +23,12 @@ async fn a_place_is_searched_to_its_end() {
     let message = MessageWrite {
         session: play.sid.parse().unwrap(),
         parent: parent.parse().unwrap(),
-        bridge: None,
+        rules_change: None,
         draft: None,
-        carry_from: None,
+        move_children_from: None,
         replies: (0..BETTER).map(better).collect(),
         move_head: false,
-        act: OperationKind::Message,
+        kind: OperationKind::Message,
     };
     let actor = Actor { user: app.owner, at: now, expected_leaf: None };
     app.store.write(move |tx| tx.message(&actor, &message)).await.unwrap();

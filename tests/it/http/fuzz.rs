@@ -2,8 +2,8 @@
 //! afterwards the story is still one.
 
 use clotho::clock::SplitMix64;
-use clotho::http::table::RouteEntry;
-use clotho::tree::mirror::ReferenceTree;
+use clotho::http::route_table::RouteEntry;
+use clotho::tree::reference_tree::ReferenceTree;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::play::Play;
@@ -24,11 +24,11 @@ struct Dice {
 
 impl Dice {
     fn one_in(&mut self, n: u64) -> bool {
-        self.random.below(n) == 0
+        self.random.next_below(n) == 0
     }
 
     fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
-        &list[usize::try_from(self.random.below(list.len() as u64)).unwrap()]
+        &list[usize::try_from(self.random.next_below(list.len() as u64)).unwrap()]
     }
 
     fn text(&mut self) -> String {
@@ -104,13 +104,13 @@ impl Dice {
         match kind.as_str() {
             Some("object") if name == "operations" => self.operation(),
             Some("array") => {
-                let n = self.random.below(4);
+                let n = self.random.next_below(4);
                 (0..n).map(|_| self.value(name, &schema["items"])).collect()
             }
             Some("string") if name.ends_with("Id") || name.ends_with("Ids") => self.id(),
             Some("string") => json!(self.text()),
             Some("boolean") => json!(self.one_in(2)),
-            Some("integer" | "number") => json!(self.random.below(8)),
+            Some("integer" | "number") => json!(self.random.next_below(8)),
             Some("null") => Value::Null,
             _ => json!({"temperature": self.junk(), self.text(): self.junk()}),
         }
@@ -175,13 +175,13 @@ async fn ids_of(play: &Play) -> Vec<String> {
 /// Says how many of them were taken.
 async fn ask_everything(play: &Play, dice: &mut Dice) -> u64 {
     let mut taken = 0;
-    let document = clotho::http::document::json(&clotho::http::table());
-    for entry in clotho::http::table() {
+    let document = clotho::http::openapi::json(&clotho::http::all_routes());
+    for entry in clotho::http::all_routes() {
         // Without its session and its character the story would be over too soon.
         if entry.method == "DELETE" || entry.path.contains(":.*") || entry.path.ends_with("/ws") {
             continue;
         }
-        let (method, plain) = (entry.method.as_str(), entry.plain_path());
+        let (method, plain) = (entry.method.as_str(), entry.openapi_path());
         let query = dice.query(&document["paths"][&plain][method.to_lowercase()]["parameters"]);
         let ask = play.app.ask(method, &(dice.address(&entry, play) + &query));
         let ask = match schema::body(method, &plain) {
@@ -212,7 +212,7 @@ async fn dice_break_nothing() {
         // What was written is in the log, whatever the dice cut out of the tree afterwards.
         let written = play.session().await["op"].as_u64().unwrap();
         assert!(taken > 8 * ROUNDS && written > ROUNDS, "the dice should hit something, too: {taken}, {written}");
-        let mut running = play.app.inside().live.counting();
+        let mut running = play.app.inside().live.watch_count();
         within(running.wait_for(|running| *running == 0)).await.unwrap();
         is_one_story(&play).await;
         told_the_same(&play, &mut told).await;

@@ -8,7 +8,7 @@ use crate::support::socket::Socket;
 #[tokio::test]
 async fn a_foreign_host_is_refused_everywhere() {
     let app = TestServer::start().await;
-    for entry in clotho::http::table() {
+    for entry in clotho::http::all_routes() {
         let heard = app.ask(entry.method.as_str(), &address(&entry)).host(Some("evil.example")).send().await;
         heard.refused("bad_host");
     }
@@ -26,7 +26,7 @@ async fn a_foreign_host_is_refused_everywhere() {
 #[tokio::test]
 async fn a_foreign_page_is_refused_everywhere() {
     let app = TestServer::start().await;
-    for entry in clotho::http::table() {
+    for entry in clotho::http::all_routes() {
         for (name, value) in [("origin", "https://evil.example"), ("origin", "null"), ("origin", "http://127.0.0.1:1")]
         {
             let ask = app.ask(entry.method.as_str(), &address(&entry)).header(name, value);
@@ -85,7 +85,7 @@ async fn a_browser_writes_with_the_token_only() {
 async fn every_write_of_a_browser_needs_the_token() {
     let app = TestServer::start().await;
     let own = format!("http://{}", app.at);
-    let writes = clotho::http::table().into_iter().filter(|entry| entry.method != "GET");
+    let writes = clotho::http::all_routes().into_iter().filter(|entry| entry.method != "GET");
     for entry in writes {
         let ask = || app.ask(entry.method.as_str(), &address(&entry));
         for from_page in [ask().header("origin", &own), ask().header("sec-fetch-site", "same-origin")] {

@@ -3,17 +3,17 @@
 use super::play::{Play, ids};
 use super::*;
 use crate::support::schema;
-use clotho::http::table::RouteEntry;
+use clotho::http::route_table::RouteEntry;
 
 /// The routes whose bodies may name the HEAD that the writer saw.
 fn with_expectation() -> Vec<RouteEntry> {
-    let document = clotho::http::document::json(&clotho::http::table());
+    let document = clotho::http::openapi::json(&clotho::http::all_routes());
     let names = |entry: &RouteEntry| {
-        let shape = schema::body(entry.method.as_str(), &entry.plain_path()).and_then(|body| body["$ref"].as_str());
+        let shape = schema::body(entry.method.as_str(), &entry.openapi_path()).and_then(|body| body["$ref"].as_str());
         let shape = shape.and_then(|path| document.pointer(path.trim_start_matches('#')));
         shape.is_some_and(|shape| shape["properties"]["expectedLeafId"].is_object())
     };
-    clotho::http::table().into_iter().filter(names).collect()
+    clotho::http::all_routes().into_iter().filter(names).collect()
 }
 
 /// A body that the route would take.

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use clotho::prompt::recall::{NearestVectors, similarity, strongest};
+use clotho::prompt::recall::{NearestVectors, similarity, top_scored};
 use clotho::store::{EmbeddingBatch, StoreError};
 
 use crate::support::test_store::TestStore;
@@ -29,7 +29,7 @@ impl NearestVectors for Plain {
         most: usize,
     ) -> Result<Vec<(usize, f32)>, StoreError> {
         let near = |(at, hash): (usize, &blake3::Hash)| Some((at, similarity(to, self.0.get(hash)?)?));
-        Ok(strongest(among.iter().enumerate().filter_map(near).collect(), least, most))
+        Ok(top_scored(among.iter().enumerate().filter_map(near).collect(), least, most))
     }
 }
 

@@ -60,7 +60,7 @@ fn answer(path: &str) -> Vec<u8> {
         "/inside" => to("http://169.254.169.254/latest/meta-data"),
         "/on" => to("/on"),
         "/text" => with(b"<svg onload=alert(1)>"),
-        "/huge" => with(&vec![0; picture::LARGEST + 1]),
+        "/huge" => with(&vec![0; picture::MAX_BYTES + 1]),
         _ => b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec(),
     }
 }

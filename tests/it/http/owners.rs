@@ -4,7 +4,7 @@ use super::*;
 use crate::support::client::Heard;
 use crate::support::server::Stranger;
 use crate::support::socket::Socket;
-use clotho::http::table::RouteEntry;
+use clotho::http::route_table::RouteEntry;
 use std::collections::BTreeSet;
 
 fn address(entry: &RouteEntry, stranger: &Stranger) -> String {
@@ -95,7 +95,7 @@ async fn a_strangers_things_are_not_there() {
     let app = TestServer::start().await;
     let stranger = app.stranger().await;
     let mut tried = 0;
-    for entry in clotho::http::table().iter().filter(|entry| entry.path.contains("id}")) {
+    for entry in clotho::http::all_routes().iter().filter(|entry| entry.path.contains("id}")) {
         let (path, body) = (address(entry, &stranger), body(entry, &stranger));
         is_not_there(&app, &stranger, entry.method.as_str(), &path, body.as_ref()).await;
         tried += 1;
@@ -115,7 +115,7 @@ async fn a_strangers_nodes_are_not_there_in_ones_own_session() {
     let app = TestServer::start().await;
     let stranger = app.stranger().await;
     let sid = id(&app.session().await);
-    for entry in clotho::http::table().iter().filter(|entry| entry.path.contains("{nid}")) {
+    for entry in clotho::http::all_routes().iter().filter(|entry| entry.path.contains("{nid}")) {
         let path = address(entry, &stranger).replace(&stranger.session.to_string(), &sid);
         is_not_there(&app, &stranger, entry.method.as_str(), &path, body(entry, &stranger).as_ref()).await;
     }

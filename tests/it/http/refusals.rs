@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::support::client::Heard;
-use clotho::http::table::RouteEntry;
+use clotho::http::route_table::RouteEntry;
 use clotho::transfer::UploadSlot;
 use std::collections::HashMap;
 
@@ -30,7 +30,7 @@ impl House {
         let prune = json!({"operations": [{"op": "prune", "nodeId": beside}]});
         let fragment = app.put(&format!("/api/chat/{sid}/tree/edit"), &prune).await["fragmentIds"][0].clone();
         let fragment = fragment.as_str().unwrap().to_owned();
-        let place = app.inside().desk.expect(app.inside().owner).unwrap();
+        let place = app.inside().import_queue.expect(app.inside().owner).unwrap();
         let session = [("sid", sid), ("nid", line[1].clone()), ("fid", fragment)];
         let book = id(&app.post("/api/lorebooks", &json!({"name": "Atlas"})).await);
         let preset = json!({"kind": "sysprompt", "name": "Plain", "body": {}});
@@ -71,7 +71,7 @@ fn with_bodies() -> Vec<RouteEntry> {
     let takes_file = |path: &str| path.ends_with("/import") || path.ends_with("/avatar");
     let is_bare = |path: &str| path.ends_with("/cancel") || path.ends_with("/restore") || takes_file(path);
     let takes = |entry: &RouteEntry| matches!(entry.method.as_str(), "POST" | "PUT" | "PATCH") && !is_bare(entry.path);
-    clotho::http::table().into_iter().filter(takes).collect()
+    clotho::http::all_routes().into_iter().filter(takes).collect()
 }
 
 #[tokio::test]
@@ -143,8 +143,8 @@ async fn no_route_takes_a_list_for_an_object() {
 async fn no_read_takes_a_query_it_does_not_know() {
     let house = House::new().await;
     let document = house.app.get("/api/openapi.json").await;
-    for entry in clotho::http::table() {
-        let pointer = format!("/paths/{}/get/parameters", entry.plain_path().replace('/', "~1"));
+    for entry in clotho::http::all_routes() {
+        let pointer = format!("/paths/{}/get/parameters", entry.openapi_path().replace('/', "~1"));
         let parameters = document.pointer(&pointer).and_then(Value::as_array).cloned().unwrap_or_default();
         let named: Vec<&Value> = parameters.iter().filter(|one| one["in"] == "query").collect();
         if entry.method != "GET" || named.is_empty() {
@@ -318,7 +318,7 @@ async fn a_message_has_its_size() {
 #[tokio::test]
 async fn ids_that_are_no_ids_are_not_there() {
     let house = House::new().await;
-    for entry in clotho::http::table() {
+    for entry in clotho::http::all_routes() {
         let Some(name) =
             ["{nid}", "{sid}", "{cid}", "{pid}", "{jid}", "{vid}"].into_iter().find(|name| entry.path.contains(name))
         else {

@@ -44,7 +44,7 @@ async fn a_prompt_is_counted_by_the_models_tokenizer() {
     let said = play.say("お誕生日おめでとう").await;
     let trace = trace(&play, &said.reply).await;
     assert_eq!(trace["tokens"]["by"], "tiktoken o200k_base");
-    let tokenizer = Tokenizer::of_model("gpt-4o").unwrap();
+    let tokenizer = Tokenizer::for_model("gpt-4o").unwrap();
     for block in trace["blueprint"].as_array().unwrap() {
         let text = block["text"].as_str().unwrap();
         assert_eq!(block["tokens"], json!(tokenizer.count(text).unwrap() + 4), "{text}");

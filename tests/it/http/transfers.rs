@@ -186,7 +186,7 @@ async fn a_session_is_copied() {
 #[tokio::test]
 async fn a_place_that_is_let_go_of_is_free() {
     let (app, play) = (TestServer::start().await, story().await);
-    let (desk, owner) = (&app.inside().desk, app.inside().owner);
+    let (desk, owner) = (&app.inside().import_queue, app.inside().owner);
     let places: Vec<_> = (0..4).map(|_| desk.expect(owner).unwrap()).collect();
     assert!(desk.expect(owner).is_err());
     let job = format!("/api/jobs/{}", places[0].job());
@@ -252,7 +252,7 @@ async fn a_file_that_is_none_leaves_nothing() {
     assert_eq!(other.get("/api/trash").await["items"], json!([]));
     let stranger = other.inside().another_user("Stranger").await;
     let id = job["id"].as_str().unwrap().parse().unwrap();
-    assert!(other.inside().desk.job(stranger, id).await.unwrap().is_none());
+    assert!(other.inside().import_queue.job(stranger, id).await.unwrap().is_none());
 }
 
 /// Only a file is taken, up to its limit; somebody else's session is not there.

@@ -165,12 +165,12 @@ async fn happened(play: &Play, parent: &str, what: &str) -> String {
     let message = MessageWrite {
         session: play.sid.parse().unwrap(),
         parent: parent.parse().unwrap(),
-        bridge: None,
+        rules_change: None,
         draft: Some(draft),
-        carry_from: None,
+        move_children_from: None,
         replies: Vec::new(),
         move_head: true,
-        act: OperationKind::Message,
+        kind: OperationKind::Message,
     };
     let actor = Actor { user: app.owner, at: now, expected_leaf: None };
     app.store.write(move |tx| tx.message(&actor, &message)).await.unwrap();
@@ -361,7 +361,7 @@ async fn siblings_are_counted_the_same_everywhere() {
 #[tokio::test]
 async fn a_node_does_not_know_its_line() {
     let schema =
-        clotho::http::document::json(&clotho::http::table())["components"]["schemas"]["ChatMessageNode"].clone();
+        clotho::http::openapi::json(&clotho::http::all_routes())["components"]["schemas"]["ChatMessageNode"].clone();
     let fields: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
     assert!(fields.len() > 15 && fields.iter().any(|field| *field == "parentId"));
     for word in ["branch", "line", "trunk", "label", "leaf", "head", "path"] {
@@ -511,12 +511,12 @@ async fn a_huge_tree_has_other_ways_out() {
     let message = MessageWrite {
         session: play.sid.parse().unwrap(),
         parent,
-        bridge: None,
+        rules_change: None,
         draft: None,
-        carry_from: None,
+        move_children_from: None,
         replies: (0..MANY).map(draft).collect(),
         move_head: false,
-        act: OperationKind::Message,
+        kind: OperationKind::Message,
     };
     let actor = Actor { user: app.owner, at: now, expected_leaf: None };
     app.store.write(move |tx| tx.message(&actor, &message)).await.unwrap();

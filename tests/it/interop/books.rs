@@ -88,10 +88,10 @@ fn interop_books_lose_nothing() {
     let twice = book::from_card(&twice);
     assert_eq!(twice["entries"].as_object().unwrap().len(), 4, "{twice:?}");
     assert_eq!(book::to_card(&twice)["entries"].as_array().unwrap().len(), 4);
-    let picture = clotho::interop::picture::as_png(None);
+    let picture = clotho::interop::picture::png_or_placeholder(None);
     let text = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes("books/novel.json"));
-    let chunk = png::chunk(b"tEXt", &[b"naidata\0", text.as_bytes()].concat());
-    let file = clotho::interop::picture::with_texts(&picture, &chunk);
+    let chunk = png::encode_chunk(b"tEXt", &[b"naidata\0", text.as_bytes()].concat());
+    let file = clotho::interop::picture::insert_chunks(&picture, &chunk);
     assert_eq!(book::read(&file).unwrap(), novel);
 }
 
@@ -106,7 +106,7 @@ fn interop_books_that_are_none_are_refused() {
     check(b"[]", "no entries");
     check(b"{\"entries\": 5}", "no entries");
     check(b"\xff", "not UTF-8");
-    check(&clotho::interop::picture::as_png(None), "no lorebook in it");
+    check(&clotho::interop::picture::png_or_placeholder(None), "no lorebook in it");
     check(("{\"entries\":".to_owned() + &"[".repeat(5_000)).as_bytes(), "recursion limit");
-    assert_eq!(book::read(&vec![b' '; book::LARGEST_FILE + 1]), Err(LorebookImportError::TooLong));
+    assert_eq!(book::read(&vec![b' '; book::MAX_FILE_BYTES + 1]), Err(LorebookImportError::TooLong));
 }

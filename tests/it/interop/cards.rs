@@ -26,9 +26,9 @@ fn sheet(read: &ImportedCard) -> ExportCard<'_> {
 fn inside(file: &[u8]) -> Vec<(String, Value)> {
     let (chunks, fault) = png::read(file).unwrap();
     assert_eq!(fault, None);
-    assert!(chunks.iter().all(|chunk| chunk.is_sound));
+    assert!(chunks.iter().all(|chunk| chunk.crc_matches));
     let texts = chunks.iter().filter(|chunk| chunk.is_text()).map(|chunk| {
-        let text = png::decode("x", &chunk.text().unwrap()).unwrap();
+        let text = png::decode_base64("x", &chunk.text().unwrap()).unwrap();
         (chunk.keyword(), serde_json::from_slice(&text).unwrap())
     });
     texts.collect()
@@ -50,10 +50,10 @@ fn interop_cards_read_and_write_what_was_recorded() {
         let is_old = expected["export_json"]["data"]["extensions"]["depth_prompt"]["prompt"] == "";
         lost.retain(|at| !(is_old && OTHERWISE.contains(&at.as_str())));
         assert_eq!(lost, Vec::<String>::new(), "{case}: {out:#}");
-        let file = card::png(&sheet(&read));
+        let file = card::write_png(&sheet(&read));
         let texts = inside(&file);
         assert_eq!(texts, [("chara".to_owned(), out.clone()), ("ccv3".to_owned(), out)], "{case}");
-        assert!(picture::small(&file).is_ok(), "{case}");
+        assert!(picture::thumbnail(&file).is_ok(), "{case}");
     }
     assert!(read_well > 8, "{read_well}");
 }
@@ -67,7 +67,7 @@ fn interop_cards_that_went_out_come_in_as_they_were() {
         let first = card::read(&bytes(&format!("cards/{case}"))).unwrap();
         let sheet = sheet(&first);
         let (json, png, charx) =
-            (card::json(&sheet).to_string().into_bytes(), card::png(&sheet), card::charx(&sheet).unwrap());
+            (card::json(&sheet).to_string().into_bytes(), card::write_png(&sheet), card::write_charx(&sheet).unwrap());
         for file in [json, png, charx] {
             let again = card::read(&file).unwrap();
             let bare = |read: &ImportedCard| {
@@ -85,14 +85,14 @@ fn interop_cards_that_went_out_come_in_as_they_were() {
 }
 
 fn png_with(chunks: &[Vec<u8>]) -> Vec<u8> {
-    let drawn = picture::as_png(None);
-    picture::with_texts(&drawn, &chunks.concat())
+    let drawn = picture::png_or_placeholder(None);
+    picture::insert_chunks(&drawn, &chunks.concat())
 }
 
 fn text_chunk(kind: &[u8; 4], keyword: &str, json: &Value) -> Vec<u8> {
     let text = base64::engine::general_purpose::STANDARD.encode(json.to_string());
     let between: &[u8] = if kind == b"iTXt" { b"\0\0\0\0\0" } else { b"\0" };
-    png::chunk(kind, &[keyword.as_bytes(), between, text.as_bytes()].concat())
+    png::encode_chunk(kind, &[keyword.as_bytes(), between, text.as_bytes()].concat())
 }
 
 fn named(name: &str) -> Value {
@@ -139,7 +139,7 @@ fn interop_cards_that_are_none_are_refused_by_name() {
         assert!(error.to_string().contains(words), "{error}");
         assert!(!error.hint().is_empty());
     };
-    let chunk = |keyword: &str, text: &[u8]| png::chunk(b"tEXt", &[keyword.as_bytes(), b"\0", text].concat());
+    let chunk = |keyword: &str, text: &[u8]| png::encode_chunk(b"tEXt", &[keyword.as_bytes(), b"\0", text].concat());
     check(&png_with(&[]), "no card in it");
     check(&png_with(&[chunk("chara", b"%%%")]), "the chunk \"chara\" is not base64");
     check(&png_with(&[chunk("chara", b"e29vcHM=")]), "the card in the chunk \"chara\" is not JSON");
@@ -152,7 +152,7 @@ fn interop_cards_that_are_none_are_refused_by_name() {
     check(b"{\"name\": ", "not JSON: EOF");
     check(("[".repeat(5_000) + &"]".repeat(5_000)).as_bytes(), "recursion limit");
     check(b"just some words", "neither a PNG nor");
-    check(&vec![b' '; card::LARGEST_FILE + 1], "the file has more than");
+    check(&vec![b' '; card::MAX_FILE_BYTES + 1], "the file has more than");
 }
 
 /// YAML of text-generation-webui, and a card of version 2 in YAML; anchors that multiply come to an end.
@@ -189,7 +189,7 @@ fn charx(files: &[(&str, &[u8])]) -> Vec<u8> {
 /// A packed folder brings its picture and its files; the names of its entries are labels and lead nowhere.
 #[test]
 fn interop_cards_in_archives() {
-    let drawn = picture::as_png(None);
+    let drawn = picture::png_or_placeholder(None);
     let card_of = json!({"spec": "chara_card_v3", "data": {"name": "Rin", "assets": [
         {"type": "icon", "name": "main", "uri": "embeded://assets/icon/main.png", "ext": "png"},
     ]}});
@@ -210,7 +210,7 @@ fn interop_cards_in_archives() {
     let skipped = read.findings.iter().filter(|finding| finding.fate == FindingOutcome::Skipped);
     assert_eq!(skipped.filter(|finding| finding.message.contains("leads out")).count(), 3);
     let again = ExportCard { assets: read.assets.clone(), ..sheet(&read) };
-    let again = card::read(&card::charx(&again).unwrap()).unwrap();
+    let again = card::read(&card::write_charx(&again).unwrap()).unwrap();
     assert_eq!((again.assets, again.picture), (read.assets, read.picture));
 }
 
@@ -246,8 +246,9 @@ fn interop_cards_hold_no_more_than_a_card_may_have() {
         assert!(held < most, "{what}: {held} bytes");
     };
     let megabyte = 1_i64 << 20;
-    let text =
-        |kind: &[u8; 4], keyword: &str, text: &[u8]| png::chunk(kind, &[keyword.as_bytes(), b"\0", text].concat());
+    let text = |kind: &[u8; 4], keyword: &str, text: &[u8]| {
+        png::encode_chunk(kind, &[keyword.as_bytes(), b"\0", text].concat())
+    };
     let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
     std::io::Write::write_all(&mut packer, &vec![b'A'; 80 << 20]).unwrap();
     let packed = packer.finish().unwrap();
@@ -258,7 +259,7 @@ fn interop_cards_hold_no_more_than_a_card_may_have() {
     );
     let lying = [b"\x89PNG\r\n\x1a\n\x7f\xff\xff\xfftEXtchara\0".as_slice(), &[b'A'; 1_000]].concat();
     check("a length that lies", &lying, megabyte);
-    let chunks = png::chunk(b"tEXt", b"x\0").repeat(200_000);
+    let chunks = png::encode_chunk(b"tEXt", b"x\0").repeat(200_000);
     check("chunks and nothing else", &[png::SIGNATURE.as_slice(), &chunks].concat(), 32 * megabyte);
     check("an archive that unpacks", &charx(&[("card.json", &vec![b' '; 80 << 20])]), 100 * megabyte);
     check("a list without end", &[b"PK\x03\x04".as_slice(), &b"PK\x01\x02".repeat(100_000)].concat(), megabyte);
@@ -274,7 +275,7 @@ fn the_list_of_macros_is_the_table() {
     let explained = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/prompts.md")).unwrap();
     let mut names: Vec<&str> = clotho::prompt::macros::names().filter(|name| *name != "//").collect();
     names.sort_unstable();
-    assert_eq!(names, clotho::interop::card::FILLED);
+    assert_eq!(names, clotho::interop::card::SUPPORTED_MACROS);
     for name in names {
         assert!(explained.contains(&format!("`{name}`")), "docs/prompts.md lacks `{name}`");
     }

@@ -8,7 +8,7 @@ use clotho::clock::Time;
 use clotho::store::copies::{self, BackupError};
 use clotho::store::{Store, StoreError, StoreSettings};
 use clotho::tree::Delta;
-use clotho::tree::mirror::ReferenceTree;
+use clotho::tree::reference_tree::ReferenceTree;
 use serde_json::json;
 
 use crate::support::app::TestApp;
@@ -118,7 +118,7 @@ fn what_is_put_back_takes_the_place_of_what_is_kept() {
     let late = message(begun.session, begun.greetings[0], Some(store.said("Later.")), Vec::new());
     store.try_message(late).unwrap();
     let (settings, now) = (store.settings.clone(), Time(1_763_734_500_000));
-    let put_back = |file: &Path| copies::put_back(&settings, file, now);
+    let put_back = |file: &Path| copies::restore(&settings, file, now);
     assert!(matches!(put_back(&copy), Err(BackupError::Failed(StoreError::Locked))));
     store.close();
 
@@ -155,8 +155,8 @@ fn seven_days_are_kept() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("backups");
     let first = 1_763_734_500_000;
-    let of_day = |n: i64| copies::copy_of_day(&store.database(), &folder, 7, Time(first + n * DAY));
-    assert_eq!(copies::copy_of_day(&store.database(), &folder, 0, Time(first)).unwrap(), None);
+    let of_day = |n: i64| copies::daily_backup(&store.database(), &folder, 7, Time(first + n * DAY));
+    assert_eq!(copies::daily_backup(&store.database(), &folder, 0, Time(first)).unwrap(), None);
     assert!(!folder.exists());
     for n in 0..9 {
         assert!(of_day(n).unwrap().is_some());
@@ -168,9 +168,9 @@ fn seven_days_are_kept() {
 
     // The database cannot be read: nothing is removed.
     let nowhere = home.path().join("nowhere.db");
-    assert!(copies::copy_of_day(&nowhere, &folder, 3, Time(first + 9 * DAY)).is_err());
+    assert!(copies::daily_backup(&nowhere, &folder, 3, Time(first + 9 * DAY)).is_err());
     assert_eq!(names(&folder), kept);
-    assert!(copies::copy_of_day(&store.database(), &folder, 3, Time(first + 9 * DAY)).unwrap().is_some());
+    assert!(copies::daily_backup(&store.database(), &folder, 3, Time(first + 9 * DAY)).unwrap().is_some());
     assert_eq!(names(&folder).len(), 4);
 }
 
@@ -178,7 +178,7 @@ fn seven_days_are_kept() {
 #[tokio::test]
 async fn the_server_copies_by_itself() {
     let app = TestApp::start().await;
-    app.night.pass(&app.store).await;
+    app.maintenance.run_pass(&app.store).await;
     let folder = app.home().join("data/backups");
     assert_eq!(names(&folder), ["clotho-2023-11-14.db"]);
     copies::check(&folder.join("clotho-2023-11-14.db")).unwrap();

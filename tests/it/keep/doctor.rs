@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clotho::ids::{CharacterId, FragmentId, NodeId, PersonaId};
-use clotho::store::checkup::{Doctor, DoctorCheck, DoctorFinding, RepairableFinding};
+use clotho::store::doctor::{Doctor, DoctorCheck, DoctorFinding, RepairableFinding};
 use clotho::store::{NodeStateUpdate, Store, Trace, copies};
 use clotho::tree::{CardRef, Effects, Kind, PersonaRef, Role, TreeEdit};
 use diesel::connection::SimpleConnection;

@@ -158,14 +158,14 @@ impl Writer {
     }
 
     fn pick(&mut self) -> String {
-        let at = self.random.below(self.nodes.len() as u64);
+        let at = self.random.next_below(self.nodes.len() as u64);
         self.nodes[usize::try_from(at).unwrap()].clone()
     }
 
     /// Does something; nothing when the server is gone.
     fn act(&mut self) -> Option<()> {
         let (one, other) = (self.pick(), self.pick());
-        let draw = self.random.below(21);
+        let draw = self.random.next_below(21);
         self.written += 1;
         let content = format!("{} {}", self.session, self.written);
         match draw {
@@ -297,14 +297,14 @@ impl Chronicle {
             }));
         }
         drop(tell);
-        let lives = 5 + random.below(60);
+        let lives = 5 + random.next_below(60);
         self.hear(&told, lives);
         end(&mut program);
         for writer in writers {
             let (session, mut nodes) = writer.join().unwrap();
             // Enough to choose from, the old ones and the new.
             while nodes.len() > 40 {
-                nodes.remove(usize::try_from(1 + random.below(nodes.len() as u64 - 1)).unwrap());
+                nodes.remove(usize::try_from(1 + random.next_below(nodes.len() as u64 - 1)).unwrap());
             }
             self.stories.insert(session, nodes);
         }

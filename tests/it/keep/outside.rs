@@ -159,10 +159,11 @@ fn frame(first: u8, body: &[u8], is_masked: bool) -> Vec<u8> {
 /// What no browser says.
 fn hostile(random: &mut SplitMix64) -> Vec<u8> {
     let mut some =
-        |most: u64| -> Vec<u8> { (0..random.below(most)).map(|_| random.next_u64().to_le_bytes()[0]).collect() };
+        |most: u64| -> Vec<u8> { (0..random.next_below(most)).map(|_| random.next_u64().to_le_bytes()[0]).collect() };
     let (noise, more) = (some(120), some(2_000));
-    let pick = |list: &[u8], random: &mut SplitMix64| list[usize::try_from(random.below(list.len() as u64)).unwrap()];
-    match random.below(8) {
+    let pick =
+        |list: &[u8], random: &mut SplitMix64| list[usize::try_from(random.next_below(list.len() as u64)).unwrap()];
+    match random.next_below(8) {
         0 => frame(0x81, br#"{"type": "resume", "id": 7, "since": -1, "offset": 1e99}"#, true),
         1 => frame(0x81, "[".repeat(1_500).as_bytes(), true),
         2 => frame(0x81, b"\xc3\x28 is no text", true),

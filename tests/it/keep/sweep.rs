@@ -17,7 +17,7 @@ const DAY: i64 = 24 * 60 * 60 * 1_000;
 
 fn sweep(store: &TestStore, after: i64) -> GcReport {
     let now = Time(store.now().0 + after);
-    store.block_on(store.store().sweep(now)).unwrap()
+    store.block_on(store.store().collect_garbage(now)).unwrap()
 }
 
 /// `domain.md` 3.1, 6.5: rules, schemas, parts of large worlds, blocks of traces and the cards of sessions stay; what nothing
@@ -75,7 +75,7 @@ fn nothing_goes_where_nobody_knows_what_is_in_use() {
     let before = blobs();
     store.execute("UPDATE sessions SET cards = '{'");
     let now = store.now();
-    let damage = store.block_on(store.store().sweep(now)).unwrap_err().to_string();
+    let damage = store.block_on(store.store().collect_garbage(now)).unwrap_err().to_string();
     assert!(damage.contains("sessions.cards"), "{damage}");
     assert_eq!(blobs(), before);
     store.execute("UPDATE sessions SET cards = '[]'");
@@ -127,12 +127,12 @@ fn time_runs_out() {
     store
         .write(move |tx| {
             let answer = SavedResponse { request: vec![1], status: 200, body: "{}".into() };
-            tx.put_answer(owner, "key", &answer, at, Time(0))?;
+            tx.save_response(owner, "key", &answer, at, Time(0))?;
             tx.trash_session(owner, session, at)
         })
         .unwrap();
     assert_eq!(sweep(&store, DAY - 60_000), GcReport::default());
-    assert_eq!(sweep(&store, DAY), GcReport { answers: 1, ..GcReport::default() });
+    assert_eq!(sweep(&store, DAY), GcReport { responses: 1, ..GcReport::default() });
     assert_eq!(sweep(&store, 30 * DAY - 60_000), GcReport::default());
     let swept = sweep(&store, 30 * DAY);
     assert_eq!(swept.trash, 1);
@@ -153,7 +153,7 @@ async fn turns_go_on_meanwhile() {
             let mut times = 0;
             while !is_over.load(Ordering::Relaxed) {
                 let now = app.inside().clock.now();
-                app.inside().store.sweep(now).await.unwrap();
+                app.inside().store.collect_garbage(now).await.unwrap();
                 times += 1;
             }
             times

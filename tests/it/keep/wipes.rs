@@ -6,7 +6,7 @@ use std::process::Command;
 
 use clotho::clock::Time;
 use clotho::ids::TrashId;
-use clotho::store::TRASH_KEPT_MS;
+use clotho::store::TRASH_RETENTION_MS;
 use clotho::tree::{Delta, EditTarget, TreeEdit};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
@@ -53,26 +53,26 @@ fn what_is_destroyed_is_marked() {
     assert_eq!(store.count(MARKS), 1);
 
     // The marks that were seen go, and those that came meanwhile stay.
-    let seen = store.read(|reader| reader.remains()).unwrap();
+    let seen = store.read(|reader| reader.pending_erasure()).unwrap();
     store.write(move |tx| tx.trash_session(owner, session, at)).unwrap();
     assert_eq!(store.count(MARKS), 1, "the trash keeps what it has");
-    store.write(move |tx| tx.give_up(owner, TrashId::new(session.uuid()))).unwrap();
-    store.write(move |tx| tx.forget_remains(seen)).unwrap();
+    store.write(move |tx| tx.delete_permanently(owner, TrashId::new(session.uuid()))).unwrap();
+    store.write(move |tx| tx.clear_erasure(seen)).unwrap();
     assert_eq!(store.count(MARKS), 1);
     let forget = || {
-        let seen = store.read(|reader| reader.remains()).unwrap();
-        store.write(move |tx| tx.forget_remains(seen)).unwrap();
+        let seen = store.read(|reader| reader.pending_erasure()).unwrap();
+        store.write(move |tx| tx.clear_erasure(seen)).unwrap();
     };
-    store.block_on(store.store().clear_given_up()).unwrap();
+    store.block_on(store.store().clear_deleted_rows()).unwrap();
     forget();
-    assert_eq!(store.read(|reader| reader.remains()), None);
+    assert_eq!(store.read(|reader| reader.pending_erasure()), None);
 
-    let late = Time(at.0 + TRASH_KEPT_MS + 1);
-    store.block_on(store.store().sweep(late)).unwrap();
+    let late = Time(at.0 + TRASH_RETENTION_MS + 1);
+    store.block_on(store.store().collect_garbage(late)).unwrap();
     assert_eq!(store.count(MARKS), 0, "nothing was too old");
     let other = store.begin(Delta::default(), None, &["Welcome."]).session;
     store.write(move |tx| tx.trash_session(owner, other, at)).unwrap();
-    store.write(move |tx| tx.give_up_older(late)).unwrap();
+    store.write(move |tx| tx.delete_expired_trash(late)).unwrap();
     assert_eq!(store.count(MARKS), 1);
 }
 
@@ -85,9 +85,9 @@ async fn nothing_is_wiped_where_nothing_was_destroyed() {
     // Nothing names it: looking through everything would find that and take it away.
     app.inside().store.write(|tx| tx.put_blob(b"idle")).await.unwrap();
     let idle = |app: &TestServer| count(&mut sql(app), "SELECT count(*) AS n FROM blobs WHERE bytes = x'69646c65'");
-    app.inside().wiping.wipe(&app.inside().store).await.unwrap();
+    app.inside().secure_erase.erase(&app.inside().store).await.unwrap();
     let app = app.restart().await;
-    app.inside().wiping.wipe(&app.inside().store).await.unwrap();
+    app.inside().secure_erase.erase(&app.inside().store).await.unwrap();
     assert_eq!((idle(&app), count(&mut sql(&app), MARKS)), (1, 0));
     purge(&app, &session, &line[2]).await;
     until("a clean house", async || count(&mut sql(&app), MARKS) == 0).await;
@@ -109,7 +109,7 @@ async fn what_cannot_be_wiped_is_told_and_tried_again() {
     assert!(count(&mut reading, "SELECT count(*) AS n FROM nodes") > 0);
     purge(&app, &session, &line[2]).await;
     until("a word about it", async || told().await.contains("still lies in files")).await;
-    assert!(app.inside().wiping.failed() >= 3);
+    assert!(app.inside().secure_erase.failed() >= 3);
     assert!(count(&mut sql(&app), MARKS) > 0);
     let doctor = said(&app.inside().home(), &["doctor"]);
     assert!(doctor.contains("the server that runs wipes it off") && doctor.contains("/readyz"), "{doctor}");

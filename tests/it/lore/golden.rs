@@ -58,7 +58,7 @@ impl LoreHost for Recorded<'_> {
         text.encode_utf16().count().div_ceil(4)
     }
 
-    fn draw(&mut self) -> f64 {
+    fn random(&mut self) -> f64 {
         self.draws += 1;
         self.case["random"].as_f64().unwrap()
     }
@@ -91,7 +91,7 @@ impl<'a> Story<'a> {
             };
             (scope, words(&book["name"]).to_owned(), book["book"].as_object().unwrap().clone())
         });
-        let mut settings = WorldInfoSettings::read(case["settings"].as_object().unwrap());
+        let mut settings = WorldInfoSettings::from_sillytavern(case["settings"].as_object().unwrap());
         settings.removes_twice = true;
         Self { case, books: books.collect(), chat: Vec::new(), timers: LoreTimers::default(), settings }
     }
@@ -121,10 +121,10 @@ impl<'a> Story<'a> {
             .rev()
             .collect();
         let scanned = ScanRequest {
-            call: LoreAudience::default(),
-            is_apart: false,
-            near: Vec::new(),
-            wishes: Vec::new(),
+            audience: LoreAudience::default(),
+            has_values_call: false,
+            similar: Vec::new(),
+            overrides: Vec::new(),
             count: messages.len() as u64,
             messages,
             card: [
@@ -138,13 +138,13 @@ impl<'a> Story<'a> {
             .map(|key| words(&case["card"][key]).to_owned()),
             injects: list(&case["scan_injects"]),
             trigger: words(&turn["trigger"]).to_owned(),
-            who: ScanCharacter {
+            character: ScanCharacter {
                 file: words(&case["character"]["file"]).to_owned(),
                 tags: list(&case["character"]["tags"]),
             },
             prompt: usize::try_from(case["max_prompt_tokens"].as_u64().unwrap()).unwrap(),
-            most: None,
-            without_times: turn["dry_run"] == true,
+            max_tokens: None,
+            ignores_timers: turn["dry_run"] == true,
         };
         let mut around = Recorded { case, draws: 0 };
         let outcome = scan(&bound, &self.settings, &scanned, &self.timers, &mut around);
@@ -155,7 +155,7 @@ impl<'a> Story<'a> {
 
 /// An outcome in the form of the cases.
 fn told(outcome: &ScanOutcome, draws: u64) -> Value {
-    let printed = &outcome.printed;
+    let printed = &outcome.placement;
     let note = [printed.note_top.clone(), vec!["NOTE".to_owned()], printed.note_bottom.clone()].concat();
     let note = if note.len() > 1 { Value::from(note.join("\n")) } else { Value::Null };
     let timers = |timers: &BTreeMap<String, LoreTimer>| {

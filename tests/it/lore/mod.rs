@@ -39,7 +39,7 @@ impl LoreHost for House {
         text.len().div_ceil(4)
     }
 
-    fn draw(&mut self) -> f64 {
+    fn random(&mut self) -> f64 {
         self.draw
     }
 }

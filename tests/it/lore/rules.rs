@@ -115,7 +115,7 @@ fn lore_accidents_that_books_rely_on() {
     let level = book(&[json!({"key": ["lantern"], "delayUntilRecursion": 1})]);
     assert_eq!(active(&scanned(&level, &["lantern"], house)), Vec::<&str>::new());
     let nowhere = book(&[json!({"constant": true, "position": 4, "depth": null, "role": null})]);
-    let printed = scanned(&nowhere, &["x"], house).printed;
+    let printed = scanned(&nowhere, &["x"], house).placement;
     assert_eq!(json!(printed.at_depth), json!([{"depth": null, "role": 0, "entries": ["text 0"]}]));
 }
 

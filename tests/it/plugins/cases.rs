@@ -29,7 +29,7 @@ fn with(file: &str) -> Arc<LoadedPlugin> {
 }
 
 fn report(file: &str) -> PluginTestReport {
-    testing::test(&with(file))
+    testing::run_tests(&with(file))
 }
 
 fn case(file: &str) -> CaseReport {
@@ -122,7 +122,7 @@ fn arguments_that_do_not_fit_can_be_expected() {
 fn refusals_and_errors_are_blessed() {
     let blessed = |file: &str| {
         let plugin = with(file);
-        let text = testing::blessed(&plugin, &testing::test(&plugin).cases[0]).unwrap_or_else(|| panic!("{file}"));
+        let text = testing::bless(&plugin, &testing::run_tests(&plugin).cases[0]).unwrap_or_else(|| panic!("{file}"));
         assert!(case(&text).passed(), "{}", report(&text));
         text
     };
@@ -135,5 +135,5 @@ fn refusals_and_errors_are_blessed() {
     );
     assert!(blessed("hook = \"plan\"\n").contains("\n[expect]\nerror = \"state has no \\\"nothing\\\""));
     let unlike = with("hook = \"init\"\n[expect]\nops = []");
-    assert_eq!(testing::blessed(&unlike, &testing::test(&unlike).cases[0]), None);
+    assert_eq!(testing::bless(&unlike, &testing::run_tests(&unlike).cases[0]), None);
 }

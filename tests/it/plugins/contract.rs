@@ -197,7 +197,7 @@ const DICE: &str = r#"fn on_reply(ctx) {
 fn dice_belong_to_their_node() {
     let (plugin, bench) = (plugin(DICE), Bench::new());
     let roll = |seeds: DiceSeeds, recorded: &[Roll]| {
-        let call = HookCall { seeds, recorded: Arc::from(recorded), ..call(Hook::OnReply, json!({}), "") };
+        let call = HookCall { seeds, recorded_rolls: Arc::from(recorded), ..call(Hook::OnReply, json!({}), "") };
         let outcome = bench.call(&plugin, call);
         assert_eq!(outcome.error, None);
         outcome
@@ -223,7 +223,7 @@ fn recorded_dice_win() {
         total,
     };
     let recorded = [old(0, "2d6+3", vec![1, 1], 5), old(1, "3d20", vec![9], 9), old(3, "pick(3)", vec![2], 2)];
-    let given = HookCall { recorded: Arc::from(recorded.clone()), ..call(Hook::OnReply, json!({}), "") };
+    let given = HookCall { recorded_rolls: Arc::from(recorded.clone()), ..call(Hook::OnReply, json!({}), "") };
     let outcome = bench.call(&plugin, given);
     assert_eq!((&outcome.rolls[0], &outcome.rolls[3]), (&recorded[0], &recorded[2]));
     assert_eq!(outcome.rolls[1].spec, "1d20", "another spec is another roll");

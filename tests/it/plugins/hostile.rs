@@ -6,8 +6,8 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use clotho::plugin::{
-    Hook, HookOutcome, LoadedPlugin, PluginOrigin, PluginSource, STACK, ScriptErrorKind, ScriptLimit, ScriptLimits,
-    heap, run,
+    Hook, HookOutcome, LoadedPlugin, PluginOrigin, PluginSource, STACK_BYTES, ScriptErrorKind, ScriptLimit,
+    ScriptLimits, heap, run,
 };
 use serde_json::json;
 
@@ -54,7 +54,7 @@ fn ended(script: &str, limits: &ScriptLimits) -> (End, HookOutcome) {
         let next = run::run(&friendly, call(Hook::OnReply, json!({}), ""));
         done.send((once(), kept, next)).unwrap();
     };
-    std::thread::Builder::new().stack_size(STACK).spawn(body).unwrap();
+    std::thread::Builder::new().stack_size(STACK_BYTES).spawn(body).unwrap();
     let (outcome, kept, next) = wait.recv_timeout(GIVE_UP).expect("it ends");
     assert!(kept < 4 << 10, "{kept} bytes are still held");
     assert_eq!((next.error, next.operations.len()), (None, 1), "the next call works");
@@ -118,7 +118,7 @@ fn imports_are_counted() {
         PluginSource::new("mine", PluginOrigin::Folder, files.map(|(path, text)| (path, text.as_bytes().to_vec())));
     let loaded = std::sync::Arc::new(LoadedPlugin::load(source, &without_deadline()).unwrap());
     let outcome = std::thread::Builder::new()
-        .stack_size(STACK)
+        .stack_size(STACK_BYTES)
         .spawn(move || run::run(&loaded, call(Hook::OnReply, json!({}), "")))
         .unwrap()
         .join()
@@ -132,7 +132,7 @@ fn imports_are_counted() {
 fn a_heavy_pattern_gets_a_short_text() {
     let mut random = clotho::clock::SplitMix64::new(3);
     let text: String =
-        (0..TEXT).map(|_| ['a', 'b', 'c'].get(usize::try_from(random.below(3)).unwrap()).unwrap()).collect();
+        (0..TEXT).map(|_| ['a', 'b', 'c'].get(usize::try_from(random.next_below(3)).unwrap()).unwrap()).collect();
     let script = |pattern: &str| format!("fn on_reply(ctx) {{ ctx.find(\"{pattern}\") }}");
     let find = |pattern: &str, text: &str| {
         let loaded = with_limits(&script(pattern), &without_deadline());
@@ -176,7 +176,7 @@ fn the_deepest_nesting_fits_the_stack() {
             PluginSource::new("mine", PluginOrigin::Folder, files.map(|(path, text)| (path, text.as_bytes().to_vec())));
         let loaded = std::sync::Arc::new(LoadedPlugin::load(source, &without_deadline()).unwrap());
         let body = move || run::run(&loaded, call(Hook::OnReply, json!({}), ""));
-        let outcome = std::thread::Builder::new().stack_size(STACK).spawn(body).unwrap().join().unwrap();
+        let outcome = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(body).unwrap().join().unwrap();
         assert!(outcome.hit_limit());
     }
 }

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use clotho::plugin::{Catalogue, Hook, LoadedPlugin, PluginOrigin, PluginSource, ScriptErrorKind, ScriptLimits, order};
+use clotho::plugin::{
+    Catalogue, Hook, LoadedPlugin, PluginOrigin, PluginSource, ScriptErrorKind, ScriptLimits, load_order,
+};
 use serde_json::json;
 
 use super::*;
@@ -258,14 +260,14 @@ fn what_the_program_brings_is_compiled_when_it_is_called() {
     for (name, source) in found {
         let source = source.unwrap();
         let (later, now) =
-            (LoadedPlugin::later(source.clone(), &limits).unwrap(), LoadedPlugin::load(source, &limits).unwrap());
+            (LoadedPlugin::load_lazily(source.clone(), &limits).unwrap(), LoadedPlugin::load(source, &limits).unwrap());
         assert_eq!(later.hooks().collect::<Vec<_>>(), now.hooks().collect::<Vec<_>>(), "{name}");
         assert_eq!((later.code_hash(), now.warnings()), (now.code_hash(), [].as_slice()), "{name}");
     }
     let files =
         [("plugin.toml", MANIFEST.as_bytes()), ("main.rhai", "fn on_reply(ctx) { ctx.set(\"x\", 1); }".as_bytes())];
     let later =
-        Arc::new(LoadedPlugin::later(PluginSource::new("mine", PluginOrigin::Bundled, files), &limits).unwrap());
+        Arc::new(LoadedPlugin::load_lazily(PluginSource::new("mine", PluginOrigin::Bundled, files), &limits).unwrap());
     let outcome = Bench::new().reply(&later, json!({}), "");
     assert_eq!(world_of(&outcome).vars["mine"]["x"], 1);
 }
@@ -275,7 +277,8 @@ fn what_the_program_brings_is_compiled_when_it_is_called() {
 fn what_cannot_be_compiled_later_fails_its_calls() {
     let files = [("plugin.toml", MANIFEST.as_bytes()), ("main.rhai", "fn on_reply(ctx) { let; }".as_bytes())];
     let later = Arc::new(
-        LoadedPlugin::later(PluginSource::new("mine", PluginOrigin::Bundled, files), &without_deadline()).unwrap(),
+        LoadedPlugin::load_lazily(PluginSource::new("mine", PluginOrigin::Bundled, files), &without_deadline())
+            .unwrap(),
     );
     for _ in 0..2 {
         let outcome = Bench::new().reply(&later, json!({}), "");
@@ -298,7 +301,7 @@ fn named(id: &str, after: &str) -> Arc<LoadedPlugin> {
 fn plugins_run_after_those_they_name() {
     let check = |plugins: &[(&str, &str)], expected: &[&str]| {
         let loaded: Vec<_> = plugins.iter().map(|(id, after)| named(id, after)).collect();
-        let ids: Vec<String> = order(&loaded).iter().map(|plugin| plugin.id().to_owned()).collect();
+        let ids: Vec<String> = load_order(&loaded).iter().map(|plugin| plugin.id().to_owned()).collect();
         assert_eq!(ids, expected);
     };
     check(&[("c", ""), ("a", ""), ("b", "")], &["a", "b", "c"]);

@@ -14,7 +14,7 @@ fn the_bundled_plugins_pass_their_own_tests() {
         let plugin = Arc::new(
             LoadedPlugin::load(source.unwrap(), &super::without_deadline()).unwrap_or_else(|error| panic!("{error}")),
         );
-        let report = testing::test(&plugin);
+        let report = testing::run_tests(&plugin);
         assert!(report.passed(), "{report}");
         assert!(name != "combat" || report.cases.len() >= 8, "{}", report.cases.len());
     }
@@ -34,7 +34,7 @@ proptest! {
     ), joint in " |") {
         let text = words.join(&joint);
         let outcome = with_combat(|combat, bench| {
-            let config = combat.manifest().settings(&serde_json::Map::new()).unwrap();
+            let config = combat.manifest().check_settings(&serde_json::Map::new()).unwrap();
             let call = super::call(clotho::plugin::Hook::OnReply, serde_json::json!({}), &text);
             let root = combat.manifest().state.root.clone();
             let rules = clotho::world::SchemaSet::new(vec![(root, Arc::clone(combat.schema().unwrap()))]).unwrap();
@@ -66,7 +66,7 @@ fn said(script: &str, test: &str) -> String {
         &super::without_deadline(),
     )
     .unwrap();
-    let report = testing::test(&Arc::new(loaded));
+    let report = testing::run_tests(&Arc::new(loaded));
     assert_eq!(report.cases.len(), 1);
     super::joined(&report.cases[0].failures)
 }
@@ -165,7 +165,7 @@ fn a_refused_operation_is_warned_of_and_tools_begin_with_init() {
     let plugin = super::try_plugin(&manifest, &files).unwrap();
     let said: Vec<String> = plugin.warnings().iter().map(|warning| warning.message.clone()).collect();
     assert_eq!(said, ["the schema knows no \"glod\" (did you mean \"gold\"?)"], "and it is said before anything runs");
-    let report = testing::test(&plugin);
+    let report = testing::run_tests(&plugin);
     assert!(report.passed(), "{report}");
     let [typo, tool] = &*report.cases else { panic!("{report}") };
     assert_eq!(tool.warnings, [""; 0]);

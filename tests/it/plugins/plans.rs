@@ -43,13 +43,13 @@ fn a_plan_is_told() {
         depth,
         priority,
     };
-    let wish = |entry: &str, is_in: bool| LoreSelection { entry: entry.into(), is_in };
+    let wish = |entry: &str, is_in: bool| LoreSelection { entry: entry.into(), is_included: is_in };
     let injected = vec![
         text("status", "hp 7 after: The last word.", 1, 0),
         text("system", "Now.", 0, 3),
         text("note", "Later.", 9, -100),
     ];
-    assert_eq!(outcome.plan, PluginPromptPlan { injected, lore: vec![wish("wounds", true), wish("peace", false)] });
+    assert_eq!(outcome.plan, PluginPromptPlan { injections, lore: vec![wish("wounds", true), wish("peace", false)] });
     assert_eq!(outcome.warnings, ["I thought so."]);
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use clotho::plugin::schedule::{RuleFiring, RuleInput, RulesOutcome, fire};
+use clotho::plugin::manifest_rules::{RuleFiring, RuleInput, RulesOutcome, fire};
 use clotho::plugin::{LoadedPlugin, Permission, testing};
 use clotho::world::{SchemaSet, StateOperation, World};
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ impl Message {
             rules: &manifest.rules,
             before,
             is_reply: self.is_reply,
-            is_aside: false,
+            is_side_call: false,
             turn: self.turn,
             replies: self.replies,
             schemas: &SchemaSet::default(),
@@ -137,7 +137,7 @@ fn a_crossing_fires_once_each_time() {
     let on =
         |before: i64, after: i64| REPLY.between(&plugin, json!({"affinity": before}), json!({"affinity": after})).0;
     let ran = on(19, 21);
-    let RuleFiring { because, operations, notes, warnings, .. } = &ran.fired[0];
+    let RuleFiring { reason: because, operations, notes, warnings, .. } = &ran.fired[0];
     assert_eq!(
         (because.as_str(), notes.as_slice(), warnings.len()),
         ("affinity >= 20", ["朋友：21".to_owned()].as_slice(), 0)
@@ -227,7 +227,7 @@ fn chains_end() {
     let (ran, state) = REPLY.between(&chain, json!({"a0": 0}), json!({"a0": 1}));
     assert_eq!((names(&ran), ran.cut.as_slice()), (vec!["r0", "r1", "r2"], ["r3".to_owned()].as_slice()));
     assert_eq!(state, json!({"a0": 1, "a1": 1, "a2": 1, "a3": 1}));
-    assert!(ran.troubles()[0].1.starts_with("the rule \"r3\" would have fired again"));
+    assert!(ran.problem_messages()[0].1.starts_with("the rule \"r3\" would have fired again"));
 
     let circle = ruled("[[rule]]\nname = \"more\"\non = \"gold\"\ndo = [{ op = \"add\", path = \"gold\", value = 1 }]");
     let (ran, state) = REPLY.between(&circle, json!({"gold": 1}), json!({"gold": 2}));
@@ -242,7 +242,7 @@ fn a_modder_can_test_rules() {
     );
     let said = |test: &str| {
         let plugin = try_plugin(&manifest, &[("tests/a.toml", test)]).unwrap();
-        super::joined(&testing::test(&plugin).cases[0].failures)
+        super::joined(&testing::run_tests(&plugin).cases[0].failures)
     };
     let crossing = "hook = \"on_reply\"\nbefore = { affinity = 19 }\nstate = { affinity = 22 }\n";
     assert_eq!(

@@ -69,7 +69,7 @@ impl MacroFiller for Fill<'_, '_> {
 impl House<'_, '_, '_> {
     fn sent(&mut self, text: &str, placement: i64, depth: Option<i64>, speaker: Option<&str>) -> String {
         let place = scripts::ScriptPlacement { placement, depth, speaker };
-        let sent = self.scripts.sent(text, TextOrigin::Done, place, &mut Fill(self.macros));
+        let sent = self.scripts.sent(text, TextOrigin::Processed, place, &mut Fill(self.macros));
         sent.unwrap_or_else(|| text.to_owned())
     }
 }
@@ -91,7 +91,7 @@ impl LoreHost for House<'_, '_, '_> {
         tokens(text)
     }
 
-    fn draw(&mut self) -> f64 {
+    fn random(&mut self) -> f64 {
         0.5
     }
 }
@@ -198,7 +198,13 @@ impl Case {
             prompt: context - reply,
             ..ScanRequest::default()
         };
-        lore::scan(&bound, &WorldInfoSettings::read(&settings), &scanned, &lore::LoreTimers::default(), house)
+        lore::scan(
+            &bound,
+            &WorldInfoSettings::from_sillytavern(&settings),
+            &scanned,
+            &lore::LoreTimers::default(),
+            house,
+        )
     }
 
     fn room(&self) -> (usize, usize) {
@@ -227,7 +233,7 @@ impl Case {
             2 => PromptPosition::NoteTop,
             3 => PromptPosition::NoteBottom,
             4 => PromptPosition::Depth(number(persona, "depth")),
-            _ => PromptPosition::Nowhere,
+            _ => PromptPosition::Omit,
         };
         PositionedText { text: self.cast.persona.clone(), place, role: role(&persona["role"]) }
     }
@@ -243,8 +249,8 @@ impl Case {
     fn made(&self) -> Option<(Value, Value)> {
         let setup = &self.case["setup"];
         let is = |key: &str| setup[key] == true;
-        let mut facts = self.cast.facts();
-        facts.purpose = self.kind().word().to_owned();
+        let mut facts = self.cast.macro_context();
+        facts.generation_type = self.kind().word().to_owned();
         let rows = || self.case["chat"].as_array().unwrap().iter().rev().filter(|row| row["is_system"] != true);
         let mes = |row: Option<&Value>| row.map(|row| text(row, "mes")).unwrap_or_default();
         facts.said.last = mes(rows().next());
@@ -258,7 +264,7 @@ impl Case {
         let history = self.history(&mut house);
         let outcome = self.lore(&history, &mut house);
         let local = macros.local.map().clone();
-        let outlets = outcome.printed.outlets.iter().map(|(name, texts)| (name.clone(), texts.join("\n")));
+        let outlets = outcome.placement.outlets.iter().map(|(name, texts)| (name.clone(), texts.join("\n")));
         let facts = MacroContext { outlets: Some(outlets.collect()), ..facts.clone() };
         let lore = placed(outcome);
         let mut macros = MacroEngine::new(&facts, local, Map::new(), &mut draw);
@@ -272,7 +278,7 @@ impl Case {
             scenario: &self.cast.scenario,
             examples: &self.cast.examples,
             card_main: if is("prefer_character_prompt") { &self.cast.system } else { "" },
-            card_last: if is("prefer_character_jailbreak") { &self.cast.post_history } else { "" },
+            card_post_history: if is("prefer_character_jailbreak") { &self.cast.post_history } else { "" },
             card_depth: self.card_depth(),
             persona: self.persona(),
             note: self.note(),
@@ -283,11 +289,11 @@ impl Case {
             filler: "",
             cut: HistoryTruncation::Exact,
             strips_examples: is("strip_examples"),
-            whole: 0,
+            prompt_tokens: 0,
             pins_examples: is("pin_examples"),
             has_prefill: setup["source"] == "claude",
             aside: 0,
-            room: self.room(),
+            default_budget: self.room(),
         };
         let assembled = preset::assemble(&self.preset, &given, &mut house).ok()?;
         let sent = assembled.messages.iter().map(|message| {
@@ -303,7 +309,7 @@ impl Case {
 
 /// Lore in its places.
 fn placed(outcome: ScanOutcome) -> PromptLore {
-    let printed = outcome.printed;
+    let printed = outcome.placement;
     let examples = |top: bool| {
         let there = printed.examples.iter().filter(move |(is_top, _)| *is_top == top);
         there.map(|(_, text)| text.clone()).collect()

@@ -78,7 +78,7 @@ async fn a_server_that_is_not_there_is_unreachable() {
     for base_url in [format!("http://{gone}/v1"), "http://no-such-host.invalid/v1".to_owned()] {
         let client = openai(endpoint(&base_url));
         let failure = ask(&client).await.failure.unwrap();
-        assert_eq!((failure.code(), failure.retryable()), ("provider_unreachable", true));
+        assert_eq!((failure.code(), failure.is_retryable()), ("provider_unreachable", true));
         assert_eq!(client.models().await.unwrap_err().code(), "provider_unreachable");
     }
 }
@@ -164,17 +164,12 @@ async fn silence_has_three_limits() {
             "",
             TimeoutPhase::FirstToken,
         ),
-        (
-            Reply::ok(["ab"]).then_stall(),
-            Timeouts { idle: SHORT, ..endpoint("").timeouts },
-            "ab",
-            TimeoutPhase::Silence,
-        ),
+        (Reply::ok(["ab"]).then_stall(), Timeouts { idle: SHORT, ..endpoint("").timeouts }, "ab", TimeoutPhase::Idle),
         (
             Reply::ok([""; 0]).reasoning(Dialect::Reasoning, ["hm"]).then_stall(),
             Timeouts { idle: SHORT, ..endpoint("").timeouts },
             "",
-            TimeoutPhase::Silence,
+            TimeoutPhase::Idle,
         ),
     ];
     for (reply, timeouts, said, wait) in cases {

@@ -12,7 +12,7 @@ async fn a_key_has_so_many_replies_at_once() {
     let timeouts = Timeouts { connect: LONG, first_token: LONG, idle: LONG, after_finish: LONG };
     let client = |kind: &str, base_url: String| {
         let endpoint = Endpoint { lane: lane.clone(), timeouts, ..endpoint(&base_url) };
-        ProviderClient::new(ProviderKind::named(kind).unwrap(), endpoint)
+        ProviderClient::new(ProviderKind::from_name(kind).unwrap(), endpoint)
     };
     let (one, two) = (client("openai", mock.base_url()), client("anthropic", mock.root_url()));
     let replies: Vec<_> = (0..4)

@@ -35,7 +35,8 @@ async fn what_is_sent_is_the_wire_body_with_the_key_beside_it() {
         let mock = MockModel::start().await;
         let endpoint = Endpoint { key: Some(Secret::new("sk-0123456789")), ..endpoint(&mock.root_url()) };
         let client = ProviderClient::new(kind, endpoint);
-        let request = Request { stable: 1, context: Some(4096), ..request(json!({"max_tokens": 9, "seed": 7})) };
+        let request =
+            Request { cacheable_messages: 1, context: Some(4096), ..request(json!({"max_tokens": 9, "seed": 7})) };
         assert_eq!(hear(client.stream(&request)).await.failure, None);
         let seen = mock.seen().pop().unwrap();
         assert_eq!(seen.body.to_string(), client.wire_body(&request).to_string());
@@ -151,7 +152,7 @@ async fn leaving_and_silence() {
         mock.script(Reply::ok(["ab"]).then_stall());
         let timeouts = Timeouts { idle: SHORT, ..endpoint("").timeouts };
         let heard = ask(&ProviderClient::new(kind, Endpoint { timeouts, ..endpoint(&mock.root_url()) })).await;
-        let silent = Some(ProviderFailure::Timeout { wait: TimeoutPhase::Silence, limit: SHORT });
+        let silent = Some(ProviderFailure::Timeout { wait: TimeoutPhase::Idle, limit: SHORT });
         assert_eq!((heard.text.as_str(), heard.failure), ("ab", silent), "{kind:?}");
     }
 }
@@ -199,7 +200,7 @@ proptest! {
     /// S4-35: whatever the messages are, each kind's body is legal.
     #[test]
     fn s4_35_bodies_are_legal_for_every_kind(messages in proptest::collection::vec(message(), 0..12), stable in 0_usize..14) {
-        let request = Request { model: "m".into(), messages, stable, ..Request::default() };
+        let request = Request { model: "m".into(), messages, cacheable_messages, ..Request::default() };
         let texts = |parts: &Value| -> Vec<String> {
             parts.as_array().into_iter().flatten().map(|part| part["text"].as_str().unwrap().to_owned()).collect()
         };

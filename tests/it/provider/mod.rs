@@ -72,7 +72,7 @@ async fn hear(mut stream: FrameStream) -> Heard {
     while let Some(item) = stream.next().await {
         assert_eq!(heard.failure, None, "something after a failure: {item:?}");
         match item {
-            Ok(Frame::Alive) => heard.alive = true,
+            Ok(Frame::KeepAlive) => heard.alive = true,
             Ok(Frame::Text(words)) => heard.text += &words,
             Ok(Frame::Reasoning(words)) => heard.reasoning += &words,
             Ok(Frame::Usage(usage)) => heard.usage = Some(usage),
@@ -106,7 +106,7 @@ fn text(words: &str) -> Frame {
 async fn next(stream: &mut FrameStream) -> Option<Result<Frame, ProviderFailure>> {
     loop {
         match stream.next().await {
-            Some(Ok(Frame::Alive | Frame::Model(_))) => {}
+            Some(Ok(Frame::KeepAlive | Frame::Model(_))) => {}
             item => return item,
         }
     }
@@ -174,6 +174,6 @@ async fn s0_39_a_real_server_passes_the_suite() {
     #[expect(clippy::disallowed_methods, reason = "only this test knows about the server, and only by hand")]
     let told = std::env::var("CLOTHO_TEST_MODEL").expect("CLOTHO_TEST_MODEL is not set");
     let told: Vec<&str> = told.split(' ').collect();
-    let kind = told.get(2).map_or(ProviderKind::default(), |word| ProviderKind::named(word).unwrap());
+    let kind = told.get(2).map_or(ProviderKind::default(), |word| ProviderKind::from_name(word).unwrap());
     suite(&ProviderClient::new(kind, endpoint(told[0])), told[1]).await;
 }

@@ -55,7 +55,7 @@ async fn transcripts_are_heard_as_they_were_meant() {
         for slice in [usize::MAX, 7, 1] {
             let mock = MockModel::start().await;
             mock.script(Reply::raw(200, "text/event-stream", body.clone()).sliced(slice));
-            let client = ProviderClient::new(ProviderKind::named(kind).unwrap(), endpoint(&mock.root_url()));
+            let client = ProviderClient::new(ProviderKind::from_name(kind).unwrap(), endpoint(&mock.root_url()));
             let heard = hear(client.stream(&request(json!({})))).await;
             assert_eq!(sorted(&shown(&heard)), sorted(&told), "{name} in pieces of {slice}");
             assert!(heard.finish.len() <= 1, "{name}");

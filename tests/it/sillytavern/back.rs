@@ -3,7 +3,7 @@
 use std::fs;
 
 use clotho::store::DatabaseSnapshot;
-use clotho::transfer::{BranchExportFormat, BranchExportOptions, export_line};
+use clotho::transfer::{BranchExportFormat, BranchExportOptions, export_branch};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -14,8 +14,8 @@ use crate::support::data_root::{DataRoot, greeting, header, lines, reply, said, 
 /// The line to a node as a chat.
 fn out(store: &TestStore, held: &StoredSession, leaf: NodeId) -> String {
     let mut snapshot = DatabaseSnapshot::open(&store.database()).unwrap();
-    let wish = BranchExportOptions { leaf, form: BranchExportFormat::SillyTavern, hide_tags: &[] };
-    let written = export_line(&mut snapshot, held, &wish, Vec::new()).unwrap().unwrap();
+    let wish = BranchExportOptions { leaf, format: BranchExportFormat::SillyTavern, hide_tags: &[] };
+    let written = export_branch(&mut snapshot, held, &wish, Vec::new()).unwrap().unwrap();
     String::from_utf8(written).unwrap()
 }
 

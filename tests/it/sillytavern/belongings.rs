@@ -89,7 +89,7 @@ fn sillytavern_rules_of_lore_come_in() {
     let arrived = taken(&store, root.path());
     assert_eq!(codes(&arrived, "settings.json"), ["lore_settings"], "{}", arrived.report);
     let read =
-        |store: &TestStore| lore::WorldInfoSettings::from_kept(store.read(move |reader| reader.lore_settings(owner)));
+        |store: &TestStore| lore::WorldInfoSettings::from_stored(store.read(move |reader| reader.lore_settings(owner)));
     let kept = read(&store);
     assert_eq!(
         (kept.depth, kept.budget, kept.strategy, kept.recursive),
@@ -106,7 +106,7 @@ fn sillytavern_rules_of_lore_come_in() {
     let next = TestStore::new();
     taken(&next, folder.path());
     let owner = next.owner;
-    assert_eq!(lore::WorldInfoSettings::from_kept(next.read(move |reader| reader.lore_settings(owner))), kept);
+    assert_eq!(lore::WorldInfoSettings::from_stored(next.read(move |reader| reader.lore_settings(owner))), kept);
 
     root.file("settings.json", &rules.to_string().replace("\"world_info_depth\":7", "\"world_info_depth\":3"));
     assert_eq!(codes(&taken(&store, root.path()), "settings.json"), ["lore_settings_own"]);
@@ -123,8 +123,8 @@ fn sillytavern_rules_of_lore_come_in() {
     );
     taken(&other, odd.path());
     let owner = other.owner;
-    let kept = lore::WorldInfoSettings::from_kept(other.read(move |reader| reader.lore_settings(owner)));
-    assert_eq!((kept.unfit(), kept.depth, kept.budget), (None, 1_000, 25.0));
+    let kept = lore::WorldInfoSettings::from_stored(other.read(move |reader| reader.lore_settings(owner)));
+    assert_eq!((kept.out_of_bounds(), kept.depth, kept.budget), (None, 1_000, 25.0));
 }
 
 /// S4-61: a card has the lorebook that it names there; the copy inside it is no second book, unless it says other things.
@@ -208,7 +208,7 @@ fn sillytavern_settings_of_cards_come_along() {
 fn sillytavern_personas_come_with_their_pictures() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     root.card("Ivo").card("Una").world("Harbour", &[("tide", "It turns.")]);
-    root.bytes("User Avatars/wren.png", &picture::as_png(None));
+    root.bytes("User Avatars/wren.png", &picture::png_or_placeholder(None));
     root.file("User Avatars/moth.png", "no picture");
     let settings = json!({"power_user": {
         "personas": {"wren.png": "Wren", "moth.png": "Moth"},
@@ -232,7 +232,10 @@ fn sillytavern_personas_come_with_their_pictures() {
     assert!(wren.card["avatar"].as_str().unwrap().starts_with(&format!("/api/personas/{}/avatar?v=", wren.id)));
     let (owner, id) = (store.owner, wren.id.uuid());
     let files = store.read(move |reader| reader.card_files(owner, id));
-    assert_eq!(files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>(), [CardFile::PICTURE, CardFile::SMALL]);
+    assert_eq!(
+        files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>(),
+        [CardFile::PICTURE, CardFile::THUMBNAIL]
+    );
     assert!(!moth.card.contains_key("avatar"));
     let played: Vec<_> = sessions(&store).iter().map(|held| held.session.persona.as_ref().unwrap().id).collect();
     assert_eq!(played, [moth.id, wren.id, wren.id]);

@@ -291,7 +291,7 @@ fn the_preset_of_a_story_goes_along() {
     let mine = presets(&store)[1].id;
     let (sid, _) = story(&store, rin, "Night", &["Hi."]);
     let actor = store.actor();
-    store.write(move |tx| tx.settings(&actor, sid, &[("preset".to_owned(), mine.to_string().into())])).unwrap();
+    store.write(move |tx| tx.set_settings(&actor, sid, &[("preset".to_owned(), mine.to_string().into())])).unwrap();
     let (folder, _) = out(&store);
 
     let other = TestStore::new();

@@ -61,7 +61,7 @@ fn chats_are_read_as_they_are_shown() {
             assert_eq!(row.is_hidden, shown["is_system"] == true);
             assert_eq!(Value::Object(own.extra.clone()), shown["extra"], "{name}");
             let swipes = shown["swipes"].as_array().cloned().unwrap_or_default();
-            let texts: Vec<&str> = row.alternatives.iter().map(|one| one.text.as_str()).collect();
+            let texts: Vec<&str> = row.swipes.iter().map(|one| one.text.as_str()).collect();
             assert!(swipes.iter().all(|swipe| texts.contains(&swipe.as_str().unwrap())), "{name}: {texts:?}");
         }
         seen += 1;

@@ -30,7 +30,7 @@ fn killed_again_and_again_it_ends_where_it_must() {
     let mut random = SplitMix64::new(13);
     let (mut kills, mut so_far) = (0, 0);
     loop {
-        let wanted = so_far + 1 + i64::try_from(random.below(200)).unwrap();
+        let wanted = so_far + 1 + i64::try_from(random.next_below(200)).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
         command.env("CLOTHO_STORAGE__DATA_DIR", &data).env_remove("CLOTHO_CONFIG").current_dir(home.path());
         let silent = command.args(["import", "sillytavern", path]).stdout(Stdio::null()).stderr(Stdio::null());

@@ -5,7 +5,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use clotho::http::error::ApiErrorCode;
-use clotho::http::table::RouteEntry;
+use clotho::http::route_table::RouteEntry;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
@@ -173,7 +173,7 @@ impl Heard {
     }
 
     fn keeps_the_contract(&self, method: &str, target: &str, sent: &[u8]) {
-        let table = clotho::http::table();
+        let table = clotho::http::all_routes();
         let path = target.split('?').next().unwrap_or_default();
         let entry = table.iter().find(|entry| entry.method == method && fits(entry, path));
         match entry.filter(|entry| entry.statuses.contains(&self.status)) {
@@ -183,7 +183,7 @@ impl Heard {
     }
 
     fn is_documented(&self, entry: &RouteEntry, target: &str, sent: &[u8]) {
-        let (method, path) = (entry.method.as_str(), entry.plain_path());
+        let (method, path) = (entry.method.as_str(), entry.openapi_path());
         if let Some(schema) = schema::answer(method, &path, self.status) {
             let faults = schema::faults(schema, &self.json());
             assert!(faults.is_empty(), "{method} {target} answers {}: {faults:#?}", self.text());

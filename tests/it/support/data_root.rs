@@ -114,7 +114,8 @@ impl DataRoot {
                 let from = format!("Night {}", chat.saturating_sub(1));
                 let mut rows = match is_branch {
                     true => {
-                        let kept = 3 + usize::try_from(random.below(u64::try_from(before.len() - 3).unwrap())).unwrap();
+                        let kept =
+                            3 + usize::try_from(random.next_below(u64::try_from(before.len() - 3).unwrap())).unwrap();
                         let mut rows = before[..kept].to_vec();
                         rows[0] = header(json!({"main_chat": from}));
                         rows
@@ -194,8 +195,8 @@ fn message(random: &mut SplitMix64, n: usize, has_state: bool) -> Value {
         "low",
     ];
     let mut sentence = || {
-        let count = 3 + random.below(30);
-        (0..count).map(|_| WORDS[usize::try_from(random.below(12)).unwrap()]).collect::<Vec<_>>().join(" ")
+        let count = 3 + random.next_below(30);
+        (0..count).map(|_| WORDS[usize::try_from(random.next_below(12)).unwrap()]).collect::<Vec<_>>().join(" ")
     };
     let row = if n.is_multiple_of(2) {
         said(&sentence(), n)

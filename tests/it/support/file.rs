@@ -63,5 +63,5 @@ pub fn long_line(out: impl Write, messages: usize, bytes: usize) {
         }
         put(json!({"node": node}));
     }
-    file.end().unwrap();
+    file.finish().unwrap();
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clotho::ids::{NodeId, SessionId};
 use clotho::oplog::Effect;
-use clotho::tree::mirror::ReferenceTree;
+use clotho::tree::reference_tree::ReferenceTree;
 use clotho::tree::{Kind, Role, Status};
 use clotho::world::{SchemaSet, StateOperation, World, fold};
 use diesel::prelude::*;
@@ -281,7 +281,7 @@ impl Model {
                 let path: Vec<NodeId> = page.nodes.iter().map(|placed| placed.node.id).collect();
                 let context = reader.context_of(&held, id)?;
                 let siblings = reader.siblings(&placed)?;
-                let children = reader.dress(vec![placed])?.remove(0).children;
+                let children = reader.node_details(vec![placed])?.remove(0).children;
                 told.push((id, world, path, siblings, children, context));
             }
             Ok(told)

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use serde_json::{Value, json};
 
 /// The document, as the server publishes it.
-static DOCUMENT: LazyLock<Value> = LazyLock::new(|| clotho::http::document::json(&clotho::http::table()));
+static DOCUMENT: LazyLock<Value> = LazyLock::new(|| clotho::http::openapi::json(&clotho::http::all_routes()));
 
 /// The schema of an answer of a route, if it is JSON: `answer("GET", "/api/sessions", 200)`.
 pub fn answer(method: &str, path: &str, status: u16) -> Option<&'static Value> {

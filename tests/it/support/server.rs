@@ -165,7 +165,7 @@ impl TestServer {
         let new = SessionSpec { character_ids: vec![character], title, ..SessionSpec::default() };
         let session = app.turns.begin(user, new).await.unwrap();
         let held = app.store.read(move |reader| reader.session(user, session)).await.unwrap().unwrap();
-        let place = app.desk.expect(user).unwrap();
+        let place = app.import_queue.expect(user).unwrap();
         Stranger { user, character, persona, lorebook, session, greeting: held.session.head, place }
     }
 }

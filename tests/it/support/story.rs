@@ -63,12 +63,12 @@ pub fn message(parent: NodeId, content: &str) -> MessageSpec {
 
 /// An edit with its defaults.
 pub fn edit(content: &str) -> EditSpec {
-    EditSpec { content: content.to_owned(), carry: false, generate: None, move_head: true, expected_leaf: None }
+    EditSpec { content: content.to_owned(), move_children: false, generate: None, move_head: true, expected_leaf: None }
 }
 
 /// A plugin switched on with its defaults.
 pub fn on(id: &str) -> PluginChoice {
-    PluginChoice::on(id, serde_json::Map::new())
+    PluginChoice::enable(id, serde_json::Map::new())
 }
 
 /// The card most stories are played with.
@@ -175,7 +175,7 @@ impl<'a> Story<'a> {
 
     /// What is shown of the path to a node, oldest first.
     pub async fn path(&self, leaf: NodeId) -> Vec<Node> {
-        self.whole_path(leaf, PathFilter::Disabled).await
+        self.whole_path(leaf, PathFilter::WithDisabled).await
     }
 
     /// The path to a node.
@@ -228,7 +228,7 @@ impl<'a> Story<'a> {
     /// What plugins offer at a node.
     pub async fn offered(&self, node: NodeId) -> ReplySuggestions {
         let (user, session, turns) = (self.user, self.id, self.app.turns.clone());
-        let tip = self.app.store.read(move |reader| turns.tip(reader, user, session, node)).await.unwrap();
+        let tip = self.app.store.read(move |reader| turns.read_leaf(reader, user, session, node)).await.unwrap();
         self.app.turns.offered(tip).await
     }
 
@@ -281,7 +281,7 @@ impl<'a> Story<'a> {
 
     /// Stops a reply.
     pub async fn cancel(&self, node: NodeId) -> Result<(), TurnError> {
-        self.app.turns.cancel(self.user, self.id, node).await
+        self.app.turns.cancel_reply(self.user, self.id, node).await
     }
 
     /// Who acts in a direct write to the store.
@@ -306,7 +306,7 @@ impl<'a> Story<'a> {
     /// Changes a setting of the session.
     pub async fn set(&self, name: &str, to: Value) {
         let (actor, id, setting) = (self.actor(), self.id, (name.to_owned(), to));
-        self.app.store.write(move |tx| tx.settings(&actor, id, std::slice::from_ref(&setting))).await.unwrap();
+        self.app.store.write(move |tx| tx.set_settings(&actor, id, std::slice::from_ref(&setting))).await.unwrap();
     }
 
     /// Sets the plugins that play.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clotho::clock::{Clock, IdGenerator, TestClock, Time};
 use clotho::ids::{NodeId, SessionId, UserId};
 use clotho::oplog::{Operation as Entry, OperationKind};
-use clotho::store::checkup::{Doctor, RepairableFinding};
+use clotho::store::doctor::{Doctor, RepairableFinding};
 use clotho::store::{
     ActiveRules, Actor, MessageReceipt, MessageWrite, NodeDraft, PathFilter, PluginRecord, PublishedOperation,
     ReplyCompletion, Store, StoreError, StoreReader, StoreSettings, StoredNode, StoredSession, Tx, UserAccount,
@@ -167,7 +167,7 @@ impl TestStore {
     }
 
     pub fn draft(&self, role: Role, kind: Kind, content: &str) -> NodeDraft {
-        let mut draft = NodeDraft::new(self.node_id(), role, kind, self.ids.seed(), self.now());
+        let mut draft = NodeDraft::new(self.node_id(), role, kind, self.ids.next_seed(), self.now());
         draft.content = content.into();
         draft
     }
@@ -219,7 +219,7 @@ impl TestStore {
             summaries: SummarySettings::default(),
             values_model: None,
             plugins: Vec::new(),
-            seed: self.ids.seed(),
+            seed: self.ids.next_seed(),
             edits: 0,
             created: now,
             updated: now,
@@ -252,7 +252,7 @@ impl TestStore {
 
     pub fn end(&self, session: SessionId, node: NodeId, written: &MessageReceipt, ending: ReplyCompletion) -> i64 {
         let (step, at) = (written.op, self.now());
-        self.write(move |tx| tx.complete(session, node, step, at, &ending)).unwrap()
+        self.write(move |tx| tx.complete_reply(session, node, step, at, &ending)).unwrap()
     }
 
     pub fn checkout(&self, session: SessionId, node: NodeId, exact: bool) -> NodeId {
@@ -319,7 +319,7 @@ pub struct Begun {
 pub fn message(session: SessionId, parent: NodeId, draft: Option<NodeDraft>, replies: Vec<NodeDraft>) -> MessageWrite {
     let act = if draft.is_some() { OperationKind::Message } else { OperationKind::Reroll };
     let move_head = draft.is_some();
-    MessageWrite { session, parent, bridge: None, draft, carry_from: None, replies, move_head, act }
+    MessageWrite { session, parent, rules_change: None, draft, move_children_from: None, replies, move_head, kind: act }
 }
 
 pub fn ending(content: &str, delta: Delta, asked: Option<HeadRequest>) -> ReplyCompletion {

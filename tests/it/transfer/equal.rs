@@ -107,7 +107,7 @@ pub fn session(store: &TestStore) -> Begun {
         parent = node;
     }
     let mut edit = message(sid, begun.greetings[0], Some(store.said("turn 0, better")), Vec::new());
-    (edit.carry_from, edit.act) = (Some(line[0]), clotho::oplog::OperationKind::Edit);
+    (edit.move_children_from, edit.kind) = (Some(line[0]), clotho::oplog::OperationKind::Edit);
     store.try_message(edit).unwrap();
     let running = store.placeholder();
     let id = running.id;
@@ -126,7 +126,7 @@ fn traces(store: &TestStore, session: SessionId) -> Vec<Option<Trace>> {
         let mut traces = traces?;
         for trace in traces.iter_mut().flatten() {
             // Rows have other numbers elsewhere: what they stand for counts.
-            let nodes = reader.placed(&held, &trace.history)?;
+            let nodes = reader.nodes_by_row(&held, &trace.history)?;
             trace.head.insert("nodes".into(), nodes.iter().map(|one| one.node.id.to_string()).collect());
             trace.history.clear();
         }
@@ -151,7 +151,7 @@ fn traces_and_half_a_reply_come_along() {
     };
     assert_eq!(sorted(&store).len(), 6);
     assert_eq!(sorted(&other), sorted(&store));
-    let orphans = other.write(|tx| tx.generating()).unwrap();
+    let orphans = other.write(|tx| tx.generating_replies()).unwrap();
     assert_eq!((orphans.len(), orphans[0].content.as_str(), orphans[0].reasoning.as_str()), (1, "half a word", "hm"));
 }
 
@@ -220,7 +220,7 @@ fn the_preset_of_a_session_comes_along() {
     let id = preset.id;
     store.write(move |tx| tx.put_preset(owner, &preset)).unwrap();
     let actor = store.actor();
-    store.write(move |tx| tx.settings(&actor, sid, &[("preset".to_owned(), id.to_string().into())])).unwrap();
+    store.write(move |tx| tx.set_settings(&actor, sid, &[("preset".to_owned(), id.to_string().into())])).unwrap();
     let file = exported(&store, sid);
     assert!(!String::from_utf8_lossy(&file).contains("hush"));
 

@@ -188,7 +188,7 @@ async fn carry_keeps_the_future() {
     app.mock.script(Reply::ok(["Two. [HP -5]"]));
     let second = story.say("Again.").await;
     assert_eq!(story.var(second.reply.id, "/hurt/hp").await, json!(85));
-    let started = story.edit(first.reply.id, EditSpec { carry: true, ..edit("One! [HP -20]") }).await.unwrap();
+    let started = story.edit(first.reply.id, EditSpec { move_children: true, ..edit("One! [HP -20]") }).await.unwrap();
     let new = started.node.unwrap();
     assert_eq!(story.head().await, second.reply.id, "HEAD stays on the leaf that moved along");
     assert_eq!(story.node(second.user).await.parent, Some(new));
@@ -199,10 +199,10 @@ async fn carry_keeps_the_future() {
     assert_eq!(story.var(second.reply.id, "/hurt/hp").await, json!(75));
     assert_eq!(story.var(first.reply.id, "/hurt/hp").await, json!(90));
     assert!(story.children(first.reply.id).await.is_empty(), "the old version is a leaf");
-    let typo = story.edit(first.user, EditSpec { carry: true, ..edit("I swing!") }).await.unwrap();
+    let typo = story.edit(first.user, EditSpec { move_children: true, ..edit("I swing!") }).await.unwrap();
     assert!(typo.generations.is_empty(), "what follows is kept, so nothing is asked");
     assert_eq!(story.node(first.reply.id).await.parent, typo.node);
-    let both = EditSpec { carry: true, generate: Some(Some(GenerationSpec::default())), ..edit("x") };
+    let both = EditSpec { move_children: true, generate: Some(Some(GenerationSpec::default())), ..edit("x") };
     assert!(matches!(
         story.edit(first.user, both).await,
         Err(TurnError::Refused(TreeError::Invalid { field: "carry", .. }))
@@ -229,7 +229,7 @@ async fn what_cannot_be_edited() {
     let (user, reply) = (started.node.unwrap(), started.generations[0]);
     let op = story.session().await.op;
     assert!(matches!(story.edit(reply, edit("x")).await, Err(TurnError::Refused(TreeError::Generating))));
-    let carry = EditSpec { carry: true, ..edit("x") };
+    let carry = EditSpec { move_children: true, ..edit("x") };
     assert!(matches!(story.edit(user, carry).await, Err(TurnError::Refused(TreeError::Generating))));
     assert!(matches!(story.send(message(reply, "x")).await, Err(TurnError::Refused(TreeError::Generating))));
     assert!(matches!(story.reroll(change.node.unwrap(), GenerationSpec::default()).await, Err(TurnError::Refused(_))));

@@ -58,7 +58,7 @@ async fn killed_in_mid_stream() {
     let retried = story.another(reply).await;
     assert_eq!((retried.status, story.head().await), (Status::Complete, retried.id));
     assert_eq!(story.var(retried.id, "/hurt/hp").await, json!(90));
-    clotho::tree::mirror::ReferenceTree::replay(&story.log().await).unwrap();
+    clotho::tree::reference_tree::ReferenceTree::replay(&story.log().await).unwrap();
 }
 
 /// S3-21: killed inside the first commit, a message was never sent: no node, no reply, HEAD and log as they were, and it can be
@@ -80,7 +80,7 @@ async fn killed_inside_the_first_commit() {
     assert_eq!((turn.reply.status, story.head().await), (Status::Complete, turn.reply.id));
     let log = story.log().await;
     assert_eq!(log.iter().map(|operation| operation.op).collect::<Vec<_>>(), [1, 2, 3]);
-    clotho::tree::mirror::ReferenceTree::replay(&log).unwrap();
+    clotho::tree::reference_tree::ReferenceTree::replay(&log).unwrap();
 }
 
 /// S3-21: killed before the first chunk, after the last one, and inside the last commit, a reply has done nothing at all; killed
@@ -126,7 +126,7 @@ async fn killed_at_each_step() {
         let completed = Effect::Completed { node: reply };
         let log = story.log().await;
         assert_eq!(log.iter().filter(|operation| operation.effects.contains(&completed)).count(), 1, "{step}");
-        clotho::tree::mirror::ReferenceTree::replay(&log).unwrap();
+        clotho::tree::reference_tree::ReferenceTree::replay(&log).unwrap();
     }
 }
 
@@ -220,7 +220,8 @@ async fn the_one_that_is_killed() {
                 trace: Some(Trace::default()),
                 asked: Some(HeadRequest { move_head: true, head_op, at_context: true }),
             };
-            hold_the_writer(&story, move |tx| _ = tx.complete(session, reply, started.op, at, &ending).unwrap()).await;
+            hold_the_writer(&story, move |tx| _ = tx.complete_reply(session, reply, started.op, at, &ending).unwrap())
+                .await;
             ready(story.id, reply);
         }
         "committed" => {
@@ -232,7 +233,7 @@ async fn the_one_that_is_killed() {
             story.reads(reply, "The ogre hits. [HP -10] And").await;
             // The program saves what arrived every second; the database says when it has.
             let is_saved = async || {
-                let saved = app.store.write(|tx| tx.generating()).await.unwrap();
+                let saved = app.store.write(|tx| tx.generating_replies()).await.unwrap();
                 saved.iter().any(|one| one.content == "The ogre hits. [HP -10] And")
             };
             until("what arrived on the disk", is_saved).await;
@@ -257,12 +258,12 @@ async fn begin_for_ever(story: &Story<'_>) -> ! {
     let message = MessageWrite {
         session,
         parent,
-        bridge: None,
+        rules_change: None,
         draft: Some(said),
-        carry_from: None,
+        move_children_from: None,
         replies: vec![reply],
         move_head: true,
-        act: OperationKind::Message,
+        kind: OperationKind::Message,
     };
     hold_the_writer(story, move |tx| _ = tx.message(&actor, &message).unwrap()).await;
     ready(session, id);

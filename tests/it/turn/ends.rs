@@ -162,7 +162,7 @@ async fn a_panic_is_an_error_on_the_node() {
     assert!(trace.is_exact && trace.messages.iter().any(|sent| sent.text == "Hi."), "{trace:?}");
     assert_eq!(trace.head["params"], done.metadata["params"]);
     assert_eq!(story.another(done.id).await.status, Status::Complete);
-    within(app.live.counting().wait_for(|count| *count == 0)).await.unwrap();
+    within(app.live.watch_count().wait_for(|count| *count == 0)).await.unwrap();
 }
 
 /// Limits: too many replies are refused before anything is written, however they come.
@@ -201,7 +201,7 @@ async fn too_many_replies() {
 
     story.reads(begun[0], "Half").await;
     story.cancel(begun[0]).await.unwrap();
-    within(app.live.counting().wait_for(|count| *count == 2)).await.unwrap();
+    within(app.live.watch_count().wait_for(|count| *count == 2)).await.unwrap();
     let next = story.reroll(begun[0], GenerationSpec::default()).await.unwrap();
     assert_eq!(next.generations.len(), 1, "there is room again");
 }
@@ -243,7 +243,7 @@ async fn a_session_in_the_trash_stops_its_replies() {
     story.reads(started.generations[0], "Half").await;
     let (user, id, now) = (story.user, story.id, app.clock.now());
     app.store.write(move |tx| tx.trash_session(user, id, now)).await.unwrap();
-    within(app.live.counting().wait_for(|count| *count == 0)).await.unwrap();
+    within(app.live.watch_count().wait_for(|count| *count == 0)).await.unwrap();
     app.mock.until_aborted(1).await;
 }
 
@@ -259,12 +259,12 @@ async fn the_sweeper_ends_what_nobody_holds() {
     let lost = story.reroll(held, GenerationSpec::default()).await.unwrap().generations[0];
     story.reads(lost, "Lost").await;
     app.live.end(lost);
-    assert_eq!(app.turns.end_interrupted().await.unwrap(), 1);
+    assert_eq!(app.turns.end_interrupted_replies().await.unwrap(), 1);
     let ended = story.node(lost).await;
     assert_eq!((ended.status, &ended.metadata["error"]["code"]), (Status::Error, &json!("interrupted")));
     assert_eq!(ended.name.as_deref(), Some("Rin"));
     assert_eq!(story.node(held).await.status, Status::Generating);
-    assert_eq!(app.turns.end_interrupted().await.unwrap(), 0);
+    assert_eq!(app.turns.end_interrupted_replies().await.unwrap(), 0);
     story.cancel(held).await.unwrap();
     assert_eq!(story.done(held).await.content, "Half");
 }
@@ -291,13 +291,13 @@ async fn the_keeper_saves_and_sweeps_by_itself() {
         catalogue: Arc::clone(&app.catalogue),
         embedder: None,
         models: Arc::clone(&app.models),
-        host: Arc::new(ScriptPool::for_this_machine().unwrap()),
+        host: Arc::new(ScriptPool::with_all_cores().unwrap()),
         clock: Arc::clone(&app.clock),
         ids: Arc::clone(&app.ids),
-        rhythm: SaveIntervals { save: step, soon: step, sweep: 2 },
+        save_intervals: SaveIntervals { save: step, request: step, orphan_check_every: 2 },
     };
     TurnEngine::new(needs, tokio::runtime::Handle::current()).keep();
-    let saved = async || app.store.write(|tx| tx.generating()).await.unwrap();
+    let saved = async || app.store.write(|tx| tx.generating_replies()).await.unwrap();
     within(async { while !saved().await.iter().any(|one| one.node == held && one.content == "Half") {} }).await;
     assert_eq!(story.node(lost).await.status, Status::Generating, "somebody holds it");
     app.live.end(lost);
@@ -332,10 +332,10 @@ async fn a_reply_that_cannot_be_committed_is_let_go() {
         "CREATE TRIGGER broken BEFORE UPDATE OF status ON nodes BEGIN SELECT RAISE(ABORT, 'as the test wants it'); END",
     );
     gate.open();
-    within(app.live.counting().wait_for(|count| *count == 0)).await.unwrap();
+    within(app.live.watch_count().wait_for(|count| *count == 0)).await.unwrap();
     assert_eq!((story.node(reply).await.status, story.head().await), (Status::Generating, started.node.unwrap()));
     run("DROP TRIGGER broken");
-    assert_eq!(app.turns.end_interrupted().await.unwrap(), 1);
+    assert_eq!(app.turns.end_interrupted_replies().await.unwrap(), 1);
     let ended = story.node(reply).await;
     assert_eq!((ended.status, &ended.metadata["error"]["code"]), (Status::Error, &json!("interrupted")));
     assert!("Half. [HP -10]".starts_with(&ended.content), "{}", ended.content);

@@ -14,7 +14,7 @@ async fn find(app: &TestApp, text: &str) -> Vec<String> {
         }
     })
     .await;
-    let query = ParsedQuery::parse(text, LocalNow { now: app.clock.now(), ahead: 0 }).unwrap();
+    let query = ParsedQuery::parse(text, LocalNow { now: app.clock.now(), utc_offset_minutes: 0 }).unwrap();
     let found = app.search.find(&SearchRequest::new(app.owner, query));
     let mut texts: Vec<String> = found.page(0, 100).unwrap().hits.into_iter().map(|hit| hit.text).collect();
     texts.sort();

@@ -2,7 +2,7 @@
 
 use clotho::oplog::{Effect, OperationKind};
 use clotho::tree::Kind;
-use clotho::tree::mirror::ReferenceTree;
+use clotho::tree::reference_tree::ReferenceTree;
 
 use super::*;
 use crate::support::mock_model::Dialect;

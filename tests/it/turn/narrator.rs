@@ -173,7 +173,7 @@ async fn a_typo_in_the_adventure_is_mended() {
     }
     let hp = story.var(hurt.id, "/keep/hp").await;
     let next = story.say("look").await.reply;
-    let typo = EditSpec { carry: true, ..edit(&format!("{} (mended)", hurt.content)) };
+    let typo = EditSpec { move_children: true, ..edit(&format!("{} (mended)", hurt.content)) };
     let mended = story.edit(hurt.id, typo).await.unwrap().node.unwrap();
     let (old, new) = (story.delta(hurt.id).await, story.delta(mended).await);
     assert_eq!((&new.operations, &new.rolls), (&old.operations, &old.rolls));

@@ -263,7 +263,16 @@ fn deepen(
         let draft = Some(draft);
         tx.message(
             &actor,
-            &MessageWrite { session, parent, bridge, draft, carry_from, replies, move_head: false, act },
+            &MessageWrite {
+                session,
+                parent,
+                rules_change: bridge,
+                draft,
+                move_children_from: carry_from,
+                replies,
+                move_head: false,
+                kind: act,
+            },
         )?;
         parent = id;
     }

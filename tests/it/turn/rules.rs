@@ -354,7 +354,7 @@ async fn an_edited_message_is_answered_under_the_new_rules() {
     let next = story.say_to(reply.id, "Two.").await;
     assert_eq!((story.node(next.user).await.parent, n(&story, next.reply.id).await), (Some(reply.id), json!(2)));
     assert_eq!(n(&story, old.reply.id).await, json!(null));
-    clotho::tree::mirror::ReferenceTree::replay(&story.log().await).unwrap();
+    clotho::tree::reference_tree::ReferenceTree::replay(&story.log().await).unwrap();
 }
 
 /// A plugin in another version begins with a record of its own before the next turn; the past keeps its worlds.
@@ -449,7 +449,7 @@ async fn an_edited_message_is_read_under_the_new_rules() {
     let answer = story.done(quiet.generations[0]).await;
     assert_eq!(story.node(quiet.node.unwrap()).await.content, "Two again.");
     assert!(story.in_force(answer.id).await.is_empty());
-    clotho::tree::mirror::ReferenceTree::replay(&story.log().await).unwrap();
+    clotho::tree::reference_tree::ReferenceTree::replay(&story.log().await).unwrap();
 }
 
 /// The same where the plugin asks nobody: the record is there with what it did, and the story goes on below it. A version that
@@ -472,12 +472,12 @@ async fn an_edited_message_without_a_reply() {
     );
 
     for quiet in [
-        EditSpec { carry: true, ..edit("One, corrected.") },
+        EditSpec { move_children: true, ..edit("One, corrected.") },
         EditSpec { generate: Some(None), ..edit("One, corrected.") },
     ] {
         let kept = story.edit(old.user, quiet).await.unwrap().node.unwrap();
         assert_eq!(story.node(kept).await.content, "One, corrected.");
         assert!(story.in_force(kept).await.is_empty() && story.delta(kept).await.runs.is_empty());
     }
-    clotho::tree::mirror::ReferenceTree::replay(&story.log().await).unwrap();
+    clotho::tree::reference_tree::ReferenceTree::replay(&story.log().await).unwrap();
 }

@@ -35,8 +35,8 @@ async fn a_prompt_is_rebuilt_byte_for_byte() {
     for (reply, body) in replies.iter().zip(&bodies) {
         check(&story, *reply, body).await;
     }
-    story.edit(turns[1].user, EditSpec { carry: true, ..edit("Question 1, corrected") }).await.unwrap();
-    story.edit(turns[3].reply.id, EditSpec { carry: true, ..edit("Answer 3, corrected") }).await.unwrap();
+    story.edit(turns[1].user, EditSpec { move_children: true, ..edit("Question 1, corrected") }).await.unwrap();
+    story.edit(turns[3].reply.id, EditSpec { move_children: true, ..edit("Answer 3, corrected") }).await.unwrap();
     story.enable(turns[2].user, false).await;
     story.enable(turns[4].reply.id, false).await;
     story.set("title", json!("Another title")).await;

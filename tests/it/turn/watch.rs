@@ -27,7 +27,7 @@ impl<'a> Viewer<'a> {
     async fn pull(&mut self) {
         for running in self.watcher.running() {
             let text = self.texts.entry(running.id).or_default();
-            let new = running.look(|written| written.content.get(text.len()..).unwrap().to_owned());
+            let new = running.with_partial_text(|written| written.content.get(text.len()..).unwrap().to_owned());
             self.pieces += usize::from(!new.is_empty());
             text.push_str(&new);
         }
@@ -85,7 +85,7 @@ async fn watchers_quick_and_slow() {
         assert_eq!(viewer.operations, log);
         assert_eq!(viewer.texts[&reply], done.content);
     }
-    assert_eq!(app.live.watched(), (0, 0), "rooms go with their watchers");
+    assert_eq!(app.live.watcher_counts(), (0, 0), "rooms go with their watchers");
 }
 
 /// Many operations at once, and a watcher that looks only at the end: it reads the log where memory does not reach.

@@ -1,10 +1,10 @@
 //! What each macro does, one row each: its names, how many arguments it takes, and what becomes of it.
 //!
-//! One file for each kind: `names` (who plays), `said` (what was said), `texts` (texts, conditions, chance), `time`, `values`, `variables`.
+//! One file for each kind: `names` (who plays), `history` (what was said), `texts` (texts, conditions, chance), `time`, `values`, `variables`.
 //! To add a macro: its row in the file of its kind, its line in `docs/prompts.md`, its name in `interop::card`'s list.
 
+mod history;
 mod names;
-mod said;
 mod texts;
 mod time;
 mod values;
@@ -22,7 +22,7 @@ pub struct MacroDefinition {
     /// The fewest and the most arguments that it takes, its block counted.
     pub args: (usize, usize),
     /// Which of them must be whole numbers.
-    pub whole: &'static [usize],
+    pub integer_args: &'static [usize],
     /// What becomes of it.
     pub does: MacroAction,
 }
@@ -32,7 +32,7 @@ pub enum MacroAction {
     /// Nothing: it is for whoever reads the text, and what stands in it does not run.
     Nothing,
     /// One of two texts, by a condition.
-    Choose,
+    Condition,
     /// A text; `None` = it stays as it is.
     Text(fn(&mut MacroEngine<'_>, MacroCall<'_>) -> Option<String>),
 }
@@ -56,7 +56,7 @@ impl MacroCall<'_> {
 
 impl MacroDefinition {
     const fn new(names: &'static [&'static str], args: (usize, usize), does: MacroAction) -> Self {
-        Self { names, args, whole: &[], does }
+        Self { names, args, integer_args: &[], does }
     }
 
     /// A macro without arguments.
@@ -68,7 +68,7 @@ impl MacroDefinition {
     }
 
     /// A macro with arguments.
-    const fn with(
+    const fn with_args(
         names: &'static [&'static str],
         args: (usize, usize),
         does: fn(&mut MacroEngine<'_>, MacroCall<'_>) -> Option<String>,
@@ -77,24 +77,26 @@ impl MacroDefinition {
     }
 
     /// Whether it can be used with so many arguments.
-    pub const fn takes(&self, args: usize) -> bool {
+    pub const fn accepts_args(&self, args: usize) -> bool {
         args >= self.args.0 && args <= self.args.1
     }
 
     /// Whether a block can follow so many arguments.
     pub const fn may_have_block(&self, args: usize) -> bool {
-        self.takes(args + 1)
+        self.accepts_args(args + 1)
     }
 }
 
 static TABLE: LazyLock<HashMap<String, &'static MacroDefinition>> = LazyLock::new(|| {
-    let all = [names::ROWS, said::ROWS, texts::ROWS, time::ROWS, values::ROWS, variables::ROWS].into_iter().flatten();
+    let all =
+        [names::ROWS, history::ROWS, texts::ROWS, time::ROWS, values::ROWS, variables::ROWS].into_iter().flatten();
     all.flat_map(|row| row.names.iter().map(move |name| (name.to_ascii_lowercase(), row))).collect()
 });
 
 /// The names of all macros, each as it is written in the table.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    let all = [names::ROWS, said::ROWS, texts::ROWS, time::ROWS, values::ROWS, variables::ROWS].into_iter().flatten();
+    let all =
+        [names::ROWS, history::ROWS, texts::ROWS, time::ROWS, values::ROWS, variables::ROWS].into_iter().flatten();
     all.flat_map(|row| row.names.iter().copied())
 }
 
@@ -112,9 +114,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_name_means_two_things() {
-        let all =
-            || [names::ROWS, said::ROWS, texts::ROWS, time::ROWS, values::ROWS, variables::ROWS].into_iter().flatten();
+    fn macro_table_names_are_unique() {
+        let all = || {
+            [names::ROWS, history::ROWS, texts::ROWS, time::ROWS, values::ROWS, variables::ROWS].into_iter().flatten()
+        };
         assert_eq!(TABLE.len(), all().map(|row| row.names.len()).sum::<usize>());
         assert!(all().all(|row| row.args.0 <= row.args.1));
     }

@@ -7,53 +7,55 @@ use super::MacroDefinition;
 pub const ROWS: &[MacroDefinition] = &[
     MacroDefinition::plain(&["user"], |m, _| Some(m.facts.user.clone())),
     MacroDefinition::plain(&["char"], |m, _| Some(m.speaker.as_ref().unwrap_or(&m.facts.character).clone())),
-    MacroDefinition::plain(&["group", "charIfNotGroup"], |m, _| Some(everybody(m))),
-    MacroDefinition::plain(&["groupNotMuted"], |m, _| Some(speaking(m, ""))),
+    MacroDefinition::plain(&["group", "charIfNotGroup"], |m, _| Some(all_characters(m))),
+    MacroDefinition::plain(&["groupNotMuted"], |m, _| Some(unmuted_characters(m, ""))),
     MacroDefinition::plain(&["notChar"], |m, _| {
         let facts = m.facts;
-        Some(if facts.group.is_empty() { facts.user.clone() } else { speaking(m, &facts.character) })
+        Some(if facts.group.is_empty() { facts.user.clone() } else { unmuted_characters(m, &facts.character) })
     }),
-    MacroDefinition::plain(&["persona"], |m, _| of_card(m, "persona", |facts| &facts.persona)),
+    MacroDefinition::plain(&["persona"], |m, _| card_text(m, "persona", |facts| &facts.persona)),
     MacroDefinition::plain(&["description", "charDescription"], |m, _| {
-        of_card(m, "description", |facts| &facts.card.description)
+        card_text(m, "description", |facts| &facts.card.description)
     }),
     MacroDefinition::plain(&["personality", "charPersonality"], |m, _| {
-        of_card(m, "personality", |facts| &facts.card.personality)
+        card_text(m, "personality", |facts| &facts.card.personality)
     }),
-    MacroDefinition::plain(&["scenario", "charScenario"], |m, _| of_card(m, "scenario", |facts| &facts.card.scenario)),
-    MacroDefinition::plain(&["mesExamplesRaw"], |m, _| of_card(m, "mesExamples", |facts| &facts.card.examples)),
+    MacroDefinition::plain(&["scenario", "charScenario"], |m, _| {
+        card_text(m, "scenario", |facts| &facts.card.scenario)
+    }),
+    MacroDefinition::plain(&["mesExamplesRaw"], |m, _| card_text(m, "mesExamples", |facts| &facts.card.examples)),
     MacroDefinition::plain(&["mesExamples"], |m, _| {
-        of_card(m, "mesExamples", |facts| &facts.card.examples).map(|text| blocks(&text))
+        card_text(m, "mesExamples", |facts| &facts.card.examples).map(|text| example_blocks(&text))
     }),
-    MacroDefinition::plain(&["charPrompt"], |m, _| of_card(m, "charPrompt", |facts| &facts.card.system)),
+    MacroDefinition::plain(&["charPrompt"], |m, _| card_text(m, "charPrompt", |facts| &facts.card.system)),
     MacroDefinition::plain(&["charInstruction", "charJailbreak"], |m, _| {
-        of_card(m, "charInstruction", |facts| &facts.card.post_history)
+        card_text(m, "charInstruction", |facts| &facts.card.post_history)
     }),
     MacroDefinition::plain(&["charDepthPrompt"], |m, _| {
-        of_card(m, "charDepthPrompt", |facts| &facts.card.depth_prompt)
+        card_text(m, "charDepthPrompt", |facts| &facts.card.depth_prompt)
     }),
     MacroDefinition::plain(&["charCreatorNotes", "creatorNotes"], |m, _| {
-        of_card(m, "charCreatorNotes", |facts| &facts.card.creator_notes)
+        card_text(m, "charCreatorNotes", |facts| &facts.card.creator_notes)
     }),
     MacroDefinition::plain(&["charVersion", "version", "char_version"], |m, _| Some(m.facts.card.version.clone())),
     MacroDefinition {
-        whole: &[0],
-        ..MacroDefinition::with(&["charFirstMessage", "greeting"], (0, 1), |m, call| {
+        integer_args: &[0],
+        ..MacroDefinition::with_args(&["charFirstMessage", "greeting"], (0, 1), |m, call| {
             let at = if call.args.is_empty() { 0 } else { call.arg(0).parse().unwrap_or(usize::MAX) };
             let text = m.facts.card.greetings.get(at).map_or("", String::as_str);
-            filled(m, "greeting", text)
+            fill_card_text(m, "greeting", text)
         })
     },
 ];
 
 /// All characters.
-fn everybody(m: &MacroEngine<'_>) -> String {
+fn all_characters(m: &MacroEngine<'_>) -> String {
     let facts = m.facts;
     if facts.group.is_empty() { facts.character.clone() } else { facts.group.join(", ") }
 }
 
 /// Those who are not silent, but for one.
-fn speaking(m: &MacroEngine<'_>, but: &str) -> String {
+fn unmuted_characters(m: &MacroEngine<'_>, but: &str) -> String {
     let facts = m.facts;
     if facts.group.is_empty() {
         return facts.character.clone();
@@ -63,29 +65,29 @@ fn speaking(m: &MacroEngine<'_>, but: &str) -> String {
 }
 
 /// A text of a card, filled in.
-fn of_card(m: &mut MacroEngine<'_>, name: &'static str, text: fn(&MacroContext) -> &String) -> Option<String> {
+fn card_text(m: &mut MacroEngine<'_>, name: &'static str, text: fn(&MacroContext) -> &String) -> Option<String> {
     let text = text(m.facts);
-    filled(m, name, text)
+    fill_card_text(m, name, text)
 }
 
 /// A text of a card by its name. What a text says of itself stays as it is: there would be no end to it.
-pub fn filled(m: &mut MacroEngine<'_>, name: &'static str, text: &str) -> Option<String> {
+pub fn fill_card_text(m: &mut MacroEngine<'_>, name: &'static str, text: &str) -> Option<String> {
     /// Texts of one card in each other.
     const DEEPEST: usize = 4;
-    if m.inside.contains(&name) || m.inside.len() >= DEEPEST {
+    if m.active_card_texts.contains(&name) || m.active_card_texts.len() >= DEEPEST {
         return None;
     }
-    m.inside.push(name);
+    m.active_card_texts.push(name);
     m.work += text.len();
     let original = m.original.take();
     let filled = m.expand(text);
     m.original = original;
-    m.inside.pop();
+    m.active_card_texts.pop();
     Some(filled)
 }
 
 /// Example turns in their blocks, each with its mark in front.
-fn blocks(text: &str) -> String {
+fn example_blocks(text: &str) -> String {
     const MARK: &str = "<START>";
     let lower = text.to_ascii_lowercase();
     let mark = MARK.to_ascii_lowercase();

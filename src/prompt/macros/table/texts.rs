@@ -1,6 +1,6 @@
 //! Texts, conditions and chance.
 
-use super::super::{MAX_REPEAT, chance, run};
+use super::super::{MAX_REPEAT, expand, random};
 use super::{MacroAction, MacroCall, MacroDefinition};
 
 /// Macros that take as many arguments as there are.
@@ -8,31 +8,37 @@ const ANY: usize = usize::MAX;
 
 /// The rows.
 pub const ROWS: &[MacroDefinition] = &[
-    MacroDefinition { whole: &[0], ..MacroDefinition::with(&["newline"], (0, 1), |m, call| repeat(m, "\n", &call)) },
-    MacroDefinition { whole: &[0], ..MacroDefinition::with(&["space"], (0, 1), |m, call| repeat(m, " ", &call)) },
+    MacroDefinition {
+        integer_args: &[0],
+        ..MacroDefinition::with_args(&["newline"], (0, 1), |m, call| repeat(m, "\n", &call))
+    },
+    MacroDefinition {
+        integer_args: &[0],
+        ..MacroDefinition::with_args(&["space"], (0, 1), |m, call| repeat(m, " ", &call))
+    },
     MacroDefinition::plain(&["noop"], |_, _| Some(String::new())),
-    MacroDefinition::with(&["trim"], (0, 1), |_, call| {
-        Some(if call.args.is_empty() { run::TRIM.to_owned() } else { call.arg(0).to_owned() })
+    MacroDefinition::with_args(&["trim"], (0, 1), |_, call| {
+        Some(if call.args.is_empty() { expand::TRIM.to_owned() } else { call.arg(0).to_owned() })
     }),
-    MacroDefinition::with(&["reverse"], (1, 1), |_, call| Some(call.arg(0).chars().rev().collect())),
-    MacroDefinition::with(&["banned"], (1, 1), |_, _| Some(String::new())),
+    MacroDefinition::with_args(&["reverse"], (1, 1), |_, call| Some(call.arg(0).chars().rev().collect())),
+    MacroDefinition::with_args(&["banned"], (1, 1), |_, _| Some(String::new())),
     MacroDefinition::new(&["//", "comment"], (0, ANY), MacroAction::Nothing),
-    MacroDefinition::new(&["if"], (2, 2), MacroAction::Choose),
+    MacroDefinition::new(&["if"], (2, 2), MacroAction::Condition),
     MacroDefinition::plain(&["else"], |_, _| Some(String::new())),
-    MacroDefinition::with(&["roll"], (1, 1), |m, call| {
-        let fallen = chance::roll(call.arg(0), m.draw);
+    MacroDefinition::with_args(&["roll"], (1, 1), |m, call| {
+        let fallen = random::roll(call.arg(0), m.draw);
         if fallen.is_none() {
-            m.problem("more dice than are rolled at once");
+            m.note_problem("more dice than are rolled at once");
         }
         fallen
     }),
-    MacroDefinition::with(&["random"], (0, ANY), |m, call| {
+    MacroDefinition::with_args(&["random"], (0, ANY), |m, call| {
         let draw = (m.draw)();
-        Some(chance::choose(&chance::choices(call.args), draw).to_owned())
+        Some(random::choose(&random::split_choices(call.args), draw).to_owned())
     }),
-    MacroDefinition::with(&["pick"], (0, ANY), |m, call| {
-        let choices = chance::choices(call.args);
-        Some(chance::pick(&choices, m.facts.seed, call.text, call.at).to_owned())
+    MacroDefinition::with_args(&["pick"], (0, ANY), |m, call| {
+        let choices = random::split_choices(call.args);
+        Some(random::pick(&choices, m.facts.seed, call.text, call.at).to_owned())
     }),
 ];
 
@@ -40,7 +46,7 @@ fn repeat(m: &mut super::super::MacroEngine<'_>, what: &str, call: &MacroCall<'_
     let times = if call.args.is_empty() { Some(1) } else { call.arg(0).parse().ok() };
     let times = times.filter(|times| *times <= MAX_REPEAT);
     if times.is_none() {
-        m.problem("a blank or line break was not repeated so often");
+        m.note_problem("a blank or line break was not repeated so often");
     }
     Some(what.repeat(times?))
 }

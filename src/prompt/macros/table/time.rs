@@ -3,39 +3,39 @@
 use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, Zoned};
 
-use super::super::{MacroContext, moment, span};
+use super::super::{MacroContext, date_format, duration};
 use super::{MacroCall, MacroDefinition};
 
 /// The rows.
 pub const ROWS: &[MacroDefinition] = &[
-    MacroDefinition::with(&["time"], (0, 1), |m, call| Some(time(m.facts, call.arg(0)))),
+    MacroDefinition::with_args(&["time"], (0, 1), |m, call| Some(time(m.facts, call.arg(0)))),
     MacroDefinition::plain(&["time_utc"], |m, call| Some(time(m.facts, offset_in_name(&call)))),
-    MacroDefinition::plain(&["date"], |m, _| Some(told(m.facts, "LL"))),
-    MacroDefinition::plain(&["weekday"], |m, _| Some(told(m.facts, "dddd"))),
-    MacroDefinition::plain(&["isotime"], |m, _| Some(told(m.facts, "HH:mm"))),
-    MacroDefinition::plain(&["isodate"], |m, _| Some(told(m.facts, "YYYY-MM-DD"))),
-    MacroDefinition::with(&["datetimeformat"], (1, 1), |m, call| Some(told(m.facts, call.arg(0)))),
-    MacroDefinition::with(&["timeDiff"], (2, 2), |m, call| {
-        Some(span::between(call.arg(0), call.arg(1), &m.facts.time.zone))
+    MacroDefinition::plain(&["date"], |m, _| Some(format_time(m.facts, "LL"))),
+    MacroDefinition::plain(&["weekday"], |m, _| Some(format_time(m.facts, "dddd"))),
+    MacroDefinition::plain(&["isotime"], |m, _| Some(format_time(m.facts, "HH:mm"))),
+    MacroDefinition::plain(&["isodate"], |m, _| Some(format_time(m.facts, "YYYY-MM-DD"))),
+    MacroDefinition::with_args(&["datetimeformat"], (1, 1), |m, call| Some(format_time(m.facts, call.arg(0)))),
+    MacroDefinition::with_args(&["timeDiff"], (2, 2), |m, call| {
+        Some(duration::between(call.arg(0), call.arg(1), &m.facts.time.zone))
     }),
     MacroDefinition::plain(&["idleDuration", "idle_duration"], |m, _| {
         let spoke = m.facts.said.user_spoke;
-        Some(spoke.map_or("just now".to_owned(), |spoke| span::words(m.facts.time.ms.saturating_sub(spoke))))
+        Some(spoke.map_or("just now".to_owned(), |spoke| duration::words(m.facts.time.ms.saturating_sub(spoke))))
     }),
 ];
 
-fn told(facts: &MacroContext, pattern: &str) -> String {
-    at(facts, facts.time.zone.clone()).map(|at| moment::format(&at, pattern)).unwrap_or_default()
+fn format_time(facts: &MacroContext, pattern: &str) -> String {
+    time_in_zone(facts, facts.time.zone.clone()).map(|at| date_format::format(&at, pattern)).unwrap_or_default()
 }
 
-fn at(facts: &MacroContext, zone: TimeZone) -> Option<Zoned> {
+fn time_in_zone(facts: &MacroContext, zone: TimeZone) -> Option<Zoned> {
     Some(Timestamp::from_millisecond(facts.time.ms).ok()?.to_zoned(zone))
 }
 
 /// The time of the day, elsewhere where an offset from UTC is given.
 fn time(facts: &MacroContext, elsewhere: &str) -> String {
     let zone = offset(elsewhere).map_or_else(|| facts.time.zone.clone(), TimeZone::fixed);
-    at(facts, zone).map(|at| moment::format(&at, "LT")).unwrap_or_default()
+    time_in_zone(facts, zone).map(|at| date_format::format(&at, "LT")).unwrap_or_default()
 }
 
 /// `UTC+2`: hours below sixteen, minutes from there on.

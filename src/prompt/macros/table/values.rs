@@ -9,18 +9,22 @@ use super::{MacroCall, MacroDefinition};
 const LOCAL: bool = false;
 const GLOBAL: bool = true;
 /// What begins so is for nobody who reads.
-const HIDDEN: char = '$';
+const HIDDEN_PREFIX: char = '$';
 
 /// The rows.
 pub const ROWS: &[MacroDefinition] = &[
-    MacroDefinition::with(&["get_message_variable", "get_chat_variable"], (1, 1), |m, call| {
-        Some(plain(&found::<LOCAL>(m, &call)))
+    MacroDefinition::with_args(&["get_message_variable", "get_chat_variable"], (1, 1), |m, call| {
+        Some(plain(&value_at_path::<LOCAL>(m, &call)))
     }),
-    MacroDefinition::with(&["get_global_variable"], (1, 1), |m, call| Some(plain(&found::<GLOBAL>(m, &call)))),
-    MacroDefinition::with(&["format_message_variable", "format_chat_variable"], (1, 1), |m, call| {
-        Some(yaml::write(&found::<LOCAL>(m, &call)))
+    MacroDefinition::with_args(&["get_global_variable"], (1, 1), |m, call| {
+        Some(plain(&value_at_path::<GLOBAL>(m, &call)))
     }),
-    MacroDefinition::with(&["format_global_variable"], (1, 1), |m, call| Some(yaml::write(&found::<GLOBAL>(m, &call)))),
+    MacroDefinition::with_args(&["format_message_variable", "format_chat_variable"], (1, 1), |m, call| {
+        Some(yaml::write(&value_at_path::<LOCAL>(m, &call)))
+    }),
+    MacroDefinition::with_args(&["format_global_variable"], (1, 1), |m, call| {
+        Some(yaml::write(&value_at_path::<GLOBAL>(m, &call)))
+    }),
 ];
 
 /// A text as it is, all else as JSON; nothing where there is nothing.
@@ -33,9 +37,9 @@ fn plain(value: &Value) -> String {
 }
 
 /// What stands at the path of a macro, without what is hidden.
-fn found<const KIND: bool>(m: &mut MacroEngine<'_>, call: &MacroCall<'_>) -> Value {
-    let map = m.kind(KIND).map();
-    let mut keys = keys(call.arg(0)).into_iter();
+fn value_at_path<const KIND: bool>(m: &mut MacroEngine<'_>, call: &MacroCall<'_>) -> Value {
+    let map = m.variables_mut(KIND).map();
+    let mut keys = split_path(call.arg(0)).into_iter();
     let first = keys.next().and_then(|first| map.get(&first));
     let value = keys.try_fold(first, |inside, key| {
         Some(match inside? {
@@ -45,12 +49,12 @@ fn found<const KIND: bool>(m: &mut MacroEngine<'_>, call: &MacroCall<'_>) -> Val
         })
     });
     let mut value = value.flatten().cloned().unwrap_or_default();
-    hide(&mut value);
+    remove_hidden(&mut value);
     value
 }
 
 /// `a.b[0]["c d"]` as keys; what does not close is a key as it stands.
-fn keys(path: &str) -> Vec<String> {
+fn split_path(path: &str) -> Vec<String> {
     let mut keys = Vec::new();
     let mut rest = path.trim();
     while !rest.is_empty() {
@@ -70,13 +74,13 @@ fn keys(path: &str) -> Vec<String> {
     keys
 }
 
-fn hide(value: &mut Value) {
+fn remove_hidden(value: &mut Value) {
     match value {
         Value::Object(map) => {
-            map.retain(|key, _| !key.starts_with(HIDDEN));
-            map.values_mut().for_each(hide);
+            map.retain(|key, _| !key.starts_with(HIDDEN_PREFIX));
+            map.values_mut().for_each(remove_hidden);
         }
-        Value::Array(list) => list.iter_mut().for_each(hide),
+        Value::Array(list) => list.iter_mut().for_each(remove_hidden),
         _ => {}
     }
 }
@@ -89,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_read_by_path_and_written_as_yaml() {
+    fn macro_message_variable_path_is_read_as_yaml() {
         let vars = json!({"stat_data": {
             "Rin": {"mood": ["calm", "how she feels"], "hp": 40, "$seen": 1, "note": "a: b"},
             "理": {"好感度": 12}, "a b": {"c.d": true}, "bag": [], "none": null,

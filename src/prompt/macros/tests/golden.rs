@@ -13,7 +13,7 @@ const CONTEXTS: &str = include_str!("../../../../tests/fixtures/golden/macros/co
 const CASES: &str = include_str!("../../../../tests/fixtures/golden/macros/macros.jsonl");
 
 /// What SillyTavern does there and we do not (`docs/prompts.md`): it loses what somebody wrote.
-const DECIDED_OTHERWISE: [(&str, &str); 3] =
+const INTENTIONAL_DIFFERENCES: [(&str, &str); 3] =
     [("macro-128", "inline"), ("macro-251", "{{$}}"), ("macro-288", "{{unknown}}text{{/unknown}}")];
 
 fn text(value: &Value, key: &str) -> String {
@@ -77,7 +77,7 @@ fn facts(all: &Value, context: &Value) -> MacroContext {
         muted: names(&context["group"]["muted"]),
         said: said(context),
         time: MacroTime { ms: ms(&text(context, "now")), zone: TimeZone::UTC },
-        sizes: MacroTokenLimits { context: size(context, "max_context"), reply: size(context, "max_response") },
+        token_limits: MacroTokenLimits { context: size(context, "max_context"), reply: size(context, "max_response") },
         input: text(context, "input_box"),
         outlets: Some(outlets),
         seed: context["chat_id_hash"].as_u64().unwrap(),
@@ -87,7 +87,7 @@ fn facts(all: &Value, context: &Value) -> MacroContext {
 
 /// Formats 1, `domain.md` 6.4: every recorded case, byte for byte, with the variables after it.
 #[test]
-fn every_recorded_case() {
+fn macros_recorded_cases_match_sillytavern() {
     let all: Value = serde_json::from_str(CONTEXTS).unwrap();
     let mut seen = 0;
     for line in CASES.lines() {
@@ -101,7 +101,7 @@ fn every_recorded_case() {
             Some(original) => macros.fill_over(&input, original),
             None => macros.fill(&input),
         };
-        let decided = DECIDED_OTHERWISE.iter().find(|(other, _)| *other == id);
+        let decided = INTENTIONAL_DIFFERENCES.iter().find(|(other, _)| *other == id);
         match (decided, case.get("one_of"), case.get("position_seeded")) {
             (Some((_, expected)), ..) => assert_eq!(output, *expected, "{id} {input}"),
             (_, Some(any), _) => assert!(names(any).contains(&output), "{id} {input}: {output}"),

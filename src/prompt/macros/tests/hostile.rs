@@ -11,12 +11,12 @@ fn fill(facts: &MacroContext, local: Map<String, Value>, text: &str) -> (String,
     let mut macros = MacroEngine::new(facts, local, Map::new(), &mut draw);
     let filled = macros.fill(text);
     assert!(macros.local.map().values().all(|value| value.as_str().is_none_or(|text| text.len() <= MAX_VALUE)));
-    (filled, macros.noted)
+    (filled, macros.report)
 }
 
 /// Security 2.7: braces in braces, tens of thousands deep, in arguments and in blocks; those inside are filled in.
 #[test]
-fn braces_without_end() {
+fn macros_unclosed_braces_terminate() {
     for (open, close) in [("{{a::", "}}"), ("{{if::1::", "}}"), ("{{if 1}}", "{{/if}}"), ("{{", "}}"), ("{{a ", "")] {
         let text = format!("{}{{{{user}}}}{}", open.repeat(40_000), close.repeat(40_000));
         let (filled, _) = fill(&facts(), Map::new(), &text);
@@ -28,7 +28,7 @@ fn braces_without_end() {
 
 /// Security 2.7: a text that tells itself, and texts that tell each other twice over.
 #[test]
-fn texts_that_grow() {
+fn macros_growing_text_stops_at_limit() {
     let twice = "{{description}}{{description}}{{personality}}{{personality}}";
     let card = CardTexts {
         description: format!("{}{}", "x".repeat(10_000), "{{personality}}".repeat(1_000)),
@@ -52,7 +52,7 @@ fn texts_that_grow() {
 
 /// Security 2.7: huge numbers, NUL, U+0001, and what JSON makes of them.
 #[test]
-fn odd_values() {
+fn macros_odd_values_do_not_panic() {
     for text in [
         "{{newline::99999999999999999999}}",
         "{{space::2000000}}",
@@ -138,7 +138,7 @@ proptest! {
 
     /// Any text comes back, and the same again for the same draws.
     #[test]
-    fn any_text_comes_back(pieces in proptest::collection::vec(piece(), 0..40)) {
+    fn macros_random_text_does_not_panic(pieces in proptest::collection::vec(piece(), 0..40)) {
         let text = pieces.concat();
         let local = json!({"hp": 12, "list": "[1]", "x": {"y": [1]}});
         let once = fill(&facts(), local.as_object().unwrap().clone(), &text);
@@ -147,13 +147,13 @@ proptest! {
 
     /// A text without braces is unchanged.
     #[test]
-    fn plain_text_is_unchanged(text in "[^{}<]*") {
+    fn macros_plain_text_is_unchanged(text in "[^{}<]*") {
         prop_assert_eq!(fill(&facts(), Map::new(), &text).0, text);
     }
 
     /// Dates in any pattern come back, whenever it is.
     #[test]
-    fn any_pattern_comes_back(pattern in "[a-zA-Z\\[\\]\\\\ :]{0,40}", ms in any::<i64>()) {
+    fn macros_random_date_pattern_does_not_panic(pattern in "[a-zA-Z\\[\\]\\\\ :]{0,40}", ms in any::<i64>()) {
         let at = MacroContext { time: super::super::MacroTime { ms, ..Default::default() }, ..facts() };
         let (filled, _) = fill(&at, Map::new(), &format!("{{{{datetimeformat::{pattern}}}}}"));
         prop_assert!(filled.len() < 4_000);

@@ -7,7 +7,7 @@ use super::{check, facts, filled, map};
 
 /// S0-07: a greeting's macros are filled, whatever their case; what is no macro stays.
 #[test]
-fn names_are_filled_in_and_the_rest_stays() {
+fn macros_names_are_filled_unknown_text_stays() {
     check("{{char}} greets {{User}}.", "林 greets Ann.");
     check("<BOT> and <USER> and <p>", "林 and Ann and <p>");
     check("天{{user", "天{{user");
@@ -18,7 +18,7 @@ fn names_are_filled_in_and_the_rest_stays() {
 
 /// Formats 1: unknown macros stay, with their inside filled in; so do those with the wrong number or kind of arguments.
 #[test]
-fn what_cannot_be_understood_stays_and_is_noted() {
+fn macros_unknown_macro_stays_and_is_reported() {
     check("{{unknown::{{user}}::b}} {{user::x}}", "{{unknown::Ann::b}} {{user::x}}");
     check("{{newline::{{user}}}} {{newline::-1}}", "{{newline::Ann}} {{newline::-1}}");
     check("{{unknown}}{{user}}{{/unknown}}{{/if}}", "{{unknown}}Ann{{/unknown}}{{/if}}");
@@ -28,11 +28,11 @@ fn what_cannot_be_understood_stays_and_is_noted() {
     let mut draw = || 0.5;
     let mut macros = MacroEngine::new(&facts, Map::new(), Map::new(), &mut draw);
     macros.fill("{{nobody::1}} {{nobody}} {{user x}} {{/if}} {{user}}");
-    assert_eq!(macros.noted.left, ["nobody", "user"]);
+    assert_eq!(macros.report.left, ["nobody", "user"]);
 }
 
 #[test]
-fn a_replaced_text_is_told_once() {
+fn macros_original_is_inserted_once() {
     let facts = facts();
     let mut draw = || 0.5;
     let mut macros = MacroEngine::new(&facts, Map::new(), Map::new(), &mut draw);
@@ -42,7 +42,7 @@ fn a_replaced_text_is_told_once() {
 
 /// Formats 1: blocks lose what makes them look well, unless they keep it.
 #[test]
-fn blocks_are_arguments() {
+fn macros_block_is_last_argument() {
     check("{{setvar x}}\n    One {{user}}\n      two\n{{/setvar}}[{{getvar x}}]", "[One Ann\n  two]");
     check("{{ # setvar x }}\n a \n{{ / setvar }}[{{.x}}]", "[\n a \n]");
     check("{{ reverse }}\n  Hello\n{{ /reverse }}", "olleH");
@@ -54,7 +54,7 @@ fn blocks_are_arguments() {
 
 /// Formats 1: `{{if .x == 1}}` is any text, and true; only what is chosen runs.
 #[test]
-fn conditions() {
+fn macros_if_else_selects_branch() {
     check("{{if .hp == 1}}a{{else}}b{{/if}}", "a");
     check("{{if {{.hp == 1}}}}a{{else}}b{{/if}}", "b");
     check("{{if !.off}}a{{/if}}{{if !{{.hp}}}}b{{/if}}{{if !personality}}c{{/if}}", "ac");
@@ -66,7 +66,7 @@ fn conditions() {
 }
 
 #[test]
-fn variables() {
+fn macros_variable_operators_change_values() {
     let all = "{{$gold = 5}}{{$gold += 2}}{{$gold++}}|{{getglobalvar::gold}}|{{hasglobalvar::gold}}{{deleteglobalvar::gold}}{{$gold ?? none}}";
     check(all, "8|8|truenone");
     check("{{.x ||= a}}{{.x ||= b}}{{.y ??= c}}{{.x}}", "aaca");
@@ -83,7 +83,7 @@ fn variables() {
 
 /// `domain.md` 6.4: what one block writes, later ones see.
 #[test]
-fn texts_share_their_variables() {
+fn macros_variables_are_shared_between_texts() {
     let (told, after) =
         filled(&json!({}), &["{{setvar::mood::grey}}", "{{getvar::mood}}", "{{incvar::n}}{{incvar::n}}"]);
     assert_eq!(told, ["", "grey", "12"]);
@@ -91,7 +91,7 @@ fn texts_share_their_variables() {
 }
 
 #[test]
-fn the_end_of_a_text() {
+fn macros_trim_and_escapes_are_applied_last() {
     check("a\r\n\r\n{{trim}}\n{{trim}}\n\nb", "ab");
     check("\\{\\{trim\\}\\} \\\\{x\\}", "{{trim}} \\{x}");
     check("{{setvar::x::\n{{trim}}\na}}[{{getvar::x}}]", "[a]");
@@ -99,16 +99,16 @@ fn the_end_of_a_text() {
 }
 
 #[test]
-fn what_was_said_and_what_is_asked() {
+fn macros_history_and_generation_type_are_filled() {
     check(
         "{{lastMessage}} {{lastMessageId}} {{allChatRange}} {{currentSwipeId}}/{{lastSwipeId}}",
         "{{user}} knocks. 3 0-3 2/4",
     );
     let facts = MacroContext {
         said: MacroHistory::default(),
-        sizes: MacroTokenLimits { context: 100, reply: 30 },
+        token_limits: MacroTokenLimits { context: 100, reply: 30 },
         time: MacroTime { ms: 1_741_964_966_000, ..MacroTime::default() },
-        purpose: "swipe".into(),
+        generation_type: "swipe".into(),
         model: "m".into(),
         main: "Write as {{char}}.".into(),
         group: vec!["A".into(), "B".into(), "C".into()],
@@ -133,7 +133,7 @@ fn what_was_said_and_what_is_asked() {
 
 /// Choices by position stay as long as the text does; others fall anew.
 #[test]
-fn chance() {
+fn macros_random_and_pick_use_draw_and_seed() {
     let draws = [0.0, 0.9, 0.5];
     let mut at = 0;
     let mut draw = || {

@@ -3,10 +3,10 @@
 use crate::provider::{
     FinishReason, Frame, ProviderFailure, Usage,
     dialect::{ChunkReader, ChunkStatus},
-    hearing::{ModelNameTracker, ToolCallAssembler},
-    json::{clean, count_at, present, text},
-    report,
-    words::ErrorScrubber,
+    error_report,
+    error_text::ErrorScrubber,
+    json::{count_at, first_present, strip_nul, text},
+    stream_state::{ModelNameTracker, ToolCallAssembler},
 };
 use serde_json::Value;
 
@@ -26,20 +26,20 @@ impl ChunkReader for OpenAiReader {
     ) -> Result<ChunkStatus, ProviderFailure> {
         let choice = first_choice(chunk);
         let recognised = chunk.get("choices").is_some_and(Value::is_array);
-        frames.extend(text(chunk, "model").and_then(|model| self.model.hear(model, scrub)));
-        if let Some(said) = choice.and_then(|choice| present(choice, &["delta", "message"])) {
-            read_said(said, frames);
+        frames.extend(text(chunk, "model").and_then(|model| self.model.update(model, scrub)));
+        if let Some(said) = choice.and_then(|choice| first_present(choice, &["delta", "message"])) {
+            read_message(said, frames);
             self.read_calls(said);
         }
-        if let Some(error) = report::error_of(chunk).or_else(|| choice.and_then(report::error_of)) {
-            return Err(report::failure(error, scrub));
+        if let Some(error) = error_report::error_of(chunk).or_else(|| choice.and_then(error_report::error_of)) {
+            return Err(error_report::failure_of(error, scrub));
         }
         let end = choice.and_then(|choice| Some((choice, text(choice, "finish_reason")?)));
         if let Some((choice, reason)) = end {
             if reason.eq_ignore_ascii_case("error") {
                 return Err(ProviderFailure::Failed { status: None, words: scrub.clean(""), retry_after: None });
             }
-            frames.extend(self.calls.take());
+            frames.extend(self.calls.finish());
             frames.push(Frame::Finish(finish(choice, reason, scrub)));
         }
         frames.extend(chunk.get("usage").and_then(usage).map(Frame::Usage));
@@ -54,7 +54,7 @@ impl OpenAiReader {
             let index = call.get("index").and_then(Value::as_u64).or_else(|| u64::try_from(nth).ok());
             let function = call.get("function").unwrap_or(call);
             let (name, arguments) = (text(function, "name"), text(function, "arguments"));
-            self.calls.hear(index.unwrap_or_default(), text(call, "id"), name, arguments.unwrap_or_default());
+            self.calls.push_delta(index.unwrap_or_default(), text(call, "id"), name, arguments.unwrap_or_default());
         }
     }
 }
@@ -66,7 +66,7 @@ fn first_choice(chunk: &Value) -> Option<&Value> {
 }
 
 /// What a choice says. Reasoning goes first: that is the order in which a model makes them.
-fn read_said(said: &Value, frames: &mut Vec<Frame>) {
+fn read_message(said: &Value, frames: &mut Vec<Frame>) {
     let mut thought = reasoning(said);
     let mut spoken = String::new();
     match said.get("content") {
@@ -75,17 +75,17 @@ fn read_said(said: &Value, frames: &mut Vec<Frame>) {
         _ => {}
     }
     spoken.push_str(text(said, "refusal").unwrap_or_default());
-    frames.extend((!thought.is_empty()).then(|| Frame::Reasoning(clean(&thought))));
-    frames.extend((!spoken.is_empty()).then(|| Frame::Text(clean(&spoken))));
+    frames.extend((!thought.is_empty()).then(|| Frame::Reasoning(strip_nul(&thought))));
+    frames.extend((!spoken.is_empty()).then(|| Frame::Text(strip_nul(&spoken))));
 }
 
 /// Reasoning in the first of its dialects that is there: aggregators send the same words in several at once.
 fn reasoning(said: &Value) -> String {
     let plain = text(said, "reasoning_content").or_else(|| text(said, "reasoning"));
-    plain.map_or_else(|| said.get("reasoning_details").map(details).unwrap_or_default(), str::to_owned)
+    plain.map_or_else(|| said.get("reasoning_details").map(reasoning_details).unwrap_or_default(), str::to_owned)
 }
 
-fn details(details: &Value) -> String {
+fn reasoning_details(details: &Value) -> String {
     let words = |detail| text(detail, "text").or_else(|| text(detail, "summary"));
     details.as_array().into_iter().flatten().filter_map(words).collect()
 }
@@ -97,7 +97,7 @@ fn read_part(part: &Value, spoken: &mut String, thought: &mut String) {
         _ => {
             spoken.push_str(text(part, "text").or_else(|| text(part, "refusal")).unwrap_or_default());
             thought.push_str(text(part, "thinking").unwrap_or_default());
-            thought.push_str(&part.get("thinking").map(details).unwrap_or_default());
+            thought.push_str(&part.get("thinking").map(reasoning_details).unwrap_or_default());
         }
     }
 }
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn content_in_every_shape() {
+    fn openai_chunk_content_any_shape_is_read() {
         check_delta(&json!({"role": "assistant", "content": null}), &[]);
         check_delta(&json!({"content": ""}), &[]);
         check_delta(&json!({"content": "夜"}), &[t("夜")]);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn reasoning_in_every_dialect_and_never_doubled() {
+    fn openai_chunk_reasoning_any_dialect_is_read_once() {
         let details = json!([{"type": "reasoning.text", "text": "h"}, {"type": "reasoning.summary", "summary": "m"}, {"type": "reasoning.encrypted", "data": "x"}]);
         check_delta(&json!({"reasoning": "hm"}), &[r("hm")]);
         check_delta(&json!({"reasoning_content": "hm"}), &[r("hm")]);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_first_choice_counts() {
+    fn openai_chunk_only_first_choice_is_read() {
         let chunk =
             json!({"choices": [{"index": 1, "delta": {"content": "b"}}, {"index": 0, "delta": {"content": "a"}}]});
         assert_eq!(read(&chunk.to_string()).0, [t("a")]);
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn model_finish_and_usage() {
+    fn openai_chunk_returns_model_finish_and_usage() {
         let chunk = r#"{"model":"m-1","choices":[{"index":0,"delta":{},"finish_reason":"length"}],
             "usage":{"prompt_tokens":12,"completion_tokens":5.0,"cost":0.0015,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":null}}"#;
         let usage = Usage { prompt: 12, completion: 5, cached: Some(4), cost: Some(0.0015), ..Usage::default() };
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn reasons_for_the_end() {
+    fn openai_chunk_finish_reasons_are_parsed() {
         for (reason, expected) in [
             ("stop", FinishReason::Stop),
             ("STOP", FinishReason::Stop),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_in_every_shape() {
+    fn openai_chunk_errors_any_shape_return_failure() {
         let failed = |status| ProviderFailure::Failed { status, words: "w".into(), retry_after: None };
         for (chunk, expected) in [
             (r#"{"error":{"message":"w"}}"#, failed(None)),
@@ -270,7 +270,7 @@ mod tests {
 
     /// A tool that is wanted is told whole, once everything of it has come.
     #[test]
-    fn wanted_tools_are_put_together() {
+    fn openai_chunk_tool_call_deltas_are_assembled() {
         let (mut chunks, mut frames) = (OpenAiReader::default(), Vec::new());
         for chunk in [
             r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"roll","arguments":""}}]}}]}"#,

@@ -6,9 +6,9 @@
 mod chunk;
 
 use crate::provider::{
-    Endpoint, ModelInfo, ProviderFailure, Request, RequestMessage, ToolCall, ToolRound,
+    Endpoint, ModelInfo, ProviderFailure, Request, RequestMessage, ToolCall, ToolRound, alternation,
     dialect::{ChunkReader, ProviderDialect},
-    models, turns,
+    models,
 };
 use reqwest::Url;
 use serde_json::{Map, Value, json};
@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 pub(super) struct OpenAiDialect;
 
 impl ProviderDialect for OpenAiDialect {
-    fn word(&self) -> &'static str {
+    fn name(&self) -> &'static str {
         "openai"
     }
 
@@ -29,10 +29,12 @@ impl ProviderDialect for OpenAiDialect {
     /// false for a server that cannot stream: its answer is read as one piece.
     fn body(&self, request: &Request, endpoint: &Endpoint) -> Value {
         let mut messages: Vec<Value> = request.messages.iter().map(message).collect();
-        if let Some(last) = messages.last_mut().filter(|_| turns::is_begun(request) && wants_prefix(endpoint)) {
+        if let Some(last) =
+            messages.last_mut().filter(|_| alternation::has_prefill(request) && needs_prefix_flag(endpoint))
+        {
             last.as_object_mut().map(|last| last.insert("prefix".into(), true.into()));
         }
-        messages.extend(request.rounds.iter().flat_map(round));
+        messages.extend(request.rounds.iter().flat_map(tool_round_messages));
         Value::Object(body_with(request, messages, endpoint))
     }
 
@@ -42,8 +44,8 @@ impl ProviderDialect for OpenAiDialect {
         body
     }
 
-    fn takes_beginnings(&self, _params: &Map<String, Value>, endpoint: &Endpoint) -> bool {
-        wants_prefix(endpoint)
+    fn supports_prefill(&self, _params: &Map<String, Value>, endpoint: &Endpoint) -> bool {
+        needs_prefix_flag(endpoint)
     }
 
     fn reader(&self, _request: &Request) -> Box<dyn ChunkReader> {
@@ -54,18 +56,18 @@ impl ProviderDialect for OpenAiDialect {
         endpoint.url(&["embeddings"])
     }
 
-    fn list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure> {
+    fn model_list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure> {
         Ok(vec![endpoint.url(&["models"])?])
     }
 
-    fn models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
+    fn parse_models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
         models::parse(told.first()?)
     }
 }
 
 /// Vendors that go on with a last message of the model's where it says that it is a beginning: Mistral, and DeepSeek below
 /// `/beta`.
-fn wants_prefix(endpoint: &Endpoint) -> bool {
+fn needs_prefix_flag(endpoint: &Endpoint) -> bool {
     let Ok(url) = endpoint.url(&[]) else { return false };
     match url.host_str() {
         Some("api.mistral.ai") => true,
@@ -75,7 +77,7 @@ fn wants_prefix(endpoint: &Endpoint) -> bool {
 }
 
 /// Fields that a request's parameters cannot change, because the stream is read by them.
-const OWN: [&str; 5] = ["model", "messages", "stream", "stream_options", "n"];
+const RESERVED_PARAMS: [&str; 5] = ["model", "messages", "stream", "stream_options", "n"];
 
 fn body_with(request: &Request, messages: Vec<Value>, endpoint: &Endpoint) -> Map<String, Value> {
     let mut body = Map::new();
@@ -85,7 +87,7 @@ fn body_with(request: &Request, messages: Vec<Value>, endpoint: &Endpoint) -> Ma
     body.insert("stream_options".into(), json!({"include_usage": true}));
     let fixed = |name: &str| matches!(name, "model" | "messages" | "n");
     let extra = endpoint.extra.iter().filter(|(name, _)| !fixed(name));
-    let params = request.params.iter().filter(|(name, _)| !OWN.contains(&name.as_str()));
+    let params = request.params.iter().filter(|(name, _)| !RESERVED_PARAMS.contains(&name.as_str()));
     for (name, value) in extra.chain(params) {
         body.insert(name.clone(), value.clone());
     }
@@ -97,7 +99,7 @@ fn body_with(request: &Request, messages: Vec<Value>, endpoint: &Endpoint) -> Ma
 }
 
 /// What the model wanted called, and what came of each.
-fn round(round: &ToolRound) -> Vec<Value> {
+fn tool_round_messages(round: &ToolRound) -> Vec<Value> {
     let call = |call: &ToolCall| {
         let function = json!({"name": call.name, "arguments": call.arguments});
         json!({"id": call.id, "type": "function", "function": function})
@@ -105,20 +107,20 @@ fn round(round: &ToolRound) -> Vec<Value> {
     let calls: Vec<Value> = round.calls.iter().map(call).collect();
     let asked = json!({"role": "assistant", "content": round.said, "tool_calls": calls});
     let answer = |(call, text): (&ToolCall, &str)| json!({"role": "tool", "tool_call_id": call.id, "content": text});
-    std::iter::once(asked).chain(round.answered().map(answer)).collect()
+    std::iter::once(asked).chain(round.calls_with_answers().map(answer)).collect()
 }
 
 fn message(message: &RequestMessage) -> Value {
     let mut fields = Map::new();
     fields.insert("role".into(), message.role.as_str().into());
-    if let Some(name) = message.name.as_deref().filter(|name| is_wire_name(name)) {
+    if let Some(name) = message.name.as_deref().filter(|name| is_valid_name(name)) {
         fields.insert("name".into(), name.into());
     }
     fields.insert("content".into(), message.content.as_str().into());
     Value::Object(fields)
 }
 
-fn is_wire_name(name: &str) -> bool {
+fn is_valid_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
@@ -152,7 +154,7 @@ mod tests {
 
     /// A beginning is marked where a vendor wants that, and nowhere else.
     #[test]
-    fn a_beginning_is_marked_where_it_has_to_be() {
+    fn openai_prefill_is_flagged_where_required() {
         for (base, expected) in [
             ("https://api.mistral.ai/v1", true),
             ("https://api.deepseek.com/beta", true),
@@ -168,12 +170,12 @@ mod tests {
             let body = OpenAiDialect.body(&begun, &endpoint);
             assert_eq!(body["messages"][1].get("prefix").is_some(), expected, "{base}");
             assert_eq!(body["messages"][0].get("prefix"), None);
-            assert_eq!(OpenAiDialect.takes_beginnings(&Map::new(), &endpoint), expected);
+            assert_eq!(OpenAiDialect.supports_prefill(&Map::new(), &endpoint), expected);
         }
     }
 
     #[test]
-    fn the_body_as_it_is_sent() {
+    fn openai_body_matches_wire_format() {
         let sent =
             body(json!({"temperature": 1.0, "top_k": 40}), json!({"temperature": 0.70, "stop": ["\n"], "seed": 7}));
         assert_eq!(
@@ -185,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parameters_are_those_of_the_body() {
+    fn openai_params_match_body() {
         let endpoint = endpoint(&json!({"top_k": 40, "stream_options": null, "min_p": null}));
         let params = json!({"seed": 7, "model": "dear", "stop": ["\n"]});
         let request = Request { model: "m".into(), params: params.as_object().unwrap().clone(), ..Request::default() };
@@ -194,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_cannot_change_what_the_stream_is_read_by() {
+    fn openai_params_cannot_override_reserved_fields() {
         let plain = body(json!({}), json!({}));
         let params = json!({"model": "dear", "messages": [], "stream": false, "stream_options": null, "n": 5});
         assert_eq!(body(json!({}), params), plain);
@@ -202,13 +204,13 @@ mod tests {
     }
 
     #[test]
-    fn null_takes_a_field_out() {
+    fn openai_null_param_removes_field() {
         assert_eq!(body(json!({"top_k": 40}), json!({"top_k": null})), body(json!({}), json!({})));
         assert_eq!(body(json!({"stream_options": null}), json!({})).get("stream_options"), None);
     }
 
     #[test]
-    fn an_endpoint_that_cannot_stream_is_asked_plainly() {
+    fn openai_no_streaming_requests_whole_reply() {
         let sent = body(json!({"stream": false}), json!({}));
         assert_eq!((sent.get("stream"), sent.get("stream_options")), (Some(&json!(false)), None));
     }

@@ -15,15 +15,15 @@ use crate::search::TermAnalyzer;
 use crate::store::{Store, StoreError, StoreReader, StoredDocument, StoredNode};
 use crate::tree::{Node, Role};
 
-use super::fill;
-use super::scripted::PromptScripts;
-use crate::turn::scene::TurnSnapshot;
+use super::macro_context;
+use super::regex_scripts::PromptScripts;
+use crate::turn::snapshot::TurnSnapshot;
 
-mod memories;
-mod pool;
+mod candidates;
+mod query_embedder;
 
-pub use memories::{PromptRecallQuery, QueryEmbedder};
-use pool::{RankedRecall, RecallItem, RecallPool};
+use candidates::{RankedRecall, RecallItem, RecallPool};
+pub use query_embedder::{PromptRecallQuery, QueryEmbedder};
 
 /// What was said before the last word weighs less.
 const BEFORE: f32 = 0.3;
@@ -64,7 +64,7 @@ pub struct RankedDocuments {
 
 impl QueryEmbedder {
     /// The best of the caller's documents in these collections for a question.
-    pub async fn documents(
+    pub async fn search_documents(
         &self,
         store: &Store,
         now: Time,
@@ -75,16 +75,16 @@ impl QueryEmbedder {
     ) -> Result<RankedDocuments, StoreError> {
         let by = match &self.embedder {
             Some(embedder) => self.with_vector(store, now, embedder, asked.clone()).await,
-            None => self.by_words(),
+            None => self.words_only(),
         };
         let look = move |reader: &mut StoreReader<'_>| {
             let mut pool = RecallPool::new([(asked.as_str(), 1.0)]);
             pool.documents(reader, caller, &collections)?;
             let problem = by.problem.clone();
             let mut items = Vec::new();
-            for one in pool.ranked(reader, &by)?.into_iter().take(most) {
+            for one in pool.rank(reader, &by)?.into_iter().take(most) {
                 let Some(n) = pool.texts.get(one.at).map(|text| text.n) else { continue };
-                if let Some(document) = reader.document_in_row(caller, n)? {
+                if let Some(document) = reader.document_by_row(caller, n)? {
                     items.push(RankedDocument { document, score: one.score, similarity: one.similarity });
                 }
             }
@@ -95,7 +95,7 @@ impl QueryEmbedder {
 }
 
 /// Tokens of a prompt that are kept free for what is recalled.
-pub fn room(scene: &TurnSnapshot, cue: &PromptRecallQuery, prompt: usize) -> usize {
+pub fn recall_budget(scene: &TurnSnapshot, cue: &PromptRecallQuery, prompt: usize) -> usize {
     if scene.session().recall.is_on { prompt.saturating_mul(cue.settings.share) / 100 } else { 0 }
 }
 
@@ -104,7 +104,7 @@ pub fn room(scene: &TurnSnapshot, cue: &PromptRecallQuery, prompt: usize) -> usi
 ///
 /// # Errors
 /// The database fails.
-pub(in crate::turn) fn recalled(
+pub(in crate::turn) fn recall_block(
     reader: &mut StoreReader<'_>,
     scene: &TurnSnapshot,
     cue: &PromptRecallQuery,
@@ -121,17 +121,17 @@ pub(in crate::turn) fn recalled(
     let before = newest_first.next().map(|text| (text, BEFORE));
     let mut pool = RecallPool::new(last.into_iter().chain(before));
     let chars = cue.settings.chars;
-    pool.seen.extend(lines.iter().skip(first).map(|line| recall::hash(&line.text, chars)));
+    pool.seen_hashes.extend(lines.iter().skip(first).map(|line| recall::hash(&line.text, chars)));
     if let Some(cut) = first.checked_sub(1).and_then(|at| placed.get(at)).filter(|cut| cut.n != 0) {
         pool.messages(reader, scene, (cut, lines.len().saturating_sub(first)), hide_tags, chars)?;
     }
     let session = scene.session();
     pool.documents(reader, session.owner, &session.recall.collections)?;
-    chosen(reader, scene, cue, (room, measure), &pool, hide_tags, scripted)
+    select_items(reader, scene, cue, (room, measure), &pool, hide_tags, scripted)
 }
 
 /// The best of a pool that there is room for, the oldest first, documents before all.
-fn chosen(
+fn select_items(
     reader: &mut StoreReader<'_>,
     scene: &TurnSnapshot,
     cue: &PromptRecallQuery,
@@ -140,30 +140,30 @@ fn chosen(
     hide_tags: &[String],
     scripted: &mut PromptScripts<'_, '_>,
 ) -> Result<RecallBlock, StoreError> {
-    let mut left = room.saturating_sub(recall::frame(measure));
+    let mut left = room.saturating_sub(recall::block_overhead(measure));
     let (mut chosen, mut terms) = (Vec::new(), TermAnalyzer::default());
-    for one in pool.ranked(reader, cue)? {
+    for one in pool.rank(reader, cue)? {
         if chosen.len() >= cue.settings.texts || left < LEAST {
             break;
         }
         let Some(text) = pool.texts.get(one.at) else { continue };
-        let Some(told) = told(reader, scene, *text, hide_tags)? else { continue };
-        let frame = RecalledText { whose: told.whose.clone(), text: String::new() }.told();
+        let Some(told) = read_entry(reader, scene, *text, hide_tags)? else { continue };
+        let frame = RecalledText { source: told.speaker.clone(), text: String::new() }.told();
         let most = (room / 2).min(left).saturating_sub(measure.message(&frame));
         if most < LEAST / 2 {
             continue;
         }
-        let RecallEntry { name, whose, content, of } = told;
+        let RecallEntry { name, speaker: whose, content, message: of } = told;
         let content = match of {
-            Some((node, said)) => sent(reader, scene, scripted, (&node, said), text.depth)?,
+            Some((node, said)) => sent_text(reader, scene, scripted, (&node, said), text.depth)?,
             None => content,
         };
         if content.trim().is_empty() {
             continue;
         }
         let terms = std::cell::RefCell::new(&mut terms);
-        let text = recall::excerpt(&content, most, measure, |piece| pool.weigh(&mut terms.borrow_mut(), piece));
-        let memory = RecalledText { whose, text };
+        let text = recall::excerpt(&content, most, measure, |piece| pool.score_text(&mut terms.borrow_mut(), piece));
+        let memory = RecalledText { source: whose, text };
         let tokens = measure.message(&memory.told());
         if tokens <= left {
             left -= tokens;
@@ -194,38 +194,38 @@ struct RecallSource {
 struct RecallEntry {
     name: RecallSource,
     /// Who said it, or where it is written.
-    whose: String,
+    speaker: String,
     /// Of a document, what it says.
     content: String,
     /// Of a message, where it is and what scripts are given of it.
-    of: Option<(Node, HistoryMessage)>,
+    message: Option<(Node, HistoryMessage)>,
 }
 
-fn told(
+fn read_entry(
     reader: &mut StoreReader<'_>,
     scene: &TurnSnapshot,
     text: RecallItem,
     hide_tags: &[String],
 ) -> Result<Option<RecallEntry>, StoreError> {
     if text.is_document {
-        let document = reader.document_in_row(scene.session().owner, text.n)?;
+        let document = reader.document_by_row(scene.session().owner, text.n)?;
         return Ok(document.map(|one| RecallEntry {
             name: RecallSource { kind: "documentId", id: one.id.to_string() },
-            whose: one.collection,
+            speaker: one.collection,
             content: one.content,
-            of: None,
+            message: None,
         }));
     }
-    let placed = reader.placed(&scene.held, &[text.n])?.pop();
+    let placed = reader.nodes_by_row(&scene.stored, &[text.n])?.pop();
     Ok(placed.map(|placed| {
         let line = super::trace::line(&placed.node, hide_tags);
         let name = RecallSource { kind: "nodeId", id: placed.node.id.to_string() };
-        let said = said(line, &scene.cast);
-        RecallEntry { name, whose: said.name.clone(), content: String::new(), of: Some((placed.node, said)) }
+        let said = preset_message(line, &scene.cast);
+        RecallEntry { name, speaker: said.name.clone(), content: String::new(), message: Some((placed.node, said)) }
     }))
 }
 
-fn said(line: PromptLine, cast: &PromptCast) -> HistoryMessage {
+fn preset_message(line: PromptLine, cast: &PromptCast) -> HistoryMessage {
     let own = match line.role {
         Role::Assistant => cast.character.as_str(),
         Role::User => cast.user.as_str(),
@@ -236,15 +236,15 @@ fn said(line: PromptLine, cast: &PromptCast) -> HistoryMessage {
 }
 
 /// A message as it is sent, were it still in the history: what scripts make of it, macros filled in.
-fn sent(
+fn sent_text(
     reader: &mut StoreReader<'_>,
     scene: &TurnSnapshot,
     scripted: &mut PromptScripts<'_, '_>,
     (node, said): (&Node, HistoryMessage),
     depth: usize,
 ) -> Result<String, StoreError> {
-    let said = scripted.said(reader, &scene.held, node, said, depth)?;
-    Ok(fill::recalled(scene, node, &said.text))
+    let said = scripted.said(reader, &scene.stored, node, said, depth)?;
+    Ok(macro_context::recalled(scene, node, &said.text))
 }
 
 impl RecallBlock {
@@ -255,10 +255,10 @@ impl RecallBlock {
             return;
         }
         let at = lines.saturating_sub(1);
-        let stands_after = |piece: &TracePiece| piece.at > at || (piece.at == at && piece.is_over);
+        let stands_after = |piece: &TracePiece| piece.at > at || (piece.at == at && piece.replaces_line);
         let place = pieces.iter().position(stands_after).unwrap_or(pieces.len());
         let sent = OutgoingMessage { role: Role::System, name: None, text: self.text.clone() };
-        pieces.insert(place, TracePiece { slot: SLOT.to_owned(), at, is_over: false, sent });
+        pieces.insert(place, TracePiece { slot: SLOT.to_owned(), at, replaces_line: false, sent });
     }
 }
 
@@ -267,10 +267,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_stands_before_the_last_line() {
+    fn recall_block_is_inserted_before_last_line() {
         let piece = |at: usize, is_over: bool| {
             let sent = OutgoingMessage { role: Role::System, name: None, text: "x".into() };
-            TracePiece { slot: "p".into(), at, is_over, sent }
+            TracePiece { slot: "p".into(), at, replaces_line: is_over, sent }
         };
         let recalled = RecallBlock { text: "long ago".into(), ..RecallBlock::default() };
         let check = |mut pieces: Vec<TracePiece>, lines: usize, expected: usize| {

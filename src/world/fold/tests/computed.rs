@@ -26,7 +26,7 @@ fn after(before: Value, operations: Value) -> (Value, Vec<String>) {
 
 /// The derived value that a graft must not leave stale: +3 on 58 is beloved, whatever it was where the operation was made.
 #[test]
-fn what_is_computed_follows() {
+fn fold_computed_value_is_updated() {
     let add = json!([{"op": "add", "path": "/g/affinity", "value": 3}]);
     let (state, said) = after(json!({"affinity": 58, "stage": "friend"}), add.clone());
     assert_eq!((state, said.len()), (json!({"affinity": 61, "left": 39, "half": 20, "stage": "beloved"}), 0));
@@ -45,7 +45,7 @@ fn what_is_computed_follows() {
 }
 
 #[test]
-fn what_is_computed_is_not_written() {
+fn fold_write_to_computed_value_is_refused() {
     for operation in [
         json!({"op": "set", "path": "/g/stage", "value": "friend"}),
         json!({"op": "remove", "path": "/g/stage"}),
@@ -61,7 +61,7 @@ fn what_is_computed_is_not_written() {
 
 /// A new entry has what every entry has; what is put says the rest.
 #[test]
-fn new_entries_begin_with_the_prototype() {
+fn fold_new_map_entry_gets_prototype() {
     let people = |before: Value, operation: Value| {
         let (state, said) = after(json!({"affinity": 12, "people": before}), json!([operation]));
         assert_eq!(said, Vec::<String>::new());
@@ -104,7 +104,7 @@ fn new_entries_begin_with_the_prototype() {
 
 /// `close` of one follows from what is outside: all of them are looked at.
 #[test]
-fn like_things_follow_one_by_one() {
+fn fold_computed_map_entries_update_separately() {
     let before = json!({"affinity": 12, "people": {"rin": {"love": 15}, "tom": {"love": 3}}});
     let (state, _) = after(before.clone(), json!([{"op": "add", "path": "/g/people/tom/love", "value": 10}]));
     assert_eq!((&state["people"]["tom"]["close"], &state["people"]["rin"]["close"]), (&json!(true), &json!(true)));
@@ -113,7 +113,7 @@ fn like_things_follow_one_by_one() {
 }
 
 #[test]
-fn folding_in_parts_is_folding_at_once() {
+fn fold_computed_in_parts_equals_fold_at_once() {
     let rules = rules("/g", stages());
     let operations = [
         json!({"op": "add", "path": "/g/affinity", "value": 30}),

@@ -1,10 +1,10 @@
 //! Tests of the fold by example; `laws.rs` beside this folder has what holds for any operations.
 //!
-//! A new kind of operation gets its table in `operations.rs`; what concerns the world as a whole stands in `whole.rs`.
+//! A new kind of operation gets its table in `operations.rs`; what concerns the world as a whole stands in `sections.rs`.
 
 mod computed;
 mod operations;
-mod whole;
+mod sections;
 
 use std::sync::Arc;
 

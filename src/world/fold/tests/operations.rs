@@ -6,7 +6,7 @@ use super::*;
 
 /// S3-20, C20: `add` on every kind of value.
 #[test]
-fn adding() {
+fn fold_add_changes_number() {
     let add = |path: &str, value: Value| json!({"op": "add", "path": path, "value": value});
     free(json!({"a": 25}), add("/a", json!(-12)), json!({"a": 13}), &[]);
     free(json!({"a": 0.1}), add("/a", json!(0.2)), json!({"a": 0.3}), &[]);
@@ -40,7 +40,7 @@ fn adding() {
 
 /// S3-20: a number out of range is clamped and a fraction for an integer rounded, with a note; the prose is kept.
 #[test]
-fn numbers_are_brought_into_place() {
+fn fold_number_out_of_range_is_clamped() {
     let hp = json!({"type": "object", "properties": {
         "hp": {"type": "integer", "minimum": 0, "maximum": 100},
         "luck": {"type": "number", "minimum": -1, "exclusiveMaximum": 1},
@@ -114,7 +114,7 @@ fn numbers_are_brought_into_place() {
 
 /// S3-20, S3-07: `set` puts any JSON, makes maps, never lists.
 #[test]
-fn setting() {
+fn fold_set_replaces_value() {
     let set = |path: &str, value: Value| json!({"op": "set", "path": path, "value": value});
     for value in [json!(null), json!(true), json!(1.50), json!("x"), json!([1]), json!({"包": {}})] {
         free(json!({"a": 0}), set("/a", value.clone()), json!({"a": value}), &[]);
@@ -139,7 +139,7 @@ fn setting() {
 
 /// S3-20: whatever else breaks the schema skips the operation.
 #[test]
-fn what_breaks_the_schema_is_refused() {
+fn fold_schema_violation_is_refused() {
     let schema = json!({"type": "object", "additionalProperties": false, "properties": {
         "stage": {"enum": ["calm", "angry", 3]},
         "one": {"const": 1},
@@ -181,7 +181,7 @@ fn what_breaks_the_schema_is_refused() {
 
 /// S3-20: `remove` keeps what must stay.
 #[test]
-fn removing() {
+fn fold_remove_deletes_value() {
     let remove = |path: &str| json!({"op": "remove", "path": path});
     free(json!({"a": 1, "b": 2, "c": 3}), remove("/b"), json!({"a": 1, "c": 3}), &[]);
     free(json!({"l": [1, 2, 3]}), remove("/l/1"), json!({"l": [1, 3]}), &[]);
@@ -205,7 +205,7 @@ fn removing() {
 
 /// S3-20: `insert` goes into maps only.
 #[test]
-fn inserting() {
+fn fold_insert_adds_key() {
     let insert =
         |path: &str, key: &str, value: Value| json!({"op": "insert", "path": path, "key": key, "value": value});
     free(json!({"pack": {}}), insert("/pack", "rope/~", json!(1)), json!({"pack": {"rope/~": 1}}), &[]);
@@ -231,7 +231,7 @@ fn inserting() {
 
 /// S3-20, C20: lists are multisets of values.
 #[test]
-fn appending_and_taking() {
+fn fold_append_and_take_change_list() {
     let op = |op: &str, path: &str, value: Value| json!({"op": op, "path": path, "value": value});
     free(json!({"l": [1]}), op("append", "/l", json!(1)), json!({"l": [1, 1]}), &[]);
     free(json!({}), op("append", "/x/l", json!({"a": 1})), json!({"x": {"l": [{"a": 1}]}}), &[]);
@@ -319,7 +319,7 @@ fn appending_and_taking() {
 
 /// S3-20: `move` takes and puts, both or neither.
 #[test]
-fn moving() {
+fn fold_move_relocates_value() {
     let go = |from: &str, path: &str| json!({"op": "move", "from": from, "path": path});
     free(json!({"a": {"x": 1}, "b": 2}), go("/a/x", "/c/y"), json!({"a": {}, "b": 2, "c": {"y": 1}}), &[]);
     free(json!({"a": 1, "b": 2}), go("/a", "/b"), json!({"b": 1}), &[]);
@@ -360,7 +360,7 @@ fn moving() {
 }
 
 #[test]
-fn read_only_is_written_once() {
+fn fold_read_only_value_is_written_once() {
     let schema = json!({"properties": {
         "id": {"readOnly": true, "type": "integer"},
         "born": {"readOnly": true},

@@ -1,0 +1,137 @@
+//! `clotho export sillytavern`, `markdown` and `html`: one line of a session as a file that others read.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+
+use crate::config::Config;
+use crate::ids::{NodeId, SessionId, UserId};
+use crate::store::DatabaseSnapshot;
+use crate::transfer::{
+    BranchExportFormat, BranchExportOptions, ExportOutcome, ExportTarget, export_all, export_branch,
+};
+
+use super::common::progress_bar;
+use super::common::{load_session, write_new_file};
+use super::terminal;
+
+/// In which form.
+#[derive(Debug, Subcommand)]
+pub enum BranchExportCommand {
+    /// A chat of SillyTavern, with the siblings of replies as swipes; or everything, as a folder of data that opens there.
+    Sillytavern(ChatExportArgs),
+    /// Markdown, in which every text reads as it was written.
+    Markdown(BranchExportArgs),
+    /// One page of HTML that needs nothing else.
+    Html(BranchExportArgs),
+}
+
+/// Which line, and where to.
+#[derive(Debug, Args)]
+pub struct BranchExportArgs {
+    /// The session, as its address in the browser names it.
+    session: SessionId,
+    /// The file to write; it must not be there yet.
+    file: PathBuf,
+    /// The message with which the line ends; where the session stands unless named.
+    #[arg(long, value_name = "NODE")]
+    leaf: Option<NodeId>,
+}
+
+/// Which chat, or all of them, and where to.
+#[derive(Debug, Args)]
+pub struct ChatExportArgs {
+    /// The session, as its address in the browser names it.
+    #[arg(required_unless_present = "all")]
+    session: Option<SessionId>,
+    /// The file to write; it must not be there yet.
+    #[arg(required_unless_present = "all")]
+    file: Option<PathBuf>,
+    /// The message with which the line ends; where the session stands unless named.
+    #[arg(long, value_name = "NODE")]
+    leaf: Option<NodeId>,
+    /// Everything, into a new folder, or into an archive if its name ends in .zip.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["session", "file", "leaf"])]
+    all: Option<PathBuf>,
+    /// Whose everything; the owner's unless named.
+    #[arg(long, value_name = "NAME", requires = "all")]
+    user: Option<String>,
+}
+
+/// Writes what is wanted.
+pub fn export(
+    snapshot: &mut DatabaseSnapshot,
+    wanted: &BranchExportCommand,
+    config: &Config,
+) -> Result<(), anyhow::Error> {
+    let (line, form) = match wanted {
+        BranchExportCommand::Sillytavern(ChatExportArgs { all: Some(path), user, .. }) => {
+            return export_user_data(snapshot, path, user.as_deref());
+        }
+        BranchExportCommand::Sillytavern(ChatExportArgs { session: Some(session), file: Some(file), leaf, .. }) => {
+            let line = BranchExportArgs { session: *session, file: file.clone(), leaf: *leaf };
+            return write_branch(snapshot, &line, BranchExportFormat::SillyTavern, config);
+        }
+        // The command line has been read so that one of both is there.
+        BranchExportCommand::Sillytavern(_) => bail!("a session and a file, or --all with a path, are expected"),
+        BranchExportCommand::Markdown(line) => (line, BranchExportFormat::Markdown),
+        BranchExportCommand::Html(line) => (line, BranchExportFormat::Html),
+    };
+    write_branch(snapshot, line, form, config)
+}
+
+fn write_branch(
+    snapshot: &mut DatabaseSnapshot,
+    line: &BranchExportArgs,
+    form: BranchExportFormat,
+    config: &Config,
+) -> Result<(), anyhow::Error> {
+    let held = load_session(snapshot, line.session)?;
+    let leaf = line.leaf.unwrap_or(held.session.head);
+    let wish = BranchExportOptions { leaf, format: form, hide_tags: &config.generation.hide_tags };
+    let file: &Path = &line.file;
+    write_new_file(file, |out| {
+        export_branch(snapshot, &held, &wish, out)?
+            .with_context(|| format!("no message of this session has the id {leaf}"))
+    })?;
+    terminal::line(&format!("{}  {}  {}", line.session, file.display(), held.session.title));
+    Ok(())
+}
+
+/// Writes everything of a user.
+fn export_user_data(snapshot: &mut DatabaseSnapshot, path: &Path, user: Option<&str>) -> Result<(), anyhow::Error> {
+    let owner = owner(snapshot, user)?;
+    let bar = progress_bar(0, "{spinner} {pos} sessions");
+    let told = |sessions| bar.set_position(sessions);
+    let is_archive = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zip"));
+    let mut gone = ExportOutcome::default();
+    let written = if is_archive {
+        write_new_file(path, |out| {
+            let (out, all) = export_all(snapshot, owner, ExportTarget::archive(out), told)?;
+            gone = all;
+            out.context("an archive has bytes")
+        })
+    } else {
+        let shelf = ExportTarget::<File>::folder(path).with_context(|| format!("the folder {}", path.display()))?;
+        export_all(snapshot, owner, shelf, told).map(|(_, all)| gone = all).map_err(anyhow::Error::from)
+    };
+    bar.finish_and_clear();
+    written?;
+    let ExportOutcome { characters, lorebooks, personas, presets, sessions, chats, report } = gone;
+    terminal::line(&format!(
+        "{}: {characters} characters, {lorebooks} lorebooks, {personas} personas, {presets} presets, {sessions} sessions in {chats} chats",
+        path.display()
+    ));
+    report.items.iter().for_each(|item| terminal::line(item.to_string().trim_end()));
+    Ok(())
+}
+
+fn owner(snapshot: &mut DatabaseSnapshot, name: Option<&str>) -> Result<UserId, anyhow::Error> {
+    let users = snapshot.reader().users()?;
+    let found = users.iter().find(|user| name.map_or(user.role == "owner", |name| user.name == name));
+    let names: Vec<&str> = users.iter().map(|user| user.name.as_str()).collect();
+    let nobody = || format!("nobody here is named \"{}\"; there are: {}", name.unwrap_or("owner"), names.join(", "));
+    Ok(found.with_context(nobody)?.id)
+}

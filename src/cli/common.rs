@@ -1,0 +1,56 @@
+//! What commands share that do long work: the store for themselves alone, a file that is there when it is whole, and a bar that
+//! shows how far they are.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, IsTerminal};
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::app;
+use crate::config::Config;
+use crate::ids::SessionId;
+use crate::store::{DatabaseSnapshot, Store, StoreError, StoredSession};
+
+/// Opens the store, which nobody else may use.
+pub fn alone(config: &Config, instead: &str) -> Result<Store, anyhow::Error> {
+    let (store, _published) = Store::open(&app::store_settings(config)).map_err(|error| match error {
+        StoreError::Locked => anyhow::anyhow!("a server uses the data directory: {instead}"),
+        other => app::explain_store_error(config, &other).into(),
+    })?;
+    Ok(store)
+}
+
+/// A bar on the terminal; nothing where nobody looks.
+pub fn progress_bar(length: u64, template: &str) -> ProgressBar {
+    let target =
+        if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::with_draw_target(Some(length), target).with_style(style)
+}
+
+/// A session, whoever's it is.
+pub fn load_session(snapshot: &mut DatabaseSnapshot, session: SessionId) -> Result<StoredSession, anyhow::Error> {
+    snapshot.session(None, session)?.with_context(|| format!("there is no session {session}"))
+}
+
+/// Writes a file that must not be there yet: under another name until it is whole.
+pub fn write_new_file(
+    file: &Path,
+    written: impl FnOnce(BufWriter<File>) -> Result<BufWriter<File>, anyhow::Error>,
+) -> Result<(), anyhow::Error> {
+    if file.exists() {
+        bail!("{} is there already: name another file, or move it away", file.display());
+    }
+    let part = file.with_added_extension("part");
+    let whole = || -> Result<(), anyhow::Error> {
+        let out = written(BufWriter::new(File::create(&part)?))?;
+        out.into_inner()?.sync_all()?;
+        Ok(fs::rename(&part, file)?)
+    }();
+    whole.map_err(|error| {
+        let _ = fs::remove_file(&part);
+        error.context(format!("{} could not be written", file.display()))
+    })
+}

@@ -1,0 +1,169 @@
+//! `clotho import` of what other programs keep: a whole folder or archive of one, or single files, whatever they are.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use jiff::tz::TimeZone;
+
+use crate::app;
+use crate::archive::ArchiveLimits;
+use crate::clock::{Clock, IdGenerator, SystemClock};
+use crate::config::Config;
+use crate::ids::UserId;
+use crate::store::Store;
+use crate::transfer::sillytavern::{self, ForeignImportResult, ImportOptions, ImportSource, zone_ahead};
+use crate::transfer::{ImportError, ImportProgress, REPAIR_LIST_HINT, discard, foreign};
+
+use super::common::{alone, progress_bar};
+use super::{CliResult, terminal};
+
+/// A folder of SillyTavern, and how it is taken in.
+#[derive(Debug, Args)]
+pub struct SillyTavernImportArgs {
+    /// The folder that has the folders characters and chats (data/default-user), one above it, or a single chat.
+    path: PathBuf,
+    #[command(flatten)]
+    how: ForeignImportArgs,
+}
+
+impl SillyTavernImportArgs {
+    /// Takes it in.
+    pub fn import(&self, config: &Config) -> CliResult {
+        run_import(&self.path, &self.how, config, true)
+    }
+}
+
+/// For whom something is taken in, and how.
+#[derive(Debug, Args)]
+pub struct ForeignImportArgs {
+    /// The user of this server whose it will be; the owner unless named.
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
+    /// Write nothing, and only tell what would come in.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// How far ahead of UTC the clock was that wrote old dates without a time zone, in hours: 1, -5 or 5.5.
+    #[arg(long, value_name = "HOURS", default_value = "0", allow_hyphen_values = true, value_parser = parse_utc_offset)]
+    utc_offset: TimeZone,
+    /// The report as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Takes whatever it is in, and tells what became of it.
+pub fn import(path: &Path, how: &ForeignImportArgs, config: &Config) -> CliResult {
+    run_import(path, how, config, false)
+}
+
+fn run_import(path: &Path, how: &ForeignImportArgs, config: &Config, is_root: bool) -> CliResult {
+    check_readable(path).with_context(|| format!("{} did not come in at all", path.display()))?;
+    let zone = how.utc_offset.clone();
+    let clock = SystemClock;
+    let ids = IdGenerator::from_entropy().context("the system has no randomness to give")?;
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    let instead = format!("stop it first, or send the files to it on the page at http://{}", config.server.listen);
+    let store = Arc::new(alone(config, &instead)?);
+    let bar = progress_bar(0, "{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}");
+    let told = |progress: ImportProgress| {
+        bar.set_length(progress.total);
+        bar.set_position(progress.done);
+        true
+    };
+    let arrived = runtime.block_on(async {
+        // What a crash left half way would stand in the way of the same session.
+        discard(&store).await?;
+        let owner = target_user(&store, how, &clock, &ids).await?;
+        let limits = ArchiveLimits::of(config.limits.import_bytes);
+        let wish = ImportOptions { owner, at: clock.now(), zone, is_dry: how.dry_run, limits };
+        let given = ImportSource::Path(path.to_owned());
+        let took = match is_root {
+            true => sillytavern::import(&store, &ids, given, wish, told).await,
+            false => foreign::import(&store, &ids, given, wish, told).await,
+        };
+        bar.finish_and_clear();
+        took.map_err(|error| import_error(path, error))
+    })?;
+    print_report(&arrived, how);
+    if arrived.totals.is_empty() {
+        let would = if how.dry_run { "would come" } else { "came" };
+        bail!("nothing of {} {would} in: the report says why", path.display());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn parse_utc_offset(hours: &str) -> Result<TimeZone, &'static str> {
+    let zone = hours.parse().ok().and_then(zone_ahead);
+    zone.ok_or("a number of hours between -25 and 25 is expected")
+}
+
+/// Whether there is something: to try again with nothing helps nobody.
+fn check_readable(path: &Path) -> io::Result<()> {
+    let kind = fs::metadata(path)?;
+    if kind.is_dir() {
+        fs::read_dir(path)?;
+    } else if kind.is_file() {
+        File::open(path)?;
+    }
+    Ok(())
+}
+
+/// Why something did not come in, and whether to try again helps.
+fn import_error(path: &Path, error: ImportError) -> anyhow::Error {
+    if matches!(error, ImportError::BadList(_)) {
+        return anyhow::anyhow!("{error}; {REPAIR_LIST_HINT}")
+            .context(format!("nothing of {} came in", path.display()));
+    }
+    let goes_on = matches!(error, ImportError::Store(_) | ImportError::Read(_) | ImportError::Stopped);
+    let said = if goes_on { "as a whole; the same command goes on from there" } else { "at all" };
+    anyhow::Error::new(error).context(format!("{} did not come in {said}", path.display()))
+}
+
+/// Whose it will be.
+pub async fn target_user(
+    store: &Arc<Store>,
+    how: &ForeignImportArgs,
+    clock: &dyn Clock,
+    ids: &IdGenerator,
+) -> Result<UserId, anyhow::Error> {
+    match &how.user {
+        Some(name) => find_user(store, name).await,
+        None => Ok(app::settled(store, clock, ids).await?),
+    }
+}
+
+async fn find_user(store: &Store, name: &str) -> Result<UserId, anyhow::Error> {
+    let users = store.read(|reader| reader.users()).await?;
+    let Some(user) = users.iter().find(|user| user.name == name) else {
+        let names: Vec<&str> = users.iter().map(|user| user.name.as_str()).collect();
+        bail!("nobody here is named \"{name}\"; there are: {}", names.join(", "));
+    };
+    Ok(user.id)
+}
+
+fn print_report(arrived: &ForeignImportResult, how: &ForeignImportArgs) {
+    if how.json {
+        terminal::line(&serde_json::to_string_pretty(arrived).unwrap_or_default());
+        return;
+    }
+    terminal::line(arrived.report.to_string().trim_end());
+    let totals = arrived.totals;
+    let verb = if how.dry_run { "would come in" } else { "came in" };
+    terminal::line(&format!(
+        "{verb}: {} characters, {} personas, {} sessions, {} messages; {} chats read, {} of them known already; {} lorebooks, {} presets; {} more things were here already; {} left out",
+        totals.characters,
+        totals.personas,
+        totals.sessions,
+        totals.messages,
+        totals.chats,
+        totals.unchanged,
+        totals.lorebooks,
+        totals.presets,
+        totals.known,
+        totals.skipped,
+    ));
+}

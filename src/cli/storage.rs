@@ -1,0 +1,89 @@
+//! `clotho gc` and `clotho stats`: clearing away what may go, and how much there is.
+
+use std::process::ExitCode;
+
+use anyhow::anyhow;
+
+use crate::app;
+use crate::clock::{Clock, SystemClock};
+use crate::config::Config;
+use crate::store::doctor::pluralize;
+use crate::store::statistics::{DatabaseStatistics, SessionStatistic, collect};
+use crate::store::{Store, StoreError, WriteError};
+
+use super::{CliResult, terminal};
+
+/// Clears away what may go. A server does so itself once a day, so it must not run.
+pub fn gc(config: &Config) -> CliResult {
+    let settings = app::store_settings(config);
+    if !settings.database_path().is_file() {
+        return Err(no_database_error(config));
+    }
+    let explain = |error: &StoreError| app::explain_store_error(config, error);
+    let (store, _published) = Store::open(&settings).map_err(|error| match error {
+        StoreError::Locked => {
+            anyhow!("a server uses {}: it clears away by itself once a day", settings.data_dir.display())
+        }
+        other => explain(&other).into(),
+    })?;
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    let swept = runtime.block_on(store.collect_garbage(SystemClock.now())).map_err(|error| match error {
+        WriteError::Failed(error) => explain(&error).into(),
+        refused => anyhow!(refused),
+    })?;
+    store.checkpoint_wal().map_err(|error| explain(&error))?;
+    let remains = runtime.block_on(store.read(|reader| reader.pending_erasure())).map_err(|error| explain(&error))?;
+    terminal::line(&format!("cleared away: {swept}"));
+    if remains.is_some() {
+        terminal::line(pending_erasure_notice(true));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says how much there is; a server may run meanwhile.
+pub fn stats(config: &Config, json: bool) -> CliResult {
+    let database = config.storage.database_path();
+    if !database.is_file() {
+        return Err(no_database_error(config));
+    }
+    let figures = collect(&database).map_err(|error| app::explain_store_error(config, &error))?;
+    let text = if json { serde_json::to_string_pretty(&figures)? } else { figures_table(&figures) };
+    terminal::line(&text);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What to know where a mark stands for what was destroyed. Only a server wipes it off, since only a server writes the index.
+pub fn pending_erasure_notice(is_alone: bool) -> &'static str {
+    if is_alone {
+        "what was destroyed may still lie in files; the next server wipes it off soon after its start"
+    } else {
+        "what was destroyed may still lie in files; the server that runs wipes it off, and where it cannot within a minute, \
+         its log and /readyz say so"
+    }
+}
+
+/// There is no database to look at.
+pub fn no_database_error(config: &Config) -> anyhow::Error {
+    let database = config.storage.database_path();
+    anyhow!("{} is not there: see storage.data_dir, and whether a server ever ran there", database.display())
+}
+
+fn figures_table(figures: &DatabaseStatistics) -> String {
+    let mut lines = vec![format!("{:<28}{:>14}{:>16}", "table", "rows", "bytes")];
+    lines.extend(figures.tables.iter().map(|table| format!("{:<28}{:>14}{:>16}", table.name, table.rows, table.bytes)));
+    lines.push(format!("{:<28}{:>30}", "the file", figures.file_bytes));
+    lines.push(format!(
+        "{} sessions, {} more in the trash; {} nodes",
+        figures.sessions, figures.trashed_sessions, figures.nodes
+    ));
+    let marks = figures.tables.iter().find(|table| table.name == "remains").map_or(0, |table| table.rows);
+    if marks > 0 {
+        lines.push(format!("remains: {} of what was destroyed and may still lie in files", pluralize(marks, "mark")));
+    }
+    let most = |what: &str, figure: &Option<SessionStatistic>| {
+        figure.as_ref().map(|one| format!("{what}: {} in \"{}\" ({})", one.number, one.title, one.id))
+    };
+    lines.extend(most("the most nodes", &figures.largest_session));
+    lines.extend(most("the deepest line", &figures.deepest_line));
+    lines.join("\n")
+}

@@ -1,0 +1,43 @@
+//! `[models]`: names for models, and who answers when the first cannot.
+
+use super::problem::{ConfigError, SettingOrigin};
+use super::reader::{ConfigReader, ConfigTable};
+
+/// A name that stands for models.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelAlias {
+    /// The name, such as `smart`.
+    pub name: String,
+    /// The models, the preferred one first; never empty.
+    pub models: Vec<String>,
+    origin: SettingOrigin,
+}
+
+impl ModelAlias {
+    /// Refuses what it stands for, at its place in the file or by its variable.
+    pub fn refuse(&self, message: String) -> Option<ConfigError> {
+        self.origin.refuse("[models]", &self.name, message)
+    }
+}
+
+pub(super) fn read(table: &mut ConfigTable, reader: &mut ConfigReader) -> Vec<ModelAlias> {
+    let mut aliases = Vec::new();
+    for (name, models, given) in table.lists(reader, alias) {
+        aliases.push(ModelAlias { name, models, origin: given });
+    }
+    aliases
+}
+
+fn alias(name: &str, models: &[String]) -> Result<(), String> {
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | '.');
+    if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
+        return Err("a name for models has lower-case letters, digits, \"-\", \"_\" and \".\"".to_owned());
+    }
+    let is_model = |model: &String| !model.is_empty() && !model.starts_with("plugin:");
+    if models.is_empty() || !models.iter().all(is_model) {
+        return Err(
+            "expected a model such as \"local/my-model\", or a list of them, the preferred one first".to_owned()
+        );
+    }
+    Ok(())
+}

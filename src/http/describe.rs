@@ -1,0 +1,234 @@
+//! How a handler's inputs and outputs describe themselves. A new kind of either says here what the document tells of it;
+//! a handler with one that says nothing does not compile.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::openapi::{Ref, RefOr, Required};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
+
+use super::answer::{ApiResponse, FileResponse, NoContent};
+use super::body::{JsonBody, JsonListBody};
+use super::caller::{Caller, ClientIdentity};
+use super::error::ApiError;
+use super::file::{ArchiveDownload, ArchiveUpload, FileDownload, FileUpload, ImageResponse, SESSION_MEDIA_TYPE};
+use super::query::{
+    CharacterIdPath, DeviceIdPath, DocumentIdPath, DraftIdPath, FragmentIdPath, JobIdPath, LoreEntryUidPath,
+    LorebookIdPath, NodeIdPath, PersonaIdPath, PluginFilePath, PluginIdPath, PresetIdPath, ProviderIdPath, QueryParams,
+    SessionIdPath, SummaryIdPath, TrashIdPath,
+};
+use super::upload_form::UploadForm;
+use super::wire::ListResponse;
+use super::wire::events::{ClientFrame, Event};
+use crate::app::App;
+
+/// What is known of a route while it is described.
+#[derive(Default)]
+pub struct RouteDescription {
+    /// What the address and the query take.
+    pub parameters: Vec<Parameter>,
+    /// The kinds of files that it takes as its body.
+    pub request_file_types: &'static [&'static str],
+    /// Whether it takes a file, as its body or as the field `file` of a form.
+    pub accepts_upload_form: bool,
+    /// The kinds of files that it may answer with.
+    pub response_file_types: &'static [&'static str],
+    /// The body it takes, and whether there must be one.
+    pub body: Option<(RefOr<Schema>, bool)>,
+    /// The body it answers with.
+    pub answer: Option<RefOr<Schema>>,
+    /// The frames that a WebSocket sends and those that it takes.
+    pub frames: Option<[RefOr<Schema>; 2]>,
+    /// Shapes by name.
+    pub schemas: Vec<(String, RefOr<Schema>)>,
+}
+
+impl RouteDescription {
+    /// A named shape, by reference.
+    fn add_schema<T: ToSchema>(&mut self) -> RefOr<Schema> {
+        self.schemas.push((T::name().into_owned(), T::schema()));
+        T::schemas(&mut self.schemas);
+        RefOr::Ref(Ref::from_schema_name(T::name()))
+    }
+
+    fn add_path_parameter(&mut self, name: &str, what: &str) {
+        let schema = ObjectBuilder::new().schema_type(Type::String);
+        let parameter = ParameterBuilder::new()
+            .name(name)
+            .parameter_in(ParameterIn::Path)
+            .required(Required::True)
+            .description(Some(what))
+            .schema(Some(schema));
+        self.parameters.push(parameter.build());
+    }
+}
+
+/// Something that a handler takes.
+pub trait DescribeInput {
+    /// Adds it to the description.
+    fn describe(sketch: &mut RouteDescription);
+}
+
+/// Something that a handler answers.
+pub trait DescribeOutput {
+    /// Adds it to the description.
+    fn describe(sketch: &mut RouteDescription);
+}
+
+impl<T: ToSchema> DescribeInput for JsonBody<T> {
+    fn describe(sketch: &mut RouteDescription) {
+        // Nothing at all is read as an object without fields.
+        let must_be = matches!(T::schema(), RefOr::T(Schema::Object(object)) if !object.required.is_empty());
+        sketch.body = Some((sketch.add_schema::<T>(), must_be));
+    }
+}
+
+impl<T: ToSchema> DescribeInput for JsonListBody<T> {
+    fn describe(sketch: &mut RouteDescription) {
+        sketch.body = Some((sketch.add_schema::<ListResponse<T>>(), true));
+    }
+}
+
+impl<T: IntoParams> DescribeInput for QueryParams<T> {
+    fn describe(sketch: &mut RouteDescription) {
+        sketch.parameters.extend(T::into_params(|| Some(ParameterIn::Query)));
+    }
+}
+
+macro_rules! path_inputs {
+    ($($id:ty),*) => {$(
+        impl DescribeInput for $id {
+            fn describe(sketch: &mut RouteDescription) {
+                sketch.add_path_parameter(Self::KEY, Self::WHAT);
+            }
+        }
+    )*};
+}
+
+path_inputs!(
+    CharacterIdPath,
+    DraftIdPath,
+    FragmentIdPath,
+    JobIdPath,
+    LorebookIdPath,
+    SummaryIdPath,
+    NodeIdPath,
+    DocumentIdPath,
+    PersonaIdPath,
+    PresetIdPath,
+    SessionIdPath,
+    TrashIdPath,
+    DeviceIdPath
+);
+
+impl DescribeInput for PluginIdPath {
+    fn describe(sketch: &mut RouteDescription) {
+        sketch.add_path_parameter("plugin", "the plugin");
+    }
+}
+
+impl DescribeInput for ProviderIdPath {
+    fn describe(sketch: &mut RouteDescription) {
+        sketch.add_path_parameter("provider", "the provider");
+    }
+}
+
+impl DescribeInput for PluginFilePath {
+    fn describe(sketch: &mut RouteDescription) {
+        sketch.add_path_parameter("path", "the file");
+    }
+}
+
+impl DescribeInput for LoreEntryUidPath {
+    fn describe(sketch: &mut RouteDescription) {
+        sketch.add_path_parameter("uid", "the entry");
+    }
+}
+
+impl DescribeInput for FileUpload {
+    fn describe(sketch: &mut RouteDescription) {
+        sketch.request_file_types = &[SESSION_MEDIA_TYPE];
+    }
+}
+
+impl DescribeInput for UploadForm {
+    fn describe(sketch: &mut RouteDescription) {
+        sketch.accepts_upload_form = true;
+    }
+}
+
+impl DescribeOutput for Result<ImageResponse, ApiError> {
+    fn describe(sketch: &mut RouteDescription) {
+        sketch.response_file_types = &["image/*"];
+    }
+}
+
+impl DescribeInput for ArchiveUpload {
+    fn describe(sketch: &mut RouteDescription) {
+        sketch.request_file_types = &Self::ACCEPTED_MEDIA_TYPES;
+    }
+}
+
+impl DescribeOutput for Result<FileDownload, ApiError> {
+    fn describe(sketch: &mut RouteDescription) {
+        sketch.response_file_types = &[SESSION_MEDIA_TYPE, "application/jsonl", "text/markdown", "text/html"];
+    }
+}
+
+impl DescribeOutput for Result<ArchiveDownload, ApiError> {
+    fn describe(sketch: &mut RouteDescription) {
+        sketch.response_file_types = &[ArchiveUpload::MEDIA_TYPE];
+    }
+}
+
+macro_rules! silent_inputs {
+    ($($input:ty),*) => {$(
+        impl DescribeInput for $input {
+            fn describe(_: &mut RouteDescription) {}
+        }
+    )*};
+}
+
+/// Who takes the bytes as they come makes a WebSocket of them.
+impl DescribeInput for web::Payload {
+    fn describe(sketch: &mut RouteDescription) {
+        sketch.frames = Some([sketch.add_schema::<Event>(), sketch.add_schema::<ClientFrame>()]);
+    }
+}
+
+silent_inputs!(Caller, ClientIdentity, HttpRequest, web::Data<App>, web::Data<super::shared::ServerState>);
+
+macro_rules! tuples {
+    ($(($($name:ident)*))*) => {$(
+        impl<$($name: DescribeInput),*> DescribeInput for ($($name,)*) {
+            fn describe(sketch: &mut RouteDescription) {
+                $($name::describe(sketch);)*
+                let _ = sketch;
+            }
+        }
+    )*};
+}
+
+tuples! { () (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) (A B C D E F G) }
+
+impl<T: ToSchema> DescribeOutput for Result<ApiResponse<T>, ApiError> {
+    fn describe(sketch: &mut RouteDescription) {
+        sketch.answer = Some(sketch.add_schema::<T>());
+    }
+}
+
+impl DescribeOutput for Result<HttpResponse, ApiError> {
+    fn describe(_: &mut RouteDescription) {}
+}
+
+impl DescribeOutput for Result<ApiResponse<FileResponse>, ApiError> {
+    fn describe(_: &mut RouteDescription) {}
+}
+
+impl PartialSchema for NoContent {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new().schema_type(Type::Null).into()
+    }
+}
+
+impl ToSchema for NoContent {}

@@ -1,0 +1,167 @@
+//! `Idempotency-Key`: the same request with the same key acts once and is answered with the first answer, for a day. While
+//! the first runs, the others wait; it runs on although its client goes away.
+//!
+//! What acts keeps the key in its own commit ([`IdempotencyClaim`]), so that no crash can fall between the two. If the answer is lost
+//! after that, the next try is told what was made and answers with it.
+//!
+//! A refusal has done nothing, so it does not use the key up: the same request is simply tried again, and a corrected one
+//! may have the same key.
+
+use actix_web::body::{BoxBody, to_bytes};
+use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
+use actix_web::http::header::{self, HeaderName, HeaderValue};
+use actix_web::http::{Method, StatusCode};
+use actix_web::middleware::Next;
+use actix_web::{Error, HttpMessage, HttpResponse, web};
+
+use super::answer::ReplayBody;
+use super::body;
+use super::caller::Caller;
+use super::error::{ApiError, ApiErrorCode};
+use super::shared::{IdempotencyKeyGuard, ServerState};
+use crate::app::App;
+use crate::clock::Time;
+use crate::store::{IdempotencyClaim, SavedResponse, Tx};
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// Says that an answer is the first one's.
+const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+const MAX_KEY_LENGTH: usize = 200;
+const RETENTION_MS: i64 = 24 * 3_600 * 1_000;
+
+/// Whether a request carries a key that counts.
+pub fn has_key(request: &ServiceRequest) -> bool {
+    accepts_key(request.method()) && request.headers().contains_key(IDEMPOTENCY_KEY)
+}
+
+/// Whether requests of a method may carry a key.
+pub fn accepts_key(method: &Method) -> bool {
+    [Method::POST, Method::PUT].contains(method)
+}
+
+/// Carries a request out, unless it was before.
+///
+/// # Errors
+/// The key is malformed or belongs to another request.
+pub async fn run_once(
+    caller: Caller,
+    mut request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let key = read_key(&request)?;
+    let (Some(app), Some(shared)) =
+        (request.app_data::<web::Data<App>>().cloned(), request.app_data::<web::Data<ServerState>>().cloned())
+    else {
+        return Err(ApiError::internal("a route without the program").into());
+    };
+    let payload = request.take_payload();
+    let bytes = body::read(request.request(), payload, app.config.limits.body_bytes).await?;
+    let hash = request_hash(&request, &bytes);
+    request.set_payload(Payload::from(web::Bytes::from(bytes)));
+    let held = shared.lock_key(caller.0, &key).await;
+    let mut made = None;
+    if let Some(kept) = find_stored_response(&app, caller, &key).await? {
+        check_same_request(&kept, &hash)?;
+        if kept.status == SavedResponse::PURGED {
+            return Err(ApiError::new(ApiErrorCode::GonePurged, "what this request made was destroyed since").into());
+        }
+        shared.metrics.count_replay();
+        if kept.status != SavedResponse::LOST {
+            return Ok(request.into_response(replay(&kept)?));
+        }
+        made = Some(kept.body);
+    }
+    let at = app.clock.now();
+    let claim =
+        IdempotencyClaim { caller: caller.0, key, request: hash, at, forget_before: Time(at.0 - RETENTION_MS), made };
+    let first = FirstRequest { app, claim, _held: held };
+    // On a task of its own: the client may go away, and its next try must find this answer.
+    let answer = actix_web::rt::spawn(async move { first.execute(request, next).await }).await;
+    answer.map_err(|error| Error::from(ApiError::internal(error)))?
+}
+
+struct FirstRequest {
+    app: web::Data<App>,
+    claim: IdempotencyClaim,
+    _held: IdempotencyKeyGuard,
+}
+
+impl FirstRequest {
+    async fn execute(self, request: ServiceRequest, next: Next<BoxBody>) -> Result<ServiceResponse<BoxBody>, Error> {
+        let http = request.request().clone();
+        let answer = IdempotencyClaim::scope(Some(self.claim.clone()), next.call(request)).await;
+        let answer = answer.unwrap_or_else(|error| ServiceResponse::from_err(error, http));
+        let refusal = answer.response().error().and_then(|error| error.as_error::<ApiError>()).cloned();
+        let (request, response) = answer.into_parts();
+        let kept = response.extensions().get::<ReplayBody>().cloned();
+        let (response, body) = response.into_parts();
+        let bytes = to_bytes(body).await.map_err(|_| ApiError::internal("an answer that cannot be read"))?;
+        let status = response.status();
+        if status.is_success() {
+            self.store_response(status, kept.as_ref().map_or(&bytes, |ReplayBody(instead)| instead)).await;
+        }
+        // A refusal keeps its cause, so that the outermost layer knows it.
+        Ok(match refusal {
+            Some(refusal) => ServiceResponse::from_err(refusal, request),
+            None => {
+                let mut response = response.set_body(BoxBody::new(bytes));
+                if self.claim.made.is_some() {
+                    response.headers_mut().insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
+                }
+                ServiceResponse::new(request, response)
+            }
+        })
+    }
+
+    /// Keeps the answer. What was done is done: a client is not told otherwise because its answer cannot be kept.
+    async fn store_response(&self, status: StatusCode, bytes: &[u8]) {
+        let claim = self.claim.clone();
+        let body = String::from_utf8_lossy(bytes).into_owned();
+        let answer = SavedResponse { request: claim.request.clone(), status: status.as_u16(), body };
+        let put =
+            move |tx: &mut Tx<'_>| tx.save_response(claim.caller, &claim.key, &answer, claim.at, claim.forget_before);
+        if let Err(error) = self.app.store.write(put).await {
+            tracing::warn!("an answer could not be kept for its Idempotency-Key: {error}");
+        }
+    }
+}
+
+fn read_key(request: &ServiceRequest) -> Result<String, ApiError> {
+    let mut keys = request.headers().get_all(IDEMPOTENCY_KEY);
+    let (key, second) = (keys.next(), keys.next());
+    let key = key.filter(|_| second.is_none()).and_then(|key| key.to_str().ok());
+    let fits = |key: &&str| (1..=MAX_KEY_LENGTH).contains(&key.len()) && key.bytes().all(|b| b.is_ascii_graphic());
+    let message = format!("a key has 1 to {MAX_KEY_LENGTH} visible ASCII characters");
+    key.filter(fits).map(str::to_owned).ok_or_else(|| ApiError::invalid("Idempotency-Key", message))
+}
+
+fn request_hash(request: &ServiceRequest, body: &[u8]) -> Vec<u8> {
+    let mut hasher = blake3::Hasher::new();
+    for part in [request.method().as_str(), request.path(), request.query_string()] {
+        hasher.update(&part.len().to_le_bytes()).update(part.as_bytes());
+    }
+    hasher.update(body);
+    hasher.finalize().as_bytes().to_vec()
+}
+
+async fn find_stored_response(app: &App, caller: Caller, key: &str) -> Result<Option<SavedResponse>, ApiError> {
+    let after = Time(app.clock.now().0 - RETENTION_MS);
+    let key = key.to_owned();
+    app.store.read_inline(move |reader| Ok(reader.answer(caller.0, &key, after)?)).await
+}
+
+fn check_same_request(kept: &SavedResponse, hash: &[u8]) -> Result<(), ApiError> {
+    if kept.request == hash {
+        return Ok(());
+    }
+    let message = "this key was used for another request";
+    Err(ApiError::invalid("Idempotency-Key", message).hint("use a new key for a new request"))
+}
+
+fn replay(kept: &SavedResponse) -> Result<HttpResponse, ApiError> {
+    let status = StatusCode::from_u16(kept.status).map_err(ApiError::internal)?;
+    let mut answer = HttpResponse::build(status);
+    answer.insert_header((IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true")));
+    answer.insert_header((header::CACHE_CONTROL, "no-store"));
+    Ok(answer.content_type("application/json").body(kept.body.clone()))
+}

@@ -1,0 +1,175 @@
+//! One route: its address, who may call it, its handler. Everything that routes need in common happens in `dispatch`: the
+//! caller is known before the handler runs, a panic becomes a refusal, and a repeated key gives the first answer.
+
+use std::panic::AssertUnwindSafe;
+
+use actix_web::body::BoxBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::Method;
+use actix_web::middleware::{Next, from_fn};
+use actix_web::{Error, FromRequest, Handler, HttpMessage, Resource, Responder, Route, guard, web};
+use futures_util::FutureExt;
+
+use super::body::app;
+use super::caller::{ClientIdentity, RouteAccess, identify};
+use super::describe::{DescribeInput, DescribeOutput, RouteDescription};
+use super::error::{ApiError, ApiErrorCode};
+use super::idempotency;
+
+/// One line of the table of routes.
+pub struct RouteEntry {
+    /// The method; GET answers HEAD as well.
+    pub method: Method,
+    /// The address, with `{names}`.
+    pub path: &'static str,
+    /// Who may call it.
+    pub access: RouteAccess,
+    /// What it does, in a sentence without a final period.
+    pub summary: &'static str,
+    /// Its chapter in the document.
+    pub group: &'static str,
+    /// The statuses of its answers, refusals apart.
+    pub statuses: &'static [u16],
+    /// Describes what the handler takes and answers.
+    pub describe: fn(&mut RouteDescription),
+    build_route: Box<dyn Fn() -> Route + Send + Sync>,
+}
+
+impl RouteEntry {
+    /// The same with other statuses than 200.
+    #[must_use]
+    pub fn with_statuses(mut self, statuses: &'static [u16]) -> Self {
+        self.statuses = statuses;
+        self
+    }
+
+    /// The address without the patterns inside its names.
+    pub fn openapi_path(&self) -> String {
+        self.path.replace(":.*}", "}")
+    }
+
+    /// Whether its answers carry a tag that one may come back with.
+    pub fn supports_etag(&self) -> bool {
+        self.statuses.contains(&304)
+    }
+
+    /// Whether it serves whoever runs the server.
+    pub fn is_operational(&self) -> bool {
+        matches!(self.path, "/healthz" | "/readyz" | "/metrics")
+    }
+}
+
+/// A route.
+pub fn route<F, Args>(
+    method: Method,
+    path: &'static str,
+    access: RouteAccess,
+    summary: &'static str,
+    handler: F,
+) -> RouteEntry
+where
+    F: Handler<Args> + Send + Sync,
+    Args: FromRequest + DescribeInput + 'static,
+    F::Output: Responder + DescribeOutput + 'static,
+    <F::Output as Responder>::Body: 'static,
+{
+    let by = method.clone();
+    let make = move || {
+        let route = match by {
+            Method::GET => web::route().guard(guard::Any(guard::Get()).or(guard::Head())),
+            _ => web::method(by.clone()),
+        };
+        let guarded = from_fn(move |request: ServiceRequest, next: Next<BoxBody>| dispatch(access, request, next));
+        route.to(handler.clone()).wrap(guarded)
+    };
+    let describe = |sketch: &mut RouteDescription| {
+        Args::describe(sketch);
+        F::Output::describe(sketch);
+    };
+    RouteEntry { method, path, access, summary, group: "", statuses: &[200], describe, build_route: Box::new(make) }
+}
+
+/// Gives all entries their chapter.
+pub fn with_group(name: &'static str, entries: Vec<RouteEntry>) -> Vec<RouteEntry> {
+    entries.into_iter().map(|entry| RouteEntry { group: name, ..entry }).collect()
+}
+
+/// Hands the table to the framework: one resource for each address, and a refusal for every other method. The framework tries
+/// addresses one after the other, so those that begin alike stand behind one comparison: a message does not wait until it is known
+/// that it is no character.
+pub fn configure(config: &mut web::ServiceConfig, entries: &[RouteEntry]) {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for RouteEntry { path, .. } in entries {
+        match groups.iter_mut().find(|(start, _)| *start == path_prefix(path)) {
+            Some((_, paths)) if paths.contains(path) => {}
+            Some((_, paths)) => paths.push(path),
+            None => groups.push((path_prefix(path), vec![path])),
+        }
+    }
+    for (start, paths) in groups {
+        match paths.as_slice() {
+            [alone] => config.service(resource(alone, alone, entries)),
+            _ => config.service(paths.iter().fold(web::scope(start), |scope, path| {
+                scope.service(resource(path, path.strip_prefix(start).unwrap_or(path), entries))
+            })),
+        };
+    }
+}
+
+/// What an address begins with: its first two steps, as far as they are words.
+fn path_prefix(address: &str) -> &str {
+    let steps = address.match_indices('/').map(|(at, _)| at).skip(1).chain([address.len()]);
+    let words = steps.take(2).filter_map(|end| address.get(..end)).filter(|start| !start.contains('{'));
+    words.last().unwrap_or_default()
+}
+
+/// One address with all that it takes; `rest` is what of it is left to be compared.
+fn resource(path: &str, rest: &str, entries: &[RouteEntry]) -> Resource {
+    let here = || entries.iter().filter(|entry| entry.path == path);
+    let mut methods: Vec<&str> = here().map(|entry| entry.method.as_str()).collect();
+    if methods.contains(&"GET") {
+        methods.push("HEAD");
+    }
+    let allow = methods.join(", ");
+    let refuse = move |via: ClientIdentity| {
+        let mut refusal = ApiError::new(ApiErrorCode::MethodNotAllowed, format!("this address takes {allow} only"));
+        refusal.allow = Some(allow.clone());
+        std::future::ready(Err::<&str, ApiError>(via.mask_refusal(refusal)))
+    };
+    here()
+        .fold(web::resource(rest), |resource, entry| resource.route((entry.build_route)()))
+        .default_service(web::to(refuse))
+}
+
+/// What stands before every handler.
+async fn dispatch(
+    access: RouteAccess,
+    request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let http = request.request().clone();
+    let caller = match app(&http).and_then(|app| identify(app, &http, access)) {
+        Ok(caller) => caller,
+        Err(refusal) => return Ok(request.error_response(refusal)),
+    };
+    if let Some(caller) = caller {
+        request.extensions_mut().insert(caller);
+    }
+    let work = async {
+        match caller {
+            Some(caller) if idempotency::has_key(&request) => idempotency::run_once(caller, request, next).await,
+            _ => next.call(request).await,
+        }
+    };
+    match AssertUnwindSafe(work).catch_unwind().await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(error)) => Ok(ServiceResponse::from_err(error, http)),
+        Err(panic) => Ok(ServiceResponse::from_err(ApiError::internal(panic_message(panic.as_ref())), http)),
+    }
+}
+
+/// What a panic said.
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("a panic: {}", text.unwrap_or("without words"))
+}

@@ -1,0 +1,107 @@
+//! Pictures that cards name and other servers have. They are shown for a card once somebody has said so, and then fetched by
+//! the server, drawn anew and kept with the card: no reader's browser ever asks another server.
+
+use actix_web::web;
+
+use super::AppData;
+use super::characters;
+use crate::http::answer::{ApiResponse, ApiResult};
+use crate::http::body::JsonBody;
+use crate::http::caller::Caller;
+use crate::http::error::{ApiError, ApiErrorCode};
+use crate::http::file::ImageResponse;
+use crate::http::query::{CharacterIdPath, QueryParams};
+use crate::http::wire::image_proxy::{RemoteImageQuery, RemoteImagesPermission};
+use crate::image_proxy::ImageFetchError;
+use crate::interop::picture;
+use crate::store::{CardFile, StoreReader};
+
+/// Whether they are shown for a character.
+///
+/// # Errors
+/// It is not there.
+pub async fn read(app: AppData, caller: Caller, cid: CharacterIdPath) -> ApiResult<RemoteImagesPermission> {
+    ApiResponse::ok(&RemoteImagesPermission { allowed: load_permission(&app, caller, cid).await? })
+}
+
+/// Says whether they are.
+///
+/// # Errors
+/// It is not there.
+pub async fn put(
+    app: AppData,
+    caller: Caller,
+    cid: CharacterIdPath,
+    body: JsonBody<RemoteImagesPermission>,
+) -> ApiResult<RemoteImagesPermission> {
+    characters::load(&app, caller, cid).await?;
+    let outside = body.0;
+    app.store.write(move |tx| tx.set_remote_pictures_permission(cid.0, outside.allowed)).await?;
+    ApiResponse::ok(&outside)
+}
+
+/// One of them: as it is kept, else as it comes.
+///
+/// # Errors
+/// Nobody has said that they are shown, it leads inside, or no picture came.
+pub async fn read_image(
+    app: AppData,
+    caller: Caller,
+    cid: CharacterIdPath,
+    query: QueryParams<RemoteImageQuery>,
+) -> Result<ImageResponse, ApiError> {
+    if load_permission(&app, caller, cid).await? != Some(true) {
+        let refusal = ApiError::new(ApiErrorCode::Forbidden, "pictures of other servers are not shown for this card");
+        return Err(refusal.hint("say that they are first: PUT …/outside {\"allowed\": true}"));
+    }
+    let name = CardFile::remote_picture_name(&query.0.url);
+    let wanted = name.clone();
+    let read = move |reader: &mut StoreReader<'_>| reader.card_file(caller.0, cid.0.uuid(), &wanted);
+    let kept = app.store.read::<_, ApiError, _>(move |reader| Ok(read(reader)?)).await?;
+    let bytes = match kept {
+        Some(file) => file.bytes,
+        None => fetch_image(&app, cid, name, &query.0.url).await?,
+    };
+    ImageResponse::new(bytes, false).ok_or_else(|| ApiError::internal("a picture that was drawn is none"))
+}
+
+async fn load_permission(app: &AppData, caller: Caller, cid: CharacterIdPath) -> Result<Option<bool>, ApiError> {
+    let found =
+        app.store.read::<_, ApiError, _>(move |reader| Ok(reader.remote_pictures_permission(caller.0, cid.0)?)).await?;
+    found.ok_or_else(|| ApiError::not_found(CharacterIdPath::WHAT))
+}
+
+/// Asks for it, draws it anew and keeps it.
+async fn fetch_image(app: &AppData, cid: CharacterIdPath, name: String, address: &str) -> Result<Vec<u8>, ApiError> {
+    let bytes = app.image_proxy.bytes(address, picture::MAX_BYTES).await?;
+    let place = app.card_import_slots.acquire().await.map_err(ApiError::internal)?;
+    let drawn = web::block(move || picture::shown(&bytes)).await.map_err(ApiError::internal)?;
+    drop(place);
+    let bytes = drawn.map_err(|error| {
+        ApiError::new(ApiErrorCode::UnsupportedMedia, error.to_string()).hint("what lies at this address is not shown")
+    })?;
+    let file = CardFile { name, kind: "outside".to_owned(), bytes: bytes.clone() };
+    app.store.write(move |tx| tx.put_remote_picture(cid.0.uuid(), &file)).await?;
+    Ok(bytes)
+}
+
+impl From<ImageFetchError> for ApiError {
+    fn from(error: ImageFetchError) -> Self {
+        let message = error.to_string();
+        match error {
+            ImageFetchError::InvalidUrl(_) => {
+                Self::invalid("url", message).hint("give a whole address such as https://example.org/a.png")
+            }
+            ImageFetchError::PrivateAddress(_) => Self::new(ApiErrorCode::Forbidden, message).hint(
+                "whoever runs the server can name hosts of the house: allowed_hosts in [pictures] of the configuration",
+            ),
+            ImageFetchError::Unreachable { .. } | ImageFetchError::Status { .. } => {
+                Self::new(ApiErrorCode::ProviderFailed, message).hint("try again later, or do without this picture")
+            }
+            ImageFetchError::Timeout(_) => {
+                Self::new(ApiErrorCode::ProviderTimeout, message).hint("try again later, or do without this picture")
+            }
+            ImageFetchError::TooLarge(_) => Self::new(ApiErrorCode::TooLarge, message).hint("it is not shown"),
+        }
+    }
+}

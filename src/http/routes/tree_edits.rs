@@ -1,0 +1,170 @@
+//! Edits of the arrangement, what they take back, and what they took out.
+
+use actix_web::HttpRequest;
+use serde_json::Value;
+
+use super::{AppData, conditional_read, node_renderer};
+use crate::http::answer::{ApiResponse, ApiResult, RedactForReplay, write};
+use crate::http::body::JsonBody;
+use crate::http::caller::Caller;
+use crate::http::error::{ApiError, ApiErrorCode};
+use crate::http::query::{FragmentIdPath, QueryParams, SessionIdPath};
+use crate::http::wire::ids::WireId;
+use crate::http::wire::messages::seen;
+use crate::http::wire::node::NodeRenderer;
+use crate::http::wire::tree::TreePageQuery;
+use crate::http::wire::tree_edits::{
+    FragmentTreeResponse, LabelsResponse, StashResponse, TreeEditsRequest, TreeEditsResponse, UndoRequest, UndoResponse,
+};
+use crate::http::wire::{MAX_PAGE_SIZE, check_limit, decode_cursor, encode_cursor};
+use crate::store::{Actor, IdempotencyClaim, StoreReader, StoredSession, Tx, UndoResult, WriteError};
+use crate::tree::TreeEdit;
+
+/// Makes a list of edits, all of them or none.
+///
+/// # Errors
+/// One of them does not fit the tree (`details.operation` says which), HEAD is not where the writer saw it, or whoever runs
+/// the server has switched them off.
+pub async fn edit(
+    app: AppData,
+    caller: Caller,
+    sid: SessionIdPath,
+    body: JsonBody<TreeEditsRequest>,
+) -> ApiResult<TreeEditsResponse> {
+    let at = app.clock.now();
+    if let Some(before) = previous_answer() {
+        return before;
+    }
+    let (edits, expected_leaf) = body.0.read(&app.ids, at, app.config.limits.message_bytes)?;
+    if let Some(index) = edits.iter().position(TreeEdit::is_structural).filter(|_| !app.config.tree.edits) {
+        let off = ApiError::new(ApiErrorCode::Forbidden, "this server does not rearrange trees");
+        return Err(off
+            .hint("whoever runs the server can allow it: edits = true in [tree]")
+            .detail("operation", index));
+    }
+    let actor = Actor { user: caller.0, at, expected_leaf };
+    let (asked, claim) = (edits.clone(), IdempotencyClaim::current());
+    let arrange = move |tx: &mut Tx<'_>| {
+        let arranged = tx.arrange(&actor, sid.0, &asked)?;
+        if claim.is_some() {
+            tx.record_claim(claim.as_ref(), &TreeEditsResponse::new(&arranged, &asked).redact_for_replay())?;
+        }
+        Ok(arranged)
+    };
+    let made = app.store.write(arrange).await.map(|arranged| TreeEditsResponse::new(&arranged, &edits))?;
+    let op = made.op;
+    Ok(ApiResponse::ok_redacted(made)?.at(op))
+}
+
+/// Takes the caller's newest step back.
+///
+/// # Errors
+/// There is none, something later stands on it, a reply of it is still being written, or HEAD is not where the caller saw it.
+pub async fn undo(
+    app: AppData,
+    caller: Caller,
+    sid: SessionIdPath,
+    body: JsonBody<UndoRequest>,
+) -> ApiResult<UndoResponse> {
+    undo_or_redo(&app, caller, body.0, move |tx, actor| tx.undo(actor, sid.0)).await
+}
+
+/// Brings back what the caller took back last, unless something new was done since.
+///
+/// # Errors
+/// As [`undo`].
+pub async fn redo(
+    app: AppData,
+    caller: Caller,
+    sid: SessionIdPath,
+    body: JsonBody<UndoRequest>,
+) -> ApiResult<UndoResponse> {
+    undo_or_redo(&app, caller, body.0, move |tx, actor| tx.redo(actor, sid.0)).await
+}
+
+async fn undo_or_redo(
+    app: &AppData,
+    caller: Caller,
+    asked: UndoRequest,
+    way: impl Fn(&mut Tx<'_>, &Actor) -> Result<UndoResult, WriteError> + Send + 'static,
+) -> ApiResult<UndoResponse> {
+    if let Some(before) = previous_answer() {
+        return before;
+    }
+    let expected_leaf = seen(asked.expected_leaf_id, asked.expected_op)?;
+    let actor = Actor { user: caller.0, at: app.clock.now(), expected_leaf };
+    let claim = IdempotencyClaim::current();
+    let act = move |tx: &mut Tx<'_>| {
+        let undone = way(tx, &actor)?;
+        if claim.is_some() {
+            tx.record_claim(claim.as_ref(), &UndoResponse::from(&undone).redact_for_replay())?;
+        }
+        Ok(undone)
+    };
+    let turned = app.store.write(act).await.map(|undone| UndoResponse::from(&undone))?;
+    let op = turned.op;
+    Ok(ApiResponse::ok_redacted(turned)?.at(op))
+}
+
+/// What an earlier try of the request made, if its answer was lost.
+fn previous_answer<T>() -> Option<ApiResult<T>> {
+    let made: Value = IdempotencyClaim::previous_result()?;
+    let op = made.get("op").and_then(Value::as_i64).unwrap_or_default();
+    Some(write(&made).map(|json| ApiResponse::from_json(json).at(op)))
+}
+
+/// What lies in the stash.
+///
+/// # Errors
+/// The session is not there.
+pub async fn stash(app: AppData, request: HttpRequest, caller: Caller, sid: SessionIdPath) -> ApiResult<StashResponse> {
+    let read = |reader: &mut StoreReader<'_>, held: &StoredSession| {
+        let items = reader.stash(held)?.into_iter().map(Into::into).collect();
+        Ok(StashResponse { items, op: held.session.op })
+    };
+    conditional_read(&app, &request, caller, sid, read).await?.json()
+}
+
+/// The names on nodes.
+///
+/// # Errors
+/// The session is not there.
+pub async fn labels(
+    app: AppData,
+    request: HttpRequest,
+    caller: Caller,
+    sid: SessionIdPath,
+) -> ApiResult<LabelsResponse> {
+    let read = |reader: &mut StoreReader<'_>, held: &StoredSession| {
+        let items = reader.labels(held)?.into_iter().map(Into::into).collect();
+        Ok(LabelsResponse { items, op: held.session.op })
+    };
+    conditional_read(&app, &request, caller, sid, read).await?.json()
+}
+
+/// The tree of a fragment, page by page.
+///
+/// # Errors
+/// The session or the fragment is not there.
+pub async fn fragment(
+    app: AppData,
+    request: HttpRequest,
+    caller: Caller,
+    sid: SessionIdPath,
+    fid: FragmentIdPath,
+    query: QueryParams<TreePageQuery>,
+) -> ApiResult<FragmentTreeResponse> {
+    let look = NodeRenderer { live: None, ..node_renderer(&app) };
+    let limit = check_limit(query.0.limit, MAX_PAGE_SIZE)?;
+    let after = query.0.cursor.as_deref().filter(|cursor| !cursor.is_empty()).map(decode_cursor).transpose()?;
+    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
+        let page = reader.fragment_page(held, fid.0, after.unwrap_or(0), limit)?;
+        let placed = page.ok_or_else(|| ApiError::not_found(FragmentIdPath::WHAT))?;
+        let is_full = i64::try_from(placed.len()).is_ok_and(|read| read == limit);
+        let next = placed.last().filter(|_| is_full).map(|last| encode_cursor(last.n));
+        let items = reader.node_details(placed)?.into_iter().map(|dressed| look.node(dressed)).collect();
+        let (session_id, fragment_id) = (WireId(held.session.id), WireId(fid.0));
+        Ok(FragmentTreeResponse { session_id, fragment_id, items, next, op: held.session.op })
+    };
+    conditional_read(&app, &request, caller, sid, read).await?.json()
+}

@@ -1,0 +1,68 @@
+//! How much of each draft of the caller's a socket has told. Whoever comes while one is being written is told all of it.
+
+use std::collections::HashMap;
+
+use super::reply_stream::StreamTextPosition;
+use crate::http::wire::drafts::DraftErrorResponse;
+use crate::http::wire::events::{DraftChunkEvent, Event};
+use crate::http::wire::ids::WireId;
+use crate::ids::{DraftId, SessionId, UserId};
+use crate::live::{GenerationPhase, LiveSessions};
+
+/// The drafts of one user in one session, as one socket has told them.
+#[derive(Debug)]
+pub struct DraftStreams {
+    session: SessionId,
+    user: UserId,
+    told: HashMap<DraftId, DraftStreamProgress>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct DraftStreamProgress {
+    content: StreamTextPosition,
+    phase: GenerationPhase,
+    is_over: bool,
+}
+
+impl DraftStreams {
+    /// Those that have ended already are told no more.
+    pub fn new(live: &LiveSessions, session: SessionId, user: UserId) -> Self {
+        let ended = live.drafts(user, session).into_iter().filter(|draft| draft.is_over());
+        let told = ended
+            .map(|draft| (draft.generation.id, DraftStreamProgress { is_over: true, ..DraftStreamProgress::default() }))
+            .collect();
+        Self { session, user, told }
+    }
+
+    /// What has come since the last time.
+    pub fn take_events(&mut self, live: &LiveSessions) -> Vec<Event> {
+        let mut events = Vec::new();
+        let drafts = live.drafts(self.user, self.session);
+        self.told.retain(|id, _| drafts.iter().any(|draft| draft.generation.id == *id));
+        for draft in drafts {
+            let told = self.told.entry(draft.generation.id).or_default();
+            if told.is_over {
+                continue;
+            }
+            // The end first: what is over has all of its text.
+            let (phase, is_over) = (draft.phase(), draft.is_over());
+            let (chunk, after) = draft.generation.with_partial_text(|written| {
+                let (rest, after) = told.content.rest(&written.content);
+                (rest.to_owned(), after)
+            });
+            if chunk.is_empty() && phase == told.phase {
+                continue;
+            }
+            events.push(Event::Draft(DraftChunkEvent {
+                id: WireId(draft.generation.id),
+                content_chunk: chunk,
+                offset: told.content.utf16_units(),
+                status: phase.word,
+                queue_position: phase.place,
+                error: draft.failed().map(DraftErrorResponse::from),
+            }));
+            *told = DraftStreamProgress { content: after, phase, is_over };
+        }
+        events
+    }
+}

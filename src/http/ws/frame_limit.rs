@@ -1,0 +1,203 @@
+//! The bytes of a socket as they come, looked at for frames that are longer than may be.
+//!
+//! The library that takes frames apart compares a length with what may be once all of the frame is there; until then it keeps
+//! what comes. So the heads of frames are read here first, and a socket ends with the first that says too much.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use actix_web::FromRequest;
+use actix_web::HttpRequest;
+use actix_web::dev;
+use actix_web::error::PayloadError;
+use actix_web::web::{Bytes, Payload};
+use actix_ws::ProtocolError;
+use futures_util::Stream;
+
+/// Bytes of which no frame, and no message of several frames, is longer than so many bytes: where one is, what comes before it
+/// is the last, and then an error that [`is_too_long`].
+///
+/// # Errors
+/// The library does not take its own bytes back, which it never does.
+pub async fn within(most: usize, request: &HttpRequest, bytes: Payload) -> actix_web::Result<Payload> {
+    let bytes =
+        LimitedPayload { bytes: bytes.into_inner(), heads: FrameHeaderReader::new(most), end: LimitState::Open };
+    Payload::from_request(request, &mut dev::Payload::Stream { payload: Box::pin(bytes) }).await
+}
+
+/// Whether a socket ended because a frame or a message was too long.
+pub fn is_too_long(error: &ProtocolError) -> bool {
+    let is_ours = |error: &io::Error| {
+        let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<PayloadError>());
+        matches!(inner, Some(PayloadError::Overflow))
+    };
+    match error {
+        ProtocolError::Overflow => true,
+        ProtocolError::Io(error) => is_ours(error),
+        _ => false,
+    }
+}
+
+struct LimitedPayload {
+    bytes: dev::Payload,
+    heads: FrameHeaderReader,
+    end: LimitState,
+}
+
+/// How far a socket is that says too much.
+enum LimitState {
+    Open,
+    /// What came before is on its way: who reads takes it apart only when there is nothing more for now.
+    Pausing,
+    Exceeded,
+}
+
+impl Stream for LimitedPayload {
+    type Item = Result<Bytes, PayloadError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        match self.end {
+            LimitState::Open => {}
+            LimitState::Pausing => {
+                self.end = LimitState::Exceeded;
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            LimitState::Exceeded => return Poll::Ready(Some(Err(PayloadError::Overflow))),
+        }
+        let mut bytes = match ready!(Pin::new(&mut self.bytes).poll_next(cx)) {
+            Some(Ok(bytes)) => bytes,
+            end => return Poll::Ready(end),
+        };
+        if let Some(fit) = self.heads.advance(&bytes) {
+            bytes.truncate(fit);
+            self.end = LimitState::Pausing;
+        }
+        Poll::Ready(Some(Ok(bytes)))
+    }
+}
+
+/// Reads the heads of frames, and passes over what is in them (RFC 6455, 5.2).
+struct FrameHeaderReader {
+    most: u64,
+    /// What has come of a head.
+    head: Vec<u8>,
+    /// Bytes of the frame that are still to come.
+    left: u64,
+    /// Bytes of the message so far, where it comes in several frames.
+    message: u64,
+}
+
+impl FrameHeaderReader {
+    fn new(most: usize) -> Self {
+        Self { most: u64::try_from(most).unwrap_or(u64::MAX), head: Vec::new(), left: 0, message: 0 }
+    }
+
+    /// Goes on by some bytes; `Some` = after how many of them one is too long.
+    fn advance(&mut self, bytes: &[u8]) -> Option<usize> {
+        let mut at = 0;
+        while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+            let inside = usize::try_from(self.left).unwrap_or(usize::MAX).min(rest.len());
+            at += inside;
+            self.left = self.left.saturating_sub(u64::try_from(inside).unwrap_or(u64::MAX));
+            let Some(byte) = rest.get(inside) else { break };
+            at += 1;
+            self.head.push(*byte);
+            if let Some(frame) = WebSocketFrameHeader::read(&self.head) {
+                self.head.clear();
+                self.left = frame.length;
+                if !self.fits_message(&frame) {
+                    return Some(at);
+                }
+            }
+        }
+        None
+    }
+
+    /// Counts a frame to its message; whether that still fits.
+    fn fits_message(&mut self, frame: &WebSocketFrameHeader) -> bool {
+        if frame.is_control {
+            return frame.length <= self.most;
+        }
+        let message = self.message.saturating_add(frame.length);
+        self.message = if frame.is_last { 0 } else { message };
+        message <= self.most
+    }
+}
+
+/// What the head of a frame says.
+struct WebSocketFrameHeader {
+    length: u64,
+    is_last: bool,
+    is_control: bool,
+}
+
+impl WebSocketFrameHeader {
+    /// From a head, once all of it is there.
+    fn read(head: &[u8]) -> Option<Self> {
+        let [first, second, more @ ..] = head else { return None };
+        let mask = if second & 0x80 == 0 { 0 } else { 4 };
+        let (wide, length) = match second & 0x7f {
+            126 => (2, u64::from(u16::from_be_bytes(*more.first_chunk()?))),
+            127 => (8, u64::from_be_bytes(*more.first_chunk()?)),
+            short => (0, u64::from(short)),
+        };
+        let is_whole = more.len() == wide + mask;
+        is_whole.then_some(Self { length, is_last: first & 0x80 != 0, is_control: first & 0x08 != 0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A head that says so many bytes, with a mask.
+    fn head(first: u8, length: u64) -> Vec<u8> {
+        let mut head = vec![first];
+        match length {
+            0..126 => head.push(0x80 | u8::try_from(length).unwrap()),
+            126..0x1_0000 => {
+                head.push(0xfe);
+                head.extend(u16::try_from(length).unwrap().to_be_bytes());
+            }
+            _ => {
+                head.push(0xff);
+                head.extend(length.to_be_bytes());
+            }
+        }
+        head.extend([1, 2, 3, 4]);
+        head
+    }
+
+    fn frame(first: u8, length: u64) -> Vec<u8> {
+        let mut frame = head(first, length);
+        // Bytes that look like heads of frames as long as can be.
+        frame.extend((0..length).map(|_| 0xff));
+        frame
+    }
+
+    /// After how many bytes one is too long that come in pieces of this size.
+    fn over(most: usize, bytes: &[u8], piece: usize) -> Option<usize> {
+        let mut heads = FrameHeaderReader::new(most);
+        let mut pieces = (0..).zip(bytes.chunks(piece));
+        pieces.find_map(|(n, some)| heads.advance(some).map(|at| n * piece + at))
+    }
+
+    /// However the bytes are cut, what fits passes, and the first head that says too much is known with its last byte.
+    #[test]
+    fn frame_limit_oversized_header_is_refused_at_once() {
+        let fine = [frame(0x81, 0), frame(0x81, 125), frame(0x82, 126), frame(0x89, 4), frame(0x81, 70_000)].concat();
+        // Three frames of one message, with a ping between them, and then the next message.
+        let parts = [frame(0x01, 30_000), frame(0x89, 125), frame(0x00, 30_000), frame(0x80, 40_000)].concat();
+        for piece in [1, 2, 3, 7, 1_000, 1 << 20] {
+            assert_eq!(over(100_000, &[fine.clone(), parts.clone(), fine.clone()].concat(), piece), None);
+            for long in [100_001, 1 << 20, 1 << 31, 1 << 40, u64::MAX] {
+                let bytes = [fine.clone(), head(0x81, long), vec![7; 50]].concat();
+                assert_eq!(over(100_000, &bytes, piece), Some(bytes.len() - 50), "{long} in pieces of {piece}");
+            }
+            let more = [parts.clone(), frame(0x01, 60_000), frame(0x00, 40_000), head(0x00, 1)].concat();
+            assert_eq!(over(100_000, &more, piece), Some(more.len()), "a message without an end, in pieces of {piece}");
+        }
+    }
+}

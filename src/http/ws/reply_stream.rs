@@ -1,0 +1,218 @@
+//! How much of each running reply a socket has sent. Offsets count UTF-16 code units; a piece never splits a code point.
+
+use std::collections::HashMap;
+
+use crate::http::error::ApiError;
+use crate::http::wire::events::{Event, ReplyChunkEvent};
+use crate::http::wire::ids::WireId;
+use crate::ids::NodeId;
+use crate::live::{GenerationPhase, LiveSessions};
+
+/// The replies that this socket has told of and that are not over for it.
+#[derive(Debug, Default)]
+pub struct ReplyStreams {
+    open: HashMap<NodeId, ReplyStreamProgress>,
+}
+
+/// How much of a reply was sent.
+#[derive(Debug, Clone, Copy, Default)]
+struct ReplyStreamProgress {
+    content: StreamTextPosition,
+    reasoning: StreamTextPosition,
+    phase: GenerationPhase,
+}
+
+/// A place in a text, counted twice.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StreamTextPosition {
+    bytes: usize,
+    units: usize,
+}
+
+impl StreamTextPosition {
+    /// The place so many UTF-16 code units into a text; `None` beyond its end or inside a code point.
+    fn from_units(text: &str, units: usize) -> Option<Self> {
+        let mut at = Self::default();
+        for c in text.chars() {
+            if at.units >= units {
+                break;
+            }
+            at.bytes += c.len_utf8();
+            at.units += c.len_utf16();
+        }
+        (at.units == units).then_some(at)
+    }
+
+    /// UTF-16 code units before it.
+    pub fn utf16_units(self) -> usize {
+        self.units
+    }
+
+    /// What comes after this place, and the place after that.
+    pub fn rest(self, text: &str) -> (&str, Self) {
+        let rest = text.get(self.bytes..).unwrap_or_default();
+        let units = self.units + rest.encode_utf16().count();
+        (rest, Self { bytes: self.bytes + rest.len(), units })
+    }
+}
+
+impl ReplyStreams {
+    /// A reply is on its way, and the client has just been told of its node: all of its text follows.
+    pub fn open(&mut self, node: NodeId) {
+        self.open.insert(node, ReplyStreamProgress::default());
+    }
+
+    /// A reply is on its way, and the client has been told of its node at another time: what comes from now on follows.
+    /// What it lacks of the text so far it asks for.
+    pub fn join(&mut self, node: NodeId, live: &LiveSessions) {
+        let mut sent = ReplyStreamProgress::default();
+        if let Some(running) = live.running(node) {
+            running.with_partial_text(|written| _ = next_chunk(node, &mut sent, &written.content, &written.reasoning));
+        }
+        self.open.insert(node, sent);
+    }
+
+    /// What has arrived since the last time, for every open reply.
+    pub fn take_events(&mut self, live: &LiveSessions) -> Vec<Event> {
+        let mut events = Vec::new();
+        for (node, sent) in &mut self.open {
+            let Some(running) = live.running(*node) else { continue };
+            let phase = running.phase();
+            if std::mem::replace(&mut sent.phase, phase) != phase {
+                events.push(Event::Progress { id: WireId(*node), phase: phase.word, queue_position: phase.place });
+            }
+            running.with_partial_text(|written| {
+                events.extend(next_chunk(*node, sent, &written.content, &written.reasoning))
+            });
+        }
+        events
+    }
+
+    /// A reply is over: what is left of its final text, if anything.
+    pub fn close(&mut self, node: NodeId, content: &str, reasoning: &str) -> Option<Event> {
+        let mut sent = self.open.remove(&node).unwrap_or_default();
+        next_chunk(node, &mut sent, content, reasoning)
+    }
+
+    /// One piece from where the client says it stands; later pieces go on from its end.
+    ///
+    /// # Errors
+    /// The offset is none of the text.
+    pub fn resume(
+        &mut self,
+        node: NodeId,
+        content: &str,
+        reasoning: &str,
+        offset: usize,
+        reasoning_offset: Option<usize>,
+    ) -> Result<Event, ApiError> {
+        let event = piece(node, content, reasoning, offset, reasoning_offset)?;
+        if let Some(sent) = self.open.get_mut(&node) {
+            sent.content = StreamTextPosition::default().rest(content).1;
+            if reasoning_offset.is_some() {
+                sent.reasoning = StreamTextPosition::default().rest(reasoning).1;
+            }
+        }
+        Ok(event)
+    }
+}
+
+/// What comes after what was sent; nothing if there is nothing.
+fn next_chunk(node: NodeId, sent: &mut ReplyStreamProgress, content: &str, reasoning: &str) -> Option<Event> {
+    let (text, after) = sent.content.rest(content);
+    let (thought, thought_after) = sent.reasoning.rest(reasoning);
+    if text.is_empty() && thought.is_empty() {
+        return None;
+    }
+    let has_thought = !thought.is_empty();
+    let chunk = ReplyChunkEvent {
+        id: Some(WireId(node)),
+        content_chunk: text.to_owned(),
+        offset: sent.content.units,
+        reasoning_chunk: has_thought.then(|| thought.to_owned()),
+        reasoning_offset: has_thought.then_some(sent.reasoning.units),
+    };
+    (sent.content, sent.reasoning) = (after, thought_after);
+    Some(Event::Grown(chunk))
+}
+
+/// One piece of a text from an offset to its end.
+///
+/// # Errors
+/// The offset is beyond the text's end or inside a code point.
+pub fn piece(
+    node: NodeId,
+    content: &str,
+    reasoning: &str,
+    offset: usize,
+    reasoning_offset: Option<usize>,
+) -> Result<Event, ApiError> {
+    let bad = |field: &str| ApiError::invalid(field, "the offset is beyond the text, or inside a character");
+    let from = StreamTextPosition::from_units(content, offset).ok_or_else(|| bad("offset"))?;
+    let thought = match reasoning_offset {
+        Some(offset) => Some(StreamTextPosition::from_units(reasoning, offset).ok_or_else(|| bad("reasoningOffset"))?),
+        None => None,
+    };
+    Ok(Event::Grown(ReplyChunkEvent {
+        id: Some(WireId(node)),
+        content_chunk: from.rest(content).0.to_owned(),
+        offset,
+        reasoning_chunk: thought.map(|from| from.rest(reasoning).0.to_owned()),
+        reasoning_offset,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node() -> NodeId {
+        NodeId::new(uuid::Uuid::from_u128(1))
+    }
+
+    fn chunk(event: Option<Event>) -> Option<(usize, String)> {
+        match event {
+            Some(Event::Grown(chunk)) => Some((chunk.offset, chunk.content_chunk)),
+            Some(other) => panic!("{other:?}"),
+            None => None,
+        }
+    }
+
+    /// S4-46: the pieces laid at their offsets give the text, whatever its characters.
+    #[test]
+    fn reply_stream_chunks_join_to_full_text() {
+        let mut sent = ReplyStreamProgress::default();
+        let mut so_far = String::new();
+        for text in ["a", "a天", "a天😀", "a天😀", "a天😀!"] {
+            if let Some((offset, piece)) = chunk(next_chunk(node(), &mut sent, text, "")) {
+                assert_eq!(offset, so_far.encode_utf16().count());
+                so_far.push_str(&piece);
+            }
+            assert_eq!(so_far, text);
+        }
+    }
+
+    #[test]
+    fn reply_stream_close_sends_rest_once() {
+        let mut streams = ReplyStreams::default();
+        streams.open(node());
+        let resumed = streams.resume(node(), "half", "", 2, None).unwrap();
+        assert_eq!(chunk(Some(resumed)), Some((2, "lf".into())));
+        assert_eq!(chunk(streams.close(node(), "half a loaf", "")), Some((4, " a loaf".into())));
+        assert!(streams.open.is_empty());
+        // A socket that never told of it sends all of it.
+        assert_eq!(chunk(streams.close(node(), "all", "")), Some((0, "all".into())));
+        assert_eq!(chunk(streams.close(node(), "", "")), None);
+    }
+
+    #[test]
+    fn reply_stream_invalid_offset_is_refused() {
+        let at = |offset, reasoning| piece(node(), "a😀b", "hm", offset, reasoning).map(Some).map(chunk);
+        assert_eq!(at(0, None).unwrap(), Some((0, "a😀b".into())));
+        assert_eq!(at(3, None).unwrap(), Some((3, "b".into())));
+        assert_eq!(at(4, Some(2)).unwrap(), Some((4, String::new())));
+        assert_eq!(at(2, None).unwrap_err().details["field"], "offset");
+        assert_eq!(at(5, None).unwrap_err().details["field"], "offset");
+        assert_eq!(at(0, Some(3)).unwrap_err().details["field"], "reasoningOffset");
+    }
+}

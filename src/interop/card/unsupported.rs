@@ -1,0 +1,172 @@
+//! What a card has that does nothing here, or that runs. All of it is kept and goes out again; whoever imports the card is told.
+
+use serde_json::{Map, Value};
+
+use super::macros::SUPPORTED_MACROS;
+use crate::interop::finding::{FindingOutcome, ImportFinding, count_phrase};
+use crate::interop::scripts as regex;
+
+/// So many names of macros are told.
+const MAX_NAMES: usize = 12;
+
+/// Looks through a card for what does not run.
+pub fn find_unsupported(
+    card: &Map<String, Value>,
+    metadata: &Map<String, Value>,
+    book: Option<&Value>,
+) -> Vec<ImportFinding> {
+    let extensions = metadata.get("extensions");
+    let mut found = regex::found(extensions.and_then(|extensions| extensions.get("regex_scripts")));
+    let prompt = extensions.and_then(|extensions| extensions.pointer("/depth_prompt/prompt")).and_then(Value::as_str);
+    if prompt.is_some_and(|prompt| !prompt.trim().is_empty()) {
+        let words = "a note for a depth of the chat: it is sent there".to_owned();
+        found.push(ImportFinding::new(FindingOutcome::Works, "depth_prompt", words).of(1));
+    }
+    let mut kept = |code, count: usize, message: String| {
+        if count > 0 {
+            found.push(ImportFinding::new(FindingOutcome::Kept, code, message).of(count));
+        }
+    };
+    let scripts = embedded_scripts(extensions);
+    let n = scripts.len();
+    kept(
+        "scripts",
+        n,
+        count_phrase(n, "script", "scripts") + " in JavaScript: cards run no code here, a plugin can do what they did",
+    );
+    let n = scripts.iter().filter(|script| calls_jquery(script)).count();
+    kept(
+        "scripts_jquery",
+        n,
+        count_phrase(n, "script calls", "scripts call") + " jQuery: what they change is a page that is not here",
+    );
+    let n = scripts.iter().filter(|script| script.contains("import(") || script.contains("import ")).count();
+    kept(
+        "scripts_load",
+        n,
+        count_phrase(n, "script loads", "scripts load") + " code from elsewhere: nothing is loaded",
+    );
+    let list = |name: &str| metadata.get(name).and_then(Value::as_array).map_or(0, Vec::len);
+    let n = list("group_only_greetings");
+    kept("group_greetings", n, count_phrase(n, "greeting", "greetings") + " for groups only");
+    let n = list("assets");
+    kept(
+        "assets",
+        n,
+        count_phrase(n, "named picture or file", "named pictures and files") + ": only the avatar is shown",
+    );
+    let entries = entries(book);
+    find_in_texts(&texts(card, &entries), &mut kept);
+    found
+}
+
+/// What stands in the texts themselves.
+fn find_in_texts(texts: &[&str], kept: &mut impl FnMut(&'static str, usize, String)) {
+    let all = |word: &str| texts.iter().map(|text| text.matches(word).count()).sum::<usize>();
+    let n = all("<%");
+    kept("ejs", n, count_phrase(n, "EJS block", "EJS blocks") + ": kept as text");
+    let n = all("<script");
+    kept("html_scripts", n, count_phrase(n, "script", "scripts") + " in texts: shown as nothing, run by nobody");
+    let n =
+        all("<UpdateVariable>") + texts.iter().filter(|text| text.to_ascii_lowercase().contains("[initvar]")).count();
+    kept("mvu", n, count_phrase(n, "place", "places") + " with variables in the way of MVU: the plugin mvu keeps them");
+    let names = unsupported_macros(texts);
+    let n = names.len();
+    let some = names.iter().take(MAX_NAMES).map(|name| format!("{{{{{name}}}}}")).collect::<Vec<_>>().join(", ");
+    let more = if n > MAX_NAMES { ", …" } else { "" };
+    kept(
+        "macros",
+        n,
+        format!("{} not filled in, kept as text: {some}{more}", count_phrase(n, "macro is", "macros are")),
+    );
+}
+
+/// Code that ran in the page there, in both places where it was kept.
+fn embedded_scripts(extensions: Option<&Value>) -> Vec<&str> {
+    let mut found = Vec::new();
+    let places = ["/tavern_helper/scripts", "/TavernHelper_scripts"];
+    let lists = places.iter().filter_map(|path| extensions?.pointer(path)?.as_array());
+    for script in lists.flatten() {
+        let inner = script.get("value").unwrap_or(script);
+        found.push(inner.get("content").and_then(Value::as_str).unwrap_or_default());
+    }
+    found
+}
+
+fn calls_jquery(script: &str) -> bool {
+    script.contains("$(") || script.contains("$.") || script.contains("jQuery")
+}
+
+fn entries(book: Option<&Value>) -> Vec<&Value> {
+    match book.and_then(|book| book.get("entries")) {
+        Some(Value::Array(list)) => list.iter().collect(),
+        Some(Value::Object(map)) => map.values().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Every text that a model or a reader would see.
+fn texts<'a>(card: &'a Map<String, Value>, entries: &[&'a Value]) -> Vec<&'a str> {
+    let lore = entries.iter().flat_map(|entry| ["content", "comment"].map(|name| entry.get(name)));
+    let own = card.values().chain(lore.flatten());
+    own.flat_map(|value| match value {
+        Value::String(text) => vec![text.as_str()],
+        Value::Array(list) => list.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    })
+    .collect()
+}
+
+/// The names of macros that stay as they are, in the order in which they come.
+fn unsupported_macros(texts: &[&str]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for part in texts.iter().flat_map(|text| text.split("{{").skip(1)) {
+        let name: String =
+            part.chars().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$')).collect();
+        let is_filled =
+            name.starts_with(['.', '$']) || SUPPORTED_MACROS.iter().any(|known| name.eq_ignore_ascii_case(known));
+        if !name.is_empty() && name.len() <= 40 && !is_filled && !names.contains(&name) && names.len() < 1_000 {
+            names.push(name);
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn card_unsupported_features_are_counted() {
+        let card = json!({"firstMessage": "<%= a %> {{charPrefix}} {{user}} <% b %>", "description": "{{getvar::x}} {{pipe}} {{.x}}"});
+        let scripts = json!([
+            {"content": "$('#x').hide()"}, {"content": "import 'https://x.example/y.js'"}, {"value": {"content": "jQuery(1)"}}
+        ]);
+        let metadata = json!({
+            "extensions": {
+                "regex_scripts": [{}, {}], "tavern_helper": {"scripts": scripts}, "depth_prompt": {"prompt": "hm", "depth": 4},
+            },
+            "assets": [{}], "group_only_greetings": [],
+        });
+        let book = json!({"entries": [{"comment": "[InitVar]", "content": "a: 1"}]});
+        let found = find_unsupported(card.as_object().unwrap(), metadata.as_object().unwrap(), Some(&book));
+        let told: Vec<(&str, usize)> = found.iter().map(|finding| (finding.code, finding.count)).collect();
+        let expected = [
+            ("regex_scripts", 2),
+            ("depth_prompt", 1),
+            ("scripts", 3),
+            ("scripts_jquery", 2),
+            ("scripts_load", 1),
+            ("assets", 1),
+            ("ejs", 2),
+            ("mvu", 1),
+            ("macros", 2),
+        ];
+        assert_eq!(told, expected);
+        assert!(
+            found.iter().skip(2).all(|finding| finding.fate == FindingOutcome::Kept && !finding.message.ends_with('.'))
+        );
+        assert!(found.last().unwrap().message.contains("{{charPrefix}}, {{pipe}}"));
+    }
+}

@@ -1,0 +1,53 @@
+//! What a file of JSON is that is no story: a card, a lorebook, personas. Readers of each take a lot, because whoever sends one
+//! says what it is; here nobody has said so.
+
+use serde_json::{Map, Value};
+
+/// What a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JsonFileKind {
+    /// A card of a character.
+    Card,
+    /// A lorebook.
+    Book,
+    /// Personas, or settings that name them.
+    Personas,
+}
+
+/// What an object is, by its keys; nothing where they say nothing.
+pub fn of(map: &Map<String, Value>) -> Option<JsonFileKind> {
+    let has = |keys: &[&str]| keys.iter().any(|key| map.contains_key(*key));
+    let is = |key: &str, word: &str| map.get(key).is_some_and(|value| value == word);
+    if has(&["power_user", "persona_descriptions"]) {
+        return Some(JsonFileKind::Personas);
+    }
+    if has(&["spec", "first_mes", "char_name", "char_greeting"]) || is("kind", "character") {
+        return Some(JsonFileKind::Card);
+    }
+    let has_entries = map.get("entries").is_some_and(|entries| entries.is_object() || entries.is_array());
+    if is("type", "risu") || is("kind", "memory") || has(&["lorebookVersion"]) || has_entries {
+        return Some(JsonFileKind::Book);
+    }
+    let is_described = has(&["description", "personality", "scenario", "mes_example", "persona"]);
+    (map.contains_key("name") && is_described).then_some(JsonFileKind::Card)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn file_kind_is_detected_by_keys() {
+        let check = |value: Value, expected: Option<JsonFileKind>| {
+            assert_eq!(of(value.as_object().unwrap()), expected, "{value}")
+        };
+        check(json!({"spec": "chara_card_v2", "data": {}}), Some(JsonFileKind::Card));
+        check(json!({"name": "Ivo", "persona": {"attributes": {}}, "greeting": ""}), Some(JsonFileKind::Card));
+        check(json!({"name": "Lamps", "description": "", "entries": {}}), Some(JsonFileKind::Book));
+        check(json!({"type": "risu", "data": []}), Some(JsonFileKind::Book));
+        check(json!({"personas": {}, "persona_descriptions": {}}), Some(JsonFileKind::Personas));
+        check(json!({"name": "Ivo"}), None);
+        check(json!({"hello": 1}), None);
+    }
+}

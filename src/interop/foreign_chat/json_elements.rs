@@ -1,0 +1,225 @@
+//! A file cut into its stories: the elements of the list that it is, or the file as a whole. None is ever held that is too
+//! long, however long the list is.
+
+use std::io::{self, BufRead};
+
+use crate::interop::chat::ChatFileError;
+
+/// The longest story, in bytes: some hundred thousand messages.
+pub const MAX_ELEMENT_BYTES: usize = 64 << 20;
+
+/// A piece with its number, from 1.
+pub type NumberedElement<'a> = (u64, Result<&'a [u8], ChatFileError>);
+
+/// The pieces of a file.
+pub struct JsonElements<R> {
+    input: R,
+    piece: Vec<u8>,
+    number: u64,
+    longest: usize,
+    form: FileLayout,
+}
+
+/// What the file is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FileLayout {
+    /// Nobody has looked yet.
+    Unknown,
+    /// A list.
+    List,
+    /// One piece.
+    Whole,
+    /// All of it has been read.
+    Finished,
+}
+
+/// Where a reading stands in a text of JSON.
+#[derive(Clone, Copy, Default)]
+struct JsonPosition {
+    depth: usize,
+    is_text: bool,
+    is_escaped: bool,
+}
+
+/// What a byte is to the list in which it stands.
+#[derive(PartialEq, Eq)]
+enum ByteRole {
+    Inner,
+    Comma,
+    End,
+}
+
+impl JsonPosition {
+    fn advance(&mut self, byte: u8) -> ByteRole {
+        if self.is_text {
+            match byte {
+                _ if self.is_escaped => self.is_escaped = false,
+                b'\\' => self.is_escaped = true,
+                b'"' => self.is_text = false,
+                _ => {}
+            }
+            return ByteRole::Inner;
+        }
+        match byte {
+            b'"' => self.is_text = true,
+            b'[' | b'{' => self.depth += 1,
+            b']' if self.depth == 0 => return ByteRole::End,
+            b']' | b'}' => self.depth = self.depth.saturating_sub(1),
+            b',' if self.depth == 0 => return ByteRole::Comma,
+            _ => {}
+        }
+        ByteRole::Inner
+    }
+}
+
+impl<R: BufRead> JsonElements<R> {
+    /// Reads from the beginning of a file.
+    pub fn new(input: R) -> Self {
+        Self::with_max_len(input, MAX_ELEMENT_BYTES)
+    }
+
+    /// The same with pieces of so many bytes at most.
+    pub fn with_max_len(input: R, longest: usize) -> Self {
+        Self { input, piece: Vec::new(), number: 0, longest, form: FileLayout::Unknown }
+    }
+
+    /// The next piece, with its number from 1; one that is too long is passed over and said to be so.
+    ///
+    /// # Errors
+    /// The stream cannot be read.
+    pub fn next_element(&mut self) -> io::Result<Option<NumberedElement<'_>>> {
+        if self.form == FileLayout::Unknown {
+            self.form = self.detect_layout()?;
+        }
+        loop {
+            if self.form == FileLayout::Finished {
+                return Ok(None);
+            }
+            let length = self.fill()?;
+            let is_blank = self.piece.trim_ascii().is_empty();
+            if is_blank && length <= self.longest {
+                continue;
+            }
+            self.number += 1;
+            let piece = if length > self.longest {
+                Err(ChatFileError(format!("it is longer than {} bytes", self.longest)))
+            } else {
+                Ok(self.piece.trim_ascii())
+            };
+            return Ok(Some((self.number, piece)));
+        }
+    }
+
+    /// Whether the file is a list.
+    pub fn is_list(&self) -> bool {
+        self.form == FileLayout::List
+    }
+
+    /// What the pieces were read from.
+    pub fn into_input(self) -> R {
+        self.input
+    }
+
+    /// Passes over what may stand before a list.
+    fn detect_layout(&mut self) -> io::Result<FileLayout> {
+        loop {
+            let Some(byte) = self.peek()? else { return Ok(FileLayout::Finished) };
+            match byte {
+                0xEF | 0xBB | 0xBF | b' ' | b'\t' | b'\r' | b'\n' => self.input.consume(1),
+                b'[' => {
+                    self.input.consume(1);
+                    return Ok(FileLayout::List);
+                }
+                _ => return Ok(FileLayout::Whole),
+            }
+        }
+    }
+
+    fn peek(&mut self) -> io::Result<Option<u8>> {
+        loop {
+            match self.input.fill_buf() {
+                Ok(here) => return Ok(here.first().copied()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Reads a piece and keeps what may be kept; answers with how long it is.
+    fn fill(&mut self) -> io::Result<usize> {
+        self.piece.clear();
+        let (mut at, mut length) = (JsonPosition::default(), 0_usize);
+        loop {
+            let here = match self.input.fill_buf() {
+                Ok(here) => here,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            let mut end = None;
+            if self.form == FileLayout::List {
+                let mut each = here.iter().enumerate().map(|(n, byte)| (n, at.advance(*byte)));
+                end = each.find(|(_, byte)| *byte != ByteRole::Inner);
+            }
+            let count = end.as_ref().map_or(here.len(), |(n, _)| *n);
+            length += count;
+            if length <= self.longest {
+                self.piece.extend(here.iter().take(count));
+            }
+            let used = count + usize::from(end.is_some());
+            let is_over = here.is_empty() || matches!(end, Some((_, ByteRole::End)));
+            self.input.consume(used);
+            if is_over {
+                self.form = FileLayout::Finished;
+            }
+            if is_over || end.is_some() {
+                return Ok(length);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use super::*;
+
+    fn all(text: &[u8], longest: usize) -> Vec<(u64, Result<String, String>)> {
+        // A small buffer, so that pieces are put together.
+        let mut pieces = JsonElements::with_max_len(io::BufReader::with_capacity(3, text), longest);
+        let mut found = Vec::new();
+        while let Some((number, piece)) = pieces.next_element().unwrap() {
+            let piece = piece.map(|piece| String::from_utf8_lossy(piece).into_owned());
+            found.push((number, piece.map_err(|fault| fault.to_string())));
+        }
+        found
+    }
+
+    #[test]
+    fn json_elements_list_is_split_other_json_stays_whole() {
+        let check = |text: &str, expected: &[&str]| {
+            let found = all(text.as_bytes(), 100);
+            let expected = (1..).zip(expected).map(|(n, piece)| (n, Ok((*piece).to_owned())));
+            assert_eq!(found, expected.collect::<Vec<_>>(), "{text}");
+        };
+        check(r#"[{"a":[1,2]}, {"b":"],\""} ,3 ]"#, &[r#"{"a":[1,2]}"#, r#"{"b":"],\""}"#, "3"]);
+        check("\u{feff} \n[1,\n2", &["1", "2"]);
+        check("{\"a\": [1]}\n", &["{\"a\": [1]}"]);
+        check("[]", &[]);
+        check("", &[]);
+        check("[1,,2] and more", &["1", "2"]);
+        check("[{\"a\": \"cut", &["{\"a\": \"cut"]);
+    }
+
+    /// Domain 5, hostile files: one endless story costs nothing but itself.
+    #[test]
+    fn json_elements_oversized_element_is_skipped() {
+        let text = format!("[1,\"{}\",2]", "x".repeat(50));
+        let expected =
+            [(1, Ok("1".to_owned())), (2, Err("it is longer than 10 bytes".to_owned())), (3, Ok("2".to_owned()))];
+        assert_eq!(all(text.as_bytes(), 10), expected);
+        let mut pieces = JsonElements::with_max_len(io::BufReader::new(io::repeat(b'{').take(1 << 20)), 10);
+        assert!(pieces.next_element().unwrap().unwrap().1.is_err());
+        assert!(pieces.piece.capacity() < 64);
+    }
+}

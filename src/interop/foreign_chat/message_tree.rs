@@ -1,0 +1,304 @@
+//! A tree of messages that name each other. They may name anything: themselves, each other in a circle, what is not there;
+//! and two may have one name. Nothing is left out for it: what leads nowhere begins at the top, and a finding says so.
+
+use std::collections::HashMap;
+
+use super::ForeignMessage;
+use crate::interop::finding::count_phrase;
+use crate::interop::{FindingOutcome, ImportFinding};
+
+/// A message, and what it names.
+#[derive(Debug, Default)]
+pub struct UnlinkedMessage {
+    /// Its own name.
+    pub id: String,
+    /// The one that it answers.
+    pub parent: Option<String>,
+    /// Those that answer it, in their order, where it names them.
+    pub children: Vec<String>,
+    /// What it says. One that says nothing is passed over, and what answers it answers the one before.
+    pub said: Option<ForeignMessage>,
+    /// What one that says nothing has thought: that belongs to what answers it.
+    pub reasoning: Option<String>,
+    /// Whether it should say something, so that it is told of when it does not.
+    pub expects_text: bool,
+}
+
+/// A tree.
+#[derive(Debug, Default)]
+pub struct MessageTree {
+    /// What was said, each after what it answers.
+    pub said: Vec<ForeignMessage>,
+    /// Where it was left.
+    pub head: Option<usize>,
+    /// What is to say of it.
+    pub findings: Vec<ImportFinding>,
+}
+
+/// Makes a tree. Where the file does not say where it was left, that is the newest end.
+pub fn build_tree(mut loose: Vec<UnlinkedMessage>, current: Option<&str>) -> MessageTree {
+    let mut trouble = LinkProblems::default();
+    let mut places: HashMap<&str, usize> = HashMap::with_capacity(loose.len());
+    let mut ranks: HashMap<&str, usize> = HashMap::new();
+    for (n, one) in loose.iter().enumerate() {
+        if !one.id.is_empty() && *places.entry(&one.id).or_insert(n) != n {
+            trouble.twice += 1;
+        }
+        for (rank, child) in one.children.iter().enumerate() {
+            ranks.entry(child).or_insert(rank);
+        }
+    }
+    // Some name only what answers them.
+    let mut above: HashMap<&str, usize> = HashMap::new();
+    for (n, one) in loose.iter().enumerate() {
+        one.children.iter().for_each(|child| _ = above.entry(child).or_insert(n));
+    }
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); loose.len()];
+    let mut tops = Vec::new();
+    for (n, one) in loose.iter().enumerate() {
+        let named = one.parent.as_deref().map(|parent| places.get(parent).copied());
+        trouble.nowhere += usize::from(named == Some(None));
+        let parent = named.flatten().or_else(|| above.get(one.id.as_str()).copied().filter(|_| one.parent.is_none()));
+        match parent.filter(|parent| *parent != n).and_then(|parent| children.get_mut(parent)) {
+            Some(siblings) => siblings.push(n),
+            None => tops.push(n),
+        }
+    }
+    let rank = |n: &usize| loose.get(*n).and_then(|one| ranks.get(one.id.as_str())).copied().unwrap_or(usize::MAX);
+    children.iter_mut().for_each(|siblings| siblings.sort_by_key(rank));
+    let current = current.and_then(|current| places.get(current).copied());
+    let order = topological_order(&tops, &children, &mut trouble);
+    let (mut said, stands) = drop_empty_messages(&mut loose, &children, &order, &mut trouble);
+    let head = current.and_then(|current| stands.get(current).copied().flatten()).or_else(|| newest_leaf(&said));
+    said.shrink_to_fit();
+    MessageTree { said, head, findings: trouble.findings() }
+}
+
+/// A line: each of these answers the one that was chosen of those before. One that says nothing is missed.
+pub fn line(steps: impl IntoIterator<Item = (Vec<Option<ForeignMessage>>, usize)>) -> MessageTree {
+    let (mut said, mut head, mut trouble) = (Vec::new(), None, LinkProblems::default());
+    for (alternatives, chosen) in steps {
+        let above = head;
+        for (n, one) in alternatives.into_iter().enumerate() {
+            let Some(one) = one else {
+                trouble.silent += 1;
+                continue;
+            };
+            if n == chosen || head == above {
+                head = Some(said.len());
+            }
+            said.push(ForeignMessage { parent: above, ..one });
+        }
+    }
+    MessageTree { said, head, findings: trouble.findings() }
+}
+
+/// Every message after what it answers, each once, with the one above it; a circle is cut where the file comes to it first.
+fn topological_order(
+    tops: &[usize],
+    children: &[Vec<usize>],
+    trouble: &mut LinkProblems,
+) -> Vec<(usize, Option<usize>)> {
+    let mut order = Vec::with_capacity(children.len());
+    let mut seen = vec![false; children.len()];
+    let mut next: Vec<(usize, Option<usize>)> = tops.iter().rev().map(|top| (*top, None)).collect();
+    let mut later = 0..children.len();
+    loop {
+        while let Some((n, above)) = next.pop() {
+            let Some(seen) = seen.get_mut(n).filter(|seen| !**seen) else { continue };
+            *seen = true;
+            order.push((n, above));
+            let below = children.get(n).into_iter().flatten();
+            next.extend(below.rev().map(|child| (*child, Some(n))));
+        }
+        let Some(cut) = later.find(|n| seen.get(*n) == Some(&false)) else { return order };
+        trouble.circles += 1;
+        next.push((cut, None));
+    }
+}
+
+/// What was said, without those who say nothing; and where each stands, or the one before it that says something.
+fn drop_empty_messages(
+    loose: &mut [UnlinkedMessage],
+    children: &[Vec<usize>],
+    order: &[(usize, Option<usize>)],
+    trouble: &mut LinkProblems,
+) -> (Vec<ForeignMessage>, Vec<Option<usize>>) {
+    let mut said: Vec<ForeignMessage> = Vec::with_capacity(order.len());
+    let mut stands: Vec<Option<usize>> = vec![None; loose.len()];
+    let mut thoughts: HashMap<usize, String> = HashMap::new();
+    for (n, above) in order {
+        let parent = above.and_then(|above| stands.get(above).copied().flatten());
+        let before = above.and_then(|above| thoughts.get(&above).cloned());
+        let Some(one) = loose.get_mut(*n) else { continue };
+        let thought = super::keys::join_paragraphs(before.into_iter().chain(one.reasoning.take()));
+        let is_end = children.get(*n).is_none_or(Vec::is_empty);
+        let is_missed = one.expects_text && thought.is_empty();
+        let own = one.said.take().or_else(|| (is_end && !thought.is_empty()).then(reasoning_only_message));
+        let place = match own {
+            Some(mut own) => {
+                let whole = super::keys::join_paragraphs([thought].into_iter().chain(own.reasoning.take()));
+                own.reasoning = Some(whole).filter(|whole| !whole.is_empty());
+                own.parent = parent;
+                said.push(own);
+                Some(said.len() - 1)
+            }
+            None => {
+                trouble.silent += usize::from(is_missed);
+                if !thought.is_empty() {
+                    thoughts.insert(*n, thought);
+                }
+                parent
+            }
+        };
+        if let Some(stand) = stands.get_mut(*n) {
+            *stand = place;
+        }
+    }
+    (said, stands)
+}
+
+/// Somebody who has thought and said nothing.
+fn reasoning_only_message() -> ForeignMessage {
+    ForeignMessage { role: super::ForeignRole::Assistant, ..ForeignMessage::default() }
+}
+
+/// The newest message that nobody answers.
+fn newest_leaf(said: &[ForeignMessage]) -> Option<usize> {
+    let mut is_end = vec![true; said.len()];
+    for parent in said.iter().filter_map(|one| one.parent) {
+        is_end.get_mut(parent).into_iter().for_each(|is_end| *is_end = false);
+    }
+    let ends = said.iter().enumerate().filter(|(n, _)| is_end.get(*n) == Some(&true));
+    ends.max_by_key(|(n, one)| (one.date, *n)).map(|(n, _)| n)
+}
+
+/// What messages name that is not so.
+#[derive(Default)]
+struct LinkProblems {
+    twice: usize,
+    nowhere: usize,
+    circles: usize,
+    silent: usize,
+}
+
+impl LinkProblems {
+    fn findings(self) -> Vec<ImportFinding> {
+        let told = |n: usize, fate, code, one, more| {
+            (n > 0).then(|| ImportFinding::new(fate, code, count_phrase(n, one, more)).of(n))
+        };
+        let all = [
+            told(
+                self.twice,
+                FindingOutcome::Translated,
+                "same_id",
+                "message has the id of another: what names it answers the first of them",
+                "messages have the id of another: what names it answers the first of them",
+            ),
+            told(
+                self.nowhere,
+                FindingOutcome::Translated,
+                "parent_missing",
+                "message answers one that is not there: it begins at the top",
+                "messages answer ones that are not there: they begin at the top",
+            ),
+            told(
+                self.circles,
+                FindingOutcome::Translated,
+                "circle",
+                "time messages answer each other in a circle, which was cut",
+                "times messages answer each other in a circle, which was cut",
+            ),
+            told(
+                self.silent,
+                FindingOutcome::Skipped,
+                "no_text",
+                "message says nothing and was passed over",
+                "messages say nothing and were passed over",
+            ),
+        ];
+        all.into_iter().flatten().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn loose(id: &str, parent: Option<&str>, text: Option<&str>) -> UnlinkedMessage {
+        let said = text.map(|text| ForeignMessage { text: text.into(), ..ForeignMessage::default() });
+        UnlinkedMessage { id: id.into(), parent: parent.map(str::to_owned), said, ..UnlinkedMessage::default() }
+    }
+
+    fn told(grown: &MessageTree) -> Vec<(String, Option<usize>)> {
+        grown.said.iter().map(|one| (one.text.clone(), one.parent)).collect()
+    }
+
+    #[test]
+    fn message_tree_empty_messages_are_skipped() {
+        let mut all = vec![
+            loose("root", None, None),
+            loose("a", Some("root"), Some("A")),
+            loose("quiet", Some("a"), None),
+            loose("b", Some("quiet"), Some("B")),
+            loose("c", Some("quiet"), Some("C")),
+            loose("end", Some("c"), None),
+        ];
+        all[2].reasoning = Some("Hm.".into());
+        all[5].expects_text = true;
+        all[2].children = vec!["c".into(), "b".into()];
+        let grown = build_tree(all, Some("end"));
+        assert_eq!(told(&grown), [("A".into(), None), ("C".into(), Some(0)), ("B".into(), Some(0))]);
+        assert_eq!((grown.head, grown.said[1].reasoning.as_deref()), (Some(1), Some("Hm.")));
+        assert_eq!(grown.findings.len(), 1, "{:?}", grown.findings);
+    }
+
+    #[test]
+    fn message_tree_reasoning_only_message_is_kept() {
+        let mut all = vec![loose("a", None, Some("A")), loose("b", Some("a"), None)];
+        all[1].reasoning = Some("Hm.".into());
+        let grown = build_tree(all, None);
+        assert_eq!((grown.said.len(), grown.said[1].reasoning.as_deref()), (2, Some("Hm.")));
+    }
+
+    #[test]
+    fn message_tree_bad_links_are_reported() {
+        let all = vec![
+            loose("a", Some("b"), Some("A")),
+            loose("b", Some("a"), Some("B")),
+            loose("self", Some("self"), Some("S")),
+            loose("stray", Some("nobody"), Some("X")),
+            loose("stray", Some("stray"), Some("Y")),
+        ];
+        let grown = build_tree(all, Some("nobody"));
+        let said = [("S", None), ("X", None), ("Y", Some(1)), ("A", None), ("B", Some(3))];
+        assert_eq!(told(&grown), said.map(|(text, parent)| (text.to_owned(), parent)));
+        let codes: Vec<&str> = grown.findings.iter().map(|finding| finding.code).collect();
+        assert_eq!(codes, ["same_id", "parent_missing", "circle"]);
+    }
+
+    /// Nothing recurses: a line of any length is one.
+    #[test]
+    fn message_tree_long_line_is_built() {
+        let name = |n: usize| n.to_string();
+        let all = (0..100_000).rev().map(|n| loose(&name(n), (n > 0).then(|| name(n - 1)).as_deref(), Some("x")));
+        let grown = build_tree(all.collect(), None);
+        assert_eq!((grown.said.len(), grown.head), (100_000, Some(99_999)));
+        assert!(grown.said.iter().enumerate().all(|(n, one)| one.parent == n.checked_sub(1)));
+    }
+
+    proptest! {
+        /// Whatever messages name, each comes once and after what it answers.
+        #[test]
+        fn message_tree_random_links_keep_each_message_once(links in prop::collection::vec((0..6_u8, prop::option::of(0..8_u8)), 0..12)) {
+            let name = |n: u8| n.to_string();
+            let all = links.iter().map(|(id, parent)| loose(&name(*id), parent.map(name).as_deref(), Some("x")));
+            let grown = build_tree(all.collect(), None);
+            prop_assert_eq!(grown.said.len(), links.len());
+            prop_assert!(grown.said.iter().enumerate().all(|(n, one)| one.parent.is_none_or(|parent| parent < n)));
+            prop_assert_eq!(grown.head.is_some(), !links.is_empty());
+        }
+    }
+}

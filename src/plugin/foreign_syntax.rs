@@ -1,0 +1,60 @@
+//! Habits from other languages: what a line that does not parse, or a name that nobody knows, would be called here.
+
+/// A word of another language that stands in a line, with what is written here.
+const SYNTAX_HINTS: [(&str, &str); 9] = [
+    ("function", "a function is written fn name(a) { … }, and one without a name |a| …"),
+    ("=>", "\"=>\" stands in a switch only: a function without a name is written |a| …"),
+    ("for (let ", "a loop is written for x in list { … }"),
+    ("for (", "a loop is written for x in list { … }, and one that counts for i in 0..10 { … }"),
+    ("===", "values are compared with =="),
+    ("!==", "values are compared with !="),
+    ("++", "one more is written n += 1"),
+    ("--", "one less is written n -= 1"),
+    ("var ", "a variable is begun with let"),
+];
+
+/// Names of functions and properties of other languages, with those of here.
+const NAME_HINTS: [(&str, &str); 16] = [
+    ("length", "len()"),
+    ("size", "len()"),
+    ("includes", "contains(x)"),
+    ("indexOf", "index_of(x)"),
+    ("toUpperCase", "to_upper()"),
+    ("toLowerCase", "to_lower()"),
+    ("startsWith", "starts_with(x)"),
+    ("endsWith", "ends_with(x)"),
+    ("substring", "sub_string(from, count)"),
+    ("substr", "sub_string(from, count)"),
+    ("slice", "extract(from, count)"),
+    ("forEach", "a loop, for x in list { … }"),
+    ("parseInt", "parse_int(text)"),
+    ("parseFloat", "parse_float(text)"),
+    ("toString", "to_string()"),
+    ("hasOwnProperty", "\"name\" in map"),
+];
+
+/// What the line would be here, if it looks like one of another language.
+pub(super) fn hint_for_line(line: &str) -> Option<&'static str> {
+    let is_word = |word: &str| {
+        let mut parts = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        parts.any(|part| part == word)
+    };
+    let stands = |written: &str| match written {
+        "function" => is_word(written),
+        "!==" | "===" => line.contains(written),
+        other => line.contains(other),
+    };
+    let hint = SYNTAX_HINTS.iter().find(|(written, _)| stands(written)).map(|(_, hint)| *hint);
+    hint.or_else(|| ["null", "undefined", "nil"].into_iter().any(is_word).then_some(NULL_HINT))
+}
+
+/// What other languages call null.
+pub(super) const NULL_HINT: &str = "nothing is written ()";
+
+/// What other languages write in single quotes.
+pub(super) const QUOTES_HINT: &str = "a text stands in double quotes; in single ones stands one letter";
+
+/// ` (here it is len())`, or nothing where the name is no habit.
+pub(super) fn hint_for_name(name: &str) -> Option<String> {
+    NAME_HINTS.iter().find(|(theirs, _)| *theirs == name).map(|(_, ours)| format!(" (here it is {ours})"))
+}

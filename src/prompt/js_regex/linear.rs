@@ -1,0 +1,124 @@
+//! The same pattern for an engine whose time is linear in the text, where it can be written for that: without looks, without
+//! what groups remember, and over whole characters. It answers whether and where there is a match; what the groups are is
+//! left to the machine, whose rules differ there.
+
+use std::fmt::Write as _;
+use std::sync::OnceLock;
+
+use regex::{Regex, RegexBuilder};
+
+use super::set::CharSet;
+use super::syntax::{RegexModes, RegexNode, RegexTree};
+use super::{StepBudget, StepLimitError, Utf16Text};
+
+/// What the other engine may take for one pattern, in bytes.
+const MAX_COMPILED_BYTES: usize = 1 << 20;
+/// A counted repetition beyond this is not written: there it stands as often as it is counted.
+const MAX_REPEAT: u32 = 1_000;
+
+/// The other form of a pattern, made when it is first needed.
+#[derive(Debug)]
+pub(super) struct LinearRegex {
+    source: Option<String>,
+    needs_plain: bool,
+    regex: OnceLock<Option<Regex>>,
+}
+
+/// What it says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum LinearSearch {
+    /// There is no match from there on.
+    None,
+    /// It cannot say.
+    Unknown,
+    /// The first match begins here.
+    At(usize),
+}
+
+impl LinearRegex {
+    pub fn new(tree: &RegexTree, modes: RegexModes) -> Self {
+        let mut source = String::new();
+        let can = write(&tree.root, &mut source).is_some();
+        Self { source: can.then_some(source), needs_plain: !modes.is_unicode, regex: OnceLock::new() }
+    }
+
+    /// The first match from a place on.
+    pub fn next(
+        &self,
+        text: &Utf16Text<'_>,
+        from: usize,
+        steps: &mut StepBudget,
+    ) -> Result<LinearSearch, StepLimitError> {
+        let Some(source) = &self.source else { return Ok(LinearSearch::Unknown) };
+        // Outside of Unicode mode a character beyond the first plane is two.
+        if self.needs_plain && text.len() != text.as_str().chars().count() {
+            return Ok(LinearSearch::Unknown);
+        }
+        let build =
+            || RegexBuilder::new(source).size_limit(MAX_COMPILED_BYTES).dfa_size_limit(MAX_COMPILED_BYTES).build().ok();
+        let Some(regex) = self.regex.get_or_init(build) else { return Ok(LinearSearch::Unknown) };
+        steps.spend(text.len().saturating_sub(from))?;
+        let found = regex.find_at(text.as_str(), text.bytes_before(from));
+        Ok(found.map_or(LinearSearch::None, |found| LinearSearch::At(text.units_before(found.start()))))
+    }
+}
+
+/// Writes a part; `None` where it cannot be written.
+fn write(part: &RegexNode, out: &mut String) -> Option<()> {
+    match part {
+        RegexNode::Set(set) => class(set, out),
+        RegexNode::Start { by_line: false } => out.push_str(r"\A"),
+        RegexNode::End { by_line: false } => out.push_str(r"\z"),
+        RegexNode::WordBoundary { folded: true, .. } => return None,
+        RegexNode::WordBoundary { negated, .. } => out.push_str(if *negated { r"(?-u:\B)" } else { r"(?-u:\b)" }),
+        // Lines end in other ways too, for JavaScript.
+        RegexNode::Start { .. }
+        | RegexNode::End { .. }
+        | RegexNode::Backreference { .. }
+        | RegexNode::Lookaround { .. } => {
+            return None;
+        }
+        RegexNode::Sequence(parts) => parts.iter().try_for_each(|part| write(part, out))?,
+        RegexNode::Group { inner, .. } => write_group(inner, out)?,
+        RegexNode::Alternation(ways) => {
+            out.push_str("(?:");
+            for (i, way) in ways.iter().enumerate() {
+                out.push_str(if i > 0 { "|" } else { "" });
+                write(way, out)?;
+            }
+            out.push(')');
+        }
+        RegexNode::Repeat { inner, min, max, .. } => {
+            write_group(inner, out)?;
+            if *min > MAX_REPEAT || max.is_some_and(|max| max > MAX_REPEAT) {
+                return None;
+            }
+            let max = max.map(|max| max.to_string()).unwrap_or_default();
+            write!(out, "{{{min},{max}}}").ok()?;
+        }
+    }
+    Some(())
+}
+
+fn write_group(inner: &RegexNode, out: &mut String) -> Option<()> {
+    out.push_str("(?:");
+    write(inner, out)?;
+    out.push(')');
+    Some(())
+}
+
+/// A set without the halves of characters, which no text of ours has.
+fn class(set: &CharSet, out: &mut String) {
+    let before = set.ranges().iter().map(|(first, last)| (*first, (*last).min(0xD7FF)));
+    let behind = set.ranges().iter().map(|(first, last)| ((*first).max(0xE000), *last));
+    let whole = CharSet::new(before.chain(behind));
+    if whole.ranges().is_empty() {
+        return out.push_str(r"[^\x00-\x{10FFFF}]");
+    }
+    out.push('[');
+    for (first, last) in whole.ranges() {
+        // Writing into a text does not fail.
+        _ = write!(out, r"\x{{{first:X}}}-\x{{{last:X}}}");
+    }
+    out.push(']');
+}

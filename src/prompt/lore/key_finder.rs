@@ -1,0 +1,213 @@
+//! All plain keys of a book at once: one look at each text tells which keys are in it, and where.
+//!
+//! The automaton knows the beginning of each key, folded so that capitals make no difference. A key that it does not
+//! find is not there, whatever the rules; one that it knows whole is there, unless capitals count. So hardly any text
+//! is looked at key by key.
+
+use std::collections::HashMap;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+
+use super::entry::LorebookEntry;
+
+/// Bytes of a key that the automaton knows: all of most keys, and so few that a key of a megabyte, or a thousand that
+/// begin alike, cost no more than others.
+const MAX_PREFIX_BYTES: usize = 32;
+
+/// Which pattern of the automaton stands for a key, and whether for all of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyPattern {
+    /// The pattern.
+    pub pattern: usize,
+    /// It is the whole key.
+    pub is_whole: bool,
+}
+
+/// A part of what is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScanPart {
+    /// A message, the newest is 0.
+    Message(usize),
+    /// A text of the cards.
+    Card(usize),
+    /// What others put into the prompt.
+    Inject,
+    /// What was called up.
+    Recursion,
+}
+
+/// What of all that an entry looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ScanReach {
+    /// So many messages; 0 = nothing at all.
+    pub messages: usize,
+    /// These texts of the cards.
+    pub card: [bool; 6],
+    /// What was called up.
+    pub recursion: bool,
+}
+
+/// Where a key was seen: first anywhere, then with nothing around it that is part of a word.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyHits([HitPositions; 2]);
+
+#[derive(Debug, Clone, Copy)]
+struct HitPositions {
+    message: usize,
+    card: [bool; 6],
+    inject: bool,
+    recursion: bool,
+}
+
+impl KeyHits {
+    const NONE: Self = {
+        let nowhere = HitPositions { message: usize::MAX, card: [false; 6], inject: false, recursion: false };
+        Self([nowhere, nowhere])
+    };
+
+    fn add(&mut self, part: ScanPart, is_word: bool) {
+        let [anywhere, as_word] = &mut self.0;
+        anywhere.add(part);
+        if is_word {
+            as_word.add(part);
+        }
+    }
+
+    /// Whether it was seen within reach, as a word or anywhere.
+    pub fn is_within(&self, reach: &ScanReach, as_word: bool) -> bool {
+        let [anywhere, word] = &self.0;
+        let places = if as_word { word } else { anywhere };
+        let in_card = || places.card.iter().zip(reach.card).any(|(is_there, looks)| *is_there && looks);
+        let in_rest = || places.inject || in_card() || (reach.recursion && places.recursion);
+        reach.messages > 0 && (places.message < reach.messages || in_rest())
+    }
+}
+
+impl HitPositions {
+    fn add(&mut self, part: ScanPart) {
+        match part {
+            ScanPart::Message(at) => self.message = self.message.min(at),
+            ScanPart::Card(at) => self.card.get_mut(at).into_iter().for_each(|is_there| *is_there = true),
+            ScanPart::Inject => self.inject = true,
+            ScanPart::Recursion => self.recursion = true,
+        }
+    }
+}
+
+/// The plain keys of one book.
+#[derive(Debug)]
+pub struct KeyFinder {
+    automaton: Option<AhoCorasick>,
+    /// Whose first keys each pattern is, as places in the book.
+    owners: Vec<Vec<usize>>,
+    /// Entries that no look at a text can rule out.
+    pub always: Vec<usize>,
+}
+
+impl KeyFinder {
+    /// Learns the keys of these entries, and tells each key its pattern.
+    pub fn new(entries: &mut [LorebookEntry]) -> Self {
+        let mut words = KeyPatternBuilder::default();
+        let mut always = Vec::new();
+        for (at, entry) in entries.iter_mut().enumerate().filter(|(_, entry)| !entry.disabled) {
+            for key in entry.keys.iter_mut() {
+                key.known = key.plain_text().map(|plain| words.add_key(plain, Some(at)));
+            }
+            for key in entry.secondary.iter_mut() {
+                key.known = key.plain_text().map(|plain| words.add_key(plain, None));
+            }
+            let is_open = entry.keys.iter().any(|key| key.known.is_none() && !key.is_empty());
+            if entry.constant || entry.forced_activation.is_some() || is_open {
+                always.push(at);
+            }
+        }
+        let automaton = AhoCorasick::builder()
+            .match_kind(MatchKind::Standard)
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
+            .build(&words.words)
+            .ok();
+        if automaton.is_none() {
+            // Beyond what the automaton can hold: then each key is looked for by itself.
+            always = (0..entries.len()).collect();
+            let keys = entries.iter_mut().flat_map(|entry| entry.keys.iter_mut().chain(&mut entry.secondary));
+            keys.for_each(|key| key.known = None);
+        }
+        Self { automaton, owners: words.owners, always }
+    }
+
+    /// Nothing was seen yet.
+    pub fn empty_hits(&self) -> Vec<KeyHits> {
+        vec![KeyHits::NONE; self.owners.len()]
+    }
+
+    /// Notes which keys are in a part, and tells `found` each entry that it may call up; some more than once. The text
+    /// is folded by [`fold_case`].
+    pub fn scan(&self, part: ScanPart, folded: &str, sights: &mut [KeyHits], mut found: impl FnMut(usize)) {
+        let Some(automaton) = self.automaton.as_ref().filter(|automaton| automaton.patterns_len() > 0) else { return };
+        for hit in automaton.find_overlapping_iter(folded) {
+            let at = hit.pattern().as_usize();
+            let Some(sight) = sights.get_mut(at) else { continue };
+            let is_new = !sight.0.iter().any(|places| places.is_found());
+            sight.add(part, is_word(folded, hit.start(), hit.end()));
+            if is_new {
+                self.owners.get(at).into_iter().flatten().for_each(|entry| found(*entry));
+            }
+        }
+    }
+}
+
+impl HitPositions {
+    fn is_found(&self) -> bool {
+        self.message != usize::MAX || self.inject || self.recursion || self.card.contains(&true)
+    }
+}
+
+/// Patterns in the making.
+#[derive(Default)]
+struct KeyPatternBuilder {
+    places: HashMap<String, usize>,
+    words: Vec<String>,
+    owners: Vec<Vec<usize>>,
+}
+
+impl KeyPatternBuilder {
+    fn add_key(&mut self, key: &str, owner: Option<usize>) -> KeyPattern {
+        let folded = fold_case(key);
+        let is_whole = folded.len() <= MAX_PREFIX_BYTES && !folded.contains('σ');
+        let end = (0..=MAX_PREFIX_BYTES.min(folded.len())).rev().find(|end| folded.is_char_boundary(*end)).unwrap_or(0);
+        let word = folded.get(..end).unwrap_or_default();
+        let pattern = self.places.get(word).copied().unwrap_or_else(|| {
+            self.places.insert(word.to_owned(), self.words.len());
+            self.words.push(word.to_owned());
+            self.owners.push(Vec::new());
+            self.words.len() - 1
+        });
+        if let Some((owners, owner)) =
+            self.owners.get_mut(pattern).zip(owner).filter(|(owners, own)| owners.last() != Some(own))
+        {
+            owners.push(owner);
+        }
+        KeyPattern { pattern, is_whole }
+    }
+}
+
+/// Whether nothing around a place is what JavaScript takes for part of a word: ASCII letters, digits, `_`.
+pub fn is_word(text: &str, start: usize, end: usize) -> bool {
+    let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    let before = start.checked_sub(1).and_then(|before| text.as_bytes().get(before));
+    !is_part(before) && !is_part(text.as_bytes().get(end))
+}
+
+/// A text in which capitals make no difference, letter by letter: what is in a text is in the folded text, folded.
+pub fn fold_case(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            // Lower-casing a whole word knows a letter for its end; letter by letter there is but one.
+            'Σ' | 'ς' => folded.push('σ'),
+            c if c.is_ascii() => folded.push(c.to_ascii_lowercase()),
+            c => folded.extend(c.to_lowercase()),
+        }
+    }
+    folded
+}

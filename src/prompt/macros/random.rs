@@ -1,0 +1,143 @@
+//! Dice and choices.
+
+use super::MAX_DICE;
+
+/// Dice as they are written: `2d6+3`, `d20`, `d%`, or a number for one die with so many sides.
+#[derive(Debug, PartialEq, Eq)]
+struct DiceFormula {
+    count: u64,
+    sides: u64,
+    more: i64,
+}
+
+/// What falls, as a text; empty for what are no dice. `None` = more dice than anybody rolls.
+pub fn roll(written: &str, draw: &mut dyn FnMut() -> f64) -> Option<String> {
+    let Some(dice) = read(written.trim()) else { return Some(String::new()) };
+    if dice.count > MAX_DICE {
+        return None;
+    }
+    let mut total = i128::from(dice.more);
+    for _ in 0..dice.count {
+        total += i128::from(random_below(dice.sides, draw())) + 1;
+    }
+    Some(total.to_string())
+}
+
+fn read(written: &str) -> Option<DiceFormula> {
+    let number = |digits: &str| {
+        let is_number = !digits.starts_with('0') && digits.chars().all(|c| c.is_ascii_digit());
+        is_number.then(|| digits.parse::<u32>().ok().map(u64::from)).flatten()
+    };
+    let Some((count, rest)) = written.split_once(['d', 'D']) else {
+        return Some(DiceFormula { count: 1, sides: number(written)?, more: 0 });
+    };
+    let count = if count.is_empty() { 1 } else { number(count)? };
+    let (sides, more) = match rest.find(['+', '-']) {
+        Some(at) => {
+            let (sides, more) = rest.split_at(at);
+            let digits = more.get(1..).filter(|digits| digits.chars().all(|c| c.is_ascii_digit()))?;
+            let value = i64::from(digits.parse::<u32>().ok()?);
+            (sides, if more.starts_with('-') { -value } else { value })
+        }
+        None => (rest, 0),
+    };
+    let sides = if sides == "%" { 100 } else { number(sides)? };
+    Some(DiceFormula { count, sides, more })
+}
+
+/// One of the choices, by a draw.
+pub fn choose(choices: &[String], draw: f64) -> &str {
+    let count = u64::try_from(choices.len()).unwrap_or(u64::MAX);
+    let at = usize::try_from(random_below(count, draw)).unwrap_or(0);
+    choices.get(at).map_or("", String::as_str)
+}
+
+/// One of the choices, by where it is asked for: it stays the same as long as the text does.
+pub fn pick<'a>(choices: &'a [String], seed: u64, text: &str, at: usize) -> &'a str {
+    let mut hash = seed ^ 0x9e37_79b9_7f4a_7c15;
+    for byte in text.bytes().chain(at.to_le_bytes()) {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    let mixed = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    let top = u32::try_from((mixed ^ (mixed >> 32)) & 0xffff_ffff).unwrap_or(0);
+    choose(choices, f64::from(top) / 4_294_967_296.0)
+}
+
+/// A whole number below `count`, by a draw from 0 up to but not including 1.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to what the type holds")]
+fn random_below(count: u64, draw: f64) -> u64 {
+    let count = f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+    // A draw of exactly 1, which nobody should hand in, is still one of them.
+    (count * draw).clamp(0.0, (count - 1.0).max(0.0)) as u64
+}
+
+/// The choices as they are written: several, or one with commas between them, of which `\,` is no end.
+pub fn split_choices(mut args: Vec<String>) -> Vec<String> {
+    if args.len() != 1 {
+        return args;
+    }
+    let Some(one) = args.pop() else { return args };
+    if one.contains("::") {
+        return one.split("::").map(|choice| choice.trim().to_owned()).collect();
+    }
+    let mut found = vec![String::new()];
+    let mut letters = one.chars().peekable();
+    while let Some(c) = letters.next() {
+        match c {
+            '\\' if letters.next_if_eq(&',').is_some() => push(&mut found, ','),
+            ',' => found.push(String::new()),
+            c => push(&mut found, c),
+        }
+    }
+    found.iter().map(|choice| choice.trim().to_owned()).collect()
+}
+
+fn push(found: &mut [String], c: char) {
+    if let Some(last) = found.last_mut() {
+        last.push(c);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn macro_roll_dice_formulas_are_rolled() {
+        for (written, draw, expected) in [
+            ("1d6", 0.999, Some("6")),
+            ("1d6", 0.0, Some("1")),
+            ("d20", 0.5, Some("11")),
+            ("20", 0.5, Some("11")),
+            ("2D10-3", 0.0, Some("-1")),
+            ("d%", 0.5, Some("51")),
+            ("0d6", 0.5, Some("")),
+            ("1d0", 0.5, Some("")),
+            ("1d6+2d4", 0.5, Some("")),
+            ("1d6 + 1", 0.5, Some("")),
+            ("", 0.5, Some("")),
+            ("-1d6", 0.5, Some("")),
+            ("1d99999999999", 0.5, Some("")),
+            ("999999d6", 0.5, None),
+        ] {
+            assert_eq!(roll(written, &mut || draw).as_deref(), expected, "{written}");
+        }
+    }
+
+    #[test]
+    fn macro_random_and_pick_choose_option() {
+        let told = |text: &str| split_choices(vec![text.to_owned()]).join("|");
+        assert_eq!(told("a, b ,c"), "a|b|c");
+        assert_eq!(told("x\\,y"), "x,y");
+        assert_eq!(told("a::b,c"), "a|b,c");
+        assert_eq!(split_choices(vec!["p,q".into(), "r".into()]), ["p,q", "r"]);
+        let three = ["a".to_owned(), "b".to_owned(), "c".to_owned()];
+        assert_eq!(
+            [choose(&three, 0.0), choose(&three, 0.5), choose(&three, 1.0), choose(&[], 0.5)],
+            ["a", "b", "c", ""]
+        );
+        assert_eq!(pick(&three, 7, "text", 4), pick(&three, 7, "text", 4));
+        let seen: std::collections::BTreeSet<&str> = (0..50).map(|at| pick(&three, 7, "text", at)).collect();
+        assert_eq!(seen.len(), 3, "every choice is taken somewhere");
+    }
+}

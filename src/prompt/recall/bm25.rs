@@ -1,0 +1,156 @@
+//! Texts ranked by the words that they share with a question (BM25). The texts are read one after another and not kept:
+//! of each only how often it has which word.
+
+use std::collections::HashMap;
+
+/// How soon more of a word in one text counts for less.
+const TERM_SATURATION: f32 = 1.2;
+/// How much long texts are held back.
+const LENGTH_NORMALIZATION: f32 = 0.75;
+/// A text whose score is below this part of the best one's is left out.
+const MIN_SCORE_RATIO: f32 = 0.25;
+/// Among so many texts or more a word that more than half of them have says nothing.
+const COMMON_TERM_MIN_TEXTS: f32 = 8.0;
+
+/// What is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct RecallQuery {
+    terms: HashMap<String, usize>,
+    weights: Vec<f32>,
+}
+
+/// What a text has of it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TermCounts {
+    /// Terms of the text.
+    length: f32,
+    /// Which term of the query, and how often.
+    terms: Vec<(usize, f32)>,
+}
+
+impl TermCounts {
+    /// A text of so many terms that has none of what is asked for, so far.
+    pub const fn with_length(length: f32) -> Self {
+        Self { length, terms: Vec::new() }
+    }
+}
+
+impl RecallQuery {
+    /// Every term that is asked for.
+    pub fn terms(&self) -> impl Iterator<Item = &str> {
+        self.terms.keys().map(String::as_str)
+    }
+
+    /// Notes that a text of a known length has a term so often.
+    pub fn found(&self, term: &str, times: f32, text: &mut TermCounts) {
+        text.terms.extend(self.terms.get(term).map(|at| (*at, times)));
+    }
+
+    /// Asks for a term; of the same one twice the larger weight counts.
+    pub fn ask(&mut self, term: &str, weight: f32) {
+        let next = self.weights.len();
+        let at = *self.terms.entry(term.to_owned()).or_insert(next);
+        match self.weights.get_mut(at) {
+            Some(known) => *known = known.max(weight),
+            None => self.weights.push(weight),
+        }
+    }
+
+    /// Whether nothing is asked for.
+    pub fn is_empty(&self) -> bool {
+        self.weights.is_empty()
+    }
+
+    /// How much a term weighs; 0 for one that nobody asks for.
+    pub fn weight(&self, term: &str) -> f32 {
+        self.terms.get(term).and_then(|at| self.weights.get(*at)).copied().unwrap_or(0.0)
+    }
+
+    /// Counts a term of a text.
+    pub fn count(&self, term: &str, text: &mut TermCounts) {
+        text.length += 1.0;
+        let Some(at) = self.terms.get(term) else { return };
+        match text.terms.iter_mut().find(|(term, _)| term == at) {
+            Some((_, times)) => *times += 1.0,
+            None => text.terms.push((*at, 1.0)),
+        }
+    }
+
+    /// The best of these texts, the best first, with their scores; what shares only words that most of them have is
+    /// left out.
+    pub fn rank(&self, texts: &[TermCounts], most: usize) -> Vec<(usize, f32)> {
+        let all = texts.iter().map(|_| 1.0).sum::<f32>();
+        let average = (texts.iter().map(|text| text.length).sum::<f32>() / all.max(1.0)).max(1.0);
+        let mut holders = vec![0.0_f32; self.weights.len()];
+        for (at, _) in texts.iter().flat_map(|text| &text.terms) {
+            if let Some(holders) = holders.get_mut(*at) {
+                *holders += 1.0;
+            }
+        }
+        let rare: Vec<f32> = holders.iter().map(|holders| inverse_document_frequency(*holders, all)).collect();
+        let score = |text: &TermCounts| -> f32 {
+            let held = TERM_SATURATION * (1.0 - LENGTH_NORMALIZATION + LENGTH_NORMALIZATION * text.length / average);
+            let of = |(at, times): &(usize, f32)| {
+                let weight = self.weights.get(*at)? * rare.get(*at)?;
+                Some(weight * times * (TERM_SATURATION + 1.0) / (times + held))
+            };
+            text.terms.iter().filter_map(of).sum()
+        };
+        let scored = texts.iter().map(score).enumerate().filter(|(_, score)| *score > 0.0).collect();
+        let mut best = super::top_scored(scored, 0.0, most);
+        let least = best.first().map_or(0.0, |(_, score)| score * MIN_SCORE_RATIO);
+        best.retain(|(_, score)| *score >= least);
+        best
+    }
+}
+
+/// How much a word says that so many of all texts have.
+fn inverse_document_frequency(holders: f32, all: f32) -> f32 {
+    if all >= COMMON_TERM_MIN_TEXTS && holders > all / 2.0 {
+        return 0.0;
+    }
+    (1.0 + (all - holders + 0.5) / (holders + 0.5)).ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ranked(asked: &str, texts: &[&str]) -> Vec<usize> {
+        let mut query = RecallQuery::default();
+        asked.split(' ').for_each(|term| query.ask(term, 1.0));
+        let counted: Vec<TermCounts> = texts
+            .iter()
+            .map(|text| {
+                let mut counted = TermCounts::default();
+                text.split(' ').for_each(|term| query.count(term, &mut counted));
+                counted
+            })
+            .collect();
+        query.rank(&counted, 10).into_iter().map(|(at, _)| at).collect()
+    }
+
+    #[test]
+    fn bm25_rare_terms_and_short_texts_rank_first() {
+        assert_eq!(ranked("key", &["a b c", "the key", "the key lies under a stone in the garden"]), [1, 2]);
+        assert_eq!(ranked("blue key", &["key key a", "blue key", "a b"])[0], 1);
+        assert_eq!(ranked("nothing", &["a", "b"]), Vec::<usize>::new());
+        assert_eq!(ranked("a", &[]), Vec::<usize>::new());
+    }
+
+    #[test]
+    fn bm25_common_terms_are_ignored() {
+        let texts = ["the a", "the b", "the c", "the d", "the e", "the f", "the g", "key"];
+        assert_eq!(ranked("the key", &texts), [7]);
+        assert_eq!(ranked("the", &texts), Vec::<usize>::new());
+    }
+
+    #[test]
+    fn bm25_repeated_term_uses_higher_weight() {
+        let mut query = RecallQuery::default();
+        query.ask("a", 0.3);
+        query.ask("a", 1.0);
+        query.ask("a", 0.5);
+        assert_eq!((query.weight("a"), query.weight("b"), query.is_empty()), (1.0, 0.0, false));
+    }
+}

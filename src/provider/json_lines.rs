@@ -1,0 +1,79 @@
+//! A JSON value on each line, as some servers stream: bytes in, lines out, no I/O.
+
+use super::sse::LineTooLong;
+
+/// An incremental parser. Bytes may be cut anywhere: the lines are the same. Blank ones are left out, and bytes that are
+/// not UTF-8 become U+FFFD.
+#[derive(Debug)]
+pub(super) struct JsonLinesParser {
+    limit: usize,
+    line: Vec<u8>,
+}
+
+impl JsonLinesParser {
+    /// A parser that refuses lines longer than `limit` bytes.
+    pub(super) fn new(limit: usize) -> Self {
+        Self { limit, line: Vec::new() }
+    }
+
+    /// Takes the next bytes and appends the lines that they complete to `lines`.
+    ///
+    /// # Errors
+    /// [`LineTooLong`]; the lines before the long one are in `lines`. The parser is of no use afterwards.
+    pub(super) fn feed(&mut self, bytes: &[u8], lines: &mut Vec<String>) -> Result<(), LineTooLong> {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let (text, is_whole) = piece.strip_suffix(b"\n").map_or((piece, false), |text| (text, true));
+            if self.line.len().saturating_add(text.len()) > self.limit {
+                return Err(LineTooLong { limit: self.limit });
+            }
+            self.line.extend_from_slice(text);
+            if is_whole {
+                lines.extend(self.take_line());
+            }
+        }
+        Ok(())
+    }
+
+    /// The body has ended: the line that was still open, if any.
+    pub(super) fn finish(mut self) -> Option<String> {
+        self.take_line()
+    }
+
+    fn take_line(&mut self) -> Option<String> {
+        let line = std::mem::take(&mut self.line);
+        let line = String::from_utf8_lossy(line.trim_ascii()).into_owned();
+        (!line.is_empty()).then_some(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn run<'a>(
+        limit: usize,
+        pieces: impl IntoIterator<Item = &'a [u8]>,
+    ) -> (Vec<String>, Result<Option<String>, LineTooLong>) {
+        let (mut parser, mut lines) = (JsonLinesParser::new(limit), Vec::new());
+        let fed = pieces.into_iter().try_for_each(|piece| parser.feed(piece, &mut lines));
+        (lines, fed.map(|()| parser.finish()))
+    }
+
+    #[test]
+    fn json_lines_parser_returns_lines_and_remainder() {
+        let all = |body: &[u8]| run(100, [body]);
+        let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
+        assert_eq!(all(b"{}\r\n\n  {\"a\":1} \n"), (lines(&["{}", "{\"a\":1}"]), Ok(None)));
+        assert_eq!(all(b"{}\n{\"a"), (lines(&["{}"]), Ok(Some("{\"a".to_owned()))));
+        assert_eq!(all(b"a\xff\n").0, lines(&["a\u{fffd}"]));
+        assert_eq!(run(3, [b"{}\n{{}}".as_slice()]), (lines(&["{}"]), Err(LineTooLong { limit: 3 })));
+    }
+
+    proptest! {
+        #[test]
+        fn json_lines_parser_any_split_returns_same_lines(body in "[{}a夜\r\n ]{0,40}", size in 1_usize..9, limit in 2_usize..60) {
+            prop_assert_eq!(run(limit, body.as_bytes().chunks(size)), run(limit, [body.as_bytes()]));
+        }
+    }
+}

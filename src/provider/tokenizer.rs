@@ -1,0 +1,305 @@
+//! Tokenizers: how many tokens a text is to a model, counted and not estimated.
+//!
+//! OpenAI's two vocabularies are inside the program; any other model's comes from a `tokenizer.json` that the host names.
+//! Counts are remembered by the text's hash, so that a long history is not cut into tokens anew with each turn.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+/// The largest file of a tokenizer, in bytes. Those of models with the largest vocabularies have half of it.
+const MAX_FILE_BYTES: u64 = 64 << 20;
+/// What a file is tried on when it is read: one that fails on this would be named as who counts, and would not.
+const SELF_TEST_TEXT: &str = "lantern";
+
+/// So many counts are remembered before the oldest half is forgotten.
+const MAX_CACHE_ENTRIES: usize = 8_192;
+
+/// What the newer models of OpenAI read by.
+const O200K: &str = "o200k_base";
+/// What the older ones read by.
+const CL100K: &str = "cl100k_base";
+
+/// How names of models begin that read by each. What follows is nothing, `-`, `.` or `:`, or for the last ones anything.
+const O200K_MODELS: [&str; 9] = ["gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "o1", "o3", "o4", "chatgpt-4o", "gpt-oss"];
+const CL100K_MODELS: [&str; 4] = ["gpt-4", "gpt-3.5", "gpt-35", "chatgpt-3.5"];
+
+/// A tokenizer. Cheap to clone; clones share what they remember.
+#[derive(Clone)]
+pub struct Tokenizer(Arc<TokenizerInner>);
+
+/// What counts a text; `None` where it fails.
+type TokenCountFn = dyn Fn(&str) -> Option<usize> + Send + Sync;
+
+struct TokenizerInner {
+    name: String,
+    count: Box<TokenCountFn>,
+    cache: Mutex<TokenCountCache>,
+}
+
+/// A file that is no tokenizer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file:?} cannot be used as a tokenizer: {why}")]
+pub struct TokenizerError {
+    /// The file, as the settings name it.
+    pub file: String,
+    /// Why not.
+    pub why: String,
+}
+
+impl Tokenizer {
+    /// The tokenizer of one of OpenAI's models, by its name, with a vendor before it or without.
+    pub fn for_model(model: &str) -> Option<Self> {
+        let bare = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
+        let is = |begin: &&str| {
+            bare.strip_prefix(*begin).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.', ':', '@']))
+        };
+        if O200K_MODELS.iter().any(&is) {
+            return Self::builtin(O200K);
+        }
+        CL100K_MODELS.iter().any(is).then(|| Self::builtin(CL100K)).flatten()
+    }
+
+    /// One of those that are inside the program.
+    pub fn builtin(name: &str) -> Option<Self> {
+        static NEW: LazyLock<Tokenizer> = LazyLock::new(|| {
+            Tokenizer::new(format!("tiktoken {O200K}"), |text| {
+                count_without_special_tokens(tiktoken_rs::o200k_base_singleton(), text)
+            })
+        });
+        static OLD: LazyLock<Tokenizer> = LazyLock::new(|| {
+            Tokenizer::new(format!("tiktoken {CL100K}"), |text| {
+                count_without_special_tokens(tiktoken_rs::cl100k_base_singleton(), text)
+            })
+        });
+        match name {
+            O200K => Some(NEW.clone()),
+            CL100K => Some(OLD.clone()),
+            _ => None,
+        }
+    }
+
+    /// What the settings mean: a name, or else the `tokenizer.json` of a model. Reads the file.
+    ///
+    /// # Errors
+    /// It is not there, too large, no tokenizer, or one that fails on a word.
+    pub fn from_setting(setting: &str) -> Result<Self, TokenizerError> {
+        if let Some(named) = Self::builtin(setting) {
+            return Ok(named);
+        }
+        let path = Path::new(setting);
+        let inner = load_file(path).map_err(|why| TokenizerError { file: setting.to_owned(), why })?;
+        let name = path.file_name().map_or(setting.into(), |name| name.to_string_lossy());
+        let count = move |text: &str| Some(inner.encode_fast(text, false).ok()?.len());
+        Ok(Self::new(format!("file {name}"), count))
+    }
+
+    fn new(name: String, count: impl Fn(&str) -> Option<usize> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(TokenizerInner { name, count: Box::new(count), cache: Mutex::default() }))
+    }
+
+    /// What it is called where a count is shown: `tiktoken o200k_base`, `file tokenizer.json`.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The tokens of a text by itself; `None` where the tokenizer fails on it.
+    pub fn count(&self, text: &str) -> Option<usize> {
+        if text.is_empty() {
+            return Some(0);
+        }
+        let hash = *blake3::hash(text.as_bytes()).as_bytes();
+        let known = || self.0.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = known().get(&hash) {
+            return Some(count);
+        }
+        // What a stranger's tokenizer does with a text must not end a reply.
+        let count = catch_unwind(AssertUnwindSafe(|| (self.0.count)(text))).ok().flatten()?;
+        known().put(hash, count);
+        Some(count)
+    }
+}
+
+impl fmt::Debug for Tokenizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Marks in a text are letters like others: nobody writes as somebody else by them.
+fn count_without_special_tokens(vocabulary: &tiktoken_rs::CoreBPE, text: &str) -> Option<usize> {
+    Some(vocabulary.encode_ordinary(text).len())
+}
+
+fn load_file(path: &Path) -> Result<tokenizers::Tokenizer, String> {
+    let about = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    if !about.is_file() {
+        return Err("it is no file".to_owned());
+    }
+    if about.len() > MAX_FILE_BYTES {
+        return Err(format!("it has {} MB, {} at most", about.len() >> 20, MAX_FILE_BYTES >> 20));
+    }
+    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    let read = catch_unwind(AssertUnwindSafe(|| tokenizers::Tokenizer::from_bytes(&bytes)));
+    let mut tokenizer = read.map_err(|_| "reading it failed".to_owned())?.map_err(|error| error.to_string())?;
+    // What a file says about batches would cut a text or fill it up.
+    tokenizer.with_padding(None);
+    tokenizer.with_truncation(None).map_err(|error| error.to_string())?;
+    let tried = catch_unwind(AssertUnwindSafe(|| tokenizer.encode_fast(SELF_TEST_TEXT, false)));
+    let tried = tried.map_err(|_| format!("it failed on the word \"{SELF_TEST_TEXT}\""))?;
+    let tried = tried.map_err(|error| format!("it cannot cut the word \"{SELF_TEST_TEXT}\" into tokens: {error}"))?;
+    if tried.is_empty() {
+        return Err(format!("it makes no tokens of the word \"{SELF_TEST_TEXT}\""));
+    }
+    Ok(tokenizer)
+}
+
+/// Counts by the hash of their text: what was asked for lately stays.
+#[derive(Default)]
+struct TokenCountCache {
+    recent: HashMap<[u8; 32], usize>,
+    old: HashMap<[u8; 32], usize>,
+}
+
+impl TokenCountCache {
+    fn get(&mut self, hash: &[u8; 32]) -> Option<usize> {
+        if let Some(count) = self.recent.get(hash) {
+            return Some(*count);
+        }
+        let count = self.old.remove(hash)?;
+        self.put(*hash, count);
+        Some(count)
+    }
+
+    fn put(&mut self, hash: [u8; 32], count: usize) {
+        if self.recent.len() >= MAX_CACHE_ENTRIES / 2 {
+            self.old = std::mem::take(&mut self.recent);
+        }
+        self.recent.insert(hash, count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(name: &str, text: &str) -> usize {
+        Tokenizer::builtin(name).unwrap().count(text).unwrap()
+    }
+
+    /// The figures of OpenAI's cookbook, "How to count tokens with tiktoken".
+    #[test]
+    fn tokenizer_counts_match_published_values() {
+        for (text, older, newer) in [
+            ("tiktoken is great!", 6, 6),
+            ("antidisestablishmentarianism", 6, 6),
+            ("2 + 2 = 4", 7, 7),
+            ("お誕生日おめでとう", 9, 8),
+            ("", 0, 0),
+        ] {
+            assert_eq!((count(CL100K, text), count(O200K, text)), (older, newer), "{text}");
+        }
+    }
+
+    /// The same place: a whole request is 129 tokens to the older models and 124 to the newer ones. Each message has three
+    /// beside its role and text, a name one more, and the request three.
+    #[test]
+    fn tokenizer_request_count_matches_published_value() {
+        const SAID: [(&str, &str, &str); 6] = [
+            (
+                "system",
+                "",
+                "You are a helpful, pattern-following assistant that translates corporate jargon into plain English.",
+            ),
+            ("system", "example_user", "New synergies will help drive top-line growth."),
+            ("system", "example_assistant", "Things working well together will increase revenue."),
+            (
+                "system",
+                "example_user",
+                "Let's circle back when we have more bandwidth to touch base on opportunities for increased leverage.",
+            ),
+            ("system", "example_assistant", "Let's talk later when we're less busy about how to do better."),
+            ("user", "", "This late pivot means we don't have time to boil the ocean for the client deliverable."),
+        ];
+        for (name, expected) in [(CL100K, 129), (O200K, 124)] {
+            let one = |(role, who, text): &(&str, &str, &str)| {
+                let named = if who.is_empty() { 0 } else { 1 + count(name, who) };
+                3 + count(name, role) + count(name, text) + named
+            };
+            assert_eq!(SAID.iter().map(one).sum::<usize>() + 3, expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn tokenizer_model_name_selects_encoding() {
+        let of = |model: &str| Tokenizer::for_model(model).map(|found| found.name().to_owned());
+        for model in
+            ["gpt-4o", "gpt-4o-mini-2024-07-18", "openai/gpt-4.1", "o3", "o1-mini", "gpt-5-mini", "openai/gpt-5:x"]
+        {
+            assert_eq!(of(model).as_deref(), Some("tiktoken o200k_base"), "{model}");
+        }
+        for model in ["gpt-4", "gpt-4-turbo", "gpt-3.5-turbo-0125", "GPT-4-0613"] {
+            assert_eq!(of(model).as_deref(), Some("tiktoken cl100k_base"), "{model}");
+        }
+        for model in ["", "mock", "gpt-4all", "o10", "olmo", "claude-sonnet-4-5", "gpt-2", "llama-3"] {
+            assert_eq!(of(model), None, "{model}");
+        }
+    }
+
+    /// No text ends the program or takes for ever, and marks are letters.
+    #[test]
+    fn tokenizer_hostile_text_is_counted() {
+        for text in ["<|endoftext|>".to_owned(), "a".repeat(50_000), " ".repeat(50_000), "\u{0}夜🌙\u{301}".repeat(500)]
+        {
+            assert!(count(O200K, &text) > 1);
+        }
+    }
+
+    const WORDS: &str = r###"{"version": "1.0", "truncation": {"direction": "Right", "max_length": 2, "strategy": "LongestFirst",
+        "stride": 0}, "padding": null, "added_tokens": [], "normalizer": null, "pre_tokenizer": {"type": "Whitespace"},
+        "post_processor": null, "decoder": null,
+        "model": {"type": "WordLevel", "vocab": {"[UNK]": 0, "the": 1, "lamp": 2}, "unk_token": "[UNK]"}}"###;
+
+    const PIECES: &str = r###"{"version": "1.0", "added_tokens": [], "normalizer": null, "pre_tokenizer": null,
+        "post_processor": null, "decoder": null, "model": {"type": "Unigram", "unk_id": 0, "byte_fallback": false,
+        "vocab": [["<unk>", 0.0], ["the", -1.5], ["lamp", -2.25], [" ", -3.125]]}}"###;
+
+    #[test]
+    fn tokenizer_json_file_is_loaded() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &[u8]| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            Tokenizer::from_setting(path.to_str().unwrap())
+        };
+        let words = file("words.json", WORDS.as_bytes()).unwrap();
+        assert_eq!((words.name(), words.count("the lamp, the lamp")), ("file words.json", Some(5)));
+        assert_eq!(file("pieces.json", PIECES.as_bytes()).unwrap().count("the lamp"), Some(3));
+        for bad in [&b""[..], b"{}", b"[1, 2", b"\xff\xfe", br#"{"version": "1.0", "model": {"type": "BPE"}}"#] {
+            assert!(file("bad.json", bad).is_err());
+        }
+        // It reads well, and knows neither the word nor what to do with one that it does not know.
+        let lost = file("lost.json", WORDS.replace("\"[UNK]\": 0, ", "").as_bytes()).unwrap_err();
+        assert!(lost.why.contains("cannot cut the word") && lost.why.contains("[UNK]"), "{lost}");
+        let silent = br#"{"version": "1.0", "model": {"type": "BPE", "vocab": {}, "merges": []}}"#;
+        assert!(file("silent.json", silent).is_err());
+        let large = folder.path().join("large.json");
+        std::fs::File::create(&large).unwrap().set_len(500 << 20).unwrap();
+        let said = |path: &Path| Tokenizer::from_setting(path.to_str().unwrap()).unwrap_err().to_string();
+        assert!(said(&large).contains("500 MB, 64 at most"), "{}", said(&large));
+        assert!(said(folder.path()).contains("no file"));
+        assert!(said(Path::new("no/such/tokenizer.json")).contains("no/such"));
+    }
+
+    #[test]
+    fn tokenizer_cache_stays_bounded() {
+        let mut known = TokenCountCache::default();
+        for n in 0..100_000_u32 {
+            known.put(*blake3::hash(&n.to_le_bytes()).as_bytes(), 1);
+            assert_eq!(known.get(blake3::hash(&0_u32.to_le_bytes()).as_bytes()), Some(1), "what is asked for stays");
+        }
+        assert!(known.recent.len() + known.old.len() <= MAX_CACHE_ENTRIES);
+    }
+}

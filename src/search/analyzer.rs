@@ -1,0 +1,335 @@
+//! From text to terms, the same way for what is stored, what is asked and what is marked.
+//!
+//! Words of scripts with spaces are lower-cased, without accents, full-width letters as narrow ones. Scripts without
+//! spaces (Chinese, Japanese, Korean, Thai …) give each character and each pair of neighbours, so that any stretch of
+//! text is found, a single character included; a dictionary would miss words it does not know, and weighs more than the
+//! whole idle server. Emoji are words of one character.
+
+use std::collections::HashSet;
+use std::iter::Peekable;
+use std::str::CharIndices;
+
+use tantivy::tokenizer::{AsciiFoldingFilter, TextAnalyzer, Token, TokenStream, Tokenizer};
+
+use super::stemming::{StemFilter, stem};
+
+/// How the analyser is called in the index.
+pub(super) const NAME: &str = "clotho";
+/// How the one is called that leaves English ground forms.
+pub(super) const STEMS: &str = "clotho-english";
+
+/// A longer word is cut into several, which are found as a phrase.
+const WORD_MAX: usize = 64;
+
+/// The analyser of all texts and names.
+pub(super) fn text_analyzer() -> TextAnalyzer {
+    TextAnalyzer::builder(MixedScriptTokenizer).filter(AsciiFoldingFilter).build()
+}
+
+/// The analyser of English ground forms.
+pub(super) fn stem_analyzer() -> TextAnalyzer {
+    TextAnalyzer::builder(MixedScriptTokenizer).filter(AsciiFoldingFilter).filter(StemFilter).build()
+}
+
+/// Every term of a text, in order.
+pub(super) fn tokenize(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    text_analyzer().token_stream(text).process(&mut |token| words.push(token.text.clone()));
+    words
+}
+
+/// Terms of texts, English ones by their ground forms, for who counts them and keeps none. Very short words in Latin letters
+/// say nothing and are left out.
+pub struct TermAnalyzer(TextAnalyzer);
+
+impl Default for TermAnalyzer {
+    fn default() -> Self {
+        Self(text_analyzer())
+    }
+}
+
+impl TermAnalyzer {
+    /// Hands on every term of a text, in order.
+    pub fn for_each_term(&mut self, text: &str, mut take: impl FnMut(&str)) {
+        self.0.token_stream(text).process(&mut |token| match stem(&token.text) {
+            Some(stem) => take(&stem),
+            None if token.text.bytes().any(|byte| !byte.is_ascii_alphabetic()) => take(&token.text),
+            None => {}
+        });
+    }
+}
+
+/// Whether a text has what is asked for, as it stands; nothing is in every text.
+pub(super) fn contains(text: &str, wanted: &str) -> bool {
+    contains_terms(text, wanted, |term, word| term == word)
+}
+
+/// Whether a text has what is typed so far: the last word may only begin so.
+pub(super) fn contains_prefix(text: &str, wanted: &str) -> bool {
+    contains_terms(text, wanted, |term, word| term.starts_with(word) && is_word(term))
+}
+
+/// Whether a text has a stretch of terms, the last of which need only be alike.
+fn contains_terms(text: &str, wanted: &str, is_alike: impl Fn(&str, &str) -> bool) -> bool {
+    let mut wanted = phrase_terms(wanted);
+    let mut terms: HashSet<(usize, String)> = HashSet::new();
+    text_analyzer().token_stream(text).process(&mut |token| _ = terms.insert((token.position, token.text.clone())));
+    let Some((place, last)) = wanted.pop() else { return true };
+    let is_before = |start: usize| wanted.iter().all(|(offset, word)| terms.contains(&(start + offset, word.clone())));
+    let mut ends = terms.iter().filter(|(at, term)| *at >= place && is_alike(term, &last));
+    ends.any(|(at, _)| is_before(at - place))
+}
+
+/// Whether a term is a word between spaces: what has beginnings and slips of the finger.
+pub(super) fn is_word(term: &str) -> bool {
+    term.chars().all(|c| char_class(c) == CharClass::Word)
+}
+
+/// What is asked for as terms with their offsets from the first: the whole must occur as it stands. Empty if the text
+/// has nothing to look for.
+pub(super) fn phrase_terms(text: &str) -> Vec<(usize, String)> {
+    let mut analyser = text_analyzer();
+    let mut tokens: Vec<(usize, usize, String)> = Vec::new();
+    analyser.token_stream(text).process(&mut |token| {
+        let end = token.position + token.position_length;
+        match tokens.last_mut() {
+            // A pair says more than its two characters.
+            Some(last) if last.0 == token.position => *last = (token.position, end, token.text.clone()),
+            Some(last) if last.1 == end && end - last.0 == 2 => {}
+            _ => tokens.push((token.position, end, token.text.clone())),
+        }
+    });
+    tokens.into_iter().map(|(position, _, text)| (position, text)).collect()
+}
+
+#[derive(Clone)]
+struct MixedScriptTokenizer;
+
+struct MixedScriptTokenStream<'a> {
+    chars: Peekable<CharIndices<'a>>,
+    token: Token,
+    /// The pair that begins at the token's character, and where it ends.
+    pair: Option<(String, usize)>,
+}
+
+impl Tokenizer for MixedScriptTokenizer {
+    type TokenStream<'a> = MixedScriptTokenStream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> MixedScriptTokenStream<'a> {
+        MixedScriptTokenStream { chars: text.char_indices().peekable(), token: Token::default(), pair: None }
+    }
+}
+
+impl TokenStream for MixedScriptTokenStream<'_> {
+    fn advance(&mut self) -> bool {
+        if let Some((text, end)) = self.pair.take() {
+            self.token.text = text;
+            self.token.offset_to = end;
+            self.token.position_length = 2;
+            return true;
+        }
+        while let Some((at, wide)) = self.chars.next() {
+            let c = to_half_width(wide);
+            let class = char_class(c);
+            if matches!(class, CharClass::Gap | CharClass::Joiner) {
+                continue;
+            }
+            self.begin(at, c, at + wide.len_utf8());
+            match class {
+                CharClass::Dense => self.prepare_pair(),
+                CharClass::Word => self.read_word(),
+                _ => {}
+            }
+            return true;
+        }
+        false
+    }
+
+    fn token(&self) -> &Token {
+        &self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        &mut self.token
+    }
+}
+
+impl MixedScriptTokenStream<'_> {
+    fn begin(&mut self, at: usize, c: char, end: usize) {
+        self.token.text.clear();
+        self.token.text.extend(c.to_lowercase());
+        self.token.offset_from = at;
+        self.token.offset_to = end;
+        self.token.position = self.token.position.wrapping_add(1);
+        self.token.position_length = 1;
+    }
+
+    fn read_word(&mut self) {
+        let mut count = 1;
+        while let Some(&(at, wide)) = self.chars.peek() {
+            let c = to_half_width(wide);
+            match char_class(c) {
+                CharClass::Word if count < WORD_MAX => {
+                    self.token.text.extend(c.to_lowercase());
+                    self.token.offset_to = at + wide.len_utf8();
+                    count += 1;
+                }
+                CharClass::Joiner => {}
+                _ => break,
+            }
+            self.chars.next();
+        }
+    }
+
+    fn prepare_pair(&mut self) {
+        while self.chars.next_if(|&(_, c)| char_class(c) == CharClass::Joiner).is_some() {}
+        if let Some(&(at, c)) = self.chars.peek()
+            && char_class(c) == CharClass::Dense
+        {
+            self.pair = Some((self.token.text.chars().chain(c.to_lowercase()).collect(), at + c.len_utf8()));
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CharClass {
+    /// Part of a word between spaces.
+    Word,
+    /// A character of a script that does not part its words.
+    Dense,
+    /// A word by itself.
+    Symbol,
+    /// Belongs to the character before it and says nothing of its own: accents, joiners, variation selectors.
+    Joiner,
+    /// What parts words.
+    Gap,
+}
+
+fn char_class(c: char) -> CharClass {
+    match c {
+        '\u{ad}'
+        | '\u{300}'..='\u{36f}'
+        | '\u{200c}'
+        | '\u{200d}'
+        | '\u{20d0}'..='\u{20ff}'
+        | '\u{3099}'
+        | '\u{309a}'
+        | '\u{fe00}'..='\u{fe0f}'
+        | '\u{1f3fb}'..='\u{1f3ff}'
+        | '\u{e0100}'..='\u{e01ef}' => CharClass::Joiner,
+        '\u{e00}'..='\u{109f}'
+        | '\u{1100}'..='\u{11ff}'
+        | '\u{1780}'..='\u{17ff}'
+        | '\u{2e80}'..='\u{2fdf}'
+        | '\u{3005}'..='\u{3007}'
+        | '\u{3021}'..='\u{3029}'
+        | '\u{3041}'..='\u{3096}'
+        | '\u{309d}'..='\u{309f}'
+        | '\u{30a1}'..='\u{30fa}'
+        | '\u{30fc}'..='\u{318e}'
+        | '\u{31a0}'..='\u{31ff}'
+        | '\u{3400}'..='\u{4dbf}'
+        | '\u{4e00}'..='\u{9fff}'
+        | '\u{a960}'..='\u{a97f}'
+        | '\u{ac00}'..='\u{d7ff}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{ff66}'..='\u{ff9d}'
+        | '\u{20000}'..='\u{3ffff}' => CharClass::Dense,
+        '\u{2190}'..='\u{21ff}' | '\u{2300}'..='\u{23ff}' | '\u{25a0}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' => {
+            CharClass::Symbol
+        }
+        '\u{1f000}'..='\u{1faff}' => CharClass::Symbol,
+        c if c.is_alphanumeric() => CharClass::Word,
+        _ => CharClass::Gap,
+    }
+}
+
+/// The narrow form of a full-width letter, digit or sign.
+pub(super) fn to_half_width(c: char) -> char {
+    match c {
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
+        _ => c,
+    }
+}
+
+/// Whether a snippet may begin or end before this character.
+pub(super) fn is_snippet_boundary(c: char) -> bool {
+    char_class(c) != CharClass::Joiner
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(text: &str) -> Vec<(usize, String, &str)> {
+        let mut found = Vec::new();
+        text_analyzer().token_stream(text).process(&mut |token| {
+            let shown = text.get(token.offset_from..token.offset_to).unwrap();
+            found.push((token.position, token.text.clone(), shown));
+        });
+        found
+    }
+
+    #[test]
+    fn analyzer_spaced_scripts_give_words() {
+        assert_eq!(tokenize("The Keeper's café, 20 HP"), ["the", "keeper", "s", "cafe", "20", "hp"]);
+        assert_eq!(tokenize("cafe\u{301} ＨＰ Straße ПРИВЕТ"), ["cafe", "hp", "strasse", "привет"]);
+        assert_eq!(tokens("a, b")[1], (1, "b".to_owned(), "b"));
+        assert_eq!(tokenize(&"x".repeat(130)).iter().map(String::len).collect::<Vec<_>>(), [64, 64, 2]);
+    }
+
+    #[test]
+    fn analyzer_unspaced_scripts_give_characters_and_pairs() {
+        let expected = [(0, "灯", "灯"), (0, "灯塔", "灯塔"), (1, "塔", "塔"), (2, "hp", "HP"), (3, "低", "低")];
+        let found = tokens("灯塔HP低。");
+        assert_eq!(found.iter().map(|(at, word, text)| (*at, word.as_str(), *text)).collect::<Vec<_>>(), expected);
+        assert_eq!(tokenize("灯・塔"), ["灯", "塔"]);
+        assert_eq!(tokenize("か\u{3099}き"), ["か", "かき", "き"]);
+    }
+
+    /// What counts words counts those of any script, and English ones by their ground forms.
+    #[test]
+    fn analyzer_any_script_gives_terms() {
+        let mut found = Vec::new();
+        TermAnalyzer::default()
+            .for_each_term("The lanterns of 灯塔, привет 20 hp", |term| found.push(term.to_owned()));
+        assert_eq!(found, ["the", "lantern", "灯", "灯塔", "塔", "привет", "20"]);
+    }
+
+    #[test]
+    fn analyzer_contains_finds_substrings() {
+        for wanted in ["keeper", "The Keeper", "keeper of", "灯塔", "塔", "of 灯", "", "?"] {
+            assert!(contains("The Keeper of 灯塔", wanted), "{wanted}");
+        }
+        for other in ["keep", "The of", "塔灯", "Keeper The"] {
+            assert!(!contains("The Keeper of 灯塔", other), "{other}");
+        }
+        for begun in ["k", "the keep", "keeper o", "keeper", ""] {
+            assert!(contains_prefix("The Keeper of 灯塔", begun), "{begun}");
+        }
+        for other in ["eeper", "the o", "keep of", "塔灯", "keepers"] {
+            assert!(!contains_prefix("The Keeper of 灯塔", other), "{other}");
+        }
+    }
+
+    #[test]
+    fn analyzer_emoji_are_words() {
+        assert_eq!(tokenize("ok🔥🔥 👩\u{200d}🚀 ❤\u{fe0f} 👍🏽"), ["ok", "🔥", "🔥", "👩", "🚀", "❤", "👍"]);
+    }
+
+    #[test]
+    fn analyzer_phrase_prefers_pairs() {
+        let check = |text: &str, expected: &[(usize, &str)]| {
+            let found = phrase_terms(text);
+            assert_eq!(found.iter().map(|(at, word)| (*at, word.as_str())).collect::<Vec<_>>(), expected, "{text}");
+        };
+        check("塔", &[(0, "塔")]);
+        check("灯塔", &[(0, "灯塔")]);
+        check("守灯人", &[(0, "守灯"), (1, "灯人")]);
+        check("守灯人 hp 低", &[(0, "守灯"), (1, "灯人"), (3, "hp"), (4, "低")]);
+        check("灯 塔", &[(0, "灯"), (1, "塔")]);
+        check("灯塔 灯塔", &[(0, "灯塔"), (2, "灯塔")]);
+        check("don't", &[(0, "don"), (1, "t")]);
+        check("?!", &[]);
+    }
+}

@@ -1,0 +1,200 @@
+//! The readers: a few connections, and as many threads that read by them; a read sees one snapshot from its first statement to
+//! its last. What was used last is used next: it still has the pages in its caches, and the others sleep on.
+//!
+//! A short read is made by whoever wants it, while fewer than half of the connections are in use: waking a thread, and being
+//! woken by it, takes longer than a hundred rows. Among many who read threads are awake, and handing a read over costs next to
+//! nothing.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use tokio::sync::oneshot;
+
+use super::caches::Caches;
+use super::conn::{self, Conn};
+use super::error::StoreError;
+use super::read::StoreReader;
+
+type ReadJob = Box<dyn FnOnce(&mut StoreReader<'_>) + Send>;
+
+/// The door to the connections that read.
+pub struct ReaderPool {
+    queue: Arc<ReadQueue>,
+    threads: Vec<thread::JoinHandle<()>>,
+    caches: Arc<Caches>,
+}
+
+/// Where reads wait for a connection and a thread, and both wait for a read.
+#[derive(Default)]
+struct ReadQueue {
+    state: Mutex<ReadQueueState>,
+}
+
+#[derive(Default)]
+struct ReadQueueState {
+    jobs: VecDeque<ReadJob>,
+    /// The connections that nobody reads by; the last one was used last.
+    idle: Vec<Conn>,
+    /// The bells of the threads that sleep; the last one fell asleep last.
+    sleeping_threads: Vec<Arc<Condvar>>,
+    is_closed: bool,
+}
+
+impl ReadQueueState {
+    /// Whoever sleeps is needed when a read waits and a connection is free for it.
+    fn thread_to_wake(&mut self) -> Option<Arc<Condvar>> {
+        if self.jobs.is_empty() || self.idle.is_empty() { None } else { self.sleeping_threads.pop() }
+    }
+}
+
+impl ReadQueue {
+    fn lock_state(&self) -> MutexGuard<'_, ReadQueueState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn submit(&self, job: ReadJob) {
+        let mut queue = self.lock_state();
+        queue.jobs.push_back(job);
+        wake_thread(queue);
+    }
+
+    /// One of all connections, for whoever wants to read where it stands; none while half of them are read by.
+    fn try_take_conn(&self, all: usize) -> Option<Conn> {
+        let mut queue = self.lock_state();
+        if queue.idle.len() * 2 > all { queue.idle.pop() } else { None }
+    }
+
+    fn return_conn(&self, conn: Conn) {
+        let mut queue = self.lock_state();
+        queue.idle.push(conn);
+        wake_thread(queue);
+    }
+
+    /// The next read and a connection for it, or `None` when there will be none. `bell` is the waiting thread's own, `used`
+    /// the connection of its last read.
+    fn next(&self, bell: &Arc<Condvar>, used: Option<Conn>) -> Option<(ReadJob, Conn)> {
+        let mut queue = self.lock_state();
+        queue.idle.extend(used);
+        loop {
+            if let Some(conn) = queue.idle.pop() {
+                if let Some(job) = queue.jobs.pop_front() {
+                    return Some((job, conn));
+                }
+                queue.idle.push(conn);
+            }
+            if queue.is_closed && queue.jobs.is_empty() {
+                return None;
+            }
+            queue.sleeping_threads.push(Arc::clone(bell));
+            queue = bell.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            // A thread may wake although nobody rang; then its bell still hangs there.
+            queue.sleeping_threads.retain(|hung| !Arc::ptr_eq(hung, bell));
+        }
+    }
+
+    fn close(&self) {
+        let mut queue = self.lock_state();
+        queue.is_closed = true;
+        queue.sleeping_threads.drain(..).for_each(|bell| bell.notify_one());
+    }
+}
+
+/// Wakes a thread if one is needed, once nobody holds what it will look at.
+fn wake_thread(mut queue: MutexGuard<'_, ReadQueueState>) {
+    let woken = queue.thread_to_wake();
+    drop(queue);
+    if let Some(bell) = woken {
+        bell.notify_one();
+    }
+}
+
+impl ReaderPool {
+    /// Opens `count` connections, and as many threads for reads that take their time.
+    ///
+    /// # Errors
+    /// The database cannot be opened, or the system gives no thread.
+    pub fn start(path: &Path, count: usize, caches: &Arc<Caches>) -> Result<Self, StoreError> {
+        // Dropping it ends the threads that are there already when a later one fails.
+        let mut readers = Self { queue: Arc::default(), threads: Vec::new(), caches: Arc::clone(caches) };
+        for _ in 0..count.max(1) {
+            readers.queue.return_conn(conn::open_reader(path)?);
+            let (desk, caches) = (Arc::clone(&readers.queue), Arc::clone(caches));
+            let thread = thread::Builder::new()
+                .name("store-reader".into())
+                .spawn(move || run_thread(&desk, &caches))
+                .map_err(|error| StoreError::Open(error.to_string()))?;
+            readers.threads.push(thread);
+        }
+        Ok(readers)
+    }
+
+    /// Runs a closure on one snapshot, on a thread of the readers.
+    ///
+    /// # Errors
+    /// The closure's own error, or the database's.
+    pub async fn read<T, E, F>(&self, closure: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+        F: FnOnce(&mut StoreReader<'_>) -> Result<T, E> + Send + 'static,
+    {
+        let (reply, result) = oneshot::channel();
+        let job: ReadJob = Box::new(move |reader| {
+            let outcome = reader.snapshot(closure);
+            let _ = reply.send(outcome);
+        });
+        self.queue.submit(job);
+        result.await.unwrap_or_else(|_| Err(panicked().into()))
+    }
+
+    /// Runs a short closure on one snapshot, right here if few others read.
+    ///
+    /// # Errors
+    /// The closure's own error, or the database's.
+    pub async fn read_inline<T, E, F>(&self, closure: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+        F: FnOnce(&mut StoreReader<'_>) -> Result<T, E> + Send + 'static,
+    {
+        let Some(mut conn) = self.queue.try_take_conn(self.threads.len()) else { return self.read(closure).await };
+        let outcome = catch_panic(&mut conn, &self.caches, |reader| reader.snapshot(closure));
+        self.queue.return_conn(conn);
+        outcome.unwrap_or_else(|| Err(panicked().into()))
+    }
+}
+
+impl Drop for ReaderPool {
+    fn drop(&mut self) {
+        self.queue.close();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run_thread(desk: &ReadQueue, caches: &Arc<Caches>) {
+    let bell = Arc::new(Condvar::new());
+    let mut used = None;
+    while let Some((job, mut conn)) = desk.next(&bell, used.take()) {
+        // Of a panic the caller hears by the reply that it drops.
+        let _ = catch_panic(&mut conn, caches, job);
+        used = Some(conn);
+    }
+}
+
+/// Runs one read; `None`: it panicked, and the connection lives on.
+fn catch_panic<T>(conn: &mut Conn, caches: &Arc<Caches>, read: impl FnOnce(&mut StoreReader<'_>) -> T) -> Option<T> {
+    let mut reader = StoreReader::new(conn, caches);
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| read(&mut reader)));
+    if outcome.is_err() {
+        conn::end_read(conn);
+    }
+    outcome.ok()
+}
+
+fn panicked() -> StoreError {
+    StoreError::Database("a read panicked".into())
+}

@@ -1,0 +1,227 @@
+//! The author's note: what stands in every prompt of a session, at a place of its own. A setting, as plain data.
+
+use serde_json::{Map, Value, json};
+
+use super::Role;
+use super::edit::TreeError;
+
+/// The longest note, in bytes.
+const MAX_BYTES: usize = 100_000;
+/// The most messages that stand behind one.
+const MAX_DEPTH: u32 = 10_000;
+/// The most messages of the user from one to the next.
+const MAX_INTERVAL: u32 = 10_000;
+
+/// Where a note stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum NotePlacement {
+    /// Behind the instructions.
+    AfterMain,
+    /// Before the instructions.
+    BeforeMain,
+    /// Between the last messages.
+    #[default]
+    InChat,
+}
+
+impl NotePlacement {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::AfterMain => "afterMain",
+            Self::BeforeMain => "beforeMain",
+            Self::InChat => "inChat",
+        }
+    }
+
+    /// Reads the word; `None` if nobody knows it.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::AfterMain, Self::BeforeMain, Self::InChat].into_iter().find(|place| place.word() == word)
+    }
+
+    /// The number that chats of SillyTavern have for it.
+    const fn sillytavern_code(self) -> u8 {
+        match self {
+            Self::AfterMain => 0,
+            Self::InChat => 1,
+            Self::BeforeMain => 2,
+        }
+    }
+}
+
+/// An author's note.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuthorsNote {
+    /// What it says; macros are filled in.
+    pub text: String,
+    /// Where it stands.
+    pub place: NotePlacement,
+    /// So many messages stand behind it, where it stands between them.
+    pub depth: u32,
+    /// Who says it.
+    pub role: Role,
+    /// With every nth message of the user it is sent; 0 = never.
+    pub every: u32,
+    /// Whether lore looks for its keys in it.
+    pub is_for_lore: bool,
+}
+
+impl Default for AuthorsNote {
+    /// What a note is that says nothing else.
+    fn default() -> Self {
+        Self {
+            text: String::new(),
+            place: NotePlacement::InChat,
+            depth: 4,
+            role: Role::System,
+            every: 1,
+            is_for_lore: false,
+        }
+    }
+}
+
+impl AuthorsNote {
+    /// Whether a session may have it.
+    ///
+    /// # Errors
+    /// It says nothing, or too much, or stands too deep.
+    pub fn check(&self) -> Result<(), TreeError> {
+        let message = match () {
+            () if self.text.trim().is_empty() => "a text that says something is expected; null for no note".to_owned(),
+            () if self.text.len() > MAX_BYTES => format!("a note has at most {MAX_BYTES} bytes"),
+            () if self.depth > MAX_DEPTH => format!("at most {MAX_DEPTH} messages stand behind a note"),
+            () if self.every > MAX_INTERVAL => {
+                format!("a note comes with every {MAX_INTERVAL}th message at least; 0 is never")
+            }
+            () => return Ok(()),
+        };
+        Err(TreeError::Invalid { field: "authorsNote", message })
+    }
+
+    /// Whether it goes with a prompt before which the user has spoken so many times.
+    pub fn is_due(&self, spoken: u32) -> bool {
+        self.every == 1 || (spoken > 0 && spoken.checked_rem(self.every) == Some(0))
+    }
+
+    /// The note as the log, a row and a file keep it.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "text": self.text, "place": self.place.word(), "depth": self.depth, "role": self.role.word(),
+            "every": self.every, "lore": self.is_for_lore,
+        })
+    }
+
+    /// Reads that; `None` for what is no note.
+    pub fn from_json(value: &Value) -> Option<Self> {
+        let number = |key: &str| value.get(key)?.as_u64().and_then(|number| u32::try_from(number).ok());
+        let word = |key: &str| value.get(key)?.as_str();
+        let note = Self {
+            text: word("text")?.to_owned(),
+            place: NotePlacement::parse(word("place")?)?,
+            depth: number("depth")?,
+            role: Role::from_word(word("role")?)?,
+            every: number("every")?,
+            is_for_lore: value.get("lore")?.as_bool()?,
+        };
+        note.check().is_ok().then_some(note)
+    }
+
+    /// The note of a chat of SillyTavern, by the settings in its header; `None` where it says nothing.
+    pub fn from_chat_metadata(metadata: &Map<String, Value>) -> Option<Self> {
+        let own = Self::default();
+        let said = |key: &str| metadata.get(key).and_then(parse_whole_number);
+        let number = |key: &str, own: u32, most: u32| said(key).map_or(own, |number| number.min(most));
+        let text = metadata.get("note_prompt").and_then(Value::as_str).filter(|text| !text.trim().is_empty())?;
+        let note = Self {
+            text: text.to_owned(),
+            place: match said("note_position") {
+                Some(0) => NotePlacement::AfterMain,
+                Some(2) => NotePlacement::BeforeMain,
+                _ => NotePlacement::InChat,
+            },
+            depth: number("note_depth", own.depth, MAX_DEPTH),
+            role: match said("note_role") {
+                Some(1) => Role::User,
+                Some(2) => Role::Assistant,
+                _ => Role::System,
+            },
+            every: number("note_interval", own.every, MAX_INTERVAL),
+            is_for_lore: false,
+        };
+        note.check().is_ok().then_some(note)
+    }
+
+    /// The settings that say the same in the header of a chat of SillyTavern.
+    pub fn to_chat_metadata(&self) -> [(&'static str, Value); 5] {
+        let role = match self.role {
+            Role::System => 0,
+            Role::User => 1,
+            Role::Assistant => 2,
+        };
+        [
+            ("note_prompt", self.text.as_str().into()),
+            ("note_interval", self.every.into()),
+            ("note_position", self.place.sillytavern_code().into()),
+            ("note_depth", self.depth.into()),
+            ("note_role", role.into()),
+        ]
+    }
+}
+
+/// A whole number, which other programs also keep as a text.
+fn parse_whole_number(value: &Value) -> Option<u32> {
+    let number = value.as_u64().or_else(|| value.as_str()?.trim().parse().ok())?;
+    Some(u32::try_from(number).unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn authors_note_json_round_trips() {
+        let own = AuthorsNote::default();
+        let note = AuthorsNote { text: "Keep it dark. 暗".into(), place: NotePlacement::BeforeMain, every: 3, ..own };
+        assert_eq!(AuthorsNote::from_json(&note.to_json()), Some(note.clone()));
+        let header = Map::from_iter(note.to_chat_metadata().map(|(key, value)| (key.to_owned(), value)));
+        assert_eq!(AuthorsNote::from_chat_metadata(&header), Some(note.clone()));
+        for (key, bad) in [
+            ("text", json!(7)),
+            ("text", json!("x".repeat(200_000))),
+            ("place", json!("above")),
+            ("depth", json!(-1)),
+            ("depth", json!(1_000_000)),
+            ("role", json!("narrator")),
+            ("every", json!(1.5)),
+            ("lore", Value::Null),
+        ] {
+            let mut kept = note.to_json();
+            kept[key] = bad;
+            assert_eq!(AuthorsNote::from_json(&kept), None, "{kept}");
+        }
+    }
+
+    #[test]
+    fn authors_note_partial_chat_header_uses_defaults() {
+        let read = |header: Value| AuthorsNote::from_chat_metadata(header.as_object().unwrap());
+        let note = read(json!({"note_prompt": "dark"})).unwrap();
+        assert_eq!(note, AuthorsNote { text: "dark".into(), ..AuthorsNote::default() });
+        let odd =
+            json!({"note_prompt": "dark", "note_depth": "2", "note_position": 9, "note_interval": 4e9, "note_role": 1});
+        let note = read(odd).unwrap();
+        assert_eq!((note.depth, note.place, note.role), (2, NotePlacement::InChat, Role::User));
+        assert_eq!(note.every, 1, "a number that is no whole one says nothing");
+        assert_eq!(read(json!({"note_prompt": " ", "note_depth": 2})), None);
+        assert_eq!(read(json!({"note_depth": 2})), None);
+    }
+
+    /// Always with an interval of one, else with every nth message of the user, never with none.
+    #[test]
+    fn authors_note_is_due_follows_interval() {
+        let due =
+            |every: u32| (0..7).filter(move |spoken| AuthorsNote { every, ..AuthorsNote::default() }.is_due(*spoken));
+        assert_eq!(due(1).count(), 7);
+        assert_eq!(due(3).collect::<Vec<_>>(), [3, 6]);
+        assert_eq!(due(0).count(), 0);
+    }
+}

@@ -1,0 +1,71 @@
+//! Slips of models in what they call tools with: names in another case or with other joints, a comma too many. What leaves no
+//! doubt is put right, and said. Pure.
+
+use serde_json::Value;
+
+/// Reads JSON in which a comma may stand before a closing bracket.
+///
+/// # Errors
+/// It is no JSON for another reason.
+pub fn read(text: &str) -> Result<Value, serde_json::Error> {
+    serde_json::from_str(text).or_else(|error| match without_trailing_commas(text) {
+        Some(mended) => serde_json::from_str(&mended).map_err(|_| error),
+        None => Err(error),
+    })
+}
+
+/// The text without commas that nothing follows; `None` where there is none.
+fn without_trailing_commas(text: &str) -> Option<String> {
+    let mut kept = String::with_capacity(text.len());
+    // A comma and the blanks after it, until something follows.
+    let mut held = String::new();
+    let (mut is_quoted, mut is_escaped, mut is_mended) = (false, false, false);
+    for c in text.chars() {
+        if is_quoted {
+            kept.push(c);
+            is_quoted = is_escaped || c != '"';
+            is_escaped = !is_escaped && c == '\\';
+            continue;
+        }
+        let is_after = c == ',' && held.is_empty() && !kept.trim_end().ends_with(['{', '[', ',', ':']);
+        if is_after || (c.is_whitespace() && !held.is_empty()) {
+            held.push(c);
+            continue;
+        }
+        if matches!(c, '}' | ']') && !held.is_empty() {
+            is_mended = true;
+            held.remove(0);
+        }
+        kept.push_str(&held);
+        held.clear();
+        kept.push(c);
+        is_quoted = c == '"';
+    }
+    kept.push_str(&held);
+    is_mended.then_some(kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn lenient_json_trailing_comma_parses() {
+        for (text, expected) in [
+            (r#"{"item": "ring", }"#, json!({"item": "ring"})),
+            ("{\"list\": [1, 2,\n ],}", json!({"list": [1, 2]})),
+            (r#"{"said": "a,} \",]", "n": 1,}"#, json!({"said": "a,} \",]", "n": 1})),
+            (r#"{"a": "\\",}"#, json!({"a": "\\"})),
+            ("[]", json!([])),
+        ] {
+            assert_eq!(read(text).unwrap(), expected, "{text}");
+        }
+        for bad in ["{,}", "[1,,]", "{\"a\" 1,}", "[1,", ",", "{\"a\": 1,}}", "nonsense"] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+        let said = read("{\"a\" 1,}").unwrap_err().to_string();
+        assert_eq!(said, serde_json::from_str::<Value>("{\"a\" 1,}").unwrap_err().to_string(), "of what was written");
+    }
+}

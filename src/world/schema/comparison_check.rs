@@ -1,0 +1,123 @@
+//! Comparisons that hold never, or only by accident, whatever the story does: the schema knows which values there can be.
+
+use serde_json::{Number, Value};
+
+use super::keywords::suggestion;
+use super::node::{SchemaNode, ValueKind};
+use crate::world::condition::{Comparison, VariablePath, to_number};
+use crate::world::number::{compare, same};
+
+/// Two values beside each other.
+pub const TWO_VALUES: &str = "the right side is a text or a number; two values cannot be compared";
+
+impl SchemaNode {
+    /// The place inside that declared keys lead to, the first of them by its own name.
+    pub fn declared_node(&self, keys: &[String]) -> Option<&Self> {
+        let is_named = keys.first().is_some_and(|first| self.properties.contains_key(first));
+        keys.iter().try_fold(self, |node, key| node.child(key)).filter(|_| is_named)
+    }
+
+    /// What is wrong with a comparison in a condition whose names are seen from here: two values, or one that cannot be meant.
+    pub fn comparison_problem(
+        &self,
+        comparison: &Comparison<'_>,
+        is_declared: impl Fn(&VariablePath) -> bool,
+    ) -> Option<String> {
+        let node = self.declared_node(&comparison.variable.keys);
+        if is_bare_variable(node, comparison, is_declared) {
+            return Some(TWO_VALUES.to_owned());
+        }
+        let why = node?.impossible_comparison(comparison)?;
+        Some(format!("\"{} {} {}\": {why}", comparison.variable.keys.join("."), comparison.sign, comparison.operand))
+    }
+
+    /// Why a comparison with a value of this place cannot be meant.
+    fn impossible_comparison(&self, comparison: &Comparison<'_>) -> Option<String> {
+        let than = comparison.operand;
+        self.unknown_choice(comparison).or_else(|| self.kind_mismatch(than)).or_else(|| self.out_of_range(comparison))
+    }
+
+    /// A text that is none of those that may stand there.
+    fn unknown_choice(&self, comparison: &Comparison<'_>) -> Option<String> {
+        let choices = self.choices.as_ref()?;
+        let is_equality = matches!(comparison.sign, "==" | "!=");
+        let is_near = |choice: &Value| {
+            same(choice, comparison.operand)
+                || to_number(Some(choice)).is_some_and(|n| to_number(Some(comparison.operand)) == Some(n))
+        };
+        if !is_equality || choices.iter().any(is_near) {
+            return None;
+        }
+        let texts = || choices.iter().filter_map(Value::as_str);
+        let guess = comparison.operand.as_str().map(|than| suggestion(than, texts())).unwrap_or_default();
+        let all: Vec<String> = choices.iter().take(12).map(ToString::to_string).collect();
+        Some(format!(
+            "it is never {}{guess}{} It is one of {}",
+            comparison.operand,
+            super::keywords::sentence_end(&guess),
+            all.join(", ")
+        ))
+    }
+
+    /// A text beside a number and the like.
+    fn kind_mismatch(&self, than: &Value) -> Option<String> {
+        let is_number = to_number(Some(than)).is_some() && !than.is_boolean();
+        let fits = |kind: &ValueKind| match kind {
+            ValueKind::Integer | ValueKind::Number | ValueKind::Array | ValueKind::Object => is_number,
+            ValueKind::String => than.is_string(),
+            ValueKind::Boolean => than.is_boolean(),
+            ValueKind::Null => than.is_null(),
+        };
+        // `none == null` is a way to ask whether something is there.
+        if self.kinds.is_empty() || than.is_null() || self.kinds.iter().any(fits) {
+            return None;
+        }
+        if is_number && self.kinds.contains(&ValueKind::String) {
+            return Some(format!("it is a text, and compares with {than} only where it is a number in quotes"));
+        }
+        let own: Vec<&str> = self.kinds.iter().map(|kind| kind.description()).collect();
+        Some(format!("it is {}, and never compares with {than}", own.join(" or ")))
+    }
+
+    /// A number that the value never gets to.
+    fn out_of_range(&self, comparison: &Comparison<'_>) -> Option<String> {
+        let than = match comparison.operand {
+            Value::Number(than) => than.clone(),
+            Value::String(text) => text.trim().parse::<Number>().ok()?,
+            _ => return None,
+        };
+        let beyond = |bound: Option<&Number>, is_over: bool| {
+            bound
+                .map(|bound| compare(&than, bound))
+                .is_some_and(|order| if is_over { order.is_gt() } else { order.is_lt() })
+        };
+        let at = |bound: Option<&Number>| bound.is_some_and(|bound| compare(&than, bound).is_eq());
+        let (low, high) = (self.minimum(), self.maximum());
+        let never = match comparison.sign {
+            "==" => beyond(high, true) || beyond(low, false),
+            ">=" => beyond(high, true),
+            ">" => beyond(high, true) || at(high),
+            "<=" => beyond(low, false),
+            "<" => beyond(low, false) || at(low),
+            _ => false,
+        };
+        let range = match (low, high) {
+            (Some(low), Some(high)) => format!("from {low} to {high}"),
+            (Some(low), None) => format!("at least {low}"),
+            (None, Some(high)) => format!("at most {high}"),
+            (None, None) => return None,
+        };
+        never.then(|| format!("that never holds: it is {range}"))
+    }
+}
+
+/// Whether what stands on the right without quotes is the name of a value, and none of the texts that the left may be.
+pub fn is_bare_variable(
+    node: Option<&SchemaNode>,
+    comparison: &Comparison<'_>,
+    is_declared: impl Fn(&VariablePath) -> bool,
+) -> bool {
+    let is_choice = node.and_then(SchemaNode::choices).is_some_and(|choices| choices.contains(comparison.operand));
+    let name = comparison.operand.as_str().filter(|_| comparison.is_bare && !is_choice);
+    name.and_then(VariablePath::parse).is_some_and(|variable| is_declared(&variable))
+}
